@@ -1,11 +1,8 @@
-import type { Answer, Call } from './http-server';
-import { matchPath } from './path-pattern';
+import { type Answer, type Call, matchPath } from './http-server';
 import { Refusal } from '../refusal';
 import { clipOf } from '../scene/clip';
 import type { Scenes } from '../scene/scenes';
-import type { Clips } from '../world/clips';
-import type { Incidents } from '../world/incidents';
-import { viewOf } from '../world/views';
+import { type Clips, type Incidents, viewOf } from '../world/incidents';
 
 /** Seconds of a clip before and after the begin of its alarm. */
 const BEFORE = 3;

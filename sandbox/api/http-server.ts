@@ -1,6 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Refusal } from '../refusal';
+import { badRequest, Refusal } from '../refusal';
 
 /** A request whose body has been read. */
 export interface Call {
@@ -20,7 +20,7 @@ export interface Answer {
 }
 
 /** `reset` cuts the connection without an answer. */
-export type Answerer = (call: Call) => Promise<Answer | 'reset'>;
+type Answerer = (call: Call) => Promise<Answer | 'reset'>;
 
 const LARGEST_BODY = 65_536;
 const REQUEST_TIMEOUT_MS = 15_000;
@@ -151,4 +151,74 @@ function write(response: ServerResponse, answer: Answer, headOnly: boolean): voi
     ...answer.headers,
   });
   response.end(headOnly ? undefined : bytes);
+}
+
+/** The JSON object in a request's body; an empty body counts as an empty object. @throws Refusal 400 */
+export function jsonBody(body: Buffer): Readonly<Record<string, unknown>> {
+  if (body.length === 0) return {};
+  const value = parse(body.toString('utf8'));
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw badRequest('The body must be a JSON object.');
+  }
+  return { ...value };
+}
+
+/** A text that must be there. @throws Refusal 400 */
+export function requiredText(body: Readonly<Record<string, unknown>>, field: string): string {
+  const value = optionalText(body, field);
+  if (value === undefined || value === '') throw badRequest(`${field} is missing.`, field);
+  return value;
+}
+
+/** A text, or undefined where the field is absent or null. @throws Refusal 400 for any other type */
+export function optionalText(body: Readonly<Record<string, unknown>>, field: string): string | undefined {
+  const value = body[field];
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== 'string') throw badRequest(`${field} must be a text.`, field);
+  return value;
+}
+
+/** A number within bounds, or undefined where the field is absent or null. @throws Refusal 400 */
+export function optionalNumber(
+  body: Readonly<Record<string, unknown>>,
+  field: string,
+  bounds: { low: number; high: number; whole?: boolean },
+): number | undefined {
+  const value = body[field];
+  if (value === undefined || value === null) return undefined;
+  const kind = bounds.whole === true ? 'whole number' : 'number';
+  const fits = typeof value === 'number' && value >= bounds.low && value <= bounds.high;
+  if (!fits || (bounds.whole === true && !Number.isInteger(value))) {
+    throw badRequest(`${field} must be a ${kind} from ${bounds.low} to ${bounds.high}.`, field);
+  }
+  return value;
+}
+
+/** A field that the call does not know is most likely a slip of the pen. @throws Refusal 400 */
+export function onlyFields(body: Readonly<Record<string, unknown>>, known: readonly string[]): void {
+  const unknown = Object.keys(body).find((field) => !known.includes(field));
+  if (unknown === undefined) return;
+  throw badRequest(`${unknown} is not known here; known are ${known.join(', ')}.`, unknown);
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw badRequest('The body is not JSON.');
+  }
+}
+
+/** The variable parts of a path by name, for a pattern such as `devices/:camera/rtsp`; undefined = no match. */
+export function matchPath(pattern: string, path: string): Record<string, string> | undefined {
+  const expectedParts = pattern.split('/');
+  const parts = path.split('/');
+  if (expectedParts.length !== parts.length) return undefined;
+  const parameters: Record<string, string> = {};
+  for (const [index, expected] of expectedParts.entries()) {
+    const part = parts[index] ?? '';
+    if (expected.startsWith(':')) parameters[expected.slice(1)] = part;
+    else if (expected !== part) return undefined;
+  }
+  return parameters;
 }

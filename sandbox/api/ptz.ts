@@ -4,7 +4,7 @@ import type { ServiceRequest, ServiceRoute } from './service';
 import type { Camera, PtzTarget } from '../world/world';
 
 /** What a PTZ camera was last told. */
-export interface PtzState {
+interface PtzState {
   /** `home`, or `preset <id>`. */
   position: string;
   /** Id of the tour that runs. */

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 
-import { sameText } from '../same-text';
+import { sameText } from '../text';
 
 const REALM = 'SANDBOX';
 const MAX_NONCES = 1000;
@@ -15,7 +15,7 @@ export interface Authentication {
   nonceSeconds?: number;
 }
 
-export interface Credentials {
+interface Credentials {
   method: string;
   authorization: string | undefined;
 }

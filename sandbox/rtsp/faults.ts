@@ -1,4 +1,4 @@
-export type Method =
+type Method =
   | 'OPTIONS'
   | 'DESCRIBE'
   | 'SETUP'
@@ -27,7 +27,7 @@ export type AnswerFault = Scope & { method?: Method } & (
   );
 
 /** Trouble with the session description. */
-export type DescriptionFault = Scope & { kind: 'oversize-sdp' | 'no-parameter-sets' };
+type DescriptionFault = Scope & { kind: 'oversize-sdp' | 'no-parameter-sets' };
 
 /** Trouble with the stream of a session. */
 export type StreamFault = Scope &

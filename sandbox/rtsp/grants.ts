@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 
 import type { Lateness } from './faults';
-import { isTrackName, type TrackName } from './media/tracks';
-import type { View } from '../scene/view';
+import { isTrackName, type TrackName } from './media/programme';
+import type { View } from '../scene/scenes';
 
 /** Oldest grants beyond this number are forgotten, so that a caller who only ever asks cannot fill the memory. */
 const MAX_GRANTS = 5000;
@@ -31,7 +31,7 @@ export interface Grant extends GrantRequest {
   readonly redirected: boolean;
 }
 
-export interface GrantPolicy {
+interface GrantPolicy {
   now: () => number;
   lifetimeSeconds: number;
   /** RTSP sessions one URL is good for. */

@@ -1,7 +1,7 @@
 import type { SecureContextOptions } from 'node:tls';
 
 import type { Authentication } from './authentication';
-import type { TransportKind } from './protocol/transport-header';
+import type { TransportKind } from './protocol';
 import { Scenes } from '../scene/scenes';
 
 /** Where the server listens, and what of the real service's video is not known: one switch each. */

@@ -1,16 +1,164 @@
+import type { Socket } from 'node:net';
+import { FRAMES_PER_SECOND } from '../scene/packs';
+import { emptyGate, type Scenes } from '../scene/scenes';
 import { Authenticator } from './authentication';
-import { Faults, type AnswerFault } from './faults';
-import { Grants, type Grant, type GrantRequest, type Target } from './grants';
+import { type AnswerFault, Faults, type Lateness } from './faults';
+import { type Grant, type GrantRequest, Grants, type Target } from './grants';
+import { Player, StreamTrouble, Track } from './media/player';
+import { describeSession, PAYLOAD_TYPES, Programme, type TrackName, TRACKS } from './media/programme';
+import { LiveTimeline, RecordedTimeline, type Timeline } from './media/timeline';
+import { InterleavedTransport, type MediaTransport, UdpTransport } from './media/transport';
 import type { EffectiveOptions } from './options';
-import type { Peer } from './peer';
-import { sessionUrl, trackUrl } from './request-url';
-import type { RtspRequest } from './protocol/request-parser';
-import type { RtspResponse } from './protocol/response';
-import { describeSession } from './media/sdp';
-import type { PlayResult, RtspSession } from './session';
-import { Sessions } from './sessions';
-import { Setup } from './setup';
-import { Studio } from './studio';
+import { chooseTransport, type RtspRequest, type RtspResponse, type TransportChoice } from './protocol';
+import { type PlayResult, RtspSession, Sessions } from './session';
+
+/** What of a connection a request needs to know. */
+export interface Peer {
+  readonly socket: Socket;
+  /** Ties a session to the connection: interleaved channels, sign of life, end. */
+  carry(session: RtspSession, channels: readonly [number, number]): void;
+  /** A pair of interleaved channels that is free, the wanted one if possible. */
+  freeChannels(wanted?: readonly [number, number]): readonly [number, number];
+}
+
+const TRACK_AT_END = new RegExp(`(?:/(?:${Object.keys(TRACKS).join('|')}))?/?$`);
+
+/**
+ * URL of a session as the player addressed it, without credentials, track and slash at the end.
+ * The player's own spelling of the host is kept: it may have come through a forwarded port.
+ */
+function sessionUrl(uri: string): string {
+  const url = new URL(uri);
+  url.username = '';
+  url.password = '';
+  url.pathname = url.pathname.replace(TRACK_AT_END, '');
+  return url.href.replace(/\/$/, '');
+}
+
+/** URL of a track of a session; a query stays at the end. */
+function trackUrl(uri: string, track: TrackName): string {
+  const url = new URL(sessionUrl(uri));
+  url.pathname = `${url.pathname}/${track}`;
+  return url.href;
+}
+
+/** Makes what cameras show out of the scenes. */
+class Studio {
+  readonly #scenes: Scenes;
+
+  constructor(scenes: Scenes) {
+    this.#scenes = scenes;
+  }
+
+  async programme({ cameraName, view = emptyGate(cameraName) }: Grant): Promise<Programme> {
+    const sound = view.sound ? await this.#scenes.sound() : undefined;
+    return new Programme(await this.#scenes.footage(view.scene), sound, view);
+  }
+}
+
+/** Answers SETUP: a new session, a further track of one, or another transport for one that is not playing. */
+class Setup {
+  readonly #options: EffectiveOptions;
+  readonly #sessions: Sessions;
+  readonly #faults: Faults;
+  readonly #studio: Studio;
+
+  constructor(options: EffectiveOptions, sessions: Sessions, faults: Faults, studio: Studio) {
+    this.#options = options;
+    this.#sessions = sessions;
+    this.#faults = faults;
+    this.#studio = studio;
+  }
+
+  async answer(
+    request: RtspRequest,
+    peer: Peer,
+    target: Target,
+    present: RtspSession | undefined,
+  ): Promise<RtspResponse> {
+    const { grant } = target;
+    const choice = chooseTransport(request.headers.get('transport') ?? '', this.#options.transports);
+    if (choice === undefined) return { status: 461 };
+    if (present?.playing === true) return { status: 455 };
+    if (present === undefined && !this.#sessions.hasRoomFor(grant.owner)) return { status: 503 };
+    const kind = TRACKS[target.track ?? 'track1'];
+    if (kind === 'sound' && grant.view?.sound !== true) return { status: 404 };
+    const session = present ?? (await this.#open(grant));
+    const transport = await openTransport(choice, session, peer, this.#options.host).catch(() => undefined);
+    if (transport === undefined) return this.#giveUp(session);
+    const track = new Track(transport, PAYLOAD_TYPES[kind]);
+    session.equip(kind, track);
+    const ssrc = track.packets.ssrc.toString(16).toUpperCase().padStart(8, '0');
+    const headers = {
+      Session: `${session.id};timeout=${this.#options.sessionTimeoutSeconds}`,
+      Transport: `${transport.header};ssrc=${ssrc};mode="PLAY"`,
+    };
+    return { status: 200, headers };
+  }
+
+  /** True where a recording is late and not found until it is there. */
+  isMissing(grant: Grant): boolean {
+    const late = this.#lateness(grant);
+    return late?.way === 'not-found' && this.#isTooEarly(grant, late);
+  }
+
+  async #open(grant: Grant): Promise<RtspSession> {
+    const timeline = this.#timelineOf(grant);
+    const player = new Player({
+      programme: await this.#studio.programme(grant),
+      trouble: new StreamTrouble(this.#faults.forStream(grant.cameraId)),
+      pace: this.#options.pace,
+      wallClock: (picture) => timeline.wallClock(picture),
+    });
+    const session = new RtspSession(grant, timeline, player, this.#options.steady);
+    this.#sessions.add(session);
+    return session;
+  }
+
+  #giveUp(session: RtspSession): RtspResponse {
+    session.end();
+    return { status: 503 };
+  }
+
+  #timelineOf(grant: Grant): Timeline {
+    const { now, recordingSeconds } = this.#options;
+    if (grant.start === undefined) return new LiveTimeline(now);
+    return new RecordedTimeline(grant.start, recordingSeconds, now, () => this.#availableTo(grant));
+  }
+
+  /** Number of the picture from which on nothing is recorded yet. */
+  #availableTo(grant: Grant): number {
+    const late = this.#lateness(grant);
+    if (late === undefined) return Infinity;
+    if (late.way !== 'short') return this.#isTooEarly(grant, late) ? -Infinity : Infinity;
+    return Math.floor((this.#options.now() / 1000 - late.seconds) * FRAMES_PER_SECOND);
+  }
+
+  #isTooEarly({ start = 0 }: Grant, { seconds }: Lateness): boolean {
+    return start > this.#options.now() - seconds * 1000;
+  }
+
+  #lateness({ cameraId, start, late }: Grant): Lateness | undefined {
+    if (start === undefined) return undefined;
+    return this.#faults.lateness(cameraId) ?? late;
+  }
+}
+
+async function openTransport(
+  choice: TransportChoice,
+  session: RtspSession,
+  peer: Peer,
+  host: string,
+): Promise<MediaTransport> {
+  const { socket } = peer;
+  if (choice.kind === 'udp') {
+    const address = (socket.remoteAddress ?? '').replace(/^::ffff:/, '');
+    return UdpTransport.open(host, { address, ports: choice.clientPorts }, () => session.touch());
+  }
+  const channels = peer.freeChannels(choice.channels);
+  peer.carry(session, channels);
+  return new InterleavedTransport(socket, channels);
+}
 
 const PUBLIC_METHODS = ['OPTIONS', 'DESCRIBE', 'SETUP', 'PLAY', 'PAUSE', 'GET_PARAMETER', 'TEARDOWN'];
 const ALLOW = { Allow: PUBLIC_METHODS.join(', ') };

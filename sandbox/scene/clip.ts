@@ -1,8 +1,6 @@
-import { decoderConfiguration } from './decoder-configuration';
+import { unescaped } from './bits';
 import type { Footage } from './footage';
-import { FRAMES_PER_SECOND } from './frame-rate';
-import { UNITY_MATRIX, box, fullBox, u16, u32 } from './mp4-boxes';
-import type { Subject } from './subject';
+import { FRAMES_PER_SECOND, type Subject } from './packs';
 
 const WIDTH = 640;
 const HEIGHT = 360;
@@ -106,3 +104,65 @@ function sampleEntry({ codec, parameterSets }: Footage): Buffer {
     decoderConfiguration(codec, parameterSets),
   );
 }
+
+/** The box that tells a player of an MP4 how to decode its samples (ISO/IEC 14496-15): `avcC` or `hvcC`. */
+function decoderConfiguration(codec: 'h264' | 'h265', parameterSets: readonly Buffer[]): Buffer {
+  return codec === 'h264' ? avcC(parameterSets) : hvcC(parameterSets);
+}
+
+/** Section 5.3.3.1.2. */
+function avcC([sps = Buffer.alloc(4), pps = Buffer.alloc(0)]: readonly Buffer[]): Buffer {
+  const head = Buffer.concat([Buffer.from([1]), sps.subarray(1, 4), Buffer.from([0xff, 0xe1])]);
+  return box('avcC', head, u16(sps.length), sps, Buffer.from([1]), u16(pps.length), pps);
+}
+
+/** Section 8.3.3.1.2; profile, tier and level stand in the SPS from its fourth byte on (H.265, section 7.3.2.2). */
+function hvcC(parameterSets: readonly Buffer[]): Buffer {
+  const sps = unescaped(parameterSets[1] ?? Buffer.alloc(15));
+  const head = Buffer.from([
+    1,
+    ...sps.subarray(3, 15),
+    0xf0,
+    0,
+    0xfc,
+    0xfd,
+    0xf8,
+    0xf8,
+    0,
+    0,
+    0x0f,
+    parameterSets.length,
+  ]);
+  const arrays = parameterSets.flatMap((nal) => [
+    Buffer.from([0x80 | (((nal[0] ?? 0) >>> 1) & 0x3f), 0, 1]),
+    u16(nal.length),
+    nal,
+  ]);
+  return box('hvcC', head, ...arrays);
+}
+
+type Field = Buffer | number;
+
+/** A box of an MP4 (ISO/IEC 14496-12, section 4.2): its size, its name, its content. Numbers are fields of 32 bits. */
+function box(name: string, ...content: readonly Field[]): Buffer {
+  const bytes = Buffer.concat(content.map((field) => (typeof field === 'number' ? u32(field) : field)));
+  return Buffer.concat([u32(bytes.length + 8), Buffer.from(name, 'latin1'), bytes]);
+}
+
+/** A box with version 0 and flags. */
+function fullBox(name: string, flags: number, ...content: readonly Field[]): Buffer {
+  return box(name, flags, ...content);
+}
+
+function u16(value: number): Buffer {
+  return Buffer.from([(value >>> 8) & 0xff, value & 0xff]);
+}
+
+function u32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(value >>> 0);
+  return bytes;
+}
+
+/** 36 bytes that turn nothing around (ISO/IEC 14496-12, section 8.2.2). */
+const UNITY_MATRIX = Buffer.concat([0x10000, 0, 0, 0, 0x10000, 0, 0, 0, 0x40000000].map(u32));

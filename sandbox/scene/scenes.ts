@@ -1,10 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-
 import { Footage } from './footage';
-import { Pack } from './pack';
-import { Sound } from './sound';
-import { Stills } from './stills';
+import { Pack, Sound, Stills, type Subject } from './packs';
 
 export const SCENE_NAMES = ['gate', 'yard', 'dock', 'fence', 'car-park', 'fuel-store'] as const;
 /** A place that is drawn in scripts/fixture/drawing/scenes. */
@@ -40,4 +37,15 @@ function kept<T>(known: Map<SceneName, Promise<T>>, name: SceneName, read: () =>
 
 function bytesOf(name: string): Promise<Buffer> {
   return readFile(path.join(FOLDER, name));
+}
+
+/** What a camera of the sandbox looks at, and whether it has a microphone. */
+export interface View extends Subject {
+  scene: SceneName;
+  sound: boolean;
+}
+
+/** A gate where nobody ever comes. */
+export function emptyGate(label: string): View {
+  return { scene: 'gate', sound: false, label, intruder: () => undefined };
 }

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { zonelessTime } from '../iso-time';
+import { zonelessTime } from '../text';
 import type { Station } from '../world/stations';
 import type { Camera, Site } from '../world/world';
 

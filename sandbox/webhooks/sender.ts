@@ -1,8 +1,9 @@
+import { request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { isLoopback } from '../text';
 import type { Clock } from '../world/clock';
-import { signedRequest, type Message } from './message';
-import { post, type PostResult } from './post';
-import { RESEND_WINDOW_MS, waitAfter } from './resends';
 import type { Station, Stations } from '../world/stations';
+import { type Message, signedRequest } from './message';
 
 /** Where the messages of a station go. */
 export interface Endpoint {
@@ -16,10 +17,10 @@ export interface Endpoint {
  * `pending`: another attempt comes at `nextAt`. `delivered`: acknowledged. `refused`: answered with another status,
  * which ends it. `expired`: 24 hours after what it tells of. `cancelled`: its station or endpoint is gone.
  */
-export type DeliveryState = 'pending' | 'delivered' | 'refused' | 'expired' | 'cancelled';
+type DeliveryState = 'pending' | 'delivered' | 'refused' | 'expired' | 'cancelled';
 
 /** One message on its way to one endpoint, as `GET /sandbox/deliveries` shows it. Times are ISO 8601, UTC. */
-export interface DeliveryReport {
+interface DeliveryReport {
   messageId: string;
   alarmId: string;
   station: string;
@@ -184,4 +185,64 @@ function addressOf(endpoint: Endpoint): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** The status of an answer, or why there was none. */
+type PostResult = { status: number } | { error: string };
+
+/**
+ * One POST over a connection of its own. Never rejects. Redirects are not followed. The certificate of a loopback
+ * endpoint is not checked, because Node-RED on the same machine often has a self-signed one.
+ */
+export function post(
+  target: string | undefined,
+  message: { body: Buffer; headers: Record<string, string> },
+  options: { timeoutMs: number; signal: AbortSignal },
+): Promise<PostResult> {
+  const url = target === undefined ? null : URL.parse(target);
+  if (url === null) return Promise.resolve({ error: 'the endpoint is not reachable yet' });
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    return Promise.resolve({ error: 'the endpoint has no http or https address' });
+  }
+  return new Promise((resolve) => {
+    const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
+    const request = send(url, {
+      method: 'POST',
+      headers: { ...message.headers, 'User-Agent': 'rvm-sandbox' },
+      agent: false,
+      rejectUnauthorized: !isLoopback(url.hostname),
+      signal: options.signal,
+    });
+    const deadline = setTimeout(() => request.destroy(new Error('time-out')), options.timeoutMs);
+    request.once('close', () => clearTimeout(deadline));
+    request.once('response', (response) => {
+      response.on('error', () => undefined);
+      response.resume();
+      resolve({ status: response.statusCode ?? 0 });
+    });
+    request.on('error', (error) => resolve({ error: reasonOf(error) }));
+    request.end(message.body);
+  });
+}
+
+/** A short reason that holds no address: the path of an endpoint is half a secret. */
+function reasonOf(error: Error & { code?: string }): string {
+  return error.message === 'time-out' ? 'time-out' : (error.code ?? 'connection error');
+}
+
+/** Specification, section 8: an event is sent again until so long after it happened. */
+const RESEND_WINDOW_MS = 24 * 3_600_000;
+
+/** The first waits between attempts, in seconds. */
+const FIRST_WAITS_S = [5, 15, 60, 300, 900, 3600];
+/** Each later wait is so much longer than the one before. */
+const GROWTH_S = 600;
+
+/**
+ * Milliseconds from an attempt that failed to the next: longer each time (specification, section 6).
+ * @param attempts how many there have been, from 1 on
+ */
+export function waitAfter(attempts: number): number {
+  const last = Math.min(attempts, FIRST_WAITS_S.length);
+  return ((FIRST_WAITS_S[last - 1] ?? 0) + (attempts - last) * GROWTH_S) * 1000;
 }

@@ -12,7 +12,7 @@ export const FAULT_KINDS = [
 ] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
-export interface FaultRequest {
+interface FaultRequest {
   kind: FaultKind;
   /** Only requests for this camera; absent = all. */
   camera?: Camera | undefined;

@@ -1,3 +1,7 @@
+import { visitOf } from '../scene/packs';
+import type { View } from '../scene/scenes';
+import type { Camera } from './world';
+
 /** The oldest are forgotten beyond this number. */
 const MOST_INCIDENTS = 5000;
 
@@ -30,4 +34,47 @@ export class Incidents {
     this.#count--;
     if (seconds.length === 0) this.#seconds.delete(cameraId);
   }
+}
+
+/** The oldest are forgotten beyond this number. */
+const MOST_CLIPS = 2000;
+
+interface Clip {
+  camera: Camera;
+  /** Of the alarm, in epoch milliseconds. */
+  startedAt: number;
+}
+
+/** The clips of alarms by their ids, which nobody can guess. */
+export class Clips {
+  readonly #clips = new Map<string, Clip>();
+
+  add(id: string, clip: Clip): void {
+    this.#clips.set(id, clip);
+    const [oldest] = this.#clips.keys();
+    if (this.#clips.size > MOST_CLIPS && oldest !== undefined) this.#clips.delete(oldest);
+  }
+
+  find(id: string): Clip | undefined {
+    return this.#clips.get(id);
+  }
+}
+
+/** What stands in every picture as it is; a caption need not say it again. */
+const MARK = /^SANDBOX /;
+
+/** What a camera sees: its scene, with an intruder whenever one of its alarms was going on. */
+export function viewOf(camera: Camera, incidents: Incidents): View {
+  return {
+    scene: camera.scene,
+    sound: camera.sound,
+    label: camera.name.replace(MARK, ''),
+    intruder: (second) => {
+      for (const alarm of incidents.of(camera.id)) {
+        const visit = visitOf(alarm, second);
+        if (visit !== undefined) return visit;
+      }
+      return undefined;
+    },
+  };
 }

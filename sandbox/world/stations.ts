@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { sameText } from '../same-text';
+import { sameText } from '../text';
 
 export interface StationSettings {
   name?: string;

@@ -2,7 +2,7 @@
 type Version = readonly number[];
 
 /** A range of versions as a client asks for it. */
-export interface VersionRange {
+interface VersionRange {
   low: Version;
   high: Version;
 }

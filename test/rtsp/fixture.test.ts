@@ -4,14 +4,11 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 
-import { RtpPackets } from '../../sandbox/rtsp/media/rtp-packets';
-import { videoPayloads } from '../../sandbox/rtsp/media/payloads';
+import { RtpPackets, videoPayloads } from '../../sandbox/rtsp/media/packets';
 import type { Footage } from '../../sandbox/scene/footage';
-import { FRAMES_PER_SECOND } from '../../sandbox/scene/frame-rate';
-import { firstMacroblock } from '../../sandbox/scene/h264-slice';
-import { Pack } from '../../sandbox/scene/pack';
+import { FRAMES_PER_SECOND, Pack, visitOf } from '../../sandbox/scene/packs';
+import { firstMacroblock } from '../../sandbox/scene/bits';
 import { SCENE_NAMES, Scenes, type SceneName } from '../../sandbox/scene/scenes';
-import { visitOf } from '../../sandbox/scene/subject';
 import { SCALED, readBar } from '../support/rtsp/burnt-in-second';
 import { expectedSecond, fixtureSecond } from '../support/rtsp/fixture-second';
 import { byLane } from '../support/suite/lanes';

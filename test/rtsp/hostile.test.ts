@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import diagnostics from 'node:diagnostics_channel';
 import { Socket } from 'node:net';
 
-import { RequestParser } from '../../sandbox/rtsp/protocol/request-parser';
+import { RequestParser } from '../../sandbox/rtsp/protocol';
 import type { RtspServer } from '../../sandbox/rtsp/server';
 import { eventually } from '../support/time/patience';
 import { ServerUnderTest, live, recorded } from './server-under-test';

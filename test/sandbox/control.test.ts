@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
-import { guardControl } from '../../sandbox/control/control-guard';
+import { guardControl } from '../../sandbox/control';
 import { Refusal } from '../../sandbox';
 import { closeSandboxes, control, startLoggedIn, startSandbox, stateOf } from './service-client';
 

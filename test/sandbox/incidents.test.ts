@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { Incidents } from '../../sandbox/world/incidents';
-import { visitOf } from '../../sandbox/scene/subject';
+import { visitOf } from '../../sandbox/scene/packs';
 
 describe('the incidents of the sandbox', () => {
   it('are known by camera, the last one first, by their second', () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { parseIsoTime, zonelessTime } from '../../sandbox/iso-time';
+import { parseIsoTime, zonelessTime } from '../../sandbox/text';
 
 describe('times of the sandbox', () => {
   const expected = Date.UTC(2026, 2, 4, 5, 6, 7);

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo, Server } from 'node:net';
-import { post } from '../../sandbox/webhooks/post';
+import { post } from '../../sandbox/webhooks/sender';
 import { needs } from '../support/suite/programs';
 import { selfSigned } from '../support/network/self-signed';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import type { Sandbox, SandboxOptions } from '../../sandbox';
 import { eventually } from '../support/time/patience';
-import { waitAfter } from '../../sandbox/webhooks/resends';
+import { waitAfter } from '../../sandbox/webhooks/sender';
 import { closeSandboxes, control, startSandbox, type Json } from './service-client';
 import { closeTargets, WebhookTarget } from './webhook-target';
 import { slowIt } from '../support/suite/lanes';

@@ -1,13 +1,22 @@
-import { FRAMES_PER_SECOND } from '../../scene/frame-rate';
-import { soundPayload, videoPayloads } from './payloads';
-import { TICKS_PER_PICTURE, VIDEO_CLOCK, type Programme } from './programme';
-import type { StreamTrouble } from './stream-trouble';
-import type { StartPoint, Track } from './track';
+import { randomInt } from 'node:crypto';
+import { FRAMES_PER_SECOND } from '../../scene/packs';
+import type { StreamFault } from '../faults';
+import {
+  compoundBye,
+  loneBye,
+  RtpPackets,
+  senderReport,
+  type SenderState,
+  soundPayload,
+  videoPayloads,
+} from './packets';
+import { type Programme, TICKS_PER_PICTURE, VIDEO_CLOCK } from './programme';
+import type { MediaTransport } from './transport';
 
 const MAX_UNITS_PER_TURN = 25;
 const RETRY_MS = 20;
 
-export interface PlayerOptions {
+interface PlayerOptions {
   programme: Programme;
   trouble: StreamTrouble;
   /** 1 = real time, 2 = twice as fast, Infinity = as fast as the player reads. */
@@ -178,5 +187,107 @@ export class Player {
 
   #ticks(picture: number): number {
     return (picture - this.#passage.from) * TICKS_PER_PICTURE;
+  }
+}
+
+const REPORT_INTERVAL_MS = 5000;
+
+/** First packet of a passage, for `RTP-Info`. */
+export interface StartPoint {
+  sequence: number;
+  timestamp: number;
+}
+
+/** One medium of a session on its way to the player, with sender reports of its own. */
+export class Track {
+  readonly transport: MediaTransport;
+  readonly packets: RtpPackets;
+  /** RTP time at which the present passage begins. */
+  base = randomInt(0, 2 ** 31);
+  #reportedAt = -Infinity;
+
+  constructor(transport: MediaTransport, payloadType: number) {
+    this.transport = transport;
+    this.packets = new RtpPackets(payloadType);
+  }
+
+  startPoint(ticks: number): StartPoint {
+    return { sequence: this.packets.sequence, timestamp: (this.base + ticks) >>> 0 };
+  }
+
+  /** The packets of what is shown or heard `ticks` after the begin of the passage. */
+  packetsOf(payloads: readonly Buffer[], ticks: number): Buffer[] {
+    return this.packets.of(payloads, this.base + ticks);
+  }
+
+  /** Sends a report that maps this RTP time to the wall clock, unless one was sent a moment ago. */
+  reportIfDue(ticks: number, wallClock: number): void {
+    const now = performance.now();
+    if (now - this.#reportedAt < REPORT_INTERVAL_MS) return;
+    this.#reportedAt = now;
+    this.transport.sendRtcp(senderReport(this.#state(ticks, wallClock)));
+  }
+
+  bye(ticks: number, wallClock: number, alone: boolean): void {
+    const state = this.#state(ticks, wallClock);
+    this.transport.sendRtcp(alone ? loneBye(state.ssrc) : compoundBye(state));
+  }
+
+  #state(ticks: number, wallClock: number): SenderState {
+    const { ssrc, packets, octets } = this.packets;
+    return { ssrc, wallClock, timestamp: (this.base + ticks) >>> 0, packets, octets };
+  }
+}
+
+type BreakOff = 'stall' | 'reset' | 'cut';
+
+/** What the faults of one session do to its pictures and packets. Without faults: nothing. */
+export class StreamTrouble {
+  readonly skipsKeyFrame: boolean;
+  readonly aggregatesParameterSets: boolean;
+  readonly loneBye: boolean;
+  readonly #faults: readonly StreamFault[];
+  #packets = 0;
+  #held: Buffer | undefined;
+
+  constructor(faults: readonly StreamFault[]) {
+    this.#faults = faults;
+    this.skipsKeyFrame = faults.some((fault) => fault.kind === 'no-key-frame');
+    this.aggregatesParameterSets = faults.some((fault) => fault.kind === 'aggregate-parameter-sets');
+    this.loneBye = faults.some((fault) => fault.kind === 'lone-bye');
+  }
+
+  /** How the stream ends before the next picture, if it does. */
+  breakOff(picturesSent: number): BreakOff | undefined {
+    for (const fault of this.#faults) {
+      if (fault.kind === 'stall' && picturesSent >= fault.frames) return 'stall';
+      if (fault.kind === 'drop-connection' && picturesSent >= fault.frames) return 'reset';
+      if (fault.kind === 'cut-frame' && picturesSent >= fault.frames) return 'cut';
+    }
+    return undefined;
+  }
+
+  /** True where sequence number and time stamp jump before the next picture. */
+  jumps(picturesSent: number): boolean {
+    return this.#faults.some((fault) => fault.kind === 'jump' && fault.frames === picturesSent);
+  }
+
+  /** The packets that are really sent, in their order. */
+  arrange(packets: readonly Buffer[]): Buffer[] {
+    return packets.flatMap((packet) => this.#arrangeOne(packet));
+  }
+
+  #arrangeOne(packet: Buffer): Buffer[] {
+    this.#packets++;
+    if (this.#hits('lose')) return [];
+    if (this.#hits('repeat')) return [packet, packet];
+    const held = this.#held;
+    this.#held = held === undefined && this.#hits('reorder') ? packet : undefined;
+    if (this.#held !== undefined) return [];
+    return held === undefined ? [packet] : [packet, held];
+  }
+
+  #hits(kind: 'lose' | 'repeat' | 'reorder'): boolean {
+    return this.#faults.some((fault) => fault.kind === kind && this.#packets % fault.every === 0);
   }
 }

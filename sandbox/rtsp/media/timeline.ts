@@ -1,9 +1,9 @@
-import { FRAMES_PER_SECOND } from '../../scene/frame-rate';
+import { FRAMES_PER_SECOND } from '../../scene/packs';
 import type { Passage } from './player';
-import { formatSeconds, parseRange } from '../protocol/range-header';
+import { formatSeconds, parseRange } from '../protocol';
 
 /** What the pictures of a session are: a passage to play, and the `Range` that tells the player so. */
-export interface PlayPlan {
+interface PlayPlan {
   passage: Passage;
   range: string;
 }

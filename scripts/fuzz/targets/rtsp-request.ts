@@ -1,6 +1,10 @@
-import { parseRange } from '../../../sandbox/rtsp/protocol/range-header';
-import { ProtocolError, RequestParser, type Incoming } from '../../../sandbox/rtsp/protocol/request-parser';
-import { chooseTransport } from '../../../sandbox/rtsp/protocol/transport-header';
+import {
+  parseRange,
+  ProtocolError,
+  RequestParser,
+  type Incoming,
+  chooseTransport,
+} from '../../../sandbox/rtsp/protocol';
 import { mutatedOften } from '../inputs/mutation';
 import {
   frameBytes,

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 
-import { atMacroblock, firstMacroblock } from '../../../sandbox/scene/h264-slice';
-import { Pack } from '../../../sandbox/scene/pack';
+import { atMacroblock, firstMacroblock } from '../../../sandbox/scene/bits';
+import { Pack } from '../../../sandbox/scene/packs';
 
 const FOLDER = path.join(__dirname, '..', '..', '..', 'sandbox', 'fixture');
 /** The first macroblock of the middle row of the bar, and how far its squares stand from each other. */

@@ -1,11 +1,7 @@
-import { videoPayloads } from '../../../sandbox/rtsp/media/payloads';
-import { TICKS_PER_PICTURE } from '../../../sandbox/rtsp/media/programme';
-import { compoundBye, senderReport } from '../../../sandbox/rtsp/media/rtcp';
-import { RtpPackets } from '../../../sandbox/rtsp/media/rtp-packets';
-import { PAYLOAD_TYPES } from '../../../sandbox/rtsp/media/sdp';
+import { videoPayloads, compoundBye, senderReport, RtpPackets } from '../../../sandbox/rtsp/media/packets';
+import { TICKS_PER_PICTURE, PAYLOAD_TYPES } from '../../../sandbox/rtsp/media/programme';
 import type { Footage } from '../../../sandbox/scene/footage';
-import { Scenes } from '../../../sandbox/scene/scenes';
-import { emptyGate } from '../../../sandbox/scene/view';
+import { Scenes, emptyGate } from '../../../sandbox/scene/scenes';
 import { interleaved } from './scripted-relay';
 
 /** A camera of the sandbox where nobody comes. */

@@ -5,7 +5,7 @@ import { FragmentWriter } from '../../../lib/video/mp4/fragment-writer';
 import type { AudioFormat, MediaFrame } from '../../../lib/video/media';
 import { h264 } from '../../../lib/video/rtp/h264';
 import { TrackReceiver } from '../../../lib/video/rtp/track-receiver';
-import { videoPayloads } from '../../../sandbox/rtsp/media/payloads';
+import { videoPayloads } from '../../../sandbox/rtsp/media/packets';
 import { testBrowser, type TestBrowser } from '../../support/editor/browser';
 import { medium, RATE, Sender, videoOf } from '../../support/rtp/sender';
 import { needs } from '../../support/suite/programs';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { RvmErrorCode } from '../../../lib/error';
 import type { RtspFault, RtspServer } from '../../../sandbox/rtsp/server';
-import { FRAMES_PER_SECOND } from '../../../sandbox/scene/frame-rate';
+import { FRAMES_PER_SECOND } from '../../../sandbox/scene/packs';
 import { ServerUnderTest, live, recorded } from '../../rtsp/server-under-test';
 import { eventually } from '../../support/time/patience';
 import { TimerWatch } from '../../support/time/timer-watch';

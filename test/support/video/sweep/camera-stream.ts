@@ -1,6 +1,5 @@
 import { rtpPacket } from '../../../../scripts/fuzz/inputs/rtp-bytes';
-import { videoPayloads } from '../../../../sandbox/rtsp/media/payloads';
-import { compoundBye, senderReport } from '../../../../sandbox/rtsp/media/rtcp';
+import { videoPayloads, compoundBye, senderReport } from '../../../../sandbox/rtsp/media/packets';
 import { goodReply, interleaved, reply, sdp, type Script } from '../../rtsp/scripted-relay';
 import type { BaseSound, BaseStream } from './base-streams';
 

@@ -1,6 +1,6 @@
 import type { Random } from '../../../../scripts/fuzz/random';
 import { aggregationPacket, stapA } from '../../../../scripts/fuzz/inputs/rtp-bytes';
-import { videoPayloads } from '../../../../sandbox/rtsp/media/payloads';
+import { videoPayloads } from '../../../../sandbox/rtsp/media/packets';
 import { goodReply } from '../../rtsp/scripted-relay';
 import { isSet, type BaseStream } from './base-streams';
 import type { Oddities } from './camera-stream';

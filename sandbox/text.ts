@@ -1,3 +1,5 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+
 /** Extended (`2026-03-04T05:06:07.89Z`) or basic (`20260304T050607.89Z`) form, 0 to 9 fraction digits. */
 const ISO_TIME =
   /^(\d{4})(-?)(\d{2})\2(\d{2})T(\d{2})(:?)(\d{2})\6(\d{2})(?:\.(\d{1,9}))?(?:(Z)|([+-])(\d{2}):?(\d{2}))?$/;
@@ -26,4 +28,19 @@ function offsetOf(sign: string | undefined, hours: string | undefined, minutes: 
   if (sign === undefined) return 0;
   const offset = (Number(hours) * 60 + Number(minutes)) * 60_000;
   return sign === '-' ? -offset : offset;
+}
+
+/** Compares without telling by its duration where the texts differ. */
+export function sameText(a: string, b: string): boolean {
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(a), digest(b));
+}
+
+/** Whether an address or host name means this machine itself. */
+export function isLoopback(host: string): boolean {
+  const name = host
+    .replace(/^\[(.*)\]$/, '$1')
+    .replace(/^::ffff:/i, '')
+    .toLowerCase();
+  return name === 'localhost' || name === '::1' || /^127(?:\.\d{1,3}){3}$/.test(name);
 }

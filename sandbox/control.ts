@@ -1,14 +1,44 @@
-import { MOST_SECONDS, type Alarms } from '../webhooks/alarms';
-import type { Clock } from '../world/clock';
-import { guardControl } from './control-guard';
-import { FAULT_KINDS, LATE_WAYS, type FaultKind, type Faults, type LateWay } from '../world/faults';
-import type { Answer, Call } from '../api/http-server';
-import { jsonBody, onlyFields, optionalNumber, optionalText, requiredText } from '../api/json-body';
-import type { Onboarding } from '../world/onboarding';
-import { matchPath } from '../api/path-pattern';
-import { badRequest, Refusal } from '../refusal';
-import type { Sender } from '../webhooks/sender';
-import { findCamera, type Camera, type World } from '../world/world';
+import {
+  type Answer,
+  type Call,
+  jsonBody,
+  matchPath,
+  onlyFields,
+  optionalNumber,
+  optionalText,
+  requiredText,
+} from './api/http-server';
+import type { Ptz } from './api/ptz';
+import type { Sessions } from './api/service';
+import { badRequest, Refusal } from './refusal';
+import { isLoopback } from './text';
+import { type Alarms, MOST_SECONDS } from './webhooks/alarms';
+import type { Sender } from './webhooks/sender';
+import type { Clock } from './world/clock';
+import { FAULT_KINDS, type FaultKind, type Faults, LATE_WAYS, type LateWay } from './world/faults';
+import type { Stations } from './world/stations';
+import { type Camera, findCamera, type Onboarding, type World } from './world/world';
+
+/**
+ * The control calls need no key, so they are for programs on this machine only: not for other machines, not for web
+ * pages open in a browser here, and not for pages that point a name of their own at this machine (DNS rebinding).
+ * @throws Refusal 403
+ */
+export function guardControl(call: Call): void {
+  const host = URL.parse(`http://${call.headers.host ?? ''}`);
+  if (!isLoopback(call.remoteAddress)) throw forbidden('Control calls are for this machine only.');
+  if (host === null || !isLoopback(host.hostname)) throw forbidden('Use 127.0.0.1 or localhost as the host.');
+  const { origin } = call.headers;
+  if (origin !== undefined && origin !== host.origin) throw forbidden('Not for pages of another origin.');
+  const site = call.headers['sec-fetch-site'];
+  if (site !== undefined && site !== 'same-origin' && site !== 'none') {
+    throw forbidden('Not for pages of another origin.');
+  }
+}
+
+function forbidden(message: string): Refusal {
+  return new Refusal(403, 'Forbidden', message);
+}
 
 interface ControlOptions {
   alarms: Alarms;
@@ -178,4 +208,66 @@ function faultRelation(relations: readonly string[], text: string | undefined): 
   const relation = relations.find((known) => known === text || known === `rel/${text}`);
   if (relation !== undefined) return relation;
   throw badRequest(`relation must be one of ${relations.join(', ')}.`, 'relation');
+}
+
+interface StateSources {
+  clock: Clock;
+  faults: Faults;
+  ptz: Ptz;
+  sender: Sender;
+  sessions: Sessions;
+  stations: Stations;
+  world: World;
+  versions: readonly string[];
+  addresses: { url: string; rtspUrl: string };
+  /** Of the RTSP server; `opened`: all sessions that there ever were. */
+  video: { connections: number; sessions: number; opened: number };
+}
+
+/** What `GET /sandbox/state` tells: all of the sandbox's inside, but no key, password or phrase. */
+export function stateReport(sources: StateSources): object {
+  const { clock, faults, sender, sessions, world, versions, addresses, video } = sources;
+  return {
+    ...addresses,
+    now: new Date(clock.now()).toISOString(),
+    versions,
+    packageCode: world.packageCode,
+    sites: world.sites.map(({ id, name, state, customer, cameras }) => ({
+      id,
+      name,
+      state,
+      customerId: customer.id,
+      customerName: customer.name,
+      cameras: cameras.length,
+    })),
+    cameras: camerasOf(sources),
+    stations: stationsOf(sources),
+    sessions: sessions.count,
+    video,
+    faults: faults.list(),
+    pendingDeliveries: sender.list().filter(({ state }) => state === 'pending').length,
+  };
+}
+
+function camerasOf({ world, ptz }: StateSources): object[] {
+  return world.cameras.map((camera) => ({
+    id: camera.id,
+    remoteId: camera.remoteId,
+    name: camera.name,
+    siteId: camera.site.id,
+    status: camera.status,
+    ptz: ptz.state(camera) ?? null,
+  }));
+}
+
+function stationsOf({ stations, sender }: StateSources): object[] {
+  const targets = sender.targets();
+  return stations.list().map(({ key, name, scheme, agentUserId, agentUserTenantId }) => ({
+    key,
+    name,
+    scheme,
+    agentUserId,
+    agentUserTenantId,
+    endpoints: targets.filter(({ station }) => station.key === key).length,
+  }));
 }

@@ -1,0 +1,303 @@
+import type { LiveStyle, RemoteIdPlace } from '../options';
+import { badRequest, Refusal } from '../refusal';
+import type { GrantRequest } from '../rtsp/server';
+import type { Scenes } from '../scene/scenes';
+import { parseIsoTime } from '../text';
+import { type Incidents, viewOf } from '../world/incidents';
+import type { Stations } from '../world/stations';
+import { requestedRange, selectVersion } from '../world/versions';
+import { accessibleCameras, type Camera, type World } from '../world/world';
+import { type Answer, jsonBody, optionalText, requiredText } from './http-server';
+import type { ServiceRequest, ServiceRoute, Sessions } from './service';
+
+interface SystemOptions {
+  world: World;
+  supportedVersions: readonly string[];
+  stations: Stations;
+  sessions: Sessions;
+}
+
+/** The System resource with its version negotiation, and the login (specification, sections 2, 5 and 9). */
+export function systemRoutes(options: SystemOptions): ServiceRoute[] {
+  return [
+    {
+      method: 'GET',
+      path: '/system',
+      relation: 'system',
+      withoutLogin: true,
+      answer: (request) => systemResource(request, options),
+    },
+    {
+      method: 'POST',
+      path: 'login',
+      relation: 'rel/login',
+      withoutLogin: true,
+      answer: (request) => login(request, options),
+    },
+  ];
+}
+
+function systemResource(request: ServiceRequest, { world, supportedVersions }: SystemOptions): Answer {
+  const version = negotiate(request.call.headers.accept, supportedVersions);
+  const link = (path: string): string => request.link(path, version);
+  const offered =
+    request.station === undefined ? { 'rel/login': link('login') } : { 'rel/devices': link('devices') };
+  return {
+    status: 200,
+    headers: { 'Content-Type': `application/json; version=${version}` },
+    body: {
+      id: world.system.id,
+      name: world.system.name,
+      _links: { 'rel/self': '/system', ...offered },
+      _system_id: world.system.id,
+      _type: 'System',
+    },
+  };
+}
+
+function negotiate(accept: string | undefined, supported: readonly string[]): string {
+  const range = requestedRange(accept);
+  if (range === undefined) {
+    const message = 'No version is requested: send Accept: application/json; version=<low>-<high>.';
+    throw new Refusal(406, 'VersionNotRequested', message);
+  }
+  const version = selectVersion(range, supported);
+  if (version !== undefined) return version;
+  throw new Refusal(501, 'VersionNotSupported', 'No version in the requested range is supported.');
+}
+
+function login(request: ServiceRequest, { stations, sessions }: SystemOptions): Answer {
+  const body = jsonBody(request.call.body);
+  const station = stations.login(requiredText(body, 'username'), requiredText(body, 'password'));
+  if (station === undefined) {
+    throw new Refusal(401, 'LoginFailed', 'The name or the password of the Agent User is wrong.');
+  }
+  return {
+    status: 200,
+    headers: { 'Set-Cookie': sessions.open(station.key) },
+    body: { _type: 'Login', agentUserId: station.agentUserId, _links: { 'rel/system': '/system' } },
+  };
+}
+
+interface CameraOptions {
+  world: World;
+  remoteId: RemoteIdPlace;
+  liveStyle: LiveStyle;
+  now: () => number;
+  scenes: Scenes;
+  incidents: Incidents;
+  grantRtsp: GrantRtsp;
+}
+
+const PAGE_SIZE = 100;
+
+/** The device collection, details, data sources, RTSP sessions and snapshots (specification, sections 2 and 4). */
+export function cameraRoutes(options: CameraOptions): ServiceRoute[] {
+  const { world, remoteId, now, scenes, incidents } = options;
+  return [
+    get('devices', 'rel/devices', (request) => collection(request, world, remoteId)),
+    get('devices/:camera', 'rel/self', (request) => details(request, world, remoteId)),
+    get('devices/:camera/data-sources', 'rel/data_sources', (request) => dataSources(request, world)),
+    get('devices/:camera/snapshot', 'rel/snapshot', (request) =>
+      snapshot(request.onlineCamera(), request.call.query.get('width'), {
+        scenes,
+        incidents,
+        now: now(),
+      }),
+    ),
+    {
+      method: 'POST',
+      path: 'devices/:camera/rtsp',
+      relation: 'rel/rtsp',
+      answer: (request) => rtspSession(request, options),
+    },
+  ];
+}
+
+function get(path: string, relation: string, answer: ServiceRoute['answer']): ServiceRoute {
+  return { method: 'GET', path, relation, answer };
+}
+
+function collection(request: ServiceRequest, world: World, remoteId: RemoteIdPlace): Answer {
+  const cameras = accessibleCameras(world);
+  const start = Math.max(0, Number.parseInt(request.call.query.get('start') ?? '0', 10) || 0);
+  const page = cameras.slice(start, start + PAGE_SIZE);
+  const next = start + PAGE_SIZE;
+  const links = {
+    'rel/self': request.link(start === 0 ? 'devices' : `devices?start=${start}`),
+    ...(next < cameras.length ? { next: request.link(`devices?start=${next}`) } : {}),
+  };
+  return ok({
+    devices: page.map((camera) => record(request, camera, world, remoteId === 'record')),
+    total: cameras.length,
+    _links: links,
+    _system_id: world.system.id,
+    _type: 'Devices',
+  });
+}
+
+function record(request: ServiceRequest, camera: Camera, world: World, withRemoteId: boolean): object {
+  return {
+    id: camera.id,
+    ...(withRemoteId ? { remoteId: camera.remoteId } : {}),
+    name: camera.name,
+    siteId: camera.site.id,
+    siteName: camera.site.name,
+    status: shownStatus(request, camera),
+    _links: {
+      'rel/self': request.link(`devices/${camera.id}`),
+      'rel/data_sources': request.link(`devices/${camera.id}/data-sources`),
+    },
+    _system_id: world.system.id,
+    _type: 'Device',
+  };
+}
+
+function shownStatus(request: ServiceRequest, camera: Camera): string {
+  if (request.isOnline(camera)) return 'online';
+  return camera.status === 'online' ? 'offline' : camera.status;
+}
+
+function details(request: ServiceRequest, world: World, remoteId: RemoteIdPlace): Answer {
+  const camera = request.camera();
+  return ok({
+    ...record(request, camera, world, remoteId !== 'none'),
+    serverId: camera.site.server.id,
+    serverName: camera.site.server.name,
+    manufacturer: 'SANDBOX',
+    model: camera.ptz === undefined ? 'Fixed camera' : 'PTZ camera',
+    ptz: camera.ptz !== undefined,
+  });
+}
+
+function dataSources(request: ServiceRequest, world: World): Answer {
+  const camera = request.camera();
+  const link = (name: string): string => request.link(`devices/${camera.id}/${name}`);
+  const ptz = {
+    'rel/ptz_presets': link('ptz-presets'),
+    'rel/ptz_tours': link('ptz-tours'),
+    'rel/ptz_home': link('ptz-home'),
+  };
+  return ok({
+    deviceId: camera.id,
+    _links: {
+      'rel/self': link('data-sources'),
+      'rel/rtsp': link('rtsp'),
+      'rel/snapshot': link('snapshot'),
+      ...(camera.ptz === undefined ? {} : ptz),
+    },
+    _system_id: world.system.id,
+    _type: 'DataSources',
+  });
+}
+
+function ok(body: object): Answer {
+  return { status: 200, body };
+}
+
+/** Gives an RTSP URL for one session. */
+type GrantRtsp = (request: GrantRequest) => string;
+
+interface SessionOptions {
+  grantRtsp: GrantRtsp;
+  liveStyle: LiveStyle;
+  incidents: Incidents;
+  now: () => number;
+}
+
+const QUALITIES = ['high', 'low'];
+const LIVE_HINTS: Record<LiveStyle, string> = {
+  omit: 'Live video is asked for without t and search.',
+  live: 'Live video is asked for with t "live" and search "false".',
+};
+
+/**
+ * An RTSP session, live or recorded (specification, section 2, RTSP session request): recorded takes `t` and the text
+ * `true` in `search`. How live video is asked for is not shown there: here in the one way of `liveStyle`. `cameraId` is the
+ * remote id; the id of the device is refused.
+ */
+function rtspSession(request: ServiceRequest, options: SessionOptions): Answer {
+  const camera = request.onlineCamera();
+  const body = jsonBody(request.call.body);
+  checkCamera(camera, requiredText(body, 'cameraId'));
+  const quality = requiredText(body, 'quality');
+  if (!QUALITIES.includes(quality)) throw badRequest('quality must be high or low.', 'quality');
+  const start = recordedStart(body, options.liveStyle);
+  const late = request.lateness(camera);
+  if (late?.way === 'code' && start !== undefined) checkIsThere(start, options.now() - late.seconds * 1000);
+  const url = options.grantRtsp({
+    cameraId: camera.id,
+    cameraName: camera.name,
+    // The players of one station cannot use up the places of another.
+    owner: request.station,
+    view: viewOf(camera, options.incidents),
+    ...(late === undefined || late.way === 'code' ? {} : { late: { seconds: late.seconds, way: late.way } }),
+    ...(start === undefined ? {} : { start }),
+  });
+  return { status: 200, body: { rtspRelayURL: url } };
+}
+
+function checkCamera(camera: Camera, cameraId: string): void {
+  if (cameraId === camera.remoteId) return;
+  if (cameraId.toLowerCase() === camera.id) {
+    throw badRequest('cameraId must be the remote id of the camera, not the id of the device.', 'cameraId');
+  }
+  throw new Refusal(404, 'CameraNotFound', 'No camera behind this link has this remote id.', {
+    field: 'cameraId',
+  });
+}
+
+/** The service knows of no recording from this moment yet: one of the codes that it has for that. */
+function checkIsThere(start: number, recordedTo: number): void {
+  if (start <= recordedTo) return;
+  throw new Refusal(404, 'NoAvailableStreams', 'There is no recording of this time yet.', { field: 't' });
+}
+
+/** Undefined for live video. */
+function recordedStart(body: Readonly<Record<string, unknown>>, liveStyle: LiveStyle): number | undefined {
+  const { search } = body;
+  const t = optionalText(body, 't');
+  if (isLive(t, search, liveStyle)) return undefined;
+  if (search !== 'true') {
+    const message = `search must be the text "true" for recorded video. ${LIVE_HINTS[liveStyle]}`;
+    throw badRequest(message, 'search');
+  }
+  const start = t === undefined ? undefined : parseIsoTime(t);
+  if (start === undefined) throw badRequest('t must be an ISO 8601 time for recorded video.', 't');
+  return start;
+}
+
+function isLive(t: string | undefined, search: unknown, liveStyle: LiveStyle): boolean {
+  if (liveStyle === 'omit') return t === undefined && search === undefined;
+  return t === 'live' && search === 'false';
+}
+
+const DEFAULT_WIDTH = 320;
+
+/** The live picture of this second as JPEG: of the sizes there are the largest that is not wider than `width`, else the smallest. */
+async function snapshot(
+  camera: Camera,
+  width: string | null,
+  { scenes, incidents, now }: { scenes: Scenes; incidents: Incidents; now: number },
+): Promise<Answer> {
+  const wanted = widthOf(width);
+  const stills = await scenes.stills(camera.scene);
+  return {
+    status: 200,
+    headers: {
+      'Content-Type': 'image/jpeg',
+      'X-Resource-Timestamp': new Date(now).toISOString(),
+      'Content-Disposition': `inline; filename="${camera.name.replaceAll(' ', '-')}.jpg"`,
+    },
+    body: stills.jpeg(Math.floor(now / 1000), viewOf(camera, incidents), wanted),
+  };
+}
+
+function widthOf(text: string | null): number {
+  if (text === null || text === '') return DEFAULT_WIDTH;
+  const width = Number(text);
+  if (!Number.isInteger(width) || width < 1 || width > 10_000) {
+    throw badRequest('width must be a whole number from 1 to 10000.', 'width');
+  }
+  return width;
+}

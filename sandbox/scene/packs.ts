@@ -1,0 +1,236 @@
+import { brotliDecompressSync } from 'node:zlib';
+
+/**
+ * A file of scripts/make-fixture.ts: the length of the index (four bytes), the index as JSON in Brotli, and the parts one after
+ * the other. A part is kept once, however many pictures it is in, so that a scene takes a fraction of its video.
+ */
+class PartsFile<Index extends { lengths: number[] }> {
+  readonly index: Index;
+  readonly #parts: readonly Buffer[];
+
+  /** @throws where the file is not whole, or its index is none of this kind */
+  constructor(bytes: Buffer, isIndex: (value: unknown) => value is Index) {
+    const begin = 4 + bytes.readUInt32BE(0);
+    const index: unknown = JSON.parse(brotliDecompressSync(bytes.subarray(4, begin)).toString('utf8'));
+    if (!isIndex(index)) throw new Error('A file of the sandbox is of another kind: make it again.');
+    this.index = index;
+    let at = begin;
+    this.#parts = index.lengths.map((length) => bytes.subarray(at, (at += length)));
+    if (at !== bytes.length) throw new Error('A file of the sandbox is not whole: make it again.');
+  }
+
+  part(number: number): Buffer {
+    const part = this.#parts[number];
+    if (part === undefined)
+      throw new RangeError(`A file of the sandbox has no part ${number}: make it again.`);
+    return part;
+  }
+}
+
+/** True for an object that has these fields. */
+function hasFields(value: unknown, ...names: readonly string[]): boolean {
+  return typeof value === 'object' && value !== null && names.every((name) => name in value);
+}
+
+/** The pictures of a scene, empty and with an intruder, each as the numbers of its parts in their order. */
+export interface Shots {
+  idle: number[][];
+  intruder: number[][];
+}
+
+interface Moments<T> {
+  day: T;
+  night: T;
+}
+
+/** What a pack holds beside the parts themselves. */
+export interface PackIndex {
+  codec: 'h264' | 'h265';
+  /** Pictures come in an order other than that in which they are shown. */
+  bFrames: boolean;
+  /** Bytes of each part. */
+  lengths: number[];
+  parameterSets: number[];
+  /** H.264: parts that go to any place of a key frame: words, and rows of a square of the bar, from the top. */
+  overlay?: { glyphs: Record<string, number>; off: number[]; on: number[] };
+  /** H.265: the uppermost part of a key frame, for each second of the bar. */
+  bars?: Moments<number[]>;
+  shots: Moments<Shots>;
+}
+
+/** The video of a scene in parts. */
+export class Pack extends PartsFile<PackIndex> {
+  constructor(bytes: Buffer) {
+    super(bytes, isPackIndex);
+  }
+}
+
+function isPackIndex(value: unknown): value is PackIndex {
+  return hasFields(value, 'codec', 'bFrames', 'lengths', 'parameterSets', 'shots');
+}
+
+/** The numbers of the cells of a picture, from the top left, row by row. */
+type Cells = number[];
+
+/** The pictures of one width. */
+export interface StillsIndex {
+  width: number;
+  columns: number;
+  /** A JPEG up to its first cell (ITU-T T.81: each cell is a restart interval of its own). */
+  head: number;
+  idle: Moments<Cells>;
+  /** By the second of the intruder's visit. */
+  intruder: Moments<Cells[]>;
+  /** The cells that the bar touches, and for each of its 60 seconds what stands there. */
+  barCells: number[];
+  bars: Moments<Cells[]>;
+  /** Where the line of text begins; absent where the picture is too small for one. */
+  text?: { first: number; glyphs: Record<string, number> };
+}
+
+export interface StillsFile {
+  lengths: number[];
+  /** Smallest first. */
+  widths: StillsIndex[];
+}
+
+/** The snapshots of a scene, put together from cells of JPEG that are predicted from none of their neighbours. */
+export class Stills {
+  readonly #file: PartsFile<StillsFile>;
+
+  constructor(bytes: Buffer) {
+    this.#file = new PartsFile(bytes, isStillsFile);
+  }
+
+  /** The picture of an epoch second as JPEG; the largest that is not wider than `width`, else the smallest. */
+  jpeg(second: number, subject: Subject, width: number): Buffer {
+    const { widths } = this.#file.index;
+    const index = widths.findLast((known) => known.width <= width) ?? widths[0];
+    if (index === undefined) throw new RangeError('There are no snapshots: make them again.');
+    const visit = subject.intruder(second);
+    const intruder = visit === undefined ? undefined : atTimeOfDay(second, index.intruder)[visit];
+    const cells = [...(intruder ?? atTimeOfDay(second, index.idle))];
+    const bar = atTimeOfDay(second, index.bars)[barSecond(second)] ?? [];
+    for (const [i, cell] of index.barCells.entries()) cells[cell] = bar[i] ?? 0;
+    putText(cells, index, captionOf(second, subject.label));
+    return this.#joined(index.head, cells);
+  }
+
+  // Between two cells stands a restart marker; they count from 0 to 7 (ITU-T T.81, section B.2.1).
+  #joined(head: number, cells: Cells): Buffer {
+    const parts = cells.flatMap((cell, i) => [this.#file.part(cell), Buffer.from([0xff, 0xd0 + (i % 8)])]);
+    return Buffer.concat([this.#file.part(head), ...parts.slice(0, -1), Buffer.from([0xff, 0xd9])]);
+  }
+}
+
+function isStillsFile(value: unknown): value is StillsFile {
+  return hasFields(value, 'lengths', 'widths');
+}
+
+function putText(cells: Cells, { text }: StillsIndex, caption: string): void {
+  if (text === undefined) return;
+  for (const [i, character] of caption.split('').entries())
+    cells[text.first + i] = text.glyphs[character] ?? text.glyphs['?'] ?? 0;
+}
+
+/** Samples of an AAC frame (ISO/IEC 14496-3). */
+export const SAMPLES_PER_FRAME = 1024;
+
+const HEADER = 7;
+const SAMPLE_RATES = [
+  96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8000,
+];
+
+/**
+ * The sound of a camera: AAC frames that loop without a seam. A frame is named by its number since the epoch, so that a moment
+ * always sounds the same.
+ */
+export class Sound {
+  readonly sampleRate: number;
+  readonly channels: number;
+  /** AudioSpecificConfig (ISO/IEC 14496-3, section 1.6.2.1). */
+  readonly config: Buffer;
+  readonly #frames: readonly Buffer[];
+
+  /** A stream of ADTS frames (ISO/IEC 13818-7, section 6.2). */
+  constructor(adts: Buffer) {
+    const rate = ((adts[2] ?? 0) >>> 2) & 15;
+    this.sampleRate = SAMPLE_RATES[rate] ?? 0;
+    this.channels = (((adts[2] ?? 0) & 1) << 2) | ((adts[3] ?? 0) >>> 6);
+    const objectType = ((adts[2] ?? 0) >>> 6) + 1;
+    this.config = Buffer.from([(objectType << 3) | (rate >>> 1), ((rate & 1) << 7) | (this.channels << 3)]);
+    this.#frames = framesOf(adts);
+  }
+
+  /** Frames per second. */
+  get rate(): number {
+    return this.sampleRate / SAMPLES_PER_FRAME;
+  }
+
+  /** The frame with this number since the epoch; every whole number has one. */
+  frame(number: number): Buffer {
+    const count = this.#frames.length;
+    const frame = this.#frames[((number % count) + count) % count];
+    if (frame === undefined) throw new RangeError(`No frame ${number}: not a whole number.`);
+    return frame;
+  }
+}
+
+function framesOf(adts: Buffer): Buffer[] {
+  const frames: Buffer[] = [];
+  for (let at = 0; at + HEADER < adts.length;) {
+    const length =
+      ((adts.readUInt8(at + 3) & 3) << 11) | (adts.readUInt8(at + 4) << 3) | (adts.readUInt8(at + 5) >>> 5);
+    if (length <= HEADER) throw new Error('The sound of the sandbox is not whole: make it again.');
+    frames.push(adts.subarray(at + HEADER, at + length));
+    at += length;
+  }
+  return frames;
+}
+
+/** Epoch second whose bar shows 0: 2025-10-09 08:53:20 UTC. */
+const BAR_START = 1_760_000_000;
+
+/** Characters of the line of text. */
+const LENGTH = 40;
+
+/** The second 0..59 that the bar shows at an epoch second. */
+export function barSecond(second: number): number {
+  return (((second - BAR_START) % 60) + 60) % 60;
+}
+
+/** The line at the lower edge: the time on the left, the name of the camera on the right. */
+export function captionOf(second: number, label: string): string {
+  const time = new Date(second * 1000).toISOString().replace('T', ' ').slice(0, 19);
+  const left = ` ${time} UTC `;
+  const room = LENGTH - left.length - 1;
+  return `${left}${label.slice(0, room).padStart(room)} `;
+}
+
+/** Pictures per second of every scene; a key frame comes every second (scripts/make-fixture.ts). */
+export const FRAMES_PER_SECOND = 10;
+
+/** What a camera looks at. */
+export interface Subject {
+  /** Shown at the lower edge, beside the time. */
+  label: string;
+  /** Second 0.. of the intruder's visit that an epoch second shows; undefined = nobody is there. */
+  intruder(second: number): number | undefined;
+}
+
+/** How long an intruder is in the picture: from one second before the second of the alarm on. */
+export const INTRUDER_SECONDS = 10;
+
+/** The visit of an intruder whose alarm began at an epoch second, as seen in another. */
+export function visitOf(alarm: number, second: number): number | undefined {
+  const visit = second - alarm + 1;
+  return visit >= 0 && visit < INTRUDER_SECONDS ? visit : undefined;
+}
+
+const DAY = { from: 6, to: 18 } as const;
+
+/** Day from six to six, by the hour that the picture shows (UTC). */
+export function atTimeOfDay<T>(second: number, moments: Moments<T>): T {
+  const hour = ((Math.floor(second / 3600) % 24) + 24) % 24;
+  return hour >= DAY.from && hour < DAY.to ? moments.day : moments.night;
+}
