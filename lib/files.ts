@@ -8,10 +8,10 @@ import path from 'node:path';
  * the system says of an existing folder that it is not there, as below /proc.
  * @throws Error of the system
  */
-export function makeFolder(folder: string): void {
+export function ensurePrivateFolder(folder: string): void {
   if (fs.statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return;
   const parent = path.dirname(folder);
-  if (parent !== folder) makeFolder(parent);
+  if (parent !== folder) ensurePrivateFolder(parent);
   try {
     fs.mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
@@ -78,7 +78,7 @@ export class HintFile {
     const head = this.#headOf(text);
     const content = `${head}\n${text}`;
     if (head === this.#head || Buffer.byteLength(content) > MAX_BYTES) return;
-    makeFolder(path.dirname(this.#file));
+    ensurePrivateFolder(path.dirname(this.#file));
     const coming = `${this.#file}.new`;
     // One that a crash has left behind may have other rights.
     await rm(coming, { force: true });

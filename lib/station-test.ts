@@ -1,6 +1,6 @@
 import type { Device } from './device';
 import { RvmError, type RvmErrorCode } from './error';
-import { shown } from './cloud/secret-mask';
+import { quote } from './cloud/secret-mask';
 import { describe } from './video/rtsp/open-stream';
 import type { StationClient } from './cloud/station-client';
 
@@ -80,7 +80,7 @@ async function ptzFault(client: StationClient, cameras: readonly Device[]): Prom
       if (!(error instanceof RvmError)) throw error;
       const { code, message } = error;
       if (code === 'LINK_NOT_OFFERED' || code === 'UNTRUSTED_LINK')
-        return { step: 'ptz', outcome: 'failed', detail: `${shown(name || id)}: ${message}`, code };
+        return { step: 'ptz', outcome: 'failed', detail: `${quote(name || id)}: ${message}`, code };
       // A fixed camera may refuse to be asked; anything else would meet each of them.
       if (code !== 'HTTP_ERROR') return undefined;
     }

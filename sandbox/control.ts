@@ -8,14 +8,14 @@ import {
   optionalText,
   requiredText,
 } from './api/http-server';
-import type { Ptz } from './api/ptz';
-import type { Sessions } from './api/service';
+import type { PtzSimulator } from './api/ptz';
+import type { LoginSessions } from './api/service';
 import { badRequest, Refusal } from './refusal';
 import { isLoopback } from './text';
 import { type Alarms, MOST_SECONDS } from './webhooks/alarms';
-import type { Sender } from './webhooks/sender';
+import type { WebhookSender } from './webhooks/sender';
 import type { Clock } from './world/clock';
-import { FAULT_KINDS, type FaultKind, type Faults, LATE_WAYS, type LateWay } from './world/faults';
+import { FAULT_KINDS, type FaultKind, type ApiFaultInjector, LATE_WAYS, type LateWay } from './world/faults';
 import type { Stations } from './world/stations';
 import { type Camera, findCamera, type Onboarding, type World } from './world/world';
 
@@ -43,9 +43,9 @@ function forbidden(message: string): Refusal {
 interface ControlOptions {
   alarms: Alarms;
   clock: Clock;
-  faults: Faults;
+  faults: ApiFaultInjector;
   onboarding: Onboarding;
-  sender: Sender;
+  sender: WebhookSender;
   world: World;
   /** Relations of the service, for the filter of a fault. */
   relations: readonly string[];
@@ -212,10 +212,10 @@ function faultRelation(relations: readonly string[], text: string | undefined): 
 
 interface StateSources {
   clock: Clock;
-  faults: Faults;
-  ptz: Ptz;
-  sender: Sender;
-  sessions: Sessions;
+  faults: ApiFaultInjector;
+  ptz: PtzSimulator;
+  sender: WebhookSender;
+  sessions: LoginSessions;
   stations: Stations;
   world: World;
   versions: readonly string[];

@@ -5,15 +5,15 @@ import { ClipPages } from './api/clips';
 import { Clips, Incidents } from './world/incidents';
 import { Clock } from './world/clock';
 import { Control, stateReport } from './control';
-import { Faults } from './world/faults';
+import { ApiFaultInjector } from './world/faults';
 import { HttpServer, type Answer, type Call } from './api/http-server';
 import { Onboarding, type CustomerEntry, buildWorld } from './world/world';
 import { resolveOptions, type ResolvedOptions, type SandboxOptions } from './options';
-import { Ptz } from './api/ptz';
+import { PtzSimulator } from './api/ptz';
 import { RtspServer, type RtspFault } from './rtsp/server';
 import { Scenes } from './scene/scenes';
-import { Sender, type Endpoint } from './webhooks/sender';
-import { Service, type ServiceRoute, Sessions } from './api/service';
+import { WebhookSender, type Endpoint } from './webhooks/sender';
+import { Service, type ServiceRoute, LoginSessions } from './api/service';
 import { Stations, type StationCredentials, type StationSettings } from './world/stations';
 import { parseSupportedVersions } from './world/versions';
 
@@ -36,9 +36,9 @@ export class Sandbox {
   readonly #options: ResolvedOptions;
   readonly #clock = new Clock();
   readonly #stations = new Stations();
-  readonly #sessions = new Sessions(this.#clock.now);
-  readonly #faults = new Faults();
-  readonly #ptz = new Ptz();
+  readonly #sessions = new LoginSessions(this.#clock.now);
+  readonly #faults = new ApiFaultInjector();
+  readonly #ptz = new PtzSimulator();
   readonly #scenes = new Scenes();
   readonly #incidents = new Incidents();
   readonly #clips = new Clips();
@@ -62,7 +62,10 @@ export class Sandbox {
     this.#world = buildWorld(options);
     this.#onboarding = new Onboarding(this.#world);
     this.#versions = parseSupportedVersions(options.versions) ?? [];
-    this.#sender = new Sender(clock, this.#stations, { timeoutMs, resendOnStatus: options.resendOnStatus });
+    this.#sender = new WebhookSender(clock, this.#stations, {
+      timeoutMs,
+      resendOnStatus: options.resendOnStatus,
+    });
     this.#alarms = new Alarms({
       clock,
       world: this.#world,

@@ -6,7 +6,7 @@
  */
 import fs from 'node:fs';
 import path from 'node:path';
-import { asError } from '../lib/error';
+import { toError } from '../lib/error';
 
 /** Any comment that begins like one, so that a slip of the pen does not leave a dialog without its row. */
 const COMMENT = /([ \t]*)<!--\s*row\b([^]*?)-->/g;
@@ -23,7 +23,7 @@ export function readDialog(file: string, folder: string): string {
   try {
     return withRows(fs.readFileSync(file, 'utf8'), folder);
   } catch (error) {
-    throw new Error(`${path.basename(file)}: ${asError(error).message}`, { cause: error });
+    throw new Error(`${path.basename(file)}: ${toError(error).message}`, { cause: error });
   }
 }
 

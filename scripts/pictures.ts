@@ -17,7 +17,7 @@ import { PictureFolder } from './pictures/picture-folder';
 import { RECORDING } from './pictures/recording/recording';
 import { SIDEBAR } from './pictures/sidebar';
 import { STATISTICS } from './pictures/statistics';
-import { Studio, type Shoot } from './pictures/studio';
+import { ScreenshotBrowser, type Shoot } from './pictures/studio';
 import { VIEW_PAGE } from './pictures/view-page';
 
 const IMAGES = path.join(ROOT, 'docs', 'images');
@@ -34,7 +34,7 @@ async function main(words: readonly string[]): Promise<void> {
   const browser = await openBrowser();
   try {
     const pictures = new PictureFolder(IMAGES, await browser.newPage());
-    await takeAll(new Studio(browser, pictures, words));
+    await takeAll(new ScreenshotBrowser(browser, pictures, words));
     const { changed, kept } = pictures.outcomes;
     console.log(`${pictures.outcomes.new} new, ${changed} changed, ${kept} left as they were`);
   } finally {
@@ -42,7 +42,7 @@ async function main(words: readonly string[]): Promise<void> {
   }
 }
 
-async function takeAll(studio: Studio): Promise<void> {
+async function takeAll(studio: ScreenshotBrowser): Promise<void> {
   const wanted = SHOOTS.filter(({ names }) => names.some((name) => studio.wants(name)));
   if (wanted.length === 0) throw new Error('No picture has a name that begins so: see docs/images.');
   for (const { palette = [], take } of wanted) {

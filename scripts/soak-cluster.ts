@@ -11,7 +11,7 @@ import {
   restartTwice,
   stop,
 } from '../test/support/cluster/deeds';
-import type { Instance } from '../test/support/cluster/instance';
+import type { ClusterProcess } from '../test/support/cluster/instance';
 import { newerPackage } from '../test/support/cluster/newer-package';
 import { sharing } from '../test/support/cluster/on-database';
 import { report } from '../test/support/cluster/report';
@@ -60,7 +60,7 @@ class World {
     return this.#gates;
   }
 
-  any(): Instance {
+  any(): ClusterProcess {
     const { instances } = this.cluster;
     const found = instances[Math.floor(this.chance() * instances.length)];
     assert.ok(found !== undefined);

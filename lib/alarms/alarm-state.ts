@@ -2,7 +2,7 @@ import { RvmError } from '../error';
 import { type AlarmEvent, type Group, judgeEvent, type HeldReason, type Judgement } from './level';
 import type { AlarmSettings, Control } from './settings';
 import { Arming } from './arming';
-import { Earliest, Levels, type Said } from './levels';
+import { Earliest, Levels, type StateMessage } from './levels';
 import { RAISED, RaisedAlarms } from './raised-alarms';
 import { type Slots, StoreLink } from './slot-store';
 import type { Slot, SlotWrite } from '../inbox/slot';
@@ -39,7 +39,7 @@ interface AlarmStateOptions {
   /** True while nobody else can write the slots. */
   isAlone: () => boolean;
   /** Takes a state that no event asks for, once `start` was called. */
-  say: (said: Said) => void;
+  say: (said: StateMessage) => void;
   /** Told when what the status shows may have changed. */
   changed: () => void;
 }

@@ -1,4 +1,4 @@
-import { timerMs } from '../concurrency/timers';
+import { clampTimerMs } from '../concurrency/timers';
 import type { Slot, SlotOutcome, SlotWrite } from '../inbox/slot';
 import { Groups, levelSlot, OwnEnds, raisedSlot } from './groups';
 import { type AlarmEvent, DOWN, endOf, type Group, type Level } from './level';
@@ -7,7 +7,7 @@ import type { AlarmSettings } from './settings';
 import { levelValue, type StoreLink } from './slot-store';
 
 /** A state as it is said without an event. */
-export interface Said {
+export interface StateMessage {
   group: string;
   raised: boolean;
   /** `{ webhook, event }` of the event that raised it, as JSON; undefined where nobody knows. */
@@ -23,7 +23,7 @@ interface LevelsOptions {
   link: StoreLink;
   alarms: RaisedAlarms;
   /** Takes a state that no event asks for: a release, one that is said again, one at the start. */
-  say: (said: Said) => void;
+  say: (said: StateMessage) => void;
   /** Told when what the status shows may have changed. */
   changed: () => void;
   /** To be called then, or before: milliseconds of `performance.now()`. */
@@ -391,7 +391,7 @@ export class Earliest {
     clearTimeout(this.#timer);
     this.#at = Math.max(time, this.#lookedAt + GRAIN);
     const pause = Math.max(0, Math.ceil(this.#at - performance.now()));
-    this.#timer = setTimeout(() => this.#look(), timerMs(pause));
+    this.#timer = setTimeout(() => this.#look(), clampTimerMs(pause));
   }
 
   stop(): void {

@@ -1,4 +1,4 @@
-import { pause, within } from '../concurrency/timers';
+import { sleep, withTimeout } from '../concurrency/timers';
 import { RvmError } from '../error';
 import type { Inbox } from '../inbox/inbox';
 import type { Slot, SlotOutcome, SlotWrite } from '../inbox/slot';
@@ -75,13 +75,13 @@ export class StoreLink {
     this.#unwatch();
     clearTimeout(this.#timer);
     clearTimeout(this.#retry);
-    await within(this.#writer.idle(), patience);
+    await withTimeout(this.#writer.idle(), patience);
   }
 
   async #read(since: number): Promise<void> {
     this.#readAt = performance.now();
     const { slots, owner } = this.options;
-    const changed = await within(slots.slots(owner, since), READ_TIMEOUT_MS).catch(() => undefined);
+    const changed = await withTimeout(slots.slots(owner, since), READ_TIMEOUT_MS).catch(() => undefined);
     if (this.#isClosed) return;
     if (changed === undefined) return this.#fail();
     this.#version = changed.isAll ? changed.version : Math.max(this.#version, changed.version);
@@ -152,7 +152,7 @@ class SlotWriter {
   async idle(): Promise<void> {
     while (this.#asked.length > 0 || this.#isWriting) {
       this.#plan(true);
-      await pause(1);
+      await sleep(1);
     }
   }
 
@@ -168,7 +168,7 @@ class SlotWriter {
     const asked = this.#take();
     try {
       const writes = asked.flatMap((each) => each.writes);
-      const outcomes = await within(this.slots.putSlots(this.owner, writes), WRITE_TIMEOUT_MS);
+      const outcomes = await withTimeout(this.slots.putSlots(this.owner, writes), WRITE_TIMEOUT_MS);
       if (outcomes === undefined) throw new RvmError('STORE_FAILED', 'The inbox does not answer.');
       let from = 0;
       for (const { writes: own, resolve } of asked) {

@@ -107,7 +107,7 @@ export interface Snapshot {
 }
 
 /** A request that follows links from a known place; only to trusted origins. */
-export interface FreeRequest {
+export interface ApiRequest {
   start: (typeof REQUEST_STARTS)[number];
   /** For `device` and `data-sources`: id, remote id or unique name. */
   camera?: string;
@@ -120,7 +120,7 @@ export interface FreeRequest {
   body?: unknown;
 }
 
-export interface FreeAnswer {
+export interface ApiResponse {
   /** JSON, text or Buffer, by the content type. */
   payload: unknown;
   statusCode: number;

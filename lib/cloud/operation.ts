@@ -1,6 +1,6 @@
-import type { Leave, Line, Places } from '../concurrency/semaphore';
-import { Abort, abortOf, deadlineError } from '../concurrency/signals';
-import { asError, type RvmError } from '../error';
+import type { Release, Lock, Semaphore } from '../concurrency/semaphore';
+import { CancelToken, cancelTokenOf, deadlineError } from '../concurrency/signals';
+import { toError, type RvmError } from '../error';
 
 export interface OperationOptions {
   signal?: AbortSignal | undefined;
@@ -11,7 +11,7 @@ export interface OperationOptions {
   /** It asks whether the service is back, so it is sent while nothing else is. */
   isProbe?: boolean | undefined;
   /** Bounds how many operations wait for something that has failed; nothing does unless said. */
-  room?: Places | undefined;
+  room?: Semaphore | undefined;
 }
 
 /** What an operation has in common with those that work for it. */
@@ -32,14 +32,14 @@ export class Operation {
   readonly #once: boolean;
   readonly isProbe: boolean;
   readonly #tally: { requests: number };
-  readonly #abort = new Abort();
+  readonly #abort = new CancelToken();
   /** Whose hint it works for. */
   readonly #of: Operation | undefined;
   readonly #startedAt = performance.now();
   readonly #until: number;
   readonly #deadline: NodeJS.Timeout | undefined;
-  readonly #room: Places | undefined;
-  #leaveRoom: Leave | undefined;
+  readonly #room: Semaphore | undefined;
+  #leaveRoom: Release | undefined;
   #failure: RvmError | undefined;
   #hasEnded = false;
   #stopListening: () => void = () => undefined;
@@ -55,7 +55,7 @@ export class Operation {
     this.#of = inherited.of;
     this.#until = deadlineMs === undefined ? Infinity : this.#startedAt + deadlineMs;
     if (signal !== undefined) {
-      this.#stopListening = abortOf(signal).onAbort((reason) => this.#abort.abort(reason));
+      this.#stopListening = cancelTokenOf(signal).onAbort((reason) => this.#abort.abort(reason));
     }
     if (deadlineMs !== undefined) {
       this.#deadline = setTimeout(() => this.#abort.abort(this.#failure ?? deadlineError()), deadlineMs);
@@ -117,7 +117,7 @@ export class Operation {
     if (this.once || performance.now() + ms > this.until) return false;
     if (this.#of !== undefined && !this.#of.mayWait(error, 0)) return false;
     if (this.#room !== undefined) {
-      this.#leaveRoom ??= this.#room.takeFree();
+      this.#leaveRoom ??= this.#room.tryAcquire();
       if (this.#leaveRoom === undefined) return false;
     }
     this.#failure = error;
@@ -164,8 +164,8 @@ export class Operation {
   }
 
   /** Waits for a turn, but no longer than the caller does. */
-  takeTurn(line: Line): Promise<Leave> {
-    return line.take(this.#abort, 0);
+  takeTurn(line: Lock): Promise<Release> {
+    return line.acquire(this.#abort, 0);
   }
 
   /** Waits for shared work, but no longer than the caller does; the work itself goes on. */
@@ -178,7 +178,7 @@ export class Operation {
       };
       work.then(
         (value) => settle(() => resolve(value)),
-        (error: unknown) => settle(() => reject(asError(error))),
+        (error: unknown) => settle(() => reject(toError(error))),
       );
     });
   }

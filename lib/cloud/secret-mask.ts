@@ -55,7 +55,7 @@ const HTML_NAMES: ReadonlyMap<string, string> = new Map([
  * in it, however it is spelled: who repeats one way may repeat others. However long the text and the secrets are, the work is
  * bounded by `length` and by how many secrets there are.
  */
-export function maskedStart(text: string, secrets: readonly string[], length: number): string {
+export function redact(text: string, secrets: readonly string[], length: number): string {
   const spellings = spellingsOf(secrets);
   const margin = LONGEST_ESCAPE * Math.max(0, ...spellings.map(({ text: spelling }) => spelling.length));
   const read = text.slice(0, length + margin);
@@ -194,10 +194,10 @@ const SHORTEST_QUOTED = 8;
  * An error as it may be told. It may quote what the service calls a camera, a preset or a relation, and so a secret: then only its
  * code is told.
  */
-export function fitToTell(error: RvmError, secrets: readonly string[]): RvmError {
+export function redactError(error: RvmError, secrets: readonly string[]): RvmError {
   const { code, message, cause } = error;
   const sought = secrets.filter((secret) => secret.length >= SHORTEST_QUOTED);
-  if (maskedStart(message, sought, Infinity) === message) return error;
+  if (redact(message, sought, Infinity) === message) return error;
   return new RvmError(
     code,
     `The text of this error held one of your secrets, so it is not shown: look up its code, ${code}.`,
@@ -209,13 +209,13 @@ export function fitToTell(error: RvmError, secrets: readonly string[]): RvmError
 const MAX_QUOTED = 80;
 
 /** A text of the service in a message: quoted, one short line, RTSP URLs shown as `***`. */
-export function shown(text: string): string {
-  return `"${shownBare(text, MAX_QUOTED)}"`;
+export function quote(text: string): string {
+  return `"${quoteBare(text, MAX_QUOTED)}"`;
 }
 
 /** The same without the quotes, of at most so many characters. */
-export function shownBare(text: string, length: number): string {
-  return oneLine(maskedStart(text, [], 4 * length), length);
+export function quoteBare(text: string, length: number): string {
+  return oneLine(redact(text, [], 4 * length), length);
 }
 
 /** A text as one line of at most so many characters. */

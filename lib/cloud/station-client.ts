@@ -1,13 +1,13 @@
-import { Places } from '../concurrency/semaphore';
-import { timerMs } from '../concurrency/timers';
+import { Semaphore } from '../concurrency/semaphore';
+import { clampTimerMs } from '../concurrency/timers';
 import type { Device } from '../device';
 import { RvmError } from '../error';
 import { meter } from '../meter';
 import type { TlsSettings } from '../tls';
 import type {
   CallOptions,
-  FreeAnswer,
-  FreeRequest,
+  ApiResponse,
+  ApiRequest,
   PtzAccepted,
   PtzCommand,
   PtzList,
@@ -20,18 +20,18 @@ import { CameraHints, type HintOptions, LastRun } from './cameras/camera-cache';
 import { CameraFinder, CameraLinks, RemoteIds } from './cameras/camera-resolver';
 import { DeviceDirectory } from './cameras/device-directory';
 import { DIALECT } from './dialect';
-import { type DeedNames, deedsBy, Ptz } from './functions/ptz';
-import { FreeRequests } from './functions/requests';
+import { type DeedNames, linksByCommand, PtzClient } from './functions/ptz';
+import { ApiRequests } from './functions/requests';
 import { type LiveStyle, RtspSessions } from './functions/rtsp';
 import { Snapshots } from './functions/snapshots';
 import { Origins } from './http/origins';
 import { proxySecrets, type ProxySettings } from './http/proxy';
 import { Transport } from './http/transport';
 import { Operation, type OperationOptions } from './operation';
-import { fitToTell } from './secret-mask';
+import { redactError } from './secret-mask';
 import { type Credentials, requireAgentUser, secretsOf, usableKey } from './session/login';
-import { SignOfLife, StateBoard, type StateListener, type StationState } from './session/service-health';
-import { SessionKeeper } from './session/session';
+import { IdleProbe, StationStatus, type StateListener, type StationState } from './session/service-health';
+import { StationSession } from './session/session';
 import { isWithin } from './session/system';
 import { STATION_TIMING, type StationTiming } from './timing';
 
@@ -88,9 +88,9 @@ export class StationClient {
   readonly #options: StationClientOptions;
   readonly #timing: StationTiming;
   readonly #secrets: readonly string[];
-  readonly #board = new StateBoard((error) => this.#fitToTell(error));
+  readonly #board = new StationStatus((error) => this.#fitToTell(error));
   /** Of those who wait for something that has failed. */
-  readonly #room: Places;
+  readonly #room: Semaphore;
   #parts: Parts | undefined;
   #refreshTimer: NodeJS.Timeout | undefined;
   #tellRefresh: (error: RvmError | undefined) => void = () => undefined;
@@ -100,7 +100,7 @@ export class StationClient {
     this.#options = options;
     this.#secrets = allSecretsOf(options);
     this.#timing = timing;
-    this.#room = new Places(timing.longestQueue);
+    this.#room = new Semaphore(timing.longestQueue);
   }
 
   get state(): StationState {
@@ -220,7 +220,7 @@ export class StationClient {
    * @throws RvmError BAD_INPUT, LINK_NOT_OFFERED, UNTRUSTED_LINK, HTTP_ERROR, DEVICE_NOT_FOUND, and those of session and
    *   transport
    */
-  request(wanted: FreeRequest, options: CallOptions = {}): Promise<FreeAnswer> {
+  request(wanted: ApiRequest, options: CallOptions = {}): Promise<ApiResponse> {
     return this.#run(options, (operation, { free }) => free.send(operation, wanted));
   }
 
@@ -249,7 +249,7 @@ export class StationClient {
     work: (operation: Operation, parts: Parts) => Promise<T>,
   ): Promise<T> {
     const room = this.#room;
-    const operation = new Operation({ signal, deadlineMs: timerMs(deadlineMs), once, room });
+    const operation = new Operation({ signal, deadlineMs: clampTimerMs(deadlineMs), once, room });
     try {
       return await work(operation, this.#open(operation));
     } catch (error) {
@@ -278,13 +278,13 @@ export class StationClient {
   }
 
   #fitToTell(error: RvmError): RvmError {
-    return fitToTell(error, this.#secrets);
+    return redactError(error, this.#secrets);
   }
 
   #startRefreshing({ directory }: Parts): void {
     if (this.#options.deviceRefreshMs <= 0 || this.#refreshTimer !== undefined) return;
     const refresh = (): void => {
-      const operation = new Operation({ deadlineMs: timerMs(this.#timing.deadlineMs) });
+      const operation = new Operation({ deadlineMs: clampTimerMs(this.#timing.deadlineMs) });
       const told = directory.refresh(operation).then(
         () => this.#tellRefresh(undefined),
         // The devices known so far stay.
@@ -292,7 +292,7 @@ export class StationClient {
       );
       void told.finally(() => operation.end());
     };
-    this.#refreshTimer = setInterval(refresh, timerMs(this.#options.deviceRefreshMs));
+    this.#refreshTimer = setInterval(refresh, clampTimerMs(this.#options.deviceRefreshMs));
     this.#refreshTimer.unref();
   }
 }
@@ -300,15 +300,15 @@ export class StationClient {
 /** What the client of a station is made of; it exists once the settings have been found usable. */
 export interface Parts {
   transport: Transport;
-  session: SessionKeeper;
-  signOfLife: SignOfLife;
+  session: StationSession;
+  signOfLife: IdleProbe;
   directory: DeviceDirectory;
   hints: CameraHints;
   finder: CameraFinder;
   rtsp: RtspSessions;
-  ptz: Ptz;
+  ptz: PtzClient;
   snapshots: Snapshots;
-  free: FreeRequests;
+  free: ApiRequests;
 }
 
 /** Those of a camera; what is done with a preset or tour may stand in more than one place. */
@@ -318,7 +318,7 @@ type ListedName = Exclude<keyof RelationNames, keyof DeedNames>;
  * @param board hears of every change of state
  * @throws RvmError CONFIG_MISSING or BAD_INPUT for settings that cannot be used
  */
-function makeParts(options: StationClientOptions, timing: StationTiming, board: StateBoard): Parts {
+function makeParts(options: StationClientOptions, timing: StationTiming, board: StationStatus): Parts {
   const secrets = allSecretsOf(options);
   const origins = new Origins(options.baseUrl, options.trustedOrigins, secrets);
   const apiKey = usableKey(options.apiKey);
@@ -328,7 +328,7 @@ function makeParts(options: StationClientOptions, timing: StationTiming, board: 
       key: options.key,
       apiKey,
       userAgent: options.userAgent,
-      timeoutMs: timerMs(options.timeoutMs),
+      timeoutMs: clampTimerMs(options.timeoutMs),
       secrets,
       proxy: options.proxy,
       quotesNothing: options.quotesNothing === true,
@@ -336,7 +336,7 @@ function makeParts(options: StationClientOptions, timing: StationTiming, board: 
     },
     timing,
   );
-  const session = new SessionKeeper(transport, origins, options, timing, board);
+  const session = new StationSession(transport, origins, options, timing, board);
   const wanted = relationsOf(options.relations);
   const directory = new DeviceDirectory(session, origins, timing, wanted.details);
   const remoteIds = new RemoteIds(directory);
@@ -347,8 +347,8 @@ function makeParts(options: StationClientOptions, timing: StationTiming, board: 
   );
   const lastRun = new LastRun(hints, session, directory, origins);
   const finder = new CameraFinder(directory, remoteIds, lastRun);
-  const ptzRelations = { ...wanted, deeds: deedsBy(options.relations) };
-  const ptz = new Ptz(session, finder, links, origins, ptzRelations, options.timeoutMs);
+  const ptzRelations = { ...wanted, deeds: linksByCommand(options.relations) };
+  const ptz = new PtzClient(session, finder, links, origins, ptzRelations, options.timeoutMs);
   directory.onLoad(() => {
     const present = (id: string) => directory.index.byId(id) !== undefined;
     for (const cache of [links, finder, remoteIds]) cache.forgetAllBut(present);
@@ -357,14 +357,14 @@ function makeParts(options: StationClientOptions, timing: StationTiming, board: 
   return {
     transport,
     session,
-    signOfLife: new SignOfLife(options.signOfLifeMs, transport, () => session.askForLife()),
+    signOfLife: new IdleProbe(options.signOfLifeMs, transport, () => session.askForLife()),
     directory,
     hints,
     finder,
     ptz,
     rtsp: new RtspSessions(session, finder, links, lastRun, options),
     snapshots: new Snapshots(session, finder, links, origins, wanted.snapshot),
-    free: new FreeRequests(session, directory, finder, links, origins),
+    free: new ApiRequests(session, directory, finder, links, origins),
   };
 }
 

@@ -48,11 +48,11 @@ export const STATION_TIMING: Readonly<StationTiming> = {
  * half is left out, so that many clients do not come back at one moment.
  * @param step 1 for the first pause
  */
-export function growingPause(step: number, first: number, longest = Infinity): number {
+export function backoff(step: number, first: number, longest = Infinity): number {
   return Math.min(longest, first * 2 ** (step - 1)) * (0.5 + Math.random() / 2);
 }
 
 /** Milliseconds with up to a quarter more, so that many clients do not act at one moment. */
-export function spread(ms: number): number {
+export function jitter(ms: number): number {
   return ms * (1 + Math.random() / 4);
 }

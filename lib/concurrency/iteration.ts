@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 const SLICE_MS = 3;
 
 /** The items one after the other, with pauses that let all others run: for lists that may be long. */
-export async function* inSlices<T>(items: Iterable<T>): AsyncGenerator<T> {
+export async function* timeSliced<T>(items: Iterable<T>): AsyncGenerator<T> {
   let began = performance.now();
   for (const item of items) {
     if (performance.now() - began > SLICE_MS) {
@@ -19,7 +19,7 @@ export async function* inSlices<T>(items: Iterable<T>): AsyncGenerator<T> {
  * The same for work that is done at once for each item: to wait for each would take longer than the work. A pause comes first
  * of all, for what went before may have been as long as a slice.
  */
-export async function eachInSlices<T>(items: Iterable<T>, work: (item: T) => void): Promise<void> {
+export async function forEachTimeSliced<T>(items: Iterable<T>, work: (item: T) => void): Promise<void> {
   let began = -Infinity;
   for (const item of items) {
     if (performance.now() - began > SLICE_MS) {
@@ -34,7 +34,7 @@ export async function eachInSlices<T>(items: Iterable<T>, work: (item: T) => voi
  * The same sequence, with the next item under way while this one is worked on. What it fails with is told in its turn. Only
  * for those who take all items: the one after the last that is taken has been asked for in vain.
  */
-export async function* readAhead<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
+export async function* prefetch<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
   const iterator = items[Symbol.asyncIterator]();
   let coming = iterator.next();
   for (;;) {

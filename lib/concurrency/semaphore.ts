@@ -1,15 +1,15 @@
 import { FairQueue } from './fair-queue';
-import type { Abort } from './signals';
+import type { CancelToken } from './signals';
 
 /** What gives a place back, to be called once. */
-export type Leave = () => void;
+export type Release = () => void;
 
 /** Where one may have to wait before it goes to work. */
-export interface Line {
+export interface Lock {
   /** Goes to work at once where nobody needs to be waited for; else undefined. */
-  takeFree: (rank: number) => Leave | undefined;
+  tryAcquire: (rank: number) => Release | undefined;
   /** Waits for the turn, or for the abort, whose reason it is rejected with. */
-  take: (abort: Abort, rank: number) => Promise<Leave>;
+  acquire: (abort: CancelToken, rank: number) => Promise<Release>;
 }
 
 /**
@@ -17,7 +17,7 @@ export interface Line {
  * before all of a higher one. Some places may be kept free for lower ranks, so that what may take long keeps nobody out for whom
  * it counts.
  */
-export class Places implements Line {
+export class Semaphore implements Lock {
   readonly #all: number;
   readonly #kept: readonly number[];
   /** By rank. Not sets: what has left one of those from its front is collected late. */
@@ -39,14 +39,14 @@ export class Places implements Line {
    * Takes a place that is free now: then nobody waits for it.
    * @returns undefined where none is free
    */
-  takeFree(rank = 0): Leave | undefined {
+  tryAcquire(rank = 0): Release | undefined {
     if (!this.#isFree(rank)) return undefined;
     this.#taken += 1;
     return () => this.#leave();
   }
 
   /** Waits for a place, or for the abort, whose reason it is rejected with. */
-  take(abort: Abort, rank = 0): Promise<Leave> {
+  acquire(abort: CancelToken, rank = 0): Promise<Release> {
     const line = this.#lineOf(rank);
     return new Promise((resolve, reject) => {
       const start = (): void => {
@@ -91,10 +91,10 @@ export class Places implements Line {
 }
 
 /** Takes a place of each if all are free now, else none. */
-export function takeAllFree(all: readonly Line[], rank: number): Leave | undefined {
-  const taken: Leave[] = [];
+export function tryAcquireAll(all: readonly Lock[], rank: number): Release | undefined {
+  const taken: Release[] = [];
   for (const places of all) {
-    const place = places.takeFree(rank);
+    const place = places.tryAcquire(rank);
     if (place === undefined) {
       leaveAll(taken);
       return undefined;
@@ -105,10 +105,10 @@ export function takeAllFree(all: readonly Line[], rank: number): Leave | undefin
 }
 
 /** Takes a place of each, one after the other; gives all back where one cannot be had. */
-export async function takeAll(all: readonly Line[], rank: number, abort: Abort): Promise<Leave> {
-  const taken: Leave[] = [];
+export async function acquireAll(all: readonly Lock[], rank: number, abort: CancelToken): Promise<Release> {
+  const taken: Release[] = [];
   try {
-    for (const places of all) taken.push(await places.take(abort, rank));
+    for (const places of all) taken.push(await places.acquire(abort, rank));
     return () => leaveAll(taken);
   } catch (error) {
     leaveAll(taken);
@@ -116,7 +116,7 @@ export async function takeAll(all: readonly Line[], rank: number, abort: Abort):
   }
 }
 
-function leaveAll(taken: readonly Leave[]): void {
+function leaveAll(taken: readonly Release[]): void {
   for (const leave of taken) leave();
 }
 
@@ -130,26 +130,26 @@ interface Waiting {
  * Lets many be at work together, or one alone. The others wait in line, in the order in which they came, those of a lower rank
  * before all of a higher one; who waits to be alone holds up all behind, so that there is an end to those who are together.
  */
-export class Turns {
-  readonly together: Line = this.#line(false);
-  readonly alone: Line = this.#line(true);
+export class ReadWriteLock {
+  readonly shared: Lock = this.#line(false);
+  readonly exclusive: Lock = this.#line(true);
   readonly #waiting: Waiting[] = [];
   #taken = 0;
   #isOneAlone = false;
 
-  #line(alone: boolean): Line {
+  #line(alone: boolean): Lock {
     return {
-      takeFree: () => this.#takeFree(alone),
-      take: (abort, rank) => this.#take(alone, abort, rank),
+      tryAcquire: () => this.#takeFree(alone),
+      acquire: (abort, rank) => this.#take(alone, abort, rank),
     };
   }
 
-  #takeFree(alone: boolean): Leave | undefined {
+  #takeFree(alone: boolean): Release | undefined {
     if (this.#waiting.length > 0 || !this.#isFree(alone)) return undefined;
     return this.#start(alone);
   }
 
-  #take(alone: boolean, abort: Abort, rank: number): Promise<Leave> {
+  #take(alone: boolean, abort: CancelToken, rank: number): Promise<Release> {
     return new Promise((resolve, reject) => {
       const start = (): void => {
         stopListening();
@@ -174,7 +174,7 @@ export class Turns {
     return alone ? this.#taken === 0 : !this.#isOneAlone;
   }
 
-  #start(alone: boolean): Leave {
+  #start(alone: boolean): Release {
     this.#taken += 1;
     this.#isOneAlone = alone;
     return () => {
@@ -204,7 +204,7 @@ interface Applicant {
   /** The line in which it waits. */
   line: string;
   /** What ends its waiting; asked for only where it has to wait. */
-  ending: () => Abort;
+  ending: () => CancelToken;
 }
 
 /**

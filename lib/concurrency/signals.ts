@@ -1,4 +1,4 @@
-import { asError, RvmError } from '../error';
+import { toError, RvmError } from '../error';
 
 type Listener = (reason: Error) => void;
 interface Listening {
@@ -10,7 +10,7 @@ interface Listening {
  * Ends work under way, with the error that says why: AbortController and its signal, without what events cost. One call of a
  * station's client has several.
  */
-export class Abort {
+export class CancelToken {
   #reason: Error | undefined;
   /**
    * Not a set: that leaves its former tables behind, each pointing to the next, and so all who have ever listened to one that
@@ -54,16 +54,16 @@ export class Abort {
   }
 }
 
-const aborts = new WeakMap<AbortSignal, Abort>();
+const aborts = new WeakMap<AbortSignal, CancelToken>();
 
 /**
  * The abort of a caller's signal. All calls that share a signal share one listener at it: those that have left its list point
  * to the next, so that all who have ever listened would be collected late.
  */
-export function abortOf(signal: AbortSignal): Abort {
+export function cancelTokenOf(signal: AbortSignal): CancelToken {
   const known = aborts.get(signal);
   if (known !== undefined) return known;
-  const abort = new Abort();
+  const abort = new CancelToken();
   const onAbort = (): void => abort.abort(abortError(signal));
   if (signal.aborted) onAbort();
   else signal.addEventListener('abort', onAbort, { once: true });
@@ -88,7 +88,7 @@ export function deadlineError(): RvmError {
 }
 
 /** Those who are told of each change of something, in the order in which they asked. */
-export class Watchers {
+export class ChangeListeners {
   readonly #watchers = new Set<() => void>();
 
   get isEmpty(): boolean {
@@ -116,6 +116,6 @@ export class Watchers {
         failures.push(error);
       }
     }
-    if (failures.length > 0) throw asError(failures[0]);
+    if (failures.length > 0) throw toError(failures[0]);
   }
 }

@@ -1,7 +1,7 @@
-import type { Abort } from './signals';
+import type { CancelToken } from './signals';
 
 /** @param duration milliseconds */
-export function pause(duration: number): Promise<void> {
+export function sleep(duration: number): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, duration);
   });
@@ -12,9 +12,9 @@ export function pause(duration: number): Promise<void> {
  * nobody's any more.
  * @param duration milliseconds
  */
-export function within<Result>(work: Promise<Result>, duration: number): Promise<Result | undefined> {
+export function withTimeout<Result>(work: Promise<Result>, duration: number): Promise<Result | undefined> {
   return new Promise((resolve, reject) => {
-    const timer = lateTimeout(() => resolve(undefined), duration);
+    const timer = lenientTimeout(() => resolve(undefined), duration);
     const end = (settle: () => void): void => {
       clearTimeout(timer);
       settle();
@@ -27,7 +27,7 @@ export function within<Result>(work: Promise<Result>, duration: number): Promise
 }
 
 /** The outcome of work that goes on all the same. @throws the reason of the ending, where that comes before */
-export function unless<Result>(ending: Abort, work: Promise<Result>): Promise<Result> {
+export function cancellable<Result>(ending: CancelToken, work: Promise<Result>): Promise<Result> {
   return new Promise((resolve, reject) => {
     const stopListening = ending.onAbort(reject);
     work.then(resolve, reject).finally(stopListening);
@@ -39,7 +39,7 @@ export function unless<Result>(ending: Abort, work: Promise<Result>): Promise<Re
  * sockets, so to a process that was busy, what is waited for may be there already.
  * @param ms milliseconds
  */
-export function lateTimeout(act: () => void, ms: number): NodeJS.Timeout {
+export function lenientTimeout(act: () => void, ms: number): NodeJS.Timeout {
   return setTimeout(() => setImmediate(act), ms);
 }
 
@@ -47,6 +47,6 @@ export function lateTimeout(act: () => void, ms: number): NodeJS.Timeout {
 const LONGEST_TIMER = 2 ** 31 - 1;
 
 /** Milliseconds that a timer can hold. */
-export function timerMs(ms: number): number {
+export function clampTimerMs(ms: number): number {
   return Math.min(ms, LONGEST_TIMER);
 }

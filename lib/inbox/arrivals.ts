@@ -1,4 +1,4 @@
-import { within } from '../concurrency/timers';
+import { withTimeout } from '../concurrency/timers';
 import { isForFlow, type DeadLetter, type ProvenMessage } from '../message/record';
 import { enter } from './entering';
 import type { Acceptance } from './inbox';
@@ -50,7 +50,7 @@ export class Arrivals {
     if (isSpilled || spilling.store.concerns(message)) return this.#spill(record, message);
     const begun = performance.now();
     const { storing, giveUp } = enter(this.options, record, message);
-    const accepted = await within(storing, spillAfter).catch((error: unknown) => this.#failed(error));
+    const accepted = await withTimeout(storing, spillAfter).catch((error: unknown) => this.#failed(error));
     if (accepted === 'failed') return this.#spill(record, message);
     if (accepted === undefined) {
       giveUp();
@@ -80,13 +80,13 @@ export class Arrivals {
   async #isAllInside(): Promise<boolean> {
     const { health, spilling, spillAfter } = this.options;
     let recovering = health.recover().catch(() => undefined);
-    await within(spilling.loaded(), spillAfter);
+    await withTimeout(spilling.loaded(), spillAfter);
     if (health.state.durable === false) return false;
     if (this.#looks.areAhead) {
       await this.#looks.ended();
       recovering = health.recover().catch(() => undefined);
     }
-    return (await within(recovering, spillAfter)) === true;
+    return (await withTimeout(recovering, spillAfter)) === true;
   }
 
   /** @param storing where the store may take it after all */

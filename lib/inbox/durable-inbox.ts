@@ -1,8 +1,8 @@
 import path from 'node:path';
 import type { Acceptance, InboxState, InstanceRow, ListQuery, MessageList } from './inbox';
 import type { DeadLetter, ProvenMessage } from '../message/record';
-import { Watchers } from '../concurrency/signals';
-import { counted } from '../text';
+import { ChangeListeners } from '../concurrency/signals';
+import { plural } from '../text';
 import { Arrivals } from './arrivals';
 import { Endpoints } from './endpoints';
 import { EventQueues } from './queue/event-queues';
@@ -11,7 +11,7 @@ import { ToldIncidents } from './told-incidents';
 import { Listing } from './spill/listing';
 import { KeptSlots } from './kept-slots';
 import { PatientReading } from './patient-reading';
-import { Quarantine } from './quarantine';
+import { InboxQuarantine } from './quarantine';
 import { Settling } from './settling';
 import { SlotWatchers } from './slot-watchers';
 import { BothStores } from './spill/both-stores';
@@ -62,7 +62,7 @@ export class DurableInbox extends StoreInbox {
   readonly #queues: EventQueues;
   readonly #incidents: ToldIncidents;
   readonly #endpoints: Endpoints;
-  readonly #watchers = new Watchers();
+  readonly #watchers = new ChangeListeners();
   readonly #slotWatchers = new SlotWatchers();
   readonly #log: (news: InboxNews) => void;
   readonly #health: StoreHealth;
@@ -110,7 +110,7 @@ export class DurableInbox extends StoreInbox {
       refused: (count) =>
         this.#log({
           kind: 'line',
-          line: `The inbox does not take ${counted(count, 'message')} of the spill folder: what it does not take stays there, and is offered to it again. See to the room on its disk.`,
+          line: `The inbox does not take ${plural(count, 'message')} of the spill folder: what it does not take stays there, and is offered to it again. See to the room on its disk.`,
         }),
       lookAgain: () => this.#health.lookLater(),
     });
@@ -137,7 +137,7 @@ export class DurableInbox extends StoreInbox {
       queues: this.#queues,
       endpoints: this.#endpoints,
       settling: new Settling(this.#both, this.#queues),
-      quarantine: new Quarantine(this.#store, this.#reading, () => this.#health.state),
+      quarantine: new InboxQuarantine(this.#store, this.#reading, () => this.#health.state),
       reading: this.#reading,
       slots: new KeptSlots(this.#store, {
         state: () => this.#health.state,

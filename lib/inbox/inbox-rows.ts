@@ -1,4 +1,4 @@
-import { eachInSlices } from '../concurrency/iteration';
+import { forEachTimeSliced } from '../concurrency/iteration';
 import { RvmError } from '../error';
 import type { ListedMessage, ListQuery } from './inbox';
 import type { PatientReading } from './patient-reading';
@@ -28,6 +28,6 @@ export async function listedOf(
   rows.sort((one, other) => other.received - one.received);
   const messages: ListedMessage[] = [];
   // Each body is read as JSON.
-  await eachInSlices(rows.slice(0, limit), (row) => messages.push(listed(row, history)));
+  await forEachTimeSliced(rows.slice(0, limit), (row) => messages.push(listed(row, history)));
   return messages;
 }

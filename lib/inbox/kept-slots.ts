@@ -1,4 +1,4 @@
-import { within } from '../concurrency/timers';
+import { withTimeout } from '../concurrency/timers';
 import { RvmError } from '../error';
 import type { InboxState } from './inbox';
 import type { ChangedSlots, Slot, SlotOutcome, Slots, SlotWrite } from './slot';
@@ -94,7 +94,7 @@ export class KeptSlots implements Slots {
     if (this.#isFull(size)) throw storeFailed(TOO_SLOW);
     const asking = this.#asked(name, take, size).then((give) => ({ give }));
     for (;;) {
-      const answer = await within(asking, this.options.patience);
+      const answer = await withTimeout(asking, this.options.patience);
       if (answer !== undefined) return answer.give;
       const { durable, fault = TOO_SLOW } = this.options.state();
       // One that is being opened has not failed: a large file takes its time.

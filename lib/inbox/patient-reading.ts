@@ -1,4 +1,4 @@
-import { within } from '../concurrency/timers';
+import { withTimeout } from '../concurrency/timers';
 import type { InboxState } from './inbox';
 import { storeFailed, type AnyStore } from './store/port';
 import type { AnyCall, StoreCalls } from './store/protocol';
@@ -30,7 +30,7 @@ export class PatientReading {
     if (this.#unanswered > 0 && known !== undefined) throw storeFailed(known);
     const reading = this.store.call(name, take).then((give) => ({ give }));
     for (;;) {
-      const answer = await within(reading, this.options.patience);
+      const answer = await withTimeout(reading, this.options.patience);
       if (answer !== undefined) return answer.give;
       const reason = this.#fault();
       if (reason !== undefined) throw this.#givenUp(reading, reason);

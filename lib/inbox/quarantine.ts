@@ -7,7 +7,7 @@ import { messageOfRow, quarantinedRow, quarantineSum } from './store/quarantined
 const MOST_BYTES = 16 * 1024 * 1024;
 
 /** The messages that nothing proved, in the store. */
-export class Quarantine {
+export class InboxQuarantine {
   #key: Promise<Uint8Array> | undefined;
   #bytes = 0;
 

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { Watchers } from '../concurrency/signals';
-import { within } from '../concurrency/timers';
+import { ChangeListeners } from '../concurrency/signals';
+import { withTimeout } from '../concurrency/timers';
 import type { DeadLetter, ProvenMessage } from '../message/record';
 import { Endpoints } from './endpoints';
 import { enter } from './entering';
@@ -19,7 +19,7 @@ import { listedOf, rowsOf } from './inbox-rows';
 import type { Keeping, KeptInbox } from './inboxes';
 import { KeptSlots } from './kept-slots';
 import { PatientReading } from './patient-reading';
-import { Quarantine } from './quarantine';
+import { InboxQuarantine } from './quarantine';
 import { EventQueues } from './queue/event-queues';
 import { SettledElsewhere } from './queue/settled-elsewhere';
 import type { SpilledSource } from './queue/spilled-backlog';
@@ -63,7 +63,7 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
   readonly #store: SharedStore;
   readonly #queues: EventQueues;
   readonly #endpoints: Endpoints;
-  readonly #watchers = new Watchers();
+  readonly #watchers = new ChangeListeners();
   readonly #slotWatchers: SlotWatchers;
   readonly #settledElsewhere = new SettledElsewhere();
   readonly #health: StoreHealth;
@@ -108,7 +108,7 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
       settling: new Settling(this.#store, this.#queues, (deliveryId, wish) =>
         this.#store.call('tellHolder', { deliveryId, wish }),
       ),
-      quarantine: new Quarantine(this.#store, this.#reading, state),
+      quarantine: new InboxQuarantine(this.#store, this.#reading, state),
       reading: this.#reading,
       slots: new KeptSlots(this.#store, { state, watchers: this.#slotWatchers, patience }),
       watchers: this.#watchers,
@@ -126,7 +126,9 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
     if (this.#closed) throw storeFailed('it is closed');
     const begun = performance.now();
     const { storing } = enter(this.parts, record, newMessage(record));
-    const accepted = await within(storing, this.#patience).catch((error: unknown) => this.#failed(error));
+    const accepted = await withTimeout(storing, this.#patience).catch((error: unknown) =>
+      this.#failed(error),
+    );
     if (accepted === undefined) {
       this.#health.tooSlow();
       storing.then(
@@ -191,7 +193,7 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
     this.#closed = true;
     this.#tidying.close();
     this.#slotWatchers.close();
-    await within(Promise.all([this.#queues.detach(), this.#health.close()]), this.#patience);
+    await withTimeout(Promise.all([this.#queues.detach(), this.#health.close()]), this.#patience);
     await this.#store.close();
     this.#queues.close();
   }

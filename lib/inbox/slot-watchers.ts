@@ -1,4 +1,4 @@
-import { Watchers } from '../concurrency/signals';
+import { ChangeListeners } from '../concurrency/signals';
 
 export interface SlotPolling {
   /** By owner: the version of what has changed last. */
@@ -9,7 +9,7 @@ export interface SlotPolling {
 
 /** Who is told of changes of slots, by owner. Where others may change them, they are looked for, too: not every notice comes through. */
 export class SlotWatchers {
-  readonly #byOwner = new Map<string, Watchers>();
+  readonly #byOwner = new Map<string, ChangeListeners>();
   readonly #known = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
   #isAsking = false;
@@ -19,7 +19,7 @@ export class SlotWatchers {
   constructor(private readonly polling?: SlotPolling) {}
 
   add(owner: string, changed: () => void): () => void {
-    const watchers = this.#byOwner.get(owner) ?? new Watchers();
+    const watchers = this.#byOwner.get(owner) ?? new ChangeListeners();
     this.#byOwner.set(owner, watchers);
     const remove = watchers.add(changed);
     this.#start();

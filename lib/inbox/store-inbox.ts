@@ -1,4 +1,4 @@
-import type { Watchers } from '../concurrency/signals';
+import type { ChangeListeners } from '../concurrency/signals';
 import type { Endpoints } from './endpoints';
 import { namedBy, type Actor } from './history';
 import type {
@@ -16,7 +16,7 @@ import type {
 } from './inbox';
 import { MOST_COUNTED, type InboxCounts, type InboxFigures } from './inbox-figures';
 import type { DeadLetter, ProvenMessage } from '../message/record';
-import type { Quarantine } from './quarantine';
+import type { InboxQuarantine } from './quarantine';
 import type { EventQueues } from './queue/event-queues';
 import type { KeptSlots } from './kept-slots';
 import type { Settling } from './settling';
@@ -32,10 +32,10 @@ export interface InboxParts {
   queues: EventQueues;
   endpoints: Endpoints;
   settling: Settling;
-  quarantine: Quarantine;
+  quarantine: InboxQuarantine;
   reading: PatientReading;
   slots: KeptSlots;
-  watchers: Watchers;
+  watchers: ChangeListeners;
 }
 
 /** An inbox as far as all stores have it in common: each question goes to the part that answers it. */

@@ -1,4 +1,4 @@
-import { eachInSlices } from '../concurrency/iteration';
+import { forEachTimeSliced } from '../concurrency/iteration';
 import { eventRow } from './event-row';
 import { cutText, type Verdict } from './history';
 import { pagesOf, type PagedMessage, type PageOfMessages } from './store/page';
@@ -18,7 +18,7 @@ export async function tallyOf(
   const { by, since = 0, until = Number.MAX_SAFE_INTEGER, state = 'all' } = query;
   const tally = new Tally(by);
   for await (const page of pagesOf(read, { state, since, until, bodies: by !== 'hour', steps: false }))
-    await eachInSlices(page, (message) => tally.add(message));
+    await forEachTimeSliced(page, (message) => tally.add(message));
   return orderedRows(tally.rows(), query);
 }
 

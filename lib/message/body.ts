@@ -480,7 +480,7 @@ function unreadable(problem: UnreadableReason, token: TokenReading): JsonReading
  * What seems to be the token of a body that nothing has proved: it is that where the body is well-formed JSON. Nothing is parsed
  * or built for it, so a stranger's body costs little more than its hash.
  */
-export function seemingToken(body: Uint8Array): TokenReading {
+export function unverifiedToken(body: Uint8Array): TokenReading {
   const text = textOf(body);
   return text === undefined ? NO_TOKEN : scanToken(text);
 }
@@ -543,7 +543,7 @@ function stripKeys(value: unknown): boolean {
  * The body as it may be kept: the values of token fields blanked, everything else as it was, but for a byte-order mark.
  * Without a token, the bytes themselves; of a text that has token fields by the dozen, what stands before the last that was read.
  */
-export function blankedBody(body: Uint8Array, json: Pick<JsonReading, 'text' | 'token'>): Uint8Array {
+export function redactedBody(body: Uint8Array, json: Pick<JsonReading, 'text' | 'token'>): Uint8Array {
   const { spans, kind } = json.token;
   if (json.text === undefined || kind === 'absent') return body;
   const pieces: string[] = [];

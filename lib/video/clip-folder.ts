@@ -78,8 +78,8 @@ export class ClipFile implements ClipDestination {
   /** Where the clip stands once it is complete. */
   readonly path: string;
   readonly #folder: string;
-  #media: HalfFile | undefined;
-  #whole: HalfFile | undefined;
+  #media: PartialFile | undefined;
+  #whole: PartialFile | undefined;
 
   constructor({ folder, name }: ClipPlace) {
     this.#folder = folder;
@@ -88,14 +88,14 @@ export class ClipFile implements ClipDestination {
 
   async append(data: Uint8Array): Promise<void> {
     await inWords(async () => {
-      this.#media ??= await HalfFile.make(this.#folder);
+      this.#media ??= await PartialFile.make(this.#folder);
       await this.#media.append(data);
     });
   }
 
   async finish(head: Uint8Array): Promise<FinishedClip> {
     return inWords(async () => {
-      const whole = (this.#whole = await HalfFile.make(this.#folder));
+      const whole = (this.#whole = await PartialFile.make(this.#folder));
       const hash = createHash('sha256');
       for await (const piece of this.#pieces(head)) {
         hash.update(piece);
@@ -120,12 +120,12 @@ export class ClipFile implements ClipDestination {
 }
 
 /** What is not a clip yet. */
-class HalfFile {
+class PartialFile {
   length = 0;
 
-  static async make(folder: string): Promise<HalfFile> {
-    const name = path.join(folder, halfName());
-    return new HalfFile(name, await fs.open(name, 'wx+', 0o600));
+  static async make(folder: string): Promise<PartialFile> {
+    const name = path.join(folder, partialName());
+    return new PartialFile(name, await fs.open(name, 'wx+', 0o600));
   }
 
   private constructor(
@@ -287,7 +287,7 @@ const MACHINE = createHash('sha256').update(os.hostname()).digest('hex').slice(0
 const BEGAN = Math.round(performance.timeOrigin);
 
 /** A new name for what is not a clip yet. */
-export function halfName(): string {
+export function partialName(): string {
   return `.clip-${MACHINE}-${process.pid}-${BEGAN}-${randomBytes(4).toString('hex')}.part`;
 }
 

@@ -1,4 +1,4 @@
-import { Abort } from '../concurrency/signals';
+import { CancelToken } from '../concurrency/signals';
 import { RvmError, type RvmErrorCode } from '../error';
 import { meter } from '../meter';
 import { recordClip, type ClipSink, type ClipSpan, type Recorded } from './jobs/clip';
@@ -8,8 +8,8 @@ import { SpanReader } from './jobs/span-reader';
 import type { MediaStream } from './media';
 import type { Decoder, PictureOptions } from './picture/decoder';
 import type { Jpeg } from './picture/ffmpeg-arguments';
-import { type MomentClock, Upstreams, type OpenStream } from './sessions/shared-stream';
-import { VideoPlaces, type VideoSource } from './sessions/session-slots';
+import { type MomentClock, SharedStreams, type OpenStream } from './sessions/shared-stream';
+import { SessionSlots, type VideoSource } from './sessions/session-slots';
 
 export type { JobOptions } from './jobs/job';
 export type { Progress } from './jobs/job';
@@ -49,18 +49,18 @@ export interface AlarmPicture extends Jpeg {
 
 /** All video of one cloud: its RTSP sessions, and what is made of them. */
 export class CloudVideo {
-  readonly #upstreams: Upstreams;
+  readonly #upstreams: SharedStreams;
   readonly #decoder: PictureDecoder;
   readonly #now: () => number;
   readonly #steady: () => number;
-  readonly #closing = new Abort();
+  readonly #closing = new CancelToken();
   readonly #heard: NonNullable<CloudVideoOptions['heard']>;
   readonly #jobs = new Set<Promise<unknown>>();
 
   constructor(options: CloudVideoOptions) {
     const { sessions, open, decoder, now = Date.now, steady = () => performance.now() } = options;
     this.#heard = options.heard ?? (() => undefined);
-    this.#upstreams = new Upstreams(new VideoPlaces(sessions), open, now);
+    this.#upstreams = new SharedStreams(new SessionSlots(sessions), open, now);
     this.#steady = steady;
     this.#decoder = decoder;
     this.#now = now;

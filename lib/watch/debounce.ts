@@ -1,5 +1,5 @@
-import { timerMs } from '../concurrency/timers';
-import type { FindingKind, Look, Sighting, Standing } from './findings';
+import { clampTimerMs } from '../concurrency/timers';
+import type { FindingKind, Evaluation, Observation, ActiveFinding } from './findings';
 
 /** What often passes by itself is told once it has lasted, in milliseconds: a request that was lost, a port that another process frees. */
 const PASSING: Readonly<Partial<Record<FindingKind, number>>> = {
@@ -14,7 +14,7 @@ const LONGEST_END = 10 * 60_000;
 const COMES_BACK_WITHIN = 30 * 60_000;
 
 interface Entry {
-  sighting: Sighting;
+  sighting: Observation;
   /** Wall clock, ISO 8601. */
   since: string;
   /** As of the steady clock. */
@@ -24,7 +24,7 @@ interface Entry {
 }
 
 /** Keeps what comes and goes from being told each time. */
-export class Damping {
+export class Debouncer {
   readonly #entries = new Map<string, Entry>();
   /** By id: when it came to stand, as of the steady clock. */
   readonly #comings = new Map<string, number[]>();
@@ -39,7 +39,7 @@ export class Damping {
   ) {}
 
   /** @param standsAlready what was told before, by this process or another: it is not waited for */
-  damp({ seen, unsure }: Look, standsAlready: (id: string) => boolean): Look<Standing> {
+  damp({ seen, unsure }: Evaluation, standsAlready: (id: string) => boolean): Evaluation<ActiveFinding> {
     for (const sighting of seen) this.#saw(sighting, standsAlready(sighting.id));
     const present = new Set([...seen.map(({ id }) => id), ...unsure]);
     for (const [id, entry] of this.#entries) if (!present.has(id)) this.#missed(id, entry);
@@ -47,7 +47,7 @@ export class Damping {
     return { seen: [...this.#entries.values()].filter(({ stands }) => stands).map(asStanding), unsure };
   }
 
-  #saw(sighting: Sighting, standsAlready: boolean): void {
+  #saw(sighting: Observation, standsAlready: boolean): void {
     const entry = this.#entries.get(sighting.id) ?? this.#begun(sighting);
     entry.sighting = sighting;
     entry.absentSince = undefined;
@@ -57,7 +57,7 @@ export class Damping {
     this.#comings.set(sighting.id, [...this.#recent(sighting.id), this.steady()]);
   }
 
-  #begun(sighting: Sighting): Entry {
+  #begun(sighting: Observation): Entry {
     const since = new Date(this.now()).toISOString();
     const entry = { sighting, since, seenSince: this.steady(), absentSince: undefined, stands: false };
     this.#entries.set(sighting.id, entry);
@@ -83,7 +83,7 @@ export class Damping {
   }
 }
 
-function asStanding({ sighting, since }: Entry): Standing {
+function asStanding({ sighting, since }: Entry): ActiveFinding {
   return { ...sighting, since: sighting.since ?? since };
 }
 
@@ -91,7 +91,7 @@ function asStanding({ sighting, since }: Entry): Standing {
  * A sign that all is well, every so often. It is made on the event loop: where that is blocked, or the process is gone, there is
  * none.
  */
-export class Pulse {
+export class PulseOutput {
   #timer: NodeJS.Timeout | undefined;
 
   /** @param every milliseconds */
@@ -103,7 +103,7 @@ export class Pulse {
   /** All is well: the first one comes at once. */
   start(): void {
     if (this.#timer !== undefined) return;
-    this.#timer = setInterval(this.send, timerMs(this.every));
+    this.#timer = setInterval(this.send, clampTimerMs(this.every));
     this.send();
   }
 

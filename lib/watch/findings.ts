@@ -129,7 +129,7 @@ export interface Finding {
 }
 
 /** Something that is wrong, as it is seen at one look. Plain values only, for other instances are told of it. */
-export interface Sighting {
+export interface Observation {
   /** The same at each look at the same thing. */
   id: string;
   what: FindingKind;
@@ -142,10 +142,10 @@ export interface Sighting {
 }
 
 /** A sighting that stands. */
-export type Standing = Sighting & { since: string };
+export type ActiveFinding = Observation & { since: string };
 
 /** What one look has shown. */
-export interface Look<Seen extends Sighting = Sighting> {
+export interface Evaluation<Seen extends Observation = Observation> {
   seen: readonly Seen[];
   /** Ids of what cannot be said now: what was wrong there before may be so still. */
   unsure: readonly string[];
@@ -162,7 +162,7 @@ export function isFault({ what }: { what: FindingKind }): boolean {
 }
 
 /** Faults first, then as long as they stand. */
-export function inOrder<Each extends Standing>(findings: readonly Each[]): Each[] {
+export function inOrder<Each extends ActiveFinding>(findings: readonly Each[]): Each[] {
   const rank = ({ what }: Each): number => RANKS.indexOf(what);
   return [...findings].sort(
     (one, other) =>
@@ -171,7 +171,7 @@ export function inOrder<Each extends Standing>(findings: readonly Each[]): Each[
 }
 
 /** True where both tell of the same things. */
-export function areSameFindings(some: readonly Sighting[], others: readonly Sighting[]): boolean {
+export function areSameFindings(some: readonly Observation[], others: readonly Observation[]): boolean {
   const ids = new Set(some.map(({ id }) => id));
   return ids.size === others.length && others.every(({ id }) => ids.has(id));
 }
@@ -184,7 +184,7 @@ const TOLERATED_WAIT = 60_000;
 const INCIDENT_STANDS = 10 * 60_000;
 
 /** What a fact says of one kind of finding: that it is so, that it is not, or that nobody knows. */
-type Said = Omit<Sighting, 'id' | 'what' | 'station'> | undefined | 'unknown';
+type Said = Omit<Observation, 'id' | 'what' | 'station'> | undefined | 'unknown';
 
 /** Which kinds tell of the service, and how. */
 const OF_SERVICE: Readonly<Record<ServiceTrouble['kind'], FindingKind>> = {
@@ -195,7 +195,7 @@ const OF_SERVICE: Readonly<Record<ServiceTrouble['kind'], FindingKind>> = {
 };
 
 /** What is wrong, of all that is known. */
-export function lookAt(facts: Facts): Look {
+export function evaluate(facts: Facts): Evaluation {
   const looked = new Looked();
   for (const station of facts.stations) lookAtStation(looked, station);
   for (const webhook of facts.webhooks) lookAtWebhook(looked, webhook);
@@ -207,8 +207,8 @@ export function lookAt(facts: Facts): Look {
 }
 
 /** What one look has come to so far. */
-class Looked implements Look {
-  readonly seen: Sighting[] = [];
+class Looked implements Evaluation {
+  readonly seen: Observation[] = [];
   readonly unsure: string[] = [];
 
   add(what: FindingKind, subject: string, station: string | null, said: Said): void {
@@ -305,7 +305,7 @@ function lookAtFigures(looked: Looked, { id, title }: InboxFacts, figures: Inbox
 }
 
 /** @param isSo undefined where nobody knows */
-function saidIf(isSo: boolean | undefined, sentence: string, values: Sighting['values']): Said {
+function saidIf(isSo: boolean | undefined, sentence: string, values: Observation['values']): Said {
   if (isSo === undefined) return 'unknown';
   return isSo ? { sentence, values } : undefined;
 }

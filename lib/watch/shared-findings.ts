@@ -1,7 +1,7 @@
-import { within } from '../concurrency/timers';
+import { withTimeout } from '../concurrency/timers';
 import type { Slot, SlotOutcome, Slots, SlotWrite } from '../inbox/slot';
 import { isRecord } from '../json/json';
-import { areSameFindings, inOrder, type Look, type Standing } from './findings';
+import { areSameFindings, inOrder, type Evaluation, type ActiveFinding } from './findings';
 
 /** What has been told; and, by instance, what each of those that live sees. */
 const STATE = 'state';
@@ -27,17 +27,17 @@ interface SharedFindingsOptions {
 
 interface Told {
   version: number;
-  findings: readonly Standing[];
+  findings: readonly ActiveFinding[];
 }
 
 /** What stands for all; `isChange` where this instance has written that down. */
 interface Shared {
-  next: readonly Standing[];
+  next: readonly ActiveFinding[];
   isChange: boolean;
 }
 
 interface Other {
-  look: Look<Standing>;
+  look: Evaluation<ActiveFinding>;
   /** As of the steady clock. */
   livesUntil: number;
 }
@@ -51,7 +51,7 @@ export class SharedFindings {
   readonly #options: SharedFindingsOptions;
   #told: Told | undefined;
   /** Those of the last time that something was told here, or was found told. */
-  #last: readonly Standing[] = [];
+  #last: readonly ActiveFinding[] = [];
   #spokeAlone = false;
   #isSharing = false;
   #version = 0;
@@ -69,7 +69,7 @@ export class SharedFindings {
   }
 
   /** What stands, for all instances, as far as this one knows. */
-  get standing(): readonly Standing[] {
+  get standing(): readonly ActiveFinding[] {
     return this.#last;
   }
 
@@ -80,7 +80,7 @@ export class SharedFindings {
   /** Reads what was told before. False where that is not known yet. */
   async read(): Promise<boolean> {
     if (this.#told !== undefined) return true;
-    const read = await within(this.#read(), PATIENCE).catch(() => undefined);
+    const read = await withTimeout(this.#read(), PATIENCE).catch(() => undefined);
     if (read !== true) return false;
     if (!this.#spokeAlone) this.#last = this.#findings;
     return true;
@@ -90,7 +90,7 @@ export class SharedFindings {
    * Takes in what this instance sees.
    * @returns what stands from now on, where it is for this instance to tell that something has come or gone
    */
-  async take(own: Look<Standing>): Promise<readonly Standing[] | undefined> {
+  async take(own: Evaluation<ActiveFinding>): Promise<readonly ActiveFinding[] | undefined> {
     const shared = await this.#shareInTime(own);
     if (shared === undefined) return this.#takeAlone(own);
     const { next, isChange } = shared;
@@ -114,20 +114,20 @@ export class SharedFindings {
     return INSTANCE + this.#options.instance;
   }
 
-  get #findings(): readonly Standing[] {
+  get #findings(): readonly ActiveFinding[] {
     return this.#told?.findings ?? [];
   }
 
   /** Undefined where the inbox does not answer in time; it is asked nothing more until it has. */
-  async #shareInTime(own: Look<Standing>): Promise<Shared | undefined> {
+  async #shareInTime(own: Evaluation<ActiveFinding>): Promise<Shared | undefined> {
     if (this.#isSharing) return undefined;
     this.#isSharing = true;
     const sharing = this.#share(own).finally(() => (this.#isSharing = false));
-    return within(sharing, PATIENCE).catch(() => undefined);
+    return withTimeout(sharing, PATIENCE).catch(() => undefined);
   }
 
   /** @throws RvmError STORE_FAILED */
-  async #share(own: Look<Standing>): Promise<Shared> {
+  async #share(own: Evaluation<ActiveFinding>): Promise<Shared> {
     await this.#sayOwn(own);
     for (let tries = 0; ; tries += 1) {
       if (this.#options.isShared || this.#told === undefined) await this.#read();
@@ -139,7 +139,7 @@ export class SharedFindings {
     }
   }
 
-  #takeAlone(own: Look<Standing>): readonly Standing[] | undefined {
+  #takeAlone(own: Evaluation<ActiveFinding>): readonly ActiveFinding[] | undefined {
     const next = this.#merged(this.#last, own);
     if (areSameFindings(next, this.#last)) return undefined;
     this.#last = next;
@@ -148,7 +148,7 @@ export class SharedFindings {
   }
 
   /** What was told stays while somebody sees it, or cannot say; in words of now. */
-  #merged(told: readonly Standing[], own: Look<Standing>): Standing[] {
+  #merged(told: readonly ActiveFinding[], own: Evaluation<ActiveFinding>): ActiveFinding[] {
     const looks = [own, ...this.#living()];
     const seen = new Map(looks.flatMap((look) => look.seen).map((each) => [each.id, each]));
     const unsure = new Set(looks.flatMap((look) => look.unsure));
@@ -160,12 +160,12 @@ export class SharedFindings {
     return inOrder([...kept, ...[...seen.values()].filter(({ id }) => !known.has(id))]);
   }
 
-  #living(): Look<Standing>[] {
+  #living(): Evaluation<ActiveFinding>[] {
     const now = this.#options.steady();
     return [...this.#others.values()].filter((other) => other.livesUntil > now).map(({ look }) => look);
   }
 
-  async #sayOwn(own: Look<Standing>): Promise<void> {
+  async #sayOwn(own: Evaluation<ActiveFinding>): Promise<void> {
     const { isShared, steady } = this.#options;
     if (!isShared) return;
     const text = JSON.stringify(own);
@@ -176,7 +176,7 @@ export class SharedFindings {
     this.#sayAgainAt = steady() + LIVES / 3;
   }
 
-  async #writeTold(findings: readonly Standing[]): Promise<boolean> {
+  async #writeTold(findings: readonly ActiveFinding[]): Promise<boolean> {
     const expected = this.#told?.version ?? 0;
     const [outcome] = await this.#put([{ name: STATE, expected, value: { findings } }]);
     // What another instance has written is read next.
@@ -219,21 +219,21 @@ function toldVersion({ value, version }: Slot): number {
   return value === undefined ? 0 : version;
 }
 
-function lookIn(value: Record<string, unknown>): Look<Standing> {
+function lookIn(value: Record<string, unknown>): Evaluation<ActiveFinding> {
   const unsure = Array.isArray(value['unsure']) ? value['unsure'].filter((id) => typeof id === 'string') : [];
   return { seen: standingsIn(value['seen']), unsure };
 }
 
-function findingsIn(value: unknown): Standing[] {
+function findingsIn(value: unknown): ActiveFinding[] {
   return isRecord(value) ? standingsIn(value['findings']) : [];
 }
 
 /** Another version of the package may have written them. */
-function standingsIn(value: unknown): Standing[] {
+function standingsIn(value: unknown): ActiveFinding[] {
   return Array.isArray(value) ? value.filter(isStanding) : [];
 }
 
-function isStanding(value: unknown): value is Standing {
+function isStanding(value: unknown): value is ActiveFinding {
   if (!isRecord(value)) return false;
   const { id, what, since, sentence, values } = value;
   return [id, what, since, sentence].every((text) => typeof text === 'string') && isRecord(values);

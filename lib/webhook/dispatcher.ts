@@ -1,12 +1,12 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { Watchers } from '../concurrency/signals';
-import { within } from '../concurrency/timers';
+import { ChangeListeners } from '../concurrency/signals';
+import { withTimeout } from '../concurrency/timers';
 import { type Endpoint, matchingPath, ReadyEndpoints } from './endpoint';
 import { ClockGuard } from './judge';
 import { proofThread, type ProofThread } from './proof/proof-thread';
 import { provenTimesOf } from './proven-times';
 import { Quarantine } from './quarantine';
-import { answer, type AnswerName, Receiver } from './receiver';
+import { answer, type AnswerName, WebhookReceiver } from './receiver';
 import { Reporter } from './reporter';
 import { BODY_LIMIT, Senders } from './request';
 import type { UnknownPaths } from './unknown-paths';
@@ -78,7 +78,7 @@ export class Dispatcher {
   readonly #configured: () => ConfiguredPaths;
   readonly #steady: () => number;
   readonly #removedMs: number;
-  readonly #receiver: Receiver;
+  readonly #receiver: WebhookReceiver;
   readonly #quarantine: Quarantine;
   readonly #senders: Senders;
   readonly #unknown: DispatcherOptions['unknownPaths'];
@@ -101,7 +101,7 @@ export class Dispatcher {
     const clockGuard = new ClockGuard(now, this.#steady);
     const reporter = new Reporter(this.#steady, options.log ?? (() => undefined));
     this.#quarantine = new Quarantine({ steady: this.#steady, clockGuard, reporter });
-    this.#receiver = new Receiver({
+    this.#receiver = new WebhookReceiver({
       now,
       steady: this.#steady,
       holdMs: options.holdMs ?? 3000,
@@ -254,11 +254,11 @@ export class Dispatcher {
 
 /** Those who wait for a change at a path: its endpoint comes, or can judge. A path that nobody waits at is forgotten. */
 class PathWatchers {
-  readonly #ofPath = new Map<string, Watchers>();
+  readonly #ofPath = new Map<string, ChangeListeners>();
 
   /** Calls back at each change; returns the way to end that. */
   add(path: string, changed: () => void): () => void {
-    const watchers = this.#ofPath.get(path) ?? new Watchers();
+    const watchers = this.#ofPath.get(path) ?? new ChangeListeners();
     this.#ofPath.set(path, watchers);
     const end = watchers.add(changed);
     return () => {
@@ -311,7 +311,7 @@ class Readiness {
     // One without a phrase, which all copies of a flow lack, must not keep the alarms of all others out.
     if (!endpoints.some((endpoint) => this.#ready.of(endpoint) !== undefined)) return false;
     const inboxes = [...new Set(endpoints.map(({ inbox }) => inbox))];
-    const kept = await within(Promise.all(inboxes.map((inbox) => inbox.wouldKeep())), PATIENCE);
+    const kept = await withTimeout(Promise.all(inboxes.map((inbox) => inbox.wouldKeep())), PATIENCE);
     return this.flowsRun && kept?.every((keeps) => keeps) === true;
   }
 }
@@ -320,7 +320,7 @@ class Readiness {
 type PageHandler = (req: IncomingMessage, res: ServerResponse) => boolean;
 
 /** What a server for webhooks shows to people, beside the webhooks: whoever has a page there answers for it. */
-export class Pages {
+export class PageRoutes {
   readonly #handlers = new Set<PageHandler>();
   readonly #wishes = new Set<object>();
 

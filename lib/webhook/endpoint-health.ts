@@ -1,5 +1,5 @@
-import { Watchers } from '../concurrency/signals';
-import { within } from '../concurrency/timers';
+import { ChangeListeners } from '../concurrency/signals';
+import { withTimeout } from '../concurrency/timers';
 import type { Slots } from '../inbox/slot';
 import { isRecord } from '../json/json';
 import type { RequestOrigin } from './endpoint';
@@ -27,7 +27,7 @@ interface Entry extends KeptProblem {
 }
 
 /** Numbers the problems of all webhooks of a process, so that what a person has seen can be told from what came after. */
-export class ProblemNumbers {
+export class ProblemCounter {
   #last = 0;
 
   get last(): number {
@@ -62,10 +62,10 @@ function keyOf(kind: ProblemKind, reason: ProblemReason | null): string {
  */
 export class UnseenProblems {
   readonly #entries = new Map<string, Entry>();
-  readonly #watchers = new Watchers();
+  readonly #watchers = new ChangeListeners();
   #sharing = '';
 
-  constructor(private readonly numbers: ProblemNumbers) {}
+  constructor(private readonly numbers: ProblemCounter) {}
 
   /** Calls back when it may be another; returns the way to end that. */
   watch(changed: () => void): () => void {
@@ -201,7 +201,7 @@ type ProblemsOfWebhooks = ReadonlyMap<string, readonly KeptProblem[]>;
 const WRITE_EVERY = 1000;
 
 /** The problems of all webhooks, kept from one run to the next: that Node-RED was started again cures none, and shows none to anybody. */
-export class KeptProblems {
+export class ProblemArchive {
   /** Resolves with what the last run has left. */
   readonly loaded: Promise<ProblemsOfWebhooks>;
   /** Of the last run, of webhooks that are not there yet. */
@@ -321,7 +321,7 @@ interface SilenceOptions {
 }
 
 /** How long ago a message was last proven at an endpoint, over restarts and for all instances. */
-export class Silence {
+export class SilenceWatchdog {
   readonly #options: SilenceOptions;
   readonly #part: number;
   /** As of the steady clock; undefined while nobody has said. */
@@ -406,7 +406,7 @@ export class Silence {
     if (!mayTell && !isTime) return;
     this.#askedAt = steady();
     // Another instance may have had a message, or have told.
-    await within(this.#read(), PATIENCE).catch(() => undefined);
+    await withTimeout(this.#read(), PATIENCE).catch(() => undefined);
     if (this.#isUnnoted()) this.#note({});
     if (!this.#isOver() || this.#isTold || !this.#isSettled()) return;
     this.#isTold = true;
@@ -450,7 +450,9 @@ export class Silence {
       value: { told: true },
       lasts: Math.max(1, SPAN - this.#age()),
     };
-    const outcomes = await within(place.putSlots(SILENCE_OWNER, [write]), PATIENCE).catch(() => undefined);
+    const outcomes = await withTimeout(place.putSlots(SILENCE_OWNER, [write]), PATIENCE).catch(
+      () => undefined,
+    );
     return outcomes?.[0]?.written !== false;
   }
 

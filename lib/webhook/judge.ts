@@ -1,11 +1,11 @@
 import type { RvmEvent } from '../event';
-import { blankedBody, fingerprintOfBytes, fingerprintOfValue } from '../message/body';
+import { redactedBody, fingerprintOfBytes, fingerprintOfValue } from '../message/body';
 import { type Envelope, namesOtherAgentUser, readEnvelope, SELF_TEST, warningsOf } from '../message/envelope';
 import { type EventFilter, judgeByFilter } from '../message/event-filter';
 import type { DeadLetter, DeadLetterReason, MessageRecord, ProvenMessage } from '../message/record';
 import { CLOCK_JUMP, readTime } from '../time';
 import type { Endpoint, RequestOrigin } from './endpoint';
-import type { Authentication, ProofReason, RawMessage } from './proof/authenticate';
+import type { ProofResult, ProofFailure, RawMessage } from './proof/authenticate';
 import type { ReceivingStation } from './proof/receiving-station';
 import { AGREEMENT, type ProvenTimes } from './proven-times';
 
@@ -40,7 +40,7 @@ export function judgeContextOf(
 }
 
 export type Judgement =
-  | { kind: 'unauthentic'; reason: ProofReason; burnt?: ReceivingStation }
+  | { kind: 'unauthentic'; reason: ProofFailure; burnt?: ReceivingStation }
   | ProvenJudgement;
 export type ProvenJudgement =
   | { kind: 'unusable'; deadLetter: DeadLetter }
@@ -55,7 +55,7 @@ export function recordOf(judgement: ProvenJudgement): ProvenMessage | DeadLetter
 const STALE_AFTER = 26 * 60 * 60 * 1000;
 
 /** Reads a message by what was found of its authenticity. Nothing is taken from one that is not proven. */
-export function judge(message: RawMessage, authentication: Authentication, context: JudgeContext): Judgement {
+export function judge(message: RawMessage, authentication: ProofResult, context: JudgeContext): Judgement {
   if (!authentication.proven) {
     return {
       kind: 'unauthentic',
@@ -69,7 +69,7 @@ export function judge(message: RawMessage, authentication: Authentication, conte
 function judgeProven(
   message: RawMessage,
   context: JudgeContext,
-  authentication: Authentication & { proven: true },
+  authentication: ProofResult & { proven: true },
 ): Judgement {
   const { station } = authentication;
   const json = message.json();
@@ -120,7 +120,7 @@ function factsOf(
     sandbox: station.sandbox,
     receivedTime: context.received.toISOString(),
     ...(context.remoteAddress !== undefined && { remoteAddress: context.remoteAddress }),
-    body: blankedBody(message.body, message.json()),
+    body: redactedBody(message.body, message.json()),
   };
 }
 

@@ -3,9 +3,9 @@ import https from 'node:https';
 import { type AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { SecureContextOptions } from 'node:tls';
-import type { Dispatcher, Pages } from './dispatcher';
-import { Throttle } from './rate-limits';
-import { type Senders, type Unfinished, UnfinishedRequests } from './request';
+import type { Dispatcher, PageRoutes } from './dispatcher';
+import { LogThrottle } from './rate-limits';
+import { type Senders, type Unfinished, SlowRequestGuard } from './request';
 
 /** Bounds of a server of our own, in front of those of the receiver. */
 export interface ListenerLimits {
@@ -31,7 +31,7 @@ export const DEFAULT_LIMITS: ListenerLimits = {
 
 interface ListenerServerOptions {
   dispatcher: Dispatcher;
-  pages: Pages;
+  pages: PageRoutes;
   senders: Senders;
   limits: ListenerLimits;
   /** With it the server speaks TLS alone. */
@@ -59,13 +59,13 @@ const REFUSALS: Readonly<Record<string, string>> = {
 /** One HTTP or HTTPS server for webhooks alone, from its opening to its end. Without Upgrade: nobody listens for it. */
 export class ListenerServer {
   readonly #server: http.Server | https.Server;
-  readonly #connections: Connections;
-  readonly #lines: Throttle;
+  readonly #connections: ConnectionLimiter;
+  readonly #lines: LogThrottle;
 
   constructor(private readonly options: ListenerServerOptions) {
     const { limits, senders, steady, tls } = options;
-    this.#lines = new Throttle(QUIET_PERIOD, steady);
-    this.#connections = new Connections({
+    this.#lines = new LogThrottle(QUIET_PERIOD, steady);
+    this.#connections = new ConnectionLimiter({
       maxWaiting: limits.maxWaiting,
       senders,
       steady,
@@ -188,7 +188,7 @@ interface Connection {
 }
 
 interface ConnectionBounds {
-  /** Connections without a complete request, in all; those of one address as in `UnfinishedRequests`. */
+  /** Connections without a complete request, in all; those of one address as in `SlowRequestGuard`. */
   maxWaiting: number;
   senders: Senders;
   /** Milliseconds of a clock that never jumps. */
@@ -201,14 +201,14 @@ interface ConnectionBounds {
  * The connections of a server. Those without a complete request are bounded, and of them the oldest closed, so that the
  * real sender always gets in; the proxies and this machine, which many stand behind, are not counted.
  */
-class Connections {
+class ConnectionLimiter {
   readonly #open = new Map<string, Connection>();
-  readonly #waiting: UnfinishedRequests;
+  readonly #waiting: SlowRequestGuard;
   #ending = false;
 
   constructor({ maxWaiting, senders, steady, onCut }: ConnectionBounds) {
     const isShared = (address: string): boolean => senders.isShared(address);
-    this.#waiting = new UnfinishedRequests({
+    this.#waiting = new SlowRequestGuard({
       maxHeld: Infinity,
       maxCount: maxWaiting,
       isShared,

@@ -1,8 +1,8 @@
 import type { AddressInfo } from 'node:net';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
-import { Watchers } from '../concurrency/signals';
+import { ChangeListeners } from '../concurrency/signals';
 import { RvmError } from '../error';
-import { type ConfiguredPaths, Dispatcher, type DispatcherOptions, Pages } from './dispatcher';
+import { type ConfiguredPaths, Dispatcher, type DispatcherOptions, PageRoutes } from './dispatcher';
 import { DEFAULT_LIMITS, type ListenerLimits, ListenerServer } from './listener-server';
 import { Senders } from './request';
 
@@ -31,9 +31,9 @@ export interface ListenerOptions {
  */
 export class Listener {
   readonly dispatcher: Dispatcher;
-  readonly pages = new Pages();
+  readonly pages = new PageRoutes();
   readonly #senders = new Senders();
-  readonly #watchers = new Watchers();
+  readonly #watchers = new ChangeListeners();
   readonly #log: (line: string) => void;
   readonly #steady: () => number;
   #server: ListenerServer | undefined;

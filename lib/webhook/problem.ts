@@ -4,8 +4,8 @@ import { copyOfJson } from '../json/json';
 import { SELF_TEST } from '../message/envelope';
 import type { DeadLetter, DeadLetterReason, MessageRecord, ProvenMessage } from '../message/record';
 import type { MeteredAnswer } from '../meter';
-import type { ProofReason } from './proof/authenticate';
-import type { Refusal } from './request';
+import type { ProofFailure } from './proof/authenticate';
+import type { HeadRejection } from './request';
 
 export const PROBLEM_KINDS = [
   'unauthentic',
@@ -22,10 +22,10 @@ export const PROBLEM_KINDS = [
 export type ProblemKind = (typeof PROBLEM_KINDS)[number];
 
 export type ProblemReason =
-  | ProofReason
+  | ProofFailure
   | DeadLetterReason
   /** Of others than `compressed` the receiver tells no flow, *verify webhook* does. */
-  | Refusal
+  | HeadRejection
   | 'raw-body-missing'
   | 'attempts'
   | 'rejected'
@@ -64,10 +64,10 @@ const PROOF_REASONS: readonly (ProblemReason | null)[] = [
   'no-signature',
   'bad-signature',
   'bad-token',
-] satisfies ProofReason[];
+] satisfies ProofFailure[];
 
 /** True for the reasons that a phrase, or the scheme of an endpoint, entered wrongly has: the message was whole, and no phrase proved it. */
-export function isRefusal(reason: ProblemReason | null): reason is ProofReason {
+export function isRefusal(reason: ProblemReason | null): reason is ProofFailure {
   return PROOF_REASONS.includes(reason);
 }
 
@@ -75,7 +75,7 @@ export function isRefusal(reason: ProblemReason | null): reason is ProofReason {
 const GZIP = Buffer.from([0x1f, 0x8b]);
 
 /** What to tell of a message that nothing proves: of a body that is compressed, and does not say so, no phrase is the reason. */
-export function toldReason(reason: ProofReason, body: Uint8Array): ProblemReason {
+export function toldReason(reason: ProofFailure, body: Uint8Array): ProblemReason {
   return GZIP.equals(body.subarray(0, GZIP.length)) ? 'compressed' : reason;
 }
 

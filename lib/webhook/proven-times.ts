@@ -1,5 +1,5 @@
 import { isRecord } from '../json/json';
-import { within } from '../concurrency/timers';
+import { withTimeout } from '../concurrency/timers';
 import type { Slot, Slots } from '../inbox/slot';
 
 /** Owner of the slots that say what is proven of the time, one for each Central Station; its sandbox has one of its own. */
@@ -54,7 +54,7 @@ export class ProvenTimes {
   #version = 0;
 
   constructor(private readonly place: Place) {
-    this.#reading = within(this.#read(), PATIENCE).then(() => void (this.#isReady = true));
+    this.#reading = withTimeout(this.#read(), PATIENCE).then(() => void (this.#isReady = true));
     place.watchSlots(PROVEN_TIMES_OWNER, () => void this.#read());
   }
 
@@ -65,7 +65,7 @@ export class ProvenTimes {
 
   /** Resolves when it is ready, or the time for that is over. @param patience milliseconds that there are for that */
   async ready(patience: number): Promise<void> {
-    await within(this.#reading, patience);
+    await withTimeout(this.#reading, patience);
   }
 
   /**

@@ -1,27 +1,27 @@
 import { Admissions } from '../concurrency/semaphore';
-import type { Abort } from '../concurrency/signals';
+import type { CancelToken } from '../concurrency/signals';
 import type { RvmEvent } from '../event';
 import { textOfLiteral } from '../json/scan';
 import { type ProvenJudgement, recordOf } from './judge';
-import { authenticate, type Authentication, bytesToHash, type RawMessage } from './proof/authenticate';
+import { authenticate, type ProofResult, bytesToHash, type RawMessage } from './proof/authenticate';
 import type { ProofThread } from './proof/proof-thread';
 import type { ReceivingStation } from './proof/receiving-station';
 
 /** A message that is proven in the thread, and by what it is judged. */
-interface LongMessage {
+interface WorkerProofJob {
   /** Its path, or what else tells those apart that have a share of their own in the thread, and their own order. */
   line: string;
   message: RawMessage;
   stations: readonly ReceivingStation[];
   /** Ends the waiting. */
-  ending: Abort;
+  ending: CancelToken;
 }
 
 /** Why nobody can say whether such a message is genuine. */
-export type LongFault = 'crowded' | 'too-late' | 'thread-ended';
+export type WorkerProofError = 'crowded' | 'too-late' | 'thread-ended';
 
 /** What came of it. */
-type LongProof = ({ authentication: Authentication } | { fault: LongFault }) & {
+type WorkerProof = ({ authentication: ProofResult } | { fault: WorkerProofError }) & {
   /** To be called once it is accepted, refused or given up: others of its alarm wait for that. */
   decided: () => void;
 };
@@ -35,15 +35,15 @@ const LINE_BYTES = 8 * 1024 * 1024;
  * alarm in the order in which they came. What waits for the thread is bounded line by line, far below what a path may have under
  * way, so that a flood of large forgeries takes neither the turn of another line nor the places of ordinary messages.
  */
-export class Proofs {
-  readonly #stations = new StationOrder();
-  readonly #alarms = new AlarmOrder();
+export class Prover {
+  readonly #stations = new StationGuess();
+  readonly #alarms = new AlarmSequencer();
   readonly #lines = new Admissions(AT_THREAD, LINE_BYTES);
 
   constructor(private readonly thread: ProofThread) {}
 
   /** At once, however long it takes: where there is no thread to be had. */
-  prove(message: RawMessage, stations: readonly ReceivingStation[]): Authentication {
+  prove(message: RawMessage, stations: readonly ReceivingStation[]): ProofResult {
     return authenticate(message, this.#stations.of(message.body, stations));
   }
 
@@ -51,7 +51,7 @@ export class Proofs {
    * At once, where that takes no time to speak of; undefined where it is for the thread. On a path of many stations a longer body
    * is tried with one of them all the same, whoever it names: so that one which is genuine, and of that station, needs no thread.
    */
-  proveShort(message: RawMessage, stations: readonly ReceivingStation[]): Authentication | undefined {
+  proveInline(message: RawMessage, stations: readonly ReceivingStation[]): ProofResult | undefined {
     if (message.body.length > LARGE_BODY) return undefined;
     const inOrder = this.#stations.of(message.body, stations);
     if (!takesLong(message, inOrder)) return authenticate(message, inOrder);
@@ -60,17 +60,17 @@ export class Proofs {
   }
 
   /** In the thread. Never rejects. */
-  async proveLong({ line, message, stations, ending }: LongMessage): Promise<LongProof> {
+  async proveInWorker({ line, message, stations, ending }: WorkerProofJob): Promise<WorkerProof> {
     const decided = this.#alarms.begin(line, message.body);
     const inOrder = this.#stations.of(message.body, stations);
-    const found: Authentication[] = [];
+    const found: ProofResult[] = [];
     const prove = async (): Promise<void> =>
       void found.push(await this.thread.prove(message, inOrder, ending));
     const fault = await this.#lines
       .admit(line, { bytes: message.body.length, line: '', ending: () => ending }, prove)
       .then(
-        (): LongFault => 'crowded',
-        (): LongFault => 'thread-ended',
+        (): WorkerProofError => 'crowded',
+        (): WorkerProofError => 'thread-ended',
       );
     const [authentication] = found;
     if (authentication !== undefined) return { authentication, decided };
@@ -103,7 +103,7 @@ const MAX_IDS = 16;
  * Keeps the events of an alarm in their order while the proof of one takes longer than that of the next. Only those that name the
  * same alarm wait for it: others pass, so that large forgeries hold up nothing.
  */
-class AlarmOrder {
+class AlarmSequencer {
   readonly #undecided = new Map<string, Set<Undecided>>();
 
   /**
@@ -141,7 +141,7 @@ class AlarmOrder {
 }
 
 function alarmIdsOf(message: Undecided): Set<string> {
-  return (message.alarmIds ??= new Set(seemingTexts(message.body, 'alarmId', MAX_IDS)));
+  return (message.alarmIds ??= new Set(unverifiedTexts(message.body, 'alarmId', MAX_IDS)));
 }
 
 /** Agent Users that are remembered; beyond it the oldest is forgotten, so that memory stays bounded. */
@@ -154,7 +154,7 @@ const MAX_LENGTH = 256;
  * its phrase has proved before. A stranger may name any: the name changes how long a genuine message takes, never what is
  * genuine.
  */
-export class StationOrder {
+export class StationGuess {
   /** Keys of stations by Agent User. */
   readonly #learned = new Map<string, string>();
 
@@ -176,7 +176,7 @@ export class StationOrder {
 
   #namedIn(body: Uint8Array, stations: readonly ReceivingStation[]): ReceivingStation | undefined {
     // Of a long body its beginning will do: without a name the thread takes longer, and nothing else.
-    const [named] = seemingTexts(body.subarray(0, LARGE_BODY), 'agentUserId', 1);
+    const [named] = unverifiedTexts(body.subarray(0, LARGE_BODY), 'agentUserId', 1);
     if (named === undefined || named === '') return undefined;
     const id = named.toLowerCase();
     const configured = stations.find(
@@ -236,7 +236,7 @@ const MAX_REACH = 8 + 1 + 8 + 2 + 2 * 256;
  * a millisecond for 1 MiB. It may be wrong (a field of the same name elsewhere, a name in escapes), so it may only tell what is
  * looked at first.
  */
-export function seemingTexts(body: Uint8Array, field: keyof typeof NAMES, most: number): string[] {
+export function unverifiedTexts(body: Uint8Array, field: keyof typeof NAMES, most: number): string[] {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.length);
   return NAMES[field]
     .flatMap((name) => endsOf(name, bytes, most))

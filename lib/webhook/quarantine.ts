@@ -1,27 +1,27 @@
 import { createHmac, randomUUID } from 'node:crypto';
-import { pause } from '../concurrency/timers';
+import { sleep } from '../concurrency/timers';
 import type { QuarantinedMessage } from '../inbox/inbox';
 import {
-  blankedBody,
+  redactedBody,
   jsonOf,
   type JsonReading,
   seemingObject,
   type TokenReading,
   withToken,
 } from '../message/body';
-import { counted } from '../text';
+import { plural } from '../text';
 import type { Endpoint, RequestOrigin } from './endpoint';
 import { type ClockGuard, judge, judgeContextOf, recordOf } from './judge';
 import {
   authenticate,
   isSignatureText,
-  type ProofReason,
+  type ProofFailure,
   type RawMessage,
   readAuthorization,
 } from './proof/authenticate';
 import { readyStations, type ReceivingStation } from './proof/receiving-station';
 import { LARGE_BODY } from './prover';
-import { Allowance } from './rate-limits';
+import { RateLimiter } from './rate-limits';
 import type { Reporter } from './reporter';
 
 interface QuarantineOptions {
@@ -38,12 +38,12 @@ const MOST_WAITING = 50;
 
 /** Keeps what nothing proved, for the day on which the phrase is corrected, and judges it again then. */
 export class Quarantine {
-  readonly #allowance: Allowance;
+  readonly #allowance: RateLimiter;
   #waiting = 0;
   #closed = false;
 
   constructor(private readonly options: QuarantineOptions) {
-    this.#allowance = new Allowance(PER_SECOND, options.steady);
+    this.#allowance = new RateLimiter(PER_SECOND, options.steady);
   }
 
   /** Keeps a copy, where another phrase could prove it. Nobody waits for it: the sender has its answer already. */
@@ -51,7 +51,7 @@ export class Quarantine {
     endpoint: Endpoint,
     raw: RawMessage,
     { received, remoteAddress }: RequestOrigin,
-    reason: ProofReason,
+    reason: ProofFailure,
   ): void {
     if (this.#waiting >= MOST_WAITING || !this.#allowance.pass(endpoint.id)) return;
     const message = confirmable(raw);
@@ -89,14 +89,14 @@ export class Quarantine {
     let count = 0;
     for (const message of messages) {
       // One by one: an alarm that comes in must not wait for all of them.
-      await pause(0);
+      await sleep(0);
       if (this.#closed) return count;
       if (await this.#acceptIfProven(endpoint, message, { ready, key })) count++;
     }
     if (count > 0)
       this.options.reporter.log(
         `proven ${endpoint.id}`,
-        `A phrase that was corrected has proved ${counted(count, 'webhook message')} that nothing had proved before: accepted.`,
+        `A phrase that was corrected has proved ${plural(count, 'webhook message')} that nothing had proved before: accepted.`,
       );
     return count;
   }
@@ -145,7 +145,7 @@ function confirmable({ body, authorization }: RawMessage): Confirmable | undefin
   return {
     // Anything else may be somebody's password, or the phrase itself.
     authorization: isSigned ? authorization : [],
-    body: blankedBody(body, object),
+    body: redactedBody(body, object),
     ...(token !== undefined && { token }),
   };
 }

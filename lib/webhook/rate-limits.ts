@@ -2,7 +2,7 @@
 const MAX_KEYS = 1000;
 
 /** Lets so many of a kind pass in each second. Runs without a timer. */
-export class Allowance {
+export class RateLimiter {
   readonly #passed = new Map<string, number>();
   #second = 0;
 
@@ -25,7 +25,7 @@ export class Allowance {
 /**
  * Lets one of a kind pass in a period and counts the rest, which the next one to pass reports. Runs without a timer.
  */
-export class Throttle {
+export class LogThrottle {
   readonly #passed = new Map<string, { at: number; held: number }>();
 
   /**

@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { RoundRobin } from '../concurrency/fair-queue';
 import { Admissions } from '../concurrency/semaphore';
-import { Abort } from '../concurrency/signals';
-import { lateTimeout, pause, within } from '../concurrency/timers';
+import { CancelToken } from '../concurrency/signals';
+import { lenientTimeout, sleep, withTimeout } from '../concurrency/timers';
 import type { Acceptance } from '../inbox/inbox';
 import { jsonOf } from '../message/body';
 import { meter, secondsSince } from '../meter';
@@ -11,15 +11,15 @@ import { type Endpoint, type Middleware, type Ready, ReadyEndpoints, type Reques
 import { type ClockGuard, judge, judgeContextOf, type Judgement, recordOf } from './judge';
 import { MAX_UNANSWERED, Pipelines, SenderLines } from './pipeline';
 import { meteredAs, toldReason } from './problem';
-import { type Authentication, authorizationLines, type RawMessage } from './proof/authenticate';
+import { type ProofResult, authorizationLines, type RawMessage } from './proof/authenticate';
 import type { ProofThread } from './proof/proof-thread';
-import { loneStation, unreadyReason } from './proof/receiving-station';
+import { onlyStation, unreadyReason } from './proof/receiving-station';
 import { provenTimesOf } from './proven-times';
-import { LARGE_BODY, type LongFault, Proofs } from './prover';
+import { LARGE_BODY, type WorkerProofError, Prover } from './prover';
 import type { Quarantine } from './quarantine';
-import { Allowance } from './rate-limits';
+import { RateLimiter } from './rate-limits';
 import type { Reporter } from './reporter';
-import { readRawBody, refusalOf, type Senders, UnfinishedRequests } from './request';
+import { readRawBody, checkHead, type Senders, SlowRequestGuard } from './request';
 
 interface ReceiverOptions {
   /** Wall clock, in milliseconds. */
@@ -53,13 +53,13 @@ const BODY_BYTES = 32 * 1024 * 1024;
  * The answer policy: 200 once the event is stored, 401 for what is not proven, and no answer at all while it can neither
  * judge nor store, because only that makes the service send again (specification, section 6).
  */
-export class Receiver {
+export class WebhookReceiver {
   readonly #admissions: Admissions;
   readonly #connectionEnds = new ConnectionEnds();
-  readonly #closing = new Abort();
-  readonly #unfinished: UnfinishedRequests;
-  readonly #largeBodies: Allowance;
-  readonly #proofs: Proofs;
+  readonly #closing = new CancelToken();
+  readonly #unfinished: SlowRequestGuard;
+  readonly #largeBodies: RateLimiter;
+  readonly #proofs: Prover;
   readonly #ready = new ReadyEndpoints();
   readonly #lines: SenderLines;
   readonly #turns = new RoundRobin();
@@ -73,9 +73,9 @@ export class Receiver {
       options.reporter.log('pipelined', PIPELINED);
     });
     this.#admissions = new Admissions(options.capacity, BODY_BYTES);
-    this.#largeBodies = new Allowance(LARGE_BODIES_PER_SECOND, options.steady);
-    this.#proofs = new Proofs(options.proofThread);
-    this.#unfinished = new UnfinishedRequests({
+    this.#largeBodies = new RateLimiter(LARGE_BODIES_PER_SECOND, options.steady);
+    this.#proofs = new Prover(options.proofThread);
+    this.#unfinished = new SlowRequestGuard({
       maxHeld: BODY_BYTES,
       isShared: (address) => options.senders.isShared(address),
       steady: options.steady,
@@ -91,7 +91,7 @@ export class Receiver {
   receive(req: IncomingMessage, res: ServerResponse, target: Target): void {
     if (this.#closed) return cut(req);
     this.pipelines.began(req, res);
-    const refusal = refusalOf(req, this.options.bodyLimit);
+    const refusal = checkHead(req, this.options.bodyLimit);
     if (refusal === 'large') this.#logLarge(req, target, `declared ${req.headers['content-length'] ?? ''}`);
     if (refusal !== undefined) {
       meter()?.answered(refusal);
@@ -140,12 +140,12 @@ export class Receiver {
   #completed(request: WebhookRequest, body: Buffer): CompleteRequest {
     const { now, steady, holdMs, commitMs } = this.options;
     const at = steady();
-    const endings = (): Abort[] => [this.#closing, this.#connectionEnds.of(request.req.socket)];
+    const endings = (): CancelToken[] => [this.#closing, this.#connectionEnds.of(request.req.socket)];
     return {
       body,
       completeAt: performance.now(),
       received: new Date(now()),
-      hold: new Hold({ until: at + holdMs, steady, endings }),
+      hold: new RequestHold({ until: at + holdMs, steady, endings }),
       commitUntil: at + commitMs,
       ...request,
     };
@@ -197,11 +197,11 @@ export class Receiver {
   async #judge(request: JudgeableRequest): Promise<void> {
     const { req, body, message, target, hold } = request;
     const { ready: stations } = request.stations;
-    const authentication = this.#proofs.proveShort(message, stations);
+    const authentication = this.#proofs.proveInline(message, stations);
     if (authentication !== undefined) return this.#decide(request, authentication);
     if (body.length > LARGE_BODY && this.#isCostly(request)) return this.#giveUp(req, WHY_UNDECIDED.crowded);
     const { ending } = hold;
-    const proof = await this.#proofs.proveLong({ line: target.path, message, stations, ending });
+    const proof = await this.#proofs.proveInWorker({ line: target.path, message, stations, ending });
     const deciding =
       'fault' in proof
         ? this.#giveUp(req, WHY_UNDECIDED[proof.fault])
@@ -217,7 +217,7 @@ export class Receiver {
     return isRead && !this.#largeBodies.pass(target.path);
   }
 
-  async #decide(request: JudgeableRequest, authentication: Authentication): Promise<void> {
+  async #decide(request: JudgeableRequest, authentication: ProofResult): Promise<void> {
     const { message, endpoint, target } = request;
     const { clockGuard } = this.options;
     const provenTimes = provenTimesOf(endpoint.inbox);
@@ -234,7 +234,7 @@ export class Receiver {
     const { req, res, body, endpoint, message, stations } = request;
     if (stations.hasUnready) return this.#giveUp(req, unreadyReason(endpoint.stations()));
     answer(req, res, 'unauthentic');
-    meter()?.answered('unauthentic', loneStation(endpoint.stations())?.key);
+    meter()?.answered('unauthentic', onlyStation(endpoint.stations())?.key);
     const origin = this.#originOf(request);
     this.options.reporter.unauthentic(endpoint, toldReason(reason, body), { bytes: body.length, ...origin });
     if (burnt !== undefined) this.options.reporter.burnt(burnt);
@@ -266,10 +266,10 @@ export class Receiver {
     const { steady } = this.options;
     for (;;) {
       try {
-        return await within(accept(), Math.max(0, request.commitUntil - steady()));
+        return await withTimeout(accept(), Math.max(0, request.commitUntil - steady()));
       } catch {
         if (this.#closed || request.hold.timeLeft < STORE_RETRY) return undefined;
-        await pause(STORE_RETRY);
+        await sleep(STORE_RETRY);
       }
     }
   }
@@ -307,7 +307,7 @@ export class Receiver {
 
 const PIPELINED = `A connection was cut, because more than ${MAX_UNANSWERED} webhook requests came on it at once, and none of the first was proven.`;
 
-const WHY_UNDECIDED: Record<LongFault, string> = {
+const WHY_UNDECIDED: Record<WorkerProofError, string> = {
   crowded: 'too many large bodies came at a time',
   'too-late': 'its large body could not be proven in time',
   'thread-ended': 'the thread that proves large bodies has ended',
@@ -319,7 +319,7 @@ interface HoldLimits {
   /** Milliseconds of a clock that never jumps. */
   steady: () => number;
   /** What ends it before: asked for only where a request has to wait. */
-  endings: () => readonly Abort[];
+  endings: () => readonly CancelToken[];
 }
 
 /** Asks to be called back at each change of what is waited for; returns the way to end that. */
@@ -329,14 +329,14 @@ type Watch = (changed: () => void) => () => void;
  * The time for which one request may be held, wherever it waits. One that need not wait costs neither a timer nor a listener;
  * one that waits has a single timer, and nobody looks again and again: whoever changes what it waits for tells.
  */
-class Hold {
-  #ending: Abort | undefined;
+class RequestHold {
+  #ending: CancelToken | undefined;
   #releases: (() => void)[] = [];
 
   constructor(private readonly limits: HoldLimits) {}
 
   /** Aborted when the hold ends. */
-  get ending(): Abort {
+  get ending(): CancelToken {
     return (this.#ending ??= this.#begin());
   }
 
@@ -362,10 +362,10 @@ class Hold {
     for (const release of this.#releases.splice(0)) release();
   }
 
-  #begin(): Abort {
-    const ending = new Abort();
+  #begin(): CancelToken {
+    const ending = new CancelToken();
     const end = (reason: Error): void => ending.abort(reason);
-    const timer = lateTimeout(() => end(new Error('It was held for too long.')), this.timeLeft);
+    const timer = lenientTimeout(() => end(new Error('It was held for too long.')), this.timeLeft);
     const endings = this.limits.endings().map((other) => other.onAbort(end));
     this.#releases = [() => clearTimeout(timer), ...endings];
     return ending;
@@ -407,7 +407,7 @@ interface CompleteRequest extends WebhookRequest {
   received: Date;
   /** When its last byte came, as of `performance.now()`. */
   completeAt: number;
-  hold: Hold;
+  hold: RequestHold;
   /** Steady time at which a commit comes too late. */
   commitUntil: number;
 }
@@ -422,13 +422,13 @@ interface JudgeableRequest extends CompleteRequest, Ready {
  * a leak, and a sender may have sent that many one behind the other.
  */
 class ConnectionEnds {
-  readonly #ends = new WeakMap<Socket, Abort>();
+  readonly #ends = new WeakMap<Socket, CancelToken>();
 
   /** Aborted when this connection ends. */
-  of(socket: Socket): Abort {
+  of(socket: Socket): CancelToken {
     const known = this.#ends.get(socket);
     if (known !== undefined) return known;
-    const end = new Abort();
+    const end = new CancelToken();
     const ended = (): void => end.abort(new Error('The connection has ended.'));
     if (socket.closed) ended();
     else socket.once('close', ended);
@@ -546,7 +546,7 @@ async function runMiddleware(
     // What Express 4 leaves unhandled, and with that ends Node-RED: the rejection of an asynchronous function.
     Promise.resolve(middleware(req, res, next)).catch(reject);
   });
-  const outcome = await within(handedOn, duration).catch(() => undefined);
+  const outcome = await withTimeout(handedOn, duration).catch(() => undefined);
   return outcomeOf(outcome ?? 'failed', res);
 }
 

@@ -1,9 +1,9 @@
 import type { Acceptance } from '../inbox/inbox';
 import type { DeadLetter, ProvenMessage } from '../message/record';
-import { Throttle } from './rate-limits';
+import { LogThrottle } from './rate-limits';
 import type { Endpoint, RequestOrigin } from './endpoint';
 import { acceptanceProblem, type Problem, type ProblemReason } from './problem';
-import { loneStation, type ReceivingStation } from './proof/receiving-station';
+import { onlyStation, type ReceivingStation } from './proof/receiving-station';
 
 /** At most one message about the same kind of refusal, and one log line of a kind, in this time. Milliseconds. */
 const QUIET_PERIOD = 10_000;
@@ -16,16 +16,16 @@ export interface DescribedRequest extends RequestOrigin {
 
 /** Tells output 3 and the log what the receiver refused or could not use, without flooding them. */
 export class Reporter {
-  readonly #problems: Throttle;
-  readonly #lines: Throttle;
+  readonly #problems: LogThrottle;
+  readonly #lines: LogThrottle;
 
   /** @param steady milliseconds of a clock that never jumps */
   constructor(
     steady: () => number,
     private readonly writeLine: (line: string) => void,
   ) {
-    this.#problems = new Throttle(QUIET_PERIOD, steady);
-    this.#lines = new Throttle(QUIET_PERIOD, steady);
+    this.#problems = new LogThrottle(QUIET_PERIOD, steady);
+    this.#lines = new LogThrottle(QUIET_PERIOD, steady);
   }
 
   /** A line of the log, at most one of a kind in 10 s. */
@@ -46,7 +46,7 @@ export class Reporter {
     this.#tell(() => endpoint.onRefused?.(reason, request));
     const count = this.#problems.pass(`${endpoint.id}\n${reason}`);
     if (count === 0) return;
-    const station = loneStation(endpoint.stations());
+    const station = onlyStation(endpoint.stations());
     this.#tell(() =>
       endpoint.onProblem({
         kind: 'unauthentic',

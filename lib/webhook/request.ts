@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { BlockList, isIP, isIPv6, type Socket } from 'node:net';
 import { GrowingBuffer } from '../bytes';
-import { lateTimeout } from '../concurrency/timers';
+import { lenientTimeout } from '../concurrency/timers';
 import { RvmError } from '../error';
 
 type BodyReading =
@@ -49,7 +49,7 @@ function collect(
       Math.min(declaredLength(req.headers) ?? MOST_AT_FIRST, MOST_AT_FIRST),
       onGrowth,
     );
-    const timer = lateTimeout(() => finish({ kind: 'too-slow' }), limits.deadline);
+    const timer = lenientTimeout(() => finish({ kind: 'too-slow' }), limits.deadline);
     const onData = (chunk: Buffer): void => {
       const bytes = body.length + chunk.length;
       if (bytes > limits.bytes) finish({ kind: 'too-large', bytes });
@@ -77,7 +77,7 @@ const MOST_AT_FIRST = 4096;
 export const BODY_LIMIT = 1024 * 1024;
 
 /** Why a request is refused by its head alone, before a byte of its body is read. */
-export type Refusal = 'method' | 'compressed' | 'large';
+export type HeadRejection = 'method' | 'compressed' | 'large';
 
 /** The head of a request, as far as it can refuse one. */
 export interface RequestHead {
@@ -89,7 +89,7 @@ export interface RequestHead {
  * Judges the head of a request on a webhook path. Any content type is taken; only a compressed body is not, because it
  * would have to be inflated before it is proven.
  */
-export function refusalOf(head: RequestHead, bodyLimit: number): Refusal | undefined {
+export function checkHead(head: RequestHead, bodyLimit: number): HeadRejection | undefined {
   if (head.method !== 'POST') return 'method';
   const coding = head.headers['content-encoding']?.trim().toLowerCase() ?? '';
   if (coding !== '' && coding !== 'identity') return 'compressed';
@@ -139,7 +139,7 @@ const TIME_TO_FINISH = 2000;
  * are cut, and never a new one turned away: a real alarm is complete in a moment, and what lingers is not worth waiting
  * for. Addresses that many share, as behind a reverse proxy, are bound by memory alone.
  */
-export class UnfinishedRequests {
+export class SlowRequestGuard {
   /** Oldest first, as in the sets of the addresses. */
   readonly #requests = new Set<Unfinished>();
   readonly #ofAddress = new Map<string, Set<Unfinished>>();

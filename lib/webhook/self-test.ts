@@ -3,7 +3,7 @@ import dns from 'node:dns/promises';
 import http from 'node:http';
 import https from 'node:https';
 import net from 'node:net';
-import { within } from '../concurrency/timers';
+import { withTimeout } from '../concurrency/timers';
 import { RvmError } from '../error';
 import { SELF_TEST, SELF_TEST_ID } from '../message/envelope';
 import type { SelfTestFault, SelfTestReport, SelfTestStep } from './self-test-steps';
@@ -94,10 +94,10 @@ async function placeOf(
 ): Promise<'here' | 'elsewhere' | undefined> {
   const until = performance.now() + ARRIVAL_TIMEOUT;
   do {
-    if ((await within(arrival, ASK_EVERY)) === true) return 'here';
+    if ((await withTimeout(arrival, ASK_EVERY)) === true) return 'here';
     // A store that cannot say it now may in a moment.
     const asked = isElsewhere().catch(() => false);
-    if ((await within(asked, ARRIVAL_TIMEOUT)) === true) return 'elsewhere';
+    if ((await withTimeout(asked, ARRIVAL_TIMEOUT)) === true) return 'elsewhere';
   } while (performance.now() < until);
   return undefined;
 }

@@ -1,16 +1,16 @@
-import { Abort } from '../concurrency/signals';
+import { CancelToken } from '../concurrency/signals';
 import { jsonOf } from '../message/body';
 import { type EventMessage, messageOf } from '../message/event-message';
 import type { DeadLetter, ProvenMessage } from '../message/record';
 import { ClockGuard, judge, recordOf } from './judge';
 import { acceptanceProblem, type Problem, toldReason } from './problem';
-import type { Authentication, RawMessage } from './proof/authenticate';
+import type { ProofResult, RawMessage } from './proof/authenticate';
 import { proofThread, type ProofThread } from './proof/proof-thread';
 import { readyStations, type ReceivingStation } from './proof/receiving-station';
-import { Proofs } from './prover';
+import { Prover } from './prover';
 import type { AnswerName } from './receiver';
 import type { Reporter } from './reporter';
-import { BODY_LIMIT, refusalOf, type RequestHead } from './request';
+import { BODY_LIMIT, checkHead, type RequestHead } from './request';
 
 /** A request that somebody else has received. */
 export interface RequestParts {
@@ -46,15 +46,15 @@ export interface StatelessReceiverOptions {
 
 /**
  * The receiver without an inbox, for requests that somebody else has received and answers: it goes by the same rules, and keeps
- * nothing. Of its parts `Proofs` says who sent the bytes, and `judge` what message they are.
+ * nothing. Of its parts `Prover` says who sent the bytes, and `judge` what message they are.
  */
 export class StatelessReceiver {
   readonly #clockGuard: ClockGuard;
-  readonly #proofs: Proofs;
+  readonly #proofs: Prover;
 
   constructor(private readonly options: StatelessReceiverOptions) {
     this.#clockGuard = new ClockGuard(options.now, options.steady);
-    this.#proofs = new Proofs(options.proofThread ?? proofThread);
+    this.#proofs = new Prover(options.proofThread ?? proofThread);
   }
 
   /**
@@ -68,7 +68,7 @@ export class StatelessReceiver {
     const problem = problemOf(request, station, received);
     const stations = readyStations(station && [station]).ready;
     if (stations.length === 0) return { outcome: 'undecided', problem: { ...problem, kind: 'blocked' } };
-    const refusal = refusalOf(head, BODY_LIMIT);
+    const refusal = checkHead(head, BODY_LIMIT);
     if (refusal !== undefined) return refused(refusal, { ...problem, reason: refusal });
     if (body === undefined)
       return { outcome: 'undecided', problem: { ...problem, reason: 'raw-body-missing' } };
@@ -76,10 +76,10 @@ export class StatelessReceiver {
 
     const message = { body, authorization, json: jsonOf(body) };
     const posted = { request, message, received, problem };
-    const atOnce = this.#proofs.proveShort(message, stations);
+    const atOnce = this.#proofs.proveInline(message, stations);
     if (atOnce !== undefined) return this.#decide(posted, atOnce);
     const { id: line } = this.options;
-    const proof = await this.#proofs.proveLong({ line, message, stations, ending: new Abort() });
+    const proof = await this.#proofs.proveInWorker({ line, message, stations, ending: new CancelToken() });
     // Without the thread it takes longer. Nothing could be cut here, so that without a proof it would be lost.
     const authentication = 'fault' in proof ? this.#proofs.prove(message, stations) : proof.authentication;
     // In a later turn of the event loop, when whoever asked has this one: what waited comes behind it.
@@ -88,7 +88,7 @@ export class StatelessReceiver {
 
   async #decide(
     { request, message, received, problem }: Judgeable,
-    authentication: Authentication,
+    authentication: ProofResult,
   ): Promise<Reception> {
     const { id, stationOfAgentUser, reporter } = this.options;
     const { remoteAddress } = request;

@@ -1,6 +1,6 @@
 import type { NodeAPI, NodeMessage, NodeStatus } from 'node-red';
 import type { AlarmState } from '../../lib/alarms/alarm-state';
-import type { Said } from '../../lib/alarms/levels';
+import type { StateMessage } from '../../lib/alarms/levels';
 import {
   type AlarmSettings,
   type Grouping,
@@ -164,7 +164,7 @@ export function becomeState(msg: FlowMessage, group: string, raised: boolean): v
 }
 
 /** A state that no message asked for, with `webhook` and `event` of the event that raised it. */
-export function stateMessage({ group, raised, json }: Said): NodeMessage {
+export function stateMessage({ group, raised, json }: StateMessage): NodeMessage {
   const facts: unknown = json === undefined ? {} : JSON.parse(json);
   const { webhook, event } = isRecord(facts) ? facts : {};
   const message: FlowMessage = { payload: raised, topic: group };

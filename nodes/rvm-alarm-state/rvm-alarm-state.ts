@@ -7,7 +7,7 @@ import type { InboxClaim } from '../../lib/inbox/inboxes';
 import { isRecord } from '../../lib/json/json';
 import { chosenInbox, allInboxes, claimInbox, deliveryIdOf } from '../rvm-inbox/inboxes';
 import { actorOf, toCatchNodes } from '../support/input';
-import { onFlows } from '../support/flows';
+import { onFlowsState } from '../support/flows';
 import { registerNode } from '../support/register';
 import {
   unsetTogether,
@@ -84,7 +84,7 @@ class AlarmStateNode implements LivingAlarmState {
       say: (said) => this.#send([stateMessage(said)]),
       changed: () => this.#showSoon(),
     });
-    this.#end = [addAlarmState(this), onFlows(RED, 'started', () => void this.#state.start())];
+    this.#end = [addAlarmState(this), onFlowsState(RED, 'started', () => void this.#state.start())];
     node.status(this.#status());
   }
 

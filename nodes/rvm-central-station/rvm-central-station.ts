@@ -1,6 +1,6 @@
 import type { NodeAPI, NodeDef } from 'node-red';
 import type { CloudNode } from '../rvm-cloud/connection';
-import { onFlows } from '../support/flows';
+import { onFlowsState } from '../support/flows';
 import { nodeIsNewEnough, registerNode } from '../support/register';
 import { allStations, checkPhrases, quotedNames, Station, type CentralStationNode } from './station';
 import { KEY, looksLikeApiKey } from '../support/rules';
@@ -18,7 +18,7 @@ function build(RED: NodeAPI, node: CentralStationNode, config: Config): void {
   if (isSecretKey(config)) node.warn(RED._('rvm-central-station.log.keyIsApiKey'));
   node.station.onPhraseKnown = () => checkPhrases(RED);
 
-  const endCheck = onFlows(RED, 'started', () => reportClashes(RED, node, config));
+  const endCheck = onFlowsState(RED, 'started', () => reportClashes(RED, node, config));
   node.on('close', (_removed: boolean, done: () => void) => {
     endCheck();
     node.station.close().then(done, done);
@@ -50,7 +50,7 @@ export = (RED: NodeAPI): void => {
   if (nodeIsNewEnough()) {
     addStationRoutes(RED);
     // Before any node is told of the start: a webhook in can rely on it.
-    onFlows(RED, 'started', () => checkPhrases(RED));
+    onFlowsState(RED, 'started', () => checkPhrases(RED));
   }
   registerNode<CentralStationNode, Config>(
     RED,

@@ -5,7 +5,7 @@ import type { Device } from '../../lib/device';
 import { copyOfJson } from '../../lib/json/json';
 import { DEADLINE_S, VIDEO_DEADLINE_S, VIDEO_WAIT_S } from '../../lib/limits';
 import type { CloudVideo, JobOptions, Progress } from '../../lib/video/cloud-video';
-import { allInboxes, holdEvent } from '../rvm-inbox/inboxes';
+import { allInboxes, extendLease } from '../rvm-inbox/inboxes';
 import { FailureStatus, type Messages, onInput } from '../support/input';
 import {
   type Properties,
@@ -113,7 +113,7 @@ export function videoNode(
     const { signal = new AbortController().signal, deadlineMs = VIDEO_DEADLINE_S * 1000 } = options;
     const waitForVideoMs = strictNumberOf(properties, 'waitForVideo', VIDEO_WAIT_S) * 1000;
     const onProgress = (progress: Progress): void => shown.progress(progressStatus(RED, progress));
-    const release = holdEvent(allInboxes, msg);
+    const release = extendLease(allInboxes, msg);
     running += 1;
     try {
       const video = await station.video();

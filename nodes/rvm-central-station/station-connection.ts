@@ -1,8 +1,8 @@
 import path from 'node:path';
 import type { Node, NodeAPI } from 'node-red';
 import type { StationClient, StationClientOptions, StationState } from '../../lib/cloud/station-client';
-import { spread } from '../../lib/cloud/timing';
-import { timerMs } from '../../lib/concurrency/timers';
+import { jitter } from '../../lib/cloud/timing';
+import { clampTimerMs } from '../../lib/concurrency/timers';
 import { RvmError } from '../../lib/error';
 import type { CloudNode } from '../rvm-cloud/connection';
 import { nameClient } from '../support/recent-video';
@@ -177,7 +177,7 @@ export class StationConnection {
       () => {
         if (this.#connecting === undefined) this.#use((client) => client.askForLife());
       },
-      timerMs(spread(signOfLifeMs)),
+      clampTimerMs(jitter(signOfLifeMs)),
     );
     this.#firstSign.unref();
   }

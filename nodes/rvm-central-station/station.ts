@@ -1,6 +1,6 @@
 import type { Node, NodeAPI, NodeDef, NodeMessage, NodeStatus } from 'node-red';
 import type { StationClient, StationState } from '../../lib/cloud/station-client';
-import { Watchers } from '../../lib/concurrency/signals';
+import { ChangeListeners } from '../../lib/concurrency/signals';
 import { RvmError } from '../../lib/error';
 import type { CloudVideo } from '../../lib/video/cloud-video';
 import {
@@ -9,7 +9,7 @@ import {
   sharePhrase,
 } from '../../lib/webhook/proof/receiving-station';
 import type { CloudNode } from '../rvm-cloud/connection';
-import { onFlows } from '../support/flows';
+import { onFlowsState } from '../support/flows';
 import { stationKey } from '../support/rules';
 import {
   flagOf,
@@ -71,7 +71,7 @@ export class Station {
   readonly #properties: Properties;
   /** The variables that it and its cloud lack: asked for with each alarm. */
   readonly #unset: UnsetVariables | undefined;
-  readonly #watchers = new Watchers();
+  readonly #watchers = new ChangeListeners();
   readonly #connection: StationConnection;
   /** Only with a cloud that is the sandbox. */
   readonly #inSandbox: SandboxEntry | undefined;
@@ -278,7 +278,7 @@ export class Station {
 }
 
 /** What a node shows whose station cannot judge a message; undefined where it can, or is about to. */
-export function lackStatus(RED: NodeAPI, station: Station): NodeStatus | undefined {
+export function missingStatus(RED: NodeAPI, station: Station): NodeStatus | undefined {
   const lack = station.notReceiving();
   switch (lack) {
     case undefined:
@@ -303,7 +303,7 @@ const CURES: Record<Extract<NotReceiving, string>, string> = {
 };
 
 /** Why a station cannot judge a message, for the flow. */
-export function lackError(station: Station): RvmError {
+export function missingError(station: Station): RvmError {
   const lack = station.notReceiving() ?? 'not-ready';
   if (typeof lack === 'object') return unsetVariableError(lack.variables);
   return new RvmError('CONFIG_MISSING', `The Central Station "${station.name}" ${CURES[lack]}`);
@@ -402,7 +402,7 @@ export class LastStation {
   ) {
     node.on(
       'close',
-      onFlows(RED, 'started', () => this.#lookAgain()),
+      onFlowsState(RED, 'started', () => this.#lookAgain()),
     );
     node.on('close', () => this.#unwatch?.());
   }

@@ -4,7 +4,7 @@ import type { AlarmPicture } from '../../lib/video/cloud-video';
 import { offsetsIn, pictureWidthIn } from '../../lib/video/picture/wanted-picture';
 import { videoNode, type VideoCall } from '../rvm-central-station/service-node';
 import { newDecoder } from '../rvm-cloud/cloud-video';
-import { onFlows } from '../support/flows';
+import { onFlowsState } from '../support/flows';
 import { deliveryIdOf } from '../rvm-inbox/inboxes';
 import { keepPicture } from '../support/recent-video';
 import { registerNode } from '../support/register';
@@ -62,7 +62,7 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   node.on(
     'close',
     // What keeps it from looking shows with the first picture.
-    onFlows(RED, 'started', () => void lookForDecoder().catch(() => undefined)),
+    onFlowsState(RED, 'started', () => void lookForDecoder().catch(() => undefined)),
   );
 }
 

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { NodeAPI } from 'node-red';
 import { RvmError } from '../../lib/error';
-import { makeFolder } from '../../lib/files';
+import { ensurePrivateFolder } from '../../lib/files';
 import { INBOX_FILE } from '../../lib/inbox/inbox-settings';
 import type { InboxPlace } from '../../lib/inbox/inboxes';
 import type { ConnectionSettings } from '../../lib/inbox/postgres/connection-settings';
@@ -130,7 +130,7 @@ function realFolder(RED: NodeAPI, setting: string): string {
   const folder =
     setting === '' ? ownFolder(RED) : path.resolve(RED.settings.userDir ?? process.cwd(), setting);
   try {
-    makeFolder(folder);
+    ensurePrivateFolder(folder);
     return fs.realpathSync(folder);
   } catch {
     // The store will say what is wrong with it.

@@ -4,7 +4,7 @@ import type { Inbox } from '../../lib/inbox/inbox';
 import type { InboxSettings } from '../../lib/inbox/inbox-settings';
 import { type InboxClaim, Inboxes, type InboxPlace, type OpenInbox } from '../../lib/inbox/inboxes';
 import { isRecord } from '../../lib/json/json';
-import { onFlows } from '../support/flows';
+import { onFlowsState } from '../support/flows';
 import { type Properties, textOf, type UnsetVariables } from '../support/settings';
 import { logForgotten } from './inbox-log';
 import { folderPlace, type SharedSettings, shownFolder } from './inbox-place';
@@ -53,7 +53,7 @@ function inboxesOf(RED: NodeAPI): Inboxes {
     onLeftBehind: (place, count) => logForgotten(RED, 'leftBehind', place, count),
     onAbandoned: (place, count) => logForgotten(RED, 'abandoned', place, count),
   });
-  onFlows(RED, 'started', () => all.flowsStarted());
+  onFlowsState(RED, 'started', () => all.flowsStarted());
   inboxes = all;
   return all;
 }
@@ -102,7 +102,7 @@ export function deliveryIdOf({ webhook }: NodeMessage & { webhook?: unknown }): 
  * Extends the lease of the event that a message belongs to while a node works on it, so that the event does not come again
  * meanwhile. @returns the way to end that
  */
-export function holdEvent(inboxes: () => readonly Inbox[], msg: NodeMessage): () => void {
+export function extendLease(inboxes: () => readonly Inbox[], msg: NodeMessage): () => void {
   const deliveryId = deliveryIdOf(msg);
   if (deliveryId === '') return () => undefined;
   let timer: NodeJS.Timeout | undefined;

@@ -1,5 +1,5 @@
 import type { Node, NodeAPI, NodeDef, NodeMessage } from 'node-red';
-import { eachInSlices, inSlices } from '../../lib/concurrency/iteration';
+import { forEachTimeSliced, timeSliced } from '../../lib/concurrency/iteration';
 import type { Device } from '../../lib/device';
 import { deviceCopy, serviceNode } from '../rvm-central-station/service-node';
 import { registerNode } from '../support/register';
@@ -20,7 +20,7 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
     const devices = await client.listDevices({ ...options, fresh: flagOf(properties, 'fresh') });
     const isWanted = deviceFilter(show, search);
     const wanted: Device[] = [];
-    await eachInSlices(devices, (device) => {
+    await forEachTimeSliced(devices, (device) => {
       if (isWanted(device)) wanted.push(device);
     });
     if (output === 'each') return messageEach(RED, msg, wanted, links);
@@ -31,7 +31,7 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
 
 async function copiesOf(devices: readonly Device[], links: boolean): Promise<object[]> {
   const copies: object[] = [];
-  await eachInSlices(devices, (device) => copies.push(deviceCopy(device, links)));
+  await forEachTimeSliced(devices, (device) => copies.push(deviceCopy(device, links)));
   return copies;
 }
 
@@ -45,7 +45,7 @@ async function* messageEach(
   const { payload: _replaced, _msgid, parts, ...kept } = msg;
   const outer = parts === undefined ? {} : { parts };
   const shared = { ...outer, id: RED.util.generateId(), type: 'array', count: devices.length, len: 1 };
-  for await (const [index, device] of inSlices(devices.entries())) {
+  for await (const [index, device] of timeSliced(devices.entries())) {
     yield {
       ...RED.util.cloneMessage(kept),
       payload: deviceCopy(device, links),

@@ -2,9 +2,9 @@ import type { SecureContextOptions } from 'node:tls';
 import type { Node, NodeAPI, NodeDef } from 'node-red';
 import { RvmError } from '../../lib/error';
 import { type ListenerSettings, Listeners, type ListenerClaim } from '../../lib/webhook/listener';
-import { Dispatcher, Pages } from '../../lib/webhook/dispatcher';
+import { Dispatcher, PageRoutes } from '../../lib/webhook/dispatcher';
 import { configuredPaths } from '../support/configured-webhooks';
-import { onFlows } from '../support/flows';
+import { onFlowsState } from '../support/flows';
 import { PATHS_BEGIN, isPort } from '../support/rules';
 import { registerNode } from '../support/register';
 import { listOf, textOf, unsetVariableError, unsetVariables, type Properties } from '../support/settings';
@@ -30,8 +30,8 @@ function listenersOf(RED: NodeAPI): Listeners {
       probesBelow: PATHS_BEGIN,
     },
   });
-  onFlows(RED, 'started', () => void all.flowsStarted());
-  onFlows(RED, 'stopping', () => all.flowsStopping());
+  onFlowsState(RED, 'started', () => void all.flowsStarted());
+  onFlowsState(RED, 'stopping', () => all.flowsStopping());
   listeners = all;
   return all;
 }
@@ -57,7 +57,7 @@ class OwnServer {
     const dispatcher = listener?.dispatcher ?? new Dispatcher();
     node.server = {
       dispatcher,
-      pages: listener?.pages ?? new Pages(),
+      pages: listener?.pages ?? new PageRoutes(),
       port: this.#setPort,
       fullPath: (path) => `/${path}`.replace(/\/{2,}/g, '/'),
       isReserved: () => false,

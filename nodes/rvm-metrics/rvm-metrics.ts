@@ -4,7 +4,7 @@ import { setMeter } from '../../lib/meter';
 import { readMetricsPlace, type MetricsPlace } from '../../lib/metrics/metrics-server';
 import { PROBLEM_KINDS } from '../../lib/webhook/problem';
 import { allStations } from '../rvm-central-station/station';
-import { onFlows } from '../support/flows';
+import { onFlowsState } from '../support/flows';
 import { nodeIsNewEnough } from '../support/register';
 import { AskedFigures, snapshotOf } from './snapshot';
 
@@ -39,7 +39,7 @@ function serve(RED: NodeAPI, place: MetricsPlace): void {
       allStations(RED).map(({ key }) => key),
       PROBLEM_KINDS.filter((kind) => kind !== 'self-test'),
     );
-  onFlows(RED, 'started', deployed);
+  onFlowsState(RED, 'started', deployed);
   new MetricsServer({
     place,
     metrics,

@@ -1,5 +1,5 @@
 import type { NodeAPI } from 'node-red';
-import { within } from '../../lib/concurrency/timers';
+import { withTimeout } from '../../lib/concurrency/timers';
 import type { Inbox } from '../../lib/inbox/inbox';
 import type { InboxFigures } from '../../lib/inbox/inbox-figures';
 import type { OpenInbox } from '../../lib/inbox/inboxes';
@@ -68,7 +68,7 @@ export class AskedFigures {
   /** Undefined where it cannot say, or not in time. */
   of(inbox: Inbox): Promise<InboxFigures | undefined> {
     const asking = this.#asking.get(inbox) ?? this.#ask(inbox);
-    return within(asking, PATIENCE);
+    return withTimeout(asking, PATIENCE);
   }
 
   #ask(inbox: Inbox): Promise<InboxFigures | undefined> {

@@ -1,5 +1,5 @@
 import type { Node, NodeAPI, NodeDef, NodeMessage } from 'node-red';
-import type { FreeRequest } from '../../lib/cloud/calls';
+import type { ApiRequest } from '../../lib/cloud/calls';
 import { REQUEST_METHODS, REQUEST_STARTS } from '../../lib/limits';
 import { RvmError } from '../../lib/error';
 import { serviceNode } from '../rvm-central-station/service-node';
@@ -7,7 +7,7 @@ import { cameraOf } from '../support/typed-input';
 import { registerNode } from '../support/register';
 import { choiceOf, listOf, type Properties } from '../support/settings';
 
-type Start = Pick<FreeRequest, 'start' | 'camera' | 'url'>;
+type Start = Pick<ApiRequest, 'start' | 'camera' | 'url'>;
 
 function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   const properties: Properties = { ...config };
@@ -16,7 +16,7 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
     const method = choiceOf(properties, 'method', REQUEST_METHODS);
     const body = method === 'GET' ? {} : { body: msg.payload };
     const start = await startOf(RED, node, properties, msg);
-    const wanted: FreeRequest = { ...start, rels: listOf(properties, 'rels'), method, ...body };
+    const wanted: ApiRequest = { ...start, rels: listOf(properties, 'rels'), method, ...body };
     const { payload, statusCode, headers, links } = await client.request(wanted, options);
     Object.assign(msg, { payload, statusCode, headers, links });
   });

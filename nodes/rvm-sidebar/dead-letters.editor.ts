@@ -10,8 +10,8 @@ import {
   type SidebarRow,
 } from './overview';
 import {
-  askFirst,
-  type Desk,
+  confirm,
+  type ListContext,
   own,
   RowActions,
   RowList,
@@ -22,9 +22,9 @@ import {
 } from './rows.editor';
 
 /** What no flow gets any more, with what can be done about it: of one, or of all. */
-export class DeadList {
+export class DeadLetterList {
   readonly feed: EventFeed;
-  readonly bulk: Bulk;
+  readonly bulk: BulkActions;
   readonly #rows: RowList<SidebarRow, EventRow>;
   #from: string | null = null;
   #count = 0;
@@ -32,13 +32,13 @@ export class DeadList {
 
   constructor(
     list: JQuery,
-    desk: Desk,
+    desk: ListContext,
     private readonly options: Pick<EventRowOptions, 'thumbnails' | 'opened' | 'hand'> & {
       search: () => string;
     },
   ) {
     this.feed = newFeed('dead', () => desk.redraw());
-    this.bulk = new Bulk(desk, options.search);
+    this.bulk = new BulkActions(desk, options.search);
     this.#rows = new RowList(list, {
       keyOf: ({ deliveryId }) => deliveryId,
       make: () => {
@@ -84,7 +84,7 @@ class DeadBelow implements RowView<SidebarRow> {
   readonly #why = $('<div class="rvm-quiet rvm-why">');
   readonly #actions: RowActions;
 
-  constructor({ deliveryId }: SidebarRow, desk: Desk) {
+  constructor({ deliveryId }: SidebarRow, desk: ListContext) {
     this.#actions = new RowActions(deliveryId, desk);
     this.#element.append(this.#why, this.#actions.element);
   }
@@ -115,7 +115,7 @@ interface BulkCounts {
 }
 
 /** What can be done with all dead letters, or with all that match what is looked for. */
-class Bulk {
+class BulkActions {
   readonly element = $('<div class="rvm-bulk">');
   readonly #buttons: Record<Action, JQuery>;
   readonly #progress = $('<span role="status" class="rvm-quiet">');
@@ -125,7 +125,7 @@ class Bulk {
 
   /** @param search what is looked for; '' where nothing is */
   constructor(
-    private readonly desk: Desk,
+    private readonly desk: ListContext,
     private readonly search: () => string,
   ) {
     this.#buttons = { retry: this.#button('retry'), discard: this.#button('discard') };
@@ -177,7 +177,7 @@ class Bulk {
       search === ''
         ? own(`bulk.ask.${action}`, { count })
         : own(`bulk.askFound.${action}`, { count, search });
-    if (ids.length === 0 || !(await askFirst(question, own(`bulk.${action}`, { count })))) return;
+    if (ids.length === 0 || !(await confirm(question, own(`bulk.${action}`, { count })))) return;
     const { done, failed } = await this.#actOn(action, ids);
     const told = own(`bulk.done.${action}`, { count: done.toLocaleString() });
     const failures = failed === 0 ? '' : ` ${own('bulk.failed', { count: failed.toLocaleString() })}`;

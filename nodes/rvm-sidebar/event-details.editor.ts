@@ -25,7 +25,7 @@ interface OpenedOptions {
 }
 
 /** All about one event, below its row for as long as that is open. */
-export class OpenedEvent {
+export class EventDetails {
   readonly element = $('<div class="rvm-opened" role="region" tabindex="-1">');
   readonly #video: EventVideo | undefined;
   readonly #reason = $('<div class="rvm-reason">');
@@ -235,7 +235,7 @@ function stationName(key: string): string {
 }
 
 /** Of rows that can be opened, one is open: each may hold an RTSP session. */
-export class OneAtATime {
+export class SingleOpen {
   #close: (() => void) | undefined;
 
   /** @param close called when another opens */

@@ -1,9 +1,9 @@
 import { ask, AskError } from '../support/editor/requests';
-import { type Hand, type OneAtATime, OpenedEvent } from './event-details.editor';
+import { type Hand, type SingleOpen, EventDetails } from './event-details.editor';
 import { EventFeed, type FeedOptions, PAGE } from './event-feed';
 import type { FoundEvents, Overview, Picture, SidebarRow } from './overview';
 import {
-  type Desk,
+  type ListContext,
   linesOf,
   makeOpener,
   own,
@@ -24,7 +24,7 @@ export class EventList {
   #shown: readonly SidebarRow[] = [];
 
   constructor(
-    private readonly desk: Desk,
+    private readonly desk: ListContext,
     options: EventRowOptions,
   ) {
     this.feed = newFeed('all', () => desk.redraw());
@@ -92,7 +92,7 @@ export function newFeed(state: FeedOptions['state'], changed: FeedOptions['chang
 export interface EventRowOptions {
   thumbnails: Thumbnails;
   /** Which row of all lists is open. */
-  opened: OneAtATime;
+  opened: SingleOpen;
   hand: Hand;
   /** What stands below an event, made once for each; nothing unless said. */
   below?: (row: SidebarRow) => RowView<SidebarRow>;
@@ -103,7 +103,7 @@ export class EventRow {
   readonly #element = $('<div class="rvm-row">');
   readonly #facts = $('<div>');
   #below: RowView<SidebarRow> | undefined;
-  #opened: OpenedEvent | undefined;
+  #opened: EventDetails | undefined;
   #shown = '';
   #row: SidebarRow | undefined;
 
@@ -148,7 +148,7 @@ export class EventRow {
     const { opened, hand, below } = this.options;
     opened.opens(this.#close);
     const hasActions = below !== undefined;
-    this.#opened = new OpenedEvent(row, { hand, hasActions, name: eventName(row), lost: this.#close });
+    this.#opened = new EventDetails(row, { hand, hasActions, name: eventName(row), lost: this.#close });
     this.#element.append(this.#opened.element);
     this.#facts.attr('aria-expanded', 'true');
     scrollToSee(this.#element);

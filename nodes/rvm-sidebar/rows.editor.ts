@@ -60,7 +60,7 @@ export class RowActions {
 
   constructor(
     private readonly key: string,
-    private readonly desk: Desk,
+    private readonly desk: ListContext,
   ) {}
 
   /** @param name by which people know the row */
@@ -225,7 +225,7 @@ export class TextRowView {
   readonly #actions: RowActions;
   #shown = '';
 
-  constructor({ key }: TextRow, desk: Desk) {
+  constructor({ key }: TextRow, desk: ListContext) {
     this.#actions = new RowActions(key, desk);
     this.#element.append(this.#facts, this.#actions.element);
   }
@@ -245,7 +245,7 @@ export class TextRowView {
  * Asks a question that has to be answered first.
  * @param yes what the button says that does it
  */
-export function askFirst(question: string, yes: string): Promise<boolean> {
+export function confirm(question: string, yes: string): Promise<boolean> {
   const before = document.activeElement;
   return new Promise((resolve) => {
     const answered = (answer: boolean) => (): void => {
@@ -279,7 +279,7 @@ export function scrollToSee(element: JQuery): void {
 }
 
 /** Whether rows have to stay where they are: somebody points at them, is among them with the keyboard, or has scrolled past them. */
-export class Hold {
+export class UpdateFreeze {
   /** What a mouse has clicked keeps the focus for as long as nothing else is clicked: that alone holds nothing. */
   #byKeyboard = true;
 
@@ -332,7 +332,7 @@ interface Discard {
 }
 
 /** What somebody has discarded, which is asked of the runtime only when nobody takes it back any more. */
-export class Discards {
+export class UndoableActions {
   readonly #all = new Map<string, Discard>();
 
   /** @param send asks the runtime; it tells the user itself where that fails */
@@ -379,10 +379,10 @@ export class Discards {
 }
 
 /** What the lists of the sidebar have in common. */
-export interface Desk {
+export interface ListContext {
   /** Whether the user may change something. */
   mayAct: boolean;
-  discards: Discards;
+  discards: UndoableActions;
   /** Asks the runtime, and looks what has become of it. Undefined where it failed, which the user is told. */
   act<Answer>(path: string, body: object): Promise<Answer | undefined>;
   /** What the lists have had is not so any more. */
@@ -453,7 +453,7 @@ export class RowList<Row, View extends RowView<Row> = RowView<Row>> {
     this.#shown = new Map(shown);
     if (focused !== undefined && !this.#shown.has(focused)) this.#moveFocus(before, focused);
     const elements = [...[...this.#shown.values()].map(({ element }) => element), ...further];
-    arrange(this.element, elements.length > 0 ? elements : [nothing()]);
+    reconcileChildren(this.element, elements.length > 0 ? elements : [nothing()]);
     return rows.length - known.length;
   }
 
@@ -522,7 +522,7 @@ function keepFromGone(event: Event): void {
 }
 
 /** Puts these into a list, in order. What is in its place already is not touched: what has the focus keeps it. */
-export function arrange(list: JQuery, wanted: readonly JQuery[]): void {
+export function reconcileChildren(list: JQuery, wanted: readonly JQuery[]): void {
   const [parent] = list.get();
   if (parent === undefined) return;
   const elements = wanted.flatMap((each) => each.get());

@@ -1,11 +1,20 @@
 import { ask, post, tell } from '../support/editor/requests';
-import { OneAtATime } from './event-details.editor';
+import { SingleOpen } from './event-details.editor';
 import { EventList, shownNumber, Thumbnails, totalText } from './event-list.editor';
 import type { Overview } from './overview';
-import { type Desk, Discards, Hold, own, present, said, Section, textOf } from './rows.editor';
+import {
+  type ListContext,
+  UndoableActions,
+  UpdateFreeze,
+  own,
+  present,
+  said,
+  Section,
+  textOf,
+} from './rows.editor';
 import './sidebar.css';
 import { InstanceList, isTroubled, type OpenCamera, sayStatuses, StationList } from './stations.editor';
-import { Hands } from './tasks.editor';
+import { Tasks } from './tasks.editor';
 import { VideoPanel } from './video.editor';
 
 /** Where a chip leads. */
@@ -30,7 +39,7 @@ interface BarFigures {
 const REST = 250;
 
 /** What stays at the top of the sidebar: how many there are of what, the way there, the filter, and what is new meanwhile. */
-class Bar {
+class Toolbar {
   readonly element = $('<div class="rvm-top">');
   readonly #chips: Record<Part, JQuery>;
   readonly #filter = $('<input type="search" class="rvm-filter" autocomplete="off">');
@@ -145,8 +154,8 @@ class Sidebar {
   readonly #body = $('<div class="rvm-body">');
   readonly #thumbnails = new Thumbnails();
   readonly #panel = new VideoPanel(this.content);
-  readonly #opened = new OneAtATime();
-  readonly #bar = new Bar(
+  readonly #opened = new SingleOpen();
+  readonly #bar = new Toolbar(
     {
       search: (search) => this.#setSearch(search),
       go: (part) => this.#go(part),
@@ -154,9 +163,9 @@ class Sidebar {
     },
     this.#alarm,
   );
-  readonly #hold = new Hold(this.content, this.#body, this.#bar.element);
-  readonly #desk: Desk = this.#newDesk();
-  readonly #hands: Hands;
+  readonly #hold = new UpdateFreeze(this.content, this.#body, this.#bar.element);
+  readonly #desk: ListContext = this.#newDesk();
+  readonly #hands: Tasks;
   readonly #events: EventList;
   readonly #stations: StationList;
   readonly #instances = new Section('instances');
@@ -172,7 +181,7 @@ class Sidebar {
     const rows = { thumbnails: this.#thumbnails, opened: this.#opened, hand: this.#desk };
     const search = (): string => this.#search;
     this.#stations = new StationList(this.#desk, this.#openCamera);
-    this.#hands = new Hands(this.#desk, { ...rows, search, accepted: () => this.#stations.refresh() });
+    this.#hands = new Tasks(this.#desk, { ...rows, search, accepted: () => this.#stations.refresh() });
     this.#events = new EventList(this.#desk, rows);
     this.#alarm.text(own('sandboxAlarm')).on('click', () => void this.#raise());
     const parts = [this.#events.section, this.#stations.section, this.#instances].map(
@@ -189,8 +198,8 @@ class Sidebar {
     setInterval(() => void this.#refresh(), EVERY);
   }
 
-  #newDesk(): Desk {
-    const discards = new Discards(({ path, body }) => this.#act(path, body));
+  #newDesk(): ListContext {
+    const discards = new UndoableActions(({ path, body }) => this.#act(path, body));
     return {
       get mayAct() {
         return RED.user.hasPermission('rvm.write');

@@ -18,8 +18,8 @@ import { unknownPaths } from '../support/webhook-server';
 import { deadLetters, eventHistory, findEvents, matching, Searches, sidebarRow } from './events';
 import type { Overview, Picture, SharingRow, SidebarRow, StationRow } from './overview';
 import { acceptSite, pendingSites, raiseAlarms } from './sandboxes';
-import { AbandonedEvents, actOnDead, actOnQuarantine, isId, problemRows, quarantineOf } from './tasks';
-import { Counting } from './totals';
+import { UnownedEvents, deadLetterAction, actOnQuarantine, isId, problemRows, quarantineOf } from './tasks';
+import { CachedTotals } from './totals';
 import { addVideoRoutes } from './video-routes';
 
 /** Rows of a list. */
@@ -27,7 +27,7 @@ const MOST = 50;
 
 async function overview(
   RED: NodeAPI,
-  { abandoned, counting }: { abandoned: AbandonedEvents; counting: Counting },
+  { abandoned, counting }: { abandoned: UnownedEvents; counting: CachedTotals },
   { search }: JsonRecord,
 ): Promise<Overview> {
   const [events, dead, quarantine, sharing, { totals, last }] = await Promise.all([
@@ -89,9 +89,9 @@ function picture({ deliveryId }: JsonRecord): Picture {
 /** What the sidebar "Remote monitoring" asks. */
 export = (RED: NodeAPI): void => {
   if (!nodeIsNewEnough()) return;
-  const abandoned = new AbandonedEvents(RED);
+  const abandoned = new UnownedEvents(RED);
   sendWords(RED);
-  const counting = new Counting();
+  const counting = new CachedTotals();
   const searches = new Searches();
   readRoute(RED, 'overview', (asked) => overview(RED, { abandoned, counting }, asked));
   readRoute(RED, 'events', (asked) => findEvents(RED, searches, asked));
@@ -100,7 +100,7 @@ export = (RED: NodeAPI): void => {
   readRoute(RED, 'history', (asked) => eventHistory(RED, asked));
   // Not the question for the overview: that is asked by whatever polls, and changes nothing.
   writeRoute(RED, 'problems-seen', seen);
-  writeRoute(RED, 'dead-letters', (asked, req) => actOnDead(asked, userOf(req)));
+  writeRoute(RED, 'dead-letters', (asked, req) => deadLetterAction(asked, userOf(req)));
   writeRoute(RED, 'quarantine', (asked) => actOnQuarantine(RED, asked));
   writeRoute(RED, 'abandoned-events', (asked, req) => abandoned.assign(asked, userOf(req)));
   writeRoute(RED, 'sandbox-alarms', () => raiseAlarms(RED));

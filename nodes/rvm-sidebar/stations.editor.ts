@@ -7,8 +7,8 @@ import type { PickedDevice } from '../support/picker-data';
 import { type Say, type SentWords, type Words, WORDS_TOPIC, wordsToText } from '../support/status-words';
 import type { Overview, SharingRow, StationRow } from './overview';
 import {
-  arrange,
-  type Desk,
+  reconcileChildren,
+  type ListContext,
   linesOf,
   makeOpener,
   nothing,
@@ -24,15 +24,15 @@ import {
 /** The Central Stations, a line each, with their cameras, which are asked for when somebody wants to see them. */
 export class StationList {
   readonly section = new Section('stations');
-  readonly #rows: RowList<StationRow, StationView>;
+  readonly #rows: RowList<StationRow, StationRowView>;
 
   constructor(
-    private readonly desk: Desk,
+    private readonly desk: ListContext,
     open: OpenCamera,
   ) {
     this.#rows = new RowList(this.section.list, {
       keyOf: ({ id }) => id,
-      make: () => new StationView(open),
+      make: () => new StationRowView(open),
     });
   }
 
@@ -71,7 +71,7 @@ export function isTroubled({ status }: StationRow): boolean {
 }
 
 /** A Central Station in one line, which opens to its cameras. */
-class StationView implements RowView<StationRow> {
+class StationRowView implements RowView<StationRow> {
   readonly #element = $('<div class="rvm-row rvm-station">');
   readonly #line = $('<summary>');
   readonly #details = $('<details>');
@@ -139,7 +139,7 @@ class StationView implements RowView<StationRow> {
       return [name, this.#rows.get(name) ?? this.#cameraRow(station, device)];
     });
     this.#rows = new Map(rows);
-    arrange(this.#list, rows.length > 0 ? [...this.#rows.values()] : [nothing()]);
+    reconcileChildren(this.#list, rows.length > 0 ? [...this.#rows.values()] : [nothing()]);
   }
 
   #cameraRow(station: StationRow, device: PickedDevice): JQuery {
@@ -161,7 +161,7 @@ export class InstanceList {
       $('<div class="rvm-where">').text(inbox),
       ...instances.map(instanceRow),
     ]);
-    arrange(this.list, rows);
+    reconcileChildren(this.list, rows);
   }
 }
 

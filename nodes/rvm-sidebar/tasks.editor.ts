@@ -1,7 +1,7 @@
 import { haveAll, wordsOf } from '../../lib/text';
 import type { UnknownPath } from '../../lib/webhook/unknown-paths';
 import { tell } from '../support/editor/requests';
-import { DeadList } from './dead-letters.editor';
+import { DeadLetterList } from './dead-letters.editor';
 import type { EventRowOptions } from './event-list.editor';
 import {
   type AbandonedRow,
@@ -14,8 +14,8 @@ import {
   type Taker,
 } from './overview';
 import {
-  askFirst,
-  type Desk,
+  confirm,
+  type ListContext,
   linesOf,
   own,
   present,
@@ -46,18 +46,18 @@ interface Shown {
   show: (showing: Showing) => number;
 }
 
-interface HandsOptions extends Pick<EventRowOptions, 'thumbnails' | 'opened' | 'hand'> {
+interface TasksOptions extends Pick<EventRowOptions, 'thumbnails' | 'opened' | 'hand'> {
   search: () => string;
   /** A site of the sandbox was accepted: its cameras are there. */
   accepted: () => void;
 }
 
 /** What needs hands, where there is any: a few rows of each kind, and all of them where somebody wants to see them. */
-export class Hands {
+export class Tasks {
   readonly #sections: Record<Kind, Section>;
   readonly #lists: Record<TextKind, RowList<TextRow>>;
   readonly #abandoned: RowList<AbandonedRow, AbandonedRowView>;
-  readonly #dead: DeadList;
+  readonly #dead: DeadLetterList;
   readonly #verifyAll = $(
     '<button type="button" class="red-ui-button red-ui-button-small" data-action="verify-all">',
   );
@@ -66,8 +66,8 @@ export class Hands {
   #waiting: Partial<Record<Kind, number>> = {};
 
   constructor(
-    private readonly desk: Desk,
-    private readonly options: HandsOptions,
+    private readonly desk: ListContext,
+    private readonly options: TasksOptions,
   ) {
     this.#sections = byKind((kind) => new Section(kind, () => this.#toggle(kind)));
     for (const kind of KINDS) this.#sections[kind].toggle(false);
@@ -86,7 +86,7 @@ export class Hands {
       keyOf: ({ inbox, endpointId }) => `${inbox} ${endpointId}`,
       make: (row) => new AbandonedRowView(row, desk),
     });
-    this.#dead = new DeadList(this.#sections.dead.list, desk, options);
+    this.#dead = new DeadLetterList(this.#sections.dead.list, desk, options);
     this.#sections.dead.tools.append(this.#dead.bulk.element);
     this.#sections.quarantine.tools.append(this.#verifyAll.on('click', () => void this.#checkAll()));
   }
@@ -196,7 +196,7 @@ export class Hands {
   async #checkAll(): Promise<void> {
     const rows = this.#quarantine.filter(({ canVerify }) => canVerify);
     const count = sumOf(rows).toLocaleString();
-    if (!(await askFirst(own('bulk.ask.verify', { count }), own('bulk.verify', { count })))) return;
+    if (!(await confirm(own('bulk.ask.verify', { count }), own('bulk.verify', { count })))) return;
     let accepted = 0;
     for (const row of rows) {
       const answer = await this.desk.act<{ accepted: number }>('quarantine', verifyAsked(row));
@@ -316,7 +316,7 @@ class AbandonedRowView implements RowView<AbandonedRow> {
 
   constructor(
     row: AbandonedRow,
-    private readonly desk: Desk,
+    private readonly desk: ListContext,
   ) {
     const nameOf = (action: string): string => own('actionOf', { action, of: row.path });
     this.#choice.attr('aria-label', nameOf(own('assignTo')));

@@ -11,7 +11,7 @@ import { isRefusal } from '../../lib/webhook/problem';
 import { allInboxes, openInboxes, shownTitle } from '../rvm-inbox/inboxes';
 import { lastProblem, problemsOf, webhookIds } from '../rvm-webhook-in/problem-registry';
 import { findWebhook, notDeployed, webhookAt } from '../rvm-webhook-in/webhook-node';
-import { onFlows } from '../support/flows';
+import { onFlowsState } from '../support/flows';
 import { problemKey } from '../support/status';
 import {
   type AbandonedRow,
@@ -26,13 +26,13 @@ import {
 } from './overview';
 
 /** Events that wait at paths that no *webhook in* of this Node-RED has: they are shown, and can be given to one. */
-export class AbandonedEvents {
+export class UnownedEvents {
   /** In a deploy no path has its node for a moment. */
   #areRunning = false;
 
   constructor(private readonly RED: NodeAPI) {
-    onFlows(RED, 'started', () => (this.#areRunning = true));
-    onFlows(RED, 'stopping', () => (this.#areRunning = false));
+    onFlowsState(RED, 'started', () => (this.#areRunning = true));
+    onFlowsState(RED, 'stopping', () => (this.#areRunning = false));
   }
 
   rows(): AbandonedRow[] {
@@ -93,7 +93,7 @@ export class AbandonedEvents {
  * Does something with one dead letter, or with several at once, of which some may be gone meanwhile.
  * @throws RvmError BAD_INPUT; of a single one UNKNOWN_DELIVERY and STORE_FAILED, too
  */
-export async function actOnDead(
+export async function deadLetterAction(
   { deliveryId, deliveryIds, action }: JsonRecord,
   actor: Actor,
 ): Promise<ActedOn> {

@@ -9,7 +9,7 @@ const FRESH = 1000;
 const TIMES = 20;
 
 /** How many messages the inboxes have, counted once for all who look. */
-export class Counting {
+export class CachedTotals {
   #counted: Promise<Counted> | undefined;
   #staleAt = -Infinity;
 

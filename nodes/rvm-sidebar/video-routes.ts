@@ -2,8 +2,8 @@ import type { NodeAPI } from 'node-red';
 import { RvmError } from '../../lib/error';
 import { VIDEO_DEADLINE_S, VIDEO_WAIT_S } from '../../lib/limits';
 import type { ViewAnswers, ViewContent } from '../../lib/video/view/video-answers';
-import type { Viewing, ViewSource } from '../../lib/video/view/visits';
-import { StationView, type ViewChoice } from '../rvm-view/view-source';
+import type { ViewerSessions, ViewSource } from '../../lib/video/view/visits';
+import { ViewVideoSource, type ViewChoice } from '../rvm-view/view-source';
 import { logUnknown, mediaRoute, type Request, type Response } from '../support/admin-routes';
 import { keepPicture, pictureKindOf, pictureOf } from '../support/recent-video';
 import { askedVideo, type AskedVideo, SIDEBAR_VIDEO } from './events';
@@ -24,7 +24,7 @@ const CHOICE = {
 /** What shows video, made at its first use: most who look at the sidebar open none. */
 interface Screen {
   answers: ViewAnswers;
-  viewing: Viewing;
+  viewing: ViewerSessions;
   sendFault: AnswerModule['sendFault'];
 }
 
@@ -46,7 +46,7 @@ export function addVideoRoutes(RED: NodeAPI): void {
 function newScreen(RED: NodeAPI): Screen {
   const { sendFault } = require('../../lib/video/view/http') as AnswerModule;
   const { ViewAnswers } = require('../../lib/video/view/video-answers') as AnswersModule;
-  const { Viewing } = require('../../lib/video/view/visits') as ViewingModule;
+  const { ViewerSessions } = require('../../lib/video/view/visits') as ViewingModule;
   const { FragmentWriter } = require('../../lib/video/mp4/fragment-writer') as FragmentsModule;
   // Who looks on is told of what has a code.
   const failed = (error: Error): void => {
@@ -54,7 +54,7 @@ function newScreen(RED: NodeAPI): Screen {
   };
   return {
     answers: new ViewAnswers({ fragments: ({ audio }, seconds) => new FragmentWriter(audio, seconds) }),
-    viewing: new Viewing({ viewers: VIEWERS, failed }),
+    viewing: new ViewerSessions({ viewers: VIEWERS, failed }),
     sendFault,
   };
 }
@@ -87,7 +87,7 @@ function sourceOf(RED: NodeAPI, { right, deliveryId }: AskedVideo, content: View
   // Why nothing is to be seen now is known of a camera that is off line.
   const isLive = content === 'live' || right.recorded === undefined;
   const choice: ViewChoice = isLive ? { ...CHOICE, whenOffline: 'fail' } : CHOICE;
-  const view = new StationView(RED, right, choice);
+  const view = new ViewVideoSource(RED, right, choice);
   if (deliveryId === undefined) return view;
   return {
     open: (part, signal) => view.open(part, signal),

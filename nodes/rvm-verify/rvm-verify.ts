@@ -12,8 +12,8 @@ import { Reporter } from '../../lib/webhook/reporter';
 import { type Reception, type RequestParts, StatelessReceiver } from '../../lib/webhook/stateless-receiver';
 import {
   chosenStation,
-  lackError,
-  lackStatus,
+  missingError,
+  missingStatus,
   type Station,
   stationById,
   stationOfAgentUser,
@@ -83,7 +83,7 @@ class VerifyWebhook {
 
   #lack(): RvmError {
     if (this.#unset !== undefined) return unsetVariableError(this.#unset);
-    return lackError(chosenStation(this.RED, this.#stationId));
+    return missingError(chosenStation(this.RED, this.#stationId));
   }
 
   #showStatus(): void {
@@ -95,7 +95,7 @@ class VerifyWebhook {
     if (this.#unset !== undefined) return unsetStatus(RED, this.#unset);
     const station = this.#station();
     if (station === undefined) return status(RED, 'notConfigured');
-    return lackStatus(RED, station) ?? lastAlarmStatus(RED, this.#lastAt, station.isSandbox);
+    return missingStatus(RED, station) ?? lastAlarmStatus(RED, this.#lastAt, station.isSandbox);
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Node, NodeAPI, NodeDef, NodeStatus } from 'node-red';
-import { within } from '../../lib/concurrency/timers';
+import { withTimeout } from '../../lib/concurrency/timers';
 import { RvmError } from '../../lib/error';
 import {
   LONGEST_VIEW_MIN,
@@ -8,15 +8,15 @@ import {
   VIDEO_WAIT_S,
   VIEW_PRE_ROLL_S,
 } from '../../lib/limits';
-import { Throttle } from '../../lib/webhook/rate-limits';
+import { LogThrottle } from '../../lib/webhook/rate-limits';
 import { serviceNode, type ServiceWork } from '../rvm-central-station/service-node';
 import { chosenServer } from '../rvm-webhook-in/node-red-server';
-import { onFlows } from '../support/flows';
+import { onFlowsState } from '../support/flows';
 import { registerNode } from '../support/register';
 import { choiceOf, flagOf, strictNumberOf, textOf, type Properties } from '../support/settings';
 import { status } from '../support/status';
 import { videoOf } from '../support/typed-input';
-import { rightFor, StationView } from './view-source';
+import { rightFor, ViewVideoSource } from './view-source';
 import { renewKey, viewsOf, type Views } from './view-servers';
 
 type AddressModule = typeof import('../../lib/video/view/signed-address');
@@ -37,7 +37,7 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   let attached: Promise<Views> | undefined;
   let detach: () => void = () => undefined;
   let isClosed = false;
-  const failures = new Throttle(QUIET_PERIOD, () => performance.now());
+  const failures = new LogThrottle(QUIET_PERIOD, () => performance.now());
 
   /** Whoever has an address could fill the log. The text of an error that is not ours may hold anything. */
   const tellFailure = (error: Error): void => {
@@ -60,7 +60,7 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
     if (isClosed) throw new RvmError('CANCELLED', 'The node was closed.');
     detach = views.server.add(node.id, {
       viewers,
-      source: (right) => new StationView(RED, right, choice),
+      source: (right) => new ViewVideoSource(RED, right, choice),
       failed: tellFailure,
     });
     return views;
@@ -87,7 +87,7 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
     const views = await attachedOnce();
     const { signAddress } = require('../../lib/video/view/signed-address') as AddressModule;
     // Where the inbox cannot be asked, the key that was good before is better than no link.
-    await within(renewKey(RED, views.server), RENEW_WITHIN).catch(() => undefined);
+    await withTimeout(renewKey(RED, views.server), RENEW_WITHIN).catch(() => undefined);
     const url = `${publicUrl}${views.prefix}${signAddress(views.server.key, right)}`;
     msg.payload = url;
     msg.view = { url, expires: new Date(right.expires).toISOString() };
@@ -106,7 +106,7 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
       retry = setTimeout(attachAlways, RETRY).unref();
     });
   };
-  const stopListening = onFlows(RED, 'started', attachAlways);
+  const stopListening = onFlowsState(RED, 'started', attachAlways);
   node.on('close', () => {
     isClosed = true;
     clearTimeout(retry);

@@ -91,7 +91,7 @@ export interface ViewChoice {
 }
 
 /** The video that a right opens, from the cloud of its Central Station. */
-export class StationView implements ViewSource {
+export class ViewVideoSource implements ViewSource {
   constructor(
     private readonly RED: NodeAPI,
     private readonly right: ViewRight,

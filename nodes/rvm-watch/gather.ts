@@ -1,6 +1,6 @@
 import type { NodeAPI } from 'node-red';
 import type { StationState } from '../../lib/cloud/station-client';
-import { within } from '../../lib/concurrency/timers';
+import { withTimeout } from '../../lib/concurrency/timers';
 import type { RvmErrorCode } from '../../lib/error';
 import type { InboxFigures } from '../../lib/inbox/inbox-figures';
 import type { OpenInbox } from '../../lib/inbox/inboxes';
@@ -170,7 +170,7 @@ export class AskedInboxes {
   }
 
   async #ask({ id, inbox }: OpenInbox): Promise<void> {
-    const answer = await within(inbox.figures(), PATIENCE).catch(() => undefined);
+    const answer = await withTimeout(inbox.figures(), PATIENCE).catch(() => undefined);
     if (answer === undefined) this.#answers.delete(id);
     else this.#answers.set(id, answer);
   }

@@ -1,6 +1,6 @@
 import type { Node, NodeAPI, NodeDef, NodeStatus } from 'node-red';
-import type { Standing } from '../../lib/watch/findings';
-import { onFlows } from '../support/flows';
+import type { ActiveFinding } from '../../lib/watch/findings';
+import { onFlowsState } from '../support/flows';
 import { registerNode } from '../support/register';
 import { listOf, numberOf, unsetVariables, type Properties } from '../support/settings';
 import { showFromStart, status, unsetStatus } from '../support/status';
@@ -28,7 +28,7 @@ function build(RED: NodeAPI, node: WatchNode, config: NodeDef): void {
   const unset = unsetVariables(config);
   if (unset !== undefined) return showFromStart(RED, node, () => unsetStatus(RED, unset));
   let shown = '';
-  const current = (standing: readonly Standing[]): NodeStatus =>
+  const current = (standing: readonly ActiveFinding[]): NodeStatus =>
     watch.unknownStations.length > 0 ? status(RED, 'wrongSetting') : statusOf(RED, standing);
   const show = (): void => {
     const next = current(watch.standing);
@@ -39,12 +39,12 @@ function build(RED: NodeAPI, node: WatchNode, config: NodeDef): void {
   const watch = newWatch(RED, node, properties, show);
   node.watch = watch;
   const end = [
-    onFlows(RED, 'started', () => {
+    onFlowsState(RED, 'started', () => {
       shown = '';
       for (const key of watch.unknownStations) node.error(RED._('rvm-watch.errors.station', { key }));
       watch.flowsStarted();
     }),
-    onFlows(RED, 'stopping', () => watch.flowsStopping()),
+    onFlowsState(RED, 'stopping', () => watch.flowsStopping()),
   ];
   node.on('close', (removed: boolean, done: () => void) => {
     for (const each of end) each();

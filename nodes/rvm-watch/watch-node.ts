@@ -1,14 +1,14 @@
 import type { Node, NodeAPI, NodeStatus } from 'node-red';
-import { type Finding, inOrder, isFault, severityOf, type Standing } from '../../lib/watch/findings';
+import { type Finding, inOrder, isFault, severityOf, type ActiveFinding } from '../../lib/watch/findings';
 import { status } from '../support/status';
 
 export interface WatchNode extends Node {
   /** What it has found; absent where it cannot look. */
-  watch?: { readonly standing: readonly Standing[] };
+  watch?: { readonly standing: readonly ActiveFinding[] };
 }
 
 /** What all *watch* nodes have found, each thing once; undefined where there is none that looks. */
-export function allStanding(RED: NodeAPI): Standing[] | undefined {
+export function allStanding(RED: NodeAPI): ActiveFinding[] | undefined {
   const watches: NonNullable<WatchNode['watch']>[] = [];
   RED.nodes.eachNode(({ type, id }) => {
     const node = type === 'rvm-watch' ? (RED.nodes.getNode(id) as WatchNode | null | undefined) : undefined;
@@ -27,7 +27,7 @@ export interface Verdict {
   findings: Finding[];
 }
 
-export function verdictOn(RED: NodeAPI, standing: readonly Standing[]): Verdict {
+export function verdictOn(RED: NodeAPI, standing: readonly ActiveFinding[]): Verdict {
   const findings = inOrder(standing).map(({ what, station, since, sentence, values }) => ({
     what,
     severity: severityOf(what),
@@ -39,7 +39,7 @@ export function verdictOn(RED: NodeAPI, standing: readonly Standing[]): Verdict 
 }
 
 /** The first of them, and how many there are besides. */
-export function statusOf(RED: NodeAPI, standing: readonly Standing[]): NodeStatus {
+export function statusOf(RED: NodeAPI, standing: readonly ActiveFinding[]): NodeStatus {
   const [first, ...others] = inOrder(standing);
   if (first === undefined) return status(RED, 'allWell');
   const only = { key: `rvm-watch.short.${first.what}` };

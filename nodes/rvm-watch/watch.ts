@@ -3,8 +3,8 @@ import os from 'node:os';
 import type { NodeAPI } from 'node-red';
 import { RvmError } from '../../lib/error';
 import type { Inbox } from '../../lib/inbox/inbox';
-import { Damping, Pulse } from '../../lib/watch/debounce';
-import { isFault, lookAt, type Standing, type WebhookFacts } from '../../lib/watch/findings';
+import { Debouncer, PulseOutput } from '../../lib/watch/debounce';
+import { isFault, evaluate, type ActiveFinding, type WebhookFacts } from '../../lib/watch/findings';
 import { SharedFindings } from '../../lib/watch/shared-findings';
 import { SILENCE_OWNER } from '../../lib/webhook/endpoint-health';
 import { allStations } from '../rvm-central-station/station';
@@ -30,21 +30,21 @@ interface WatchOptions {
   interval: number;
   selfTest: number;
   /** Something has come or gone. */
-  onChange: (standing: readonly Standing[]) => void;
+  onChange: (standing: readonly ActiveFinding[]) => void;
   /** All is well. @param instance name of this one */
   onPulse: (instance: string) => void;
   /** Told after each look. */
-  onLook: (standing: readonly Standing[]) => void;
+  onLook: (standing: readonly ActiveFinding[]) => void;
 }
 
 /** Looks after all that is deployed, from one start of the flows to their stop. */
 export class Watch {
   readonly #options: WatchOptions;
-  readonly #damping = new Damping(() => performance.now(), Date.now);
+  readonly #damping = new Debouncer(() => performance.now(), Date.now);
   readonly #inboxes = new AskedInboxes();
   readonly #selfTests: ScheduledSelfTests;
   readonly #decoder: DecoderLook;
-  readonly #pulse: Pulse;
+  readonly #pulse: PulseOutput;
   #inbox: Inbox | undefined;
   #findings: SharedFindings | undefined;
   /** Of the default inbox, where no other node uses one. */
@@ -61,7 +61,7 @@ export class Watch {
     this.#options = options;
     this.#selfTests = new ScheduledSelfTests(options.RED, options.selfTest);
     this.#decoder = new DecoderLook(options.RED);
-    this.#pulse = new Pulse(options.interval, () => options.onPulse(this.#instance));
+    this.#pulse = new PulseOutput(options.interval, () => options.onPulse(this.#instance));
   }
 
   /** Short names that no Central Station has: of these nothing could ever be found. */
@@ -70,7 +70,7 @@ export class Watch {
     return this.#options.stations.filter((key) => !known.has(key));
   }
 
-  get standing(): readonly Standing[] {
+  get standing(): readonly ActiveFinding[] {
     return this.#findings?.standing ?? [];
   }
 
@@ -152,7 +152,7 @@ export class Watch {
     if (findings === undefined) return;
     if (!this.#hasBegun && (await findings.read())) this.#begin(findings.standing);
     this.#askWhatIsDue();
-    const look = lookAt(gather(RED, new Set(this.#options.stations), this.#asked()));
+    const look = evaluate(gather(RED, new Set(this.#options.stations), this.#asked()));
     const seen = this.#damping.damp(look, (id) => findings.isTold(id));
     const toTell = await findings.take(seen);
     // What was found stands in the inbox: nobody else would tell it.
@@ -171,7 +171,7 @@ export class Watch {
   }
 
   /** What stood before is looked at at once, and what only the last run could have known is known again. */
-  #begin(standing: readonly Standing[]): void {
+  #begin(standing: readonly ActiveFinding[]): void {
     this.#hasBegun = true;
     const concerned = new Set(standing.map(({ station }) => station));
     for (const station of allStations(this.#options.RED))

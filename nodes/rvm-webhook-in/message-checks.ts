@@ -21,9 +21,9 @@ import {
   type UnknownIds,
 } from '../../lib/message/event-filter';
 import type { DeadLetter, ProvenMessage } from '../../lib/message/record';
-import { Silence } from '../../lib/webhook/endpoint-health';
+import { SilenceWatchdog } from '../../lib/webhook/endpoint-health';
 import { isSelfTest, type Problem, silentProblem } from '../../lib/webhook/problem';
-import { loneStation, readyStations, type ReceivingStation } from '../../lib/webhook/proof/receiving-station';
+import { onlyStation, readyStations, type ReceivingStation } from '../../lib/webhook/proof/receiving-station';
 import { isScheduledSelfTest, PendingSelfTests, selfTest } from '../../lib/webhook/self-test';
 import type { SelfTestReport } from '../../lib/webhook/self-test-steps';
 import type { Station } from '../rvm-central-station/station';
@@ -44,7 +44,7 @@ interface ProvenMessagesOptions {
 
 /** What the proven messages of a *webhook in* tell besides what is in them: that they come, and whose clock is wrong. */
 export class ProvenMessages {
-  readonly #silence: Silence | undefined;
+  readonly #silence: SilenceWatchdog | undefined;
   #isClockBehind: boolean | undefined;
 
   constructor(private readonly options: ProvenMessagesOptions) {
@@ -52,7 +52,7 @@ export class ProvenMessages {
     this.#silence =
       endpointId === undefined
         ? undefined
-        : new Silence({
+        : new SilenceWatchdog({
             place: inbox,
             endpointId,
             limit: silentAfter * HOUR,
@@ -99,7 +99,7 @@ export class ProvenMessages {
 
   #tellSilence(): void {
     const { stations, silentAfter, tell } = this.options;
-    tell(silentProblem(loneStation(stations.all), new Date()), { hours: String(silentAfter) });
+    tell(silentProblem(onlyStation(stations.all), new Date()), { hours: String(silentAfter) });
   }
 }
 

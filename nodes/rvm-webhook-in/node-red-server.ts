@@ -2,14 +2,14 @@ import fs from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import path from 'node:path';
 import type { Node, NodeAPI, NodeDef } from 'node-red';
-import { makeFolder } from '../../lib/files';
-import { Dispatcher, Pages } from '../../lib/webhook/dispatcher';
+import { ensurePrivateFolder } from '../../lib/files';
+import { Dispatcher, PageRoutes } from '../../lib/webhook/dispatcher';
 import type { Middleware } from '../../lib/webhook/endpoint';
 import { loopbackOrigin } from '../../lib/webhook/listener';
 import { ignoreUpgrades } from '../../lib/webhook/listener-server';
 import type { ListenerNode } from '../rvm-listener/listener-node';
 import { configuredPaths } from '../support/configured-webhooks';
-import { onFlows } from '../support/flows';
+import { onFlowsState } from '../support/flows';
 import { isKeptPath, PATHS_BEGIN, POSSIBLE_PATH } from '../support/rules';
 import { ownFolder, textOf, unsetVariables } from '../support/settings';
 import { showFromStart, status, type StatusName, unsetStatus } from '../support/status';
@@ -40,7 +40,7 @@ class RememberedPaths {
     this.#last = text;
     try {
       const file = this.#file();
-      makeFolder(path.dirname(file));
+      ensurePrivateFolder(path.dirname(file));
       fs.writeFileSync(`${file}.new`, text, { mode: 0o600 });
       fs.renameSync(`${file}.new`, file);
     } catch (error) {
@@ -129,15 +129,15 @@ export function nodeRedServer(RED: NodeAPI): WebhookServer {
     unknownPaths: { begin: begin ?? PATHS_BEGIN, paths: unknownPaths(RED) },
     ...(begin !== undefined && { probesBelow: begin }),
   });
-  onFlows(RED, 'started', () => {
+  onFlowsState(RED, 'started', () => {
     dispatcher.flowsStarted();
     remembered.write(dispatcher.paths());
   });
-  onFlows(RED, 'stopping', () => dispatcher.flowsStopping());
+  onFlowsState(RED, 'stopping', () => dispatcher.flowsStopping());
   if (RED.settings.get('httpNodeAuth') !== undefined) {
     RED.log.info(RED._('rvm-webhook-in.log.httpNodeAuth'));
   }
-  const pages = new Pages();
+  const pages = new PageRoutes();
   capture(RED, { dispatcher, pages });
   ignoreUpgrades(RED.server, (target) => dispatcher.owns(target));
   dispatcher.pace(RED.server);
@@ -254,7 +254,7 @@ export function chosenServer(RED: NodeAPI, node: Node, config: NodeDef): Webhook
  * For a Node.js that is too old to take alarms: a connection that is cut makes the service send again, for a day; Node-RED's
  * 404 would end that.
  */
-export function cutAlarms(RED: NodeAPI): void {
+export function dropAlarms(RED: NodeAPI): void {
   if (typeof RED.httpNode !== 'function') return;
   RED.httpNode.use((req, _res, next) => {
     if (configuredPaths(RED).paths.some((path) => bare(path) === bare(req.path))) req.socket.destroy();

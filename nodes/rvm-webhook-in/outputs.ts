@@ -5,7 +5,7 @@ import { meter } from '../../lib/meter';
 import type { RequestOrigin } from '../../lib/webhook/endpoint';
 import type { UnseenProblems } from '../../lib/webhook/endpoint-health';
 import { isRefusal, type Problem, type ProblemReason, uncertainProblem } from '../../lib/webhook/problem';
-import { Throttle } from '../../lib/webhook/rate-limits';
+import { LogThrottle } from '../../lib/webhook/rate-limits';
 import { isWired } from '../support/input';
 import { problemKey, toldProblem, type ToldProblem } from '../support/status';
 
@@ -29,7 +29,7 @@ function isCounted({ kind, ended }: Problem): boolean {
 /** What leaves a *webhook in*: its events and problems, and what of it the status tells. */
 export class Outputs {
   #lastAt: Date | undefined;
-  readonly #refusals = new Throttle(QUIET_PERIOD, () => performance.now());
+  readonly #refusals = new LogThrottle(QUIET_PERIOD, () => performance.now());
 
   /**
    * @param unseen where problems are noted that no flow takes
@@ -96,7 +96,7 @@ export class Outputs {
 const SHOW_EVERY = 250;
 
 /** The status of a node, as often as it is worth to be looked at: a hundred events in a second are one change of it. */
-export class ShownStatus {
+export class StatusThrottle {
   #timer: NodeJS.Timeout | undefined;
   #shownAt = -Infinity;
 

@@ -1,30 +1,30 @@
 import path from 'node:path';
 import type { NodeAPI } from 'node-red';
 import { HintFile } from '../../lib/files';
-import { KeptProblems, ProblemNumbers, UnseenProblems } from '../../lib/webhook/endpoint-health';
-import { onFlows } from '../support/flows';
+import { ProblemArchive, ProblemCounter, UnseenProblems } from '../../lib/webhook/endpoint-health';
+import { onFlowsState } from '../support/flows';
 import { ownFolder } from '../support/settings';
 
 /** What the last run knew, as hints are: a file that is missing or damaged costs nothing but that. */
 const FILE = 'problems';
 
-const numbers = new ProblemNumbers();
+const numbers = new ProblemCounter();
 /** By id of the *webhook in*: a deploy that builds it anew has cured nothing, and shown nothing to anybody. */
 const ofWebhooks = new Map<string, UnseenProblems>();
 /** Nor has a restart. */
-let kept: KeptProblems | undefined;
+let kept: ProblemArchive | undefined;
 
 /** Has what nobody has seen come back after a restart. To be called once, when the type registers. */
 export function keepProblems(RED: NodeAPI): void {
   if (kept !== undefined) return;
   const present = (): Map<string, ReturnType<UnseenProblems['kept']>> =>
     new Map([...ofWebhooks].map(([id, problems]) => [id, problems.kept()]));
-  const keeping = new KeptProblems(new HintFile(path.join(ownFolder(RED), FILE), FILE), present);
+  const keeping = new ProblemArchive(new HintFile(path.join(ownFolder(RED), FILE), FILE), present);
   kept = keeping;
   void keeping.loaded.then(() => {
     for (const [id, problems] of ofWebhooks) problems.restore(keeping.take(id));
   });
-  onFlows(RED, 'started', () => keeping.dropLeft());
+  onFlowsState(RED, 'started', () => keeping.dropLeft());
 }
 
 /** Resolves when they are kept, or cannot be. */

@@ -1,6 +1,6 @@
 import type { NodeAPI, NodeDef } from 'node-red';
 import { nodeIsNewEnough, saferNode, registerNode } from '../support/register';
-import { cutAlarms, chosenServer, nodeRedServer } from './node-red-server';
+import { dropAlarms, chosenServer, nodeRedServer } from './node-red-server';
 import { addSeenRoute, addSelfTest, type WebhookNode } from './webhook-node';
 import { forgetProblemsOf, keepProblems } from './problem-registry';
 import { WebhookIn } from './webhook-in';
@@ -17,7 +17,7 @@ export = (RED: NodeAPI): void => {
     addSelfTest(RED);
     addSeenRoute(RED);
   } else {
-    cutAlarms(RED);
+    dropAlarms(RED);
   }
 
   const build = (node: WebhookNode, config: NodeDef): void => {

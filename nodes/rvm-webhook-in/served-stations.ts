@@ -1,14 +1,14 @@
 import type { NodeAPI } from 'node-red';
-import { Watchers } from '../../lib/concurrency/signals';
+import { ChangeListeners } from '../../lib/concurrency/signals';
 import type { UnseenProblems } from '../../lib/webhook/endpoint-health';
 import { type Problem, samePhraseProblem } from '../../lib/webhook/problem';
-import { loneStation, readyStations, type ReceivingStation } from '../../lib/webhook/proof/receiving-station';
+import { onlyStation, readyStations, type ReceivingStation } from '../../lib/webhook/proof/receiving-station';
 import { sortedNames, type Station, stationById, stationsOfCloud } from '../rvm-central-station/station';
 import { type Properties, textOf } from '../support/settings';
 
 /** The Central Stations that a *webhook in* serves, from one start of the flows to their stop: the chosen one, or all of a cloud. */
 export class ServedStations {
-  readonly #watchers = new Watchers();
+  readonly #watchers = new ChangeListeners();
   #found: readonly Station[] = [];
   #unwatch: (() => void)[] = [];
   #areRunning = false;
@@ -87,7 +87,7 @@ export class SamePhrase {
   begun(): Problem | undefined {
     const isCertain = this.stations.all.every(({ samePhrase }) => samePhrase.isCertain);
     if (!this.problems.sharePhrase(this.names, isCertain)) return undefined;
-    return samePhraseProblem(loneStation(this.#sharing()), new Date());
+    return samePhraseProblem(onlyStation(this.#sharing()), new Date());
   }
 
   /** They are told one after the other, and the first of two tells of both. */

@@ -4,7 +4,7 @@ import type { Inbox } from '../../lib/inbox/inbox';
 import { JUDGED, type JudgedFilter, type UnknownIds } from '../../lib/message/event-filter';
 import type { WebhookFacts } from '../../lib/watch/findings';
 import type { UnseenProblems } from '../../lib/webhook/endpoint-health';
-import { lackStatus } from '../rvm-central-station/station';
+import { missingStatus } from '../rvm-central-station/station';
 import type { InboxNode } from '../rvm-inbox/inboxes';
 import { hasSettler } from '../support/flows';
 import { type Properties, textOf, type UnsetVariables } from '../support/settings';
@@ -48,7 +48,7 @@ export function currentState(RED: NodeAPI, sources: StateSources): WebhookState 
     unsetVariables: sources.unsetVariables,
     serverStatus: server.status(),
     hasStations: stations.length > 0,
-    stationStatus: stations.map((station) => lackStatus(RED, station)).find((lack) => lack !== undefined),
+    stationStatus: stations.map((station) => missingStatus(RED, station)).find((lack) => lack !== undefined),
     mayJudge: sources.stations.mayJudge(),
     isDurable: inbox.state().durable !== false,
     isInboxRefused: inboxNode?.isRefused() ?? textOf(properties, 'inbox') !== '',

@@ -1,5 +1,5 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
-import { within } from '../../lib/concurrency/timers';
+import { withTimeout } from '../../lib/concurrency/timers';
 import type { Consumption, Inbox } from '../../lib/inbox/inbox';
 import type { InboxClaim } from '../../lib/inbox/inboxes';
 import type { Incident } from '../../lib/inbox/incident';
@@ -14,12 +14,12 @@ import {
   type Problem,
   storeProblem,
 } from '../../lib/webhook/problem';
-import { loneStation, type ReceivingStation } from '../../lib/webhook/proof/receiving-station';
+import { onlyStation, type ReceivingStation } from '../../lib/webhook/proof/receiving-station';
 import type { SelfTestReport } from '../../lib/webhook/self-test-steps';
 import { stationOfAgentUser } from '../rvm-central-station/station';
 import { incidentText } from '../rvm-inbox/inbox-log';
 import { allInboxes, chosenInbox, claimInbox, type InboxNode, titleOf } from '../rvm-inbox/inboxes';
-import { onFlows } from '../support/flows';
+import { onFlowsState } from '../support/flows';
 import {
   type Properties,
   textOf,
@@ -31,7 +31,7 @@ import type { StatusName } from '../support/status';
 import type { WebhookServer } from '../support/webhook-server';
 import { FilterWatch, OwnSelfTest, ProvenMessages } from './message-checks';
 import { fullPath } from './node-red-server';
-import { Outputs, ShownStatus } from './outputs';
+import { Outputs, StatusThrottle } from './outputs';
 import { problemsKept, problemsOf } from './problem-registry';
 import { SamePhrase, SandboxEndpoints, ServedStations } from './served-stations';
 import { filterOf, loopbackUrl, saysWhenHandled, silentAfterOf, termsOf, webhookAddress } from './settings';
@@ -48,7 +48,7 @@ export class WebhookIn implements DeployedWebhook {
   readonly #ownUnset: UnsetVariables | undefined;
   readonly #stations: ServedStations;
   readonly #outputs: Outputs;
-  readonly #shown: ShownStatus;
+  readonly #shown: StatusThrottle;
   readonly #problems: UnseenProblems;
   readonly #samePhrase: SamePhrase;
   readonly #inboxNode: InboxNode | undefined;
@@ -78,7 +78,7 @@ export class WebhookIn implements DeployedWebhook {
     this.#problems = problemsOf(node.id);
     this.#outputs = new Outputs(RED, node, this.#problems, () => this.#shown.showSoon());
     this.#samePhrase = new SamePhrase(this.#stations, this.#problems);
-    this.#shown = new ShownStatus(node, () => webhookStatus(RED, this.#state()));
+    this.#shown = new StatusThrottle(node, () => webhookStatus(RED, this.#state()));
     this.#inboxNode = chosenInbox(RED, node, this.#properties, 'rvm-webhook-in.errors.noInbox');
     this.#claim = claimInbox(RED, this.#inboxNode?.place);
     this.#inbox = this.#claim.inbox;
@@ -105,8 +105,8 @@ export class WebhookIn implements DeployedWebhook {
     });
     if (!saysWhenHandled(this.#properties) && this.#unset() === undefined) this.#refuse('wrongSetting');
     this.#end = [
-      onFlows(RED, 'started', () => this.#flowsStarted()),
-      onFlows(RED, 'stopping', () => this.#flowsStopping()),
+      onFlowsState(RED, 'started', () => this.#flowsStarted()),
+      onFlowsState(RED, 'stopping', () => this.#flowsStopping()),
       this.#stations.watch(() => this.#stationsChanged()),
       this.#inbox.watch(() => this.#shown.showSoon()),
       this.#problems.watch(() => this.#shown.showSoon()),
@@ -157,7 +157,7 @@ export class WebhookIn implements DeployedWebhook {
     this.#sandboxEndpoints.remove();
     if (removed) this.#proven.forget();
     // So that an ordinary restart leaves nothing in doubt; a slow disk must not hold it up.
-    await within(Promise.all([this.#consumption?.end(removed), problemsKept()]), END_WITHIN);
+    await withTimeout(Promise.all([this.#consumption?.end(removed), problemsKept()]), END_WITHIN);
     this.#claim.release();
   }
 
@@ -178,8 +178,8 @@ export class WebhookIn implements DeployedWebhook {
       deliver: (delivery) => this.#outputs.deliver(delivery),
       onDead: (delivery, reason, note) => this.#problem(deadProblem(delivery, reason, note)),
       onBlocked: (waiting) =>
-        this.#problem(blockedProblem(waiting, loneStation(this.#stations.all), new Date())),
-      onSpilled: (spell) => this.#problem(storeProblem(spell, loneStation(this.#stations.all), new Date())),
+        this.#problem(blockedProblem(waiting, onlyStation(this.#stations.all), new Date())),
+      onSpilled: (spell) => this.#problem(storeProblem(spell, onlyStation(this.#stations.all), new Date())),
       onIncident: (incident) => this.#befell(incident),
     });
   }
@@ -187,7 +187,7 @@ export class WebhookIn implements DeployedWebhook {
   #befell(incident: Incident): void {
     const text = incidentText(this.RED, titleOf(this.RED, this.#inbox), incident);
     this.#problem(
-      incidentProblem(text, incident.kind === 'takes', loneStation(this.#stations.all), new Date()),
+      incidentProblem(text, incident.kind === 'takes', onlyStation(this.#stations.all), new Date()),
     );
   }
 

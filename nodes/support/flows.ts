@@ -14,7 +14,7 @@ const runtimes = new WeakMap<NodeAPI['events'], Callbacks>();
  * Calls back when the flows start or are about to stop; returns the way to end that. However many nodes ask, the runtime
  * sees one listener for each event: it warns of a leak from the eleventh on.
  */
-export function onFlows(RED: NodeAPI, event: keyof Callbacks, callback: () => void): () => void {
+export function onFlowsState(RED: NodeAPI, event: keyof Callbacks, callback: () => void): () => void {
   const callbacks = callbacksOf(RED)[event];
   callbacks.add(callback);
   return () => callbacks.delete(callback);

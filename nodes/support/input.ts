@@ -104,7 +104,7 @@ function fail(node: Node, failure: RvmError, { msg, send, done }: InputCall): vo
 /** An error that is not ours is one of the message, or a fault in our code: its text may hold anything, so only its kind is passed on. */
 function asRvmError(error: unknown, msg: NodeMessageInFlow): RvmError {
   if (error instanceof RvmError) return error;
-  if (throwsWhenRead(msg)) {
+  if (isUnreadable(msg)) {
     return new RvmError(
       'BAD_INPUT',
       'Something in this message throws when it is read: pass on plain values, no getters and no Proxy.',
@@ -122,7 +122,7 @@ const DEEPEST = 16;
  * Whether a message has a getter or a Proxy in it that throws. It is looked for once something has gone wrong: of a throw itself
  * nobody can tell whose it is.
  */
-export function throwsWhenRead(msg: object): boolean {
+export function isUnreadable(msg: object): boolean {
   try {
     readAll(msg, DEEPEST, { left: MOST });
     return false;

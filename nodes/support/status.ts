@@ -2,7 +2,7 @@ import type { Node, NodeAPI, NodeStatus } from 'node-red';
 import type { StationState } from '../../lib/cloud/session/service-health';
 import type { RvmErrorCode } from '../../lib/error';
 import type { Problem } from '../../lib/webhook/problem';
-import { onFlows } from './flows';
+import { onFlowsState } from './flows';
 import type { UnsetVariables } from './settings';
 import { said, withWords, type Words, wordsOf, type WordValue } from './status-words';
 
@@ -142,7 +142,7 @@ export function showFromStart(RED: NodeAPI, node: Node, current: () => NodeStatu
   const show = (): void => {
     node.status(current());
   };
-  node.on('close', onFlows(RED, 'started', show));
+  node.on('close', onFlowsState(RED, 'started', show));
   show();
 }
 

@@ -3,7 +3,7 @@ import type { RtspWanted } from '../../lib/cloud/calls';
 import { RvmError } from '../../lib/error';
 import type { RvmEvent } from '../../lib/event';
 import { isRecord } from '../../lib/json/json';
-import { throwsWhenRead } from './input';
+import { isUnreadable } from './input';
 import {
   choiceOf,
   type Properties,
@@ -38,7 +38,7 @@ export async function typedValue(
   const { found } = await new Promise<{ found: unknown }>((resolve, reject) => {
     const failed = (error: unknown): void => {
       // What should hold the property is not in the message; unless that throws whenever it is read.
-      if (type === 'msg' && !throwsWhenRead(msg)) resolve({ found: undefined });
+      if (type === 'msg' && !isUnreadable(msg)) resolve({ found: undefined });
       else reject(cannotEvaluate(input, reasonOf(error)));
     };
     try {

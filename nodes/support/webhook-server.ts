@@ -1,5 +1,5 @@
 import type { NodeAPI, NodeStatus } from 'node-red';
-import type { Dispatcher, Pages } from '../../lib/webhook/dispatcher';
+import type { Dispatcher, PageRoutes } from '../../lib/webhook/dispatcher';
 import type { Middleware } from '../../lib/webhook/endpoint';
 import { UnknownPaths } from '../../lib/webhook/unknown-paths';
 
@@ -7,7 +7,7 @@ import { UnknownPaths } from '../../lib/webhook/unknown-paths';
 export interface WebhookServer {
   dispatcher: Dispatcher;
   /** What it shows to people. */
-  pages: Pages;
+  pages: PageRoutes;
   /** By which its endpoints are told from those of other servers: '' for Node-RED's own; undefined where it is set to none. */
   readonly port: string | undefined;
   /** Full path of a webhook node; undefined where the server takes no paths (`httpNodeRoot: false`). */

@@ -14,7 +14,7 @@ interface PtzState {
 const ACCEPTED: Answer = { status: 204 };
 
 /** Presets, tours and the home position of the cameras that have them. */
-export class Ptz {
+export class PtzSimulator {
   readonly #states = new Map<string, PtzState>();
 
   /** Undefined for a fixed camera. */

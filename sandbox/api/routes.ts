@@ -8,13 +8,13 @@ import type { Stations } from '../world/stations';
 import { requestedRange, selectVersion } from '../world/versions';
 import { accessibleCameras, type Camera, type World } from '../world/world';
 import { type Answer, jsonBody, optionalText, requiredText } from './http-server';
-import type { ServiceRequest, ServiceRoute, Sessions } from './service';
+import type { ServiceRequest, ServiceRoute, LoginSessions } from './service';
 
 interface SystemOptions {
   world: World;
   supportedVersions: readonly string[];
   stations: Stations;
-  sessions: Sessions;
+  sessions: LoginSessions;
 }
 
 /** The System resource with its version negotiation, and the login (specification, sections 2, 5 and 9). */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Refusal } from '../refusal';
 import { sameText } from '../text';
-import type { Disturbance, Faults, Lateness } from '../world/faults';
+import type { Disturbance, ApiFaultInjector, Lateness } from '../world/faults';
 import { accessibleCameras, type Camera, type World } from '../world/world';
 import { type Answer, type Call, matchPath } from './http-server';
 
@@ -53,8 +53,8 @@ export class Service {
     apiKey: string;
     routes: readonly ServiceRoute[];
     supportedVersions: readonly string[];
-    sessions: Sessions;
-    faults: Faults;
+    sessions: LoginSessions;
+    faults: ApiFaultInjector;
     world: World;
     /** Resolves after real milliseconds, or at once when the sandbox closes. */
     wait: (milliseconds: number) => Promise<void>;
@@ -155,7 +155,7 @@ interface Session {
 }
 
 /** Login sessions, carried by a cookie (specification, section 5). */
-export class Sessions {
+export class LoginSessions {
   readonly #sessions = new Map<string, Session>();
   readonly #now: () => number;
 

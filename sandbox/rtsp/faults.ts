@@ -87,7 +87,7 @@ interface Armed {
 }
 
 /** The faults that are switched on. Taking one counts against its `count`. */
-export class Faults {
+export class RelayFaultInjector {
   #armed: Armed[] = [];
 
   /** Switches a fault on, beside those already on. */

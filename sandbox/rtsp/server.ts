@@ -14,7 +14,7 @@ import {
   type RtspRequest,
 } from './protocol';
 import { type Peer, type Reply, RtspService } from './service';
-import type { RtspSession } from './session';
+import type { RtspServerSession } from './session';
 
 export type { RtspFault } from './faults';
 export type { GrantRequest } from './grants';
@@ -30,7 +30,7 @@ export class RtspServer {
   readonly url: string;
   readonly #listener: Server;
   readonly #service: RtspService;
-  readonly #connections = new Set<Connection>();
+  readonly #connections = new Set<RtspServerConnection>();
   readonly #sockets = new Set<Socket>();
   readonly #steady: () => number;
   readonly #maxConnections: number;
@@ -130,7 +130,7 @@ export class RtspServer {
   }
 
   #serve(socket: Socket): void {
-    const connection = new Connection(socket, this.#service, this.#steady);
+    const connection = new RtspServerConnection(socket, this.#service, this.#steady);
     this.#connections.add(connection);
     socket.once('close', () => this.#connections.delete(connection));
   }
@@ -202,12 +202,12 @@ const SPOIL: Partial<Record<AnswerFault['kind'], (answer: string) => string>> = 
 };
 
 /** One RTSP connection: requests in their order, answers with their `CSeq`, and the sessions it carries. */
-class Connection implements Peer {
+class RtspServerConnection implements Peer {
   readonly socket: Socket;
   readonly #service: RtspService;
   readonly #parser = new RequestParser();
   readonly #ended = new AbortController();
-  readonly #channels = new Map<number, RtspSession>();
+  readonly #channels = new Map<number, RtspServerSession>();
   readonly #waiting: RtspRequest[] = [];
   #busy = false;
   readonly #steady: () => number;
@@ -239,7 +239,7 @@ class Connection implements Peer {
     this.socket.destroy();
   }
 
-  carry(session: RtspSession, channels: readonly [number, number]): void {
+  carry(session: RtspServerSession, channels: readonly [number, number]): void {
     if (this.socket.destroyed) session.end();
     for (const channel of channels) this.#channels.set(channel, session);
     session.whenEnded(() => this.#release(session));
@@ -252,7 +252,7 @@ class Connection implements Peer {
     return [first, first + 1];
   }
 
-  #release(session: RtspSession): void {
+  #release(session: RtspServerSession): void {
     for (const [channel, carried] of this.#channels) if (carried === session) this.#channels.delete(channel);
   }
 

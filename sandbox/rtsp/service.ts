@@ -2,21 +2,21 @@ import type { Socket } from 'node:net';
 import { FRAMES_PER_SECOND } from '../scene/packs';
 import { emptyGate, type Scenes } from '../scene/scenes';
 import { Authenticator } from './authentication';
-import { type AnswerFault, Faults, type Lateness } from './faults';
+import { type AnswerFault, RelayFaultInjector, type Lateness } from './faults';
 import { type Grant, type GrantRequest, Grants, type Target } from './grants';
-import { Player, StreamTrouble, Track } from './media/player';
+import { MediaSender, StreamTrouble, Track } from './media/player';
 import { describeSession, PAYLOAD_TYPES, Programme, type TrackName, TRACKS } from './media/programme';
 import { LiveTimeline, RecordedTimeline, type Timeline } from './media/timeline';
 import { InterleavedTransport, type MediaTransport, UdpTransport } from './media/transport';
 import type { EffectiveOptions } from './options';
 import { chooseTransport, type RtspRequest, type RtspResponse, type TransportChoice } from './protocol';
-import { type PlayResult, RtspSession, Sessions } from './session';
+import { type PlayResult, RtspServerSession, RtspServerSessions } from './session';
 
 /** What of a connection a request needs to know. */
 export interface Peer {
   readonly socket: Socket;
   /** Ties a session to the connection: interleaved channels, sign of life, end. */
-  carry(session: RtspSession, channels: readonly [number, number]): void;
+  carry(session: RtspServerSession, channels: readonly [number, number]): void;
   /** A pair of interleaved channels that is free, the wanted one if possible. */
   freeChannels(wanted?: readonly [number, number]): readonly [number, number];
 }
@@ -43,7 +43,7 @@ function trackUrl(uri: string, track: TrackName): string {
 }
 
 /** Makes what cameras show out of the scenes. */
-class Studio {
+class ProgrammeFactory {
   readonly #scenes: Scenes;
 
   constructor(scenes: Scenes) {
@@ -59,11 +59,16 @@ class Studio {
 /** Answers SETUP: a new session, a further track of one, or another transport for one that is not playing. */
 class Setup {
   readonly #options: EffectiveOptions;
-  readonly #sessions: Sessions;
-  readonly #faults: Faults;
-  readonly #studio: Studio;
+  readonly #sessions: RtspServerSessions;
+  readonly #faults: RelayFaultInjector;
+  readonly #studio: ProgrammeFactory;
 
-  constructor(options: EffectiveOptions, sessions: Sessions, faults: Faults, studio: Studio) {
+  constructor(
+    options: EffectiveOptions,
+    sessions: RtspServerSessions,
+    faults: RelayFaultInjector,
+    studio: ProgrammeFactory,
+  ) {
     this.#options = options;
     this.#sessions = sessions;
     this.#faults = faults;
@@ -74,7 +79,7 @@ class Setup {
     request: RtspRequest,
     peer: Peer,
     target: Target,
-    present: RtspSession | undefined,
+    present: RtspServerSession | undefined,
   ): Promise<RtspResponse> {
     const { grant } = target;
     const choice = chooseTransport(request.headers.get('transport') ?? '', this.#options.transports);
@@ -102,20 +107,20 @@ class Setup {
     return late?.way === 'not-found' && this.#isTooEarly(grant, late);
   }
 
-  async #open(grant: Grant): Promise<RtspSession> {
+  async #open(grant: Grant): Promise<RtspServerSession> {
     const timeline = this.#timelineOf(grant);
-    const player = new Player({
+    const player = new MediaSender({
       programme: await this.#studio.programme(grant),
       trouble: new StreamTrouble(this.#faults.forStream(grant.cameraId)),
       pace: this.#options.pace,
       wallClock: (picture) => timeline.wallClock(picture),
     });
-    const session = new RtspSession(grant, timeline, player, this.#options.steady);
+    const session = new RtspServerSession(grant, timeline, player, this.#options.steady);
     this.#sessions.add(session);
     return session;
   }
 
-  #giveUp(session: RtspSession): RtspResponse {
+  #giveUp(session: RtspServerSession): RtspResponse {
     session.end();
     return { status: 503 };
   }
@@ -146,7 +151,7 @@ class Setup {
 
 async function openTransport(
   choice: TransportChoice,
-  session: RtspSession,
+  session: RtspServerSession,
   peer: Peer,
   host: string,
 ): Promise<MediaTransport> {
@@ -176,19 +181,19 @@ interface Context {
   request: RtspRequest;
   peer: Peer;
   target: Target;
-  session: RtspSession | undefined;
+  session: RtspServerSession | undefined;
 }
 
 /** The methods of RTSP 1.0 (RFC 2326, section 10) for the cameras of the sandbox. */
 export class RtspService {
   readonly grants: Grants;
-  readonly faults = new Faults();
-  readonly sessions: Sessions;
+  readonly faults = new RelayFaultInjector();
+  readonly sessions: RtspServerSessions;
   readonly #options: EffectiveOptions;
   readonly #urlOf: (grant: Grant) => string;
   readonly #authenticator: Authenticator | undefined;
   readonly #setup: Setup;
-  readonly #studio: Studio;
+  readonly #studio: ProgrammeFactory;
 
   /** `urlOf` makes the URL of a grant. */
   constructor(options: EffectiveOptions, urlOf: (grant: Grant) => string) {
@@ -196,9 +201,9 @@ export class RtspService {
     this.#options = options;
     this.#urlOf = urlOf;
     this.grants = new Grants({ now, uses, tokenPlace, lifetimeSeconds });
-    this.sessions = new Sessions(options.maxSessions, options.sessionTimeoutSeconds);
+    this.sessions = new RtspServerSessions(options.maxSessions, options.sessionTimeoutSeconds);
     this.#authenticator = authentication && new Authenticator(authentication, now);
-    this.#studio = new Studio(options.scenes);
+    this.#studio = new ProgrammeFactory(options.scenes);
     this.#setup = new Setup(options, this.sessions, this.faults, this.#studio);
   }
 
@@ -223,7 +228,7 @@ export class RtspService {
   #admit(
     request: RtspRequest,
     target: Target | undefined,
-    session: RtspSession | undefined,
+    session: RtspServerSession | undefined,
   ): RtspResponse | undefined {
     if (request.method === 'OPTIONS') return optionsAnswer(session);
     if (target === undefined) return { status: 404 };
@@ -261,7 +266,7 @@ export class RtspService {
     request: RtspRequest,
     peer: Peer,
     target: Target | undefined,
-    session: RtspSession | undefined,
+    session: RtspServerSession | undefined,
   ): Promise<RtspResponse> {
     if (target === undefined) return { status: 404 };
     const context: Context = { request, peer, target, session };
@@ -311,7 +316,7 @@ export class RtspService {
     return { ...response, afterwards: () => session.start() };
   }
 
-  #sessionOf(request: RtspRequest): RtspSession | undefined {
+  #sessionOf(request: RtspRequest): RtspServerSession | undefined {
     const [id = ''] = (request.headers.get('session') ?? '').split(';');
     return this.sessions.find(id.trim());
   }
@@ -339,7 +344,7 @@ function rtpInfo(uri: string, { video, sound }: NonNullable<PlayResult['start']>
   return entries.filter((entry) => entry !== '').join(',');
 }
 
-function optionsAnswer(session: RtspSession | undefined): RtspResponse {
+function optionsAnswer(session: RtspServerSession | undefined): RtspResponse {
   const headers = { Public: PUBLIC_METHODS.join(', ') };
   return session === undefined ? { status: 200, headers } : answerIn(session, headers);
 }
@@ -348,19 +353,19 @@ function statusAnswer(status: number): RtspResponse {
   return status === 401 ? { status, headers: { 'WWW-Authenticate': 'Basic realm="SANDBOX"' } } : { status };
 }
 
-function teardown(session: RtspSession | undefined): RtspResponse {
+function teardown(session: RtspServerSession | undefined): RtspResponse {
   if (session === undefined) return { status: 454 };
   session.end();
   return answerIn(session);
 }
 
 // A sign of life, with nothing to ask for or to set.
-function parameters(request: RtspRequest, session: RtspSession | undefined): RtspResponse {
+function parameters(request: RtspRequest, session: RtspServerSession | undefined): RtspResponse {
   if (request.body.length > 0) return { status: 451 };
   return session === undefined ? { status: 200 } : answerIn(session);
 }
 
-function answerIn(session: RtspSession, headers: Readonly<Record<string, string>> = {}): RtspResponse {
+function answerIn(session: RtspServerSession, headers: Readonly<Record<string, string>> = {}): RtspResponse {
   return { status: 200, headers: { Session: session.id, ...headers } };
 }
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Grant } from './grants';
-import type { Player, StartPoint, Track } from './media/player';
+import type { MediaSender, StartPoint, Track } from './media/player';
 import type { Timeline } from './media/timeline';
 
 export interface PlayResult {
@@ -10,11 +10,11 @@ export interface PlayResult {
 }
 
 /** One RTSP session: from SETUP to TEARDOWN, to its time-out, or to the end of the connection that carries it. */
-export class RtspSession {
+export class RtspServerSession {
   readonly id = randomBytes(12).toString('hex');
   readonly grant: Grant;
   readonly #timeline: Timeline;
-  readonly #player: Player;
+  readonly #player: MediaSender;
   readonly #cleanUp: (() => void)[] = [];
   readonly #steady: () => number;
   #lastSign: number;
@@ -22,7 +22,7 @@ export class RtspSession {
   #ended = false;
 
   /** `steady` = milliseconds of a clock that never jumps. */
-  constructor(grant: Grant, timeline: Timeline, player: Player, steady: () => number) {
+  constructor(grant: Grant, timeline: Timeline, player: MediaSender, steady: () => number) {
     this.grant = grant;
     this.#player = player;
     this.#timeline = timeline;
@@ -95,8 +95,8 @@ export class RtspSession {
 }
 
 /** All RTSP sessions of the server, within their limits. */
-export class Sessions {
-  readonly #byId = new Map<string, RtspSession>();
+export class RtspServerSessions {
+  readonly #byId = new Map<string, RtspServerSession>();
   readonly #limit: number;
   readonly #timeoutSeconds: number;
   #opened = 0;
@@ -116,7 +116,7 @@ export class Sessions {
     return this.#opened;
   }
 
-  find(id: string): RtspSession | undefined {
+  find(id: string): RtspServerSession | undefined {
     return this.#byId.get(id);
   }
 
@@ -127,7 +127,7 @@ export class Sessions {
     return count < this.#limit;
   }
 
-  add(session: RtspSession): void {
+  add(session: RtspServerSession): void {
     this.#opened++;
     this.#byId.set(session.id, session);
     session.whenEnded(() => this.#byId.delete(session.id));

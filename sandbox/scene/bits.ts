@@ -26,7 +26,7 @@ export function escaped(raw: Buffer): Buffer {
 }
 
 /** Reads bits from the first on. */
-export class BitReader {
+export class SliceBitReader {
   position: number;
   readonly #bytes: Buffer;
 
@@ -61,7 +61,7 @@ export class BitReader {
 }
 
 /** Puts bits together to bytes. */
-export class BitWriter {
+export class SliceBitWriter {
   readonly #bytes: number[] = [];
   #count = 0;
 
@@ -83,7 +83,7 @@ export class BitWriter {
 
   /** The bits of another buffer, from one position up to another. */
   copy(bytes: Buffer, from: number, to: number): void {
-    const reader = new BitReader(bytes, from);
+    const reader = new SliceBitReader(bytes, from);
     for (let i = from; i < to; i++) this.bit(reader.bit());
   }
 
@@ -97,7 +97,7 @@ const HEADER_BITS = 8;
 
 /** Number of the first macroblock of a slice, counted in rows from the top left (H.264, section 7.3.3). */
 export function firstMacroblock(slice: Buffer): number {
-  return new BitReader(unescaped(slice.subarray(0, 12)), HEADER_BITS).ue();
+  return new SliceBitReader(unescaped(slice.subarray(0, 12)), HEADER_BITS).ue();
 }
 
 /**
@@ -107,9 +107,9 @@ export function firstMacroblock(slice: Buffer): number {
  */
 export function atMacroblock(slice: Buffer, first: number): Buffer {
   const raw = unescaped(slice);
-  const reader = new BitReader(raw, HEADER_BITS);
+  const reader = new SliceBitReader(raw, HEADER_BITS);
   reader.ue();
-  const writer = new BitWriter();
+  const writer = new SliceBitWriter();
   writer.copy(raw, 0, HEADER_BITS);
   writer.ue(first);
   writer.copy(raw, reader.position, endOfData(raw));
@@ -119,7 +119,7 @@ export function atMacroblock(slice: Buffer, first: number): Buffer {
 /** The position after the stop bit (H.264, section 7.3.2.11): what follows it are zeros up to the end of the byte. */
 export function endOfData(raw: Buffer): number {
   for (let end = raw.length * 8; end > 0; end--) {
-    if (new BitReader(raw, end - 1).bit() === 1) return end;
+    if (new SliceBitReader(raw, end - 1).bit() === 1) return end;
   }
   return 0;
 }

@@ -5,7 +5,7 @@ import type { Clips, Incidents } from '../world/incidents';
 import { SeededChoice } from '../world/seeded';
 import { accessibleCameras, type Camera, findCamera, type Site, type World } from '../world/world';
 import { type Occurrence, payloadOf } from './message';
-import type { Sender } from './sender';
+import type { WebhookSender } from './sender';
 
 export interface AlarmRequest {
   /** Id, remote id or exact name; absent = one that is online, or none for a `health` event. */
@@ -35,7 +35,7 @@ const SERVER_HEALTH = [{ eventName: 'Server storage low', eventType: 'ServerStor
 interface AlarmOptions {
   clock: Clock;
   world: World;
-  sender: Sender;
+  sender: WebhookSender;
   clips: Clips;
   incidents: Incidents;
   /** Where a clip can be had. */

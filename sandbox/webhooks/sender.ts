@@ -44,7 +44,7 @@ const ACKNOWLEDGED = [200, 201, 202];
 const MOST_DELIVERIES = 2000;
 
 /** Posts messages to the endpoints of the stations, and again until the resend window ends. */
-export class Sender {
+export class WebhookSender {
   readonly #endpoints = new Map<string, Endpoint>();
   readonly #clock;
   readonly #stations;

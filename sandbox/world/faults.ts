@@ -72,7 +72,7 @@ const LOOKS_AT_STATUS = [
 ];
 
 /** Faults on demand, in the order in which they were set. */
-export class Faults {
+export class ApiFaultInjector {
   #faults: Fault[] = [];
 
   /** @throws Refusal 400 where a kind lacks what it needs */

@@ -3,7 +3,7 @@ import { webhookFlow } from '../../test/support/node-red/flows';
 import { typesOfPackage, type FlowNode, type NodeRed } from '../../test/support/node-red/node-red';
 import { TOLERANCE } from './picture-folder';
 import { MARGIN, SCALE, type Box } from './frame';
-import type { Shoot, Studio } from './studio';
+import type { Shoot, ScreenshotBrowser } from './studio';
 import { forEachTheme, inEachTheme } from './theme';
 
 const CONFIG = ['rvm-cloud', 'rvm-central-station', 'rvm-inbox', 'rvm-listener', 'rvm-webhook-in'];
@@ -15,7 +15,7 @@ function namesOf(type: string): string[] {
   return inEachTheme(`dialog-${type.replace('rvm-', '')}`);
 }
 
-async function take(nodeRed: NodeRed, studio: Studio): Promise<void> {
+async function take(nodeRed: NodeRed, studio: ScreenshotBrowser): Promise<void> {
   const flow = flowOfAllTypes();
   await nodeRed.deploy(flow);
   const { page } = await openEditor(studio.browser, nodeRed, { height: 1600, scale: SCALE });

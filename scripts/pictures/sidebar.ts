@@ -6,13 +6,13 @@ import { timeInDaylight } from './daylight';
 import { TOLERANCE } from './picture-folder';
 import { raiseAlarm } from './sandbox-alarm';
 import { MARGIN, SCALE, type Box } from './frame';
-import type { Shoot, Studio } from './studio';
+import type { Shoot, ScreenshotBrowser } from './studio';
 import { forEachTheme, inEachTheme } from './theme';
 
 /** With an alarm and its picture, a conflict, and a message that nothing proved. */
 export const SIDEBAR: Shoot = { names: inEachTheme('sidebar'), take };
 
-async function take(nodeRed: NodeRed, studio: Studio): Promise<void> {
+async function take(nodeRed: NodeRed, studio: ScreenshotBrowser): Promise<void> {
   await nodeRed.deploy(flow());
   const { page } = await openEditor(studio.browser, nodeRed, { height: 1900, scale: SCALE });
   const message = messageNow();

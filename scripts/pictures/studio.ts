@@ -8,11 +8,11 @@ export interface Shoot {
   names: readonly string[];
   /** Packages of others that its flow needs. */
   palette?: readonly string[];
-  take: (nodeRed: NodeRed, studio: Studio) => Promise<void>;
+  take: (nodeRed: NodeRed, studio: ScreenshotBrowser) => Promise<void>;
 }
 
 /** What pictures are made with, and which of them are wanted. */
-export class Studio {
+export class ScreenshotBrowser {
   constructor(
     readonly browser: Browser,
     private readonly pictures: PictureFolder,

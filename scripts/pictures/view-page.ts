@@ -5,7 +5,7 @@ import { eventually, PATIENCE } from '../../test/support/time/patience';
 import { TOLERANCE } from './picture-folder';
 import { raiseAlarm } from './sandbox-alarm';
 import { SCALE } from './frame';
-import type { Shoot, Studio } from './studio';
+import type { Shoot, ScreenshotBrowser } from './studio';
 
 const NAME = 'view-light.png';
 /** Of the clip, which begins five seconds before the alarm: the intruder is halfway up. */
@@ -15,7 +15,7 @@ const VIDEO = `[...document.querySelectorAll('video')].find((video) => !video.hi
 /** The page of *view link*, in the midst of the alarm. */
 export const VIEW_PAGE: Shoot = { names: [NAME], take };
 
-async function take(nodeRed: NodeRed, studio: Studio): Promise<void> {
+async function take(nodeRed: NodeRed, studio: ScreenshotBrowser): Promise<void> {
   await nodeRed.deploy(flow());
   await raiseAlarm(nodeRed);
   const { payload } = await nodeRed.message('link');

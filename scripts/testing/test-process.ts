@@ -1,6 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import path from 'node:path';
-import { timerMs } from '../../lib/concurrency/timers';
+import { clampTimerMs } from '../../lib/concurrency/timers';
 import { NODE_OPTIONS } from './mocha-settings';
 import type { Failure, LastOrder, News, Order } from './news';
 
@@ -105,7 +105,7 @@ export class TestProcess {
     this.#output = '';
     this.#child.send(order);
     // One that stands still does not look at its own time.
-    const timer = setTimeout(() => this.kill(), timerMs(2 * order.endWithin * 1000));
+    const timer = setTimeout(() => this.kill(), clampTimerMs(2 * order.endWithin * 1000));
     void this.#closed.then(() => clearTimeout(timer));
   }
 
@@ -134,7 +134,7 @@ export class TestProcess {
           error = `Nothing has happened for ${silence} s: its process was ended.`;
           this.kill();
         },
-        timerMs(silence * 1000),
+        clampTimerMs(silence * 1000),
       );
       const closed = (): void => {
         this.#isTold = true;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { Abort } from '../../lib/concurrency/signals';
+import { CancelToken } from '../../lib/concurrency/signals';
 import { Operation, SharedOperation } from '../../lib/cloud/operation';
 import { RvmError } from '../../lib/error';
 
@@ -8,7 +8,7 @@ const SECOND = new Error('second');
 
 describe('an abort', () => {
   it('tells all who listen, once and with the first reason', () => {
-    const abort = new Abort();
+    const abort = new CancelToken();
     const told: unknown[] = [];
     abort.onAbort((reason) => told.push(reason));
     abort.onAbort((reason) => told.push(reason));
@@ -19,7 +19,7 @@ describe('an abort', () => {
   });
 
   it('tells those who come too late at once', () => {
-    const abort = new Abort();
+    const abort = new CancelToken();
     abort.abort(FIRST);
     const told: unknown[] = [];
     abort.onAbort((reason) => told.push(reason));
@@ -28,7 +28,7 @@ describe('an abort', () => {
 
   it('tells those who still listen, in whatever order the others have left', () => {
     for (const leaving of [[0], [1], [2], [0, 1], [1, 0], [2, 0], [0, 2], [1, 2], [0, 1, 2], [2, 1, 0]]) {
-      const abort = new Abort();
+      const abort = new CancelToken();
       const told: number[] = [];
       const leave = [0, 1, 2].map((listener) => abort.onAbort(() => told.push(listener)));
       for (const listener of leaving) leave[listener]?.();
@@ -43,7 +43,7 @@ describe('an abort', () => {
   });
 
   it('tells all, also where one of them ends the listening of another', () => {
-    const abort = new Abort();
+    const abort = new CancelToken();
     const told: string[] = [];
     abort.onAbort(() => {
       told.push('one');
@@ -73,7 +73,7 @@ describe('an operation', () => {
   });
 
   it('lets each go that no longer listens, however often that is said, and no other', () => {
-    const abort = new Abort();
+    const abort = new CancelToken();
     const told: string[] = [];
     const [leaveFirst] = ['first', 'second', 'third'].map((name) => abort.onAbort(() => told.push(name)));
     leaveFirst?.();

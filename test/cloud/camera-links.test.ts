@@ -4,8 +4,8 @@ import { DeviceDirectory, type DeviceEntry } from '../../lib/cloud/cameras/devic
 import { STATION_TIMING } from '../../lib/cloud/timing';
 import { Operation } from '../../lib/cloud/operation';
 import { Origins } from '../../lib/cloud/http/origins';
-import { SessionKeeper } from '../../lib/cloud/session/session';
-import { StateBoard } from '../../lib/cloud/session/service-health';
+import { StationSession } from '../../lib/cloud/session/session';
+import { StationStatus } from '../../lib/cloud/session/service-health';
 import { Transport } from '../../lib/cloud/http/transport';
 import { camera, ScriptedService } from '../support/service/scripted-service';
 import { failure, settingsOf } from '../support/service/scripted-station';
@@ -24,7 +24,7 @@ describe('what the data sources of a camera offer', () => {
     const settings = settingsOf(service);
     const origins = new Origins(settings.baseUrl, [], []);
     transport = new Transport({ ...settings, secrets: [] }, STATION_TIMING);
-    const session = new SessionKeeper(transport, origins, settings, STATION_TIMING, new StateBoard());
+    const session = new StationSession(transport, origins, settings, STATION_TIMING, new StationStatus());
     const directory = new DeviceDirectory(session, origins, STATION_TIMING, ['rel/self']);
     links = new CameraLinks(session, directory, new RemoteIds(directory), origins);
     gate = await entryOf(

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { growingPause, STATION_TIMING } from '../../lib/cloud/timing';
+import { backoff, STATION_TIMING } from '../../lib/cloud/timing';
 import type { StationState } from '../../lib/cloud/station-client';
 import type { RvmErrorCode } from '../../lib/error';
 import { few } from '../support/suite/lanes';
@@ -321,7 +321,7 @@ describe('circuit of a station', () => {
       [4, 8_000],
       [9, 15_000],
     ] as const) {
-      const pauses = Array.from({ length: 200 }, () => growingPause(step, 1_000, 15_000));
+      const pauses = Array.from({ length: 200 }, () => backoff(step, 1_000, 15_000));
       assert.ok(
         pauses.every((pause) => pause >= most / 2 && pause <= most),
         `step ${step}`,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { FreeRequest } from '../../lib/cloud/calls';
+import type { ApiRequest } from '../../lib/cloud/calls';
 import { Gate } from '../support/suite/gate';
 import { eventually } from '../support/time/patience';
 import type { Reply, ScriptedService, SeenRequest } from '../support/service/scripted-service';
@@ -11,10 +11,10 @@ import {
   ScriptedStation,
 } from '../support/service/scripted-station';
 
-const TO_DEVICES: FreeRequest = { start: 'system', rels: ['rel/devices'], method: 'GET' };
+const TO_DEVICES: ApiRequest = { start: 'system', rels: ['rel/devices'], method: 'GET' };
 const LOGGED_OUT = { json: { _links: { 'rel/self': '/system', 'rel/login': '/login' } } };
 /** All that a free request can ask the System resource by. */
-const WAYS: [string, FreeRequest][] = [
+const WAYS: [string, ApiRequest][] = [
   ['itself', { start: 'system', rels: [], method: 'GET' }],
   ['its own link', { start: 'system', rels: ['rel/self'], method: 'GET' }],
   ['its address', { start: 'url', url: '/system', rels: [], method: 'GET' }],

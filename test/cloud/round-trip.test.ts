@@ -3,7 +3,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { Agent } from 'undici';
-import { Abort } from '../../lib/concurrency/signals';
+import { CancelToken } from '../../lib/concurrency/signals';
 import { roundTrip } from '../../lib/cloud/http/transport';
 
 const PIECES = 300_000;
@@ -34,7 +34,7 @@ async function receive(): Promise<void> {
   const request = { origin, path: '/', method: 'GET' } as const;
   globalThis.gc?.();
   const before = process.memoryUsage().heapUsed;
-  const { body } = await roundTrip(agent, request, new Abort(), listeners);
+  const { body } = await roundTrip(agent, request, new CancelToken(), listeners);
   clearInterval(watch);
   process.send?.({ bytes: body.length, most: most - before });
   process.exit();

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { maskedStart } from '../../lib/cloud/secret-mask';
+import { redact } from '../../lib/cloud/secret-mask';
 import { cpuSeconds } from '../support/time/cpu-time';
 
 const SECRET = `p&ss "w+rd" 'ü'/é\\!`;
@@ -64,13 +64,13 @@ describe('masking of secrets', () => {
   ];
   for (const [name, echo] of echoes) {
     it(`finds a secret ${name}`, () => {
-      assert.equal(maskedStart(`<${echo}> and more`, [SECRET], 1000), '***');
+      assert.equal(redact(`<${echo}> and more`, [SECRET], 1000), '***');
     });
 
     it(`finds a secret ${name} wherever the cut goes through it`, () => {
       const text = `${'-'.repeat(50)}${echo}${echo}${'-'.repeat(50)}`;
       for (let length = 45; length < 55 + echo.length; length += 1) {
-        const start = maskedStart(text, [SECRET], length);
+        const start = redact(text, [SECRET], length);
         assert.ok(/^(?:-{0,50}|\*{3})$/.test(start), start);
       }
     });
@@ -80,31 +80,31 @@ describe('masking of secrets', () => {
     it(`finds the beginning of a long secret ${name}, wherever the cut goes through it`, () => {
       const text = `${'-'.repeat(50)}${escaped}${'-'.repeat(50)}`;
       for (const length of [45, 50, 51, 100, 177, 178, 179, 250, 700, 1000, text.length, text.length + 1]) {
-        const start = maskedStart(text, [LONG_SECRET], length);
+        const start = redact(text, [LONG_SECRET], length);
         assert.ok(/^(?:-{0,50}|\*{3})$/.test(start), start);
       }
-      assert.equal(maskedStart(text, [LONG_SECRET], 4096), '***');
+      assert.equal(redact(text, [LONG_SECRET], 4096), '***');
     });
   }
 
   it('reads no more of a text where a secret is long: its beginning tells it', () => {
     const text = `${'-'.repeat(20_000)}a short secret`;
-    assert.equal(maskedStart(text, ['a short secret', 'x'.repeat(8000)], 4096), '-'.repeat(4096));
+    assert.equal(redact(text, ['a short secret', 'x'.repeat(8000)], 4096), '-'.repeat(4096));
   });
 
   it('leaves the escapes of a text without secrets', () => {
     const text = String.raw`100%25 of a+b &amp; c\n`;
-    assert.equal(maskedStart(text, [SECRET], 1000), text);
+    assert.equal(redact(text, [SECRET], 1000), text);
   });
 
   it('finds each of several secrets', () => {
     for (const text of ['is abc', 'is abcdef', 'is a%20c'])
-      assert.equal(maskedStart(text, ['abc', 'abcdef', 'a c'], 1000), '***');
+      assert.equal(redact(text, ['abc', 'abcdef', 'a c'], 1000), '***');
   });
 
   it('finds secrets that are escaped in different ways', () => {
     for (const text of ['a&amp;c', 'a%26c', 'a\\u0026c', 'a&c'])
-      assert.equal(maskedStart(`is ${text}`, ['a&c'], 1000), '***');
+      assert.equal(redact(`is ${text}`, ['a&c'], 1000), '***');
   });
 
   it('finds a secret behind a sign that makes an escape of its beginning', () => {
@@ -114,13 +114,13 @@ describe('masking of secrets', () => {
       String.raw`LIKE '%61626364%32%30656667682d696a6b6c%'`,
       String.raw`C:\uabcd%20efgh-ijkl`,
     ])
-      assert.equal(maskedStart(text, ['abcd efgh-ijkl'], 1000), '***', text);
-    assert.equal(maskedStart(String.raw`C:\new%20secret-key`, ['new secret-key'], 1000), '***');
+      assert.equal(redact(text, ['abcd efgh-ijkl'], 1000), '***', text);
+    assert.equal(redact(String.raw`C:\new%20secret-key`, ['new secret-key'], 1000), '***');
   });
 
   it('finds a secret whose beginning a parser of JSON took for an escape', () => {
     const message: unknown = JSON.parse(String.raw`"C:\new secret-key"`);
-    assert.equal(maskedStart(String(message), ['new secret-key'], 1000), '***');
+    assert.equal(redact(String(message), ['new secret-key'], 1000), '***');
   });
 
   for (const [name, unseen] of [
@@ -134,8 +134,8 @@ describe('masking of secrets', () => {
     ['escaped tags', '&lt;wbr&gt;'],
   ]) {
     it(`finds a secret with ${name} within`, () => {
-      assert.equal(maskedStart(`is the-se${unseen}cret`, ['the-secret'], 1000), '***');
-      assert.equal(maskedStart(`is pa${unseen}ss`, ['pass'], 1000), `is pa${unseen}ss`, 'ordinary words');
+      assert.equal(redact(`is the-se${unseen}cret`, ['the-secret'], 1000), '***');
+      assert.equal(redact(`is pa${unseen}ss`, ['pass'], 1000), `is pa${unseen}ss`, 'ordinary words');
     });
   }
 
@@ -144,34 +144,31 @@ describe('masking of secrets', () => {
       for (const after of ['', ':', ' and more']) {
         const bytes = Buffer.from(`${before}ü-sécret?>${after}`);
         for (const coding of ['base64', 'base64url'] as const)
-          assert.equal(maskedStart(`Basic ${bytes.toString(coding)}`, ['ü-sécret?>'], 1000), '***');
+          assert.equal(redact(`Basic ${bytes.toString(coding)}`, ['ü-sécret?>'], 1000), '***');
       }
     }
   });
 
   it('leaves a word that a secret ends with', () => {
-    assert.equal(maskedStart('no service &amp; more', ['aeservice'], 1000), 'no service &amp; more');
+    assert.equal(redact('no service &amp; more', ['aeservice'], 1000), 'no service &amp; more');
   });
 
   it('leaves ordinary words alone: secrets of one or two characters, and other letters', () => {
-    assert.equal(
-      maskedStart('it is a Pass, on+off', ['a', 'is', '', ' ', 'pass'], 1000),
-      'it is a Pass, on+off',
-    );
+    assert.equal(redact('it is a Pass, on+off', ['a', 'is', '', ' ', 'pass'], 1000), 'it is a Pass, on+off');
   });
 
   it('leaves words that make a short secret only where the blank between them is left out', () => {
-    assert.equal(maskedStart('not found: no key', ['notfoun', 'nokey'], 1000), 'not found: no key');
+    assert.equal(redact('not found: no key', ['notfoun', 'nokey'], 1000), 'not found: no key');
   });
 
   it('finds a secret whose beginning a sign before it makes an octal escape of', () => {
-    assert.equal(maskedStart(String.raw`C:\163b%2520efgh-ijkl`, ['163b efgh-ijkl'], 1000), '***');
+    assert.equal(redact(String.raw`C:\163b%2520efgh-ijkl`, ['163b efgh-ijkl'], 1000), '***');
   });
 
   it('finds a secret at the end of all that is read, however many others stand before it', () => {
     for (let more = 0; more < 20; more += 1) {
       const text = `${'the-secret '.repeat(500)}${'-'.repeat(more)}the-secret ${'-'.repeat(5000)}`;
-      assert.doesNotMatch(maskedStart(text, ['the-secret'], 4096), /the/);
+      assert.doesNotMatch(redact(text, ['the-secret'], 4096), /the/);
     }
   });
 
@@ -182,25 +179,22 @@ describe('masking of secrets', () => {
     'rtsp:&#x2F;&#47;relay',
   ]) {
     it(`takes out the RTSP URL ${url}`, () => {
-      assert.equal(maskedStart(`"${url}" failed`, [], 1000), '"***" failed');
+      assert.equal(redact(`"${url}" failed`, [], 1000), '"***" failed');
     });
   }
 
   it('takes out an RTSP URL that stands in the query of another', () => {
-    assert.equal(maskedStart('/x?u%3Drtsp%3A%2F%2Frelay%2Fx failed', [], 1000), '/x?u=*** failed');
+    assert.equal(redact('/x?u%3Drtsp%3A%2F%2Frelay%2Fx failed', [], 1000), '/x?u=*** failed');
   });
 
   it('takes entities that are no characters as they are', () => {
-    assert.equal(
-      maskedStart('&#999999999; %ff &none; a&amp;c', ['a&d'], 1000),
-      '&#999999999; %ff &none; a&amp;c',
-    );
+    assert.equal(redact('&#999999999; %ff &none; a&amp;c', ['a&d'], 1000), '&#999999999; %ff &none; a&amp;c');
   });
 
   it('is quick with secrets as long as cookies may be, in a long text', async () => {
     const cookies = Array.from({ length: 20 }, (_, i) => `${i}${'Abc-_9.x%2F'.repeat(360)}`);
     const text = 'Abc-_9.x%2F'.repeat(1_000_000);
-    assert.ok((await cpuSeconds(() => maskedStart(text, cookies, 4096))) < 10);
+    assert.ok((await cpuSeconds(() => redact(text, cookies, 4096))) < 10);
   });
 });
 

@@ -3,7 +3,7 @@ import { readPage, findLink } from '../../lib/cloud/http/records';
 import { isOnline, toDevice } from '../../lib/cloud/cameras/device-directory';
 import { guidForm } from '../../lib/text';
 import { compareVersions, versionOf } from '../../lib/cloud/session/system';
-import { requestTime } from '../../lib/cloud/functions/rtsp';
+import { toServiceTime } from '../../lib/cloud/functions/rtsp';
 import { cpuSeconds } from '../support/time/cpu-time';
 
 describe('shapes the client accepts', () => {
@@ -162,8 +162,8 @@ describe('shapes the client accepts', () => {
   ];
   for (const [sent, withZ] of times) {
     it(`T-17 sends ${sent} unchanged, and as ${withZ} with appendZ`, () => {
-      assert.equal(requestTime(sent, false), sent);
-      assert.equal(requestTime(sent, true), withZ);
+      assert.equal(toServiceTime(sent, false), sent);
+      assert.equal(toServiceTime(sent, true), withZ);
     });
   }
 });

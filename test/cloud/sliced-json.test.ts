@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mock } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import * as fc from 'fast-check';
-import { asError } from '../../lib/error';
+import { toError } from '../../lib/error';
 import { parseSafely } from '../../lib/json/json';
 import { parseInSlices, TooDeepError, type JsonBounds, TooManyError } from '../../lib/json/sliced-parser';
 import { few } from '../support/suite/lanes';
@@ -16,7 +16,7 @@ function sliced(text: string, bounds: Partial<JsonBounds> = {}): Promise<unknown
 }
 
 async function parsed(text: string): Promise<unknown> {
-  return sliced(text).catch((error: unknown) => asError(error).name);
+  return sliced(text).catch((error: unknown) => toError(error).name);
 }
 
 /** As the parser of short texts says. */
@@ -24,7 +24,7 @@ function expected(text: string): unknown {
   try {
     return parseSafely(text);
   } catch (error) {
-    return asError(error).name;
+    return toError(error).name;
   }
 }
 

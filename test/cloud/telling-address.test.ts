@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { isTelling } from '../../lib/cloud/cameras/camera-cache';
+import { identifiesCamera } from '../../lib/cloud/cameras/camera-cache';
 
 const ID = '0e9f0c1a-0000-e911-8000-00000000000a';
 const REMOTE = '4xIx1DMwMLSwMDW2tDBKNNBLTsw1MBASCDilIfJR0W3apqrIovO_tncAAA';
 const SYSTEM = new URL('https://service.example/eu-1/system');
 
 function tells(address: string, ids: readonly string[] = [ID, REMOTE]): boolean {
-  return isTelling(new URL(address, SYSTEM), ids, SYSTEM);
+  return identifiesCamera(new URL(address, SYSTEM), ids, SYSTEM);
 }
 
 describe('an address that is to be used again after a restart', () => {
@@ -38,9 +38,9 @@ describe('an address that is to be used again after a restart', () => {
   it('has steps in it that are those of the base URL, whatever they look like: it may be', () => {
     const system = new URL('https://service.example/remote-monitoring-2024/rest.svc/system');
     const address = new URL('/remote-monitoring-2024/rest.svc/rtsp', system);
-    assert.equal(isTelling(address, [ID], system), true);
-    assert.equal(isTelling(new URL(`${address.href}/${ID}`), [ID], system), true);
-    assert.equal(isTelling(new URL('/remote-monitoring-2025/rtsp', system), [ID], system), false);
+    assert.equal(identifiesCamera(address, [ID], system), true);
+    assert.equal(identifiesCamera(new URL(`${address.href}/${ID}`), [ID], system), true);
+    assert.equal(identifiesCamera(new URL('/remote-monitoring-2025/rtsp', system), [ID], system), false);
   });
 
   it('has an id that is a small number: it may not be, for that may be a place in a list', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { Abort } from '../../lib/concurrency/signals';
-import { Places, takeAll, takeAllFree } from '../../lib/concurrency/semaphore';
+import { CancelToken } from '../../lib/concurrency/signals';
+import { Semaphore, acquireAll, tryAcquireAll } from '../../lib/concurrency/semaphore';
 import { endOfTurn } from '../support/time/end-of-turn';
 
 const REASON = new Error('given up');
@@ -10,10 +10,10 @@ class Line {
   readonly came: string[] = [];
   readonly #leave = new Map<string, () => void>();
 
-  constructor(readonly places: Places) {}
+  constructor(readonly places: Semaphore) {}
 
-  wait(name: string, rank?: number, abort = new Abort()): void {
-    this.places.take(abort, rank).then(
+  wait(name: string, rank?: number, abort = new CancelToken()): void {
+    this.places.acquire(abort, rank).then(
       (leave) => {
         this.came.push(name);
         this.#leave.set(name, leave);
@@ -30,7 +30,7 @@ class Line {
 
 describe('places', () => {
   it('are given at once while there are any, then in the order in which they were asked for', async () => {
-    const line = new Line(new Places(2));
+    const line = new Line(new Semaphore(2));
     for (const name of ['one', 'two', 'three', 'four']) line.wait(name);
     await endOfTurn();
     assert.deepEqual(line.came, ['one', 'two']);
@@ -42,9 +42,9 @@ describe('places', () => {
   });
 
   it('keep who waits in line where one leaves, and so starts another, at the same abort', async () => {
-    const line = new Line(new Places(1));
-    const abort = new Abort();
-    const leave = line.places.takeFree();
+    const line = new Line(new Semaphore(1));
+    const abort = new CancelToken();
+    const leave = line.places.tryAcquire();
     abort.onAbort(() => leave?.());
     line.wait('started', 0, abort);
     line.wait('next');
@@ -56,7 +56,7 @@ describe('places', () => {
   });
 
   it('are given to lower ranks first', async () => {
-    const line = new Line(new Places(1));
+    const line = new Line(new Semaphore(1));
     line.wait('held');
     line.wait('last', 2);
     line.wait('middle', 1);
@@ -67,16 +67,16 @@ describe('places', () => {
   });
 
   it('are left free, as many as said, for the ranks before', async () => {
-    const places = new Places(2, [0, 1]);
-    assert.notEqual(places.takeFree(1), undefined);
-    assert.equal(places.takeFree(1), undefined);
-    assert.notEqual(places.takeFree(0), undefined);
-    assert.equal(places.takeFree(0), undefined);
+    const places = new Semaphore(2, [0, 1]);
+    assert.notEqual(places.tryAcquire(1), undefined);
+    assert.equal(places.tryAcquire(1), undefined);
+    assert.notEqual(places.tryAcquire(0), undefined);
+    assert.equal(places.tryAcquire(0), undefined);
   });
 
   it('are not given to who has given up, and nothing of that is left in the line', async () => {
-    const line = new Line(new Places(1));
-    const abort = new Abort();
+    const line = new Line(new Semaphore(1));
+    const abort = new CancelToken();
     line.wait('held');
     line.wait('impatient', 0, abort);
     line.wait('patient');
@@ -89,19 +89,19 @@ describe('places', () => {
   });
 
   it('are taken of all or of none', async () => {
-    const [one, other] = [new Places(1), new Places(1)];
-    const leave = other.takeFree();
-    assert.equal(takeAllFree([one, other], 0), undefined);
-    const abort = new Abort();
-    const waiting = takeAll([one, other], 0, abort);
+    const [one, other] = [new Semaphore(1), new Semaphore(1)];
+    const leave = other.tryAcquire();
+    assert.equal(tryAcquireAll([one, other], 0), undefined);
+    const abort = new CancelToken();
+    const waiting = acquireAll([one, other], 0, abort);
     await endOfTurn();
-    assert.equal(one.takeFree(), undefined);
+    assert.equal(one.tryAcquire(), undefined);
     abort.abort(REASON);
     await assert.rejects(waiting, REASON);
     leave?.();
-    const leaveAll = takeAllFree([one, other], 0);
-    assert.deepEqual([one.takeFree(), other.takeFree()], [undefined, undefined]);
+    const leaveAll = tryAcquireAll([one, other], 0);
+    assert.deepEqual([one.tryAcquire(), other.tryAcquire()], [undefined, undefined]);
     leaveAll?.();
-    assert.notEqual(one.takeFree(), undefined);
+    assert.notEqual(one.tryAcquire(), undefined);
   });
 });

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { Watchers } from '../../lib/concurrency/signals';
+import { ChangeListeners } from '../../lib/concurrency/signals';
 
 describe('those who watch something', () => {
   it('are told of each change, in the order in which they asked, until they ask no more', () => {
-    const watchers = new Watchers();
+    const watchers = new ChangeListeners();
     const told: string[] = [];
     const end = watchers.add(() => told.push('one'));
     watchers.add(() => told.push('two'));
@@ -14,7 +14,7 @@ describe('those who watch something', () => {
   });
 
   it('are told even where one before them fails; its error comes to who told them', () => {
-    const watchers = new Watchers();
+    const watchers = new ChangeListeners();
     let told = 0;
     watchers.add(() => {
       throw new Error('the status could not be shown');

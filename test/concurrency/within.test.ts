@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { MessageChannel } from 'node:worker_threads';
-import { within } from '../../lib/concurrency/timers';
+import { withTimeout } from '../../lib/concurrency/timers';
 import { blockFor } from '../support/time/block-for';
 
 describe('work within a time', () => {
   it('gives its outcome, or undefined where it is not there in time', async () => {
-    assert.equal(await within(Promise.resolve(7), 1000), 7);
-    assert.equal(await within(new Promise(() => undefined), 1), undefined);
-    await assert.rejects(within(Promise.reject(new Error('failed')), 1000), /failed/);
+    assert.equal(await withTimeout(Promise.resolve(7), 1000), 7);
+    assert.equal(await withTimeout(new Promise(() => undefined), 1), undefined);
+    await assert.rejects(withTimeout(Promise.reject(new Error('failed')), 1000), /failed/);
   });
 
   it('takes what had come while this process was busy, and is looked at only after the timers', async () => {
@@ -16,7 +16,7 @@ describe('work within a time', () => {
     // Begun in a turn of its own: the time is up when it ends.
     const outcome = new Promise((resolve, reject) => {
       setImmediate(() => {
-        within(answer, 10).then(resolve, reject);
+        withTimeout(answer, 10).then(resolve, reject);
         port1.postMessage('stored');
         blockFor(50);
       });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { within } from '../../lib/concurrency/timers';
+import { withTimeout } from '../../lib/concurrency/timers';
 import type { Delivery } from '../../lib/inbox/inbox';
 import { SPILL_REGISTER } from '../../lib/inbox/spill/spill-register';
 import type { ProvenMessage } from '../../lib/message/record';
@@ -194,7 +194,7 @@ class Model {
       },
       () => undefined,
     );
-    await within(accepting, 600);
+    await withTimeout(accepting, 600);
   }
 
   #unacknowledged(): Sent[] {

@@ -12,7 +12,7 @@ import { HistoryTable } from '../../lib/inbox/sqlite/tables/history-table';
 import { Messages } from '../../lib/inbox/sqlite/tables/messages';
 import { NewRows } from '../../lib/inbox/sqlite/tables/new-rows';
 import { openDatabase } from '../../lib/inbox/sqlite/open';
-import { Retention } from '../../lib/inbox/sqlite/tables/retention';
+import { RetentionSweep } from '../../lib/inbox/sqlite/tables/retention';
 import { prepareStatements } from '../../lib/inbox/sqlite/tables/statements';
 import { Store } from '../../lib/inbox/sqlite/store';
 import type { Accepted, NewMessage } from '../../lib/inbox/store/protocol';
@@ -206,7 +206,7 @@ describe('what the store knows of messages and alarms', () => {
       messages.markDelivered([deliveryId]);
     }
     assert.deepEqual(known.size, { messages: 3, alarms: 1 });
-    const retention = new Retention(statements, known);
+    const retention = new RetentionSweep(statements, known);
     retention.tidy(now, now);
     assert.deepEqual(known.size, { messages: 1, alarms: 1 });
     retention.tidy(now + 1, now + 1);

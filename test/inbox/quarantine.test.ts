@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { QuarantinedMessage } from '../../lib/inbox/inbox';
 import { PatientReading } from '../../lib/inbox/patient-reading';
-import { Quarantine } from '../../lib/inbox/quarantine';
+import { InboxQuarantine } from '../../lib/inbox/quarantine';
 import type { AnyStore } from '../../lib/inbox/store/port';
 import { eventually } from '../support/time/patience';
 
@@ -14,7 +14,7 @@ describe('the quarantine of a store that hangs', () => {
     };
     const state = () => ({ durable: true });
     const reading = new PatientReading(store, { state, hasMore: () => false, patience: 50 });
-    const quarantine = new Quarantine(store, reading, state);
+    const quarantine = new InboxQuarantine(store, reading, state);
     const message: QuarantinedMessage = {
       endpointId: 'e',
       receivedTime: '2026-03-04T05:06:07.089Z',

@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import type { Worker } from 'node:worker_threads';
 import { DurableInbox } from '../../lib/inbox/durable-inbox';
 import type { InboxNews } from '../../lib/inbox/store-health';
-import { makeFolder } from '../../lib/files';
+import { ensurePrivateFolder } from '../../lib/files';
 import { fileSystemWarning } from '../../lib/inbox/file-system';
 import { Reserve } from '../../lib/inbox/sqlite/disk';
 import { migrate, MIGRATIONS } from '../../lib/inbox/sqlite/schema';
@@ -272,16 +272,16 @@ describe('the store of the inbox, in its thread', () => {
 describe('the folder of the inbox', () => {
   it('is made with all that leads to it', () => {
     const top = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-made-'));
-    makeFolder(path.join(top, 'a', 'b', 'c'));
-    makeFolder(path.join(top, 'a', 'b', 'c'));
+    ensurePrivateFolder(path.join(top, 'a', 'b', 'c'));
+    ensurePrivateFolder(path.join(top, 'a', 'b', 'c'));
     assert.ok(fs.statSync(path.join(top, 'a', 'b', 'c')).isDirectory());
     fs.rmSync(top, { recursive: true });
   });
 
   it('is refused at once where none can be made', function () {
     if (!fs.existsSync('/proc/self')) cannotRun(this, 'there is no /proc');
-    assert.throws(() => makeFolder('/proc/no-such-folder/inbox'), /ENOENT/);
-    assert.throws(() => makeFolder(path.join(process.execPath, 'inbox')), /ENOTDIR|EEXIST/);
+    assert.throws(() => ensurePrivateFolder('/proc/no-such-folder/inbox'), /ENOENT/);
+    assert.throws(() => ensurePrivateFolder(path.join(process.execPath, 'inbox')), /ENOTDIR|EEXIST/);
   });
 });
 

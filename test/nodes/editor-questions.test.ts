@@ -58,7 +58,7 @@ describe('questions of the editor', () => {
     const users = files
       .filter((file) => file.endsWith('.ts'))
       .filter((file) => ROUTE.test(fs.readFileSync(path.join(ROOT, 'nodes', file), 'utf8')));
-    assert.deepEqual(users, [path.join('support', 'admin-route.ts')]);
+    assert.deepEqual(users, [path.join('support', 'admin-routes.ts')]);
   });
 
   for (const version of NODE_RED_VERSIONS) {

@@ -1,5 +1,5 @@
 import { RtspServer, type GrantRequest, type RtspServerOptions } from '../../sandbox/rtsp/server';
-import { RtspConnection, type RtspAnswer } from '../support/rtsp/rtsp-connection';
+import { TestRtspConnection, type RtspAnswer } from '../support/rtsp/rtsp-connection';
 import { RtspPlayer } from '../support/rtsp/rtsp-client';
 
 /** Epoch milliseconds at which the bit bar of the recording shows 42. */
@@ -26,8 +26,8 @@ export class ServerUnderTest {
   }
 
   /** A raw connection to a URL. */
-  async connect(url: string): Promise<RtspConnection> {
-    const connection = await RtspConnection.open(url);
+  async connect(url: string): Promise<TestRtspConnection> {
+    const connection = await TestRtspConnection.open(url);
     this.#closing.push(() => connection.close());
     return connection;
   }

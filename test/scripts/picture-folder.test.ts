@@ -4,7 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { PictureFolder, TOLERANCE } from '../../scripts/pictures/picture-folder';
-import { Studio } from '../../scripts/pictures/studio';
+import { ScreenshotBrowser } from '../../scripts/pictures/studio';
 import { openBrowser } from '../support/editor/browser';
 import { needs } from '../support/suite/programs';
 
@@ -110,7 +110,7 @@ describe('the pictures of the documentation, rendered anew', () => {
   });
 
   it('are all made that no word leaves out, but for a recording that is there', () => {
-    const studio = new Studio(browser, pictures, []);
+    const studio = new ScreenshotBrowser(browser, pictures, []);
     assert.deepEqual(
       [NAME, 'recording.webp'].map((name) => studio.wants(name)),
       [true, true],
@@ -124,7 +124,7 @@ describe('the pictures of the documentation, rendered anew', () => {
 
   it('are those alone whose names begin with a word, a recording too', () => {
     pictures.replace('recording.webp', Buffer.from('one'));
-    const studio = new Studio(browser, pictures, ['record', 'dialog']);
+    const studio = new ScreenshotBrowser(browser, pictures, ['record', 'dialog']);
     assert.deepEqual(
       ['recording.webp', NAME, 'sidebar.png'].map((name) => studio.wants(name)),
       [true, true, false],

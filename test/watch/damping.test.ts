@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict';
-import { Damping } from '../../lib/watch/debounce';
-import type { FindingKind, Sighting } from '../../lib/watch/findings';
+import { Debouncer } from '../../lib/watch/debounce';
+import type { FindingKind, Observation } from '../../lib/watch/findings';
 
 const MINUTE = 60_000;
 
 describe('what is told of what comes and goes', () => {
   let now: number;
-  let damping: Damping;
+  let damping: Debouncer;
   beforeEach(() => {
     now = 0;
-    damping = new Damping(
+    damping = new Debouncer(
       () => now,
       () => now,
     );
   });
 
-  const sighting = (what: FindingKind): Sighting => ({
+  const sighting = (what: FindingKind): Observation => ({
     id: what,
     what,
     station: null,

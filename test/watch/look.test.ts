@@ -7,8 +7,8 @@ import {
   FAULTS,
   WARNINGS,
   type FindingKind,
-  type Sighting,
-  lookAt,
+  type Observation,
+  evaluate,
 } from '../../lib/watch/findings';
 
 const STATION: StationFacts = { key: 'north', name: 'North', service: 'well', samePhrase: '', clockAhead: 0 };
@@ -83,12 +83,12 @@ const CAUSES: Record<FindingKind, [Changes, string | null]> = {
   'no-decoder': [{ hasDecoder: false }, null],
 };
 
-const found = (changes: Changes): Sighting[] => [...lookAt(facts(changes)).seen];
+const found = (changes: Changes): Observation[] => [...evaluate(facts(changes)).seen];
 const sentences = (changes: Changes): string[] => found(changes).map(({ sentence }) => sentence);
 
 describe('a look at all that is known', () => {
   it('finds nothing where all is well, and is sure of it', () => {
-    assert.deepEqual([found({}), lookAt(facts()).unsure], [[], []]);
+    assert.deepEqual([found({}), evaluate(facts()).unsure], [[], []]);
   });
 
   for (const what of [...FAULTS, ...WARNINGS]) {
@@ -102,7 +102,7 @@ describe('a look at all that is known', () => {
   }
 
   it('is unsure of what nobody knows yet, and finds nothing of it', () => {
-    const look = lookAt(
+    const look = evaluate(
       facts({
         station: { service: 'unknown', samePhrase: undefined, clockAhead: undefined },
         webhook: { down: 'unknown', isClockBehind: undefined, silent: 'unknown', selfTest: 'unknown' },
@@ -119,7 +119,7 @@ describe('a look at all that is known', () => {
 
   it('is unsure under the very id under which it finds', () => {
     const [{ id } = { id: '' }] = found(figures({ dead: { north: 1 } }));
-    assert.ok(lookAt(facts({ inbox: { figures: undefined } })).unsure.includes(id));
+    assert.ok(evaluate(facts({ inbox: { figures: undefined } })).unsure.includes(id));
   });
 
   it('tells a service that answers, and cannot be used, from one that is out of reach', () => {

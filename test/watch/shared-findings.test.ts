@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Look, Standing } from '../../lib/watch/findings';
+import type { Evaluation, ActiveFinding } from '../../lib/watch/findings';
 import { SharedFindings } from '../../lib/watch/shared-findings';
 import { SlotPlace } from '../support/inbox/slot-place';
 
@@ -15,7 +15,7 @@ describe('what several instances have found', () => {
 
   const instance = (name: string, isShared = true): SharedFindings =>
     new SharedFindings({ place, owner: OWNER, isShared, instance: name, steady: () => now });
-  const standing = (id: string): Standing => ({
+  const standing = (id: string): ActiveFinding => ({
     id,
     what: 'silent',
     station: null,
@@ -23,7 +23,7 @@ describe('what several instances have found', () => {
     sentence: 'silent',
     values: {},
   });
-  const look = (seen: string[], unsure: string[] = []): Look<Standing> => ({
+  const look = (seen: string[], unsure: string[] = []): Evaluation<ActiveFinding> => ({
     seen: seen.map(standing),
     unsure,
   });

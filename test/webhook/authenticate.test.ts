@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash, createHmac } from 'node:crypto';
 import * as fc from 'fast-check';
 import { jsonOf } from '../../lib/message/body';
-import { authenticate, type Authentication } from '../../lib/webhook/proof/authenticate';
+import { authenticate, type ProofResult } from '../../lib/webhook/proof/authenticate';
 import { isUsablePhrase, type ReceivingStation } from '../../lib/webhook/proof/receiving-station';
 import { authorizationFor, envelope, PHRASE, signatureOf, station } from './sample';
 import { runsOf } from '../support/suite/lanes';
@@ -11,7 +11,7 @@ function authenticateBody(
   body: string | Uint8Array,
   authorization: string | string[] | undefined,
   stations: ReceivingStation | ReceivingStation[] = station(),
-): Authentication {
+): ProofResult {
   const bytes = Buffer.from(body);
   const lines = authorization === undefined ? [] : [authorization].flat();
   return authenticate({ body: bytes, authorization: lines, json: jsonOf(bytes) }, [stations].flat());

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import {
-  KeptProblems,
+  ProblemArchive,
   type TextPlace,
-  ProblemNumbers,
+  ProblemCounter,
   UnseenProblems,
   type KeptProblem,
 } from '../../lib/webhook/endpoint-health';
@@ -30,7 +30,7 @@ class Place implements TextPlace {
 
 describe('the problems of the last run', () => {
   it('are unseen again as far as nobody has seen them, and come after what was seen in this one', () => {
-    const numbers = new ProblemNumbers();
+    const numbers = new ProblemCounter();
     const problems = new UnseenProblems(numbers);
     problems.restore([REFUSED, DEAD]);
     assert.deepEqual([problems.isUnproven, problems.count], [true, 1]);
@@ -40,7 +40,7 @@ describe('the problems of the last run', () => {
   });
 
   it('count together with those that came before they were read', () => {
-    const problems = new UnseenProblems(new ProblemNumbers());
+    const problems = new UnseenProblems(new ProblemCounter());
     problems.refused('bad-token', { received: new Date('2026-01-03'), remoteAddress: undefined });
     problems.restore([REFUSED]);
     const lastTime = '2026-01-03T00:00:00.000Z';
@@ -49,7 +49,7 @@ describe('the problems of the last run', () => {
 
   it('stay while their webhook is not there yet, and go with it', async () => {
     const place = new Place({ here: [DEAD], later: [DEAD], gone: [DEAD] });
-    const kept = new KeptProblems(place, () => new Map([['here', [REFUSED]]]));
+    const kept = new ProblemArchive(place, () => new Map([['here', [REFUSED]]]));
     await kept.loaded;
     assert.deepEqual(kept.take('here'), [DEAD]);
     kept.saveSoon();
@@ -66,7 +66,7 @@ describe('the problems of the last run', () => {
 
   for (const text of ['', '[]', '{"here":7}', '{"here":[{"kind":"unauthentic","count":"1"}]}', '{'])
     it(`are none where what was kept is ${JSON.stringify(text)}`, async () => {
-      const kept = new KeptProblems(new Place(text), () => new Map());
+      const kept = new ProblemArchive(new Place(text), () => new Map());
       await kept.loaded;
       assert.deepEqual(kept.take('here'), []);
     });
@@ -74,7 +74,7 @@ describe('the problems of the last run', () => {
   it('are written one after the other, however slow the disk is, and only where something has changed', async () => {
     const place = new Place();
     let problems = [DEAD];
-    const kept = new KeptProblems(place, () => new Map([['here', problems]]));
+    const kept = new ProblemArchive(place, () => new Map([['here', problems]]));
     await kept.save();
     assert.deepEqual(place.written, []);
     let end: (() => void) | undefined;
@@ -95,7 +95,7 @@ describe('the problems of the last run', () => {
 
   it('are not written where that fails, and later all the same', async () => {
     const place = new Place();
-    const kept = new KeptProblems(place, () => new Map([['here', [DEAD]]]));
+    const kept = new ProblemArchive(place, () => new Map([['here', [DEAD]]]));
     place.lasts = Promise.reject(new Error('no room'));
     kept.saveSoon();
     await kept.save();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
-import { Abort } from '../../lib/concurrency/signals';
+import { CancelToken } from '../../lib/concurrency/signals';
 import { jsonOf } from '../../lib/message/body';
 import { authenticate } from '../../lib/webhook/proof/authenticate';
 import { ProofThread } from '../../lib/webhook/proof/proof-thread';
@@ -130,14 +130,14 @@ describe('a message with a large body', () => {
     for (const [text, authorization] of cases) {
       const bytes = Buffer.from(text);
       const expected = authenticate({ body: bytes, authorization, json: jsonOf(bytes) }, two);
-      assert.deepEqual(await thread.prove({ body: bytes, authorization }, two, new Abort()), expected);
+      assert.deepEqual(await thread.prove({ body: bytes, authorization }, two, new CancelToken()), expected);
     }
   });
 
   it('leaves the bytes to whoever reads them next', async () => {
     const bytes = Buffer.from(large().body);
     const copy = Buffer.from(bytes);
-    await new ProofThread().prove({ body: bytes, authorization: [] }, [station()], new Abort());
+    await new ProofThread().prove({ body: bytes, authorization: [] }, [station()], new CancelToken());
     assert.deepEqual(bytes, copy);
   });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import net from 'node:net';
-import { Abort } from '../../lib/concurrency/signals';
+import { CancelToken } from '../../lib/concurrency/signals';
 import { Admission } from '../../lib/concurrency/semaphore';
 import { SenderLines } from '../../lib/webhook/pipeline';
 import { Senders, type RequestSource } from '../../lib/webhook/request';
@@ -23,7 +23,7 @@ describe('what waits for a place', () => {
         entered.push(name);
         return new Promise((resolve) => leave.push(resolve));
       };
-      const applicant = { bytes: 0, line: name.slice(0, 1), ending: () => new Abort() };
+      const applicant = { bytes: 0, line: name.slice(0, 1), ending: () => new CancelToken() };
       void admission.admit(applicant, work).then((isIn) => isIn || turnedAway.push(name));
     }
   }

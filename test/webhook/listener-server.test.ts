@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import net from 'node:net';
 import tls from 'node:tls';
-import { Dispatcher, Pages } from '../../lib/webhook/dispatcher';
+import { Dispatcher, PageRoutes } from '../../lib/webhook/dispatcher';
 import { DEFAULT_LIMITS, ListenerServer, type ListenerLimits } from '../../lib/webhook/listener-server';
 import type { Problem } from '../../lib/webhook/problem';
 import { Senders } from '../../lib/webhook/request';
@@ -40,7 +40,7 @@ class ServerUnderTest {
     });
     this.#server = new ListenerServer({
       dispatcher,
-      pages: new Pages(),
+      pages: new PageRoutes(),
       senders,
       limits: { ...DEFAULT_LIMITS, ...limits },
       tls: certificate,

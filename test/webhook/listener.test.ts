@@ -14,7 +14,7 @@ import {
   type ListenerClaim,
 } from '../../lib/webhook/listener';
 import type { ReceivingStation } from '../../lib/webhook/proof/receiving-station';
-import { Watchers } from '../../lib/concurrency/signals';
+import { ChangeListeners } from '../../lib/concurrency/signals';
 import { freePort } from '../support/node-red/node-red';
 import { needs } from '../support/suite/programs';
 import { selfSigned } from '../support/network/self-signed';
@@ -29,7 +29,7 @@ const PLAIN = { proxies: [] };
 function addWebhook(
   dispatcher: Dispatcher,
   stations: () => readonly ReceivingStation[] = () => [station()],
-  changes = new Watchers(),
+  changes = new ChangeListeners(),
 ): () => void {
   const endpoint = {
     id: 'webhook-in',
@@ -116,7 +116,7 @@ describe('a listener', () => {
   it('deals with what is under way when it is closed, and closes its idle connections', async () => {
     let stations: ReceivingStation[] = [];
     listener = new Listener({ port, host: HOST }, { dispatcher: { holdMs: PATIENCE } });
-    const changes = new Watchers();
+    const changes = new ChangeListeners();
     let looks = 0;
     addWebhook(
       listener.dispatcher,

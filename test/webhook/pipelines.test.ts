@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import http from 'node:http';
 import net from 'node:net';
-import { within } from '../../lib/concurrency/timers';
+import { withTimeout } from '../../lib/concurrency/timers';
 import { Dispatcher } from '../../lib/webhook/dispatcher';
 import { RecordingMeter } from '../support/metrics/recording-meter';
 import { few } from '../support/suite/lanes';
@@ -239,7 +239,7 @@ describe('a request for another protocol behind one that is refused', () => {
     const upgrade = `GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: other\r\nCookie: ${key}\r\n\r\n`;
     socket.on('error', () => undefined);
     socket.write(`${forged(LONG)}${upgrade}${behind}`);
-    assert.ok((await within(seen, PATIENCE)) === behind);
+    assert.ok((await withTimeout(seen, PATIENCE)) === behind);
     dispatcher.close();
     await once(server.close(), 'close');
   });

@@ -1,6 +1,6 @@
 import crypto from 'node:crypto';
 import { mock } from 'node:test';
-import type { Abort } from '../../lib/concurrency/signals';
+import type { CancelToken } from '../../lib/concurrency/signals';
 import type { RawMessage } from '../../lib/webhook/proof/authenticate';
 import { ProofThread } from '../../lib/webhook/proof/proof-thread';
 import type { ReceivingStation } from '../../lib/webhook/proof/receiving-station';
@@ -15,7 +15,7 @@ export class GatedThread extends ProofThread {
   override async prove(
     message: Pick<RawMessage, 'body' | 'authorization'>,
     stations: readonly ReceivingStation[],
-    ending: Abort,
+    ending: CancelToken,
   ): ReturnType<ProofThread['prove']> {
     this.asked += 1;
     await this.#opened;

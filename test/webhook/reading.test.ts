@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
-import { blankedBody, fingerprintOfValue, readJson, seemingToken } from '../../lib/message/body';
+import { redactedBody, fingerprintOfValue, readJson, unverifiedToken } from '../../lib/message/body';
 import { matchingPath } from '../../lib/webhook/endpoint';
 import { summaryText } from '../../lib/message/event-message';
-import { Throttle } from '../../lib/webhook/rate-limits';
+import { LogThrottle } from '../../lib/webhook/rate-limits';
 import { readTime } from '../../lib/time';
 import { runsOf } from '../support/suite/lanes';
 import { assertCost } from '../support/time/cpu-time';
@@ -157,7 +157,7 @@ describe('reading of JSON before it is trusted', () => {
     const reading = readJson(body);
     assert.equal(reading.token.kind, 'unusable');
     assert.ok(reading.token.spans.length < 20, `${reading.token.spans.length}`);
-    const kept = Buffer.from(blankedBody(body, reading)).toString();
+    const kept = Buffer.from(redactedBody(body, reading)).toString();
     assert.match(kept, /^\{"a":1(?:,"authenticationToken":"\*\*\*")+$/);
   });
 
@@ -189,7 +189,7 @@ describe('reading of JSON before it is trusted', () => {
           .filter(([name]) => /^[aA]uthenticationToken$/.test(name))
           // As written: JSON knows no minus before a zero.
           .map(([, value]) => JSON.parse(JSON.stringify(value)) as unknown);
-        const { kind, text: token, spans } = seemingToken(Buffer.from(text));
+        const { kind, text: token, spans } = unverifiedToken(Buffer.from(text));
         assert.deepEqual(
           spans.map(({ start, end }) => JSON.parse(text.slice(start, end)) as unknown),
           tokens,
@@ -303,7 +303,7 @@ describe('the one line about an event', () => {
 describe('a throttle', () => {
   it('lets one pass in a period and counts the rest', () => {
     let now = 0;
-    const throttle = new Throttle(10, () => now);
+    const throttle = new LogThrottle(10, () => now);
     assert.deepEqual([throttle.pass('a'), throttle.pass('a'), throttle.pass('b')], [1, 0, 1]);
     now = 10;
     assert.deepEqual([throttle.pass('a'), throttle.pass('a')], [2, 0]);

@@ -9,7 +9,7 @@ import { Listener } from '../../lib/webhook/listener';
 import type { Problem } from '../../lib/webhook/problem';
 import { ProofThread } from '../../lib/webhook/proof/proof-thread';
 import type { ReceivingStation } from '../../lib/webhook/proof/receiving-station';
-import { Abort, Watchers } from '../../lib/concurrency/signals';
+import { CancelToken, ChangeListeners } from '../../lib/concurrency/signals';
 import { InlineInbox } from '../support/inbox/inline-inbox';
 import { eventually, PATIENCE } from '../support/time/patience';
 import { station } from './sample';
@@ -41,7 +41,7 @@ class PatientThread extends ProofThread {
     message: Parameters<ProofThread['prove']>[0],
     stations: readonly ReceivingStation[],
   ): ReturnType<ProofThread['prove']> {
-    return super.prove(message, stations, new Abort());
+    return super.prove(message, stations, new CancelToken());
   }
 }
 const patientThread = new PatientThread();
@@ -153,7 +153,7 @@ export class ReceiverUnderTest {
   readonly spells: { count: number; isOver: boolean }[] = [];
   readonly problems: Problem[] = [];
   readonly lines: string[] = [];
-  readonly #changes = new Watchers();
+  readonly #changes = new ChangeListeners();
   #stations: ReceivingStation[] | undefined = [station()];
   agentUsers: Record<string, string> = {};
   readonly dispatcher: Dispatcher;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { Silence } from '../../lib/webhook/endpoint-health';
+import { SilenceWatchdog } from '../../lib/webhook/endpoint-health';
 import { SlotPlace } from '../support/inbox/slot-place';
 import { eventually } from '../support/time/patience';
 
@@ -9,7 +9,7 @@ describe('the silence of a webhook', () => {
   let now: number;
   let place: SlotPlace;
   let told: string[];
-  const all: Silence[] = [];
+  const all: SilenceWatchdog[] = [];
   beforeEach(() => {
     now = 0;
     told = [];
@@ -20,10 +20,10 @@ describe('the silence of a webhook', () => {
   });
 
   /** Looks each quarter of a second: clock and timers of a test have nothing to do with each other. */
-  function begun(name: string, hours: number, endpointId = ':/yard'): Silence {
+  function begun(name: string, hours: number, endpointId = ':/yard'): SilenceWatchdog {
     const clock = (): number => now;
     const onSilent = (): void => void told.push(name);
-    const silence = new Silence({
+    const silence = new SilenceWatchdog({
       place,
       endpointId,
       limit: hours * HOUR,
@@ -37,9 +37,9 @@ describe('the silence of a webhook', () => {
     return silence;
   }
 
-  const known = (silence: Silence): Promise<void> =>
+  const known = (silence: SilenceWatchdog): Promise<void> =>
     eventually(() => silence.since !== 'unknown', 'the slot');
-  const isSilent = (silence: Silence): Promise<void> =>
+  const isSilent = (silence: SilenceWatchdog): Promise<void> =>
     eventually(() => silence.since instanceof Date, 'the silence');
   const tellings = (count: number): Promise<void> => eventually(() => told.length >= count, 'what is told');
 

@@ -3,9 +3,9 @@ import crypto from 'node:crypto';
 import { mock } from 'node:test';
 import * as fc from 'fast-check';
 import { jsonOf } from '../../lib/message/body';
-import { authenticate, type Authentication } from '../../lib/webhook/proof/authenticate';
+import { authenticate, type ProofResult } from '../../lib/webhook/proof/authenticate';
 import type { ReceivingStation } from '../../lib/webhook/proof/receiving-station';
-import { StationOrder } from '../../lib/webhook/prover';
+import { StationGuess } from '../../lib/webhook/prover';
 import { ReadyEndpoints } from '../../lib/webhook/endpoint';
 import { ReceiverUnderTest } from './receiver-under-test';
 import { authorizationFor, envelope, station } from './sample';
@@ -38,8 +38,8 @@ function sentBy(place: number, agentUserId: unknown): Sent {
 function authenticated(
   { body, authorization }: Sent,
   all: readonly ReceivingStation[],
-  order = new StationOrder(),
-): Authentication {
+  order = new StationGuess(),
+): ProofResult {
   return authenticate({ body, authorization, json: jsonOf(body) }, order.of(body, all));
 }
 
@@ -88,12 +88,12 @@ describe('the station that a message names', () => {
   });
 
   it('is found by its Agent User in any case', () => {
-    const [first] = new StationOrder().of(sentBy(7, idOf(7).toUpperCase()).body, configured);
+    const [first] = new StationGuess().of(sentBy(7, idOf(7).toUpperCase()).body, configured);
     assert.equal(first?.key, 'station-7');
   });
 
   it('is known by what it has proved before, where no Agent User is configured', () => {
-    const order = new StationOrder();
+    const order = new StationGuess();
     const all = stations();
     assert.equal(order.of(sentBy(7, idOf(7)).body, all)[0]?.key, 'station-0');
     order.learn(idOf(7).toUpperCase(), 'station-7');
@@ -103,13 +103,13 @@ describe('the station that a message names', () => {
   });
 
   it('is the configured one, whatever was proved before', () => {
-    const order = new StationOrder();
+    const order = new StationGuess();
     order.learn(idOf(7), 'station-8');
     assert.equal(order.of(sentBy(7, idOf(7)).body, configured)[0]?.key, 'station-7');
   });
 
   it('is none where what was proved is of a station that has gone, or is no id', () => {
-    const order = new StationOrder();
+    const order = new StationGuess();
     order.learn(idOf(7), 'gone');
     order.learn(7, 'station-7');
     order.learn('x'.repeat(1000), 'station-7');
@@ -118,7 +118,7 @@ describe('the station that a message names', () => {
   });
 
   it('is remembered for the last thousand Agent Users', () => {
-    const order = new StationOrder();
+    const order = new StationGuess();
     for (let count = 0; count <= 1000; count++) order.learn(idOf(count), 'station-7');
     const firstFor = (id: string): string | undefined => order.of(sentBy(0, id).body, stations())[0]?.key;
     assert.deepEqual(
@@ -178,7 +178,7 @@ describe('the station that a message names', () => {
     fc.assert(
       fc.property(place, place, known, fc.boolean(), (sender, named, learned, isConfigured) => {
         const all = isConfigured ? configured : stations();
-        const order = new StationOrder();
+        const order = new StationGuess();
         for (const [id, key] of learned) order.learn(idOf(id), `station-${key}`);
         const message = sentBy(sender, idOf(named));
         const plain = authenticate({ ...message, json: jsonOf(message.body) }, all);

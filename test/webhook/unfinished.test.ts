@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import http from 'node:http';
 import net from 'node:net';
-import { readRawBody, Senders, UnfinishedRequests } from '../../lib/webhook/request';
+import { readRawBody, Senders, SlowRequestGuard } from '../../lib/webhook/request';
 import { PATIENCE } from '../support/time/patience';
 import { PATH, ReceiverUnderTest } from './receiver-under-test';
 import { signed, station } from './sample';
@@ -64,7 +64,7 @@ describe('requests that do not come to their end', () => {
   it('C-49 are at most 50 of one address, which this machine is not counted for', () => {
     const cut: string[] = [];
     let now = 0;
-    const requests = new UnfinishedRequests({
+    const requests = new SlowRequestGuard({
       maxHeld: 1e9,
       isShared: (address) => new Senders().isShared(address),
       steady: () => now,
@@ -87,7 +87,7 @@ describe('requests that do not come to their end', () => {
   });
 
   it('C-49 are bounded in all, and the address with the most gives its oldest', () => {
-    const requests = new UnfinishedRequests({
+    const requests = new SlowRequestGuard({
       maxHeld: 1e9,
       maxCount: 4,
       isShared: () => false,
@@ -108,7 +108,7 @@ describe('requests that do not come to their end', () => {
   });
 
   it('count no longer once they are complete', () => {
-    const requests = new UnfinishedRequests({
+    const requests = new SlowRequestGuard({
       maxHeld: 10,
       isShared: () => false,
       steady: () => 0,

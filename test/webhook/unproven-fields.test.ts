@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import * as fc from 'fast-check';
-import { seemingTexts } from '../../lib/webhook/prover';
+import { unverifiedTexts } from '../../lib/webhook/prover';
 import { assertCost } from '../support/time/cpu-time';
 import { envelope } from './sample';
 
-const seeming = (text: string, most = 4): string[] => seemingTexts(Buffer.from(text), 'alarmId', most);
+const seeming = (text: string, most = 4): string[] => unverifiedTexts(Buffer.from(text), 'alarmId', most);
 
 describe('a field of bytes that nobody has proved', () => {
   const cases: [title: string, text: string, found: string[]][] = [
@@ -26,7 +26,7 @@ describe('a field of bytes that nobody has proved', () => {
 
   it('is found behind bytes that are no UTF-8', () => {
     const bytes = Buffer.concat([Buffer.from([0xff, 0xc3]), Buffer.from('{"alarmId":"one"}')]);
-    assert.deepEqual(seemingTexts(bytes, 'alarmId', 1), ['one']);
+    assert.deepEqual(unverifiedTexts(bytes, 'alarmId', 1), ['one']);
   });
 
   it('is looked for so many times and no more', () => {
@@ -43,11 +43,11 @@ describe('a field of bytes that nobody has proved', () => {
     it(`is looked for in 1 MiB of ${shape} in little more than the time of a hash`, async () => {
       const body = Buffer.alloc(1024 * 1024, piece);
       const hash = (): unknown => createHmac('sha256', 'key').update(body).digest();
-      await assertCost(() => seemingTexts(body, 'alarmId', 16), 3, hash, 30);
+      await assertCost(() => unverifiedTexts(body, 'alarmId', 16), 3, hash, 30);
     });
 
   it('is looked for in any bytes without an exception', () => {
-    fc.assert(fc.property(fc.uint8Array(), (bytes) => void seemingTexts(bytes, 'agentUserId', 2)));
+    fc.assert(fc.property(fc.uint8Array(), (bytes) => void unverifiedTexts(bytes, 'agentUserId', 2)));
     fc.assert(fc.property(fc.string(), (text) => void seeming(`"alarmId":"${text}`)));
   });
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Problem } from '../../lib/webhook/problem';
-import { ProblemNumbers, UnseenProblems } from '../../lib/webhook/endpoint-health';
+import { ProblemCounter, UnseenProblems } from '../../lib/webhook/endpoint-health';
 
 const AT = new Date('2026-01-02T03:04:05Z');
 
@@ -18,11 +18,11 @@ function problem(change: Partial<Problem> = {}): Problem {
 }
 
 describe('problems that nobody has seen', () => {
-  let numbers: ProblemNumbers;
+  let numbers: ProblemCounter;
   let problems: UnseenProblems;
   let told: number;
   beforeEach(() => {
-    numbers = new ProblemNumbers();
+    numbers = new ProblemCounter();
     problems = new UnseenProblems(numbers);
     told = 0;
     problems.watch(() => (told += 1));

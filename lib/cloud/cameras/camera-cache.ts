@@ -1,20 +1,20 @@
 import { createHash } from 'node:crypto';
 import fs from 'node:fs/promises';
 import path from 'node:path';
-import { eachInSlices } from '../../concurrency/iteration';
-import { timerMs } from '../../concurrency/timers';
+import { forEachTimeSliced } from '../../concurrency/iteration';
+import { clampTimerMs } from '../../concurrency/timers';
 import type { Device } from '../../device';
-import { asError } from '../../error';
+import { toError } from '../../error';
 import { HintFile } from '../../files';
 import { isRecord } from '../../json/json';
 import { guidForm } from '../../text';
 import { DIALECT } from '../dialect';
 import type { Origins, TrustedUrl } from '../http/origins';
 import { readPage } from '../http/records';
-import { orNothing } from '../http/retry-policy';
+import { undefinedOnServiceError } from '../http/retry-policy';
 import { KeyedFlight, type Operation } from '../operation';
-import { maskedStart } from '../secret-mask';
-import type { SessionKeeper } from '../session/session';
+import { redact } from '../secret-mask';
+import type { StationSession } from '../session/session';
 import { type DeviceDirectory, type DeviceEntry, type DeviceIndex, toDevice } from './device-directory';
 
 /** Cameras whose video was asked for last; what was learned of others is forgotten. */
@@ -144,7 +144,7 @@ export class CameraHints {
   /** An address that could become that of another camera is not kept. */
   #keptLink(id: string, remoteId: string | undefined, { relation, url }: OpenedAt): LearnedCamera['link'] {
     const ids = remoteId === undefined ? [id] : [id, remoteId];
-    return isTelling(url, ids, this.#owner.system) ? { relation, address: url.href } : undefined;
+    return identifiesCamera(url, ids, this.#owner.system) ? { relation, address: url.href } : undefined;
   }
 
   /** What is the remote id of one camera is that of no other any more. */
@@ -165,7 +165,7 @@ export class CameraHints {
   }
 
   #isClean(text: string): boolean {
-    return maskedStart(text, this.#owner.secrets, Infinity) === text;
+    return redact(text, this.#owner.secrets, Infinity) === text;
   }
 
   #read(): Promise<void> {
@@ -190,7 +190,7 @@ export class CameraHints {
   #writeLater(): void {
     if (this.#timer !== undefined || this.#folder === undefined) return;
     const again = this.#writtenAt + WRITE_AGAIN_MS - performance.now();
-    this.#timer = setTimeout(() => this.#write(), timerMs(Math.max(WRITE_AFTER_MS, again)));
+    this.#timer = setTimeout(() => this.#write(), clampTimerMs(Math.max(WRITE_AFTER_MS, again)));
     this.#timer.unref();
   }
 
@@ -225,7 +225,7 @@ export class CameraHints {
   /** One after the other; what fails is told once, for it is not worth more. */
   #inTurn(work: () => Promise<void>): void {
     this.#working = this.#working.then(work).catch((error: unknown) => {
-      if (!this.#isFaulty) this.#onFault(asError(error));
+      if (!this.#isFaulty) this.#onFault(toError(error));
       this.#isFaulty = true;
     });
   }
@@ -355,7 +355,7 @@ async function pagesText(
   const numbers = new Map<string, number>();
   const pages: string[] = [];
   const lines: string[] = [];
-  await eachInSlices(entries, ({ device, url }) => {
+  await forEachTimeSliced(entries, ({ device, url }) => {
     const number = numbers.get(url.href) ?? pages.length;
     if (number === pages.length) {
       numbers.set(url.href, number);
@@ -382,7 +382,7 @@ function pageIn(text: string, id: string): string | undefined {
 async function isListedAlike(one: readonly DeviceEntry[], other: readonly DeviceEntry[]): Promise<boolean> {
   if (one.length !== other.length) return false;
   let isAlike = true;
-  await eachInSlices(one.keys(), (place) => {
+  await forEachTimeSliced(one.keys(), (place) => {
     const [first, second] = [one[place], other[place]];
     isAlike &&=
       first === second || (first?.device.id === second?.device.id && first?.url.href === second?.url.href);
@@ -436,7 +436,7 @@ const MAY_BE_A_PLACE = /^\d{0,7}$/;
  * @param ids of the camera, as the service and its site know it
  * @param system the one address that is fixed: what leads to it names no camera
  */
-export function isTelling(address: URL, ids: readonly string[], system: URL): boolean {
+export function identifiesCamera(address: URL, ids: readonly string[], system: URL): boolean {
   const words = wordsOf(address.pathname);
   const asked = [...address.searchParams.values()];
   if (words === undefined || !asked.every((value) => isOneOf(value, ids))) return false;
@@ -494,12 +494,12 @@ interface VideoHint {
  */
 export class LastRun {
   readonly #hints: CameraHints;
-  readonly #session: SessionKeeper;
+  readonly #session: StationSession;
   readonly #directory: DeviceDirectory;
   readonly #origins: Origins;
   readonly #asking = new KeyedFlight<readonly DeviceEntry[]>();
 
-  constructor(hints: CameraHints, session: SessionKeeper, directory: DeviceDirectory, origins: Origins) {
+  constructor(hints: CameraHints, session: StationSession, directory: DeviceDirectory, origins: Origins) {
     this.#hints = hints;
     this.#session = session;
     this.#directory = directory;
@@ -524,7 +524,8 @@ export class LastRun {
     if (learned?.link === undefined) return undefined;
     const { relation, address } = learned.link;
     const url = this.#resolved(address, relation);
-    if (url === undefined || !isTelling(url, [cameraId, remoteId], this.#origins.system)) return undefined;
+    if (url === undefined || !identifiesCamera(url, [cameraId, remoteId], this.#origins.system))
+      return undefined;
     await this.#session.link(operation, DIALECT.relations.devices);
     const device = { ...learned.device, site: '', online: true };
     return { entry: { device, url }, url, relation };
@@ -561,7 +562,7 @@ export class LastRun {
     const asked = this.#asking.run(url.href, operation, (shared) =>
       shared.hint((once) => this.#page(once, url), true),
     );
-    const found = (await orNothing(operation, asked))?.find(({ device }) => device.id === id);
+    const found = (await undefinedOnServiceError(operation, asked))?.find(({ device }) => device.id === id);
     if (found !== undefined) this.#directory.loadBehind();
     return found;
   }

@@ -6,10 +6,10 @@ import { DIALECT } from '../dialect';
 import { type Answer, asText, firstField, firstText } from '../http/answer';
 import type { Origins, TrustedUrl } from '../http/origins';
 import { findLink, readPage, unwrapRecord, wrappedLinks } from '../http/records';
-import { OF_THE_SERVICE, orNothing } from '../http/retry-policy';
+import { FATAL_CODES, undefinedOnServiceError } from '../http/retry-policy';
 import { KeyedFlight, type Operation } from '../operation';
-import { shown } from '../secret-mask';
-import type { SessionKeeper } from '../session/session';
+import { quote } from '../secret-mask';
+import type { StationSession } from '../session/session';
 import { notOffered } from '../session/system';
 import type { LastRun } from './camera-cache';
 import { type DeviceDirectory, type DeviceEntry, isGone, remoteIdOf } from './device-directory';
@@ -85,7 +85,7 @@ export class CameraFinder {
       lookUp: () => this.#lookUpName(name),
       // No remote id holds white space, and the details of all cameras are a lot to ask for.
       search: () => (/\s/.test(name) ? undefined : this.#searchDetails(operation, name)),
-      notFound: () => notFound(`id, remote id or name ${shown(name)}`),
+      notFound: () => notFound(`id, remote id or name ${quote(name)}`),
     });
   }
 
@@ -105,7 +105,7 @@ export class CameraFinder {
 
   async #remoteIdFurtherOff(operation: Operation, entry: DeviceEntry): Promise<string> {
     const asked = operation.hint((hint) => this.#remoteIds.inDetails(hint, entry));
-    const inDetails = await orNothing(operation, asked);
+    const inDetails = await undefinedOnServiceError(operation, asked);
     const { id } = entry.device;
     return inDetails ?? this.#learned.get(id) ?? (await this.#ofLastRun(id)) ?? id;
   }
@@ -174,7 +174,7 @@ export class CameraFinder {
     if (others.length === 0) return only;
     throw new RvmError(
       'BAD_INPUT',
-      `${others.length + 1} cameras have the name ${shown(name)}: name the camera by its id.`,
+      `${others.length + 1} cameras have the name ${quote(name)}: name the camera by its id.`,
     );
   }
 
@@ -195,7 +195,7 @@ export class CameraFinder {
   async #searchDetails(operation: Operation, remoteId: string | undefined): Promise<DeviceEntry | undefined> {
     for (const entry of this.#directory.index.withoutRemoteId(MAX_DETAILS)) {
       const asked = operation.hint((hint) => this.#remoteIds.inDetails(hint, entry), true);
-      const inDetails = await orNothing(operation, asked, OF_THE_SERVICE);
+      const inDetails = await undefinedOnServiceError(operation, asked, FATAL_CODES);
       if (inDetails !== undefined && inDetails === remoteId) return entry;
     }
     return undefined;
@@ -203,7 +203,7 @@ export class CameraFinder {
 
   async #askAgain(operation: Operation, entry: DeviceEntry, wanted: Wanted): Promise<DeviceEntry> {
     const asked = operation.hint((hint) => this.#directory.askStatus(hint, entry));
-    const own = await orNothing(operation, asked);
+    const own = await undefinedOnServiceError(operation, asked);
     if (own !== undefined) return own;
     await this.#directory.refreshOnMiss(operation, 'unknown');
     const found = wanted.lookUp();
@@ -226,7 +226,7 @@ interface Wanted {
 }
 
 function named({ cameraId, remoteId }: EventIds): string {
-  return cameraId === undefined ? `remote id ${shown(remoteId ?? '')}` : `id ${shown(cameraId)}`;
+  return cameraId === undefined ? `remote id ${quote(remoteId ?? '')}` : `id ${quote(cameraId)}`;
 }
 
 function notFound(name: string): RvmError {
@@ -239,7 +239,7 @@ function notFound(name: string): RvmError {
 function offline({ device }: DeviceEntry): RvmError {
   return new RvmError(
     'DEVICE_OFFLINE',
-    `The camera ${shown(device.name || device.id)} is not online (status ${shown(device.status)}); try again when it is, or let get RTSP ask for its recorded video all the same.`,
+    `The camera ${quote(device.name || device.id)} is not online (status ${quote(device.status)}); try again when it is, or let get RTSP ask for its recorded video all the same.`,
   );
 }
 
@@ -263,7 +263,7 @@ const { relations } = DIALECT;
 
 /** The links of the cameras: on their data sources, PTZ controllers and records, cached (specification, section 4, optimization). */
 export class CameraLinks {
-  readonly #session: SessionKeeper;
+  readonly #session: StationSession;
   readonly #directory: DeviceDirectory;
   readonly #remoteIds: RemoteIds;
   readonly #origins: Origins;
@@ -271,7 +271,7 @@ export class CameraLinks {
   readonly #controllers = new Map<string, DataSource>();
   readonly #asking = new KeyedFlight<readonly DataSource[]>();
 
-  constructor(session: SessionKeeper, directory: DeviceDirectory, remoteIds: RemoteIds, origins: Origins) {
+  constructor(session: StationSession, directory: DeviceDirectory, remoteIds: RemoteIds, origins: Origins) {
     this.#session = session;
     this.#directory = directory;
     this.#remoteIds = remoteIds;
@@ -445,7 +445,7 @@ async function unlessGone<T>(work: Promise<T>): Promise<T | undefined> {
 function missing({ device }: DeviceEntry, [first]: readonly DataSource[], wanted: readonly string[]): never {
   const hasSources = findLink(device, relations.dataSources) !== undefined;
   const relation = (hasSources ? wanted[0] : undefined) ?? relations.dataSources;
-  return notOffered(relation, `The camera ${shown(device.name || device.id)}`, first?.resource ?? device);
+  return notOffered(relation, `The camera ${quote(device.name || device.id)}`, first?.resource ?? device);
 }
 
 /** What one data source offers: its links, and the remote id that it shows. */

@@ -1,4 +1,4 @@
-import { eachInSlices, readAhead } from '../../concurrency/iteration';
+import { forEachTimeSliced, prefetch } from '../../concurrency/iteration';
 import type { Device, ListedCamera } from '../../device';
 import { RvmError } from '../../error';
 import { isRecord, isSameJson, type JsonRecord } from '../../json/json';
@@ -8,7 +8,7 @@ import { type Answer, asText, firstField, firstText } from '../http/answer';
 import type { Origins, TrustedUrl } from '../http/origins';
 import { findAnyLink, unwrapRecord } from '../http/records';
 import { KeyedFlight, Operation, SingleFlight } from '../operation';
-import type { SessionKeeper } from '../session/session';
+import type { StationSession } from '../session/session';
 import { pagesFrom } from '../session/system';
 import type { StationTiming } from '../timing';
 
@@ -240,11 +240,11 @@ export function isGone(error: unknown): error is RvmError {
 const { relations } = DIALECT;
 
 /** Why the directory is asked once more. */
-type Miss = 'unknown' | 'gone';
+type LookupMiss = 'unknown' | 'gone';
 
 /** The cameras of one Central Station, as last served. */
 export class DeviceDirectory {
-  readonly #session: SessionKeeper;
+  readonly #session: StationSession;
   readonly #origins: Origins;
   readonly #timing: StationTiming;
   readonly #detailRelations: readonly string[];
@@ -257,11 +257,11 @@ export class DeviceDirectory {
   #onLoad: () => void = () => undefined;
   /** When the last load began. */
   #loadedAt = -Infinity;
-  readonly #answeredAt: Record<Miss, number> = { unknown: -Infinity, gone: -Infinity };
+  readonly #answeredAt: Record<LookupMiss, number> = { unknown: -Infinity, gone: -Infinity };
 
   /** @param detailRelations where a camera's own resource stands */
   constructor(
-    session: SessionKeeper,
+    session: StationSession,
     origins: Origins,
     timing: StationTiming,
     detailRelations: readonly string[],
@@ -335,7 +335,7 @@ export class DeviceDirectory {
    * the whole station, counted from the end of the last one; in between the last answer stands. Links of an older session
    * are no answer.
    */
-  async refreshOnMiss(operation: Operation, why: Miss): Promise<void> {
+  async refreshOnMiss(operation: Operation, why: LookupMiss): Promise<void> {
     const stands = performance.now() - this.#answeredAt[why] < this.#timing.missRefreshMs;
     const isOld = why === 'gone' && this.#loadedAt < this.#session.openedAt;
     if (stands && !isOld && this.#loading.running === undefined) return;
@@ -437,7 +437,7 @@ export class DeviceDirectory {
     });
     if (isNamedAsBefore && entries.length === former.entries.length) return former.renewed(entries);
     const index = new DeviceIndex();
-    await eachInSlices(entries, (entry) => index.add(entry));
+    await forEachTimeSliced(entries, (entry) => index.add(entry));
     return index;
   }
 
@@ -445,8 +445,8 @@ export class DeviceDirectory {
     const first = await this.#firstPage(operation);
     const ask = (url: TrustedUrl): Promise<Answer> => this.#get(operation, url);
     const pages = pagesFrom(first, DIALECT.collection.devices, this.#origins, ask);
-    for await (const { records, url } of readAhead(pages)) {
-      await eachInSlices(records, (record) => work(record, url));
+    for await (const { records, url } of prefetch(pages)) {
+      await forEachTimeSliced(records, (record) => work(record, url));
       for (const onPage of this.#onPage) onPage();
     }
   }

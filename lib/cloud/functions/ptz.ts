@@ -9,8 +9,8 @@ import type { Origins, TrustedUrl } from '../http/origins';
 import { findAnyLink, isSameRelation, wrappedLinks } from '../http/records';
 import { jsonBody, type RequestBody } from '../http/transport';
 import type { Operation } from '../operation';
-import { shown, shownBare } from '../secret-mask';
-import type { SessionKeeper } from '../session/session';
+import { quote, quoteBare } from '../secret-mask';
+import type { StationSession } from '../session/session';
 import { type FetchedPage, notOfferedError, pagesFrom } from '../session/system';
 
 /** Where the lists of presets and tours, the home position, and what is done with a target are looked for. */
@@ -39,19 +39,19 @@ const { collection, relations, ptz: FACTS } = DIALECT;
 const MOST_STOPS = 50;
 
 /** Presets, tours and the home position of the cameras. What each camera has is asked for anew: users change it. */
-export class Ptz {
-  readonly #session: SessionKeeper;
+export class PtzClient {
+  readonly #session: StationSession;
   readonly #finder: CameraFinder;
   readonly #links: CameraLinks;
   readonly #origins: Origins;
   readonly #relations: PtzRelations;
   /** Commands to one camera go out in the order in which they came in, or it would end where nobody sent it. */
-  readonly #inTurn = new InTurn();
+  readonly #inTurn = new KeyedMutex();
   readonly #patienceMs: number;
 
   /** @param patienceMs a command whose turn has not come by then is not sent */
   constructor(
-    session: SessionKeeper,
+    session: StationSession,
     finder: CameraFinder,
     links: CameraLinks,
     origins: Origins,
@@ -174,7 +174,7 @@ export class Ptz {
     if (list.targets.length === 0) {
       throw new RvmError(
         'TARGET_NOT_FOUND',
-        `The camera ${shown(entry.device.name)} has no tour that could be stopped; get device lists the tours of a camera.`,
+        `The camera ${quote(entry.device.name)} has no tour that could be stopped; get device lists the tours of a camera.`,
       );
     }
     const refusals: RvmError[] = [];
@@ -219,7 +219,7 @@ export class Ptz {
   }
 
   async #action(
-    { to, onTarget, onList, onCamera, field }: Deed,
+    { to, onTarget, onList, onCamera, field }: PtzCommandLink,
     operation: Operation,
     entry: DeviceEntry,
     list: TargetList,
@@ -291,7 +291,7 @@ export interface DeedNames {
 }
 
 /** Where one thing that is done with a preset or tour may hang: relations, in the order in which they are looked for. */
-interface Deed {
+interface PtzCommandLink {
   /** What it is done with. */
   readonly to: 'preset' | 'tour';
   /** On the target itself. */
@@ -304,10 +304,10 @@ interface Deed {
   readonly field: string;
 }
 
-type Deeds = Readonly<Record<'goto' | 'start' | 'stop', Deed>>;
+type Deeds = Readonly<Record<'goto' | 'start' | 'stop', PtzCommandLink>>;
 
 /** What the user names is looked for first, then what is likely. */
-export function deedsBy({ gotoPreset, startTour, stopTour }: DeedNames): Deeds {
+export function linksByCommand({ gotoPreset, startTour, stopTour }: DeedNames): Deeds {
   return {
     goto: deed('preset', gotoPreset, relations.gotoPreset, relations.gotoAnyPreset),
     start: deed('tour', startTour, relations.startTour, relations.startAnyTour),
@@ -315,7 +315,12 @@ export function deedsBy({ gotoPreset, startTour, stopTour }: DeedNames): Deeds {
   };
 }
 
-function deed(to: Deed['to'], named: string, own: readonly string[], forAll: readonly string[]): Deed {
+function deed(
+  to: PtzCommandLink['to'],
+  named: string,
+  own: readonly string[],
+  forAll: readonly string[],
+): PtzCommandLink {
   const relation = named.trim();
   const first = relation === '' ? [] : [relation];
   // The list and the camera have it too, and what a call of that does is something else.
@@ -365,13 +370,13 @@ function findTarget({ targets }: TargetList, wanted: string, camera: { name: str
   if (others.length > 0) {
     throw new RvmError(
       'BAD_INPUT',
-      `${others.length + 1} targets have the name ${shown(wanted)}: name one by its id.`,
+      `${others.length + 1} targets have the name ${quote(wanted)}: name one by its id.`,
     );
   }
   if (only !== undefined) return only;
   throw new RvmError(
     'TARGET_NOT_FOUND',
-    `The camera ${shown(camera.name)} has no ${shown(wanted)}, letter by letter; it has ${listed(targets)}.`,
+    `The camera ${quote(camera.name)} has no ${quote(wanted)}, letter by letter; it has ${listed(targets)}.`,
   );
 }
 
@@ -394,7 +399,7 @@ function notOfferedBy(
   const hasLinks = Object.keys(wrappedLinks(record)._links).length > 0;
   return notOfferedError(
     relation,
-    `The ${what} ${shown(name === '' ? `${id}` : name)}`,
+    `The ${what} ${quote(name === '' ? `${id}` : name)}`,
     hasLinks ? record : list.record,
   );
 }
@@ -416,11 +421,11 @@ function listed(targets: readonly ListedTarget[]): string {
     .slice(0, 5)
     .map(({ target: { id, name } }) => (name === '' || name === id ? `${id}` : `${id} (${name})`));
   const more = targets.length > named.length ? ', …' : '';
-  return shownBare(named.join(', ') + more, 200);
+  return quoteBare(named.join(', ') + more, 200);
 }
 
 /** Runs work of one key one after the other, in the order asked; what differs by key does not wait for each other. */
-class InTurn {
+class KeyedMutex {
   readonly #last = new Map<string, Promise<unknown>>();
 
   /**

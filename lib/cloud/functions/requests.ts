@@ -1,7 +1,7 @@
 import { types } from 'node:util';
 import { RvmError } from '../../error';
 import { isJson, type JsonRecord } from '../../json/json';
-import type { FreeAnswer, FreeRequest } from '../calls';
+import type { ApiResponse, ApiRequest } from '../calls';
 import type { CameraFinder, CameraLinks } from '../cameras/camera-resolver';
 import type { DeviceDirectory, DeviceEntry } from '../cameras/device-directory';
 import { DIALECT } from '../dialect';
@@ -10,7 +10,7 @@ import type { Origins, TrustedUrl } from '../http/origins';
 import { findLink, linkValue, readPage, wrappedLinks } from '../http/records';
 import type { RequestBody } from '../http/transport';
 import type { Operation } from '../operation';
-import type { SessionKeeper } from '../session/session';
+import type { StationSession } from '../session/session';
 import { notOffered } from '../session/system';
 
 /** Where the last link of a request leads to, and the relation that led there. */
@@ -44,15 +44,15 @@ const TEXT = /^(?:text\/|application\/(?:[\w.+-]*\+)?xml\b)/i;
 const JSON_TYPE = /^(?:application\/(?:[\w.+-]*\+)?json\b|application\/[\w.-]+\.VMS\.)/i;
 
 /** Requests that follow links to whatever the service offers beyond what the other calls do. */
-export class FreeRequests {
-  readonly #session: SessionKeeper;
+export class ApiRequests {
+  readonly #session: StationSession;
   readonly #directory: DeviceDirectory;
   readonly #finder: CameraFinder;
   readonly #links: CameraLinks;
   readonly #origins: Origins;
 
   constructor(
-    session: SessionKeeper,
+    session: StationSession,
     directory: DeviceDirectory,
     finder: CameraFinder,
     links: CameraLinks,
@@ -70,7 +70,7 @@ export class FreeRequests {
    * @throws RvmError BAD_INPUT, LINK_NOT_OFFERED that names the relation, UNTRUSTED_LINK, HTTP_ERROR, DEVICE_NOT_FOUND,
    *   and those of the session
    */
-  async send(operation: Operation, wanted: FreeRequest): Promise<FreeAnswer> {
+  async send(operation: Operation, wanted: ApiRequest): Promise<ApiResponse> {
     const rels = wanted.rels.map((rel) => rel.trim()).filter((rel) => rel !== '');
     const [first, ...others] = rels;
     if (wanted.start === 'system' && first === undefined && wanted.method === 'GET') {
@@ -94,7 +94,7 @@ export class FreeRequests {
   /** The last relation is followed with the method that is wanted. */
   async #follow(
     operation: Operation,
-    wanted: FreeRequest,
+    wanted: ApiRequest,
     first: Place,
     others: readonly string[],
   ): Promise<Answer> {
@@ -113,7 +113,7 @@ export class FreeRequests {
   /** Where the service or a given link is, or where its first relation leads to. */
   async #placeOf(
     operation: Operation,
-    { start, url }: FreeRequest,
+    { start, url }: ApiRequest,
     first: string | undefined,
   ): Promise<Place> {
     if (start === 'system') {
@@ -129,7 +129,7 @@ export class FreeRequests {
     return this.#ofDevice(operation, entry, relations.dataSources);
   }
 
-  #camera(operation: Operation, { camera }: FreeRequest): Promise<DeviceEntry> {
+  #camera(operation: Operation, { camera }: ApiRequest): Promise<DeviceEntry> {
     if (camera === undefined || camera === '') {
       throw new RvmError('BAD_INPUT', 'No camera is named: set the camera of this node.');
     }
@@ -173,7 +173,7 @@ export class FreeRequests {
   }
 }
 
-function freeAnswer(answer: Answer): FreeAnswer {
+function freeAnswer(answer: Answer): ApiResponse {
   const type = answer.contentType ?? '';
   const payload = payloadOf(answer, type);
   const headers = Object.entries(answer.headers).filter(

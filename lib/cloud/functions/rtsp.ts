@@ -11,10 +11,10 @@ import type { DeviceEntry } from '../cameras/device-directory';
 import { DIALECT } from '../dialect';
 import { type Answer, asText, firstField } from '../http/answer';
 import type { TrustedUrl } from '../http/origins';
-import { orNothing } from '../http/retry-policy';
+import { undefinedOnServiceError } from '../http/retry-policy';
 import { jsonBody } from '../http/transport';
 import type { Operation } from '../operation';
-import type { SessionKeeper } from '../session/session';
+import type { StationSession } from '../session/session';
 
 /** How this service wants times and live video. */
 interface RtspStyle {
@@ -44,14 +44,14 @@ const { relations, rtsp: FACTS } = DIALECT;
 
 /** Asks the service for RTSP sessions. Each is asked for anew: a URL is never cached. */
 export class RtspSessions {
-  readonly #session: SessionKeeper;
+  readonly #session: StationSession;
   readonly #finder: CameraFinder;
   readonly #links: CameraLinks;
   readonly #lastRun: LastRun;
   readonly #style: RtspStyle;
 
   constructor(
-    session: SessionKeeper,
+    session: StationSession,
     finder: CameraFinder,
     links: CameraLinks,
     lastRun: LastRun,
@@ -73,7 +73,7 @@ export class RtspSessions {
   async open(operation: Operation, wanted: RtspWanted): Promise<RtspSession> {
     const ids = wanted.mode === 'event' ? idsOf(wanted.event) : NO_IDS;
     const time = wantedTimeText(wanted);
-    const t = time === undefined ? undefined : requestTime(time, this.#style.appendZ);
+    const t = time === undefined ? undefined : toServiceTime(time, this.#style.appendZ);
     const quality = wanted.quality === '' ? FACTS.quality : wanted.quality;
     const bodyFor = (remoteId: string): RtspRequest =>
       t === undefined
@@ -119,7 +119,7 @@ export class RtspSessions {
     const { entry, ...openedAt } = hint;
     const { remoteId } = ids;
     const asked = operation.hint((once) => this.#post(once, entry, openedAt, remoteId, bodyFor), true);
-    const granted = await orNothing(operation, asked);
+    const granted = await undefinedOnServiceError(operation, asked);
     if (granted === undefined) this.#lastRun.forgetVideo(entry.device.id);
     else this.#lastRun.follow();
     return granted;
@@ -230,7 +230,7 @@ const FULL = /^\d{4}-?\d{2}-?\d{2}T\d{2}:?\d{2}:?\d{2}/;
  * The time to ask for: the event's text unchanged, because event times are UTC with or without a designator
  * (specification, section 2). With `appendZ` a text without a zone gets the `Z`.
  */
-export function requestTime(text: string, appendZ: boolean): string {
+export function toServiceTime(text: string, appendZ: boolean): string {
   const time = text.slice(text.search(/t/i) + 1);
   return appendZ && !ZONE.test(time) ? `${text}Z` : text;
 }
@@ -323,7 +323,7 @@ function wantedTimeText(wanted: RtspWanted): string | undefined {
  * The same in milliseconds since 1970.
  * @throws RvmError BAD_INPUT as above
  */
-export function wantedTime(wanted: RtspWanted): number | undefined {
+export function parseWantedTime(wanted: RtspWanted): number | undefined {
   return readTime(wantedTimeText(wanted))?.getTime();
 }
 

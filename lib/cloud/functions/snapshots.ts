@@ -10,20 +10,20 @@ import { type Answer, asText, firstField, firstText, type Headers } from '../htt
 import type { Origins, TrustedUrl } from '../http/origins';
 import { findAnyLink, linkValue } from '../http/records';
 import type { Operation } from '../operation';
-import type { SessionKeeper } from '../session/session';
+import type { StationSession } from '../session/session';
 
 const { snapshot: FACTS } = DIALECT;
 
 /** Takes pictures of now. None is kept. */
 export class Snapshots {
-  readonly #session: SessionKeeper;
+  readonly #session: StationSession;
   readonly #finder: CameraFinder;
   readonly #links: CameraLinks;
   readonly #origins: Origins;
   readonly #relations: readonly string[];
 
   constructor(
-    session: SessionKeeper,
+    session: StationSession,
     finder: CameraFinder,
     links: CameraLinks,
     origins: Origins,

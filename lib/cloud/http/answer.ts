@@ -12,7 +12,7 @@ import { isRecord, type JsonRecord, parseSafely } from '../../json/json';
 import { nestsDeeperThan } from '../../json/scan';
 import { parseInSlices, TooDeepError, TooManyError } from '../../json/sliced-parser';
 import { DIALECT } from '../dialect';
-import { maskedStart, oneLine } from '../secret-mask';
+import { redact, oneLine } from '../secret-mask';
 import { MAX_ANSWER_BYTES } from './connection-pool';
 
 /** The error of a camera that the service does not reach. */
@@ -98,7 +98,7 @@ export function unpacked(
 }
 
 function unknownCoding(codings: readonly string[], secrets: readonly string[]): UnreadableBody {
-  const named = oneLine(maskedStart(codings.join(', '), secrets, 4 * MAX_QUOTED), MAX_QUOTED);
+  const named = oneLine(redact(codings.join(', '), secrets, 4 * MAX_QUOTED), MAX_QUOTED);
   return new UnreadableBody(
     `The answer of the service is compressed in a way that was not asked for ("${named}"); ${ADVICE}.`,
   );
@@ -175,9 +175,9 @@ const TAG_OR_TEXT = /<(\/?[a-z]*)[^<>]*>?|[^<]+/gi;
 export function readErrorBody(body: string, secrets: readonly string[]): ErrorBody {
   const parsed = body.length > MAX_ERROR_JSON ? undefined : parseOrUndefined(body);
   const code = isRecord(parsed) ? codeOf(parsed) : undefined;
-  const serverCode = oneLine(maskedStart(code ?? '', secrets, MAX_READ), MAX_CODE);
+  const serverCode = oneLine(redact(code ?? '', secrets, MAX_READ), MAX_CODE);
   const message = messageOf(parsed);
-  const start = maskedStart(message ?? body, secrets, MAX_READ);
+  const start = redact(message ?? body, secrets, MAX_READ);
   const serverMessage = oneLine(message === undefined ? readable(start) : start, MAX_MESSAGE);
   return {
     ...(serverCode === '' ? {} : { serverCode }),

@@ -28,7 +28,7 @@ const LIMITS = {
 };
 
 /** The connections of one Central Station: straight to the service, or through a proxy. */
-export class Connections {
+export class ConnectionPool {
   readonly #agent: Agent;
   readonly #timeoutMs: number;
   readonly #tls: TlsOptions;

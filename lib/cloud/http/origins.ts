@@ -1,5 +1,5 @@
 import { RvmError, type RvmErrorCode } from '../../error';
-import { maskedStart } from '../secret-mask';
+import { redact } from '../secret-mask';
 
 /** Of a foreign host no more is quoted: it is a text of the service. */
 const MAX_QUOTED = 100;
@@ -66,7 +66,7 @@ export class Origins {
 
   #quote(url: URL): string {
     const origin = url.host === '' ? url.protocol : `${url.protocol}//${url.host}`;
-    const quoted = maskedStart(origin, this.#secrets, MAX_QUOTED);
+    const quoted = redact(origin, this.#secrets, MAX_QUOTED);
     return url.host === '' ? `the scheme ${quoted}` : quoted;
   }
 }

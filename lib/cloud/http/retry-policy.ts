@@ -30,7 +30,7 @@ type Again = 'a pause' | 'a new login' | 'a probe' | 'never';
  * service, which logs in. Probes, questions of the editor and hints of the last run are sent once, but for the new login. The same
  * table stands in docs/service.md, "What is sent again".
  */
-export const SENT_AGAIN: Readonly<Record<Failure, Readonly<Record<RequestKind, Again>>>> = {
+export const RETRY_POLICY: Readonly<Record<Failure, Readonly<Record<RequestKind, Again>>>> = {
   'no connection': row('a pause', 'a probe', 'a pause', 'a pause'),
   'connection broke': row('a pause', 'a probe', 'a pause', 'never'),
   'time-out': row('a pause', 'a probe', 'a pause', 'never'),
@@ -62,9 +62,9 @@ export function failureOf({ code, cause: { status } }: RvmError, isSent: boolean
 
 /** Whether the service may let us in a moment later, without anybody's doing: what a login has failed with. */
 export function isOutage(error: RvmError): boolean {
-  const again = SENT_AGAIN[failureOf(error, true)].login;
+  const again = RETRY_POLICY[failureOf(error, true)].login;
   const circuit = again === 'never' ? 'circuit open by what a person cures' : 'circuit open by an outage';
-  return SENT_AGAIN[circuit].login !== 'never';
+  return RETRY_POLICY[circuit].login !== 'never';
 }
 
 /** It gives no connection: for a while, or because of what it was told, and a wrong login that is repeated may lock a user out. */
@@ -158,13 +158,13 @@ const OF_THE_STATION: ReadonlySet<string> = new Set([
 ]);
 
 /** Where many cameras are asked, one after the other, these end it as well: nobody is reached. */
-export const OF_THE_SERVICE: ReadonlySet<string> = new Set([...OF_THE_STATION, 'NETWORK', 'TLS']);
+export const FATAL_CODES: ReadonlySet<string> = new Set([...OF_THE_STATION, 'NETWORK', 'TLS']);
 
 /**
  * What is asked for as a hint: undefined where it cannot be had.
  * @throws RvmError where the caller has given up, and for failures that asking elsewhere would not mend
  */
-export async function orNothing<T>(
+export async function undefinedOnServiceError<T>(
   operation: Operation,
   asked: Promise<T | undefined>,
   fatal = OF_THE_STATION,

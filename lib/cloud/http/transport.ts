@@ -1,15 +1,15 @@
 import type { Dispatcher } from 'undici';
 import { GrowingBuffer } from '../../bytes';
-import { type Line, Places, takeAll, takeAllFree } from '../../concurrency/semaphore';
-import { Abort } from '../../concurrency/signals';
-import { unless } from '../../concurrency/timers';
+import { type Lock, Semaphore, acquireAll, tryAcquireAll } from '../../concurrency/semaphore';
+import { CancelToken } from '../../concurrency/signals';
+import { cancellable } from '../../concurrency/timers';
 import { RvmError } from '../../error';
 import { meter, type Meter, secondsSince } from '../../meter';
 import { DIALECT } from '../dialect';
 import type { Attempt, Operation } from '../operation';
 import type { StationTiming } from '../timing';
 import { Answer, type Headers, READABLE_CODINGS, readLargeJson, unpacked, UnreadableBody } from './answer';
-import { type ConnectionOptions, Connections, MAX_CONNECTIONS } from './connection-pool';
+import { type ConnectionOptions, ConnectionPool, MAX_CONNECTIONS } from './connection-pool';
 import type { TrustedUrl } from './origins';
 import { closedError, notSent, type RequestKind, timeoutError, transportError } from './retry-policy';
 import type { SessionCookies } from './session-cookies';
@@ -83,7 +83,7 @@ interface Via {
   attempt: Attempt;
   cookies: SessionCookies;
   /** Those of the session, of whom some go alone. */
-  line: Line;
+  line: Lock;
 }
 
 /** The connections to the service, shared by all sessions of one Central Station. */
@@ -92,10 +92,10 @@ export class Transport {
   /** Under which its requests are counted. */
   readonly key: string | undefined;
   readonly #options: TransportOptions;
-  readonly #connections: Connections;
-  readonly #closing = new Abort();
-  readonly #places = new Places(MAX_CONNECTIONS, KEPT);
-  readonly #unpackings = new Places(UNPACKED_AT_A_TIME);
+  readonly #connections: ConnectionPool;
+  readonly #closing = new CancelToken();
+  readonly #places = new Semaphore(MAX_CONNECTIONS, KEPT);
+  readonly #unpackings = new Semaphore(UNPACKED_AT_A_TIME);
   /** Shared by all sessions, for the service counts by client. */
   readonly limits = new RateLimits();
   #lastSentAt = -Infinity;
@@ -105,7 +105,7 @@ export class Transport {
     this.#options = options;
     this.key = options.key;
     this.timing = timing;
-    this.#connections = new Connections(options);
+    this.#connections = new ConnectionPool(options);
   }
 
   /** When a request was last sent, as of `performance.now()`. */
@@ -163,10 +163,10 @@ export class Transport {
   }
 
   /** What both the caller and `close` may abort, until its end. */
-  #begin(operation: Operation, relation: string): { abort: Abort; end: () => void } {
+  #begin(operation: Operation, relation: string): { abort: CancelToken; end: () => void } {
     if (this.#closing.reason !== undefined) throw closedError(relation);
     operation.checkAlive();
-    const abort = new Abort();
+    const abort = new CancelToken();
     const follow = (reason: Error): void => abort.abort(reason);
     const leaveOperation = operation.onAbort(follow);
     const leaveClosing = this.#closing.onAbort(follow);
@@ -183,19 +183,24 @@ export class Transport {
     await this.#connections.close();
   }
 
-  async #exchange(operation: Operation, wanted: ServiceRequest, via: Via, abort: Abort): Promise<Exchanged> {
+  async #exchange(
+    operation: Operation,
+    wanted: ServiceRequest,
+    via: Via,
+    abort: CancelToken,
+  ): Promise<Exchanged> {
     const places = [via.line, this.#places];
-    const leave = takeAllFree(places, rankOf(wanted)) ?? (await this.#wait(wanted, places, abort));
+    const leave = tryAcquireAll(places, rankOf(wanted)) ?? (await this.#wait(wanted, places, abort));
     return abortAfter(this.#options.timeoutMs, abort, {
       late: () => timeoutError(wanted, via.attempt.number),
       work: () => this.#request(operation, wanted, via, { abort, leave }),
     });
   }
 
-  #wait(wanted: ServiceRequest, places: readonly Line[], abort: Abort): Promise<() => void> {
+  #wait(wanted: ServiceRequest, places: readonly Lock[], abort: CancelToken): Promise<() => void> {
     return abortAfter(PATIENCE * this.#options.timeoutMs, abort, {
       late: () => notSent(wanted),
-      work: () => takeAll(places, rankOf(wanted), abort),
+      work: () => acquireAll(places, rankOf(wanted), abort),
     });
   }
 
@@ -204,7 +209,7 @@ export class Transport {
     operation: Operation,
     wanted: ServiceRequest,
     { attempt, cookies }: Via,
-    { abort, leave }: { abort: Abort; leave: () => void },
+    { abort, leave }: { abort: CancelToken; leave: () => void },
   ): Promise<Exchanged> {
     const { admit, url, method, body, enough } = wanted;
     const onSent = (): void => void (attempt.isSent = true);
@@ -246,13 +251,13 @@ export class Transport {
   /** Few at a time: a body of some bytes may be one of 32 MiB. One that is given up is unpacked to its end, in its place. */
   async #unpacked(
     { headers, body }: RawAnswer,
-    abort: Abort,
+    abort: CancelToken,
     secrets: () => readonly string[],
   ): Promise<Exchanged['body']> {
     const coding = headers['content-encoding'];
     if (coding === undefined) return body;
-    const leave = this.#unpackings.takeFree() ?? (await this.#unpackings.take(abort));
-    return unless(abort, Promise.resolve(unpacked(body, coding, secrets)).finally(leave));
+    const leave = this.#unpackings.tryAcquire() ?? (await this.#unpackings.acquire(abort));
+    return cancellable(abort, Promise.resolve(unpacked(body, coding, secrets)).finally(leave));
   }
 
   /** What an answer must not repeat to anybody. */
@@ -287,7 +292,7 @@ function rankOf({ relation }: ServiceRequest): number {
 /** Aborts what has not ended in time; the error is made only then, for its stack costs more than all else here. */
 async function abortAfter<T>(
   ms: number,
-  abort: Abort,
+  abort: CancelToken,
   { late, work }: { late: () => RvmError; work: () => Promise<T> },
 ): Promise<T> {
   const timer = setTimeout(() => abort.abort(late()), ms);
@@ -328,17 +333,17 @@ interface RoundTripListeners {
 export function roundTrip(
   dispatcher: Dispatcher,
   request: Dispatcher.DispatchOptions,
-  abort: Abort,
+  abort: CancelToken,
   listeners: RoundTripListeners,
 ): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
-    const receiver = new Receiver(listeners, resolve, reject);
+    const receiver = new ResponseHandler(listeners, resolve, reject);
     abort.onAbort((reason) => receiver.abort(reason));
     dispatcher.dispatch(request, receiver);
   });
 }
 
-class Receiver implements Dispatcher.DispatchHandler {
+class ResponseHandler implements Dispatcher.DispatchHandler {
   readonly #body = new GrowingBuffer(0);
   #status = 0;
   #enough: ReturnType<NonNullable<RoundTripListeners['enough']>>;

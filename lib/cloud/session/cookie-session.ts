@@ -1,4 +1,4 @@
-import { type Line, Turns } from '../../concurrency/semaphore';
+import { type Lock, ReadWriteLock } from '../../concurrency/semaphore';
 import { RvmError } from '../../error';
 import type { Answer } from '../http/answer';
 import type { Origins } from '../http/origins';
@@ -17,11 +17,11 @@ export class HttpSession {
   readonly #transport: Transport;
   readonly #origins: Origins;
   readonly #cookies: SessionCookies;
-  readonly #memory: RotationMemory;
+  readonly #memory: CookieRotationState;
   readonly #rotation: CookieRotation;
 
   /** With an empty jar: a late answer to an old session cannot spoil the cookies of the new one. */
-  constructor(transport: Transport, origins: Origins, memory: RotationMemory) {
+  constructor(transport: Transport, origins: Origins, memory: CookieRotationState) {
     this.#transport = transport;
     this.#origins = origins;
     this.#cookies = new SessionCookies(origins.system.origin);
@@ -53,7 +53,11 @@ export class HttpSession {
   }
 
   /** The same as one of several attempts, and whether a refusal is certain. */
-  async try(operation: Operation, { otherMethod, ...wanted }: ServiceRequest, tried: Tried): Promise<Judged> {
+  async try(
+    operation: Operation,
+    { otherMethod, ...wanted }: ServiceRequest,
+    tried: AttemptOptions,
+  ): Promise<CheckedAnswer> {
     const judged = await this.#send(operation, wanted, tried);
     const { answer } = judged;
     if (otherMethod === undefined || !names(answer, otherMethod)) return judged;
@@ -64,7 +68,7 @@ export class HttpSession {
   }
 
   /** Where what it had besides the cookies of the login was too much, it is sent once more without. */
-  async #send(operation: Operation, wanted: ServiceRequest, tried: Tried): Promise<Judged> {
+  async #send(operation: Operation, wanted: ServiceRequest, tried: AttemptOptions): Promise<CheckedAnswer> {
     const first = await this.#sendOnce(operation, wanted, tried);
     if (!this.#wasTooMuch(first, tried)) return first;
     const second = await this.#sendOnce(operation, wanted, tried);
@@ -73,11 +77,11 @@ export class HttpSession {
     return second;
   }
 
-  #wasTooMuch({ answer }: Judged, { attempt }: Tried): boolean {
+  #wasTooMuch({ answer }: CheckedAnswer, { attempt }: AttemptOptions): boolean {
     return answer.isHeadTooLarge && this.#cookies.dropOthers() && attempt.cookies !== this.#cookies.text;
   }
 
-  #sendOnce(operation: Operation, wanted: ServiceRequest, tried: Tried): Promise<Judged> {
+  #sendOnce(operation: Operation, wanted: ServiceRequest, tried: AttemptOptions): Promise<CheckedAnswer> {
     const { attempt } = tried;
     const isLogin = wanted.kind === 'login';
     return this.#rotation.send(operation, { ...tried, isLogin }, (line) =>
@@ -96,7 +100,7 @@ export class HttpSession {
   async #followRedirects(
     operation: Operation,
     wanted: ServiceRequest,
-    { attempt, line }: { attempt: Attempt; line: Line },
+    { attempt, line }: { attempt: Attempt; line: Lock },
   ): Promise<Answer> {
     const followed = wanted.method === 'GET' ? REDIRECTS : ELSEWHERE;
     let url = wanted.url;
@@ -125,10 +129,10 @@ function names(answer: Answer, method: string): boolean {
 const OFTEN = 3;
 
 /** Sends a request, with the cookies of the moment, once its turn has come. */
-type Send = (line: Line) => Promise<Answer>;
+type Send = (line: Lock) => Promise<Answer>;
 
 /** What is sent. */
-export interface Tried {
+export interface AttemptOptions {
   readonly attempt: Attempt;
   /** A refusal would be taken as one of rights: then it is looked at more closely. */
   readonly isLast?: boolean;
@@ -139,7 +143,7 @@ export interface Tried {
 }
 
 /** An answer, and what a refusal says. */
-export interface Judged {
+export interface CheckedAnswer {
   readonly answer: Answer;
   /** Also where the answer does not say so, but is one to somebody who is not logged in. */
   readonly isRefused: boolean;
@@ -151,12 +155,12 @@ export interface Judged {
  * Whether a refusal is a question of rights, where a new session does not help. What is only answered as to somebody who is not
  * logged in never is: the login has been shown more.
  */
-export function isQuestionOfRights({ answer, isCertain }: Judged): boolean {
+export function isQuestionOfRights({ answer, isCertain }: CheckedAnswer): boolean {
   return isCertain && answer.refused;
 }
 
 /** What the sessions of one Central Station have learned of its cookies. */
-export class RotationMemory {
+export class CookieRotationState {
   /** So often a request was served with the newest cookie that was refused with the one before. */
   #helped = 0;
   /** So many requests are under way of which it is not known why they were refused. */
@@ -187,8 +191,8 @@ export class RotationMemory {
  */
 class CookieRotation {
   readonly #cookies: () => string;
-  readonly #memory: RotationMemory;
-  readonly #turns = new Turns();
+  readonly #memory: CookieRotationState;
+  readonly #turns = new ReadWriteLock();
   readonly #underWay = new Map<Attempt, Promise<unknown>>();
   /** Whether an answer of this session has brought other cookies than its request had. */
   #rotates = false;
@@ -198,12 +202,12 @@ class CookieRotation {
   #hasLostAnswers = false;
 
   /** @param cookies all cookies of the session as one text, empty where there is none */
-  constructor(cookies: () => string, memory: RotationMemory) {
+  constructor(cookies: () => string, memory: CookieRotationState) {
     this.#cookies = cookies;
     this.#memory = memory;
   }
 
-  async send(operation: Operation, tried: Tried, send: Send): Promise<Judged> {
+  async send(operation: Operation, tried: AttemptOptions, send: Send): Promise<CheckedAnswer> {
     const alone = this.#memory.isStrict;
     const first = await this.#sendOnce(tried, alone, send);
     // What a service refuses for its size it has not looked at.
@@ -216,7 +220,7 @@ class CookieRotation {
 
   /** Does work while no request of this session is under way. */
   async whileQuiet<T>(operation: Operation, work: () => Promise<T>): Promise<T> {
-    const leave = await operation.takeTurn(this.#turns.alone);
+    const leave = await operation.takeTurn(this.#turns.exclusive);
     try {
       return await work();
     } finally {
@@ -224,9 +228,13 @@ class CookieRotation {
     }
   }
 
-  async #sendOnce({ attempt, isLogin, isLoggedOut }: Tried, alone: boolean, send: Send): Promise<Judged> {
+  async #sendOnce(
+    { attempt, isLogin, isLoggedOut }: AttemptOptions,
+    alone: boolean,
+    send: Send,
+  ): Promise<CheckedAnswer> {
     attempt.hasChangedCookies = false;
-    const sending = send(alone ? this.#turns.alone : this.#turns.together);
+    const sending = send(alone ? this.#turns.exclusive : this.#turns.shared);
     this.#underWay.set(
       attempt,
       sending.catch(() => undefined),
@@ -260,7 +268,7 @@ class CookieRotation {
   }
 
   /** Whether the cookie of a refused request was old when it was sent or answered. */
-  async #isOld(operation: Operation, { attempt, isLast }: Tried, refusal: Answer): Promise<boolean> {
+  async #isOld(operation: Operation, { attempt, isLast }: AttemptOptions, refusal: Answer): Promise<boolean> {
     const hasNewer = (): boolean => this.#cookies() !== attempt.cookies;
     // One that brings cookies of its own ends the session rather than renewing it.
     if (attempt.cookies === '' || refusal.header('set-cookie') !== undefined) return false;

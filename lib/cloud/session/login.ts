@@ -5,8 +5,8 @@ import type { Origins } from '../http/origins';
 import { isOutage } from '../http/retry-policy';
 import { jsonBody, type RateLimits, type Transport } from '../http/transport';
 import { type Operation, SingleFlight } from '../operation';
-import { growingPause, type StationTiming } from '../timing';
-import { HttpSession, type RotationMemory } from './cookie-session';
+import { backoff, type StationTiming } from '../timing';
+import { HttpSession, type CookieRotationState } from './cookie-session';
 import type { ServiceHealth } from './service-health';
 import { systemRequest, SystemResource, type VersionRange } from './system';
 
@@ -83,7 +83,7 @@ async function seen(
       http.loggedIn();
       return loggedIn;
     }
-    const pause = growingPause(step, FIRST_LOOK, LONGEST_LOOK);
+    const pause = backoff(step, FIRST_LOOK, LONGEST_LOOK);
     if (performance.now() + pause < until) await transport.pause(operation, 'system', pause);
     else if (isRefusal(after)) throw await explainRefusal(operation, origins, options, http, after);
     else throw withoutEffect(after);
@@ -155,9 +155,9 @@ interface Means {
   readonly transport: Transport;
   readonly origins: Origins;
   readonly options: LoginOptions;
-  readonly memory: RotationMemory;
+  readonly memory: CookieRotationState;
   readonly health: ServiceHealth;
-  readonly pauses: LoginPauses;
+  readonly pauses: LoginCooldown;
 }
 
 /** Who uses the sessions. */
@@ -170,7 +170,7 @@ interface User {
 }
 
 /** Opens the sessions of one Central Station, one at a time however many wait for it. */
-export class Logins {
+export class LoginManager {
   readonly #means: Means;
   readonly #user: User;
   readonly #flight = new SingleFlight<Session>();
@@ -230,7 +230,7 @@ export class Logins {
  * While which no further login is made, because one has just not helped: a link was refused all the same, or it has failed beside
  * a session that is good.
  */
-export class LoginPauses {
+export class LoginCooldown {
   readonly #timing: StationTiming;
   readonly #limits: RateLimits;
   #until = 0;

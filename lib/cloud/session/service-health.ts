@@ -1,4 +1,4 @@
-import { timerMs } from '../../concurrency/timers';
+import { clampTimerMs } from '../../concurrency/timers';
 import { RvmError, type RvmErrorCode } from '../../error';
 import { CLOCK_JUMP } from '../../time';
 import { DIALECT } from '../dialect';
@@ -6,7 +6,7 @@ import type { Answer, Headers } from '../http/answer';
 import { closedError, isOutage } from '../http/retry-policy';
 import type { RateLimits, ServiceRequest } from '../http/transport';
 import { Operation } from '../operation';
-import { growingPause, spread, type StationTiming } from '../timing';
+import { backoff, jitter, type StationTiming } from '../timing';
 
 /** Looks whether its wait is over. */
 type Waiter = () => void;
@@ -17,7 +17,7 @@ type Waiter = () => void;
  * opened is waited for, and the probe that succeeds wakes all who wait; what only a person can cure fails them at once. So the
  * load on a service in trouble does not depend on the number of messages, and a station recovers without any.
  */
-class Circuit {
+class CircuitBreaker {
   readonly #timing: StationTiming;
   readonly #probe: (operation: Operation) => Promise<void>;
   readonly #waiters = new Set<Waiter>();
@@ -150,7 +150,7 @@ class Circuit {
   #startTimer(): void {
     const { probeMs, longestProbeMs, longestAwaitedProbeMs } = this.#timing;
     const longest = this.#waiters.size > 0 ? Math.min(longestProbeMs, longestAwaitedProbeMs) : longestProbeMs;
-    const at = this.#restsSince + growingPause(this.#steps, probeMs, longest);
+    const at = this.#restsSince + backoff(this.#steps, probeMs, longest);
     this.#probeAt = Math.max(Math.min(at, this.#probeAt), this.#notBefore);
     this.#timer = setTimeout(() => void this.#probeNow(), Math.max(0, this.#probeAt - performance.now()));
     this.#timer.unref();
@@ -196,22 +196,22 @@ const OUTAGES: ReadonlySet<number> = new Set([502, 503, 504]);
  * and the state that the nodes show follow from that.
  */
 export class ServiceHealth {
-  readonly #circuit: Circuit;
-  readonly #board: StateBoard;
+  readonly #circuit: CircuitBreaker;
+  readonly #board: StationStatus;
   readonly #limits: RateLimits;
   readonly #clock = new ServiceClock();
   #offlineSince: Date | undefined;
 
   /** @param probe asks the service for a sign of life; rejects where there is none */
   constructor(
-    board: StateBoard,
+    board: StationStatus,
     limits: RateLimits,
     timing: StationTiming,
     probe: (operation: Operation) => Promise<void>,
   ) {
     this.#board = board;
     this.#limits = limits;
-    this.#circuit = new Circuit(timing, probe);
+    this.#circuit = new CircuitBreaker(timing, probe);
   }
 
   /** Milliseconds that the clock of the service is ahead of that of this machine; undefined where no answer has told. */
@@ -374,7 +374,7 @@ function isRefusal(error: RvmError): boolean {
 }
 
 /** The present state and those who want to hear of its changes. */
-export class StateBoard {
+export class StationStatus {
   #state: StationState = { kind: 'idle' };
   readonly #listeners = new Set<StateListener>();
 
@@ -434,7 +434,7 @@ interface Traffic {
  * Asks the service for a sign of life when nobody has asked it for anything for a while, so that one that died does not look
  * well until the next alarm.
  */
-export class SignOfLife {
+export class IdleProbe {
   readonly #quietMs: number;
   readonly #traffic: Traffic;
   readonly #ask: () => Promise<void>;
@@ -453,7 +453,7 @@ export class SignOfLife {
 
   /** Begins to wait, unless it does already. */
   start(): void {
-    if (this.#timer === undefined) this.#wait(spread(this.#quietMs));
+    if (this.#timer === undefined) this.#wait(jitter(this.#quietMs));
   }
 
   /** Asks now. */
@@ -469,13 +469,13 @@ export class SignOfLife {
 
   #wait(ms: number): void {
     if (this.#quietMs <= 0 || this.#closed) return;
-    this.#timer = setTimeout(() => void this.#askIfQuiet(), timerMs(ms));
+    this.#timer = setTimeout(() => void this.#askIfQuiet(), clampTimerMs(ms));
     this.#timer.unref();
   }
 
   async #askIfQuiet(): Promise<void> {
     const quiet = performance.now() - this.#traffic.lastSentAt;
     if (quiet >= this.#quietMs) await this.ask();
-    this.#wait(quiet >= this.#quietMs ? spread(this.#quietMs) : spread(this.#quietMs) - quiet);
+    this.#wait(quiet >= this.#quietMs ? jitter(this.#quietMs) : jitter(this.#quietMs) - quiet);
   }
 }

@@ -1,17 +1,22 @@
-import { asError, RvmError } from '../../error';
+import { toError, RvmError } from '../../error';
 import { Answer } from '../http/answer';
 import type { Origins, TrustedUrl } from '../http/origins';
-import { failureOf, isOutage, SENT_AGAIN, timeoutError } from '../http/retry-policy';
+import { failureOf, isOutage, RETRY_POLICY, timeoutError } from '../http/retry-policy';
 import { requestKind, type ServiceRequest, type Transport } from '../http/transport';
 import { Attempt, Operation, SingleFlight } from '../operation';
-import { growingPause, type StationTiming } from '../timing';
-import { isQuestionOfRights, type Judged, RotationMemory, type Tried } from './cookie-session';
-import { type LoginOptions, LoginPauses, Logins, type Session } from './login';
-import { isSignOfLife, ServiceHealth, type StateBoard } from './service-health';
+import { backoff, type StationTiming } from '../timing';
+import {
+  isQuestionOfRights,
+  type CheckedAnswer,
+  CookieRotationState,
+  type AttemptOptions,
+} from './cookie-session';
+import { type LoginOptions, LoginCooldown, LoginManager, type Session } from './login';
+import { isSignOfLife, ServiceHealth, type StationStatus } from './service-health';
 import { logoutTest, systemRequest, SystemResource } from './system';
 
 /** The attempts at one request: counts them, and waits between them for as long as its operation has time. */
-class Tries {
+class RetryLoop {
   readonly #transport: Transport;
   readonly #operation: Operation;
   readonly #wanted: ServiceRequest;
@@ -38,7 +43,7 @@ class Tries {
    */
   async waitAfter(outcome: Answer | RvmError, attempt: Attempt, isHeldUp: () => boolean): Promise<void> {
     const error = outcome instanceof Answer ? outcome.statusError() : outcome;
-    if (SENT_AGAIN[failureOf(error, attempt.isSent)][requestKind(this.#wanted)] === 'never') throw error;
+    if (RETRY_POLICY[failureOf(error, attempt.isSent)][requestKind(this.#wanted)] === 'never') throw error;
     await this.pause(error, askedFor(outcome) ?? this.#transport.limits.against(this.#wanted)?.ms, isHeldUp);
   }
 
@@ -62,10 +67,10 @@ class Tries {
     // Towards the end of the time shorter ones: what is left shall not be one pause.
     const left = this.#operation.until - performance.now();
     const longest = Math.max(retryMs, Math.min(longestRetryMs, left / 2));
-    const pause = growingPause(this.#failures, retryMs, longest);
+    const pause = backoff(this.#failures, retryMs, longest);
     if (!this.#operation.mayWait(error, Math.max(pause, asked ?? 0))) throw error;
     if (isHeldUp()) return;
-    const wait = asked === undefined ? pause : Math.max(pause, asked + growingPause(1, retryMs));
+    const wait = asked === undefined ? pause : Math.max(pause, asked + backoff(1, retryMs));
     await this.#transport.pause(this.#operation, this.#wanted.relation, wait);
   }
 }
@@ -76,7 +81,7 @@ function askedFor(outcome: Answer | RvmError): number | undefined {
 
 /** What a pursuit needs of the station. */
 interface Sessions<Session> {
-  readonly memory: RotationMemory;
+  readonly memory: CookieRotationState;
   /** Whether nothing is sent at present. */
   isOut: () => boolean;
   /** The session of the moment, once something may be sent. */
@@ -86,10 +91,10 @@ interface Sessions<Session> {
     operation: Operation,
     session: Session,
     wanted: ServiceRequest,
-    tried: Tried,
-  ) => Promise<Judged | undefined>;
+    tried: AttemptOptions,
+  ) => Promise<CheckedAnswer | undefined>;
   /** Sees to another session in place of one that has refused. */
-  renew: (operation: Operation, session: Session, refusal: Judged) => Promise<void>;
+  renew: (operation: Operation, session: Session, refusal: CheckedAnswer) => Promise<void>;
   /** What is said of a refusal that is a question of rights. */
   denied: (session: Session, refusal: Answer) => RvmError;
 }
@@ -99,7 +104,7 @@ class Pursuit<Session> {
   readonly #sessions: Sessions<Session>;
   readonly #operation: Operation;
   readonly #wanted: ServiceRequest;
-  readonly #tries: Tries;
+  readonly #tries: RetryLoop;
   #attempt: Attempt;
   /** The first session that has refused it. */
   #refusedBy: Session | undefined;
@@ -114,7 +119,7 @@ class Pursuit<Session> {
     this.#sessions = sessions;
     this.#operation = operation;
     this.#wanted = wanted;
-    this.#tries = new Tries(transport, operation, wanted);
+    this.#tries = new RetryLoop(transport, operation, wanted);
     this.#attempt = this.#tries.next();
   }
 
@@ -138,7 +143,7 @@ class Pursuit<Session> {
     this.#attempt = attempt;
     const isLast = this.#refusedBy !== undefined;
     const sending = this.#sessions.send(this.#operation, session, this.#wanted, { attempt, isLast });
-    const outcome = await sending.catch(asError);
+    const outcome = await sending.catch(toError);
     if (outcome === undefined) return undefined;
     if (outcome instanceof Error) await this.#failed(outcome);
     else if (outcome.isRefused) await this.#refused(session, outcome);
@@ -158,13 +163,14 @@ class Pursuit<Session> {
     await this.#tries.waitAfter(error, this.#attempt, this.#sessions.isOut);
   }
 
-  async #refused(session: Session, refusal: Judged): Promise<void> {
+  async #refused(session: Session, refusal: CheckedAnswer): Promise<void> {
     const { answer, isCertain } = refusal;
     const isOfRights = isQuestionOfRights(refusal);
     if (isOfRights && this.#refusedBy !== undefined && this.#refusedBy !== session) {
       throw answer.isHeadTooLarge ? answer.statusError() : this.#sessions.denied(session, answer);
     }
-    if (SENT_AGAIN['status 401, 403, 431'][requestKind(this.#wanted)] === 'never') throw answer.statusError();
+    if (RETRY_POLICY['status 401, 403, 431'][requestKind(this.#wanted)] === 'never')
+      throw answer.statusError();
     if (!isCertain) this.#doubt();
     if (!isOfRights && this.#refusedBy !== undefined) {
       await this.#tries.pause(refusalError(answer), undefined, this.#sessions.isOut);
@@ -209,16 +215,16 @@ function permissionDenied(answer: Answer): RvmError {
 /**
  * The one session of a Central Station. However many operations wait, there is one login at a time; a refused
  * request is sent once more after one new login, and what is refused then is a question of rights. What fails in passing is sent
- * again as `SENT_AGAIN` says, until the deadline of its operation; while the circuit of the service is open nothing is.
+ * again as `RETRY_POLICY` says, until the deadline of its operation; while the circuit of the service is open nothing is.
  */
-export class SessionKeeper {
+export class StationSession {
   readonly #transport: Transport;
   readonly #origins: Origins;
   readonly #options: LoginOptions;
   readonly #reread = new SingleFlight<void>();
   readonly #health: ServiceHealth;
-  readonly #pauses: LoginPauses;
-  readonly #logins: Logins;
+  readonly #pauses: LoginCooldown;
+  readonly #logins: LoginManager;
   readonly #sessions: Sessions<Session>;
   #current: Session | undefined;
 
@@ -227,16 +233,16 @@ export class SessionKeeper {
     origins: Origins,
     options: LoginOptions,
     timing: StationTiming,
-    board: StateBoard,
+    board: StationStatus,
   ) {
     this.#transport = transport;
     this.#origins = origins;
     this.#options = options;
     this.#health = new ServiceHealth(board, transport.limits, timing, (operation) => this.#probe(operation));
-    this.#pauses = new LoginPauses(timing, transport.limits);
-    const memory = new RotationMemory();
+    this.#pauses = new LoginCooldown(timing, transport.limits);
+    const memory = new CookieRotationState();
     const means = { transport, origins, options, memory, health: this.#health, pauses: this.#pauses };
-    this.#logins = new Logins(means, {
+    this.#logins = new LoginManager(means, {
       opened: (session) => void (this.#current = session),
       lost: () => void (this.#current = undefined),
       isGood: (...look) => this.#isGood(...look),
@@ -279,7 +285,7 @@ export class SessionKeeper {
   }
 
   async #lookAgain(operation: Operation): Promise<void> {
-    const tries = new Tries(this.#transport, operation, systemRequest(this.#origins, this.#options));
+    const tries = new RetryLoop(this.#transport, operation, systemRequest(this.#origins, this.#options));
     for (;;) {
       await this.#health.whenBack(operation);
       if (this.#current === undefined) return;
@@ -357,8 +363,8 @@ export class SessionKeeper {
     operation: Operation,
     session: Session,
     wanted: ServiceRequest,
-    tried: Tried,
-  ): Promise<Judged | undefined> {
+    tried: AttemptOptions,
+  ): Promise<CheckedAnswer | undefined> {
     try {
       return await this.#exchange(operation, session, wanted, tried);
     } catch (error) {
@@ -368,7 +374,7 @@ export class SessionKeeper {
   }
 
   /** Sees to another session in place of one that has refused something. */
-  async #renew(operation: Operation, session: Session, refusal: Judged): Promise<void> {
+  async #renew(operation: Operation, session: Session, refusal: CheckedAnswer): Promise<void> {
     if (this.#current !== session) return;
     const { answer } = refusal;
     if (answer.isHeadTooLarge) {
@@ -436,8 +442,8 @@ export class SessionKeeper {
     operation: Operation,
     session: Session,
     wanted: ServiceRequest,
-    tried: Tried,
-  ): Promise<Judged> {
+    tried: AttemptOptions,
+  ): Promise<CheckedAnswer> {
     const admit = (): void => {
       if (this.#health.isOut) throw HELD_UP;
       if (this.#current !== undefined && this.#current !== session) throw STALE;

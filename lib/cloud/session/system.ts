@@ -5,7 +5,7 @@ import type { Answer } from '../http/answer';
 import type { Origins, TrustedUrl } from '../http/origins';
 import { findLink, readPage } from '../http/records';
 import type { ServiceRequest } from '../http/transport';
-import { shownBare } from '../secret-mask';
+import { quoteBare } from '../secret-mask';
 
 /** The range of versions that is asked for. */
 export interface VersionRange {
@@ -118,7 +118,7 @@ export function notOffered(relation: string, who: string, resource: JsonRecord):
 export function notOfferedError(relation: string, who: string, resource: JsonRecord): RvmError {
   const links = resource['_links'];
   const offered = isRecord(links) ? Object.keys(links) : [];
-  const instead = offered.length === 0 ? '' : ` It offers ${shownBare(offered.join(', '), MAX_OFFERED)}.`;
+  const instead = offered.length === 0 ? '' : ` It offers ${quoteBare(offered.join(', '), MAX_OFFERED)}.`;
   return new RvmError(
     'LINK_NOT_OFFERED',
     `${who} does not offer ${relation} now: it may lack the function, or the Agent User the right to it.${instead}`,

@@ -1,18 +1,18 @@
 import { randomBytes } from 'node:crypto';
-import { within } from '../../concurrency/timers';
+import { withTimeout } from '../../concurrency/timers';
 import { meter } from '../../meter';
 import type { SharedStore, SharedStoreNews } from '../store/port';
 import type { SharedCall, StoreCalls } from '../store/protocol';
 import { applicationName, connect, type Connected } from './connection/connect';
 import type { ConnectionSettings } from './connection-settings';
 import { unsafeSettings } from './connection/durability';
-import { Instance, type Clocks } from './instance/instance';
+import { ClusterMember, type Clocks } from './instance/instance';
 import { InstanceTable } from './instance/instance-table';
-import { Line, type LineOptions } from './connection/line';
+import { BatchQueue, type LineOptions } from './connection/line';
 import { follow, Link, type LinkOptions } from './connection/link';
-import { Pulse } from './instance/pulse';
+import { Heartbeat } from './instance/pulse';
 import { migrate } from './schema';
-import { Silence, type LookedAfter } from './connection/silence';
+import { LinkWatchdog, type LookedAfter } from './connection/silence';
 import { Work } from './work';
 
 /** The calls that have a connection of their own, so that none of them keeps an event waiting. */
@@ -60,15 +60,15 @@ export interface PostgresStoreOptions {
 /** An inbox in PostgreSQL, which several instances share. */
 export class PostgresStore implements SharedStore {
   readonly #table: InstanceTable;
-  readonly #instance: Instance;
+  readonly #instance: ClusterMember;
   readonly #workLink: Link;
   readonly #sideLink: Link;
   readonly #slotLink: Link;
-  readonly #pulse: Pulse;
-  readonly #work: Line;
-  readonly #side: Line;
-  readonly #slots: Line;
-  readonly #silence: Silence;
+  readonly #pulse: Heartbeat;
+  readonly #work: BatchQueue;
+  readonly #side: BatchQueue;
+  readonly #slots: BatchQueue;
+  readonly #silence: LinkWatchdog;
   /** Tells the connections of this store from those of another of the same name. */
   readonly #mark = randomBytes(4).toString('hex');
   #waiting: Record<string, number> = {};
@@ -111,7 +111,7 @@ export class PostgresStore implements SharedStore {
     return this.#lineFor(name).call(name, take, hurry);
   }
 
-  #lineFor(name: SharedCall): Line {
+  #lineFor(name: SharedCall): BatchQueue {
     if (ASIDE.has(name)) return this.#side;
     if (!OF_SLOTS.has(name)) return this.#work;
     this.#hasSlots = true;
@@ -138,7 +138,7 @@ export class PostgresStore implements SharedStore {
 
   async standAside(): Promise<void> {
     this.#takesPart = false;
-    await within(this.#stepAside(), GOODBYE).catch(() => undefined);
+    await withTimeout(this.#stepAside(), GOODBYE).catch(() => undefined);
   }
 
   /** What is leased waits again, for the others. Takes two seconds where the database does not answer. */
@@ -155,7 +155,7 @@ export class PostgresStore implements SharedStore {
 
   async #close(): Promise<void> {
     this.#silence.close();
-    await within(this.#leave(), GOODBYE).catch(() => undefined);
+    await withTimeout(this.#leave(), GOODBYE).catch(() => undefined);
     this.#work.close();
     this.#side.close();
     this.#slots.close();
@@ -170,7 +170,7 @@ export class PostgresStore implements SharedStore {
       ...(this.#sideLink.session === undefined ? [] : [this.#side.drain()]),
       ...(this.#slotLink.session === undefined ? [] : [this.#slots.drain()]),
     ];
-    await within(Promise.all(drains), LAST_CALLS);
+    await withTimeout(Promise.all(drains), LAST_CALLS);
     // Not behind what is under way still.
     const session = this.#pulse.link.session ?? this.#workLink.session;
     if (session !== undefined) await this.#table.leave(session, this.#instance.epoch);
@@ -202,9 +202,9 @@ export class PostgresStore implements SharedStore {
     follow(reached, [this.#workLink, this.#sideLink, this.#slotLink, this.#pulse.link]);
   }
 
-  #instanceOf(): Instance {
+  #instanceOf(): ClusterMember {
     const { settings, clocks } = this.options;
-    return new Instance({
+    return new ClusterMember({
       table: this.#table,
       name: settings.instanceName,
       ...(clocks && { clocks }),
@@ -224,7 +224,7 @@ export class PostgresStore implements SharedStore {
   }
 
   /** Of what is not to keep an event waiting. */
-  #otherLink(purpose: string, line: () => Line): Link {
+  #otherLink(purpose: string, line: () => BatchQueue): Link {
     const link: Link = this.#linkOf(purpose, {
       prepare: () => Promise.resolve(),
       onUp: () => {
@@ -235,8 +235,8 @@ export class PostgresStore implements SharedStore {
     return link;
   }
 
-  #pulseOf(): Pulse {
-    return new Pulse({
+  #pulseOf(): Heartbeat {
+    return new Heartbeat({
       schema: this.options.settings.schema,
       instance: this.#instance,
       table: this.#table,
@@ -248,17 +248,17 @@ export class PostgresStore implements SharedStore {
     });
   }
 
-  #lineOf(options: Pick<LineOptions, 'link' | 'work' | 'limits' | 'onDone'>): Line {
-    return new Line({
+  #lineOf(options: Pick<LineOptions, 'link' | 'work' | 'limits' | 'onDone'>): BatchQueue {
+    return new BatchQueue({
       ...options,
       onSlow: (batch) => this.news.onSlow(batch),
       epoch: () => this.#instance.epoch,
     });
   }
 
-  #silenceOf(): Silence {
+  #silenceOf(): LinkWatchdog {
     const of = (purpose: string, link: Link): LookedAfter => ({ link, name: this.#nameOf(purpose) });
-    return new Silence({
+    return new LinkWatchdog({
       connect: () => this.#connect('probe'),
       all: [
         { ...of('work', this.#workLink), onFault: (reason) => this.#failed(reason) },

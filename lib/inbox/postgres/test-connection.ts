@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { TLSSocket } from 'node:tls';
-import { within } from '../../concurrency/timers';
+import { withTimeout } from '../../concurrency/timers';
 import type { ConnectionReport } from './connection-report';
 import { hostText, type ConnectionSettings } from './connection-settings';
 import { connect, type Connected, type ServerFacts } from './connection/connect';
@@ -42,7 +42,7 @@ export async function testConnection(
   try {
     const connected = await connectFor(settings);
     try {
-      const isDone = await within(tryOut(connected, settings, report), deadline);
+      const isDone = await withTimeout(tryOut(connected, settings, report), deadline);
       if (isDone === undefined) throw new Error(TIMED_OUT);
     } finally {
       await goodbye(connected.session);
@@ -111,7 +111,7 @@ async function isStandbyAway(session: Session): Promise<boolean> {
   if (rowCount !== 0) return true;
   const isCommitted = session.transaction(() => [session.run(NOTHING)]).then(() => true);
   isCommitted.catch(() => undefined);
-  return (await within(isCommitted, COMMIT)) === undefined;
+  return (await withTimeout(isCommitted, COMMIT)) === undefined;
 }
 
 /** From another connection, as those of others come. */
@@ -122,8 +122,8 @@ async function hearsNotices({ client, isPooled }: Session, settings: ConnectionS
   await client.query(`LISTEN ${quoted(channel)}`);
   const { session: other } = await connectFor(settings);
   try {
-    await within(other.client.query(`NOTIFY ${quoted(channel)}`), NOTICE);
-    return (await within(heard, NOTICE)) === true;
+    await withTimeout(other.client.query(`NOTIFY ${quoted(channel)}`), NOTICE);
+    return (await withTimeout(heard, NOTICE)) === true;
   } finally {
     await goodbye(other);
   }

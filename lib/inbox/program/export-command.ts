@@ -3,7 +3,7 @@ import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { Readable, type Writable } from 'node:stream';
 import { RvmError } from '../../error';
-import { counted } from '../../text';
+import { plural } from '../../text';
 import { openDatabaseSource } from '../exporting/database-source';
 import { exportLines } from '../exporting/export-lines';
 import type { ExportSource } from '../exporting/export-source';
@@ -52,12 +52,12 @@ async function write(
     events = count;
     if (performance.now() < toldAt + TELL_EVERY) return;
     toldAt = performance.now();
-    terminal.tell(`exported ${counted(count, 'event')}`);
+    terminal.tell(`exported ${plural(count, 'event')}`);
   });
   const target = out === undefined ? output : openFile(out);
   // Whoever reads it decides how quickly: what is not taken yet is not read from the inbox.
   await pipeline(Readable.from(lines), target, { end: target !== output });
-  terminal.tell(`Exported ${counted(events, 'event')}.`);
+  terminal.tell(`Exported ${plural(events, 'event')}.`);
 }
 
 /** For its owner alone, as the inbox is: names of people and places are in it. */

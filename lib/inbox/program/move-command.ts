@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { counted } from '../../text';
+import { plural } from '../../text';
 import { moveInbox, type Moved } from '../moving/move-inbox';
 import { connectionTitle, readConnection } from '../postgres/connection-settings';
 import type { MoveRequest } from './command-line';
@@ -46,7 +46,7 @@ class Telling {
     this.#silence.refresh();
     if (performance.now() < this.#toldAt + TELL_EVERY) return;
     this.#toldAt = performance.now();
-    this.terminal.tell(`${step} ${count} of ${counted(of, 'message')}`);
+    this.terminal.tell(`${step} ${count} of ${plural(of, 'message')}`);
   }
 
   end(): void {
@@ -61,18 +61,18 @@ function alreadyMoved(folder: string): string[] {
 function report(moved: Moved, folder: string, title: string): string[] {
   const { same, known, overtaken, waiting, dead, quarantined, slots, ownSlots, ownKeys, aside } = moved;
   const rest: [count: number, line: string][] = [
-    [known, `${counted(known, 'message')} had been there before, and stay as they are there.`],
-    [overtaken, `${counted(overtaken, 'message')} of the past were changed or removed there meanwhile.`],
-    [dead, `${counted(dead, 'dead letter')} can be delivered again from the sidebar.`],
-    [quarantined, `${counted(quarantined, 'message')} in quarantine.`],
-    [slots, `${counted(slots, 'value')} that flows keep, as the groups of alarm state.`],
+    [known, `${plural(known, 'message')} had been there before, and stay as they are there.`],
+    [overtaken, `${plural(overtaken, 'message')} of the past were changed or removed there meanwhile.`],
+    [dead, `${plural(dead, 'dead letter')} can be delivered again from the sidebar.`],
+    [quarantined, `${plural(quarantined, 'message')} in quarantine.`],
+    [slots, `${plural(slots, 'value')} that flows keep, as the groups of alarm state.`],
     [
       ownSlots,
-      `${counted(ownSlots, 'value')} that flows keep had been there before, and stay as they are there.`,
+      `${plural(ownSlots, 'value')} that flows keep had been there before, and stay as they are there.`,
     ],
   ];
   return [
-    `Moved ${folder} to ${title}: ${counted(same, 'message')}, compared row by row; ${waiting} of them wait to be delivered.`,
+    `Moved ${folder} to ${title}: ${plural(same, 'message')}, compared row by row; ${waiting} of them wait to be delivered.`,
     ...rest.filter(([count]) => count > 0).map(([, line]) => line),
     ...ownKeys.map((name) => KEY_LINES[name]),
     `The file is kept as ${aside}: delete it once you need it no more.`,

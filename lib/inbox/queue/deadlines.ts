@@ -1,4 +1,4 @@
-import { timerMs } from '../../concurrency/timers';
+import { clampTimerMs } from '../../concurrency/timers';
 
 /**
  * Tells when the time of an item is up; while it is paused, not before it goes on. One timer for each item: Node.js keeps those
@@ -15,7 +15,7 @@ export class Deadlines<Item extends object> {
   /** From now on, instead of what was set for it before. @param length in milliseconds */
   set(item: Item, length: number): void {
     this.clear(item);
-    const part = timerMs(Math.max(1, length));
+    const part = clampTimerMs(Math.max(1, length));
     const timer = setTimeout(() => this.#passed(item, length - part), part);
     timer.unref();
     this.#timers.set(item, timer);

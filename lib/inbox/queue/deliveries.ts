@@ -3,7 +3,7 @@ import type { Consumer, Delivery } from '../inbox';
 import type { DeliveryWindow } from './delivery-window';
 import { HandOver } from './hand-over';
 import { isUnsent, type Held } from './held';
-import type { Leases } from './leases';
+import type { LeaseTimers } from './leases';
 import type { QueueStores } from './queue-stores';
 
 export interface DeliveriesWork {
@@ -33,7 +33,7 @@ export class Deliveries {
   constructor(
     private readonly stores: Pick<QueueStores, 'both' | 'mayHandOver' | 'isSettled'>,
     private readonly window: DeliveryWindow,
-    private readonly leases: Leases,
+    private readonly leases: LeaseTimers,
     private readonly work: DeliveriesWork,
   ) {}
 

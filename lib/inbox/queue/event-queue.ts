@@ -8,7 +8,7 @@ import { Deliveries } from './deliveries';
 import { DeliveryWindow } from './delivery-window';
 import { Entrance } from './entrance';
 import { isUnsent, type Held } from './held';
-import { Leases } from './leases';
+import { LeaseTimers } from './leases';
 import { Returns } from './returns';
 import { StoredEvents } from './stored-events';
 import { UnreadEvents } from './unread-events';
@@ -20,7 +20,7 @@ export class EventQueue {
   readonly #window = new DeliveryWindow();
   readonly #backlog: Backlog;
   readonly #spilled: SpilledBacklog;
-  readonly #leases: Leases;
+  readonly #leases: LeaseTimers;
   readonly #deliveries: Deliveries;
   readonly #returns: Returns;
   readonly #unread: UnreadEvents;
@@ -54,7 +54,7 @@ export class EventQueue {
       mayLease: () => this.#running,
       take: (events) => this.#takeStored(events),
     });
-    this.#leases = new Leases(store, {
+    this.#leases = new LeaseTimers(store, {
       consumer: () => this.#consumer,
       isHeld: (held) => this.#window.holds(held),
       isOvertaken: (held) => this.#window.isAlarmAtWork(held),

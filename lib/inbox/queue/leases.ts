@@ -19,7 +19,7 @@ export interface LeasesWork {
 }
 
 /** The leases of events that the flow has to settle, and the pauses before they come again. */
-export class Leases {
+export class LeaseTimers {
   readonly #deadlines = new Deadlines<Held>((held) => this.#isDue(held));
 
   constructor(

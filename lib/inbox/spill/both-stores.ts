@@ -1,4 +1,4 @@
-import { within } from '../../concurrency/timers';
+import { withTimeout } from '../../concurrency/timers';
 import { storeFailed, type StorePort } from '../store/port';
 import type { CallName, LocalCall, StoreCalls } from '../store/protocol';
 import { endStep } from '../store/step';
@@ -144,7 +144,7 @@ export class BothStores implements StorePort {
     const step = endStep('delivered');
     const marking = this.main.call('markDelivered', ids, hurry).then(() => true);
     try {
-      if ((await within(marking, this.options.patience)) === true) return;
+      if ((await withTimeout(marking, this.options.patience)) === true) return;
     } catch (error) {
       return this.#keepEnds(ids, { state: 'delivered', step }, () => Promise.reject(error));
     }
@@ -154,7 +154,7 @@ export class BothStores implements StorePort {
   /** What becomes of an event does not wait for what is said of it. @throws RvmError STORE_FAILED */
   async #note(take: Take<'note'>): Give<'note'> {
     const noting = this.main.call('note', take).then((give) => ({ give }));
-    const noted = await within(noting, this.options.patience);
+    const noted = await withTimeout(noting, this.options.patience);
     if (noted === undefined) throw storeFailed('it answers too slowly');
     return noted.give;
   }
@@ -170,7 +170,7 @@ export class BothStores implements StorePort {
     const told = finishing.then((give) => ({ give }));
     let otherwise: () => Promise<void> = async () => void (await told);
     try {
-      const finished = await within(told, this.options.patience);
+      const finished = await withTimeout(told, this.options.patience);
       if (finished !== undefined) return finished.give;
     } catch (error) {
       otherwise = () => Promise.reject(error);

@@ -1,4 +1,4 @@
-import { within } from '../../concurrency/timers';
+import { withTimeout } from '../../concurrency/timers';
 import { DISK_FULL, reasonOf, storeFailed, type StorePort } from '../store/port';
 import { endStep } from '../store/step';
 import type { Spilling } from './spilling';
@@ -118,13 +118,13 @@ export class Bringing {
     const { patience } = this.work;
     const entered: ReadMessage[] = [];
     try {
-      if (!(await within(this.#enterAll(batch, entered), patience)))
+      if (!(await withTimeout(this.#enterAll(batch, entered), patience)))
         throw storeFailed('it answers too slowly');
     } finally {
       const noting = this.#entered([...entered]);
       // Also where that takes long: what becomes of them from now on is known in the inbox.
       for (const { spilled } of entered) spilled.moving = noting;
-      await within(noting, patience);
+      await withTimeout(noting, patience);
     }
   }
 

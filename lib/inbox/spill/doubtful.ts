@@ -1,4 +1,4 @@
-import { within } from '../../concurrency/timers';
+import { withTimeout } from '../../concurrency/timers';
 import type { Known, Likeness } from '../store/protocol';
 import { likenessOf } from '../store/stored-message';
 import type { SpilledMessage } from './spilled-message';
@@ -45,5 +45,5 @@ export async function settleDoubt(messages: readonly SpilledMessage[], work: Dou
 /** Undefined where it does not answer in time. */
 function lookAll(batch: readonly SpilledMessage[], work: DoubtfulWork): Promise<Answers | undefined> {
   const asking = batch.map(({ columns }) => work.look(likenessOf(columns)).catch(() => undefined));
-  return within(Promise.all(asking), work.patience);
+  return withTimeout(Promise.all(asking), work.patience);
 }

@@ -1,4 +1,4 @@
-import { within } from '../../concurrency/timers';
+import { withTimeout } from '../../concurrency/timers';
 import type { ListQuery, MessageList } from '../inbox';
 import { listedOf, rowsOf, type InboxRows } from '../inbox-rows';
 import type { PatientReading } from '../patient-reading';
@@ -24,7 +24,7 @@ export class Listing {
   }
 
   async list(query: ListQuery): Promise<MessageList> {
-    const isLoaded = await within(
+    const isLoaded = await withTimeout(
       this.spilling.loaded().then(() => true),
       this.patience,
     );

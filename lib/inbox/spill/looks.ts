@@ -1,4 +1,4 @@
-import { within } from '../../concurrency/timers';
+import { withTimeout } from '../../concurrency/timers';
 import type { StorePort } from '../store/port';
 import type { Known, NewMessage } from '../store/protocol';
 import { likenessOf } from '../store/stored-message';
@@ -56,7 +56,7 @@ export class Looks {
       (known) => ({ known }),
       () => ({ known: undefined }),
     );
-    return within(asking, LOOK_WITHIN).then((answer) => {
+    return withTimeout(asking, LOOK_WITHIN).then((answer) => {
       if (answer === undefined) this.#hangs(asking);
       return answer?.known;
     });

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import syncFs from 'node:fs';
 import fs from 'node:fs/promises';
 import path from 'node:path';
-import { makeFolder } from '../../files';
+import { ensurePrivateFolder } from '../../files';
 import { LOCK_FILE, lockFolder, type FolderLock } from '../folder-lock';
 import { readSegment, segmentNames, type Segment } from './segment';
 import type { Frame, FramePlace } from './frame';
@@ -93,7 +93,7 @@ export class SpillFolder {
   #make(number: number): Taken {
     const name = `${number}-${process.pid}-${randomBytes(6).toString('hex')}`;
     const folder = path.join(this.folder, name);
-    makeFolder(folder);
+    ensurePrivateFolder(folder);
     const taken = this.#lock(folder);
     // Somebody who looks for what is left has seen it first, and removes it.
     return taken ?? this.#make(number);

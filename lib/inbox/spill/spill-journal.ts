@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { makeFolder } from '../../files';
+import { ensurePrivateFolder } from '../../files';
 import type { Frame } from './frame';
 import { dropSegment, type Segment } from './segment';
 import { SpillFile, type Written } from './spill-file';
@@ -65,7 +65,7 @@ export class SpillJournal {
   check(): string | undefined {
     const probe = path.join(this.folder, `probe-${process.pid}`);
     try {
-      makeFolder(this.folder);
+      ensurePrivateFolder(this.folder);
       fs.writeFileSync(probe, '');
       fs.unlinkSync(probe);
       return undefined;

@@ -1,6 +1,6 @@
 import fs from 'node:fs/promises';
 import path from 'node:path';
-import { makeFolder } from '../../files';
+import { ensurePrivateFolder } from '../../files';
 
 /** How long an answer counts, in milliseconds: whoever asks may be a stranger, and ask without end. */
 const FRESH = 1000;
@@ -35,7 +35,7 @@ export class SpillProbe {
 async function tried(folder: string): Promise<boolean> {
   const file = path.join(folder, `sample-${process.pid}`);
   try {
-    makeFolder(folder);
+    ensurePrivateFolder(folder);
     await writeThrough(file);
     return true;
   } catch {

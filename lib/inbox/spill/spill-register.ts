@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { makeFolder } from '../../files';
+import { ensurePrivateFolder } from '../../files';
 
 /** Its file, beside that of the inbox. */
 export const SPILL_REGISTER = 'spill-folders.json';
@@ -21,7 +21,7 @@ export class SpillRegister {
   /** Best effort: it lies beside the store, whose disk may be the one that fails. */
   write(folders: readonly string[]): void {
     try {
-      makeFolder(path.dirname(this.file));
+      ensurePrivateFolder(path.dirname(this.file));
       fs.writeFileSync(this.file, `${JSON.stringify(folders)}\n`, { mode: 0o600 });
     } catch {
       // Then only a change of the setting before the next start would hide what is spilled.

@@ -1,4 +1,4 @@
-import { within } from '../../concurrency/timers';
+import { withTimeout } from '../../concurrency/timers';
 import { MAX_LISTED } from '../store/stored-message';
 import { readFrames, type Segment } from './segment';
 import type { SpilledRow } from './spilled-list';
@@ -23,7 +23,7 @@ export class SpilledBodies {
     const frames = readFrames(segment, places);
     for (const { spilled, row } of rows) {
       const reading = frames.next();
-      const next = await within(reading, this.patience);
+      const next = await withTimeout(reading, this.patience);
       if (next === undefined) return this.#hangs(reading, frames);
       const frame = next.done === true ? undefined : next.value;
       if (frame?.kind === 'message' && frame.deliveryId === spilled.deliveryId)

@@ -1,4 +1,4 @@
-import { eachInSlices } from '../../concurrency/iteration';
+import { forEachTimeSliced } from '../../concurrency/iteration';
 import type { ListQuery } from '../inbox';
 import type { LeasedMessage } from '../store/protocol';
 import { isListed } from '../store/stored-message';
@@ -20,7 +20,7 @@ export async function listSpilled(messages: SpilledMessages, query: ListQuery): 
   // One that is not on the disk was not accepted yet.
   const isWanted = ({ place, progress }: SpilledMessage): boolean =>
     place !== undefined && isListed(state, progress);
-  await eachInSlices(messages.all().reverse(), (spilled) => {
+  await forEachTimeSliced(messages.all().reverse(), (spilled) => {
     const { received } = spilled.columns;
     if (received >= since && received < until && isWanted(spilled) && isMeant(spilled, query))
       newest.offer(spilled);

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { makeFolder } from '../../files';
+import { ensurePrivateFolder } from '../../files';
 import { lockFolder, type FolderLock } from '../folder-lock';
 import { BUSY_TIMEOUT } from './open';
 
@@ -41,7 +41,7 @@ function lockOf(file: string): FolderLock | undefined {
 
 function tryToLock(folder: string): FolderLock | 'taken' | undefined {
   try {
-    makeFolder(folder);
+    ensurePrivateFolder(folder);
     return lockFolder(folder, { name: LOCK_FILE, wait: BUSY_TIMEOUT }) ?? 'taken';
   } catch {
     return undefined;

@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { makeFolder } from '../../files';
+import { ensurePrivateFolder } from '../../files';
 
 /** The newest message of an inbox: its sequence, and when it was received, in milliseconds since 1970. */
 export interface LastMessage {
@@ -38,7 +38,7 @@ export class LastSequence {
     this.#writtenAt = performance.now();
     const coming = `${this.file}.new`;
     try {
-      makeFolder(path.dirname(this.file));
+      ensurePrivateFolder(path.dirname(this.file));
       fs.writeFileSync(coming, `${JSON.stringify(last)}\n`, { mode: 0o600 });
       fs.renameSync(coming, this.file);
     } catch {

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { makeFolder } from '../../files';
+import { ensurePrivateFolder } from '../../files';
 import { migrate } from './schema';
 
 /** Time to wait for a lock that another process holds for a moment, in milliseconds. */
@@ -32,7 +32,7 @@ const REQUIRED: readonly [pragma: string, value: string][] = [
  * @throws Error where the file is locked, damaged, of a newer version, or cannot be made durable
  */
 export function openDatabase(file: string): DatabaseSync {
-  makeFolder(path.dirname(file));
+  ensurePrivateFolder(path.dirname(file));
   // With nothing in the log the last process ended in peace: then a large file need not be read for it.
   const mustCheck = sizeOf(`${file}-wal`) > 0 || sizeOf(file) <= SMALL;
   const database = new DatabaseSync(file);

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { makeFolder } from '../../files';
+import { ensurePrivateFolder } from '../../files';
 import { fileSystemWarning } from '../file-system';
 import { alone } from './alone';
 import { checkDisk, Reserve } from './disk';
@@ -178,7 +178,7 @@ export class StoreServer {
 
   #copied(store: Store): Salvaged | undefined {
     // Made again where it is gone.
-    makeFolder(path.dirname(this.file));
+    ensurePrivateFolder(path.dirname(this.file));
     const hasLog = this.#identity?.hasLog === true;
     return writeAnew(this.file, { copyTo: (file) => store.copyTo(file), hasLog }, new Date());
   }

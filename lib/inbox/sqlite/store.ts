@@ -15,7 +15,7 @@ import { Openings, wasMoved } from './openings';
 import type { LostTime } from '../incident';
 import type { LocalCall, Opened, StoreCalls } from '../store/protocol';
 import { QuarantineTable } from './tables/quarantine-table';
-import { Retention } from './tables/retention';
+import { RetentionSweep } from './tables/retention';
 import { prepareStatements, type Statements } from './tables/statements';
 import { rollBack } from './roll-back';
 import { SLOT_CLOCK, SlotClock } from './tables/slot-clock';
@@ -174,7 +174,7 @@ export class Store {
 
   #workOf(messages: Messages, history: HistoryTable): Work {
     const quarantine = new QuarantineTable(this.#statements, () => this.#clock());
-    const retention = new Retention(this.#statements, this.#known);
+    const retention = new RetentionSweep(this.#statements, this.#known);
     const slots = new SlotTable(this.#statements, this.#slotClock, () => this.#keepSlotClock());
     const figures = new Figures(this.#statements, () => this.#clock());
     const endpoints = new EndpointTable(this.#statements, history, (endpoint) => messages.waitsAt(endpoint));

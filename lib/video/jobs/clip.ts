@@ -1,7 +1,7 @@
 import { RvmError } from '../../error';
 import type { AudioFormat, MediaFrame, VideoFrame } from '../media';
 import type { VideoSource } from '../sessions/session-slots';
-import type { Joined } from '../sessions/shared-stream';
+import type { Subscription } from '../sessions/shared-stream';
 import { type Job, later, startOf } from './job';
 import { SpanEnd } from './span-reader';
 
@@ -33,7 +33,7 @@ export interface Recorded {
   /** The moments of its first and of its last picture, in milliseconds since 1970. */
   from: number;
   to: number;
-  camera: Joined['session']['device'];
+  camera: Subscription['session']['device'];
   /** Codecs that were left out, or were announced and are not in it. */
   leftOut: readonly string[];
   reason: Shortness | undefined;
@@ -107,7 +107,7 @@ class Recording {
   }
 
   /** Undefined where there was something, and no more of it comes. */
-  async #join(): Promise<Joined | undefined> {
+  async #join(): Promise<Subscription | undefined> {
     try {
       return await this.#job.join(this.#next(), 'stream waits');
     } catch (error) {
@@ -124,7 +124,7 @@ class Recording {
   }
 
   /** @returns undefined where all is there */
-  async #read(joined: Joined): Promise<Shortness | undefined> {
+  async #read(joined: Subscription): Promise<Shortness | undefined> {
     const { reader, session } = joined;
     this.#camera = session.device;
     this.#leftOut = reader.leftOut;

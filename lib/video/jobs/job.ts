@@ -1,14 +1,14 @@
 import type { RtspWanted } from '../../cloud/calls';
-import { wantedTime } from '../../cloud/functions/rtsp';
+import { parseWantedTime } from '../../cloud/functions/rtsp';
 import { saysNoVideo } from '../../cloud/http/answer';
-import { failureOf, SENT_AGAIN } from '../../cloud/http/retry-policy';
-import { Abort, abortOf } from '../../concurrency/signals';
-import { timerMs } from '../../concurrency/timers';
+import { failureOf, RETRY_POLICY } from '../../cloud/http/retry-policy';
+import { CancelToken, cancelTokenOf } from '../../concurrency/signals';
+import { clampTimerMs } from '../../concurrency/timers';
 import { RvmError } from '../../error';
 import { LONGEST_VIDEO_WAIT_S } from '../../limits';
 import { meter, secondsSince } from '../../meter';
 import type { VideoSource } from '../sessions/session-slots';
-import type { Joined, Slow, Upstreams } from '../sessions/shared-stream';
+import type { Subscription, Slow, SharedStreams } from '../sessions/shared-stream';
 
 /** Video that has begun may take so many times its length, and so many milliseconds more: lines are slow, and places are waited for. */
 const TIMES = 2;
@@ -33,9 +33,9 @@ interface JobClocks {
 
 /** One picture, clip or view on its way: how long it may wait, and for what. */
 export class Job {
-  readonly #upstreams: Upstreams;
+  readonly #upstreams: SharedStreams;
   readonly #options: JobOptions;
-  readonly #ending = new Abort();
+  readonly #ending = new CancelToken();
   readonly #clocks: JobClocks;
   /** Since when more of the recording is waited for. */
   #waitsSince: number | undefined;
@@ -47,16 +47,16 @@ export class Job {
   #failure: RvmError | undefined;
 
   /** @param closing ends it as well */
-  constructor(upstreams: Upstreams, options: JobOptions, closing: Abort, clocks: JobClocks) {
+  constructor(upstreams: SharedStreams, options: JobOptions, closing: CancelToken, clocks: JobClocks) {
     this.#upstreams = upstreams;
     this.#options = options;
     this.#clocks = clocks;
-    this.#stopListening = [abortOf(options.signal), closing].map((abort) =>
+    this.#stopListening = [cancelTokenOf(options.signal), closing].map((abort) =>
       abort.onAbort((reason) => this.#ending.abort(reason)),
     );
     this.#deadline = setTimeout(
       () => this.#ending.abort(this.#failure ?? deadlineOver()),
-      timerMs(options.deadlineMs),
+      clampTimerMs(options.deadlineMs),
     );
   }
 
@@ -74,7 +74,7 @@ export class Job {
    * waited for. Its readers end with the job.
    * @throws RvmError VIDEO_NOT_YET where there is no recording until the end of the waiting; at the deadline the last error
    */
-  async join(source: VideoSource, slow: Slow): Promise<Joined> {
+  async join(source: VideoSource, slow: Slow): Promise<Subscription> {
     for (let attempt = 1; ; attempt += 1) {
       this.tell({ kind: 'opening' });
       try {
@@ -97,7 +97,7 @@ export class Job {
    */
   async again(error: unknown, attempt: number, isLive = false): Promise<void> {
     if (this.#ending.reason !== undefined) throw this.#ending.reason;
-    const cure = cureOf(error, attempt, isLive);
+    const cure = retryAdvice(error, attempt, isLive);
     if (!(error instanceof RvmError) || cure === 'none') throw error;
     const isNotYet = cure === 'wait for the recording';
     const ms = pauseBefore(attempt);
@@ -167,7 +167,7 @@ function deadlineOver(): RvmError {
 }
 
 /** What may be done about a video that did not come. */
-type Cure =
+type RetryAdvice =
   /** There is no recording yet: it may come. */
   | 'wait for the recording'
   /** Something failed in passing. */
@@ -186,13 +186,13 @@ const MOST_BREAKS = 3;
  * The one place that says what may be asked for again, until the deadline of the job.
  * @param isLive live video comes from no recording: what a relay does not know now it will not know later
  */
-function cureOf(error: unknown, attempts: number, isLive = false): Cure {
+function retryAdvice(error: unknown, attempts: number, isLive = false): RetryAdvice {
   if (!(error instanceof RvmError)) return 'none';
   const { code, cause } = error;
   if (code === 'VIDEO_NOT_YET') return 'wait for the recording';
   if (saysNoVideo(error)) return isLive ? 'none' : 'wait for the recording';
   if (code !== 'VIDEO_FAILED') {
-    return SENT_AGAIN[failureOf(error, true)]['RTSP session'] === 'never' ? 'none' : 'try again';
+    return RETRY_POLICY[failureOf(error, true)]['RTSP session'] === 'never' ? 'none' : 'try again';
   }
   const { status } = cause;
   if (status === undefined) return attempts < MOST_BREAKS ? 'try again' : 'none';
@@ -229,7 +229,7 @@ export function later(source: VideoSource, seconds: number): VideoSource {
  * @throws RvmError BAD_INPUT for a time that cannot be read, and for a chosen one in the future
  */
 export function startOf(wanted: RtspWanted, now: number): number | undefined {
-  const time = wantedTime(wanted);
+  const time = parseWantedTime(wanted);
   if (wanted.mode !== 'recorded' || time === undefined || time <= now + CLOCKS) return time;
   throw new RvmError(
     'BAD_INPUT',

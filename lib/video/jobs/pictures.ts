@@ -2,7 +2,7 @@ import { RvmError } from '../../error';
 import { costOf, type VideoFrame } from '../media';
 import { ROUNDING, wantedAt } from '../picture/wanted-picture';
 import type { VideoSource } from '../sessions/session-slots';
-import type { Joined, MomentClock } from '../sessions/shared-stream';
+import type { Subscription, MomentClock } from '../sessions/shared-stream';
 import { type Job, later, startOf } from './job';
 
 /** Seconds: pictures that are further apart are faster had from two sessions. */
@@ -20,7 +20,7 @@ export interface Moment {
   /** When the picture was taken, in milliseconds since 1970. */
   takenAt: number;
   clock: MomentClock;
-  camera: Joined['session']['device'];
+  camera: Subscription['session']['device'];
 }
 
 /**
@@ -77,14 +77,14 @@ async function findNear(
 
 /** The search in one session. */
 class MomentSearch {
-  readonly #joined: Joined;
+  readonly #joined: Subscription;
   readonly #missing: number[];
   readonly #start: number | undefined;
   /** Seconds of video that have all that is wanted. */
   readonly #length: number;
-  #run = new FrameRun();
+  #run = new GroupOfPictures();
 
-  constructor(source: VideoSource, offsets: readonly number[], joined: Joined) {
+  constructor(source: VideoSource, offsets: readonly number[], joined: Subscription) {
     this.#joined = joined;
     this.#missing = [...offsets];
     this.#start = startOf(source.wanted, Infinity);
@@ -101,7 +101,7 @@ class MomentSearch {
       if (job.isOverdue(this.#length)) throw tooSlow();
       if (frame.kind !== 'video') continue;
       if (frame.key) this.#settle(found, frame.time);
-      if (frame.key) this.#run = new FrameRun();
+      if (frame.key) this.#run = new GroupOfPictures();
       this.#run.add(frame);
       while (this.#missing.length > 0 && this.#run.has(this.#wanted())) this.#give(found);
       if (this.#missing.length === 0) return;
@@ -169,7 +169,7 @@ interface Search {
 }
 
 /** What can be decoded together: the pictures from a key frame on, in the order of decoding. */
-export class FrameRun {
+export class GroupOfPictures {
   readonly #frames: VideoFrame[] = [];
   #bytes = 0;
   #newest = -Infinity;

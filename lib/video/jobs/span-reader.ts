@@ -1,5 +1,5 @@
 import type { AudioFormat, MediaFrame, MediaStream, VideoFrame } from '../media';
-import type { Joined } from '../sessions/shared-stream';
+import type { Subscription } from '../sessions/shared-stream';
 import { IN_ORDER } from './pictures';
 
 /**
@@ -38,11 +38,11 @@ export class SpanEnd {
 
 /** A stream that ends at a moment. */
 export class SpanReader implements MediaStream {
-  readonly #joined: Joined;
+  readonly #joined: Subscription;
   readonly #until: number;
 
   /** @param until in milliseconds since 1970 */
-  constructor(joined: Joined, until: number) {
+  constructor(joined: Subscription, until: number) {
     this.#joined = joined;
     this.#until = until;
   }

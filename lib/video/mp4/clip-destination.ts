@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { inSlices } from '../../concurrency/iteration';
+import { timeSliced } from '../../concurrency/iteration';
 
 /** Bytes of media data in a clip: sizes and offsets have 32 bits, and the index is among them (ISO/IEC 14496-12, section 4.2). */
 export const MOST_MEDIA = 2 ** 32 - 2 ** 27;
@@ -54,7 +54,7 @@ export class ClipMemory implements ClipDestination {
     const hash = createHash('sha256');
     const content = Buffer.allocUnsafeSlow(head.length + this.#bytes);
     let at = 0;
-    for await (const piece of inSlices(cut([head, ...this.#pieces]))) {
+    for await (const piece of timeSliced(cut([head, ...this.#pieces]))) {
       hash.update(piece);
       content.set(piece, at);
       at += piece.length;

@@ -40,8 +40,8 @@ export class FragmentWriter {
   #held: Placed[] | undefined = [];
   /** Seconds by which all is later than on the timeline, so that no time of decoding lies below 0. */
   #delay = 0;
-  #pictures = new PictureRun([]);
-  readonly #sounds = new SoundRun();
+  #pictures = new VideoSamples([]);
+  readonly #sounds = new AudioSamples();
   #fragments = 0;
 
   /**
@@ -109,7 +109,7 @@ export class FragmentWriter {
     const before = Array.from({ length: HELD_BACK }, (_, index) =>
       Math.round(index * interval * VIDEO_CLOCK),
     );
-    this.#pictures = new PictureRun(before);
+    this.#pictures = new VideoSamples(before);
   }
 
   #give({ frame, time }: Placed): Buffer[] {
@@ -151,7 +151,7 @@ function shortestOf(times: readonly number[]): number {
 }
 
 /** A picture as it lies in a fragment, and when it is shown, on the clock of its track. */
-export interface Picture {
+export interface TimedSample {
   data: Buffer;
   key: boolean;
   shown: number;
@@ -161,9 +161,9 @@ export interface Picture {
  * Pictures, each given once the next is there: only then is it known how long it lasts. A player that is told a guess finds a gap
  * behind it, or drops what follows.
  */
-class PictureRun {
+class VideoSamples {
   readonly #times: DecodingTimes;
-  #held: (Picture & { decoded: number }) | undefined;
+  #held: (TimedSample & { decoded: number }) | undefined;
 
   /** @param before see DecodingTimes */
   constructor(before: readonly number[]) {
@@ -171,7 +171,7 @@ class PictureRun {
   }
 
   /** The picture before this one. */
-  next(picture: Picture): TrackRun | undefined {
+  next(picture: TimedSample): TrackRun | undefined {
     const decoded = this.#times.next(picture.shown);
     const before = this.end(decoded - (this.#held?.decoded ?? 0));
     this.#held = { ...picture, decoded };
@@ -193,7 +193,7 @@ const MOST = 1024 * 1024;
 const OF_UNIT = 512;
 
 /** Sound that waits for the next fragment. Without a break it is one run, whatever the times of its packets are rounded to. */
-class SoundRun {
+class AudioSamples {
   #runs: { start: number; samples: FragmentSample[] }[] = [];
   /** Where the newest ends. */
   #end = -Infinity;

@@ -2,8 +2,8 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { GrowingBuffer } from '../../bytes';
-import type { Abort } from '../../concurrency/signals';
-import { lateTimeout } from '../../concurrency/timers';
+import type { CancelToken } from '../../concurrency/signals';
+import { lenientTimeout } from '../../concurrency/timers';
 
 export interface ChildLimits {
   /** Milliseconds from the start to the end, by the clock on the wall. */
@@ -53,7 +53,7 @@ export async function runChild(
   args: readonly string[],
   input: Iterable<Buffer>,
   limits: ChildLimits,
-  abort: Abort,
+  abort: CancelToken,
 ): Promise<Ended> {
   if (abort.reason !== undefined) throw abort.reason;
   const child = new Child(
@@ -86,7 +86,7 @@ class Child {
   }
 
   run(input: Iterable<Buffer>): Promise<Ended> {
-    const tooSlow = lateTimeout(() => this.#endAs('too slow'), this.#limits.longestMs);
+    const tooSlow = lenientTimeout(() => this.#endAs('too slow'), this.#limits.longestMs);
     this.#read();
     this.#feed(input);
     return this.#ended().finally(() => {

@@ -2,10 +2,10 @@ import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { Places } from '../../concurrency/semaphore';
-import { Abort, abortOf } from '../../concurrency/signals';
-import { unless } from '../../concurrency/timers';
-import { asError, RvmError } from '../../error';
+import { Semaphore } from '../../concurrency/semaphore';
+import { CancelToken, cancelTokenOf } from '../../concurrency/signals';
+import { cancellable } from '../../concurrency/timers';
+import { toError, RvmError } from '../../error';
 import { cancelled, type VideoFormat, type VideoFrame } from '../media';
 import { type ChildLimits, type Ended, runChild } from './child-process';
 import { type Jpeg, jpegIn, pictureArguments, sheetArguments } from './ffmpeg-arguments';
@@ -43,15 +43,15 @@ const NAME = 'ffmpeg version ';
 export class Decoder {
   readonly #path: string | undefined;
   readonly #limits: DecoderLimits;
-  readonly #places: Places;
+  readonly #places: Semaphore;
   readonly #program = new Program(() => this.#lookForProgram());
-  readonly #closing = new Abort();
+  readonly #closing = new CancelToken();
   readonly #running = new Set<Promise<unknown>>();
 
   constructor(options: DecoderOptions = {}) {
     this.#path = options.path;
     this.#limits = { ...LIMITS, atOnce: os.availableParallelism(), ...options.limits };
-    this.#places = new Places(this.#limits.atOnce);
+    this.#places = new Semaphore(this.#limits.atOnce);
   }
 
   /** Whether there is an ffmpeg that runs. Where there is none, it is looked for again after a minute. */
@@ -93,8 +93,8 @@ export class Decoder {
   }
 
   async #make(args: readonly string[], input: () => Iterable<Buffer>, signal: AbortSignal): Promise<Jpeg> {
-    const abort = new Abort();
-    const listening = [this.#closing, abortOf(signal)].map((each) =>
+    const abort = new CancelToken();
+    const listening = [this.#closing, cancelTokenOf(signal)].map((each) =>
       each.onAbort((reason) => abort.abort(reason)),
     );
     try {
@@ -104,10 +104,10 @@ export class Decoder {
     }
   }
 
-  async #inTurn(args: readonly string[], input: () => Iterable<Buffer>, abort: Abort): Promise<Jpeg> {
-    const file = await unless(abort, this.#program.find());
+  async #inTurn(args: readonly string[], input: () => Iterable<Buffer>, abort: CancelToken): Promise<Jpeg> {
+    const file = await cancellable(abort, this.#program.find());
     if (file === undefined) throw decoderMissing(this.#path);
-    const leave = await this.#places.take(abort);
+    const leave = await this.#places.acquire(abort);
     try {
       return this.#pictureIn(await this.#start(file, args, input(), abort));
     } finally {
@@ -116,12 +116,17 @@ export class Decoder {
   }
 
   /** @throws RvmError DECODER_MISSING where a program that was found is not there any more */
-  async #start(file: string, args: readonly string[], input: Iterable<Buffer>, abort: Abort): Promise<Ended> {
+  async #start(
+    file: string,
+    args: readonly string[],
+    input: Iterable<Buffer>,
+    abort: CancelToken,
+  ): Promise<Ended> {
     try {
       return await this.#run(file, args, input, this.#limits, abort);
     } catch (error) {
       if (error instanceof RvmError) throw error;
-      const fault = asError(error);
+      const fault = toError(error);
       if (!isGone(fault)) throw notStarted(fault);
       this.#program.forget();
       throw decoderMissing(this.#path);

@@ -1,6 +1,6 @@
 import { RvmError } from '../../error';
 import { FARTHEST_OFFSET_S, MOST_OFFSETS, NARROWEST_PICTURE, WIDEST_PICTURE } from '../../limits';
-import { counted } from '../../text';
+import { plural } from '../../text';
 import type { VideoFormat, VideoFrame } from '../media';
 
 /** Seconds with a sign and a decimal point, and nothing that only a program would write, such as `1e3`. */
@@ -19,7 +19,7 @@ export function offsetsIn(value: unknown): number[] {
   // One too many is enough to know, however long the text is.
   const parts = text.split(',', MOST_OFFSETS + 1);
   if (parts.length > MOST_OFFSETS)
-    throw badOffsets(`There are more than ${counted(MOST_OFFSETS, 'offset')}: leave some out.`);
+    throw badOffsets(`There are more than ${plural(MOST_OFFSETS, 'offset')}: leave some out.`);
   return parts.map((part) => offsetIn(part.trim()));
 }
 

@@ -2,15 +2,15 @@ import { BitReader } from '../../bytes';
 import {
   aggregated,
   type Field,
-  FragmentedUnit,
+  NalReassembler,
   isPictureSize,
   type NalRole,
   type PictureSize,
   pixelAspectIn,
   type Slice,
   type Sps,
-  unescaped,
-  type Unpacked,
+  removeEmulationPrevention,
+  type DepacketizedUnit,
   type Unpacker,
   type VideoCodec,
 } from './nal-unit';
@@ -67,7 +67,7 @@ const BASELINE: Sampling = { chromaFormat: 1, separatePlanes: false, bitDepthLum
 
 /** Reads a sequence parameter set (ITU-T H.264, section 7.3.2.1.1) as far as the shape of pixels; undefined where it cannot be read. */
 function readSps(nal: Buffer): Sps | undefined {
-  const reader = new BitReader(unescaped(nal));
+  const reader = new BitReader(removeEmulationPrevention(nal));
   reader.skip(8);
   const profile = reader.bits(8);
   reader.skip(16);
@@ -161,7 +161,7 @@ function sizeIn(
 
 /** Section 7.3.3. */
 function fieldOf(slice: Buffer, { separatePlanes }: Sampling, frameNumberBits: number): Field | undefined {
-  const reader = new BitReader(unescaped(slice.subarray(0, SLICE_HEAD)));
+  const reader = new BitReader(removeEmulationPrevention(slice.subarray(0, SLICE_HEAD)));
   reader.skip(8);
   for (let numbers = 0; numbers < 3; numbers += 1) reader.unsigned();
   reader.skip((separatePlanes ? 2 : 0) + frameNumberBits);
@@ -170,10 +170,10 @@ function fieldOf(slice: Buffer, { separatePlanes }: Sampling, frameNumberBits: n
 }
 
 /** Packets of the modes 0 and 1 (RFC 6184, section 6): single NAL units, STAP-A and FU-A. */
-class H264Unpacker implements Unpacker {
-  readonly #unit = new FragmentedUnit();
+class H264Depacketizer implements Unpacker {
+  readonly #unit = new NalReassembler();
 
-  unpack(payload: Buffer): Unpacked {
+  unpack(payload: Buffer): DepacketizedUnit {
     const type = typeOf(payload);
     if (type === NAL.fuA) return this.#fragment(payload);
     const before = this.#unit.finish();
@@ -187,7 +187,7 @@ class H264Unpacker implements Unpacker {
     return this.#unit.mayEnd();
   }
 
-  finish(): Unpacked {
+  finish(): DepacketizedUnit {
     return this.#unit.finish();
   }
 
@@ -196,7 +196,7 @@ class H264Unpacker implements Unpacker {
   }
 
   /** Section 5.8. */
-  #fragment(payload: Buffer): Unpacked {
+  #fragment(payload: Buffer): DepacketizedUnit {
     const [indicator, header] = payload;
     if (indicator === undefined || header === undefined) return 'damaged';
     const [isStart, isEnd] = [(header & 0x80) !== 0, (header & 0x40) !== 0];
@@ -217,7 +217,7 @@ const RECOVERY_UNIT = Buffer.from([6, RECOVERY_POINT, 1, 0b1000_0100, 0x80]);
  * (ITU-T H.264, sections 7.3.2.3 and D.2.8). Cameras with a gradual refresh are whole only some pictures later: those are none.
  */
 function isRecoveryPoint(nal: Buffer): boolean {
-  const bytes = unescaped(nal);
+  const bytes = removeEmulationPrevention(nal);
   let at = 1;
   // The last byte ends the unit.
   while (at + 2 < bytes.length) {
@@ -252,7 +252,7 @@ const INTRA: readonly number[] = [2, 7];
 /** H.264 (ITU-T H.264). */
 export const h264: VideoCodec = {
   name: 'h264',
-  unpacker: () => new H264Unpacker(),
+  unpacker: () => new H264Depacketizer(),
   roleOf,
   slice: readSlice,
   vps: () => undefined,
@@ -271,7 +271,7 @@ function roleOf(nal: Buffer): NalRole {
 
 /** Section 7.3.3. */
 function readSlice(nal: Buffer): Slice | undefined {
-  const reader = new BitReader(unescaped(nal.subarray(0, HEAD)));
+  const reader = new BitReader(removeEmulationPrevention(nal.subarray(0, HEAD)));
   reader.skip(8);
   const isFirst = reader.unsigned() === 0;
   const type = reader.unsigned();
@@ -283,7 +283,7 @@ function readSlice(nal: Buffer): Slice | undefined {
 
 /** Section 7.3.2.2. One that is cut short would take the place of a good one. */
 function readPps(nal: Buffer): { id: number; sps: number } | undefined {
-  const reader = new BitReader(unescaped(nal));
+  const reader = new BitReader(removeEmulationPrevention(nal));
   reader.skip(8);
   const [id, sps] = [reader.unsigned(), reader.unsigned()];
   reader.skip(2);

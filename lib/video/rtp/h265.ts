@@ -1,15 +1,15 @@
 import { BitReader } from '../../bytes';
 import {
   aggregated,
-  FragmentedUnit,
+  NalReassembler,
   isPictureSize,
   type NalRole,
   type PictureSize,
   pixelAspectIn,
   type Slice,
   type Sps,
-  unescaped,
-  type Unpacked,
+  removeEmulationPrevention,
+  type DepacketizedUnit,
   type Unpacker,
   type VideoCodec,
 } from './nal-unit';
@@ -54,7 +54,7 @@ const PROFILE_BYTES = 12;
 
 /** Reads a sequence parameter set (ITU-T H.265, section 7.3.2.2.1) as far as the shape of pixels; undefined where it cannot be read. */
 function readSps(nal: Buffer): Sps | undefined {
-  const bytes = unescaped(nal);
+  const bytes = removeEmulationPrevention(nal);
   const reader = new BitReader(bytes);
   reader.skip(16);
   const vps = reader.bits(4);
@@ -108,10 +108,10 @@ function sizeIn(reader: BitReader, chromaFormat: number): PictureSize {
 const HEADER = 2;
 
 /** Single NAL units, aggregation packets and fragmentation units, without decoding order numbers (RFC 7798, section 4.4). */
-class H265Unpacker implements Unpacker {
-  readonly #unit = new FragmentedUnit();
+class H265Depacketizer implements Unpacker {
+  readonly #unit = new NalReassembler();
 
-  unpack(payload: Buffer): Unpacked {
+  unpack(payload: Buffer): DepacketizedUnit {
     const type = typeOf(payload);
     if (type === NAL.fu) return this.#fragment(payload);
     const before = this.#unit.finish();
@@ -125,7 +125,7 @@ class H265Unpacker implements Unpacker {
     return this.#unit.mayEnd();
   }
 
-  finish(): Unpacked {
+  finish(): DepacketizedUnit {
     return this.#unit.finish();
   }
 
@@ -134,7 +134,7 @@ class H265Unpacker implements Unpacker {
   }
 
   /** Section 4.4.3. */
-  #fragment(payload: Buffer): Unpacked {
+  #fragment(payload: Buffer): DepacketizedUnit {
     const [first, second, header] = payload;
     if (first === undefined || second === undefined || header === undefined) return 'damaged';
     const [isStart, isEnd] = [(header & 0x80) !== 0, (header & 0x40) !== 0];
@@ -159,7 +159,7 @@ const MOST_SPS = 15;
 /** H.265 (ITU-T H.265). */
 export const h265: VideoCodec = {
   name: 'h265',
-  unpacker: () => new H265Unpacker(),
+  unpacker: () => new H265Depacketizer(),
   roleOf,
   slice: readSlice,
   vps: readVps,
@@ -180,7 +180,7 @@ function roleOf(nal: Buffer): NalRole {
 /** Section 7.3.6.1. */
 function readSlice(nal: Buffer): Slice | undefined {
   const type = typeOf(nal);
-  const reader = new BitReader(unescaped(nal.subarray(0, HEAD)));
+  const reader = new BitReader(removeEmulationPrevention(nal.subarray(0, HEAD)));
   reader.skip(HEADER_BITS);
   const isFirst = reader.flag();
   if (isIrap(type)) reader.skip(1);
@@ -205,7 +205,7 @@ function entryOf(type: number): Slice['entry'] {
 
 /** Section 7.3.2.1: its id; one that is cut short lacks profile, tier and level, too, or their end. */
 function readVps(nal: Buffer): number | undefined {
-  const reader = new BitReader(unescaped(nal));
+  const reader = new BitReader(removeEmulationPrevention(nal));
   reader.skip(HEADER_BITS);
   const id = reader.bits(4);
   reader.skip(LEVEL_BITS);
@@ -214,7 +214,7 @@ function readVps(nal: Buffer): number | undefined {
 
 /** Section 7.3.2.3.1, without tiles, scaling lists and extensions. One that is cut short would take the place of a good one. */
 function readPps(nal: Buffer): { id: number; sps: number } | undefined {
-  const reader = new BitReader(unescaped(nal));
+  const reader = new BitReader(removeEmulationPrevention(nal));
   reader.skip(HEADER_BITS);
   const [id, sps] = [reader.unsigned(), reader.unsigned()];
   reader.skip(7);

@@ -1,4 +1,4 @@
-export interface OrderedPacket {
+export interface BufferedPacket {
   packet: RtpPacket;
   /** Packets right before it are missing, or it is not known whether they are. */
   gap: boolean;
@@ -15,7 +15,7 @@ const NUMBERS = 0x10000;
  * Brings the packets of one source in their order, each once, by their 16-bit numbers. What does not come while a few others
  * do is lost.
  */
-export class PacketOrder {
+export class JitterBuffer {
   /** Packets that did not come. */
   lost = 0;
   /** Packets that came, in this numbering: repeated ones, too. */
@@ -38,7 +38,7 @@ export class PacketOrder {
   ) {}
 
   /** What can be read now. */
-  add(packet: RtpPacket): OrderedPacket[] {
+  add(packet: RtpPacket): BufferedPacket[] {
     if (this.#expected === undefined && !this.#startAnnounced(packet)) return this.#begin([packet], false);
     this.#expected ??= packet.sequence;
     const ahead = signed16(packet.sequence - this.#expected);
@@ -53,7 +53,7 @@ export class PacketOrder {
   }
 
   /** What still waits, though something before it is missing. */
-  flush(): OrderedPacket[] {
+  flush(): BufferedPacket[] {
     return this.#released(0);
   }
 
@@ -67,7 +67,7 @@ export class PacketOrder {
     return true;
   }
 
-  #begin(packets: readonly RtpPacket[], gap: boolean): OrderedPacket[] {
+  #begin(packets: readonly RtpPacket[], gap: boolean): BufferedPacket[] {
     const [{ sequence } = { sequence: 0 }] = packets;
     this.first = sequence;
     this.highest = sequence + packets.length - 1;
@@ -77,7 +77,7 @@ export class PacketOrder {
   }
 
   /** Two that follow each other tell of another numbering; a single one is a mistake. */
-  #addStray(packet: RtpPacket): OrderedPacket[] {
+  #addStray(packet: RtpPacket): BufferedPacket[] {
     const before = this.#stray;
     this.#stray = kept(packet);
     if (before === undefined || signed16(packet.sequence - before.sequence) !== 1) return [];
@@ -86,8 +86,8 @@ export class PacketOrder {
   }
 
   /** Until no more than so many wait. */
-  #released(most: number): OrderedPacket[] {
-    const ordered: OrderedPacket[] = [];
+  #released(most: number): BufferedPacket[] {
+    const ordered: BufferedPacket[] = [];
     for (;;) {
       const next = this.#take();
       if (next !== undefined) ordered.push(next);
@@ -96,7 +96,7 @@ export class PacketOrder {
     }
   }
 
-  #take(): OrderedPacket | undefined {
+  #take(): BufferedPacket | undefined {
     const packet = this.#expected === undefined ? undefined : this.#held.get(this.#expected);
     if (packet === undefined || this.#expected === undefined) return undefined;
     this.#held.delete(this.#expected);
@@ -104,7 +104,7 @@ export class PacketOrder {
     return { packet, gap: false };
   }
 
-  #afterGap(): OrderedPacket[] {
+  #afterGap(): BufferedPacket[] {
     const number = Math.min(...this.#held.keys());
     this.lost += number - (this.#expected ?? number);
     this.#expected = number;

@@ -22,7 +22,7 @@ interface Line {
 }
 
 /** Seconds of a stream from the 32-bit time stamps of its packets, which wrap and start anywhere (RFC 3550, section 5.1). */
-export class StreamClock {
+export class RtpClock {
   #reference: { rtpTime: number; ticks: number } | undefined;
   #highest = 0;
   /** The highest before that. What is shown earlier than it was decoded fills the hole between both, and lies nowhere else. */

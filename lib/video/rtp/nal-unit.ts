@@ -2,7 +2,7 @@ import { type BitReader, GrowingBuffer } from '../../bytes';
 import type { PixelAspect, VideoFormat } from '../media';
 
 /** A NAL unit without its emulation prevention bytes: a 3 behind two zeros (ITU-T H.264, section 7.4.1). */
-export function unescaped(nal: Buffer): Buffer {
+export function removeEmulationPrevention(nal: Buffer): Buffer {
   const bytes = Buffer.alloc(nal.length);
   let length = 0;
   let zeros = 0;
@@ -24,7 +24,7 @@ export const MOST_BYTES = 8 * 1024 * 1024;
 const FIRST_SIZE = 16 * 1024;
 
 /** Puts a NAL unit together that came in pieces (RFC 6184, section 5.8; RFC 7798, section 4.4.3). */
-export class FragmentedUnit {
+export class NalReassembler {
   /** Used again for each unit. */
   readonly #bytes = new GrowingBuffer(FIRST_SIZE);
   #pieces = 0;
@@ -33,7 +33,11 @@ export class FragmentedUnit {
   #tellsEnds = false;
 
   /** @param header of the unit */
-  add(header: Uint8Array, piece: Buffer, { isStart, isEnd }: { isStart: boolean; isEnd: boolean }): Unpacked {
+  add(
+    header: Uint8Array,
+    piece: Buffer,
+    { isStart, isEnd }: { isStart: boolean; isEnd: boolean },
+  ): DepacketizedUnit {
     const before = isStart ? this.finish() : [];
     this.#tellsEnds ||= isEnd;
     if (isStart) this.#begin(header);
@@ -92,15 +96,15 @@ export class FragmentedUnit {
  * The NAL units that a packet completed; `damaged` where a piece is missing, or a length lies; `unsupported` for a kind of packet that
  * cannot be read, whatever else comes; `too-large` for a unit beyond any bound.
  */
-export type Unpacked = Buffer[] | 'damaged' | 'unsupported' | 'too-large';
+export type DepacketizedUnit = Buffer[] | 'damaged' | 'unsupported' | 'too-large';
 
 /** Takes the NAL units out of the packets of one payload format, which come in their order. */
 export interface Unpacker {
-  unpack(payload: Buffer): Unpacked;
+  unpack(payload: Buffer): DepacketizedUnit;
   /** Whether a mark at the last packet may end its picture. */
   mayEnd(): boolean;
   /** What was begun, where no more of it comes. */
-  finish(): Unpacked;
+  finish(): DepacketizedUnit;
   /** Packets are missing: what was begun will not be whole. */
   drop(): void;
 }

@@ -3,8 +3,8 @@ import type { AudioFormat, MediaDescription, MediaFrame, Track } from '../media'
 import { AacTrack, type AudioConfig, type AuLayout, auLayoutOf, readAudioConfig } from './aac-track';
 import { h264 } from './h264';
 import { h265 } from './h265';
-import { type OrderedPacket, PacketOrder, readRtpPacket, type RtpPacket } from './jitter-buffer';
-import { ArrivalPace, StreamClock } from './media-clock';
+import { type BufferedPacket, JitterBuffer, readRtpPacket, type RtpPacket } from './jitter-buffer';
+import { ArrivalPace, RtpClock } from './media-clock';
 import type { VideoCodec } from './nal-unit';
 import { type Bye, readRtcp, ReceiverReporter, type SenderReport, wallMsOf } from './rtcp';
 import { VideoTrack } from './video-track';
@@ -25,10 +25,10 @@ const STEADY = (): number => performance.now();
  */
 export class TrackReceiver {
   readonly #track: Track;
-  readonly #clock: StreamClock;
+  readonly #clock: RtpClock;
   readonly #pace: ArrivalPace;
   readonly #reporter: ReceiverReporter;
-  #order: PacketOrder;
+  #order: JitterBuffer;
   /** Packets that former sources lost. */
   #lostBefore = 0;
   #ssrc: number | undefined;
@@ -43,7 +43,7 @@ export class TrackReceiver {
   ) {
     this.#order = this.#newOrder(start.sequence);
     this.#track = trackOf(media, now);
-    this.#clock = new StreamClock(media.clockRate, start.rtpTime);
+    this.#clock = new RtpClock(media.clockRate, start.rtpTime);
     this.#pace = new ArrivalPace(now);
     this.#reporter = new ReceiverReporter(media.clockRate, now);
   }
@@ -110,8 +110,8 @@ export class TrackReceiver {
   }
 
   /** A packet of sound may hold half a second, and all come over a connection that keeps their order: nothing waits for one. */
-  #newOrder(announced?: number): PacketOrder {
-    return new PacketOrder(announced, this.media.kind === 'audio' ? 0 : undefined);
+  #newOrder(announced?: number): JitterBuffer {
+    return new JitterBuffer(announced, this.media.kind === 'audio' ? 0 : undefined);
   }
 
   #endSource(): MediaFrame[] {
@@ -124,7 +124,7 @@ export class TrackReceiver {
     return frames;
   }
 
-  #read(ordered: readonly OrderedPacket[]): MediaFrame[] {
+  #read(ordered: readonly BufferedPacket[]): MediaFrame[] {
     const frames: MediaFrame[] = [];
     for (const { packet, gap } of ordered) {
       if (gap) this.#track.gap();

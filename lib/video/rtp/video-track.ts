@@ -7,7 +7,7 @@ import {
   type Slice,
   type Sps,
   unitsOf,
-  type Unpacked,
+  type DepacketizedUnit,
   type Unpacker,
   type VideoCodec,
 } from './nal-unit';
@@ -40,7 +40,7 @@ const MOST_HELD = 4 * 1024 * 1024;
  * Lets pictures pass that can be decoded: from a key frame on, until packets are missing. Where there is no key frame, an intra
  * picture waits, with what comes behind it, for a while: then decoding begins with that one.
  */
-class KeyGate {
+class KeyFrameGate {
   #isOpen = false;
   #hasBegun = false;
   /** It has begun with an intra picture, and no key frame came since. */
@@ -266,7 +266,7 @@ function areSame(one: readonly Buffer[], other: readonly Buffer[]): boolean {
 const MOST_UNITS = 1024;
 
 /** A picture under assembly. */
-class Picture {
+class AccessUnitBuilder {
   readonly nals: Buffer[] = [];
   /** Sets and hints that came behind slices: only what follows tells whether they are of this picture, or of the next. */
   readonly behind: Buffer[] = [];
@@ -382,8 +382,8 @@ export class VideoTrack implements Track {
   readonly audio = undefined;
   readonly #unpacker: Unpacker;
   readonly #sets: ParameterSets;
-  readonly #gate: KeyGate;
-  #picture: Picture | undefined;
+  readonly #gate: KeyFrameGate;
+  #picture: AccessUnitBuilder | undefined;
   #format: VideoFormat | undefined;
   #fault: RvmError | undefined;
   /** The last picture ended with the time stamp of another: some senders never mark the last packet of one. */
@@ -409,7 +409,7 @@ export class VideoTrack implements Track {
   ) {
     this.#unpacker = codec.unpacker();
     this.#sets = new ParameterSets(codec);
-    this.#gate = new KeyGate(now);
+    this.#gate = new KeyFrameGate(now);
     for (const nal of sets.flatMap(unitsOf)) this.#addSet(codec.roleOf(nal), nal);
     this.#hasBadSets = false;
   }
@@ -459,8 +459,8 @@ export class VideoTrack implements Track {
   }
 
   /** @returns the pictures before that of these units */
-  #takeAll(units: Unpacked, time: number): VideoFrame[] {
-    const picture = (this.#picture ??= new Picture(time));
+  #takeAll(units: DepacketizedUnit, time: number): VideoFrame[] {
+    const picture = (this.#picture ??= new AccessUnitBuilder(time));
     if (Array.isArray(units)) return units.flatMap(unitsOf).flatMap((nal) => this.#take(nal, time));
     if (units === 'unsupported') this.#passOver(UNSUPPORTED, time);
     else picture.spoil();
@@ -470,7 +470,7 @@ export class VideoTrack implements Track {
 
   #take(nal: Buffer, time: number): VideoFrame[] {
     const role = this.codec.roleOf(nal);
-    const picture = (this.#picture ??= new Picture(time));
+    const picture = (this.#picture ??= new AccessUnitBuilder(time));
     let frames: VideoFrame[] = [];
     if (role === 'slice') frames = this.#takeSlice(picture, nal);
     else if (role !== 'other' && !picture.isEmpty) picture.addBehind(nal);
@@ -483,11 +483,11 @@ export class VideoTrack implements Track {
   }
 
   /** Time stamps do not always tell two pictures apart, nor marks. */
-  #takeSlice(picture: Picture, nal: Buffer): VideoFrame[] {
+  #takeSlice(picture: AccessUnitBuilder, nal: Buffer): VideoFrame[] {
     const slice = this.codec.slice(nal);
     const field = slice?.isFirst === true ? this.#sets.fieldOf(nal, slice.pps) : undefined;
     if (slice?.isFirst === true && picture.isEndedBy(field)) {
-      const next = new Picture(picture.time);
+      const next = new AccessUnitBuilder(picture.time);
       const frames = this.#end(next);
       next.addSlice(nal, slice, field);
       return frames;
@@ -499,7 +499,7 @@ export class VideoTrack implements Track {
     return [];
   }
 
-  #takeHead(picture: Picture | undefined, role: NalRole, nal: Buffer): void {
+  #takeHead(picture: AccessUnitBuilder | undefined, role: NalRole, nal: Buffer): void {
     if (role === 'recovery') picture?.addRecovery(nal);
     else this.#addSet(role, nal);
   }
@@ -514,7 +514,7 @@ export class VideoTrack implements Track {
    * The picture under assembly is complete, if nothing of it is missing.
    * @param next goes on with what came behind its slices
    */
-  #end(next?: Picture): VideoFrame[] {
+  #end(next?: AccessUnitBuilder): VideoFrame[] {
     const picture = this.#picture;
     this.#picture = next;
     if (picture === undefined) return [];
@@ -524,7 +524,7 @@ export class VideoTrack implements Track {
     return frames;
   }
 
-  #framesOf(picture: Picture): VideoFrame[] {
+  #framesOf(picture: AccessUnitBuilder): VideoFrame[] {
     const { time, pps, entry } = picture;
     if (picture.isSpoilt) this.#gate.close();
     if (picture.isSpoilt || pps === undefined || this.#fault !== undefined) return [];

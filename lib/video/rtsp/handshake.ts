@@ -21,7 +21,7 @@ import {
   transportRequest,
   type Channels,
 } from './headers';
-import type { RtspSession } from './rtsp-client';
+import type { RtspClientSession } from './rtsp-client';
 
 /** One medium that is being sent. */
 export interface PlayedTrack {
@@ -30,7 +30,7 @@ export interface PlayedTrack {
 }
 
 /** What a relay has begun to send. */
-export interface Playing {
+export interface PlayingSession {
   kind: 'playing';
   video: PlayedTrack;
   audio: PlayedTrack | undefined;
@@ -68,11 +68,11 @@ interface Track {
  * From the first request to the first packet: DESCRIBE, SETUP of each medium, PLAY (RFC 2326, section 10).
  * @throws RvmError VIDEO_FAILED, TIMEOUT
  */
-export async function shakeHands(
-  session: RtspSession,
+export async function openSession(
+  session: RtspClientSession,
   wanted: Wanted,
   limits: StreamLimits,
-): Promise<Playing | Redirected> {
+): Promise<PlayingSession | Redirected> {
   const described = await session.ask('DESCRIBE', wanted.url, { Accept: 'application/sdp' });
   if (described.status !== 200) return redirectIn(described);
   const description = readDescription(described.body, limits.media);
@@ -122,7 +122,7 @@ function trackOf({ format, control }: ChosenMedia, urls: ControlUrls, channels: 
  * @returns the answer where it is a refusal
  * @throws RvmError VIDEO_FAILED where the relay would send by other ways than this connection
  */
-async function setUp(session: RtspSession, track: Track, ms?: number): Promise<Track | Answer> {
+async function setUp(session: RtspClientSession, track: Track, ms?: number): Promise<Track | Answer> {
   const headers = { Transport: transportRequest(track.channels) };
   const answer = await session.ask('SETUP', track.url, headers, ms);
   if (answer.status !== 200) return answer;
@@ -132,7 +132,7 @@ async function setUp(session: RtspSession, track: Track, ms?: number): Promise<T
 }
 
 interface SoundParts {
-  session: RtspSession;
+  session: RtspClientSession;
   choice: MediaChoice;
   urls: ControlUrls;
   limits: StreamLimits;
@@ -160,7 +160,7 @@ function receivers(
   { headers }: Answer,
   video: Track,
   audio: Track | undefined,
-): Pick<Playing, 'video' | 'audio' | 'isOneClock'> {
+): Pick<PlayingSession, 'video' | 'audio' | 'isOneClock'> {
   const tracks = audio === undefined ? [video] : [video, audio];
   const entries = rtpInfoIn(headers.all('rtp-info').join(','));
   const starts = entriesFor(

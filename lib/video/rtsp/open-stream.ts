@@ -1,9 +1,9 @@
-import { type Abort, abortOf } from '../../concurrency/signals';
-import { unless, within } from '../../concurrency/timers';
+import { type CancelToken, cancelTokenOf } from '../../concurrency/signals';
+import { cancellable, withTimeout } from '../../concurrency/timers';
 import { RvmError } from '../../error';
 import type { TlsSettings } from '../../tls';
 import type { MediaStream } from '../media';
-import { type Playing, type Redirected, shakeHands } from './handshake';
+import { type PlayingSession, type Redirected, openSession } from './handshake';
 import { DEFAULT_LIMITS, type RelayFaults, STREAM_FAULTS, type StreamLimits } from './limits';
 import {
   checkHost,
@@ -14,7 +14,7 @@ import {
   type Target,
   targetOf,
 } from './relay';
-import { Connection, RtspSession } from './rtsp-client';
+import { RtspConnection, RtspClientSession } from './rtsp-client';
 import { readDescription } from './sdp';
 import { RtspStream } from './stream';
 
@@ -46,7 +46,7 @@ const NAME = 'the video relay';
  *   TIMEOUT; UNTRUSTED_LINK where the rules forbid a relay; CONFIG_MISSING for unusable TLS settings; CANCELLED or the reason of the signal
  */
 export async function openStream(options: StreamOptions): Promise<MediaStream> {
-  const ending = abortOf(options.signal);
+  const ending = cancelTokenOf(options.signal);
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const opened = await openFirst({ options, limits, ending });
   return new RtspStream({ ...opened, limits, ending, isLive: options.isLive === true });
@@ -55,12 +55,12 @@ export async function openStream(options: StreamOptions): Promise<MediaStream> {
 interface Opening {
   options: StreamOptions;
   limits: StreamLimits;
-  ending: Abort;
+  ending: CancelToken;
 }
 
 interface Opened {
-  session: RtspSession;
-  playing: Playing;
+  session: RtspClientSession;
+  playing: PlayingSession;
 }
 
 async function openFirst(opening: Opening): Promise<Opened> {
@@ -84,7 +84,7 @@ async function openOne(opening: Opening, target: Target): Promise<Opened | Redir
   const session = await sessionAt(opening, target);
   try {
     const wanted = { url: target.url, range: options.range };
-    const outcome = await unless(ending, shakeHands(session, wanted, limits));
+    const outcome = await cancellable(ending, openSession(session, wanted, limits));
     if (outcome.kind === 'playing') return { session, playing: outcome };
     await session.end(limits.farewellMs);
     return outcome;
@@ -94,13 +94,16 @@ async function openOne(opening: Opening, target: Target): Promise<Opened | Redir
   }
 }
 
-async function sessionAt({ options, limits, ending }: Opening, target: Target): Promise<RtspSession> {
+async function sessionAt({ options, limits, ending }: Opening, target: Target): Promise<RtspClientSession> {
   const { host, port, isSecure, login } = target;
-  const addresses = await unless(ending, within(resolveRelay(target, options.relays), limits.connectMs));
+  const addresses = await cancellable(
+    ending,
+    withTimeout(resolveRelay(target, options.relays), limits.connectMs),
+  );
   if (addresses === undefined) throw nameTooSlow();
   const way = { host, port, isSecure, addresses, tls: options.tls, name: NAME, ms: limits.connectMs };
   const socket = await connect(way, ending);
-  return new RtspSession(new Connection(socket, limits, STREAM_FAULTS), login);
+  return new RtspClientSession(new RtspConnection(socket, limits, STREAM_FAULTS), login);
 }
 
 function noAddress(): RvmError {
@@ -153,7 +156,7 @@ export async function describe(url: string, options: DescribeOptions): Promise<S
   const socket = await connect({ host, port, isSecure, name: `${host}, port ${port}`, ms: timeoutMs });
   onConnected?.();
   const limits = { ...DEFAULT_LIMITS, answerMs: timeoutMs };
-  const session = new RtspSession(new Connection(socket, limits, FAULTS), login);
+  const session = new RtspClientSession(new RtspConnection(socket, limits, FAULTS), login);
   try {
     const answer = await session.ask('DESCRIBE', target.url, { Accept: 'application/sdp' });
     if (answer.status !== 200) throw FAULTS.refused(answer.status);

@@ -1,8 +1,8 @@
 import { lookup } from 'node:dns/promises';
 import net, { BlockList, isIP, isIPv4 } from 'node:net';
 import tls from 'node:tls';
-import type { Abort } from '../../concurrency/signals';
-import { lateTimeout } from '../../concurrency/timers';
+import type { CancelToken } from '../../concurrency/signals';
+import { lenientTimeout } from '../../concurrency/timers';
 import { RvmError } from '../../error';
 import { type Login, loginOfUrl, relayOf } from '../../text';
 import { tlsFault, tlsOptions, type TlsSettings } from '../../tls';
@@ -79,7 +79,7 @@ interface Way {
 }
 
 /** @throws RvmError NETWORK, TLS, TIMEOUT, CONFIG_MISSING for settings of TLS that cannot be used; the reason of the abort */
-export async function connect(way: Way, ending?: Abort): Promise<net.Socket> {
+export async function connect(way: Way, ending?: CancelToken): Promise<net.Socket> {
   const deadline = performance.now() + way.ms;
   const socket = await ready(plainSocket(way), 'connect', { way, ms: way.ms, ending });
   socket.setNoDelay(true);
@@ -112,7 +112,7 @@ function encrypted({ host, tls: settings }: Way, socket: net.Socket): tls.TLSSoc
 interface Wait {
   way: Way;
   ms: number;
-  ending: Abort | undefined;
+  ending: CancelToken | undefined;
 }
 
 function ready<Kind extends net.Socket>(
@@ -138,7 +138,7 @@ function ready<Kind extends net.Socket>(
     const onReady = (): void => settle();
     const onError = (error: Error): void => settle(connectionFault(way, error));
     const onClose = (): void => settle(connectionFault(way, new Error('closed')));
-    const timer = lateTimeout(() => settle(noAnswer(way)), ms);
+    const timer = lenientTimeout(() => settle(noAnswer(way)), ms);
     socket.once(event, onReady).once('error', onError).once('close', onClose);
     stopListening = ending?.onAbort(settle) ?? stopListening;
   });

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { lateTimeout, timerMs, within } from '../../concurrency/timers';
+import { lenientTimeout, clampTimerMs, withTimeout } from '../../concurrency/timers';
 import type { RvmError } from '../../error';
 import type { Login } from '../../text';
 import { Authentication } from './authentication';
@@ -35,7 +35,7 @@ interface Ending {
 }
 
 /** One RTSP connection: requests with their answers, and the packets between them. Nothing that comes makes it throw. */
-export class Connection {
+export class RtspConnection {
   readonly #socket: Socket;
   readonly #limits: StreamLimits;
   readonly #faults: RelayFaults;
@@ -90,7 +90,7 @@ export class Connection {
     return new Promise((resolve, reject) => {
       this.#send(`${method} ${url} RTSP/1.0\r\n${lines.join('')}\r\n`);
       if (this.#ending !== undefined) return reject(this.#ending.fault);
-      const timer = lateTimeout(() => {
+      const timer = lenientTimeout(() => {
         this.#pending.delete(number);
         reject(this.#faults.unanswered());
       }, ms);
@@ -187,15 +187,15 @@ const UNAUTHORIZED = 401;
 const MOST_PROOFS = 2;
 
 /** What is asked of one relay over one connection: each request with the login and the session that it needs. */
-export class RtspSession {
-  readonly #connection: Connection;
+export class RtspClientSession {
+  readonly #connection: RtspConnection;
   readonly #authentication: Authentication;
   #id: string | undefined;
   #timeout = 0;
   #url = '';
   #methods: readonly string[] = [];
 
-  constructor(connection: Connection, login: Login | undefined) {
+  constructor(connection: RtspConnection, login: Login | undefined) {
     this.#connection = connection;
     this.#authentication = new Authentication(login);
   }
@@ -270,7 +270,7 @@ export class RtspSession {
   async end(ms: number): Promise<void> {
     if (this.#id !== undefined) {
       this.#connection.resume();
-      await within(
+      await withTimeout(
         this.ask('TEARDOWN', this.#url).catch(() => undefined),
         ms,
       );
@@ -310,17 +310,20 @@ const [SHORTEST, LONGEST] = [1_000, 30_000];
 
 /** Tells a server, twice in the time that it waits for it, that somebody is still there. */
 export class KeepAlive {
-  readonly #session: RtspSession;
+  readonly #session: RtspClientSession;
   readonly #gone: (fault: RvmError) => void;
   readonly #timer: NodeJS.Timeout;
   #isRefused = false;
 
   /** @param gone told where the server does not know the session any more */
-  constructor(session: RtspSession, gone: (fault: RvmError) => void) {
+  constructor(session: RtspClientSession, gone: (fault: RvmError) => void) {
     this.#session = session;
     this.#gone = gone;
     const half = (session.timeout * 1000) / 2;
-    this.#timer = setInterval(() => void this.#tell(), timerMs(Math.max(SHORTEST, Math.min(half, LONGEST))));
+    this.#timer = setInterval(
+      () => void this.#tell(),
+      clampTimerMs(Math.max(SHORTEST, Math.min(half, LONGEST))),
+    );
     // So that it is known what can be asked, before it has to be.
     if (session.methods.length === 0) void this.#ask(ALWAYS_KNOWN);
   }

@@ -1,5 +1,5 @@
-import type { Abort } from '../../concurrency/signals';
-import { lateTimeout } from '../../concurrency/timers';
+import type { CancelToken } from '../../concurrency/signals';
+import { lenientTimeout } from '../../concurrency/timers';
 import { RvmError } from '../../error';
 import {
   type AudioFormat,
@@ -10,9 +10,9 @@ import {
   type VideoFrame,
 } from '../media';
 import type { TrackReceiver } from '../rtp/track-receiver';
-import type { PlayedTrack, Playing } from './handshake';
+import type { PlayedTrack, PlayingSession } from './handshake';
 import type { StreamLimits } from './limits';
-import { KeepAlive, type RtspSession } from './rtsp-client';
+import { KeepAlive, type RtspClientSession } from './rtsp-client';
 
 /** Milliseconds between what we tell the sender of its packets (RFC 3550, section 6.2). */
 const REPORT_MS = 5_000;
@@ -20,24 +20,24 @@ const REPORT_MS = 5_000;
 const END_TOLERANCE = 2;
 
 interface StreamParts {
-  session: RtspSession;
-  playing: Playing;
+  session: RtspClientSession;
+  playing: PlayingSession;
   limits: StreamLimits;
   /** Ends it from outside. */
-  ending: Abort;
+  ending: CancelToken;
   isLive: boolean;
 }
 
 /** A stream that is being sent, from its first packet to the end of its connection. */
 export class RtspStream implements MediaStream {
-  readonly #session: RtspSession;
-  readonly #playing: Playing;
+  readonly #session: RtspClientSession;
+  readonly #playing: PlayingSession;
   readonly #limits: StreamLimits;
   readonly #queue: FrameQueue;
-  readonly #soundTime: SoundTime | undefined;
+  readonly #soundTime: AudioClock | undefined;
   /** What a relay must not be without for long: packets, and whole pictures. */
-  readonly #silence: SilenceWatch;
-  readonly #darkness: SilenceWatch;
+  readonly #silence: StallWatchdog;
+  readonly #darkness: StallWatchdog;
   readonly #keepAlive: KeepAlive;
   readonly #reports: NodeJS.Timeout;
   readonly #stopListening: () => void;
@@ -55,9 +55,9 @@ export class RtspStream implements MediaStream {
     this.#playing = playing;
     this.#limits = limits;
     this.#queue = new FrameQueue(limits);
-    this.#soundTime = audio && new SoundTime(video.receiver, audio.receiver, isOneClock);
-    this.#silence = new SilenceWatch(limits.silenceMs, () => this.#fellSilent());
-    this.#darkness = new SilenceWatch(limits.pictureMs, () => this.#fail(dark()));
+    this.#soundTime = audio && new AudioClock(video.receiver, audio.receiver, isOneClock);
+    this.#silence = new StallWatchdog(limits.silenceMs, () => this.#fellSilent());
+    this.#darkness = new StallWatchdog(limits.pictureMs, () => this.#fail(dark()));
     this.#keepAlive = new KeepAlive(session, (fault) => this.#fail(fault));
     this.#reports = setInterval(() => this.#report(), REPORT_MS);
     this.#stopListening = ending.onAbort((reason) => this.#abort(reason));
@@ -328,7 +328,7 @@ class FrameQueue {
 }
 
 /** Calls back once where nothing was heard for a time. One timer, however much is heard. */
-class SilenceWatch {
+class StallWatchdog {
   readonly #ms: number;
   readonly #silent: () => void;
   #heardAt = performance.now();
@@ -363,7 +363,7 @@ class SilenceWatch {
   }
 
   #wait(ms: number): void {
-    this.#timer = lateTimeout(() => this.#look(), ms);
+    this.#timer = lenientTimeout(() => this.#look(), ms);
   }
 
   #look(): void {
@@ -385,7 +385,7 @@ const HEARD = 0.1;
  * answer to PLAY names the same moment with some servers, and the first packet of each with others. Sound therefore waits for
  * them; without them both are taken to begin as that answer says, or at once.
  */
-class SoundTime {
+class AudioClock {
   readonly #video: TrackReceiver;
   readonly #audio: TrackReceiver;
   /** Seconds that the sound begins after the pictures. */

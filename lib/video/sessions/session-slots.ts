@@ -1,7 +1,7 @@
 import type { CallOptions, RtspSession, RtspWanted } from '../../cloud/calls';
 import { asText, firstField } from '../../cloud/http/answer';
-import type { Leave } from '../../concurrency/semaphore';
-import type { Abort } from '../../concurrency/signals';
+import type { Release } from '../../concurrency/semaphore';
+import type { CancelToken } from '../../concurrency/signals';
 import { RvmError } from '../../error';
 
 /** How many wait for a session at most. */
@@ -21,7 +21,7 @@ interface Waiting {
  * Bounds how many RTSP sessions of a cloud are open at a time. The others wait in order; once the first has waited for half a
  * minute, the newest alarm goes first: an operator can still act on that one.
  */
-export class VideoPlaces {
+export class SessionSlots {
   readonly #all: number;
   readonly #steady: () => number;
   readonly #line: Waiting[] = [];
@@ -46,7 +46,7 @@ export class VideoPlaces {
    * @param alarmTime when the alarm of this video began, in milliseconds since 1970
    * @throws RvmError VIDEO_BUSY where too many wait already; else the reason of the ending
    */
-  take(ending: Abort, alarmTime = -Infinity): Promise<Leave> {
+  take(ending: CancelToken, alarmTime = -Infinity): Promise<Release> {
     if (this.#line.length >= LONGEST_LINE) return Promise.reject(busy());
     return new Promise((resolve, reject) => {
       const waiting: Waiting = {
@@ -68,7 +68,7 @@ export class VideoPlaces {
     });
   }
 
-  #place(): Leave {
+  #place(): Release {
     let left = false;
     return () => {
       if (left) return;

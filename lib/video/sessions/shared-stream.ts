@@ -1,10 +1,10 @@
 import type { RtspSession } from '../../cloud/calls';
-import { wantedTime } from '../../cloud/functions/rtsp';
-import { type Abort, abortOf } from '../../concurrency/signals';
-import { unless } from '../../concurrency/timers';
+import { parseWantedTime } from '../../cloud/functions/rtsp';
+import { type CancelToken, cancelTokenOf } from '../../concurrency/signals';
+import { cancellable } from '../../concurrency/timers';
 import { RvmError } from '../../error';
 import { type AudioFormat, costOf, type MediaFrame, type MediaStream } from '../media';
-import { cameraOf, type VideoPlaces, type VideoSource } from './session-slots';
+import { cameraOf, type SessionSlots, type VideoSource } from './session-slots';
 
 /** Bytes that wait for a reader at most. */
 const MOST = 4 * 1024 * 1024;
@@ -354,7 +354,7 @@ const SAME_TIME = 1000;
 export type OpenStream = (url: string, signal: AbortSignal, isLive: boolean) => Promise<MediaStream>;
 
 /** A reader of an upstream, and what the service said of its session. */
-export interface Joined {
+export interface Subscription {
   reader: StreamReader;
   session: RtspSession;
   /** The moment that a picture shows, in milliseconds since 1970. */
@@ -365,7 +365,7 @@ export interface Joined {
 
 export interface JoinOptions {
   /** Ends the waiting of this one, not of others who want the same. */
-  ending: Abort;
+  ending: CancelToken;
   slow: Slow;
 }
 
@@ -388,14 +388,14 @@ interface Entry {
 }
 
 /** The RTSP sessions of a cloud: one for all who want the same of a camera. */
-export class Upstreams {
-  readonly #places: VideoPlaces;
+export class SharedStreams {
+  readonly #places: SessionSlots;
   readonly #open: OpenStream;
   readonly #now: () => number;
   readonly #entries = new Set<Entry>();
 
   /** @param now wall clock, in milliseconds */
-  constructor(places: VideoPlaces, open: OpenStream, now: () => number = Date.now) {
+  constructor(places: SessionSlots, open: OpenStream, now: () => number = Date.now) {
     this.#places = places;
     this.#open = open;
     this.#now = now;
@@ -410,14 +410,14 @@ export class Upstreams {
    * Joins a session that has what is wanted, or opens one, and resolves with its first picture.
    * @throws RvmError VIDEO_BUSY, VIDEO_NOT_YET where the relay has no picture, and those of the session and of the relay
    */
-  async join(source: VideoSource, { ending, slow }: JoinOptions): Promise<Joined> {
+  async join(source: VideoSource, { ending, slow }: JoinOptions): Promise<Subscription> {
     if (ending.reason !== undefined) throw ending.reason;
-    const from = wantedTime(source.wanted);
+    const from = parseWantedTime(source.wanted);
     const entry = this.#entryFor(source, from) ?? this.#newEntry(source, from);
     entry.waiting += 1;
     try {
       // Without a pause where it is open: its last reader could leave meanwhile.
-      const { upstream, session } = entry.opened ?? (await unless(ending, entry.opening));
+      const { upstream, session } = entry.opened ?? (await cancellable(ending, entry.opening));
       return {
         reader: upstream.join(slow, from),
         session,
@@ -465,7 +465,7 @@ export class Upstreams {
     ended: () => void,
   ): Promise<Opened> {
     const alarmTime = source.wanted.mode === 'event' ? asked : undefined;
-    const leave = await this.#places.take(abortOf(signal), alarmTime);
+    const leave = await this.#places.take(cancelTokenOf(signal), alarmTime);
     const onEnd = (): void => {
       leave();
       ended();

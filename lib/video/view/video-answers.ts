@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { asError, RvmError } from '../../error';
+import { toError, RvmError } from '../../error';
 import type { MediaFrame, MediaStream } from '../media';
 import {
   begin,
@@ -11,7 +11,7 @@ import {
   type ViewFault,
 } from './http';
 import type { ViewRight } from './signed-address';
-import { LONGEST_VISIT, type ViewHost, type Viewing, type ViewPart, type ViewSource } from './visits';
+import { LONGEST_VISIT, type ViewHost, type ViewerSessions, type ViewPart, type ViewSource } from './visits';
 
 /** For so long the picture of a camera is that of now. Milliseconds. */
 const LIVE_PICTURE = 2000;
@@ -22,7 +22,7 @@ export type ViewContent = ViewPart | 'picture' | 'clip';
 /** A right, where it is used, and what it opens. */
 export interface Opened {
   right: ViewRight;
-  viewing: Viewing;
+  viewing: ViewerSessions;
   source: ViewSource;
   /** Tells what is made for this right from what is made for others. */
   name: string;
@@ -74,7 +74,7 @@ export class ViewAnswers {
       const answer = new FragmentAnswer(res, fragments, part, this.#steady);
       await answer.send(stream, visit.signal);
     } catch (error) {
-      fail(req, res, viewing.host, asError(error));
+      fail(req, res, viewing.host, toError(error));
     } finally {
       visit.end();
       leave();
@@ -96,7 +96,7 @@ export class ViewAnswers {
       const file = await viewing.files.get(name, make, visit.signal);
       sendFile(req, res, kind === 'clip' ? 'video/mp4' : 'image/jpeg', file);
     } catch (error) {
-      fail(req, res, viewing.host, asError(error));
+      fail(req, res, viewing.host, toError(error));
     } finally {
       visit.end();
     }

@@ -3,7 +3,7 @@ import { type Headers, send, sendFault } from './http';
 import { languageFor, readAssets, refusedPage, type ViewAssets, viewPage } from './page';
 import { readAddress, type ReadAddress } from './signed-address';
 import { type Opened, ViewAnswers, type ViewAnswersOptions } from './video-answers';
-import { Viewing, type ViewNode } from './visits';
+import { ViewerSessions, type ViewNode } from './visits';
 
 export interface ViewServerOptions extends ViewAnswersOptions {
   /** Signs the addresses: 32 random bytes, the same at each start and at each instance. */
@@ -21,7 +21,7 @@ export interface ViewServerOptions extends ViewAnswersOptions {
  * and its time is not up; no login is asked for. Only *play* opens a video: a page alone opens nothing.
  */
 export class ViewServer {
-  readonly #viewings = new Map<string, Viewing<ViewNode>>();
+  readonly #viewings = new Map<string, ViewerSessions<ViewNode>>();
   readonly #now: () => number;
   readonly #answers: ViewAnswers;
   /** Newest first. */
@@ -53,7 +53,7 @@ export class ViewServer {
    * @returns what takes it away, and ends all that is watched
    */
   add(id: string, node: ViewNode): () => void {
-    const viewing = new Viewing(node);
+    const viewing = new ViewerSessions(node);
     this.#viewings.get(id)?.close();
     this.#viewings.set(id, viewing);
     return () => {

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
-import { type Leave, Places } from '../../concurrency/semaphore';
-import { abortOf } from '../../concurrency/signals';
-import { lateTimeout, timerMs, unless } from '../../concurrency/timers';
+import { type Release, Semaphore } from '../../concurrency/semaphore';
+import { cancelTokenOf } from '../../concurrency/signals';
+import { lenientTimeout, clampTimerMs, cancellable } from '../../concurrency/timers';
 import { cancelled, type MediaStream } from '../media';
 import type { ViewRight } from './signed-address';
 
@@ -9,25 +9,25 @@ import type { ViewRight } from './signed-address';
 export const LONGEST_VISIT = 30 * 60_000;
 
 /** One viewer's stay: its signal tells when it is over, and `end` that it is. */
-interface Visit {
+interface Viewer {
   readonly signal: AbortSignal;
   end(): void;
 }
 
 /** What goes on at one place: who is there, and what was made for them. */
-export class Viewing<Host extends ViewHost = ViewHost> {
-  readonly files = new KeptFiles();
-  readonly #streams: Places;
+export class ViewerSessions<Host extends ViewHost = ViewHost> {
+  readonly files = new MediaCache();
+  readonly #streams: Semaphore;
   readonly #visits = new Set<AbortController>();
   #making = 0;
 
   constructor(readonly host: Host) {
-    this.#streams = new Places(host.viewers);
+    this.#streams = new Semaphore(host.viewers);
   }
 
   /** A place to watch; undefined where so many watch already. */
-  takePlace(): Leave | undefined {
-    return this.#streams.takeFree();
+  takePlace(): Release | undefined {
+    return this.#streams.tryAcquire();
   }
 
   /** True where no picture or clip can be made now: each is an RTSP session, too, but takes the place of nobody who watches. */
@@ -45,10 +45,10 @@ export class Viewing<Host extends ViewHost = ViewHost> {
   }
 
   /** Over once the answer is, or its connection, once the time is up, and where the node goes. */
-  begin(res: ServerResponse, durationMs: number): Visit {
+  begin(res: ServerResponse, durationMs: number): Viewer {
     const visit = new AbortController();
     const abort = (): void => visit.abort(cancelled());
-    const timer = setTimeout(abort, timerMs(Math.min(durationMs, LONGEST_VISIT)));
+    const timer = setTimeout(abort, clampTimerMs(Math.min(durationMs, LONGEST_VISIT)));
     const end = (): void => {
       clearTimeout(timer);
       res.off('close', abort);
@@ -90,7 +90,7 @@ interface KeptFilesOptions {
  * Finished clips and pictures, for a while: a player fetches a clip in many pieces, and several viewers want the same, yet each is
  * made once. What nobody waits for any more is not made to its end.
  */
-export class KeptFiles {
+export class MediaCache {
   readonly #kept = new Map<string, Kept>();
   readonly #keptMs: number;
   readonly #mostBytes: number;
@@ -114,7 +114,7 @@ export class KeptFiles {
     this.#use(name, kept);
     kept.askers += 1;
     try {
-      return await unless(abortOf(signal), kept.file);
+      return await cancellable(cancelTokenOf(signal), kept.file);
     } finally {
       kept.askers -= 1;
       if (kept.askers === 0 && kept.bytes === undefined) {
@@ -152,7 +152,7 @@ export class KeptFiles {
     this.#kept.delete(name);
     this.#kept.set(name, kept);
     clearTimeout(kept.timer);
-    kept.timer = lateTimeout(() => {
+    kept.timer = lenientTimeout(() => {
       if (kept.bytes !== undefined) this.#forget(name, kept);
       else if (kept.askers > 0) this.#use(name, kept);
     }, this.#keptMs);

@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, randomBytes, timingSafeEqual } from 'node:crypto';
 import { isJson } from '../../json/json';
-import { type JsonReading, MOST_MARKS, seemingToken, type TokenReading } from '../../message/body';
+import { type JsonReading, MOST_MARKS, unverifiedToken, type TokenReading } from '../../message/body';
 import { isUsablePhrase, type ReceivingStation } from './receiving-station';
 
 /** What the `Authorization` lines of a request say, before anything is compared. */
@@ -72,7 +72,7 @@ class SentToken {
   constructor(private readonly message: { body: Uint8Array; token?: TokenReading }) {}
 
   get reading(): TokenReading {
-    return (this.#reading ??= this.message.token ?? seemingToken(this.message.body));
+    return (this.#reading ??= this.message.token ?? unverifiedToken(this.message.body));
   }
 
   /** Whether it is a text, which alone can be a phrase. */
@@ -101,10 +101,10 @@ export interface RawMessage {
   token?: TokenReading;
 }
 
-export type ProofReason = 'no-signature' | 'bad-signature' | 'bad-token';
+export type ProofFailure = 'no-signature' | 'bad-signature' | 'bad-token';
 
 /** @typeParam Station what tells a station: itself, unless said */
-export type Authentication<Station = ReceivingStation> =
+export type ProofResult<Station = ReceivingStation> =
   | {
       proven: true;
       station: Station;
@@ -116,7 +116,7 @@ export type Authentication<Station = ReceivingStation> =
     }
   | {
       proven: false;
-      reason: ProofReason;
+      reason: ProofFailure;
       /** Station whose phrase came in clear where only a signature counts: that phrase is burnt. */
       burnt?: Station;
     };
@@ -137,7 +137,7 @@ const NO_PHRASE = randomBytes(32).toString('hex');
  * without a token a right signature, the stronger proof, counts too. As JSON a body is read only where it brings a phrase or a
  * right signature: a stranger's may be made to cost time.
  */
-export function authenticate(message: RawMessage, stations: readonly ReceivingStation[]): Authentication {
+export function authenticate(message: RawMessage, stations: readonly ReceivingStation[]): ProofResult {
   const header = readAuthorization(message.authorization);
   const token = new SentToken(message);
   for (const station of stations) {
@@ -169,7 +169,7 @@ function isToken({ json }: Pick<RawMessage, 'json'>): boolean {
   return token.kind === 'text' && (problem === undefined || isJson(text));
 }
 
-function provenBy(station: ReceivingStation, { signed, token, json }: Evidence): Authentication | undefined {
+function provenBy(station: ReceivingStation, { signed, token, json }: Evidence): ProofResult | undefined {
   if (station.scheme === 'http') {
     if (signed === undefined) return undefined;
     const oddScheme = json().token.kind !== 'absent';
@@ -248,7 +248,7 @@ function reasonOf(
   header: AuthorizationReading,
   token: TokenReading,
   stations: readonly ReceivingStation[],
-): ProofReason {
+): ProofFailure {
   const unsigned = header.kind === 'absent' || header.kind === 'no-signature';
   const expectsToken = stations.some(({ scheme }) => scheme === 'https');
   const expectsSignature = stations.some(({ scheme }) => scheme === 'http');

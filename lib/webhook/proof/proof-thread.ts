@@ -1,9 +1,9 @@
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { Places } from '../../concurrency/semaphore';
-import type { Abort } from '../../concurrency/signals';
-import { unless } from '../../concurrency/timers';
-import type { Authentication, RawMessage } from './authenticate';
+import { Semaphore } from '../../concurrency/semaphore';
+import type { CancelToken } from '../../concurrency/signals';
+import { cancellable } from '../../concurrency/timers';
+import type { ProofResult, RawMessage } from './authenticate';
 import type { ReceivingStation } from './receiving-station';
 
 /** What there is to prove: the bytes are the thread's own. */
@@ -13,13 +13,13 @@ export interface ProofJob extends Pick<RawMessage, 'authorization'> {
 }
 
 /** What the thread has found. It tells stations by their places in the list: no phrase comes back. */
-export type FoundProof = Authentication<number>;
+export type FoundProof = ProofResult<number>;
 
 /** The same of other stations. */
 export function withStations<From, To>(
-  authentication: Authentication<From>,
+  authentication: ProofResult<From>,
   as: (station: From) => To,
-): Authentication<To> {
+): ProofResult<To> {
   if (authentication.proven) return { ...authentication, station: as(authentication.station) };
   const { reason, burnt } = authentication;
   return { proven: false, reason, ...(burnt !== undefined && { burnt: as(burnt) }) };
@@ -38,7 +38,7 @@ const WORKER = path.join(__dirname, `proof-worker${path.extname(__filename)}`);
  * it was at is then not proven. Phrases go to it with each message, and nowhere else.
  */
 export class ProofThread {
-  readonly #place = new Places(1);
+  readonly #place = new Semaphore(1);
   #worker: Worker | undefined;
   #asked: Asked | undefined;
 
@@ -53,13 +53,13 @@ export class ProofThread {
   async prove(
     { body, authorization }: Pick<RawMessage, 'body' | 'authorization'>,
     stations: readonly ReceivingStation[],
-    ending: Abort,
-  ): Promise<Authentication> {
-    const leave = await this.#place.take(ending);
+    ending: CancelToken,
+  ): Promise<ProofResult> {
+    const leave = await this.#place.acquire(ending);
     // A copy, because it is handed over: the message is read here once it is proven. It takes less than a millisecond.
     const asking = this.#ask({ body: new Uint8Array(body), authorization, stations });
     // Also where nobody waits for it any more: one at a time.
-    const found = await unless(ending, asking.finally(leave));
+    const found = await cancellable(ending, asking.finally(leave));
     return withStations(found, (place) => stationAt(stations, place));
   }
 

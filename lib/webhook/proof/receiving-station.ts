@@ -77,7 +77,7 @@ function holdersOf(phrasesOfEach: readonly (readonly string[])[]): Map<string, n
 }
 
 /** The station that is meant where nothing says which: the only one. Of several nobody can say. */
-export function loneStation<Kind>(stations: readonly Kind[] | undefined): Kind | undefined {
+export function onlyStation<Kind>(stations: readonly Kind[] | undefined): Kind | undefined {
   return stations?.length === 1 ? stations[0] : undefined;
 }
 

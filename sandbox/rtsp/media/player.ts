@@ -33,7 +33,7 @@ export interface Passage {
 }
 
 /** Sends pictures, and sound where that was asked for, at their time, with sender reports, and a BYE after the last. */
-export class Player {
+export class MediaSender {
   video: Track | undefined;
   sound: Track | undefined;
   readonly #options: PlayerOptions;

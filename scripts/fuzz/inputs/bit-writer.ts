@@ -1,5 +1,5 @@
 /** Writes fields of bits, the highest first. */
-export class BitWriter {
+export class FuzzBitWriter {
   readonly #bits: number[] = [];
 
   bits(value: number, count: number): this {
@@ -21,7 +21,7 @@ export class BitWriter {
 
   /** Ended by a bit that is set, and filled up with zeros, as NAL units are. */
   trailed(): Buffer {
-    return new BitWriter().#with([...this.#bits, 1]).filled();
+    return new FuzzBitWriter().#with([...this.#bits, 1]).filled();
   }
 
   /** Filled up with zeros. */

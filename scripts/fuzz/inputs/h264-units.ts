@@ -1,4 +1,4 @@
-import { BitWriter, escaped } from './bit-writer';
+import { FuzzBitWriter, escaped } from './bit-writer';
 
 export interface SpsFields {
   id?: number;
@@ -25,7 +25,7 @@ const HIGH = 100;
 /** A sequence parameter set (ITU-T H.264, section 7.3.2.1.1). */
 export function h264Sps(fields: SpsFields = {}): Buffer {
   const { id = 0, profile = 66, across = 20, down = 12, isInterlaced = false, crop, offsets } = fields;
-  const writer = new BitWriter().bits(0x67, 8).bits(profile, 8).bits(0xc0, 8).bits(30, 8).unsigned(id);
+  const writer = new FuzzBitWriter().bits(0x67, 8).bits(profile, 8).bits(0xc0, 8).bits(30, 8).unsigned(id);
   if (profile >= HIGH) writeSampling(writer, fields);
   writer.unsigned(0);
   if (offsets === undefined) writer.unsigned(0).unsigned(2);
@@ -41,14 +41,14 @@ export function h264Sps(fields: SpsFields = {}): Buffer {
 }
 
 /** Usability information, as far as that shape. */
-function writeAspect(writer: BitWriter, aspect: SpsFields['aspect']): void {
+function writeAspect(writer: FuzzBitWriter, aspect: SpsFields['aspect']): void {
   writer.bits(aspect === undefined ? 0 : 1, 1);
   if (aspect === undefined) return;
   writer.bits(1, 1).bits(typeof aspect === 'number' ? aspect : 255, 8);
   if (typeof aspect !== 'number') writer.bits(aspect[0], 16).bits(aspect[1], 16);
 }
 
-function writeSampling(writer: BitWriter, fields: SpsFields): void {
+function writeSampling(writer: FuzzBitWriter, fields: SpsFields): void {
   const { chromaFormat = 1, separatePlanes = false, bitDepth = 8, scalingLists = false } = fields;
   writer.unsigned(chromaFormat);
   if (chromaFormat === 3) writer.bits(separatePlanes ? 1 : 0, 1);
@@ -64,7 +64,7 @@ function writeSampling(writer: BitWriter, fields: SpsFields): void {
   writer.bits(0, chromaFormat === 3 ? 10 : 6);
 }
 
-function writeOffsets(writer: BitWriter, offsets: number): void {
+function writeOffsets(writer: FuzzBitWriter, offsets: number): void {
   writer.unsigned(1).bits(0, 1).signed(-3).signed(4).unsigned(offsets);
   for (let index = 0; index < offsets; index += 1) writer.signed(index);
 }
@@ -75,7 +75,7 @@ export function h264Pps({
   sps = 0,
   quantizer = 0,
 }: { id?: number; sps?: number; quantizer?: number } = {}): Buffer {
-  const writer = new BitWriter().bits(0x68, 8).unsigned(id).unsigned(sps).bits(0, 2);
+  const writer = new FuzzBitWriter().bits(0x68, 8).unsigned(id).unsigned(sps).bits(0, 2);
   for (let numbers = 0; numbers < 3; numbers += 1) writer.unsigned(0);
   return escaped(writer.bits(0, 3).signed(quantizer).signed(0).signed(0).bits(0, 3).trailed());
 }
@@ -95,14 +95,14 @@ const SLICE_TYPES = { idr: 7, intra: 7, predicted: 5 } as const;
 /** A slice as far as receivers read it (section 7.3.3), and any bytes. */
 export function h264Slice(fields: SliceFields = {}): Buffer {
   const { type = 'predicted', firstMacroblock = 0, pps = 0, length = 20, fill = 0x55 } = fields;
-  const writer = new BitWriter().bits(type === 'idr' ? 0x65 : 0x41, 8);
+  const writer = new FuzzBitWriter().bits(type === 'idr' ? 0x65 : 0x41, 8);
   writer.unsigned(firstMacroblock).unsigned(SLICE_TYPES[type]).unsigned(pps);
   return Buffer.concat([escaped(writer.trailed()), Buffer.alloc(length, fill)]);
 }
 
 /** Supplemental information that decoding can begin, and is exact so many pictures later (section D.1.8). */
 export function h264Recovery(pictures = 0): Buffer {
-  const message = new BitWriter().unsigned(pictures).bits(0b1000, 4).trailed();
+  const message = new FuzzBitWriter().unsigned(pictures).bits(0b1000, 4).trailed();
   // One of another kind stands before it, longer than a byte can say.
   const other = Buffer.concat([Buffer.from([5, 255, 1]), Buffer.alloc(256, 0x20)]);
   return escaped(

@@ -1,4 +1,4 @@
-import { BitWriter, escaped } from './bit-writer';
+import { FuzzBitWriter, escaped } from './bit-writer';
 
 /** Types of NAL units (ITU-T H.265, table 7-1). */
 export const H265 = {
@@ -13,8 +13,8 @@ export const H265 = {
   pps: 34,
 } as const;
 
-function headed(type: number, layer = 0): BitWriter {
-  return new BitWriter().bits(type, 7).bits(layer, 6).bits(1, 3);
+function headed(type: number, layer = 0): FuzzBitWriter {
+  return new FuzzBitWriter().bits(type, 7).bits(layer, 6).bits(1, 3);
 }
 
 const MAIN = Buffer.from('01600000009000000000005d', 'hex');
@@ -73,7 +73,7 @@ export function h265Sps(fields: SpsFields = {}): Buffer {
 }
 
 /** With all that is optional. */
-function writeUntilUsability(writer: BitWriter, subLayers: number): void {
+function writeUntilUsability(writer: FuzzBitWriter, subLayers: number): void {
   // Numbers of pictures have eight bits; for each layer its order; sizes of blocks.
   writer.unsigned(4).bits(1, 1);
   for (let number = 0; number < (subLayers + 1) * 3; number += 1) writer.unsigned(number);
@@ -102,7 +102,7 @@ function writeUntilUsability(writer: BitWriter, subLayers: number): void {
 }
 
 /** The first tells its profile and level, the others their level alone (section 7.3.3). */
-function writeSubLayers(writer: BitWriter, count: number): void {
+function writeSubLayers(writer: FuzzBitWriter, count: number): void {
   for (let layer = 0; layer < count; layer += 1) writer.bits(layer === 0 ? 1 : 0, 1).bits(1, 1);
   if (count > 0) writer.bits(0, (8 - count) * 2);
   for (let layer = 0; layer < count; layer += 1) writer.bits(0, layer === 0 ? 88 : 0).bits(60, 8);

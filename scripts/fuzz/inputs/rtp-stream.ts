@@ -1,5 +1,5 @@
 import type { Random } from '../random';
-import { BitWriter } from './bit-writer';
+import { FuzzBitWriter } from './bit-writer';
 import { h264Pps, h264Recovery, h264Slice, h264Sps } from './h264-units';
 import { H265, h265Pps, h265Slice, h265Sps, h265Vps } from './h265-units';
 import { aggregationPacket, fragmentationUnits, fuA, rtpPacket, stapA } from './rtp-bytes';
@@ -219,7 +219,7 @@ function soundPayloads(random: Random, units: readonly Buffer[]): Buffer[] {
 }
 
 function headed(sizes: readonly number[], data: Buffer): Buffer {
-  const headers = new BitWriter().bits(sizes.length * 16, 16);
+  const headers = new FuzzBitWriter().bits(sizes.length * 16, 16);
   for (const size of sizes) headers.bits(size, 13).bits(0, 3);
   return Buffer.concat([headers.filled(), data]);
 }

@@ -1,5 +1,5 @@
 import { jsonOf } from '../../../lib/message/body';
-import { authenticate, type Authentication } from '../../../lib/webhook/proof/authenticate';
+import { authenticate, type ProofResult } from '../../../lib/webhook/proof/authenticate';
 import type { ReceivingStation } from '../../../lib/webhook/proof/receiving-station';
 import { registrationsOf } from '../inputs/endpoint';
 import { sentTo } from '../inputs/signed-message';
@@ -12,7 +12,7 @@ interface Input extends Sent {
 
 /** Messages that are genuine, were, or never were, and stations of one endpoint. */
 export function proofTarget(prove: typeof authenticate = authenticate): Target {
-  return targetOf<Input, Authentication>({
+  return targetOf<Input, ProofResult>({
     name: 'proof',
     share: 150_000,
     make: (random) => {
@@ -31,7 +31,7 @@ export function proofTarget(prove: typeof authenticate = authenticate): Target {
 
 function complaintAbout(
   verdict: Verdict,
-  answer: Authentication,
+  answer: ProofResult,
   stations: readonly ReceivingStation[],
 ): Complaint | undefined {
   if (verdict.kind === 'open') return undefined;

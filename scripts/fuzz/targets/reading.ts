@@ -1,4 +1,4 @@
-import { blankedBody, readJson, type JsonReading } from '../../../lib/message/body';
+import { redactedBody, readJson, type JsonReading } from '../../../lib/message/body';
 import { bodyOf } from '../inputs/body';
 import { contentOf, type Content } from '../oracle/reading';
 import { targetOf, type Complaint, type Target } from '../target';
@@ -17,7 +17,7 @@ export function readingTarget(read: typeof readJson = readJson): Target {
     make: bodyOf,
     act: (body) => {
       const reading = read(body);
-      blankedBody(body, reading);
+      redactedBody(body, reading);
       return { reading, value: reading.value, keysStripped: reading.keysStripped };
     },
     judge: (body, answer) => complaintAbout(contentOf(body), answer),

@@ -6,7 +6,7 @@ import type { Page } from 'playwright-core';
 import { openEditor } from '../../../test/support/editor/browser';
 import type { NodeRed } from '../../../test/support/node-red/node-red';
 import { raiseAlarm } from '../sandbox-alarm';
-import type { Shoot, Studio } from '../studio';
+import type { Shoot, ScreenshotBrowser } from '../studio';
 import { settledByHand } from './flow';
 import { Pointer } from './pointer';
 import { Screencast, type ScreenFrame } from './screencast';
@@ -22,7 +22,7 @@ const SEEN_SECOND = 9;
 /** An alarm arrives, its picture and clip are looked at, and it is settled: 20 seconds. */
 export const RECORDING: Shoot = { names: [NAME], take };
 
-async function take(nodeRed: NodeRed, studio: Studio): Promise<void> {
+async function take(nodeRed: NodeRed, studio: ScreenshotBrowser): Promise<void> {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-recording-'));
   try {
     await nodeRed.deploy(settledByHand());

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { DIALECT } from '../../../lib/cloud/dialect';
-import { SENT_AGAIN } from '../../../lib/cloud/http/retry-policy';
+import { RETRY_POLICY } from '../../../lib/cloud/http/retry-policy';
 
 const ROOT = path.join(__dirname, '..', '..', '..');
 
@@ -51,7 +51,7 @@ describe('the page of the service', () => {
     );
     assert.deepEqual(
       rows,
-      Object.entries(SENT_AGAIN).map(([failure, again]) => [
+      Object.entries(RETRY_POLICY).map(([failure, again]) => [
         failure,
         again.GET,
         again.login,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { Instance } from '../../../lib/inbox/postgres/instance/instance';
+import { ClusterMember } from '../../../lib/inbox/postgres/instance/instance';
 import { InstanceTable } from '../../../lib/inbox/postgres/instance/instance-table';
 import { migrate } from '../../../lib/inbox/postgres/schema';
 import type { Session } from '../../../lib/inbox/postgres/session';
@@ -14,7 +14,7 @@ const TTL = 10_000;
 
 /** An instance whose clocks go on only when they are told to, and which beats when it is told to. */
 class Played {
-  readonly instance: Instance;
+  readonly instance: ClusterMember;
   readonly told: string[] = [];
   #now = { steady: 1_000_000, wall: 2_000_000 };
 
@@ -23,7 +23,7 @@ class Played {
     schema: string,
     name: string,
   ) {
-    this.instance = new Instance({
+    this.instance = new ClusterMember({
       table: new InstanceTable(schema),
       name,
       clocks: { steady: () => this.#now.steady, wall: () => this.#now.wall },

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { Client } from 'pg';
-import { Line } from '../../../lib/inbox/postgres/connection/line';
+import { BatchQueue } from '../../../lib/inbox/postgres/connection/line';
 import { Link } from '../../../lib/inbox/postgres/connection/link';
 import { Session } from '../../../lib/inbox/postgres/session';
 import { Work, type Reply, type Request } from '../../../lib/inbox/postgres/work';
@@ -18,7 +18,7 @@ describe('calls on their way to PostgreSQL', () => {
       await new Promise<void>((resolve) => (answer = resolve));
       return batch.map(({ id }) => ({ id }));
     };
-    const line = new Line({
+    const line = new BatchQueue({
       link: { session: new Session(new Client()), fault: 'none', use: (_session, work) => work() },
       work: { run },
       limits: { requests: 9, acceptances: 9, bytes: 9 },
@@ -54,7 +54,7 @@ describe('calls on their way to a database that does not answer', () => {
     const never = new Promise<never>(() => undefined);
     const link = new Link({ connect: () => never, prepare: () => never, onUp: () => undefined });
     const limits = { requests: 500, acceptances: 100, bytes: 1_000_000 };
-    const line = new Line({
+    const line = new BatchQueue({
       link,
       work: new Work('rvm', () => 'epoch'),
       limits,

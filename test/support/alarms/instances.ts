@@ -1,7 +1,7 @@
 import type { AlarmEvent } from '../../../lib/alarms/level';
 import type { AlarmSettings, Control } from '../../../lib/alarms/settings';
 import { AlarmState, type EventOutcome } from '../../../lib/alarms/alarm-state';
-import type { Said } from '../../../lib/alarms/levels';
+import type { StateMessage } from '../../../lib/alarms/levels';
 import type { Slots } from '../../../lib/alarms/slot-store';
 import { turn, VirtualTime } from '../time/virtual-time';
 import { MapSlots } from './map-slots';
@@ -40,7 +40,7 @@ export class Instances {
   /** What was said without an event, as text: `Depot true`. */
   readonly said: string[] = [];
   /** The same with what travels along. */
-  readonly messages: Said[] = [];
+  readonly messages: StateMessage[] = [];
   readonly #running = new Map<number, { state: AlarmState; life: { isOver: boolean } }>();
   #lives = 0;
 

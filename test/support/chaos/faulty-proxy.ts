@@ -55,7 +55,7 @@ export class FaultyProxy {
   readonly #target: { host: string; port: number };
   readonly #options: FaultyProxyOptions;
   readonly #choice: SeededChoice;
-  readonly #passages = new Set<Passage>();
+  readonly #passages = new Set<ProxiedConnection>();
   #disturbing = false;
 
   private constructor(server: Server, target: URL, options: FaultyProxyOptions) {
@@ -112,7 +112,7 @@ export class FaultyProxy {
       return;
     }
     const upstream = fault === 'connect-mute' ? undefined : connect(this.#target);
-    const passage = new Passage(client, upstream, {
+    const passage = new ProxiedConnection(client, upstream, {
       exchange: () => this.#exchange(),
       below: (limit) => this.#choice.below(limit),
       latencyMs: this.#options.latencyMs,
@@ -142,7 +142,7 @@ interface Chance {
 }
 
 /** One connection of a client and the one that it is passed on to. */
-class Passage {
+class ProxiedConnection {
   readonly #client: Socket;
   readonly #upstream: Socket | undefined;
   readonly #chance: Chance;

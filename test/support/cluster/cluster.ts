@@ -6,7 +6,7 @@ import { eventually } from '../time/patience';
 import { AlarmSender } from './alarm-sender';
 import { ConfirmingSink } from './confirming-sink';
 import type { HandOver } from './hand-overs';
-import { Instance, type InstanceOptions } from './instance';
+import { ClusterProcess, type InstanceOptions } from './instance';
 import { tallyOf, type Tally } from './tally';
 
 /** Milliseconds between two looks at what was counted. */
@@ -16,7 +16,7 @@ const LOOK = 50;
 export class Cluster {
   readonly sink = new ConfirmingSink();
   sender!: AlarmSender;
-  instances: readonly Instance[] = [];
+  instances: readonly ClusterProcess[] = [];
   readonly #authority = new Authority();
   #balancer: ReverseProxy | undefined;
   /** When it was begun. */
@@ -34,7 +34,7 @@ export class Cluster {
   }
 
   /** The instance of a name. */
-  instance(name: string): Instance {
+  instance(name: string): ClusterProcess {
     const found = this.instances.find((each) => each.name === name);
     if (found === undefined) throw new Error(`There is no instance ${name}.`);
     return found;
@@ -60,14 +60,14 @@ export class Cluster {
   }
 
   /** The sink confirms nothing of this instance until it is let go. Resolves when its flow has so many events. */
-  async load(instance: Instance, count = 3): Promise<void> {
+  async load(instance: ClusterProcess, count = 3): Promise<void> {
     this.sink.hold(instance.name);
     const isLoaded = (): boolean => this.heldBy(instance).length >= count;
     await this.until(isLoaded, `${count} events at ${instance.name}`);
   }
 
   /** Waits until an instance has settled all that the sink has confirmed to it. */
-  async settledBy(instance: Instance): Promise<void> {
+  async settledBy(instance: ClusterProcess): Promise<void> {
     const { name, startedAt } = instance;
     const confirmed = this.sink.confirmations.filter((each) => each.instance === name && each.at > startedAt);
     const isSettled = (): boolean => {
@@ -78,7 +78,7 @@ export class Cluster {
   }
 
   /** Events that are with the flow of an instance, and that the sink has not confirmed. */
-  heldBy({ name }: Instance): string[] {
+  heldBy({ name }: ClusterProcess): string[] {
     const last = new Map(this.handOvers().map(({ messageId, instance }) => [messageId, instance]));
     return [...last].flatMap(([id, instance]) => (instance === name && !this.sink.has(id) ? id : []));
   }
@@ -88,7 +88,7 @@ export class Cluster {
    * @param since when it was ended, by `steadyNow`
    * @returns when they had the last of them, by `steadyNow`
    */
-  async takenOver(from: Instance, events: readonly string[], since: number): Promise<number> {
+  async takenOver(from: ClusterProcess, events: readonly string[], since: number): Promise<number> {
     const first = new Map<string, number>();
     const isTaken = (): boolean => {
       for (const { messageId, instance, at } of this.handOvers())
@@ -125,7 +125,7 @@ export class Cluster {
 
   async #start(options: readonly InstanceOptions[]): Promise<void> {
     await this.sink.start();
-    this.instances = await Promise.all(options.map((each) => Instance.prepare(each, this.sink)));
+    this.instances = await Promise.all(options.map((each) => ClusterProcess.prepare(each, this.sink)));
     const upstream = this.instances.map(({ reachedAt }) => reachedAt);
     this.#balancer = await ReverseProxy.start('nginx before several', {
       upstream,

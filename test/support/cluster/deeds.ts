@@ -4,7 +4,7 @@ import type { PostgresServer } from '../postgres/postgres-server';
 import { steadyNow } from '../time/steady';
 import { EVENTS_OF_ALARM } from './alarm-sender';
 import type { Cluster } from './cluster';
-import type { Instance } from './instance';
+import type { ClusterProcess } from './instance';
 
 /** Of the events that an instance takes at once. */
 const FEW = 8;
@@ -12,7 +12,7 @@ const FEW = 8;
 /** What may happen to a cluster under way. All leave it complete again; times are milliseconds. */
 
 /** An instance is killed while its flow has events. @returns time until others had those */
-export async function killAndStart(cluster: Cluster, victim: Instance): Promise<number> {
+export async function killAndStart(cluster: Cluster, victim: ClusterProcess): Promise<number> {
   await cluster.load(victim);
   await victim.kill();
   const since = steadyNow();
@@ -27,7 +27,7 @@ export async function killAndStart(cluster: Cluster, victim: Instance): Promise<
  * An instance stands still for so long at least, and until others have what it had: from the moment on in which it has taken many
  * events at once, and handed over but a few of them.
  */
-export async function freeze(cluster: Cluster, victim: Instance, time: number): Promise<void> {
+export async function freeze(cluster: Cluster, victim: ClusterProcess, time: number): Promise<void> {
   const { instances, sink } = cluster;
   for (const { name } of instances) sink.hold(name);
   await cluster.load(victim, victim.window);
@@ -44,7 +44,7 @@ export async function freeze(cluster: Cluster, victim: Instance, time: number): 
 /** An instance is cut off from its database, by the gates to it, and from the balancer until others have what its flow had. @returns time until then */
 export async function cutOff(
   cluster: Cluster,
-  victim: Instance,
+  victim: ClusterProcess,
   database: readonly TcpGate[],
 ): Promise<number> {
   const gates = [...database, ...(victim.gate ? [victim.gate] : [])];
@@ -59,7 +59,7 @@ export async function cutOff(
 }
 
 /** An instance is ended as a service manager does. @returns time from its end until others had what its flow had; negative before */
-export async function stop(cluster: Cluster, victim: Instance): Promise<number> {
+export async function stop(cluster: Cluster, victim: ClusterProcess): Promise<number> {
   await cluster.load(victim);
   // What the flow has confirmed and not settled would come again, in good order.
   await cluster.settledBy(victim);
@@ -96,7 +96,7 @@ export async function killBackend(server: PostgresServer, database: string): Pro
   if (backend !== undefined) process.kill(Number(backend.pid), 'SIGKILL');
 }
 
-function goesOn(cluster: Cluster, instance: Instance): Promise<void> {
+function goesOn(cluster: Cluster, instance: ClusterProcess): Promise<void> {
   const since = steadyNow();
   const isBack = (): boolean => instance.handOvers.all().some(({ at }) => at > since);
   return cluster.until(isBack, `${instance.name} to go on`);

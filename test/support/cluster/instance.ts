@@ -26,7 +26,7 @@ export interface InstanceOptions {
 }
 
 /** One Node-RED of several: it may be killed, frozen, and started again in the same place. */
-export class Instance {
+export class ClusterProcess {
   readonly handOvers: HandOverLog;
   /** Between the balancer and this instance. */
   gate: TcpGate | undefined;
@@ -44,8 +44,8 @@ export class Instance {
   }
 
   /** @param sink where its flow brings the events */
-  static async prepare(options: InstanceOptions, sink: ConfirmingSink): Promise<Instance> {
-    const instance = new Instance(options, await freePort());
+  static async prepare(options: InstanceOptions, sink: ConfirmingSink): Promise<ClusterProcess> {
+    const instance = new ClusterProcess(options, await freePort());
     if (options.gated) instance.gate = await TcpGate.start(instance.port);
     instance.#write(flowOf(options, sink));
     return instance;

@@ -6,7 +6,7 @@ import net from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import tls from 'node:tls';
-import { within } from '../../../lib/concurrency/timers';
+import { withTimeout } from '../../../lib/concurrency/timers';
 import type { Authority } from './authority';
 import { untilListening } from './listening';
 import { launch, PROXY_NAME, saveCertificate, type Kind } from './proxy-launch';
@@ -76,7 +76,7 @@ export class ReverseProxy {
       await once(stream, plain ? 'connect' : 'secureConnect');
       stream[ends ? 'end' : 'write'](request);
       const end = once(stream, 'end');
-      await (patience === Infinity ? end : within(end, patience));
+      await (patience === Infinity ? end : withTimeout(end, patience));
     } catch (error) {
       // A reset is one way to cut; a certificate that does not hold is none.
       if ((error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error;

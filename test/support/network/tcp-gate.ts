@@ -7,7 +7,7 @@ import net, { type AddressInfo, type Socket } from 'node:net';
  */
 export class TcpGate {
   readonly #server = net.createServer((client) => this.#accept(client));
-  readonly #passages = new Set<Passage>();
+  readonly #passages = new Set<GatedConnection>();
   #isCut = false;
 
   /**
@@ -67,7 +67,7 @@ export class TcpGate {
   }
 
   #accept(client: Socket): void {
-    const passage = new Passage(client, this.target, this.lag);
+    const passage = new GatedConnection(client, this.target, this.lag);
     this.#passages.add(passage);
     client.once('close', () => this.#passages.delete(passage));
     if (this.#isCut) passage.pause();
@@ -76,7 +76,7 @@ export class TcpGate {
 }
 
 /** A connection of a client, and the one that it is passed on to once the gate is open. */
-class Passage {
+class GatedConnection {
   losesAnswers = false;
   #upstream: Socket | undefined;
 

@@ -25,7 +25,7 @@ export function medium(
 }
 
 /** Numbers packets and times pictures. */
-export class Sender {
+export class RtpSender {
   constructor(
     public sequence = 100,
     public rtpTime = 5000,

@@ -1,4 +1,4 @@
-import { RtspConnection, type ChannelData, type RtspAnswer } from './rtsp-connection';
+import { TestRtspConnection, type ChannelData, type RtspAnswer } from './rtsp-connection';
 import { PATIENCE } from '../time/patience';
 import { PictureAssembler, type ReceivedPicture } from './rtp-pictures';
 
@@ -57,7 +57,7 @@ export async function receivePictures(url: string, options: ReceiveOptions): Pro
 
 /** A player step by step, over one TCP connection with interleaved data. */
 export class RtspPlayer {
-  readonly connection: RtspConnection;
+  readonly connection: TestRtspConnection;
   readonly url: string;
   session = '';
   /** Packets of the RTCP channel so far. */
@@ -72,7 +72,7 @@ export class RtspPlayer {
   #track: string;
   #soundTrack: string;
 
-  private constructor(connection: RtspConnection, url: string) {
+  private constructor(connection: TestRtspConnection, url: string) {
     this.connection = connection;
     this.url = url;
     this.#base = url;
@@ -81,7 +81,7 @@ export class RtspPlayer {
   }
 
   static async open(url: string): Promise<RtspPlayer> {
-    return new RtspPlayer(await RtspConnection.open(url), url);
+    return new RtspPlayer(await TestRtspConnection.open(url), url);
   }
 
   /** Asks for the description and remembers where the track is; returns the description. */

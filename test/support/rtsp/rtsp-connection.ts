@@ -19,7 +19,7 @@ export interface ChannelData {
 type Part = { answer: RtspAnswer } | { frame: ChannelData };
 
 /** A raw RTSP connection for tests: sends what it is told, and gives back answers and packets one by one. */
-export class RtspConnection {
+export class TestRtspConnection {
   readonly socket: Socket;
   #received: Buffer = Buffer.alloc(0);
   readonly #answers: RtspAnswer[] = [];
@@ -42,11 +42,11 @@ export class RtspConnection {
   }
 
   /** Connects to the host and port of an RTSP URL. */
-  static async open(url: string): Promise<RtspConnection> {
+  static async open(url: string): Promise<TestRtspConnection> {
     const { hostname, port } = new URL(url);
     const socket = connect({ host: hostname, port: Number(port === '' ? '554' : port) });
     await once(socket, 'connect');
-    return new RtspConnection(socket);
+    return new TestRtspConnection(socket);
   }
 
   get closed(): boolean {

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { RvmError } from '../../../lib/error';
-import { ClipFolder, halfName } from '../../../lib/video/clip-folder';
+import { ClipFolder, partialName } from '../../../lib/video/clip-folder';
 import { cannotRun } from '../../support/suite/programs';
 
 const SUBJECT = { cameraId: 'camera-7', alarmId: 'alarm-3', time: new Date('2025-10-09T08:53:20.123Z') };
@@ -139,7 +139,7 @@ describe('A folder for clips', () => {
     const OLD = 'clip-20251009T085320Z-camera-7-0123abcd.mp4';
     /** Of this machine, by another process. */
     function halfFile(pid: number): string {
-      return halfName().replace(/-\d+-\d+-(?=\w+\.part)/, `-${pid}-1700000000000-`);
+      return partialName().replace(/-\d+-\d+-(?=\w+\.part)/, `-${pid}-1700000000000-`);
     }
 
     function put(name: string, ageMs: number, below = ''): string {
@@ -206,7 +206,7 @@ describe('A folder for clips', () => {
     });
 
     it('no half clip of its own process', async () => {
-      const file = put(halfName(), 2 * HOUR);
+      const file = put(partialName(), 2 * HOUR);
       await used(opened());
       assert.ok(fs.existsSync(file));
     });

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
-import { FrameRun } from '../../../lib/video/jobs/pictures';
+import { GroupOfPictures } from '../../../lib/video/jobs/pictures';
 import { keyAt, MAIN, pictureAt } from '../../support/video/made-stream';
 
-function runOf(...frames: ReturnType<typeof pictureAt>[]): FrameRun {
-  const run = new FrameRun();
+function runOf(...frames: ReturnType<typeof pictureAt>[]): GroupOfPictures {
+  const run = new GroupOfPictures();
   for (const frame of frames) run.add(frame);
   return run;
 }
 
 describe('what can be decoded together', () => {
   it('has nothing while there is no picture', () => {
-    assert.equal(new FrameRun().has(0), false);
+    assert.equal(new GroupOfPictures().has(0), false);
   });
 
   it('has what comes before its first picture: that one is shown', () => {

@@ -7,7 +7,7 @@ import { h264 } from '../../../lib/video/rtp/h264';
 import { TrackReceiver } from '../../../lib/video/rtp/track-receiver';
 import { videoPayloads } from '../../../sandbox/rtsp/media/packets';
 import { testBrowser, type TestBrowser } from '../../support/editor/browser';
-import { medium, RATE, Sender, videoOf } from '../../support/rtp/sender';
+import { medium, RATE, RtpSender, videoOf } from '../../support/rtp/sender';
 import { needs } from '../../support/suite/programs';
 import { encodedKind, encodedVideo, pictures, retimed } from '../../support/video/encoded-stream';
 import { playFile, playPieces, type Played } from '../../support/video/played-in-chromium';
@@ -90,7 +90,7 @@ describe('Chromium plays', () => {
     const ppsEnd = ppsAt + video.description.readUInt16BE(ppsAt - 2);
     const sets = [video.description.subarray(8, ppsAt - 3), video.description.subarray(ppsAt, ppsEnd)];
     const receiver = new TrackReceiver(medium());
-    const sender = new Sender();
+    const sender = new RtpSender();
     const sent = pictures(frames).slice(
       pictures(frames).findLastIndex(({ key }, place) => key && place < 15),
     );

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { AudioFrame, MediaDescription } from '../../../lib/video/media';
 import { isReadable, TrackReceiver } from '../../../lib/video/rtp/track-receiver';
-import { BitWriter } from '../../../scripts/fuzz/inputs/bit-writer';
-import { framesOf, medium, Sender } from '../../support/rtp/sender';
+import { FuzzBitWriter } from '../../../scripts/fuzz/inputs/bit-writer';
+import { framesOf, medium, RtpSender } from '../../support/rtp/sender';
 
 const RATE = 48_000;
 /** LC, 48 kHz, two channels. */
@@ -25,9 +25,9 @@ function sound(
 
 /** The payload of a packet (RFC 3640, section 3.3.6): sizes as told, with the distance of each unit to the one before. */
 function payload(sizes: readonly number[], data: Buffer, distance = 0): Buffer {
-  const headers = new BitWriter();
+  const headers = new FuzzBitWriter();
   for (const [index, size] of sizes.entries()) headers.bits(size, 13).bits(index === 0 ? 0 : distance, 3);
-  return Buffer.concat([new BitWriter().bits(sizes.length * 16, 16).filled(), headers.filled(), data]);
+  return Buffer.concat([new FuzzBitWriter().bits(sizes.length * 16, 16).filled(), headers.filled(), data]);
 }
 
 function bytes(length: number, fill: number): Buffer {
@@ -35,11 +35,11 @@ function bytes(length: number, fill: number): Buffer {
 }
 
 describe('AAC in RTP', () => {
-  let sender: Sender;
+  let sender: RtpSender;
   let receiver: TrackReceiver;
 
   beforeEach(() => {
-    sender = new Sender();
+    sender = new RtpSender();
     receiver = new TrackReceiver(sound());
   });
 
@@ -91,7 +91,7 @@ describe('AAC in RTP', () => {
 
   it('drops a unit of which a piece is missing, and goes on with the next', () => {
     for (const missing of [0, 1, 2]) {
-      sender = new Sender();
+      sender = new RtpSender();
       receiver = new TrackReceiver(sound());
       audioOf([sender.packet(payload([1], bytes(1, 0)))]);
       const packets = [1, 2, 3].map((fill) =>
@@ -148,12 +148,12 @@ describe('AAC in RTP', () => {
       streamstateindication: '2',
     };
     receiver = new TrackReceiver(sound({ ...extras, auxiliarydatasizelength: '8' }));
-    const headers = new BitWriter();
+    const headers = new FuzzBitWriter();
     headers.bits(3, 13).bits(0, 3).bits(0, 1).bits(1, 1).bits(9, 6).bits(1, 1).bits(2, 2);
     headers.bits(4, 13).bits(0, 3).bits(1, 1).bits(9, 5).bits(0, 1).bits(1, 1).bits(2, 2);
-    const section = new BitWriter().bits(12, 8).bits(0xabc, 12).filled();
+    const section = new FuzzBitWriter().bits(12, 8).bits(0xabc, 12).filled();
     const data = Buffer.concat([
-      new BitWriter().bits(53, 16).filled(),
+      new FuzzBitWriter().bits(53, 16).filled(),
       headers.filled(),
       section,
       bytes(7, 6),
@@ -197,7 +197,13 @@ describe('AAC in RTP', () => {
     });
 
     it('with a rate that has no index', () => {
-      const config = new BitWriter().bits(2, 5).bits(15, 4).bits(47_999, 24).bits(2, 4).bits(0, 3).filled();
+      const config = new FuzzBitWriter()
+        .bits(2, 5)
+        .bits(15, 4)
+        .bits(47_999, 24)
+        .bits(2, 4)
+        .bits(0, 3)
+        .filled();
       assert.equal(formatOf(config.toString('hex')), `mp4a.40.2 47999 2 ${config.toString('hex')}`);
     });
 
@@ -207,8 +213,15 @@ describe('AAC in RTP', () => {
     });
 
     it('with replicated bands and parametric stereo as it sounds', () => {
-      const band = new BitWriter().bits(5, 5).bits(6, 4).bits(2, 4).bits(3, 4).bits(2, 5).bits(0, 3).filled();
-      const stereo = new BitWriter()
+      const band = new FuzzBitWriter()
+        .bits(5, 5)
+        .bits(6, 4)
+        .bits(2, 4)
+        .bits(3, 4)
+        .bits(2, 5)
+        .bits(0, 3)
+        .filled();
+      const stereo = new FuzzBitWriter()
         .bits(29, 5)
         .bits(6, 4)
         .bits(1, 4)

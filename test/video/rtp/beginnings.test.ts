@@ -4,15 +4,15 @@ import { h264 } from '../../../lib/video/rtp/h264';
 import { TrackReceiver } from '../../../lib/video/rtp/track-receiver';
 import { h264Pps, h264Recovery, h264Slice, h264Sps } from '../../../scripts/fuzz/inputs/h264-units';
 import { H265, h265Pps, h265Slice, h265Sps, h265Vps } from '../../../scripts/fuzz/inputs/h265-units';
-import { BitWriter, escaped } from '../../../scripts/fuzz/inputs/bit-writer';
+import { FuzzBitWriter, escaped } from '../../../scripts/fuzz/inputs/bit-writer';
 import { isVideo } from '../../support/rtp/made-by-others';
-import { medium, rowOf, Sender, STEP, videoOf } from '../../support/rtp/sender';
+import { medium, rowOf, RtpSender, STEP, videoOf } from '../../support/rtp/sender';
 
 /** Of ITU-T H.265, table 7-7. */
 const [PREDICTED, INTRA] = [1, 2];
 
 function typedSlice(type: number): Buffer {
-  const head = new BitWriter().bits(H265.trailing, 7).bits(0, 6).bits(1, 3).bits(1, 1);
+  const head = new FuzzBitWriter().bits(H265.trailing, 7).bits(0, 6).bits(1, 3).bits(1, 1);
   return Buffer.concat([escaped(head.unsigned(0).unsigned(type).trailed()), Buffer.alloc(20, 0x55)]);
 }
 
@@ -35,14 +35,14 @@ const CODECS = {
 
 for (const [encoding, { sets, intra, predicted, key, otherSets }] of Object.entries(CODECS))
   describe(`${encoding} whose intra pictures are no key frames`, () => {
-    let sender: Sender;
+    let sender: RtpSender;
     let receiver: TrackReceiver;
     /** Milliseconds of our clock, which stands still unless told otherwise. */
     let now: number;
 
     beforeEach(() => {
       now = 0;
-      sender = new Sender();
+      sender = new RtpSender();
       receiver = new TrackReceiver(medium({ encoding }), {}, () => now);
     });
 
@@ -127,7 +127,7 @@ for (const [encoding, { sets, intra, predicted, key, otherSets }] of Object.entr
 
 describe('H.264 that begins with an intra picture that is no key frame', () => {
   it('leaves out what is shown before it', () => {
-    const sender = new Sender();
+    const sender = new RtpSender();
     const receiver = new TrackReceiver(medium());
     const at = sender.rtpTime;
     const first = sender.picture([h264Sps(), h264Pps(), h264Slice({ type: 'intra' })]);
@@ -140,11 +140,11 @@ describe('H.264 that begins with an intra picture that is no key frame', () => {
 
   it('does not wait where a hint says that decoding can begin there', () => {
     const units = [h264Sps(), h264Pps(), h264Recovery(), h264Slice({ type: 'intra' })];
-    assert.equal(rowOf(videoOf(new TrackReceiver(medium()), new Sender().picture(units))), 'k');
+    assert.equal(rowOf(videoOf(new TrackReceiver(medium()), new RtpSender().picture(units))), 'k');
   });
 
   it('tells decoders that they can begin there, which Chromium wants to be told', () => {
-    const sender = new Sender();
+    const sender = new RtpSender();
     const intra = h264Slice({ type: 'intra' });
     const packets = [h264Sps(), h264Pps(), intra].flatMap((unit) => sender.packet(unit));
     sender.rtpTime += STEP;
@@ -156,7 +156,7 @@ describe('H.264 that begins with an intra picture that is no key frame', () => {
   });
 
   it('does not begin with one of which a slice needs other pictures', () => {
-    const sender = new Sender();
+    const sender = new RtpSender();
     const slices = [h264Slice({ type: 'intra' }), h264Slice({ firstMacroblock: 99 })];
     const packets = Array.from({ length: 40 }, () =>
       sender.picture([h264Sps(), h264Pps(), ...slices]),

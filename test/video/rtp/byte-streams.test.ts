@@ -5,7 +5,7 @@ import { TrackReceiver } from '../../../lib/video/rtp/track-receiver';
 import { h264Pps, h264Slice, h264Sps } from '../../../scripts/fuzz/inputs/h264-units';
 import { H265, h265Pps, h265Slice, h265Sps, h265Vps } from '../../../scripts/fuzz/inputs/h265-units';
 import { aggregationPacket, fragmentationUnits, fuA, stapA } from '../../../scripts/fuzz/inputs/rtp-bytes';
-import { medium, Sender, videoOf } from '../../support/rtp/sender';
+import { medium, RtpSender, videoOf } from '../../support/rtp/sender';
 
 const [SHORT, LONG] = [Buffer.from([0, 0, 1]), Buffer.from([0, 0, 0, 1])];
 
@@ -48,7 +48,7 @@ for (const [encoding, codec] of Object.entries(CODECS))
     const [firstSet = SHORT, ...otherSets] = sets;
 
     function framesOf(payloads: readonly Buffer[], parameters = {}): VideoFrame[] {
-      return videoOf(new TrackReceiver(medium({ encoding }, parameters)), new Sender().picture(payloads));
+      return videoOf(new TrackReceiver(medium({ encoding }, parameters)), new RtpSender().picture(payloads));
     }
 
     function assertWhole([frame, ...more]: readonly VideoFrame[]): void {

@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict';
 import { TrackReceiver } from '../../../lib/video/rtp/track-receiver';
-import { BitWriter } from '../../../scripts/fuzz/inputs/bit-writer';
+import { FuzzBitWriter } from '../../../scripts/fuzz/inputs/bit-writer';
 import { h264Pps, h264Recovery, h264Slice, h264Sps } from '../../../scripts/fuzz/inputs/h264-units';
 import { fuA, stapA } from '../../../scripts/fuzz/inputs/rtp-bytes';
-import { framesOf, medium, rowOf, Sender, STEP, videoOf } from '../../support/rtp/sender';
+import { framesOf, medium, rowOf, RtpSender, STEP, videoOf } from '../../support/rtp/sender';
 
 const [SPS, PPS] = [h264Sps(), h264Pps()];
 const IDR = h264Slice({ type: 'idr', length: 300 });
 const FAR = 99;
 
 describe('H.264 in RTP', () => {
-  let sender: Sender;
+  let sender: RtpSender;
   let receiver: TrackReceiver;
 
   beforeEach(() => {
-    sender = new Sender();
+    sender = new RtpSender();
     receiver = new TrackReceiver(medium());
   });
 
@@ -185,7 +185,7 @@ describe('H.264 in RTP', () => {
       it('but not the second field of a frame', () => {
         const interlaced = h264Sps({ isInterlaced: true });
         const field = (isBottom: boolean): Buffer => {
-          const head = new BitWriter().bits(0x65, 8).unsigned(0).unsigned(7).unsigned(0);
+          const head = new FuzzBitWriter().bits(0x65, 8).unsigned(0).unsigned(7).unsigned(0);
           return Buffer.concat([
             head
               .bits(0, 4)
@@ -291,7 +291,7 @@ describe('H.264 in RTP', () => {
 
     it('after a piece of one was lost, be it the first, the last or between', () => {
       for (const missing of [0, 1, 2]) {
-        sender = new Sender();
+        sender = new RtpSender();
         receiver = new TrackReceiver(medium());
         begin();
         const pieces = fuA(h264Slice({ length: 90 }), 40);
@@ -303,7 +303,7 @@ describe('H.264 in RTP', () => {
 
     it('after a slice was lost', () => {
       for (const missing of [0, 1]) {
-        sender = new Sender();
+        sender = new RtpSender();
         receiver = new TrackReceiver(medium());
         begin();
         const slices = [h264Slice(), h264Slice({ firstMacroblock: FAR })];
@@ -318,7 +318,7 @@ describe('H.264 in RTP', () => {
         Buffer.from([0x78, 0x00]),
         Buffer.from([0x7c, 0x01, 9]),
       ]) {
-        sender = new Sender();
+        sender = new RtpSender();
         receiver = new TrackReceiver(medium());
         begin();
         const packets = [sender.picture([damaged]), sender.delta(), sender.key(), sender.delta()].flat();
@@ -329,7 +329,7 @@ describe('H.264 in RTP', () => {
 
     it('after pieces that never end, with the picture or with another unit behind them', () => {
       for (const behind of [[], [h264Slice({ firstMacroblock: FAR })], fuA(h264Slice({ length: 90 }), 40)]) {
-        sender = new Sender();
+        sender = new RtpSender();
         receiver = new TrackReceiver(medium());
         begin();
         // So that it is known that ends are told.
@@ -353,7 +353,7 @@ describe('H.264 in RTP', () => {
 
     it('with another source', () => {
       begin();
-      const other = new Sender(9000, 4_000_000, 77);
+      const other = new RtpSender(9000, 4_000_000, 77);
       const frames = videoOf(receiver, [...other.delta(), ...other.key(), ...other.delta()]);
       assert.equal(rowOf(frames), 'k.');
       assert.deepEqual(

@@ -2,18 +2,18 @@ import assert from 'node:assert/strict';
 import { TrackReceiver } from '../../../lib/video/rtp/track-receiver';
 import { H265, h265Pps, h265Slice, h265Sps, h265Vps } from '../../../scripts/fuzz/inputs/h265-units';
 import { aggregationPacket, fragmentationUnits } from '../../../scripts/fuzz/inputs/rtp-bytes';
-import { framesOf, medium, rowOf, Sender, STEP, videoOf } from '../../support/rtp/sender';
+import { framesOf, medium, rowOf, RtpSender, STEP, videoOf } from '../../support/rtp/sender';
 
 const SETS = [h265Vps(), h265Sps(), h265Pps()];
 const IDR = h265Slice({ type: H265.idr, length: 300 });
 const H265_MEDIUM = medium({ encoding: 'H265' });
 
 describe('H.265 in RTP', () => {
-  let sender: Sender;
+  let sender: RtpSender;
   let receiver: TrackReceiver;
 
   beforeEach(() => {
-    sender = new Sender();
+    sender = new RtpSender();
     receiver = new TrackReceiver(H265_MEDIUM);
   });
 

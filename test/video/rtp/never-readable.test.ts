@@ -3,17 +3,17 @@ import { RvmError } from '../../../lib/error';
 import { TrackReceiver } from '../../../lib/video/rtp/track-receiver';
 import { h264Slice } from '../../../scripts/fuzz/inputs/h264-units';
 import { stapA } from '../../../scripts/fuzz/inputs/rtp-bytes';
-import { framesOf, medium, RATE, rowOf, Sender, videoOf } from '../../support/rtp/sender';
+import { framesOf, medium, RATE, rowOf, RtpSender, videoOf } from '../../support/rtp/sender';
 
 const IDR = h264Slice({ type: 'idr' });
 const FAR = 99;
 
 describe('video that can never be read says so', () => {
-  let sender: Sender;
+  let sender: RtpSender;
   let receiver: TrackReceiver;
 
   beforeEach(() => {
-    sender = new Sender();
+    sender = new RtpSender();
     receiver = new TrackReceiver(medium());
   });
 
@@ -36,7 +36,7 @@ describe('video that can never be read says so', () => {
 
   it('where packets are of the interleaved mode: STAP-B, MTAP16, MTAP24, FU-B', () => {
     for (const type of [25, 26, 27, 29]) {
-      sender = new Sender();
+      sender = new RtpSender();
       receiver = new TrackReceiver(medium());
       forTenSeconds(() => [Buffer.from([0x60 | type, 0, 0, 0, 0])]);
       assertFault(/unusual kind/);

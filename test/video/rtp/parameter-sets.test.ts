@@ -4,10 +4,10 @@ import { h264 } from '../../../lib/video/rtp/h264';
 import { h265 } from '../../../lib/video/rtp/h265';
 import { ParameterSets } from '../../../lib/video/rtp/video-track';
 import { TrackReceiver } from '../../../lib/video/rtp/track-receiver';
-import { BitWriter } from '../../../scripts/fuzz/inputs/bit-writer';
+import { FuzzBitWriter } from '../../../scripts/fuzz/inputs/bit-writer';
 import { h264Pps, h264Slice, h264Sps, type SpsFields } from '../../../scripts/fuzz/inputs/h264-units';
 import { h265Pps, h265Slice, h265Sps, h265Vps } from '../../../scripts/fuzz/inputs/h265-units';
-import { medium, rowOf, Sender, videoOf } from '../../support/rtp/sender';
+import { medium, rowOf, RtpSender, videoOf } from '../../support/rtp/sender';
 
 const IDR = h264Slice({ type: 'idr' });
 
@@ -151,7 +151,13 @@ describe('the parameter sets of H.264', () => {
 
   it('are taken with groups of slices, of whatever kind', () => {
     // Two groups (section 7.3.2.2), and what is not read behind that.
-    const groups = new BitWriter().bits(0x68, 8).unsigned(0).unsigned(0).bits(0, 2).unsigned(1).unsigned(6);
+    const groups = new FuzzBitWriter()
+      .bits(0x68, 8)
+      .unsigned(0)
+      .unsigned(0)
+      .bits(0, 2)
+      .unsigned(1)
+      .unsigned(6);
     assert.deepEqual(h264.pps(groups.trailed()), { id: 0, sps: 0 });
   });
 
@@ -167,7 +173,7 @@ describe('the parameter sets of H.264', () => {
   });
 
   it('are refused where they announce more offsets than there are', () => {
-    const writer = new BitWriter().bits(0x6742001e, 32).unsigned(0).unsigned(0).unsigned(1).bits(0, 1);
+    const writer = new FuzzBitWriter().bits(0x6742001e, 32).unsigned(0).unsigned(0).unsigned(1).bits(0, 1);
     const endless = writer
       .signed(0)
       .signed(0)
@@ -254,10 +260,17 @@ describe('the parameter sets of H.265', () => {
   });
 
   it('are taken with tiles, lists of scaling and extensions, which are not read', () => {
-    const pps = (): BitWriter =>
-      new BitWriter().bits(0x4401, 16).unsigned(0).unsigned(0).bits(0, 7).unsigned(0).unsigned(0).signed(4);
+    const pps = (): FuzzBitWriter =>
+      new FuzzBitWriter()
+        .bits(0x4401, 16)
+        .unsigned(0)
+        .unsigned(0)
+        .bits(0, 7)
+        .unsigned(0)
+        .unsigned(0)
+        .signed(4);
     const [tiles, none] = [0b10, 0];
-    const offsets = (flags: number): BitWriter => pps().bits(0, 3).signed(0).signed(0).bits(flags, 6);
+    const offsets = (flags: number): FuzzBitWriter => pps().bits(0, 3).signed(0).signed(0).bits(flags, 6);
     const kinds = [
       offsets(tiles).bits(0, 1),
       offsets(none).bits(0b001, 3),
@@ -306,11 +319,11 @@ describe('the parameter sets of H.265', () => {
 });
 
 describe('the format of pictures', () => {
-  let sender: Sender;
+  let sender: RtpSender;
   let receiver: TrackReceiver;
 
   beforeEach(() => {
-    sender = new Sender();
+    sender = new RtpSender();
     receiver = new TrackReceiver(medium());
   });
 
@@ -344,7 +357,7 @@ describe('the format of pictures', () => {
   it('is that of the stream where the description says something else, or cannot be read', () => {
     const described = [h264Sps({ across: 40 }), h264Pps()].map((nal) => nal.toString('base64')).join(',');
     for (const text of [described, 'Z0LAH,aM4=', ',,', '!']) {
-      sender = new Sender();
+      sender = new RtpSender();
       receiver = new TrackReceiver(medium({}, { 'sprop-parameter-sets': text }));
       assert.deepEqual(
         formats(sender.key()).map(({ width }) => width),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { TrackReceiver } from '../../../lib/video/rtp/track-receiver';
 import { bye, rtpPacket, senderReport, SSRC } from '../../../scripts/fuzz/inputs/rtp-bytes';
-import { framesOf, medium, RATE, Sender } from '../../support/rtp/sender';
+import { framesOf, medium, RATE, RtpSender } from '../../support/rtp/sender';
 
 /** 2025-10-09, 08:53:20 UTC, in milliseconds since 1970 and in seconds since 1900. */
 const WALL_MS = 1_760_000_000_000;
@@ -10,7 +10,7 @@ const OTHER = 0x87654321;
 /** An application's own packet, which means nothing to us. */
 const APP = Buffer.from([0x80, 204, 0, 2, 0, 0, 0, 1, 0x61, 0x62, 0x63, 0x64]);
 
-function receiverWith(sender: Sender): TrackReceiver {
+function receiverWith(sender: RtpSender): TrackReceiver {
   const receiver = new TrackReceiver(medium());
   framesOf(receiver, sender.key());
   return receiver;
@@ -18,7 +18,7 @@ function receiverWith(sender: Sender): TrackReceiver {
 
 describe('the reports of a sender', () => {
   it('tell its wall clock at the times of the stream', () => {
-    const receiver = receiverWith(new Sender(1, 5000));
+    const receiver = receiverWith(new RtpSender(1, 5000));
     assert.equal(receiver.wallClock(0), undefined);
     receiver.rtcp(senderReport({ ntpSeconds: NTP, ntpFraction: 2 ** 31, rtpTime: 5000 + RATE }));
     assert.equal(receiver.wallClock(1), WALL_MS + 500);
@@ -29,32 +29,32 @@ describe('the reports of a sender', () => {
     const receiver = new TrackReceiver(medium());
     receiver.rtcp(senderReport({ ntpSeconds: NTP, rtpTime: 5000 }));
     assert.equal(receiver.wallClock(0), undefined);
-    framesOf(receiver, new Sender(1, 5000).key());
+    framesOf(receiver, new RtpSender(1, 5000).key());
     assert.equal(receiver.wallClock(0), WALL_MS);
   });
 
   it('stand anywhere in a compound packet', () => {
-    const receiver = receiverWith(new Sender(1, 5000));
+    const receiver = receiverWith(new RtpSender(1, 5000));
     receiver.rtcp(Buffer.concat([APP, senderReport({ ntpSeconds: NTP, rtpTime: 5000 }), APP]));
     assert.equal(receiver.wallClock(0), WALL_MS);
   });
 
   it('of another source say nothing', () => {
-    const receiver = receiverWith(new Sender(1, 5000));
+    const receiver = receiverWith(new RtpSender(1, 5000));
     receiver.rtcp(senderReport({ ssrc: OTHER, ntpSeconds: NTP, rtpTime: 5000 }));
     assert.equal(receiver.wallClock(0), undefined);
   });
 
   it('tell no wall clock where there is none: 0, or the seconds since a start', () => {
     for (const ntpSeconds of [0, 2_208_988_800 + 3600]) {
-      const receiver = receiverWith(new Sender(1, 5000));
+      const receiver = receiverWith(new RtpSender(1, 5000));
       receiver.rtcp(senderReport({ ntpSeconds, rtpTime: 5000 }));
       assert.equal(receiver.wallClock(0), undefined);
     }
   });
 
   it('go on in 2036, when the seconds of NTP begin anew', () => {
-    const receiver = receiverWith(new Sender(1, 5000));
+    const receiver = receiverWith(new RtpSender(1, 5000));
     receiver.rtcp(senderReport({ ntpSeconds: 100, rtpTime: 5000 }));
     assert.equal(receiver.wallClock(0), Date.UTC(2036, 1, 7, 6, 28, 16) + 100_000);
   });
@@ -62,8 +62,8 @@ describe('the reports of a sender', () => {
 
 describe('the farewell of a sender', () => {
   it('is heard alone and in a compound packet', () => {
-    assert.equal(receiverWith(new Sender()).rtcp(bye()), 'bye');
-    assert.equal(receiverWith(new Sender()).rtcp(Buffer.concat([senderReport(), APP, bye()])), 'bye');
+    assert.equal(receiverWith(new RtpSender()).rtcp(bye()), 'bye');
+    assert.equal(receiverWith(new RtpSender()).rtcp(Buffer.concat([senderReport(), APP, bye()])), 'bye');
   });
 
   it('is heard before its first packet', () => {
@@ -71,20 +71,20 @@ describe('the farewell of a sender', () => {
   });
 
   it('may name no source, or several', () => {
-    assert.equal(receiverWith(new Sender()).rtcp(bye([])), 'bye');
-    assert.equal(receiverWith(new Sender()).rtcp(bye([OTHER, SSRC])), 'bye');
+    assert.equal(receiverWith(new RtpSender()).rtcp(bye([])), 'bye');
+    assert.equal(receiverWith(new RtpSender()).rtcp(bye([OTHER, SSRC])), 'bye');
   });
 
   it('of another source is none', () => {
-    assert.equal(receiverWith(new Sender()).rtcp(bye([OTHER])), undefined);
+    assert.equal(receiverWith(new RtpSender()).rtcp(bye([OTHER])), undefined);
   });
 
   it('is not heard behind what is broken', () => {
     const broken = senderReport();
     broken.writeUInt16BE(500, 2);
-    assert.equal(receiverWith(new Sender()).rtcp(Buffer.concat([broken, bye()])), undefined);
+    assert.equal(receiverWith(new RtpSender()).rtcp(Buffer.concat([broken, bye()])), undefined);
     assert.equal(
-      receiverWith(new Sender()).rtcp(Buffer.concat([Buffer.from([0, 203, 0, 0]), bye()])),
+      receiverWith(new RtpSender()).rtcp(Buffer.concat([Buffer.from([0, 203, 0, 0]), bye()])),
       undefined,
     );
   });
@@ -92,7 +92,7 @@ describe('the farewell of a sender', () => {
   it('names no more sources than it has bytes', () => {
     const short = bye([]);
     short[0] = 0x9f;
-    assert.equal(receiverWith(new Sender()).rtcp(short), 'bye');
+    assert.equal(receiverWith(new RtpSender()).rtcp(short), 'bye');
   });
 });
 

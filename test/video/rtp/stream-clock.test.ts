@@ -1,46 +1,43 @@
 import assert from 'node:assert/strict';
 import { TrackReceiver } from '../../../lib/video/rtp/track-receiver';
-import { StreamClock } from '../../../lib/video/rtp/media-clock';
+import { RtpClock } from '../../../lib/video/rtp/media-clock';
 import { senderReport } from '../../../scripts/fuzz/inputs/rtp-bytes';
-import { medium, Sender, videoOf } from '../../support/rtp/sender';
+import { medium, RtpSender, videoOf } from '../../support/rtp/sender';
 
 const RATE = 90_000;
 const WRAP = 2 ** 32;
 
-function times(clock: StreamClock, seconds: readonly number[], from = 0): number[] {
+function times(clock: RtpClock, seconds: readonly number[], from = 0): number[] {
   return seconds.map((second) => clock.at((((from + second * RATE) % WRAP) + WRAP) % WRAP));
 }
 
 describe('the clock of a stream', () => {
   it('begins at 0 with the first packet', () => {
-    assert.deepEqual(times(new StreamClock(RATE, undefined), [0, 0.5, 1], 1_000_000), [0, 0.5, 1]);
+    assert.deepEqual(times(new RtpClock(RATE, undefined), [0, 0.5, 1], 1_000_000), [0, 0.5, 1]);
   });
 
   it('begins at the time stamp that was announced', () => {
-    assert.deepEqual(times(new StreamClock(RATE, 900_000), [1.5, 2], 900_000), [1.5, 2]);
-    assert.deepEqual(times(new StreamClock(RATE, 900_000), [-1, 0], 900_000), [-1, 0]);
-    assert.deepEqual(times(new StreamClock(RATE, 900_000), [-60, -59], 900_000), [-60, -59]);
+    assert.deepEqual(times(new RtpClock(RATE, 900_000), [1.5, 2], 900_000), [1.5, 2]);
+    assert.deepEqual(times(new RtpClock(RATE, 900_000), [-1, 0], 900_000), [-1, 0]);
+    assert.deepEqual(times(new RtpClock(RATE, 900_000), [-60, -59], 900_000), [-60, -59]);
   });
 
   it('does not believe an announced time stamp that no packet is near', () => {
-    assert.deepEqual(times(new StreamClock(RATE, 0), [0, 1], 3_000_000_000), [0, 1]);
-    assert.deepEqual(times(new StreamClock(RATE, 0), [61, 62]), [0, 1]);
+    assert.deepEqual(times(new RtpClock(RATE, 0), [0, 1], 3_000_000_000), [0, 1]);
+    assert.deepEqual(times(new RtpClock(RATE, 0), [61, 62]), [0, 1]);
   });
 
   it('goes on where 32 bits end, and back', () => {
-    assert.deepEqual(
-      times(new StreamClock(RATE, undefined), [0, 1, 2, 1.5, 3], WRAP - RATE),
-      [0, 1, 2, 1.5, 3],
-    );
-    assert.deepEqual(times(new StreamClock(RATE, WRAP - RATE), [2, 3], WRAP - RATE), [2, 3]);
+    assert.deepEqual(times(new RtpClock(RATE, undefined), [0, 1, 2, 1.5, 3], WRAP - RATE), [0, 1, 2, 1.5, 3]);
+    assert.deepEqual(times(new RtpClock(RATE, WRAP - RATE), [2, 3], WRAP - RATE), [2, 3]);
   });
 
   it('goes back where pictures are sent before those that are shown earlier', () => {
-    assert.deepEqual(times(new StreamClock(RATE, undefined), [0, 0.3, 0.1, 0.2]), [0, 0.3, 0.1, 0.2]);
+    assert.deepEqual(times(new RtpClock(RATE, undefined), [0, 0.3, 0.1, 0.2]), [0, 0.3, 0.1, 0.2]);
   });
 
   it('goes on for days', () => {
-    const clock = new StreamClock(RATE, undefined);
+    const clock = new RtpClock(RATE, undefined);
     const day = 86_400;
     let last = 0;
     for (let second = 0; second <= 2 * day; second += 8) last = clock.at((second * RATE) % WRAP);
@@ -48,12 +45,12 @@ describe('the clock of a stream', () => {
   });
 
   it('goes on where it was when the time stamps leap by more than ten seconds, in either direction', () => {
-    const clock = new StreamClock(RATE, undefined);
+    const clock = new RtpClock(RATE, undefined);
     assert.deepEqual(times(clock, [0, 1, 100, 101, 20, 21]), [0, 1, 2, 3, 4, 5]);
   });
 
   it('goes on where it was when the time stamps step back by less, again and again', () => {
-    const clock = new StreamClock(RATE, undefined);
+    const clock = new RtpClock(RATE, undefined);
     assert.deepEqual(times(clock, [10, 11, 12, 9, 10, 11, 8.5, 9.5, 10.5]), [0, 1, 2, 3, 4, 5, 6, 7, 8]);
   });
 
@@ -63,7 +60,7 @@ describe('the clock of a stream', () => {
     ['hours in the future', 9800],
   ] as const)
     it(`counts on where one picture is ${what}, and keeps the wall clock`, () => {
-      const clock = new StreamClock(RATE, undefined);
+      const clock = new RtpClock(RATE, undefined);
       times(clock, [20, 20.5]);
       clock.setWall({ wallMs: 5000, rtpTime: 20 * RATE });
       assert.deepEqual(times(clock, [21 + off, 21.25, 21.75, 22 + off, 22.25]), [1, 1.25, 1.75, 2.25, 2.25]);
@@ -72,14 +69,14 @@ describe('the clock of a stream', () => {
 
   it('counts on where several pictures are off, however far', () => {
     for (const off of [-3, -9800, 9800]) {
-      const clock = new StreamClock(RATE, undefined);
+      const clock = new RtpClock(RATE, undefined);
       const sent = [20, 20.5, 21 + off, 21.5 + off, 22, 22.5, 23 + off, 23.5];
       assert.deepEqual(times(clock, sent), [0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5], `${off} s`);
     }
   });
 
   it('does not run away with time stamps that mean nothing', () => {
-    const clock = new StreamClock(RATE, undefined);
+    const clock = new RtpClock(RATE, undefined);
     let seed = 1;
     let last = 0;
     for (let n = 0; n < 1000; n += 1) {
@@ -91,21 +88,21 @@ describe('the clock of a stream', () => {
 
   it('follows the order of decoding of groups within groups, open ones, too', () => {
     const order = [0, -2, -1, 8, 4, 2, 1, 3, 6, 5, 7, 12, 10, 9, 11, 13];
-    assert.deepEqual(times(new StreamClock(RATE, undefined), order, 50 * RATE), order);
+    assert.deepEqual(times(new RtpClock(RATE, undefined), order, 50 * RATE), order);
   });
 
   it('takes an announced time stamp of 0 for an unknown one, where the first packet is later', () => {
-    assert.deepEqual(times(new StreamClock(RATE, 0), [20, 21]), [0, 1]);
-    assert.deepEqual(times(new StreamClock(RATE, 0), [0.5, 1]), [0.5, 1]);
-    assert.deepEqual(times(new StreamClock(RATE, 0), [-5, -4]), [-5, -4]);
+    assert.deepEqual(times(new RtpClock(RATE, 0), [20, 21]), [0, 1]);
+    assert.deepEqual(times(new RtpClock(RATE, 0), [0.5, 1]), [0.5, 1]);
+    assert.deepEqual(times(new RtpClock(RATE, 0), [-5, -4]), [-5, -4]);
   });
 
   it('follows a pause of up to ten seconds', () => {
-    assert.deepEqual(times(new StreamClock(RATE, undefined), [0, 10]), [0, 10]);
+    assert.deepEqual(times(new RtpClock(RATE, undefined), [0, 10]), [0, 10]);
   });
 
   it('goes on where it was with another source', () => {
-    const clock = new StreamClock(RATE, undefined);
+    const clock = new RtpClock(RATE, undefined);
     times(clock, [0, 0.5]);
     clock.anotherSource();
     assert.deepEqual(times(clock, [0.6, 1.1]), [1, 1.5]);
@@ -113,13 +110,13 @@ describe('the clock of a stream', () => {
 
   describe('beside the wall clock of the sender', () => {
     it('is not known before it was told', () => {
-      const clock = new StreamClock(RATE, undefined);
+      const clock = new RtpClock(RATE, undefined);
       clock.at(0);
       assert.equal(clock.wallClock(0), undefined);
     });
 
     it('is known at any time, before and after', () => {
-      const clock = new StreamClock(RATE, undefined);
+      const clock = new RtpClock(RATE, undefined);
       clock.at(5 * RATE);
       clock.setWall({ wallMs: 1_760_000_000_000, rtpTime: 7 * RATE });
       assert.deepEqual(
@@ -129,14 +126,14 @@ describe('the clock of a stream', () => {
     });
 
     it('is known from the first packet on where it was told before', () => {
-      const clock = new StreamClock(RATE, undefined);
+      const clock = new RtpClock(RATE, undefined);
       clock.setWall({ wallMs: 1000, rtpTime: 4 * RATE });
       clock.at(5 * RATE);
       assert.equal(clock.wallClock(0), 2000);
     });
 
     it('keeps to the last that was told', () => {
-      const clock = new StreamClock(RATE, undefined);
+      const clock = new RtpClock(RATE, undefined);
       clock.at(0);
       clock.setWall({ wallMs: 1000, rtpTime: 0 });
       clock.setWall({ wallMs: 1100, rtpTime: 0 });
@@ -144,7 +141,7 @@ describe('the clock of a stream', () => {
     });
 
     it('stays as it is once the time stamps wrapped', () => {
-      const clock = new StreamClock(RATE, undefined);
+      const clock = new RtpClock(RATE, undefined);
       clock.at(0);
       clock.setWall({ wallMs: 0, rtpTime: 0 });
       for (let second = 0; second < 50_000; second += 8) clock.at((second * RATE) % WRAP);
@@ -152,7 +149,7 @@ describe('the clock of a stream', () => {
     });
 
     it('is forgotten where the time stamps leap, and with another source', () => {
-      const clock = new StreamClock(RATE, undefined);
+      const clock = new RtpClock(RATE, undefined);
       clock.at(0);
       clock.setWall({ wallMs: 1000, rtpTime: 0 });
       clock.at(1000 * RATE);
@@ -172,7 +169,7 @@ describe('pictures of a sender whose clock is none', () => {
   ): { times: number[]; receiver: TrackReceiver } {
     let now = 1000;
     const receiver = new TrackReceiver(medium(), {}, () => now);
-    const sender = new Sender();
+    const sender = new RtpSender();
     const frames = sent.flatMap(({ ms, ticks }, index) => {
       now = 1000 + ms;
       sender.rtpTime = 5000 + ticks;

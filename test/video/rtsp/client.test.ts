@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { RvmError } from '../../../lib/error';
-import { lateTimeout } from '../../../lib/concurrency/timers';
+import { lenientTimeout } from '../../../lib/concurrency/timers';
 import {
   AAC,
   goodReply,
@@ -514,7 +514,7 @@ describe('the client of a relay', () => {
     relay = await ScriptedRelay.start({ TEARDOWN: () => undefined });
     const stream = await streams.open(relay.url, { limits: { farewellMs: 100 } });
     let isLate = false;
-    const late = lateTimeout(() => (isLate = true), 20_000);
+    const late = lenientTimeout(() => (isLate = true), 20_000);
     await Promise.all([stream.close(), stream.close()]);
     clearTimeout(late);
     assert.equal(isLate, false);

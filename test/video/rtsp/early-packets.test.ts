@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import net from 'node:net';
-import { Connection } from '../../../lib/video/rtsp/rtsp-client';
+import { RtspConnection } from '../../../lib/video/rtsp/rtsp-client';
 import { DEFAULT_LIMITS, STREAM_FAULTS } from '../../../lib/video/rtsp/limits';
 
 const PACKET = Buffer.from([0x24, 0, 0, 1, 0x61]);
@@ -11,7 +11,7 @@ const ANSWER = Buffer.from('RTSP/1.0 200 OK\r\nCSeq: 1\r\n\r\n');
 
 describe('packets that come before somebody listens', () => {
   const server = net.createServer();
-  let connection: Connection;
+  let connection: RtspConnection;
   let relay: net.Socket;
 
   beforeEach(async () => {
@@ -22,7 +22,7 @@ describe('packets that come before somebody listens', () => {
     const socket = net.connect(address.port, '127.0.0.1');
     relay = await accepted;
     relay.on('error', () => undefined);
-    connection = new Connection(socket, DEFAULT_LIMITS, STREAM_FAULTS);
+    connection = new RtspConnection(socket, DEFAULT_LIMITS, STREAM_FAULTS);
   });
 
   afterEach(async () => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import type { RtspWanted } from '../../../lib/cloud/calls';
-import { Abort } from '../../../lib/concurrency/signals';
+import { CancelToken } from '../../../lib/concurrency/signals';
 import { RvmError } from '../../../lib/error';
-import { type MomentClock, Upstreams, type JoinOptions } from '../../../lib/video/sessions/shared-stream';
-import { VideoPlaces, type VideoSource } from '../../../lib/video/sessions/session-slots';
+import { type MomentClock, SharedStreams, type JoinOptions } from '../../../lib/video/sessions/shared-stream';
+import { SessionSlots, type VideoSource } from '../../../lib/video/sessions/session-slots';
 import { endOfTurn } from '../../support/time/end-of-turn';
 import { eventually } from '../../support/time/patience';
 import { keyAt, MadeStream, pictureAt } from '../../support/video/made-stream';
@@ -19,8 +19,8 @@ const LIVE: RtspWanted = { mode: 'live', camera: 'Gate', ...CHOICE };
 
 describe('RTSP sessions that several read', () => {
   let streams: MadeStream[];
-  let upstreams: Upstreams;
-  let places: VideoPlaces;
+  let upstreams: SharedStreams;
+  let places: SessionSlots;
   let asked: RtspWanted[];
   let openedLive: boolean[];
   const client: VideoSource['client'] = {
@@ -46,18 +46,18 @@ describe('RTSP sessions that several read', () => {
     streams = [];
     asked = [];
     openedLive = [];
-    places = new VideoPlaces(2);
+    places = new SessionSlots(2);
     const open = (_url: string, _signal: AbortSignal, isLive: boolean): Promise<MadeStream> => {
       openedLive.push(isLive);
       const stream = new MadeStream();
       streams.push(stream);
       return Promise.resolve(stream);
     };
-    upstreams = new Upstreams(places, open, () => ALARM + 60_000);
+    upstreams = new SharedStreams(places, open, () => ALARM + 60_000);
   });
 
-  const join = (wanted: RtspWanted, options: Partial<JoinOptions> = {}): ReturnType<Upstreams['join']> =>
-    upstreams.join({ client, wanted }, { ending: new Abort(), slow: 'stream waits', ...options });
+  const join = (wanted: RtspWanted, options: Partial<JoinOptions> = {}): ReturnType<SharedStreams['join']> =>
+    upstreams.join({ client, wanted }, { ending: new CancelToken(), slow: 'stream waits', ...options });
 
   async function streamNumber(index: number): Promise<MadeStream> {
     await eventually(() => streams.length > index, 'a stream');
@@ -229,7 +229,7 @@ describe('RTSP sessions that several read', () => {
   });
 
   it('go on being opened for one when another gives up', async () => {
-    const ending = new Abort();
+    const ending = new CancelToken();
     const [impatient, patient] = [join(recorded(), { ending }), join(recorded())];
     const stream = await streamNumber(0);
     ending.abort(new RvmError('CANCELLED', 'Enough.'));
@@ -240,7 +240,7 @@ describe('RTSP sessions that several read', () => {
   });
 
   it('are not opened to their end when nobody wants them any more', async () => {
-    const ending = new Abort();
+    const ending = new CancelToken();
     const first = join(recorded(), { ending });
     const stream = await streamNumber(0);
     ending.abort(new RvmError('CANCELLED', 'Enough.'));

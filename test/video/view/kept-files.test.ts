@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { RvmError } from '../../../lib/error';
-import { KeptFiles } from '../../../lib/video/view/visits';
+import { MediaCache } from '../../../lib/video/view/visits';
 import { MovableTimers } from '../../support/time/movable-timers';
 
 /** A file whose making the test ends. */
@@ -28,7 +28,7 @@ describe('a finished file of a view', () => {
   afterEach(() => timers.stop());
 
   it('is made once for all who ask while it is being made, and behind that', async () => {
-    const [files, making] = [new KeptFiles(), new Making()];
+    const [files, making] = [new MediaCache(), new Making()];
     const asked = [files.get('clip', making.make, NEVER), files.get('clip', making.make, NEVER)];
     making.finish(Buffer.from('video'));
     for (const file of await Promise.all(asked)) assert.equal(file.toString(), 'video');
@@ -37,7 +37,7 @@ describe('a finished file of a view', () => {
   });
 
   it('is made no further once all who wait for it have gone, and anew for the next', async () => {
-    const [files, making] = [new KeptFiles(), new Making()];
+    const [files, making] = [new MediaCache(), new Making()];
     const [one, other] = [new AbortController(), new AbortController()];
     const asked = [one, other].map(({ signal }) => files.get('clip', making.make, signal));
     const gone = Promise.allSettled(asked);
@@ -54,7 +54,7 @@ describe('a finished file of a view', () => {
   });
 
   it('that failed is made anew for the next', async () => {
-    const [files, making] = [new KeptFiles(), new Making()];
+    const [files, making] = [new MediaCache(), new Making()];
     const asked = files.get('clip', making.make, NEVER);
     making.fail(new Error('no video'));
     await assert.rejects(asked, /no video/);
@@ -62,7 +62,7 @@ describe('a finished file of a view', () => {
   });
 
   it('is kept until a minute after its last use', async () => {
-    const [files, making] = [new KeptFiles(), new Making()];
+    const [files, making] = [new MediaCache(), new Making()];
     const asked = files.get('clip', making.make, NEVER);
     making.finish(Buffer.from('video'));
     await asked;
@@ -77,7 +77,7 @@ describe('a finished file of a view', () => {
   });
 
   it('makes room for newer ones, the oldest first', async () => {
-    const files = new KeptFiles({ mostBytes: 100 });
+    const files = new MediaCache({ mostBytes: 100 });
     for (const name of ['first', 'second', 'third'])
       await files.get(name, async () => Buffer.alloc(45), NEVER);
     assert.deepEqual(
@@ -87,14 +87,14 @@ describe('a finished file of a view', () => {
   });
 
   it('is kept where it alone has more bytes than are kept in all', async () => {
-    const files = new KeptFiles({ mostBytes: 100 });
+    const files = new MediaCache({ mostBytes: 100 });
     await files.get('small', async () => Buffer.alloc(50), NEVER);
     await files.get('large', async () => Buffer.alloc(500), NEVER);
     assert.deepEqual([files.has('small'), files.has('large')], [false, true]);
   });
 
   it('is made no further, and not kept, at the end', async () => {
-    const [files, making] = [new KeptFiles(), new Making()];
+    const [files, making] = [new MediaCache(), new Making()];
     const asked = files.get('clip', making.make, NEVER);
     files.close();
     making.fail(new Error('ended'));

@@ -7,14 +7,14 @@ import { Endings } from './endings';
 import { FigureCalls } from './figure-calls';
 import { InboxCalls } from './inbox-calls';
 import { InboxClock } from './inbox-clock';
-import { Leases } from './leases';
-import { Listing, NO_BODIES } from './listing';
+import { LeasePlans } from './leases';
+import { ListPlans, NO_BODIES } from './listing';
 import { Locks } from './locks';
 import { Noting } from './noting';
 import { Paging } from './paging';
 import { QuarantineCalls } from './quarantine-calls';
 import { Rescheduling } from './rescheduling';
-import { Retention } from './retention';
+import { RetentionPlans } from './retention';
 import { SlotCalls, type ChangesSlots } from './slot-calls';
 import type { Request, Step } from './step';
 import { tablesOf } from './tables';
@@ -44,13 +44,13 @@ type StepsOf<Name extends SharedCall> = {
 export class Calls {
   readonly #locks: Locks;
   readonly #acceptances: Acceptances;
-  readonly #leases: Leases;
+  readonly #leases: LeasePlans;
   readonly #endings: Endings;
   readonly #rescheduling: Rescheduling;
   readonly #noting: Noting;
   readonly #endpoints: EndpointCalls;
-  readonly #listing: Listing;
-  readonly #bareListing: Listing;
+  readonly #listing: ListPlans;
+  readonly #bareListing: ListPlans;
   readonly #slots: SlotCalls;
   readonly #alone: StepsOf<Alone>;
 
@@ -60,17 +60,17 @@ export class Calls {
     const clock = new InboxClock(steady);
     this.#locks = new Locks(tables);
     this.#acceptances = new Acceptances(tables, clock);
-    this.#leases = new Leases(tables);
+    this.#leases = new LeasePlans(tables);
     this.#endings = new Endings(tables);
     this.#rescheduling = new Rescheduling(tables);
     this.#noting = new Noting(tables);
     this.#endpoints = new EndpointCalls(tables);
-    this.#listing = new Listing(tables, MAX_LISTED);
-    this.#bareListing = new Listing(tables, NO_BODIES);
+    this.#listing = new ListPlans(tables, MAX_LISTED);
+    this.#bareListing = new ListPlans(tables, NO_BODIES);
     this.#slots = new SlotCalls(tables);
     const quarantine = new QuarantineCalls(tables, clock);
     const paging = new Paging(tables);
-    const retention = new Retention(tables, clock);
+    const retention = new RetentionPlans(tables, clock);
     const inbox = new InboxCalls(tables);
     const figures = new FigureCalls(tables, clock);
     this.#alone = {

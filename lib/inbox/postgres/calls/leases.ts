@@ -19,7 +19,7 @@ interface Prepared {
 }
 
 /** What goes to the flow: each event to the epoch that leases it, and only while that is alive. */
-export class Leases {
+export class LeasePlans {
   readonly #lease: readonly Prepared[];
   readonly #leaseBare: readonly Prepared[];
   readonly #leased: Statement;

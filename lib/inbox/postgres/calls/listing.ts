@@ -17,7 +17,7 @@ const PERIOD = 'message.received >= $1::bigint AND message.received < $4::bigint
 export const NO_BODIES = -1;
 
 /** Lists messages, newest first. */
-export class Listing {
+export class ListPlans {
   readonly #list: Readonly<Record<Kind, Statement>>;
 
   /** @param maxBytes of the bodies that a list reads: those beyond come without; all of them where it is `NO_BODIES` */

@@ -18,7 +18,7 @@ interface Pass {
  * Removes what is final and old, by order of insertion: it stops at the first row that is younger. Several instances may be at it at
  * once; what one has removed, the other does not find.
  */
-export class Retention {
+export class RetentionPlans {
   readonly #advance: Statement;
   readonly #quarantine: Statement;
   readonly #slots: Statement;

@@ -1,7 +1,7 @@
 import net from 'node:net';
 import tls from 'node:tls';
 import { Client, type ClientConfig } from 'pg';
-import { within } from '../../../concurrency/timers';
+import { withTimeout } from '../../../concurrency/timers';
 import { tlsOptions, type TlsSettings } from '../../../tls';
 import { storeFailed } from '../../store/port';
 import { hostText, type ConnectionSettings, type Host } from '../connection-settings';
@@ -90,7 +90,7 @@ async function connectTo(host: Host, config: ClientConfig): Promise<Connected> {
   await connecting;
   const session = new Session(client);
   try {
-    const answer = await within(client.query<Row>(FACTS), PATIENCE);
+    const answer = await withTimeout(client.query<Row>(FACTS), PATIENCE);
     if (answer === undefined) throw new Error(TIMED_OUT);
     const [row = {}] = answer.rows;
     const facts = usable(row);

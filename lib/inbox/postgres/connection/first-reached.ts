@@ -1,4 +1,4 @@
-import { within } from '../../../concurrency/timers';
+import { withTimeout } from '../../../concurrency/timers';
 
 /** Before the next one is tried, too, in milliseconds: what answers at all does so sooner. */
 const HEAD_START = 1000;
@@ -16,7 +16,7 @@ export async function firstReached<Result>(
   const underWay: Promise<Result>[] = [];
   for (const start of tries) {
     underWay.push(start());
-    const reached = await within(Promise.any(underWay), HEAD_START).catch(() => undefined);
+    const reached = await withTimeout(Promise.any(underWay), HEAD_START).catch(() => undefined);
     if (reached !== undefined) return without(underWay, reached, drop);
   }
   return without(underWay, await Promise.any(underWay), drop);

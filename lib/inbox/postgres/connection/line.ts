@@ -72,7 +72,7 @@ interface Asked {
  * Calls on their way over one connection, a batch at a time: what is asked while one is under way goes together as the next. What
  * could not be sent in time has failed, and nothing of it was done.
  */
-export class Line {
+export class BatchQueue {
   #queue: Asked[] = [];
   #lastId = 0;
   #isBusy = false;

@@ -1,4 +1,4 @@
-import { lateTimeout } from '../../../concurrency/timers';
+import { lenientTimeout } from '../../../concurrency/timers';
 import { storeFailed } from '../../store/port';
 import type { Host } from '../connection-settings';
 import { destroy, keepsProcess, type Connected } from './connect';
@@ -181,7 +181,7 @@ export function isSame(one: Host, other: Host): boolean {
 
 /** Ends a connection the polite way where the server takes part in it. */
 export async function goodbye(session: Session): Promise<void> {
-  const late = lateTimeout(() => destroy(session), GOODBYE);
+  const late = lenientTimeout(() => destroy(session), GOODBYE);
   await session.client.end().catch(() => undefined);
   clearTimeout(late);
 }

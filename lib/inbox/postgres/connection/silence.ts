@@ -41,7 +41,7 @@ export interface SilenceOptions {
  * away each further connection would be one more that waits for it, until the server has none left. One that nobody works for is
  * given up.
  */
-export class Silence {
+export class LinkWatchdog {
   readonly #looks = new Map<Link, number>();
   #timer: NodeJS.Timeout | undefined;
   #isLooking = false;

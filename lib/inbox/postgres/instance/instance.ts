@@ -35,7 +35,7 @@ export interface InstanceOptions {
  * This instance among those that share the inbox. Its epoch, one for each life of the process, is what its leases are held by;
  * as long as it beats, nobody takes it for dead.
  */
-export class Instance {
+export class ClusterMember {
   readonly #clocks: Clocks;
   readonly #others = new Others(2 * BEAT_EVERY);
   #epoch = randomUUID() as string;

@@ -1,5 +1,5 @@
 import type { Connected } from '../connection/connect';
-import { BEAT_EVERY, type Instance } from './instance';
+import { BEAT_EVERY, type ClusterMember } from './instance';
 import type { InstanceTable } from './instance-table';
 import { endsConnection, faultText } from '../connection/fault';
 import { Link, type LinkOptions } from '../connection/link';
@@ -20,7 +20,7 @@ export interface PulseOptions extends Pick<LinkOptions, 'connect'> {
   /** Serves where there is no connection of its own to be had. */
   standIn: Link;
   schema: string;
-  instance: Instance;
+  instance: ClusterMember;
   table: InstanceTable;
   news: PulseNews;
   onUp: () => void;
@@ -32,7 +32,7 @@ export interface PulseOptions extends Pick<LinkOptions, 'connect'> {
  * The connection on which this instance shows that it lives and learns what others do. It is told of it at once where NOTIFY comes
  * through, and looks every second for it does not always.
  */
-export class Pulse {
+export class Heartbeat {
   readonly link: Link;
   #beating: NodeJS.Timeout | undefined;
   #looking: NodeJS.Timeout | undefined;

@@ -18,7 +18,7 @@ export interface PageSource {
 }
 
 /** The pages of a database, by their numbers from 1 on, read without SQLite. */
-export class Pages implements PageSource {
+export class RawPages implements PageSource {
   readonly size: number;
   readonly #count: number;
   readonly #handle: number;
@@ -74,7 +74,7 @@ export class LogPages implements PageSource {
 
   constructor(
     private readonly frames: readonly Frame[],
-    private readonly pages: Pages,
+    private readonly pages: RawPages,
   ) {
     this.#newest = new Map(frames.map(({ page, bytes }) => [page, bytes]));
   }

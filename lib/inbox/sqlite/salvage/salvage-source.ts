@@ -5,7 +5,7 @@ import { sizeOf } from '../open';
 import type { Row } from '../tables/statements';
 import { LeafRows } from './leaf-rows';
 import { framesOf, type Frame } from './log-frames';
-import { LogPages, Pages } from './pages';
+import { LogPages, RawPages } from './pages';
 import { COLUMNS, END, type RowSource, type SalvagedTable } from './row-source';
 
 /** Else newer releases of Node.js refuse to read what is damaged; earlier ones know no such option. */
@@ -59,7 +59,7 @@ export class SalvageSource implements RowSource {
   /** What else stands in its pages, and in its log, read without SQLite. To be called when all that SQLite finds is read. */
   *leafRows(): Generator<RowSource> {
     this.#endReading();
-    const pages = new Pages(this.#copy);
+    const pages = new RawPages(this.#copy);
     try {
       if (this.#frames.length > 0) yield new LeafRows(new LogPages(this.#frames, pages));
       yield new LeafRows(pages);

@@ -31,10 +31,10 @@ export function mount(
   texts: PlayerTexts,
   options: PlayerOptions = {},
 ): MountedPlayer {
-  return new Player(element, settings, texts, options);
+  return new VideoPlayer(element, settings, texts, options);
 }
 
-class Player implements MountedPlayer {
+class VideoPlayer implements MountedPlayer {
   readonly #root = make('section', 'player', { tabindex: '-1' });
   readonly #recorded: Playback | undefined;
   readonly #live: Playback | undefined;
