@@ -1,3 +1,5 @@
+// Server and dialogs share this file: it imports nothing.
+
 /** A count with its noun, for what is told in English: `1 message`, `2 messages`. Texts of locale files have their own singular. */
 export function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
@@ -13,12 +15,8 @@ export function guidForm(id: string): string | undefined {
   return GUID.exec(id)?.[1]?.toLowerCase();
 }
 
-// The dialog shares this file: it needs nothing of the server.
-
 /** What the key of a Central Station may look like; that of an alarm state, too. */
 export const KEY = /^[a-z0-9-]{1,32}$/;
-
-// Server and dialogs share this file: it imports nothing.
 
 const UNSET = /^\$(?:\{([^{}]+)\}|\(([^()]+)\))$/;
 

@@ -1,8 +1,10 @@
+// Server and dialogs share this file: it imports nothing that a browser lacks.
+
 import { variableIn } from '../../lib/text';
 
 /**
  * True for a folder that means what it says. Node-RED replaces a variable that is the whole value and no other, and `~` is
- * a habit of shells: both would make a folder of that very name. Shared by the dialog and the server.
+ * a habit of shells: both would make a folder of that very name.
  */
 export function isUsableFolder(folder: string): boolean {
   return !/\$[{(]/.test(folder) && !folder.startsWith('~');
@@ -24,13 +26,10 @@ export function isKeptPath(path: string): boolean {
 
 /**
  * True for the name of a host, or the end of one from a dot on, that video relays may have; an IPv4 address is its own end.
- * Shared by the dialog and the server.
  */
 export function isRelayHost(text: string): boolean {
   return text.length <= 253 && /^[a-z0-9-]+(?:\.[a-z0-9-]+)*$/i.test(text);
 }
-
-// Server and dialogs share this file.
 
 /** The word in `url` that stands for the built-in sandbox. */
 export const SANDBOX = 'sandbox';
@@ -41,12 +40,10 @@ export function isRealService(url: unknown): boolean {
   return text !== '' && text !== SANDBOX && variableIn(text) === undefined;
 }
 
-/** True for the number of a port that can be opened. Shared by the dialog and the server. */
+/** True for the number of a port that can be opened. */
 export function isPort(text: string): boolean {
   return /^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535;
 }
-
-// Server and dialogs share this file.
 
 /** What a PostgreSQL inbox may be encrypted by, beside a TLS node. */
 export const TLS = ['verify', 'off'] as const;
@@ -62,7 +59,6 @@ export function looksLikeConnection(text: string): boolean {
 /**
  * The paths that a request can have: no white space, nothing that would have to be escaped, no query, and no segment
  * `.` or `..`, which senders resolve before they send. Matching is literal, so any other path could never be met.
- * Shared by the dialog and the server.
  */
 export const POSSIBLE_PATH = /^(?!(?:.*\/)?\.{1,2}(?:\/|$))\/?[A-Za-z0-9._~!$&'()*+,;=:@/-]+$/;
 

@@ -8,7 +8,7 @@ import { failure, ScriptedStation } from '../support/service/scripted-station';
 import type { Reply, ScriptedService, SeenRequest } from '../support/service/scripted-service';
 
 const MANY = 1000;
-/** Connections of one Central Station (lib/cloud/http/connection/connections.ts). */
+/** Connections of one Central Station (lib/cloud/http/connection-pool.ts). */
 const LIMIT = 32;
 
 const OLD = 'sid=session-value-1';

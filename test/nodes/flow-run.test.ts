@@ -12,7 +12,7 @@ import { NODE_RED_VERSIONS } from '../support/suite/lanes';
  * was called.
  */
 const NODES = `
-const { onFlows } = require(${JSON.stringify(path.join(ROOT, 'dist/nodes/support/flow-run.js'))});
+const { onFlowsState } = require(${JSON.stringify(path.join(ROOT, 'dist/nodes/support/flows.js'))});
 const CALLBACKS = {
   failing: () => { throw new Error('a text with a secret in it'); },
   telling: (event) => console.log('told of ' + event),
@@ -21,7 +21,7 @@ module.exports = (RED) => {
   for (const [type, callback] of Object.entries(CALLBACKS)) {
     RED.nodes.registerType(type, function (config) {
       RED.nodes.createNode(this, config);
-      for (const event of ['started', 'stopping']) this.on('close', onFlows(RED, event, () => callback(event)));
+      for (const event of ['started', 'stopping']) this.on('close', onFlowsState(RED, event, () => callback(event)));
     });
   }
 };`;

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { ROOT } from '../support/node-red/node-red';
+
+/** Lines that a file of one subject has at most, and below which it has to be a boundary. */
+const MOST = 600;
+const LEAST = 40;
+/** Where the redesign of the inbox has not merged the files yet. */
+const NOT_YET = 'lib/inbox/';
+const BOUNDARIES: Readonly<Record<string, string>> = {
+  'lib/device.ts': 'a type used everywhere',
+  'lib/webhook/proof/proof-worker.ts': 'entry of a worker thread',
+  'lib/webhook/self-test-steps.ts': 'what server and browser agree on',
+  'lib/video/view/player/settings.ts': 'what server and browser agree on',
+  'lib/video/view/player/page.browser.ts': 'entry of a script of the browser',
+  'nodes/rvm-get-device/rvm-get-device.ts': 'entry of a node type',
+  'nodes/rvm-get-rtsp/rvm-get-rtsp.ts': 'entry of a node type',
+  'nodes/rvm-snapshot/rvm-snapshot.ts': 'entry of a node type',
+  'nodes/rvm-webhook-in/rvm-webhook-in.ts': 'entry of a node type',
+  'nodes/rvm-listener/listener-node.ts': 'a node as others see it',
+  'nodes/rvm-listener/rvm-listener.editor.ts': 'entry of a dialog',
+  'nodes/rvm-verify/rvm-verify.editor.ts': 'entry of a dialog',
+  'nodes/support/editor/css.d.ts': 'types of files that are no code',
+  'nodes/support/picker-data.ts': 'what server and browser agree on',
+  'sandbox/refusal.ts': 'a type used everywhere',
+};
+
+interface Source {
+  file: string;
+  text: string;
+}
+
+function sourcesIn(...folders: string[]): Source[] {
+  return folders.flatMap((folder) =>
+    fs
+      .readdirSync(path.join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+      .filter((entry) => entry.endsWith('.ts'))
+      .map((entry) => path.join(folder, entry))
+      .map((file) => ({ file, text: fs.readFileSync(path.join(ROOT, file), 'utf8') })),
+  );
+}
+
+const linesOf = ({ text }: Source): number => text.split('\n').length - 1;
+
+function tooLong(sources: readonly Source[]): string[] {
+  return sources.filter((source) => linesOf(source) > MOST).map(({ file }) => file);
+}
+
+function tooShort(sources: readonly Source[]): string[] {
+  const short = sources.filter((source) => linesOf(source) < LEAST).map(({ file }) => file);
+  return short.filter((file) => BOUNDARIES[file] === undefined && !file.startsWith(NOT_YET));
+}
+
+function namedTwice(sources: readonly Source[]): string[] {
+  const seen = new Set<string>();
+  const names = sources.flatMap(({ text }) =>
+    [...text.matchAll(/^(?:export )?(?:default )?(?:abstract )?class (\w+)/gm)].map(([, name = '']) => name),
+  );
+  return names.filter((name) => seen.size === seen.add(name).size);
+}
+
+const made = (file: string, lines: number): Source => ({ file, text: '// line\n'.repeat(lines) });
+
+describe('the rules of the house', () => {
+  const sources = sourcesIn('lib', 'nodes', 'sandbox');
+
+  it(`let no file have more than ${MOST} lines`, () => {
+    assert.deepEqual(tooLong([made('lib/a.ts', MOST), made('lib/b.ts', MOST + 1)]), ['lib/b.ts']);
+    assert.deepEqual(tooLong(sources), []);
+  });
+
+  it(`let a file of less than ${LEAST} lines be a boundary alone, said in a word`, () => {
+    assert.deepEqual(tooShort([made('lib/device.ts', 1), made('lib/a.ts', LEAST - 1)]), ['lib/a.ts']);
+    assert.deepEqual(tooShort(sources), []);
+    const short = sources.filter((source) => linesOf(source) < LEAST).map(({ file }) => file);
+    assert.deepEqual(
+      Object.keys(BOUNDARIES).filter((file) => !short.includes(file)),
+      [],
+      'boundaries that are none any more',
+    );
+  });
+
+  it('let no two classes have one name', () => {
+    const text = 'export class Twice {}\nclass Once {}\n';
+    assert.deepEqual(
+      namedTwice([
+        { file: 'lib/a.ts', text },
+        { file: 'lib/b.ts', text: 'class Twice {}' },
+      ]),
+      ['Twice'],
+    );
+    assert.deepEqual(namedTwice(sourcesIn('lib', 'nodes', 'sandbox', 'scripts', 'test/support')), []);
+  });
+});
