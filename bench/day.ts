@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { alarmMessage, answerTo } from '../test/support/webhook/alarm-message';
-import { seededChance } from '../test/support/inbox/crash-images';
+import { seededChance } from '../test/support/inbox/broken-files';
 import { cloud, PATH, PHRASE, station, webhookIn } from '../test/support/node-red/flows';
 import type { FlowNode } from '../test/support/node-red/node-red';
 import { walkSequence } from './bare-sequence';

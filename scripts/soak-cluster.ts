@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
-import { Cluster } from '../test/support/cluster/cluster';
+import { Cluster, type ClusterProcess, newerPackage, sharing } from '../test/support/cluster/cluster';
 import { DatabasePair } from '../test/support/cluster/database-pair';
 import {
   cutOff,
@@ -11,11 +11,8 @@ import {
   restartTwice,
   stop,
 } from '../test/support/cluster/deeds';
-import type { ClusterProcess } from '../test/support/cluster/instance';
-import { newerPackage } from '../test/support/cluster/newer-package';
-import { sharing } from '../test/support/cluster/on-database';
-import { report } from '../test/support/cluster/report';
-import { TcpGate } from '../test/support/network/tcp-gate';
+import { report } from '../test/support/cluster/records';
+import { TcpGate } from '../test/support/network/servers';
 import { ROOT } from '../test/support/node-red/node-red';
 
 /** Of each of the alarms under way between two of its events, in milliseconds. */

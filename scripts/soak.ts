@@ -12,7 +12,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { seededChance } from '../test/support/inbox/crash-images';
+import { seededChance } from '../test/support/inbox/broken-files';
 import { POINT_NAMES, Victim } from '../test/support/inbox/victim';
 import { buildIfStale } from './build';
 import { soakCluster } from './soak-cluster';

@@ -1,4 +1,4 @@
-import { sharedInbox } from '../../test/support/node-red/shared-flow';
+import { sharedInbox } from '../../test/support/node-red/flows';
 import type { PostgresServer } from '../../test/support/postgres/postgres-server';
 import { eventually } from '../../test/support/time/patience';
 import { CountingNodeRed, webhookInFlow } from '../counting-node-red';

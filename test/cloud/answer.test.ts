@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { Answer } from '../../lib/cloud/http/answer';
-import { replaceMethod } from '../support/suite/replaced-method';
+import { replaceMethod } from '../support/time/patience';
 
 const BODY = JSON.stringify({ code: 'Broken', message: 'it is the-secret', errors: { field: [] } });
 

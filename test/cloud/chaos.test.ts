@@ -11,7 +11,7 @@ import { CONNECT_FAULTS, EXCHANGE_FAULTS } from '../support/chaos/faulty-proxy';
 import { GATEWAY_FAULTS } from '../support/chaos/stumbling-gateway';
 import { eventually, soon } from '../support/time/patience';
 import { failure } from '../support/service/scripted-station';
-import { TimerWatch } from '../support/time/timer-watch';
+import { TimerWatch } from '../support/time/virtual-time';
 
 /** More of them for a hunt: `RVM_CHAOS_CALLS=100000`. */
 const CALLS = Number(process.env['RVM_CHAOS_CALLS'] ?? 2000);

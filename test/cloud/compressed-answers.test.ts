@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { StationClient } from '../../lib/cloud/station-client';
-import { JPEG } from '../support/service/foreign/picture';
+import { JPEG } from '../support/service/foreign/foreign-service';
 import { ForkedServices, type Access } from '../support/service/forked-services';
-import { BOMB } from '../support/service/peculiar/coded-answers';
-import type { PeculiarityName } from '../support/service/peculiar/peculiarities';
+import { BOMB, type PeculiarityName } from '../support/service/peculiarities';
 import { EVENT_OF_GATE, failure, rtspForEvent, settingsOf } from '../support/service/scripted-station';
 import { slowIt } from '../support/suite/lanes';
 

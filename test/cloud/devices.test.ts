@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import { Gate } from '../support/suite/gate';
+import { Gate, eventually } from '../support/time/patience';
 import { camera } from '../support/service/scripted-service';
-import { eventually } from '../support/time/patience';
 import { failure, rtspForEvent, ScriptedStation } from '../support/service/scripted-station';
 
 const GATE = '0e9f0c1a-0000-e911-8000-000000000001';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readErrorBody } from '../../lib/cloud/http/answer';
-import { cpuSeconds } from '../support/time/cpu-time';
+import { cpuSeconds } from '../support/time/event-loop';
 
 describe('error bodies', () => {
   const bodies: [string, string, object][] = [

@@ -4,9 +4,8 @@ import { createServer } from 'node:http';
 import type { StationClient } from '../../lib/cloud/station-client';
 import type { RvmErrorCode } from '../../lib/error';
 import { camera } from '../support/service/scripted-service';
-import { Gate } from '../support/suite/gate';
+import { Gate, eventually, PATIENCE, soon } from '../support/time/patience';
 import { FastTime } from '../support/time/fast-time';
-import { eventually, PATIENCE, soon } from '../support/time/patience';
 import {
   failure,
   PATIENT,

@@ -9,8 +9,8 @@ import {
   ScriptedStation,
   settingsOf,
 } from '../support/service/scripted-station';
-import { Runs } from '../support/service/runs';
-import { MovableTimers } from '../support/time/movable-timers';
+import { Runs } from '../support/service/forked-services';
+import { MovableTimers } from '../support/time/virtual-time';
 import { eventually } from '../support/time/patience';
 
 const GATE = '0e9f0c1a-0000-e911-8000-000000000001';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { nestsDeeperThan } from '../../lib/json/scan';
-import { cpuSeconds } from '../support/time/cpu-time';
+import { cpuSeconds } from '../support/time/event-loop';
 import { camera } from '../support/service/scripted-service';
 import { failure, rtspForEvent, ScriptedStation } from '../support/service/scripted-station';
 

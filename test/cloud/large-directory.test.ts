@@ -3,9 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { EventRtsp } from '../../lib/cloud/calls';
 import { StationClient, type StationClientOptions } from '../../lib/cloud/station-client';
 import { probe } from '../support/service/directory-probe';
-import { Gate } from '../support/suite/gate';
+import { Gate, eventually } from '../support/time/patience';
 import { PagedDevices, remoteIdOf } from '../support/service/paged-devices';
-import { eventually } from '../support/time/patience';
 import { failure, settingsOf } from '../support/service/scripted-station';
 
 const DEVICES = 20_000;

@@ -7,7 +7,7 @@ import {
   ScriptedStation,
   settingsOf,
 } from '../support/service/scripted-station';
-import { Runs } from '../support/service/runs';
+import { Runs } from '../support/service/forked-services';
 
 const YARD = { id: 'yard', event: { ...EVENT_OF_GATE, cameraId: 'yard', cameraRemoteId: 'remote-yard' } };
 const LOGIN = ['GET /system', 'POST /login', 'GET /system'];

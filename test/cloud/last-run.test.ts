@@ -10,11 +10,9 @@ import {
   ScriptedStation,
   settingsOf,
 } from '../support/service/scripted-station';
-import { Runs } from '../support/service/runs';
-import { Gate } from '../support/suite/gate';
-import { MovableClock } from '../support/time/movable-clock';
-import { eventually, soon } from '../support/time/patience';
-import { TimerWatch } from '../support/time/timer-watch';
+import { Runs } from '../support/service/forked-services';
+import { Gate, eventually, soon } from '../support/time/patience';
+import { MovableClock, TimerWatch } from '../support/time/virtual-time';
 
 const GATE = '0e9f0c1a-0000-e911-8000-000000000001';
 const YARD = '0e9f0c1a-0000-e911-8000-000000000002';

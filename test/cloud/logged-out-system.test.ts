@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import type { ApiRequest } from '../../lib/cloud/calls';
-import { Gate } from '../support/suite/gate';
-import { eventually } from '../support/time/patience';
+import { Gate, eventually } from '../support/time/patience';
 import type { Reply, ScriptedService, SeenRequest } from '../support/service/scripted-service';
 import {
   EVENT_OF_GATE,

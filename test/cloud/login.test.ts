@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { Origins } from '../../lib/cloud/http/origins';
-import { cpuSeconds } from '../support/time/cpu-time';
+import { cpuSeconds } from '../support/time/event-loop';
 import { assertPause, eventually } from '../support/time/patience';
 import { failure, ScriptedStation } from '../support/service/scripted-station';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readLargeJson, MAX_JSON } from '../../lib/cloud/http/answer';
-import { longestTurn, longestTurnAllowed } from '../support/time/turns';
+import { longestTurn, longestTurnAllowed } from '../support/time/event-loop';
 
 const MAX_NAMES = 100_000;
 const MAX_VALUES = 1_500_000;

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import { cpuSeconds } from '../support/time/cpu-time';
-import type { Reply } from '../support/service/scripted-service';
-import { camera } from '../support/service/scripted-service';
+import { cpuSeconds } from '../support/time/event-loop';
+import { type Reply, camera } from '../support/service/scripted-service';
 import { eventually } from '../support/time/patience';
 import {
   EVENT_OF_GATE,

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { StationClient, type StationClientOptions } from '../../lib/cloud/station-client';
 import type { PtzCommand } from '../../lib/cloud/calls';
-import { JPEG } from '../support/service/foreign/picture';
+import { JPEG } from '../support/service/foreign/foreign-service';
 import { ForkedServices, type Access } from '../support/service/forked-services';
-import type { PeculiarityName } from '../support/service/peculiar/peculiarities';
+import type { PeculiarityName } from '../support/service/peculiarities';
 import { STATION_TIMING } from '../../lib/cloud/timing';
 import { failure, IMPATIENT, NO_RELATIONS, settingsOf } from '../support/service/scripted-station';
 

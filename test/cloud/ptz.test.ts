@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import type { StationClient } from '../../lib/cloud/station-client';
 import { testStation } from '../../lib/station-test';
-import { Gate } from '../support/suite/gate';
+import { Gate, eventually } from '../support/time/patience';
 import type { Reply } from '../support/service/scripted-service';
-import { eventually } from '../support/time/patience';
 import { failure, NO_RELATIONS, ScriptedStation, SHORT_TIMEOUT } from '../support/service/scripted-station';
 
 const GATE = 'Gate';

@@ -3,8 +3,8 @@ import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import net from 'node:net';
 import type { StationClient } from '../../lib/cloud/station-client';
-import { Authority } from '../support/network/authority';
-import { OddServer } from '../support/network/odd-server';
+import { Authority, selfSigned } from '../support/network/certificates';
+import { OddServer } from '../support/network/servers';
 import { needs } from '../support/suite/programs';
 import { eventually, soon } from '../support/time/patience';
 import {
@@ -14,7 +14,6 @@ import {
   ScriptedStation,
   through,
 } from '../support/service/scripted-station';
-import { selfSigned } from '../support/network/self-signed';
 
 /** What a working proxy does with CONNECT. */
 function tunnel(request: IncomingMessage, socket: net.Socket, greeting = ''): void {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import type { StationClientOptions } from '../../lib/cloud/station-client';
-import { Authority, type Issued } from '../support/network/authority';
+import { Authority, type Issued } from '../support/network/certificates';
 import { freePort } from '../support/node-red/node-red';
 import { cannotRun, needs } from '../support/suite/programs';
 import { failure, rtspForEvent, ScriptedStation, through } from '../support/service/scripted-station';
-import { Tinyproxy } from '../support/network/tinyproxy';
+import { Tinyproxy } from '../support/network/proxies';
 import { eventually } from '../support/time/patience';
-import { Wiretap } from '../support/network/wiretap';
+import { Wiretap } from '../support/network/servers';
 
 const PASSWORD = 'Proxy-pass.word_1';
 /** As it may stand in an address. */

@@ -4,11 +4,10 @@ import type { ServerOptions } from 'node:https';
 import type { TlsSettings } from '../../lib/tls';
 import type { StationClient } from '../../lib/cloud/station-client';
 import type { RvmError } from '../../lib/error';
-import { Authority, type Issued } from '../support/network/authority';
-import { OddServer } from '../support/network/odd-server';
+import { Authority, type Issued, selfSigned } from '../support/network/certificates';
+import { OddServer } from '../support/network/servers';
 import { needs } from '../support/suite/programs';
 import { failure, ScriptedStation } from '../support/service/scripted-station';
-import { selfSigned } from '../support/network/self-signed';
 import { eventually } from '../support/time/patience';
 
 describe('a service behind TLS of its own', () => {

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Gate } from '../support/suite/gate';
-import { MuteServer } from '../support/network/mute-server';
+import { Gate, assertPause, eventually, soon } from '../support/time/patience';
+import { MuteServer } from '../support/network/servers';
 import { FastTime } from '../support/time/fast-time';
-import { assertPause, eventually, soon } from '../support/time/patience';
 import {
   EVENT_OF_GATE,
   failsSoon,
@@ -13,7 +12,7 @@ import {
   SHORT_TIMEOUT,
 } from '../support/service/scripted-station';
 import type { Route, ScriptedService } from '../support/service/scripted-service';
-import { TimerWatch } from '../support/time/timer-watch';
+import { TimerWatch } from '../support/time/virtual-time';
 
 /** Pauses that a test can wait for. */
 const QUICK = { retryMs: 40, longestRetryMs: 200 };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { redact } from '../../lib/cloud/secret-mask';
-import { cpuSeconds } from '../support/time/cpu-time';
+import { cpuSeconds } from '../support/time/event-loop';
 
 const SECRET = `p&ss "w+rd" 'ü'/é\\!`;
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { MemoryCookieStore } from 'tough-cookie';
 import { SessionCookies } from '../../lib/cloud/http/session-cookies';
-import { replaceMethod } from '../support/suite/replaced-method';
+import { replaceMethod } from '../support/time/patience';
 
 const SERVICE = new URL('https://service.example/rtsp/1');
 

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { Gate } from '../support/suite/gate';
-import { eventually } from '../support/time/patience';
+import { Gate, eventually } from '../support/time/patience';
 import { failure, rtspForEvent, ScriptedStation, SHORT_TIMEOUT } from '../support/service/scripted-station';
 
 const EVENT = {

@@ -4,7 +4,7 @@ import { isOnline, toDevice } from '../../lib/cloud/cameras/device-directory';
 import { guidForm } from '../../lib/text';
 import { compareVersions, versionOf } from '../../lib/cloud/session/system';
 import { toServiceTime } from '../../lib/cloud/functions/rtsp';
-import { cpuSeconds } from '../support/time/cpu-time';
+import { cpuSeconds } from '../support/time/event-loop';
 
 describe('shapes the client accepts', () => {
   const keys = [

@@ -7,10 +7,8 @@ import {
   rtspForEvent,
   ScriptedStation,
 } from '../support/service/scripted-station';
-import { Gate } from '../support/suite/gate';
-import { MovableClock } from '../support/time/movable-clock';
-import { eventually, soon } from '../support/time/patience';
-import { TimerWatch } from '../support/time/timer-watch';
+import { Gate, eventually, soon } from '../support/time/patience';
+import { MovableClock, TimerWatch } from '../support/time/virtual-time';
 
 describe('work that several calls wait for', () => {
   let station: ScriptedStation;

@@ -4,8 +4,7 @@ import { ForkedServices } from '../support/service/forked-services';
 import { ScriptedStation } from '../support/service/scripted-station';
 import type { ScriptedService } from '../support/service/scripted-service';
 import { slowIt } from '../support/suite/lanes';
-import { MovableClock } from '../support/time/movable-clock';
-import { MovableTimers } from '../support/time/movable-timers';
+import { MovableClock, MovableTimers } from '../support/time/virtual-time';
 import { eventually } from '../support/time/patience';
 
 /** Seconds. */

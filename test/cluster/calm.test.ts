@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { sharing, withCluster } from '../support/cluster/on-database';
-import { report } from '../support/cluster/report';
+import { sharing, withCluster } from '../support/cluster/cluster';
+import { report } from '../support/cluster/records';
 import { PostgresServer } from '../support/postgres/postgres-server';
 import { needs } from '../support/suite/programs';
 

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { killBackend, restartTwice } from '../support/cluster/deeds';
-import { sharing, withCluster } from '../support/cluster/on-database';
-import { report } from '../support/cluster/report';
-import { scaled } from '../support/cluster/scale';
+import { sharing, withCluster, scaled } from '../support/cluster/cluster';
+import { report } from '../support/cluster/records';
 import { PostgresServer } from '../support/postgres/postgres-server';
 import { needs } from '../support/suite/programs';
 

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { freeze, killAll, killAndStart, stop } from '../support/cluster/deeds';
-import { sharing, withCluster } from '../support/cluster/on-database';
-import { report } from '../support/cluster/report';
-import { scaled } from '../support/cluster/scale';
-import type { Tally } from '../support/cluster/tally';
-import { TcpGate } from '../support/network/tcp-gate';
+import { sharing, withCluster, scaled } from '../support/cluster/cluster';
+import { report, type Tally } from '../support/cluster/records';
+import { TcpGate } from '../support/network/servers';
 import { ROOT } from '../support/node-red/node-red';
 import { PostgresServer } from '../support/postgres/postgres-server';
 import { needs } from '../support/suite/programs';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { cutOff } from '../support/cluster/deeds';
-import { sharing, withCluster } from '../support/cluster/on-database';
-import { report } from '../support/cluster/report';
-import { TcpGate } from '../support/network/tcp-gate';
+import { sharing, withCluster } from '../support/cluster/cluster';
+import { report } from '../support/cluster/records';
+import { TcpGate } from '../support/network/servers';
 import { PostgresServer } from '../support/postgres/postgres-server';
 import { needs } from '../support/suite/programs';
 

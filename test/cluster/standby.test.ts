@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import type { AlarmSender } from '../support/cluster/alarm-sender';
+import { type AlarmSender, report } from '../support/cluster/records';
 import { DatabasePair } from '../support/cluster/database-pair';
-import { sharing, withCluster } from '../support/cluster/on-database';
-import { report } from '../support/cluster/report';
+import { sharing, withCluster } from '../support/cluster/cluster';
 import { needs } from '../support/suite/programs';
 
 /** Of each of the alarms under way between two of its events, in milliseconds. */

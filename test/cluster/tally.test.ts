@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Sent } from '../support/cluster/alarm-sender';
-import type { HandOver } from '../support/cluster/hand-overs';
-import { tallyOf, type Records } from '../support/cluster/tally';
+import { type Sent, type HandOver, tallyOf, type Records } from '../support/cluster/records';
 
 /** An alarm of two events, `a` and `b`, each acknowledged, handed over and confirmed once. */
 function calm(): Records {

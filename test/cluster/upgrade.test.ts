@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import { stop } from '../support/cluster/deeds';
-import { newerPackage } from '../support/cluster/newer-package';
-import { sharing, withCluster } from '../support/cluster/on-database';
-import { report } from '../support/cluster/report';
+import { newerPackage, sharing, withCluster } from '../support/cluster/cluster';
+import { report } from '../support/cluster/records';
 import { PostgresServer } from '../support/postgres/postgres-server';
 import { needs } from '../support/suite/programs';
 import { eventually } from '../support/time/patience';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { CancelToken } from '../../lib/concurrency/signals';
 import { Semaphore, acquireAll, tryAcquireAll } from '../../lib/concurrency/semaphore';
-import { endOfTurn } from '../support/time/end-of-turn';
+import { endOfTurn } from '../support/time/event-loop';
 
 const REASON = new Error('given up');
 

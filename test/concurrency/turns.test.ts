@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { CancelToken } from '../../lib/concurrency/signals';
 import { ReadWriteLock } from '../../lib/concurrency/semaphore';
-import { endOfTurn } from '../support/time/end-of-turn';
+import { endOfTurn } from '../support/time/event-loop';
 
 /** Waits for turns under names, which are noted when they come; gives them back when told. */
 class Table {

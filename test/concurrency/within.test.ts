@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { MessageChannel } from 'node:worker_threads';
 import { withTimeout } from '../../lib/concurrency/timers';
-import { blockFor } from '../support/time/block-for';
+import { blockFor } from '../support/time/event-loop';
 
 describe('work within a time', () => {
   it('gives its outcome, or undefined where it is not there in time', async () => {

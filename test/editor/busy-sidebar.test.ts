@@ -9,10 +9,11 @@ import {
   ODD_CAMERA,
   STATIONS,
   TROUBLED,
-} from '../support/editor/filled-sidebar';
+  leaveRows,
+  showSidebar,
+} from '../support/editor/sidebar';
 import { describeInEditor } from '../support/editor/in-editor';
-import { leaveRows, showSidebar } from '../support/editor/sidebar';
-import type { FilledFile } from '../support/inbox/filled-file';
+import type { FilledFile } from '../support/inbox/moving';
 import { PATH, PHRASE } from '../support/node-red/flows';
 import { eventually } from '../support/time/patience';
 import { alarmMessage, post } from '../support/webhook/alarm-message';

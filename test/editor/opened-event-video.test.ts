@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describeInEditor } from '../support/editor/in-editor';
-import { alarm, opened, send } from '../support/editor/opened-event';
-import { VideoService } from '../support/editor/sidebar-video';
+import { alarm, opened, send, VideoService } from '../support/editor/sidebar';
 import { PATH } from '../support/node-red/flows';
 import type { FlowNode } from '../support/node-red/node-red';
 import { eventually } from '../support/time/patience';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describeInEditor } from '../support/editor/in-editor';
-import { alarm, opened, rowOf } from '../support/editor/opened-event';
+import { alarm, opened, rowOf } from '../support/editor/sidebar';
 import { station, webhookFlow, webhookIn } from '../support/node-red/flows';
 import { entrance, inject, type FlowNode } from '../support/node-red/node-red';
 import { eventually } from '../support/time/patience';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { loadEditor, speak } from '../support/editor/browser';
 import { describeInEditor, type EditorOfTests } from '../support/editor/in-editor';
-import { GROUPS, IN_PALETTE } from '../support/editor/palette-groups';
+import { GROUPS, IN_PALETTE } from '../support/editor/example-canvas';
 import { webhookFlow } from '../support/node-red/flows';
 import { eventually } from '../support/time/patience';
 

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import type { Locator, Route } from 'playwright-core';
 import { loadEditor } from '../support/editor/browser';
-import { busyFlow, filledInbox, ODD_CAMERA } from '../support/editor/filled-sidebar';
+import { busyFlow, filledInbox, ODD_CAMERA, leaveRows, showSidebar } from '../support/editor/sidebar';
 import { describeInEditor } from '../support/editor/in-editor';
-import { leaveRows, showSidebar } from '../support/editor/sidebar';
-import type { FilledFile } from '../support/inbox/filled-file';
+import type { FilledFile } from '../support/inbox/moving';
 
 const files: FilledFile[] = [];
 

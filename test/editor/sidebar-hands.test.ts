@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Locator } from 'playwright-core';
-import { busyFlow, EXHAUSTED, filledInbox } from '../support/editor/filled-sidebar';
+import { busyFlow, EXHAUSTED, filledInbox, leaveRows, showSidebar } from '../support/editor/sidebar';
 import { describeInEditor } from '../support/editor/in-editor';
-import { leaveRows, showSidebar } from '../support/editor/sidebar';
-import type { FilledFile } from '../support/inbox/filled-file';
+import type { FilledFile } from '../support/inbox/moving';
 import { PATH, PHRASE } from '../support/node-red/flows';
 import { alarmMessage, post } from '../support/webhook/alarm-message';
 

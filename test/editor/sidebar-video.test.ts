@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Page, Request } from 'playwright-core';
 import { loadEditor, speak } from '../support/editor/browser';
 import { describeInEditor, type InEditor } from '../support/editor/in-editor';
-import { VideoService } from '../support/editor/sidebar-video';
+import { VideoService } from '../support/editor/sidebar';
 import { PATH, PHRASE } from '../support/node-red/flows';
 import { eventually } from '../support/time/patience';
 import { alarmMessage, post } from '../support/webhook/alarm-message';

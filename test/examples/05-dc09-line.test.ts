@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { Dc09Run, ZONES, type Dc09Options } from '../support/examples/dc09-run';
+import { Dc09Run, ZONES, type Dc09Options } from '../support/examples/dc09';
 import { eventually } from '../support/time/patience';
 
 const zones = { default: 0, ...ZONES };

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { dc09Crc, readDc09 } from '../support/examples/dc09-receiver';
-import { Dc09Run, ZONES } from '../support/examples/dc09-run';
+import { dc09Crc, readDc09, Dc09Run, ZONES } from '../support/examples/dc09';
 import { eventOf, webhookOf } from '../support/examples/example-run';
 import { eventually } from '../support/time/patience';
 

@@ -1,10 +1,9 @@
-import { isFixtureStill } from '../support/rtsp/fixture-still';
+import { isFixtureStill } from '../support/rtsp/fixture';
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { example } from '../support/examples/examples';
-import { SandboxOfExample, withChanges } from '../support/examples/example-sandbox';
-import { letSandboxOut } from '../support/examples/trial';
+import { SandboxOfExample, withChanges, letSandboxOut } from '../support/examples/example-run';
 import { NodeRed, type FlowNode } from '../support/node-red/node-red';
 
 /** Two that can move, as the example names them, and a fixed one. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { example } from '../support/examples/examples';
-import { SandboxOfExample, tabEnv, withChanges } from '../support/examples/example-sandbox';
+import { SandboxOfExample, tabEnv, withChanges } from '../support/examples/example-run';
 import { NodeRed, type FlowNode } from '../support/node-red/node-red';
 
 const SHORT = 'SANDBOX Gate 1';

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { alarmMessage } from '../support/webhook/alarm-message';
-import { Authority } from '../support/network/authority';
+import { Authority } from '../support/network/certificates';
 import { example } from '../support/examples/examples';
-import { part } from '../support/node-red/message-part';
+import { part } from '../support/node-red/flows';
 import { NodeRed, type FlowNode } from '../support/node-red/node-red';
 import { needs } from '../support/suite/programs';
-import { PROXY_NAME } from '../support/network/proxy-launch';
-import { ReverseProxy } from '../support/network/reverse-proxy';
+import { PROXY_NAME, ReverseProxy } from '../support/network/proxies';
 
 const PHRASE = 'six swans cross the weir';
 const PATH = '/remote-monitoring/example-13';

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { labelOf } from '../support/examples/example-labels';
-import { example, EXAMPLES } from '../support/examples/examples';
+import { labelOf, example, EXAMPLES } from '../support/examples/examples';
 import { ROOT, type FlowNode } from '../support/node-red/node-red';
 
 /**

@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { ExampleRun } from '../support/examples/example-run';
-import { isRaiser, SandboxOfExample, withChanges } from '../support/examples/example-sandbox';
+import {
+  ExampleRun,
+  isRaiser,
+  SandboxOfExample,
+  withChanges,
+  letSandboxOut,
+  trialButton,
+} from '../support/examples/example-run';
 import { byLane } from '../support/suite/lanes';
 import { example, EXAMPLES } from '../support/examples/examples';
-import { letSandboxOut, trialButton } from '../support/examples/trial';
 import { inboxesOpen } from '../support/node-red/inboxes-open';
 import { entrance, inject, NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
 import { standingTimers, timerStands } from '../support/node-red/node-red-time';

@@ -9,7 +9,7 @@ import { Store } from '../../lib/inbox/sqlite/store';
 import type { NewMessage } from '../../lib/inbox/store/protocol';
 import { newMessage } from '../../lib/inbox/store/stored-message';
 import { proven } from '../inbox/samples';
-import { crashImage, seededChance, stepsIn, type Step } from '../support/inbox/crash-images';
+import { crashImage, seededChance, stepsIn, type Step } from '../support/inbox/broken-files';
 import { needsStrace } from '../support/inbox/strace';
 
 /** Enough for the log to be written into the file, and begun anew, twice. */

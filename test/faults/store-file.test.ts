@@ -12,7 +12,7 @@ import { cloud, PATH, PHRASE, station, webhookIn } from '../support/node-red/flo
 import { NodeRed, watched, type FlowNode } from '../support/node-red/node-red';
 import { eventually } from '../support/time/patience';
 import { FileSink, sentFlow } from '../support/webhook/sinks';
-import { damagePage, flipBits } from '../support/inbox/damaged-file';
+import { damagePage, flipBits } from '../support/inbox/broken-files';
 import { needs } from '../support/suite/programs';
 
 interface Case {

@@ -6,10 +6,10 @@ import { withTimeout } from '../../lib/concurrency/timers';
 import type { Delivery } from '../../lib/inbox/inbox';
 import { SPILL_REGISTER } from '../../lib/inbox/spill/spill-register';
 import type { ProvenMessage } from '../../lib/message/record';
-import { seededChance } from '../support/inbox/crash-images';
+import { seededChance } from '../support/inbox/broken-files';
 import { fail, HookedInbox, temporaryFolder, type Hook } from '../support/inbox/hooked-inbox';
 import { few } from '../support/suite/lanes';
-import { steadyNow } from '../support/time/steady';
+import { steadyNow } from '../support/time/event-loop';
 import { PATIENCE } from '../support/time/patience';
 import { ENDPOINT, proven } from './samples';
 

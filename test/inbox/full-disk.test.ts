@@ -7,8 +7,7 @@ import { DurableInbox } from '../../lib/inbox/durable-inbox';
 import type { StorePort } from '../../lib/inbox/store/port';
 import { newMessage } from '../../lib/inbox/store/stored-message';
 import { ServedStore } from '../support/inbox/served-store';
-import { replaceMethod } from '../support/suite/replaced-method';
-import { eventually } from '../support/time/patience';
+import { replaceMethod, eventually } from '../support/time/patience';
 import { proven } from './samples';
 
 const SQLITE_FULL = 13;

@@ -3,7 +3,7 @@ import type { InboxSettings } from '../../lib/inbox/inbox-settings';
 import { Inboxes, type InboxClaim, type InboxPlace } from '../../lib/inbox/inboxes';
 import type { ListQuery, MessageList } from '../../lib/inbox/inbox';
 import { storeFailed } from '../../lib/inbox/store/port';
-import { InlineInbox } from '../support/inbox/inline-inbox';
+import { InlineInbox } from '../support/inbox/each-store';
 import { allSettled, ENDPOINT, proven, Taker } from './samples';
 import { eventually } from '../support/time/patience';
 

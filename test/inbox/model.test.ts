@@ -9,7 +9,7 @@ import type { ProvenMessage } from '../../lib/message/record';
 import type { LocalCall, StoreCalls, StoredMessage } from '../../lib/inbox/store/protocol';
 import { Store } from '../../lib/inbox/sqlite/store';
 import { storeFailed, type StoreNews, type StorePort } from '../../lib/inbox/store/port';
-import { failToReadBodies } from '../support/inbox/unread-bodies';
+import { failToReadBodies } from '../support/inbox/hooked-inbox';
 import { runsOf } from '../support/suite/lanes';
 import { realImmediate, turn, VirtualTime } from '../support/time/virtual-time';
 import { proven } from './samples';

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { damagePage, flipBits } from '../support/inbox/damaged-file';
+import { damagePage, flipBits } from '../support/inbox/broken-files';
 import type { Accepted, NewMessage } from '../../lib/inbox/store/protocol';
 import { newMessage } from '../../lib/inbox/store/stored-message';
 import { lockFolder } from '../../lib/inbox/folder-lock';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import type { Consumer } from '../../lib/inbox/inbox';
 import type { SharedInbox, SharedInboxOptions } from '../../lib/inbox/shared-inbox';
-import { InlineInbox } from '../support/inbox/inline-inbox';
+import { InlineInbox } from '../support/inbox/each-store';
 import { type InstanceStore, SharedFile } from '../support/inbox/shared-store';
-import { MovableTimers } from '../support/time/movable-timers';
+import { MovableTimers } from '../support/time/virtual-time';
 import { eventually } from '../support/time/patience';
 import { allSettled, ENDPOINT, proven, Taker } from './samples';
 

@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { salvage } from '../../lib/inbox/sqlite/salvage/salvage';
 import { Store } from '../../lib/inbox/sqlite/store';
 import type { SlotRowWrite } from '../../lib/inbox/store/slot-row';
-import { damagePage } from '../support/inbox/damaged-file';
+import { damagePage } from '../support/inbox/broken-files';
 
 const OWNER = 'alarms:yard';
 const MINUTE = 60_000;

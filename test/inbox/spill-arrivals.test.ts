@@ -5,7 +5,7 @@ import path from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { SpillStore } from '../../lib/inbox/spill/spill-store';
 import { newMessage } from '../../lib/inbox/store/stored-message';
-import { InlineInbox } from '../support/inbox/inline-inbox';
+import { InlineInbox } from '../support/inbox/each-store';
 import { eventually, soon } from '../support/time/patience';
 import { proven, Taker } from './samples';
 

@@ -5,7 +5,7 @@ import path from 'node:path';
 import type { Consumer } from '../../lib/inbox/inbox';
 import { newMessage } from '../../lib/inbox/store/stored-message';
 import { writeFormerSpill } from '../support/inbox/former-spill';
-import { InlineInbox } from '../support/inbox/inline-inbox';
+import { InlineInbox } from '../support/inbox/each-store';
 import { eventually } from '../support/time/patience';
 import { allSettled, proven, Taker } from './samples';
 

@@ -7,7 +7,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { framesIn, type Frame } from '../../lib/inbox/spill/frame';
 import type { Segment } from '../../lib/inbox/spill/segment';
 import { SpillFile } from '../../lib/inbox/spill/spill-file';
-import { InlineInbox } from '../support/inbox/inline-inbox';
+import { InlineInbox } from '../support/inbox/each-store';
 import { cannotRun } from '../support/suite/programs';
 import { eventually, soon } from '../support/time/patience';
 import { proven, Taker } from './samples';

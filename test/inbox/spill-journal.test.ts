@@ -12,8 +12,7 @@ import type { NewMessage } from '../../lib/inbox/store/protocol';
 import { newMessage } from '../../lib/inbox/store/stored-message';
 import { runsOf } from '../support/suite/lanes';
 import { cannotRun } from '../support/suite/programs';
-import { replaceMethod } from '../support/suite/replaced-method';
-import { eventually, soon } from '../support/time/patience';
+import { replaceMethod, eventually, soon } from '../support/time/patience';
 import { proven } from './samples';
 
 /** Resolves when the clock shows another millisecond. */

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { fail, hookedInboxes, type HookedInbox } from '../support/inbox/hooked-inbox';
-import { InlineInbox } from '../support/inbox/inline-inbox';
+import { InlineInbox } from '../support/inbox/each-store';
 import { eventually } from '../support/time/patience';
 import { proven, Taker } from './samples';
 

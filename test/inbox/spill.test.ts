@@ -5,7 +5,7 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ASK_AGAIN_AFTER } from '../../lib/inbox/queue/back-off';
 import type { InboxNews } from '../../lib/inbox/store-health';
-import { InlineInbox } from '../support/inbox/inline-inbox';
+import { InlineInbox } from '../support/inbox/each-store';
 import { slowIt } from '../support/suite/lanes';
 import { eventually } from '../support/time/patience';
 import { proven, Taker } from './samples';

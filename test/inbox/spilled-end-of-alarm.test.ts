@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { endOfAlarm } from '../../lib/inbox/reading/end-of-alarm';
 import type { ProvenMessage } from '../../lib/message/record';
-import { InlineInbox } from '../support/inbox/inline-inbox';
+import { InlineInbox } from '../support/inbox/each-store';
 import { eventually } from '../support/time/patience';
 import { proven } from './samples';
 

@@ -4,7 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { ListedMessage, ListQuery } from '../../lib/inbox/inbox';
-import { InlineInbox } from '../support/inbox/inline-inbox';
+import { InlineInbox } from '../support/inbox/each-store';
 import { eventually, PATIENCE, soon } from '../support/time/patience';
 import { proven, Taker } from './samples';
 

@@ -3,7 +3,7 @@ import { mock } from 'node:test';
 import { DeliveryWindow } from '../../lib/inbox/queue/delivery-window';
 import { UnreadEvents } from '../../lib/inbox/queue/unread-events';
 import type { StoredMessage } from '../../lib/inbox/store/protocol';
-import { Gate } from '../support/suite/gate';
+import { Gate } from '../support/time/patience';
 import { ENDPOINT } from './samples';
 
 function stored(deliveryId: string, rank: 0 | 1 = 0): StoredMessage {

@@ -5,9 +5,9 @@ import path from 'node:path';
 import { DurableInbox } from '../../lib/inbox/durable-inbox';
 import type { InboxNews } from '../../lib/inbox/store-health';
 import { newMessage } from '../../lib/inbox/store/stored-message';
-import { InlineInbox } from '../support/inbox/inline-inbox';
+import { InlineInbox } from '../support/inbox/each-store';
 import { ServedStore } from '../support/inbox/served-store';
-import { failToReadBodies } from '../support/inbox/unread-bodies';
+import { failToReadBodies } from '../support/inbox/hooked-inbox';
 import { ENDPOINT, proven, Taker } from './samples';
 import { eventually, PATIENCE } from '../support/time/patience';
 

@@ -5,7 +5,7 @@ import { DurableInbox } from '../../lib/inbox/durable-inbox';
 import type { ProvenMessage } from '../../lib/message/record';
 import type { CallName, StoreCalls } from '../../lib/inbox/store/protocol';
 import type { StorePort } from '../../lib/inbox/store/port';
-import { visits } from '../support/inbox/visits';
+import { visits } from '../support/inbox/hooked-inbox';
 import { ENDPOINT, proven, Taker } from './samples';
 
 type Answers = { [Name in CallName]?: (take: StoreCalls[Name]['take']) => StoreCalls[Name]['give'] };

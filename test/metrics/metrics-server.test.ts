@@ -3,8 +3,7 @@ import { once } from 'node:events';
 import net from 'node:net';
 import type { RvmError } from '../../lib/error';
 import { readMetricsPlace, type MetricsPlace, MetricsServer } from '../../lib/metrics/metrics-server';
-import { fullMetrics } from '../support/metrics/full-metrics';
-import { readScrape } from '../support/metrics/scraped';
+import { fullMetrics, readScrape } from '../support/metrics/metrics';
 import { eventually } from '../support/time/patience';
 
 const LOOPBACK: MetricsPlace = { port: 0, host: '127.0.0.1' };

@@ -3,9 +3,14 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { register } from 'prom-client';
 import { Metrics, type Snapshot } from '../../lib/metrics/metrics';
-import { fullMetrics } from '../support/metrics/full-metrics';
-import { documentedMetrics } from '../support/metrics/documented-metrics';
-import { labelsOf, readScrape, valueOf, type Scrape } from '../support/metrics/scraped';
+import {
+  fullMetrics,
+  documentedMetrics,
+  labelsOf,
+  readScrape,
+  valueOf,
+  type Scrape,
+} from '../support/metrics/metrics';
 import { ROOT } from '../support/node-red/node-red';
 
 const NOTHING: Snapshot = { stations: [], inboxes: [], findings: [] };

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { fullMetrics } from '../support/metrics/full-metrics';
-import { MONITORING, queriesOfFiles, seriesIn } from '../support/metrics/monitoring-files';
-import { labelsOf, metricOf, readScrape, type Scrape } from '../support/metrics/scraped';
+import { fullMetrics, labelsOf, metricOf, readScrape, type Scrape } from '../support/metrics/metrics';
+import { MONITORING, queriesOfFiles, seriesIn } from '../support/metrics/prometheus';
 import { needs, programPath } from '../support/suite/programs';
 
 /** What Prometheus itself adds. */

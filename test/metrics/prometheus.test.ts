@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import { dashboardQueries, ruleQueries, seriesIn } from '../support/metrics/monitoring-files';
-import { Prometheus } from '../support/metrics/prometheus';
-import { METRICS, metricsUrl } from '../support/metrics/scraped';
+import { dashboardQueries, ruleQueries, seriesIn, Prometheus } from '../support/metrics/prometheus';
+import { METRICS, metricsUrl } from '../support/metrics/metrics';
 import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
 import { NodeRed } from '../support/node-red/node-red';
 import { needs } from '../support/suite/programs';

@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict';
-import { bytesOf } from '../support/node-red/message-part';
+import { bytesOf } from '../support/node-red/flows';
 import type { FlowNode } from '../support/node-red/node-red';
-import { caller, type Failure, type Message } from '../support/node-red/station-flow';
-import { clipIn, LONG_AGO, VideoFlow, type ClipFacts } from '../support/node-red/video-flow';
+import {
+  caller,
+  type Failure,
+  type Message,
+  clipIn,
+  LONG_AGO,
+  VideoFlow,
+  type ClipFacts,
+} from '../support/node-red/station-flow';
 import { needs } from '../support/suite/programs';
 import { complaints, probed } from '../support/video/played-clip';
 

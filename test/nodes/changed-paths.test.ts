@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import { act, look } from '../support/editor/editor-questions';
+import { act, look, inboxesOpen, nothingOpen } from '../support/node-red/inboxes-open';
 import { PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows';
-import { inboxesOpen, nothingOpen } from '../support/node-red/inboxes-open';
 import { freePort, NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 import { alarmMessage, post } from '../support/webhook/alarm-message';

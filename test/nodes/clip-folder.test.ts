@@ -5,8 +5,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import type { FlowNode } from '../support/node-red/node-red';
-import { caller, type Message } from '../support/node-red/station-flow';
-import { clipIn, LONG_AGO, VideoFlow } from '../support/node-red/video-flow';
+import { caller, type Message, clipIn, LONG_AGO, VideoFlow } from '../support/node-red/station-flow';
 import { cannotRun } from '../support/suite/programs';
 import { eventually } from '../support/time/patience';
 

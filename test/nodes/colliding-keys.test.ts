@@ -4,10 +4,9 @@ import { once } from 'node:events';
 import http from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { PATH, webhookFlow } from '../support/node-red/flows';
-import { entrance, NodeRed, probe, inject } from '../support/node-red/node-red';
-import { otherNode } from '../support/node-red/other-node';
+import { entrance, NodeRed, probe, inject, otherNode } from '../support/node-red/node-red';
 import { turnMeter } from '../support/node-red/turn-meter';
-import { longestTurnAllowed } from '../support/time/turns';
+import { longestTurnAllowed } from '../support/time/event-loop';
 
 /** Texts that these releases hash to themselves: of a hash table of 64 Ki places all fall into the same. */
 const APART = 65_536;

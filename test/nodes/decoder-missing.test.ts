@@ -2,10 +2,9 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { ChangingSetting } from '../support/node-red/changing-setting';
-import { bytesOf } from '../support/node-red/message-part';
-import { caller } from '../support/node-red/station-flow';
-import { barAt, clipIn, LONG_AGO, VideoFlow } from '../support/node-red/video-flow';
+import { ChangingSetting } from '../support/node-red/node-red';
+import { bytesOf } from '../support/node-red/flows';
+import { caller, barAt, clipIn, LONG_AGO, VideoFlow } from '../support/node-red/station-flow';
 import { needs, programPath } from '../support/suite/programs';
 import { numberIn } from '../support/video/encoded-video';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { DEADLINE_S, PTZ_DEADLINE_S, VIDEO_DEADLINE_S, VIDEO_SESSIONS, VIDEO_WAIT_S } from '../../lib/limits';
 import { OptionError, Sandbox } from '../../sandbox';
-import { definitionOf } from '../support/editor/definitions';
+import { definitionOf } from '../support/editor/browser';
 import { typesOfPackage } from '../support/node-red/node-red';
 
 function verdict(type: string, property: string, value: unknown): unknown {

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
-import { act, look, tokenOf, USERS, type User } from '../support/editor/editor-questions';
+import { act, look, tokenOf, USERS, type User } from '../support/node-red/inboxes-open';
 import { cloud, PHRASE, station } from '../support/node-red/flows';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 import { freePort, NodeRed, ROOT, watched } from '../support/node-red/node-red';
 import { needs } from '../support/suite/programs';
-import { ownPtzLinks } from '../support/service/peculiar/ways-of-its-own';
+import { ownPtzLinks } from '../support/service/peculiarities';
 import { ScriptedStation } from '../support/service/scripted-station';
-import { selfSigned } from '../support/network/self-signed';
+import { selfSigned } from '../support/network/certificates';
 import { StationFlow } from '../support/node-red/station-flow';
 
 /** Who may ask what. */

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { EXAMPLES, example, packagesFor } from '../support/examples/examples';
-import { burntInSecond } from '../support/rtsp/burnt-in-second';
-import { bytesOf } from '../support/node-red/message-part';
+import { burntInSecond } from '../support/rtsp/fixture';
+import { bytesOf } from '../support/node-red/flows';
 import { NODE_RED_VERSIONS, slowIt } from '../support/suite/lanes';
 import { entrance, inject, NodeRed, typesOfPackage, type FlowNode } from '../support/node-red/node-red';
 import { needs } from '../support/suite/programs';
-import { barAt } from '../support/node-red/video-flow';
+import { barAt } from '../support/node-red/station-flow';
 import { numberIn } from '../support/video/encoded-video';
 
 const IMPORTS = 'imports with no unknown type, no credentials, and a comment that explains it';

@@ -6,7 +6,7 @@ import { RvmError } from '../../lib/error';
 import type { FilterIds, JudgedIds } from '../../lib/message/event-filter';
 import { FilterWatch } from '../../nodes/rvm-webhook-in/message-checks';
 import { proven } from '../inbox/samples';
-import { InlineInbox } from '../support/inbox/inline-inbox';
+import { InlineInbox } from '../support/inbox/each-store';
 import { eventually } from '../support/time/patience';
 
 /** An id that nobody ever knows: once it is called unknown, all others were looked at. */

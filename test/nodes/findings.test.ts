@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import type { HistoryEntry } from '../../lib/inbox/history';
 import type { TallyRow } from '../../lib/inbox/tally-rows';
-import { act, tokenOf, USERS } from '../support/editor/editor-questions';
+import { act, tokenOf, USERS, inboxesOpen } from '../support/node-red/inboxes-open';
 import { alarmMessage, post } from '../support/webhook/alarm-message';
 import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
-import { inboxesOpen } from '../support/node-red/inboxes-open';
 import { entrance, inject, NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
 
 type Message = Record<string, unknown>;

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { quarantinedRow } from '../../lib/inbox/store/quarantined-row';
 import { newMessage } from '../../lib/inbox/store/stored-message';
 import { proven } from '../inbox/samples';
-import { act, look } from '../support/editor/editor-questions';
+import { act, look } from '../support/node-red/inboxes-open';
 import { writeFormerFile, type FormerRow } from '../support/inbox/former-file';
 import { PATH, PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows';
 import { NodeRed, probe } from '../support/node-red/node-red';

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { bytesOf } from '../support/node-red/message-part';
+import { bytesOf } from '../support/node-red/flows';
 import type { FlowNode } from '../support/node-red/node-red';
-import { caller, type Message } from '../support/node-red/station-flow';
-import { barAt, clipIn, LONG_AGO, VideoFlow } from '../support/node-red/video-flow';
+import { caller, type Message, barAt, clipIn, LONG_AGO, VideoFlow } from '../support/node-red/station-flow';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 import { needs } from '../support/suite/programs';
 import { complaints, firstPicture, probed, topBoxes } from '../support/video/played-clip';

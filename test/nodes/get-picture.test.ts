@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
-import { bytesOf } from '../support/node-red/message-part';
-import { look } from '../support/editor/editor-questions';
+import { bytesOf } from '../support/node-red/flows';
+import { look } from '../support/node-red/inboxes-open';
 import type { FlowNode } from '../support/node-red/node-red';
-import { caller, isOnline, type Message } from '../support/node-red/station-flow';
-import { barAt, LONG_AGO, VideoFlow } from '../support/node-red/video-flow';
+import { caller, isOnline, type Message, barAt, LONG_AGO, VideoFlow } from '../support/node-red/station-flow';
 import { byLane, NODE_RED_VERSIONS, slowIt } from '../support/suite/lanes';
 import { needs } from '../support/suite/programs';
 import { numberIn } from '../support/video/encoded-video';
-import { sizeOf } from '../support/video/jpeg-size';
+import { sizeOf } from '../support/video/played-clip';
 
 interface Picture {
   offset: number;

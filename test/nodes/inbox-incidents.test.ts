@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import type { Overview } from '../../nodes/rvm-sidebar/overview';
-import { look } from '../support/editor/editor-questions';
+import { look } from '../support/node-red/inboxes-open';
 import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
 import { MOVABLE_CLOCK, NodeRed, probe } from '../support/node-red/node-red';
 import { MOVABLE_INTERVALS } from '../support/node-red/node-red-time';

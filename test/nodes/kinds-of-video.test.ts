@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
-import { bytesOf } from '../support/node-red/message-part';
-import { caller, isOnline, type Message, type SandboxCamera } from '../support/node-red/station-flow';
-import { barAt, clipIn, LONG_AGO, VideoFlow } from '../support/node-red/video-flow';
+import { bytesOf } from '../support/node-red/flows';
+import {
+  caller,
+  isOnline,
+  type Message,
+  type SandboxCamera,
+  barAt,
+  clipIn,
+  LONG_AGO,
+  VideoFlow,
+} from '../support/node-red/station-flow';
 import { needs } from '../support/suite/programs';
 import { numberIn } from '../support/video/encoded-video';
 import { complaints, firstPicture } from '../support/video/played-clip';

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import type { LateWay } from '../../sandbox/world/faults';
-import { bytesOf } from '../support/node-red/message-part';
+import { bytesOf } from '../support/node-red/flows';
 import type { FlowNode } from '../support/node-red/node-red';
-import { caller, type Message } from '../support/node-red/station-flow';
-import { barAt, clipIn, VideoFlow } from '../support/node-red/video-flow';
+import { caller, type Message, barAt, clipIn, VideoFlow } from '../support/node-red/station-flow';
 import { needs } from '../support/suite/programs';
 import { numberIn } from '../support/video/encoded-video';
 import { complaints, shownTimes } from '../support/video/played-clip';

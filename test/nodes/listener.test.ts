@@ -12,7 +12,7 @@ import { cloud, PATH, PHRASE, webhookFlow, webhookIn } from '../support/node-red
 import { NODE_RED_VERSIONS, slowIt } from '../support/suite/lanes';
 import { freePort, NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
 import { needs } from '../support/suite/programs';
-import { selfSigned } from '../support/network/self-signed';
+import { selfSigned } from '../support/network/certificates';
 import { eventually } from '../support/time/patience';
 import { standingTimers, timerStands } from '../support/node-red/node-red-time';
 

@@ -5,7 +5,7 @@ import { entrance, inject, NodeRed, probe, watched, type FlowNode } from '../sup
 import { camera, ScriptedService } from '../support/service/scripted-service';
 import { caller } from '../support/node-red/station-flow';
 import { turnMeter } from '../support/node-red/turn-meter';
-import { longestTurnAllowed } from '../support/time/turns';
+import { longestTurnAllowed } from '../support/time/event-loop';
 
 const CAMERAS = 20_000;
 

@@ -3,8 +3,14 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
 import { NodeRed } from '../support/node-red/node-red';
-import { documentedMetrics } from '../support/metrics/documented-metrics';
-import { METRICS, metricsUrl, scrape, valueOf, type Scrape } from '../support/metrics/scraped';
+import {
+  documentedMetrics,
+  METRICS,
+  metricsUrl,
+  scrape,
+  valueOf,
+  type Scrape,
+} from '../support/metrics/metrics';
 import { eventually } from '../support/time/patience';
 import { alarmMessage, answerTo } from '../support/webhook/alarm-message';
 

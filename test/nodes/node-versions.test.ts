@@ -5,8 +5,15 @@ import { NEEDED_NODE, nodeIsNewEnough, saferNode } from '../../nodes/support/reg
 import { alarmMessage, answerTo, post } from '../support/webhook/alarm-message';
 import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
-import { NodeRed, ROOT, entrance, inject, typesOfPackage, type FlowNode } from '../support/node-red/node-red';
-import { otherNode } from '../support/node-red/other-node';
+import {
+  NodeRed,
+  ROOT,
+  entrance,
+  inject,
+  typesOfPackage,
+  type FlowNode,
+  otherNode,
+} from '../support/node-red/node-red';
 
 function list(): FlowNode {
   return { id: 'list', type: 'rvm-list-devices', z: 'tab', station: 'station', x: 0, y: 0, wires: [[], []] };

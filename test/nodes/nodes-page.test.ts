@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { definitionOf } from '../support/editor/definitions';
+import { definitionOf } from '../support/editor/browser';
 import { ROOT, typesOfPackage } from '../support/node-red/node-red';
 
 /** What all nodes have, and the page tells once. */

@@ -5,10 +5,9 @@ import os from 'node:os';
 import path from 'node:path';
 import { MOST_ON_DISK, sizeOf } from '../../bench/installed-size';
 import { alarmMessage, post } from '../support/webhook/alarm-message';
-import { copyCheckout } from '../support/node-red/checkout-copy';
+import { copyCheckout } from '../support/node-red/running-command';
 import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
-import { NodeRed, ROOT, type NodeRedVersion } from '../support/node-red/node-red';
-import { otherNode } from '../support/node-red/other-node';
+import { NodeRed, ROOT, type NodeRedVersion, otherNode } from '../support/node-red/node-red';
 import { folderOfNobody, HASH, Installed, type Run } from '../support/production/installed';
 import {
   dockerInstructions,

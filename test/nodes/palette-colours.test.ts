@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { definitionOf } from '../support/editor/definitions';
-import { GROUPS } from '../support/editor/palette-groups';
+import { definitionOf } from '../support/editor/browser';
+import { GROUPS } from '../support/editor/example-canvas';
 
 /** Red, green and blue as light, 0 to 1. */
 type Light = readonly [number, number, number];

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { Authority, type Issued } from '../support/network/authority';
+import { Authority, type Issued } from '../support/network/certificates';
 import { cloud, station } from '../support/node-red/flows';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 import {
@@ -15,7 +15,7 @@ import {
 import { whileTimeFlies } from '../support/node-red/node-red-time';
 import { needs } from '../support/suite/programs';
 import { ScriptedService } from '../support/service/scripted-service';
-import { Tinyproxy } from '../support/network/tinyproxy';
+import { Tinyproxy } from '../support/network/proxies';
 
 /** What takes a login away again. */
 const NO_LOGIN = { username: '', password: '' };

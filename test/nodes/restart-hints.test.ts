@@ -5,7 +5,7 @@ import { cloud, station } from '../support/node-red/flows';
 import { entrance, inject, NodeRed, probe, watched, type FlowNode } from '../support/node-red/node-red';
 import { caller } from '../support/node-red/station-flow';
 import { PagedDevices, remoteIdOf } from '../support/service/paged-devices';
-import { Gate } from '../support/suite/gate';
+import { Gate } from '../support/time/patience';
 
 describe('the first alarm after a restart of Node-RED', () => {
   let service: PagedDevices;

@@ -1,11 +1,18 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import net from 'node:net';
-import { ChangingSetting } from '../support/node-red/changing-setting';
+import {
+  ChangingSetting,
+  entrance,
+  freePort,
+  inject,
+  NodeRed,
+  probe,
+  type FlowNode,
+} from '../support/node-red/node-red';
 import { webhookFlow } from '../support/node-red/flows';
-import { entrance, freePort, inject, NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
 import { needs } from '../support/suite/programs';
-import { selfSigned } from '../support/network/self-signed';
+import { selfSigned } from '../support/network/certificates';
 import { slowIt } from '../support/suite/lanes';
 
 type Webhook = Record<string, unknown>;

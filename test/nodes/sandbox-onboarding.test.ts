@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { act, look } from '../support/editor/editor-questions';
+import { act, look } from '../support/node-red/inboxes-open';
 import { cloud, station, webhookFlow } from '../support/node-red/flows';
 import { entrance, inject, NodeRed, probe, watched } from '../support/node-red/node-red';
 

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Overview, QuarantineRow } from '../../nodes/rvm-sidebar/overview';
 import type { WebhookFacts } from '../../lib/message/event-message';
 import { alarmMessage, post } from '../support/webhook/alarm-message';
-import { act, look, type Reply } from '../support/editor/editor-questions';
+import { act, look, type Reply } from '../support/node-red/inboxes-open';
 import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
 import { entrance, inject, NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
 import { eventually } from '../support/time/patience';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { alarmStateFlow, eventMessage } from '../support/alarms/alarm-flow';
 import { inject, NodeRed } from '../support/node-red/node-red';
 import { inboxesOpen } from '../support/node-red/inboxes-open';
-import { sharedInbox } from '../support/node-red/shared-flow';
+import { sharedInbox } from '../support/node-red/flows';
 import { SharedServer } from '../support/postgres/shared-server';
 import { needs } from '../support/suite/programs';
 

@@ -3,12 +3,10 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { SCHEMA_VERSION } from '../../lib/inbox/postgres/schema';
 import type { WebhookFacts } from '../../lib/message/event-message';
-import { act } from '../support/editor/editor-questions';
-import { PATH, PHRASE } from '../support/node-red/flows';
+import { act } from '../support/node-red/inboxes-open';
+import { PATH, PHRASE, sharedFlow } from '../support/node-red/flows';
 import { NodeRed } from '../support/node-red/node-red';
-import { sharedFlow } from '../support/node-red/shared-flow';
-import { OldServer } from '../support/postgres/old-server';
-import { StrictServer } from '../support/postgres/strict-server';
+import { OldServer, StrictServer } from '../support/postgres/odd-servers';
 import { needs } from '../support/suite/programs';
 import { alarmMessage, answerTo, sendUntilAnswered } from '../support/webhook/alarm-message';
 

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import type { WebhookFacts } from '../../lib/message/event-message';
 import type { Overview, SidebarRow } from '../../nodes/rvm-sidebar/overview';
-import { act, look } from '../support/editor/editor-questions';
-import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
+import { act, look } from '../support/node-red/inboxes-open';
+import { PATH, PHRASE, webhookFlow, sharedFlow } from '../support/node-red/flows';
 import { entrance, inject, NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
-import { sharedFlow } from '../support/node-red/shared-flow';
 import { PostgresServer } from '../support/postgres/postgres-server';
-import { incoming, StoreSession } from '../support/postgres/store-session';
+import { incoming, StoreSession } from '../support/postgres/stores';
 import { SharedServer } from '../support/postgres/shared-server';
 import { slowIt } from '../support/suite/lanes';
 import { needs } from '../support/suite/programs';

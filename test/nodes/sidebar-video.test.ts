@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { look } from '../support/editor/editor-questions';
+import { look } from '../support/node-red/inboxes-open';
 import { probe, type FlowNode } from '../support/node-red/node-red';
 import { PATH, webhookIn } from '../support/node-red/flows';
-import { barAt, LONG_AGO, VideoFlow } from '../support/node-red/video-flow';
-import { readBar } from '../support/rtsp/burnt-in-second';
-import { isOnline } from '../support/node-red/station-flow';
+import { barAt, LONG_AGO, VideoFlow, isOnline } from '../support/node-red/station-flow';
+import { readBar } from '../support/rtsp/fixture';
 import { needs } from '../support/suite/programs';
 import { eventually } from '../support/time/patience';
 import { alarmMessage, post } from '../support/webhook/alarm-message';

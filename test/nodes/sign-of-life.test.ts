@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Overview } from '../../nodes/rvm-sidebar/overview';
-import { look } from '../support/editor/editor-questions';
+import { look } from '../support/node-red/inboxes-open';
 import { station, webhookFlow } from '../support/node-red/flows';
 import { NodeRed, type FlowNode } from '../support/node-red/node-red';
 import { caller } from '../support/node-red/station-flow';

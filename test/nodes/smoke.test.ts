@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Verdict } from '../../nodes/rvm-watch/watch-node';
 import { eventMessage } from '../support/alarms/alarm-flow';
-import { PATH, webhookIn } from '../support/node-red/flows';
-import { bytesOf } from '../support/node-red/message-part';
+import { PATH, webhookIn, bytesOf } from '../support/node-red/flows';
 import {
   entrance,
   freePort,
@@ -17,8 +16,8 @@ import {
   enteredBy,
   type Message,
   type SandboxCamera,
+  VideoFlow,
 } from '../support/node-red/station-flow';
-import { VideoFlow } from '../support/node-red/video-flow';
 import { watch } from '../support/node-red/watch-run';
 import { SMOKE_VERSIONS } from '../support/suite/lanes';
 import { needs } from '../support/suite/programs';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
-import { look } from '../support/editor/editor-questions';
-import { sizeOf } from '../support/video/jpeg-size';
+import { look } from '../support/node-red/inboxes-open';
+import { sizeOf } from '../support/video/played-clip';
 import type { FlowNode } from '../support/node-red/node-red';
-import { bytesOf } from '../support/node-red/message-part';
+import { bytesOf } from '../support/node-red/flows';
 import { caller, isOnline, StationFlow, type Message } from '../support/node-red/station-flow';
 
 for (const version of NODE_RED_VERSIONS) {

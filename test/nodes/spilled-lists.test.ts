@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { EventRow } from '../../lib/inbox/event-row';
 import type { WebhookFacts } from '../../lib/message/event-message';
 import type { Overview, SidebarRow } from '../../nodes/rvm-sidebar/overview';
-import { act, look } from '../support/editor/editor-questions';
+import { act, look } from '../support/node-red/inboxes-open';
 import { PATH, PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows';
 import { entrance, inject, NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
-import { act } from '../support/editor/editor-questions';
+import { act } from '../support/node-red/inboxes-open';
 import { NodeRed } from '../support/node-red/node-red';
-import { sharedFlow, sharedInbox } from '../support/node-red/shared-flow';
-import { caller } from '../support/node-red/station-flow';
-import { VideoFlow } from '../support/node-red/video-flow';
+import { sharedFlow, sharedInbox } from '../support/node-red/flows';
+import { caller, VideoFlow } from '../support/node-red/station-flow';
 import { PostgresServer } from '../support/postgres/postgres-server';
 import { needs } from '../support/suite/programs';
 import { eventually } from '../support/time/patience';
-import { openPage } from '../support/video/opened-page';
+import { openPage } from '../support/video/served-view';
 
 describe('two Node-RED on one inbox in PostgreSQL', () => {
   let server: PostgresServer;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { act } from '../support/editor/editor-questions';
+import { act } from '../support/node-red/inboxes-open';
 import { caller, StationFlow, type Message } from '../support/node-red/station-flow';
 import { ForkedServices } from '../support/service/forked-services';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';

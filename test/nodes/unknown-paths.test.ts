@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Overview } from '../../nodes/rvm-sidebar/overview';
-import { look } from '../support/editor/editor-questions';
+import { look } from '../support/node-red/inboxes-open';
 import { PATH, PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows';
 import { freePort, NodeRed, type FlowNode } from '../support/node-red/node-red';
 import { alarmMessage, post } from '../support/webhook/alarm-message';

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import type { FlowNode } from '../support/node-red/node-red';
-import { caller, type Message } from '../support/node-red/station-flow';
-import { LONG_AGO, VideoFlow } from '../support/node-red/video-flow';
+import { caller, type Message, LONG_AGO, VideoFlow } from '../support/node-red/station-flow';
 import { eventually } from '../support/time/patience';
 import { FakeFfmpeg } from '../support/video/fake-ffmpeg';
 

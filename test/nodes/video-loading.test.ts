@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { caller } from '../support/node-red/station-flow';
-import { VideoFlow } from '../support/node-red/video-flow';
+import { caller, VideoFlow } from '../support/node-red/station-flow';
 
 /** Tells which modules the process has loaded. */
 const LOADED = `httpAdminMiddleware: (req, res, next) =>

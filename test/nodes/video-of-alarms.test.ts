@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict';
 import type { WebhookFacts } from '../../lib/message/event-message';
 import type { RvmEvent } from '../../lib/event';
-import { look } from '../support/editor/editor-questions';
-import { PATH, webhookIn } from '../support/node-red/flows';
-import { inboxesOpen } from '../support/node-red/inboxes-open';
-import { bytesOf } from '../support/node-red/message-part';
+import { look, inboxesOpen } from '../support/node-red/inboxes-open';
+import { PATH, webhookIn, bytesOf } from '../support/node-red/flows';
 import { probe, type FlowNode } from '../support/node-red/node-red';
-import { caller, enteredBy, type Message } from '../support/node-red/station-flow';
-import { clipIn, LONG_AGO, VideoFlow } from '../support/node-red/video-flow';
+import {
+  caller,
+  enteredBy,
+  type Message,
+  clipIn,
+  LONG_AGO,
+  VideoFlow,
+} from '../support/node-red/station-flow';
 import { needs } from '../support/suite/programs';
 import { eventually } from '../support/time/patience';
 

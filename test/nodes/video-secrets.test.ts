@@ -3,8 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { RecordingForwarder } from '../support/rtsp/recording-forwarder';
 import type { FlowNode } from '../support/node-red/node-red';
-import { caller, type Message } from '../support/node-red/station-flow';
-import { VideoFlow } from '../support/node-red/video-flow';
+import { caller, type Message, VideoFlow } from '../support/node-red/station-flow';
 import { needs, programPath } from '../support/suite/programs';
 import { FakeFfmpeg } from '../support/video/fake-ffmpeg';
 

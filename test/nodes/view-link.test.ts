@@ -2,11 +2,10 @@ import assert from 'node:assert/strict';
 import net from 'node:net';
 import { once } from 'node:events';
 import { MOVABLE_CLOCK, type FlowNode } from '../support/node-red/node-red';
-import { caller, type Message } from '../support/node-red/station-flow';
-import { LONG_AGO, VideoFlow } from '../support/node-red/video-flow';
+import { caller, type Message, LONG_AGO, VideoFlow } from '../support/node-red/station-flow';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 import { needs } from '../support/suite/programs';
-import { openPage } from '../support/video/opened-page';
+import { openPage } from '../support/video/served-view';
 import { probed } from '../support/video/played-clip';
 
 /** The clock of the day goes on with the one that never jumps. */

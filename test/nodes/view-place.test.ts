@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import { freePort, NodeRed, probe, type FlowNode, type NodeRedVersion } from '../support/node-red/node-red';
-import { caller, type Message } from '../support/node-red/station-flow';
-import { VideoFlow } from '../support/node-red/video-flow';
+import { caller, type Message, VideoFlow } from '../support/node-red/station-flow';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 import { eventually } from '../support/time/patience';
-import { openPage } from '../support/video/opened-page';
+import { openPage } from '../support/video/served-view';
 
 for (const version of NODE_RED_VERSIONS) {
   describe(`views of Node-RED ${version} beside the settings of its server`, () => {

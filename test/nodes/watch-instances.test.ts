@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import { DatabasePair } from '../support/cluster/database-pair';
 import { freePort, NodeRed, type FlowNode } from '../support/node-red/node-red';
-import { sharedFlow } from '../support/node-red/shared-flow';
+import { sharedFlow } from '../support/node-red/flows';
 import { watch, WatchRun } from '../support/node-red/watch-run';
 import { needs } from '../support/suite/programs';
 import { eventually } from '../support/time/patience';

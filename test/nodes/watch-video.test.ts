@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { ChangingSetting } from '../support/node-red/changing-setting';
-import { caller } from '../support/node-red/station-flow';
-import { VideoFlow } from '../support/node-red/video-flow';
-import { MOVABLE_CLOCK } from '../support/node-red/node-red';
+import { ChangingSetting, MOVABLE_CLOCK } from '../support/node-red/node-red';
+import { caller, VideoFlow } from '../support/node-red/station-flow';
 import { MOVABLE_INTERVALS } from '../support/node-red/node-red-time';
 import { watch, WatchRun } from '../support/node-red/watch-run';
 import { needs, programPath } from '../support/suite/programs';

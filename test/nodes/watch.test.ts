@@ -16,7 +16,7 @@ import { watch, WatchRun } from '../support/node-red/watch-run';
 import { ScriptedService } from '../support/service/scripted-service';
 import { eventually } from '../support/time/patience';
 import { alarmMessage, answerTo, post } from '../support/webhook/alarm-message';
-import { look } from '../support/editor/editor-questions';
+import { look } from '../support/node-red/inboxes-open';
 
 /** After so many milliseconds a listener tries again. */
 const LISTENS_AGAIN = 5000;

@@ -5,10 +5,15 @@ import http from 'node:http';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { alarmMessage, answerTo, post, sendUntilAnswered, signature } from '../support/webhook/alarm-message';
-import { ChangingSetting } from '../support/node-red/changing-setting';
+import {
+  ChangingSetting,
+  NodeRed,
+  ROOT,
+  type FlowNode,
+  type StartOptions,
+} from '../support/node-red/node-red';
 import { PATH, PHRASE, station, webhookFlow, webhookIn } from '../support/node-red/flows';
 import { NODE_RED_VERSIONS, nightlyIt, slowIt } from '../support/suite/lanes';
-import { NodeRed, ROOT, type FlowNode, type StartOptions } from '../support/node-red/node-red';
 import { whileTimeFlies } from '../support/node-red/node-red-time';
 
 type Webhook = Record<string, unknown>;

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { Problem } from '../../lib/webhook/problem';
 import type { Overview } from '../../nodes/rvm-sidebar/overview';
-import { act, look } from '../support/editor/editor-questions';
+import { act, look } from '../support/node-red/inboxes-open';
 import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
 import { NodeRed, type FlowNode } from '../support/node-red/node-red';
 import { eventually } from '../support/time/patience';

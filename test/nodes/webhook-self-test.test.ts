@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import http from 'node:http';
 import https from 'node:https';
 import type net from 'node:net';
-import { act } from '../support/editor/editor-questions';
+import { act } from '../support/node-red/inboxes-open';
 import { webhookFlow } from '../support/node-red/flows';
 import { freePort, NodeRed } from '../support/node-red/node-red';
 import { whileTimeFlies } from '../support/node-red/node-red-time';
 import { needs } from '../support/suite/programs';
-import { selfSigned } from '../support/network/self-signed';
+import { selfSigned } from '../support/network/certificates';
 
 interface Report {
   url: string;

@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict';
 import { alarmMessage, signature } from '../support/webhook/alarm-message';
-import { Authority } from '../support/network/authority';
-import { BALANCER_KINDS, PROXY_NAME, programOf } from '../support/network/proxy-launch';
-import { ReverseProxy } from '../support/network/reverse-proxy';
-import { PATH, PHRASE } from '../support/node-red/flows';
-import { part } from '../support/node-red/message-part';
+import { Authority } from '../support/network/certificates';
+import { BALANCER_KINDS, PROXY_NAME, programOf, ReverseProxy } from '../support/network/proxies';
+import { PATH, PHRASE, part, sharedFlow } from '../support/node-red/flows';
 import { NodeRed } from '../support/node-red/node-red';
-import { sharedFlow } from '../support/node-red/shared-flow';
 import { PostgresServer } from '../support/postgres/postgres-server';
 import { needs } from '../support/suite/programs';
 import { eventually } from '../support/time/patience';

@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict';
-import { Authority } from '../support/network/authority';
-import { BalancedInstance, type Conduct } from '../support/network/balanced-instance';
-import { BALANCER_KINDS, PROXY_NAME, programOf, type BalancerKind } from '../support/network/proxy-launch';
-import { ReverseProxy } from '../support/network/reverse-proxy';
+import { Authority } from '../support/network/certificates';
+import {
+  BalancedInstance,
+  type Conduct,
+  BALANCER_KINDS,
+  PROXY_NAME,
+  programOf,
+  type BalancerKind,
+  ReverseProxy,
+} from '../support/network/proxies';
 import { needs } from '../support/suite/programs';
 import { eventually } from '../support/time/patience';
 

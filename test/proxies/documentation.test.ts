@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { ROOT } from '../support/node-red/node-red';
 import { needs, programPath } from '../support/suite/programs';
-import { proxyConfiguration } from '../support/network/proxy-launch';
+import { proxyConfiguration } from '../support/network/proxies';
 
 const DOCS = path.join(ROOT, 'docs');
 /** Which page leads to the files of which folder. */

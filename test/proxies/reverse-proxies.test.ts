@@ -4,12 +4,10 @@ import net from 'node:net';
 import { alarmMessage, signature } from '../support/webhook/alarm-message';
 import { needs } from '../support/suite/programs';
 import { assertPause, eventually } from '../support/time/patience';
-import { Authority } from '../support/network/authority';
-import { cloud, station, webhookIn } from '../support/node-red/flows';
+import { Authority } from '../support/network/certificates';
+import { cloud, station, webhookIn, part } from '../support/node-red/flows';
 import { freePort, NodeRed, probe, watched, type FlowNode } from '../support/node-red/node-red';
-import { part } from '../support/node-red/message-part';
-import { PROXY_KINDS, PROXY_NAME, type ProxyKind } from '../support/network/proxy-launch';
-import { ReverseProxy } from '../support/network/reverse-proxy';
+import { PROXY_KINDS, PROXY_NAME, type ProxyKind, ReverseProxy } from '../support/network/proxies';
 
 type Message = Record<string, unknown>;
 

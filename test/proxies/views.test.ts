@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import http from 'node:http';
-import { PROXY_KINDS, PROXY_NAME } from '../support/network/proxy-launch';
-import { ReverseProxy } from '../support/network/reverse-proxy';
-import { Authority } from '../support/network/authority';
+import { PROXY_KINDS, PROXY_NAME, ReverseProxy } from '../support/network/proxies';
+import { Authority } from '../support/network/certificates';
 import { needs } from '../support/suite/programs';
 
 const VIEW = '/remote-monitoring/view';

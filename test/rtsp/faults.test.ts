@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 
 import type { RtspFault } from '../../sandbox/rtsp/server';
-import { fixtureSecond } from '../support/rtsp/fixture-second';
+import { fixtureSecond } from '../support/rtsp/fixture';
 import { receivePictures, reportTypes } from '../support/rtsp/rtsp-client';
 import { ServerUnderTest, live, recorded } from './server-under-test';
 import { assertPause } from '../support/time/patience';

@@ -9,11 +9,10 @@ import type { Footage } from '../../sandbox/scene/footage';
 import { FRAMES_PER_SECOND, Pack, visitOf } from '../../sandbox/scene/packs';
 import { firstMacroblock } from '../../sandbox/scene/bits';
 import { SCENE_NAMES, Scenes, type SceneName } from '../../sandbox/scene/scenes';
-import { SCALED, readBar } from '../support/rtsp/burnt-in-second';
-import { expectedSecond, fixtureSecond } from '../support/rtsp/fixture-second';
+import { SCALED, readBar, expectedSecond, fixtureSecond } from '../support/rtsp/fixture';
 import { byLane } from '../support/suite/lanes';
 import { needs } from '../support/suite/programs';
-import { PictureAssembler } from '../support/rtsp/rtp-pictures';
+import { PictureAssembler } from '../support/rtsp/rtsp-client';
 
 /** Noon and midnight, at which the bar shows 40. */
 const NOON = Date.UTC(2026, 0, 15, 12) / 1000;

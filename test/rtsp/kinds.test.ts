@@ -4,8 +4,7 @@ import { promisify } from 'node:util';
 
 import type { GrantRequest } from '../../sandbox/rtsp/server';
 import type { SceneName } from '../../sandbox/scene/scenes';
-import { expectedSecond } from '../support/rtsp/fixture-second';
-import { burntInSecond } from '../support/rtsp/burnt-in-second';
+import { expectedSecond, burntInSecond } from '../support/rtsp/fixture';
 import { reportTypes } from '../support/rtsp/rtsp-client';
 import { byLane, slowIt } from '../support/suite/lanes';
 import { needs } from '../support/suite/programs';

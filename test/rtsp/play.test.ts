@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 
 import { assertPause, soon } from '../support/time/patience';
-import { expectedSecond, fixtureSecond } from '../support/rtsp/fixture-second';
+import { expectedSecond, fixtureSecond } from '../support/rtsp/fixture';
 import {
   receivePictures,
   reportTypes,
   type ReceivedPicture,
   type RtspPlayer,
+  type RtspAnswer,
 } from '../support/rtsp/rtsp-client';
-import type { RtspAnswer } from '../support/rtsp/rtsp-connection';
 import { SECOND_42, ServerUnderTest, live, recorded } from './server-under-test';
 
 const secondOf = (picture: ReceivedPicture | undefined): number => fixtureSecond(picture?.nals ?? []);

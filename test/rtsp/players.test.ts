@@ -3,8 +3,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
 import type { GrantRequest, RtspServerOptions } from '../../sandbox/rtsp/server';
-import { burntInSecond } from '../support/rtsp/burnt-in-second';
-import { expectedSecond } from '../support/rtsp/fixture-second';
+import { burntInSecond, expectedSecond } from '../support/rtsp/fixture';
 import { byLane, slowIt } from '../support/suite/lanes';
 import { needs } from '../support/suite/programs';
 import { ServerUnderTest, live, recorded } from './server-under-test';

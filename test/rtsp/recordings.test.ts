@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 
 import { receivePictures, RtspStatusError } from '../support/rtsp/rtsp-client';
-import { fixtureSecond } from '../support/rtsp/fixture-second';
+import { fixtureSecond } from '../support/rtsp/fixture';
 import { SECOND_42, ServerUnderTest, live, recorded } from './server-under-test';
 
 describe('recordings over RTSP', () => {

@@ -1,6 +1,5 @@
 import { RtspServer, type GrantRequest, type RtspServerOptions } from '../../sandbox/rtsp/server';
-import { TestRtspConnection, type RtspAnswer } from '../support/rtsp/rtsp-connection';
-import { RtspPlayer } from '../support/rtsp/rtsp-client';
+import { TestRtspConnection, type RtspAnswer, RtspPlayer } from '../support/rtsp/rtsp-client';
 
 /** Epoch milliseconds at which the bit bar of the recording shows 42. */
 export const SECOND_42 = 1_760_000_042_000;

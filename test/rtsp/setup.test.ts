@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 
-import type { RtspAnswer } from '../support/rtsp/rtsp-connection';
+import type { RtspAnswer } from '../support/rtsp/rtsp-client';
 import { ServerUnderTest, live } from './server-under-test';
 
 describe('RTSP SETUP', () => {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:tls';
 
 import { needs } from '../support/suite/programs';
-import { selfSigned } from '../support/network/self-signed';
+import { selfSigned } from '../support/network/certificates';
 import { ServerUnderTest, live } from './server-under-test';
 
 describe('rtsps', () => {

@@ -1,7 +1,7 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 
-import type { RtspAnswer } from '../support/rtsp/rtsp-connection';
+import type { RtspAnswer } from '../support/rtsp/rtsp-client';
 import { eventually } from '../support/time/patience';
 
 /** The two UDP ports of a player. */

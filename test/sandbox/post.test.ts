@@ -5,7 +5,7 @@ import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo, Server } from 'node:net';
 import { post } from '../../sandbox/webhooks/sender';
 import { needs } from '../support/suite/programs';
-import { selfSigned } from '../support/network/self-signed';
+import { selfSigned } from '../support/network/certificates';
 
 const MESSAGE = { body: Buffer.from('{}'), headers: { 'Content-Length': '2' } };
 

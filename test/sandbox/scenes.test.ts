@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import type { Sandbox } from '../../sandbox';
-import { readBar, SCALED } from '../support/rtsp/burnt-in-second';
-import { expectedSecond } from '../support/rtsp/fixture-second';
+import { readBar, SCALED, expectedSecond } from '../support/rtsp/fixture';
 import { receivePictures } from '../support/rtsp/rtsp-client';
 import { needs } from '../support/suite/programs';
 import {

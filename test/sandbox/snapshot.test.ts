@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import type { Sandbox } from '../../sandbox';
-import { readBar } from '../support/rtsp/burnt-in-second';
+import { readBar } from '../support/rtsp/fixture';
 import { needs } from '../support/suite/programs';
 import { closeSandboxes, control, startLoggedIn, type ServiceClient } from './service-client';
 

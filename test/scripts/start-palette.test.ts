@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { copyCheckout } from '../support/node-red/checkout-copy';
+import { copyCheckout, RunningCommand } from '../support/node-red/running-command';
 import { ROOT, typesOfPackage } from '../support/node-red/node-red';
-import { RunningCommand } from '../support/node-red/running-command';
 
 const PACKAGE = '@rvm/node-red-remote-monitoring';
 const OTHER = 'node-red-contrib-of-somebody-else';

@@ -3,10 +3,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
-import { copyCheckout } from '../support/node-red/checkout-copy';
+import { copyCheckout, INTRODUCTION, RunningCommand } from '../support/node-red/running-command';
 import { nightlyIt } from '../support/suite/lanes';
 import { cannotRun } from '../support/suite/programs';
-import { INTRODUCTION, RunningCommand } from '../support/node-red/running-command';
 
 const LINK = path.join('.start', 'node_modules', '@rvm', 'node-red-remote-monitoring');
 

@@ -5,7 +5,7 @@ import tls from 'node:tls';
 import { RvmError } from '../../lib/error';
 import { describe as describeStream } from '../../lib/video/rtsp/open-stream';
 import { needs } from '../support/suite/programs';
-import { selfSigned } from '../support/network/self-signed';
+import { selfSigned } from '../support/network/certificates';
 
 const SOUND = ['m=audio 0 RTP/AVP 0', 'a=rtpmap:0 PCMU/8000'];
 const VIDEO = ['m=video 0 RTP/AVP 96', 'a=rtpmap:96 H265/90000'];

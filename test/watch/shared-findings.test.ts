@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Evaluation, ActiveFinding } from '../../lib/watch/findings';
 import { SharedFindings } from '../../lib/watch/shared-findings';
-import { SlotPlace } from '../support/inbox/slot-place';
+import { SlotPlace } from '../support/inbox/hooked-inbox';
 
 const OWNER = 'watch:node';
 

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { messageOf } from '../../lib/message/event-message';
 import { authorizationFor, envelope, payload, PHRASE, signed, station, withToken } from './sample';
 import { isRecord } from '../../lib/json/json';
-import { InlineInbox } from '../support/inbox/inline-inbox';
+import { InlineInbox } from '../support/inbox/each-store';
 import { runsOf } from '../support/suite/lanes';
 import { PATIENCE } from '../support/time/patience';
 import { type Answer, ReceiverUnderTest } from './receiver-under-test';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import net from 'node:net';
-import { blockFor } from '../support/time/block-for';
+import { blockFor } from '../support/time/event-loop';
 import { PATIENCE } from '../support/time/patience';
 import { authorizationFor, envelope, signed } from './sample';
 import { PATH, ReceiverUnderTest, SERVERS } from './receiver-under-test';

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import net from 'node:net';
 import type { Acceptance } from '../../lib/inbox/inbox';
 import type { ProvenMessage } from '../../lib/message/record';
-import { endOfTurn } from '../support/time/end-of-turn';
-import { InlineInbox } from '../support/inbox/inline-inbox';
-import { TimerWatch } from '../support/time/timer-watch';
+import { endOfTurn } from '../support/time/event-loop';
+import { InlineInbox } from '../support/inbox/each-store';
+import { TimerWatch } from '../support/time/virtual-time';
 import { exchange, PATH, ReceiverUnderTest, type Answer } from './receiver-under-test';
 import { signed, station } from './sample';
 

@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import { jsonOf, readJson, unverifiedToken } from '../../lib/message/body';
 import { authenticate, readAuthorization } from '../../lib/webhook/proof/authenticate';
 import { LARGE_BODY } from '../../lib/webhook/prover';
-import { assertCost } from '../support/time/cpu-time';
+import { assertCost } from '../support/time/event-loop';
 import { station } from './sample';
 
 /** Times of the hash of a body that a refusal may take, the hash not counted: a millisecond where that takes a twentieth. */

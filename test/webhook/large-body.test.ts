@@ -6,7 +6,7 @@ import { jsonOf } from '../../lib/message/body';
 import { authenticate } from '../../lib/webhook/proof/authenticate';
 import { ProofThread } from '../../lib/webhook/proof/proof-thread';
 import type { ReceivingStation } from '../../lib/webhook/proof/receiving-station';
-import { InlineInbox } from '../support/inbox/inline-inbox';
+import { InlineInbox } from '../support/inbox/each-store';
 import { ROOT } from '../support/node-red/node-red';
 import { PATIENCE } from '../support/time/patience';
 import { GatedThread, workOfMainThread } from './proof-thread-under-test';

@@ -4,7 +4,7 @@ import { CancelToken } from '../../lib/concurrency/signals';
 import { Admission } from '../../lib/concurrency/semaphore';
 import { SenderLines } from '../../lib/webhook/pipeline';
 import { Senders, type RequestSource } from '../../lib/webhook/request';
-import { endOfTurn } from '../support/time/end-of-turn';
+import { endOfTurn } from '../support/time/event-loop';
 
 describe('what waits for a place', () => {
   let entered: string[];

@@ -7,8 +7,8 @@ import { DEFAULT_LIMITS, ListenerServer, type ListenerLimits } from '../../lib/w
 import type { Problem } from '../../lib/webhook/problem';
 import { Senders } from '../../lib/webhook/request';
 import { needs } from '../support/suite/programs';
-import { selfSigned } from '../support/network/self-signed';
-import { blockFor } from '../support/time/block-for';
+import { selfSigned } from '../support/network/certificates';
+import { blockFor } from '../support/time/event-loop';
 import { exchange, newInbox, PATH } from './receiver-under-test';
 import { authorizationFor, signed, station } from './sample';
 

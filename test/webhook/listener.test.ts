@@ -17,7 +17,7 @@ import type { ReceivingStation } from '../../lib/webhook/proof/receiving-station
 import { ChangeListeners } from '../../lib/concurrency/signals';
 import { freePort } from '../support/node-red/node-red';
 import { needs } from '../support/suite/programs';
-import { selfSigned } from '../support/network/self-signed';
+import { selfSigned } from '../support/network/certificates';
 import { eventually, PATIENCE } from '../support/time/patience';
 import { exchange, newInbox, PATH } from './receiver-under-test';
 import { signed, station } from './sample';

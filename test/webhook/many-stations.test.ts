@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { ReceivingStation } from '../../lib/webhook/proof/receiving-station';
-import { InlineInbox } from '../support/inbox/inline-inbox';
+import { InlineInbox } from '../support/inbox/each-store';
 import { PATIENCE } from '../support/time/patience';
 import { GatedThread, workOfMainThread } from './proof-thread-under-test';
 import { ReceiverUnderTest, type Answer } from './receiver-under-test';

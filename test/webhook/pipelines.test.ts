@@ -4,7 +4,7 @@ import http from 'node:http';
 import net from 'node:net';
 import { withTimeout } from '../../lib/concurrency/timers';
 import { Dispatcher } from '../../lib/webhook/dispatcher';
-import { RecordingMeter } from '../support/metrics/recording-meter';
+import { RecordingMeter } from '../support/metrics/metrics';
 import { few } from '../support/suite/lanes';
 import { PATIENCE } from '../support/time/patience';
 import { authorizationFor, signed, station } from './sample';

@@ -9,7 +9,7 @@ import type { ProvenMessage } from '../../lib/message/record';
 import { Admission } from '../../lib/concurrency/semaphore';
 import { Dispatcher, type ConfiguredPaths } from '../../lib/webhook/dispatcher';
 import { authorizationFor, signed, station } from './sample';
-import { InlineInbox } from '../support/inbox/inline-inbox';
+import { InlineInbox } from '../support/inbox/each-store';
 import { PATIENCE } from '../support/time/patience';
 import { PATH, ReceiverUnderTest } from './receiver-under-test';
 

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { SpillProbe } from '../../lib/inbox/spill/spill-probe';
-import { InlineInbox } from '../support/inbox/inline-inbox';
+import { InlineInbox } from '../support/inbox/each-store';
 import { eventually } from '../support/time/patience';
 import { proven } from '../inbox/samples';
 import { ReceiverUnderTest, SERVERS, type Answer } from './receiver-under-test';

@@ -3,7 +3,7 @@ import { jsonOf } from '../../lib/message/body';
 import { ClockGuard } from '../../lib/webhook/judge';
 import { Quarantine } from '../../lib/webhook/quarantine';
 import { Reporter } from '../../lib/webhook/reporter';
-import { InlineInbox } from '../support/inbox/inline-inbox';
+import { InlineInbox } from '../support/inbox/each-store';
 import { PATIENCE } from '../support/time/patience';
 import { PATH, ReceiverUnderTest, type Post } from './receiver-under-test';
 import { authorizationFor, PHRASE, signed, station } from './sample';

@@ -6,7 +6,7 @@ import { summaryText } from '../../lib/message/event-message';
 import { LogThrottle } from '../../lib/webhook/rate-limits';
 import { readTime } from '../../lib/time';
 import { runsOf } from '../support/suite/lanes';
-import { assertCost } from '../support/time/cpu-time';
+import { assertCost } from '../support/time/event-loop';
 
 describe('times of the service', () => {
   const readable: [string, string][] = [

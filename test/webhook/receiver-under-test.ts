@@ -10,7 +10,7 @@ import type { Problem } from '../../lib/webhook/problem';
 import { ProofThread } from '../../lib/webhook/proof/proof-thread';
 import type { ReceivingStation } from '../../lib/webhook/proof/receiving-station';
 import { CancelToken, ChangeListeners } from '../../lib/concurrency/signals';
-import { InlineInbox } from '../support/inbox/inline-inbox';
+import { InlineInbox } from '../support/inbox/each-store';
 import { eventually, PATIENCE } from '../support/time/patience';
 import { station } from './sample';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { messageOf } from '../../lib/message/event-message';
 import { authorizationFor, envelope, minutesAgo, payload, signed, station, type Signed } from './sample';
-import { InlineInbox } from '../support/inbox/inline-inbox';
+import { InlineInbox } from '../support/inbox/each-store';
 import { ReceiverUnderTest } from './receiver-under-test';
 
 const HOUR = 60;

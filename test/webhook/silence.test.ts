@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { SilenceWatchdog } from '../../lib/webhook/endpoint-health';
-import { SlotPlace } from '../support/inbox/slot-place';
+import { SlotPlace } from '../support/inbox/hooked-inbox';
 import { eventually } from '../support/time/patience';
 
 const HOUR = 60 * 60 * 1000;

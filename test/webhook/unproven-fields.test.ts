@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import * as fc from 'fast-check';
 import { unverifiedTexts } from '../../lib/webhook/prover';
-import { assertCost } from '../support/time/cpu-time';
+import { assertCost } from '../support/time/event-loop';
 import { envelope } from './sample';
 
 const seeming = (text: string, most = 4): string[] => unverifiedTexts(Buffer.from(text), 'alarmId', most);

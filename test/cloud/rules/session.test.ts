@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import type { StationClient } from '../../../lib/cloud/station-client';
 import { camera, type Reply, type ScriptedService } from '../../support/service/scripted-service';
-import { Gate } from '../../support/suite/gate';
-import { eventually } from '../../support/time/patience';
+import { Gate, eventually } from '../../support/time/patience';
 import { failure, ScriptedStation } from '../../support/service/scripted-station';
 
 const LIVE = { mode: 'live' as const, camera: 'Gate', quality: '', whenOffline: 'fail' as const };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { firstJpegOf } from '../../../lib/cloud/functions/snapshots';
-import { JPEG, multipart, PICTURE_TIME } from '../../support/service/foreign/picture';
+import { JPEG, multipart, PICTURE_TIME } from '../../support/service/foreign/foreign-service';
 import { camera, type Reply, type ScriptedService } from '../../support/service/scripted-service';
 import { failure, ScriptedStation } from '../../support/service/scripted-station';
 import { eventually } from '../../support/time/patience';

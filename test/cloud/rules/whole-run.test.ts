@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import type { StationClient } from '../../../lib/cloud/station-client';
-import { JPEG } from '../../support/service/foreign/picture';
-import type { ForeignService } from '../../support/service/foreign/foreign-service';
+import { JPEG, type ForeignService } from '../../support/service/foreign/foreign-service';
 import { failure, ScriptedStation } from '../../support/service/scripted-station';
 import { FLAVOURS } from './flavours';
 

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { closeDialog, openDialog } from '../../support/editor/browser';
-import { definitionOf } from '../../support/editor/definitions';
+import { closeDialog, openDialog, definitionOf } from '../../support/editor/browser';
 import { describeInEditor } from '../../support/editor/in-editor';
 import { typesOfPackage, watched, type FlowNode } from '../../support/node-red/node-red';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { openDialog } from '../../support/editor/browser';
 import { describeInEditor } from '../../support/editor/in-editor';
 import { NodeRed, type FlowNode } from '../../support/node-red/node-red';
-import { sharedFlow } from '../../support/node-red/shared-flow';
+import { sharedFlow } from '../../support/node-red/flows';
 import { SharedServer } from '../../support/postgres/shared-server';
 import { eventually } from '../../support/time/patience';
 

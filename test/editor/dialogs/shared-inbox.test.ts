@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { closeDialog, openDialog, typeInto } from '../../support/editor/browser';
 import { describeInEditor, type InEditor } from '../../support/editor/in-editor';
 import type { FlowNode } from '../../support/node-red/node-red';
-import { sharedFlow, sharedInbox } from '../../support/node-red/shared-flow';
+import { sharedFlow, sharedInbox } from '../../support/node-red/flows';
 import { SharedServer } from '../../support/postgres/shared-server';
 
 const PASSWORD = 'planted-database-password';

@@ -1,12 +1,5 @@
 import assert from 'node:assert/strict';
-import {
-  boardFlow,
-  postAlarm,
-  saidOf,
-  trailOf,
-  trailWhen,
-  type Trail,
-} from '../../support/examples/board-flow';
+import { boardFlow, postAlarm, saidOf, trailOf, trailWhen, type Trail } from '../../support/examples/board';
 import { packagesFor } from '../../support/examples/examples';
 import { inboxesOpen } from '../../support/node-red/inboxes-open';
 import { entrance, inject, NodeRed, type FlowNode } from '../../support/node-red/node-red';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
 import { choose, lineOf, openBoard } from '../../support/editor/alarm-board';
 import { testBrowser, type TestBrowser } from '../../support/editor/browser';
-import { boardWithDoors, rowOf, type Row } from '../../support/examples/board-doors';
+import { boardWithDoors, rowOf, type Row } from '../../support/examples/board';
 import { packagesFor } from '../../support/examples/examples';
 import { inject, NodeRed } from '../../support/node-red/node-red';
 import { needs } from '../../support/suite/programs';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { choose, lineOf, openBoard } from '../../support/editor/alarm-board';
 import { testBrowser, type TestBrowser } from '../../support/editor/browser';
-import { boardFlow, postAlarm, saidOf, trailOf, trailWhen } from '../../support/examples/board-flow';
+import { boardFlow, postAlarm, saidOf, trailOf, trailWhen } from '../../support/examples/board';
 import { packagesFor } from '../../support/examples/examples';
 import { inboxesOpen } from '../../support/node-red/inboxes-open';
 import { NodeRed } from '../../support/node-red/node-red';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { testBrowser, type TestBrowser } from '../../support/editor/browser';
-import { boardWithDoors, rowOf } from '../../support/examples/board-doors';
+import { boardWithDoors, rowOf } from '../../support/examples/board';
 import { packagesFor } from '../../support/examples/examples';
 import { inject, NodeRed } from '../../support/node-red/node-red';
 import { needs } from '../../support/suite/programs';

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Locator, Page } from 'playwright-core';
 import { choose, lineOf, openBoard } from '../../support/editor/alarm-board';
 import { testBrowser, type TestBrowser } from '../../support/editor/browser';
-import { boardFlow, postAlarm } from '../../support/examples/board-flow';
+import { boardFlow, postAlarm } from '../../support/examples/board';
 import { packagesFor } from '../../support/examples/examples';
 import { inboxesOpen } from '../../support/node-red/inboxes-open';
 import { NodeRed, type FlowNode } from '../../support/node-red/node-red';

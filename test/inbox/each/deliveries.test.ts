@@ -3,7 +3,7 @@ import { backOff } from '../../../lib/inbox/queue/back-off';
 import type { ProvenMessage } from '../../../lib/message/record';
 import { uncertainProblem } from '../../../lib/webhook/problem';
 import { inEachStore, type TestedInbox } from '../../support/inbox/each-store';
-import { MovableTimers } from '../../support/time/movable-timers';
+import { MovableTimers } from '../../support/time/virtual-time';
 import { assertPause, eventually, PATIENCE } from '../../support/time/patience';
 import { allSettled, ENDPOINT, proven, Taker } from '../samples';
 

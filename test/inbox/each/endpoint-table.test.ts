@@ -6,7 +6,7 @@ import { Store } from '../../../lib/inbox/sqlite/store';
 import type { Accepted, AnyCall, LeasedMessage, StoreCalls } from '../../../lib/inbox/store/protocol';
 import { newMessage } from '../../../lib/inbox/store/stored-message';
 import { SharedServer } from '../../support/postgres/shared-server';
-import { newSchema, openStore } from '../../support/postgres/shared-stores';
+import { newSchema, openStore } from '../../support/postgres/stores';
 import { needs } from '../../support/suite/programs';
 import { proven } from '../samples';
 

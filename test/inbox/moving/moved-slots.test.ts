@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { StoreSession } from '../../support/postgres/store-session';
+import type { StoreSession } from '../../support/postgres/stores';
 import { newMessage } from '../../../lib/inbox/store/stored-message';
 import { MovingStand } from '../../support/inbox/moving';
 import { SharedServer } from '../../support/postgres/shared-server';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { newMessage } from '../../../lib/inbox/store/stored-message';
 import { MovingStand } from '../../support/inbox/moving';
-import { PgBouncer } from '../../support/postgres/pgbouncer';
+import { PgBouncer } from '../../support/postgres/odd-servers';
 import { SharedServer } from '../../support/postgres/shared-server';
 import { needs } from '../../support/suite/programs';
 import { proven } from '../samples';

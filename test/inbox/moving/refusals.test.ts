@@ -7,7 +7,7 @@ import { RvmError } from '../../../lib/error';
 import { SpillRegister } from '../../../lib/inbox/spill/spill-register';
 import { MIGRATIONS } from '../../../lib/inbox/sqlite/schema';
 import { newMessage } from '../../../lib/inbox/store/stored-message';
-import { damagePage } from '../../support/inbox/damaged-file';
+import { damagePage } from '../../support/inbox/broken-files';
 import { MovingStand } from '../../support/inbox/moving';
 import { SharedServer } from '../../support/postgres/shared-server';
 import { needs } from '../../support/suite/programs';

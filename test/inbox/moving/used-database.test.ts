@@ -8,7 +8,7 @@ import type { NewMessage } from '../../../lib/inbox/store/protocol';
 import { newMessage } from '../../../lib/inbox/store/stored-message';
 import { messagesIn, MovingStand } from '../../support/inbox/moving';
 import { SharedServer } from '../../support/postgres/shared-server';
-import { connected, type StoreSession } from '../../support/postgres/store-session';
+import { connected, type StoreSession } from '../../support/postgres/stores';
 import { needs } from '../../support/suite/programs';
 import { eventually } from '../../support/time/patience';
 import { ENDPOINT, proven } from '../samples';

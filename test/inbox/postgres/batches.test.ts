@@ -3,8 +3,7 @@ import { Client } from 'pg';
 import { tablesOf } from '../../../lib/inbox/postgres/calls/tables';
 import type { LeasedMessage } from '../../../lib/inbox/store/protocol';
 import { SharedServer } from '../../support/postgres/shared-server';
-import { newSchema } from '../../support/postgres/shared-stores';
-import { incoming, StoreSession } from '../../support/postgres/store-session';
+import { newSchema, incoming, StoreSession } from '../../support/postgres/stores';
 import { needs } from '../../support/suite/programs';
 
 const ENDPOINT = incoming().endpoint;

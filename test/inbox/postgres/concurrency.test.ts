@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Accepted, LeasedMessage, NewMessage } from '../../../lib/inbox/store/protocol';
 import { SharedServer } from '../../support/postgres/shared-server';
-import { newSchema } from '../../support/postgres/shared-stores';
-import { incoming, StoreSession } from '../../support/postgres/store-session';
+import { newSchema, incoming, StoreSession } from '../../support/postgres/stores';
 import { needs } from '../../support/suite/programs';
 
 const ALARMS = 20;

@@ -4,12 +4,11 @@ import { connect, type Connected } from '../../../lib/inbox/postgres/connection/
 import { goodbye } from '../../../lib/inbox/postgres/connection/link';
 import { readConnection, type ConnectionChoices } from '../../../lib/inbox/postgres/connection-settings';
 import { testConnection } from '../../../lib/inbox/postgres/test-connection';
-import { Authority } from '../../support/network/authority';
-import { MuteServer } from '../../support/network/mute-server';
+import { Authority } from '../../support/network/certificates';
+import { MuteServer } from '../../support/network/servers';
 import { freePort } from '../../support/node-red/node-red';
-import { OldServer } from '../../support/postgres/old-server';
+import { OldServer, ServerFiles } from '../../support/postgres/odd-servers';
 import { PostgresServer } from '../../support/postgres/postgres-server';
-import { ServerFiles } from '../../support/postgres/server-files';
 import { needs } from '../../support/suite/programs';
 
 const PASSWORD = `hunter-${randomUUID()}`;

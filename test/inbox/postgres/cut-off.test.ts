@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { TTL } from '../../../lib/inbox/postgres/instance/time-to-live';
-import { TcpGate } from '../../support/network/tcp-gate';
+import { TcpGate } from '../../support/network/servers';
 import { SharedServer } from '../../support/postgres/shared-server';
-import { newSchema, openStore, type OpenStore } from '../../support/postgres/shared-stores';
-import { incoming } from '../../support/postgres/store-session';
+import { newSchema, openStore, type OpenStore, incoming } from '../../support/postgres/stores';
 import { needs } from '../../support/suite/programs';
 import { eventually } from '../../support/time/patience';
 

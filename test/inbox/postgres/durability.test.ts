@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Accepted, NewMessage } from '../../../lib/inbox/store/protocol';
 import { PostgresServer } from '../../support/postgres/postgres-server';
-import { newSchema } from '../../support/postgres/shared-stores';
-import { incoming, StoreSession } from '../../support/postgres/store-session';
+import { newSchema, incoming, StoreSession } from '../../support/postgres/stores';
 import { needs } from '../../support/suite/programs';
 import { eventually } from '../../support/time/patience';
 

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { SharedServer } from '../../support/postgres/shared-server';
-import { newSchema } from '../../support/postgres/shared-stores';
-import { incoming, StoreSession } from '../../support/postgres/store-session';
+import { newSchema, incoming, StoreSession } from '../../support/postgres/stores';
 import { needs } from '../../support/suite/programs';
 
 const ENDPOINT = incoming().endpoint;

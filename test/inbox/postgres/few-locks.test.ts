@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { PostgresServer } from '../../support/postgres/postgres-server';
-import { incoming, StoreSession } from '../../support/postgres/store-session';
+import { incoming, StoreSession } from '../../support/postgres/stores';
 import { needs } from '../../support/suite/programs';
 
 const MESSAGES = 600;

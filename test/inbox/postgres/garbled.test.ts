@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { connect } from '../../../lib/inbox/postgres/connection/connect';
 import { readConnection } from '../../../lib/inbox/postgres/connection-settings';
-import { framed, GarblingServer } from '../../support/postgres/garbling-server';
+import { framed, GarblingServer } from '../../support/postgres/odd-servers';
 
 const LETS_IN = Buffer.concat([framed('R', [0, 0, 0, 0]), framed('Z', [0x49])]);
 

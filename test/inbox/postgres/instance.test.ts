@@ -4,8 +4,7 @@ import { InstanceTable } from '../../../lib/inbox/postgres/instance/instance-tab
 import { migrate } from '../../../lib/inbox/postgres/schema';
 import type { Session } from '../../../lib/inbox/postgres/session';
 import { SharedServer } from '../../support/postgres/shared-server';
-import { newSchema } from '../../support/postgres/shared-stores';
-import { connected, incoming, StoreSession } from '../../support/postgres/store-session';
+import { newSchema, connected, incoming, StoreSession } from '../../support/postgres/stores';
 import { needs } from '../../support/suite/programs';
 
 const BEAT = 2500;

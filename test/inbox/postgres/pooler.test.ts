@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { readConnection } from '../../../lib/inbox/postgres/connection-settings';
 import { testConnection } from '../../../lib/inbox/postgres/test-connection';
-import { PgBouncer } from '../../support/postgres/pgbouncer';
+import { PgBouncer } from '../../support/postgres/odd-servers';
 import { SharedServer } from '../../support/postgres/shared-server';
-import { newSchema, openStore, type OpenStore } from '../../support/postgres/shared-stores';
-import { incoming } from '../../support/postgres/store-session';
+import { newSchema, openStore, type OpenStore, incoming } from '../../support/postgres/stores';
 import { needs } from '../../support/suite/programs';
 import { eventually } from '../../support/time/patience';
 

@@ -3,8 +3,7 @@ import { migrate, migrations, SCHEMA_VERSION } from '../../../lib/inbox/postgres
 import { schemaSql } from '../../../lib/inbox/postgres/schema-sql';
 import type { Session } from '../../../lib/inbox/postgres/session';
 import { SharedServer } from '../../support/postgres/shared-server';
-import { newSchema } from '../../support/postgres/shared-stores';
-import { connected, incoming, StoreSession } from '../../support/postgres/store-session';
+import { newSchema, connected, incoming, StoreSession } from '../../support/postgres/stores';
 import { needs } from '../../support/suite/programs';
 
 const ROLE = 'node_red';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readConnection } from '../../../lib/inbox/postgres/connection-settings';
 import { PostgresStore } from '../../../lib/inbox/postgres/postgres-store';
 import { SharedInbox } from '../../../lib/inbox/shared-inbox';
-import { newSchema } from '../../support/postgres/shared-stores';
+import { newSchema } from '../../support/postgres/stores';
 import { SharedServer } from '../../support/postgres/shared-server';
 import { needs } from '../../support/suite/programs';
 import { eventually, PATIENCE } from '../../support/time/patience';

@@ -7,8 +7,7 @@ import { Store } from '../../../lib/inbox/sqlite/store';
 import type { SlotRow, SlotRows } from '../../../lib/inbox/store/slot-row';
 import type { StoreCalls } from '../../../lib/inbox/store/protocol';
 import { SharedServer } from '../../support/postgres/shared-server';
-import { newSchema } from '../../support/postgres/shared-stores';
-import { StoreSession } from '../../support/postgres/store-session';
+import { newSchema, StoreSession } from '../../support/postgres/stores';
 import { runsOf } from '../../support/suite/lanes';
 import { needs } from '../../support/suite/programs';
 

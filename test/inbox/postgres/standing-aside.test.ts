@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import { newSchema, openStore, type OpenStore } from '../../support/postgres/shared-stores';
+import { newSchema, openStore, type OpenStore, incoming } from '../../support/postgres/stores';
 import { PostgresServer } from '../../support/postgres/postgres-server';
-import { incoming } from '../../support/postgres/store-session';
 import { needs } from '../../support/suite/programs';
 import { eventually } from '../../support/time/patience';
 

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { newSchema, openStore, type OpenStore } from '../../support/postgres/shared-stores';
-import { incoming } from '../../support/postgres/store-session';
+import { newSchema, openStore, type OpenStore, incoming } from '../../support/postgres/stores';
 import { SharedServer } from '../../support/postgres/shared-server';
 import { needs } from '../../support/suite/programs';
 import { eventually } from '../../support/time/patience';

@@ -4,9 +4,9 @@ import { randomUUID } from 'node:crypto';
 import { codeOf } from '../../../lib/inbox/postgres/session';
 import { schemaSql } from '../../../lib/inbox/postgres/schema-sql';
 import { newMessage } from '../../../lib/inbox/store/stored-message';
-import { runProgram } from '../../support/inbox/inbox-program';
+import { runProgram } from '../../support/inbox/moving';
 import { SharedServer } from '../../support/postgres/shared-server';
-import { StoreSession } from '../../support/postgres/store-session';
+import { StoreSession } from '../../support/postgres/stores';
 import { needs, programPath } from '../../support/suite/programs';
 import { ENDPOINT, proven } from '../samples';
 

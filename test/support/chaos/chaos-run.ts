@@ -3,8 +3,7 @@ import type { CallOptions } from '../../../lib/cloud/calls';
 import { RvmError, type RvmErrorCode } from '../../../lib/error';
 import { SeededChoice } from '../../../sandbox/world/seeded';
 import { soon } from '../time/patience';
-import { ChaosDeeds, keyOf, type Deed } from './chaos-deeds';
-import { AT_ONCE, type ChaosWorld } from './chaos-world';
+import { ChaosDeeds, keyOf, type Deed, AT_ONCE, type ChaosWorld } from './chaos-world';
 
 /** What became of one call. */
 export interface Outcome {

@@ -1,19 +1,23 @@
+import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { CallOptions, PtzCommand, RtspSession, RtspWanted } from '../../../lib/cloud/calls';
 import { StationClient, type StationClientOptions } from '../../../lib/cloud/station-client';
 import type { StationTiming } from '../../../lib/cloud/timing';
+import type { RvmErrorCode } from '../../../lib/error';
 import { Sandbox } from '../../../sandbox';
+import type { SeededChoice } from '../../../sandbox/world/seeded';
+import { type ForwardedRequest, RecordingForwarder } from '../rtsp/recording-forwarder';
+import { settingsOf } from '../service/scripted-station';
+import { PATIENCE } from '../time/patience';
 import { FaultyProxy } from './faulty-proxy';
 import { StumblingGateway } from './stumbling-gateway';
-import { PATIENCE } from '../time/patience';
-import { RecordingForwarder } from '../rtsp/recording-forwarder';
-import { settingsOf } from '../service/scripted-station';
 
 /** Calls that are under way at a time. */
 export const AT_ONCE = 40;
 
 /** A camera as the sandbox itself knows it. */
-export interface KnownCamera {
+interface KnownCamera {
   id: string;
   remoteId: string;
   name: string;
@@ -28,7 +32,7 @@ interface SandboxState {
   sites: { id: string; state: string }[];
 }
 
-export interface ChaosOptions {
+interface ChaosOptions {
   seed: number;
   /** Each answer brings a cookie that makes the one before invalid. */
   rotates?: boolean;
@@ -149,4 +153,296 @@ async function millisecondsForMany(access: StationClientOptions): Promise<number
   const taken = performance.now() - begun;
   await client.close();
   return taken;
+}
+
+/** One call of the client, and how to tell that what came of it is right. */
+export interface Deed {
+  name: string;
+  /** The POST that it is to cause; absent where it asks only. */
+  post?: string;
+  /** The code that is right where nothing is disturbed; absent where the call succeeds then. */
+  fails?: RvmErrorCode;
+  /** The time it is allowed, in milliseconds. */
+  deadlineMs?: number;
+  /** Deeds of one lane are done one after the other. */
+  lane?: string;
+  /** Does it. @returns the check of the result */
+  act: (client: StationClient, options: CallOptions) => Promise<() => void | Promise<void>>;
+}
+
+const PRESETS = ['Entrance', 'Fence Line', 'Far Corner', 'Loading Ramp'];
+const TOURS = ['Perimeter', 'Night Round'];
+const DAY = Date.UTC(2026, 10, 21);
+
+/** Picks calls of every kind, by chance but repeatably. */
+export class ChaosDeeds {
+  readonly #choice: SeededChoice;
+  readonly #world: ChaosWorld;
+  readonly #cameras: readonly KnownCamera[];
+  #moments = 0;
+
+  constructor(choice: SeededChoice, world: ChaosWorld, cameras: readonly KnownCamera[]) {
+    this.#choice = choice;
+    this.#world = world;
+    this.#cameras = cameras;
+  }
+
+  /** @param impatient some have little time */
+  next(impatient: boolean): Deed {
+    const kinds = [
+      () => this.#list(),
+      () => this.#details(),
+      () => this.#targets(),
+      () => this.#move(),
+      () => this.#move(),
+      () => this.#snapshot(),
+      () => this.#rtsp(this.#event(), impatient),
+      () => this.#rtsp(this.#recorded(), impatient),
+      () => this.#rtsp(this.#live(), impatient),
+      () => this.#offline(),
+      () => this.#request(),
+    ];
+    return this.#pick(kinds)();
+  }
+
+  #pick<T>(list: readonly T[]): T {
+    return this.#choice.pick(list) ?? assert.fail('nothing to pick from');
+  }
+
+  #camera(fits: (camera: KnownCamera) => boolean = () => true): KnownCamera {
+    return this.#pick(this.#cameras.filter((camera) => camera.status === 'online' && fits(camera)));
+  }
+
+  /** Any of the texts that a camera may be called by. */
+  #called({ id, remoteId, name }: KnownCamera): string {
+    return this.#pick([id, remoteId, name]);
+  }
+
+  /** A moment that no other deed has. */
+  #moment(): string {
+    this.#moments += 1;
+    return new Date(DAY + this.#moments * 1000).toISOString().slice(0, 19);
+  }
+
+  #list(): Deed {
+    return {
+      name: 'list',
+      act: async (client, options) => {
+        const devices = await client.listDevices({ fresh: true, ...options });
+        return () => {
+          assert.deepEqual(
+            devices.map(({ id, name, online }) => ({ id, name, online })),
+            this.#cameras.map(({ id, name, status }) => ({ id, name, online: status === 'online' })),
+          );
+        };
+      },
+    };
+  }
+
+  #details(): Deed {
+    const camera = this.#pick(this.#cameras);
+    const text = this.#called(camera);
+    return {
+      name: 'details',
+      act: async (client, options) => {
+        const device = await client.getDevice(text, options);
+        return () => {
+          assert.equal(device.id, camera.id);
+          assert.equal(device['manufacturer'], 'SANDBOX');
+        };
+      },
+    };
+  }
+
+  #targets(): Deed {
+    const camera = this.#camera(({ ptz }) => ptz !== null);
+    const [list, names] = this.#pick([['presets', PRESETS] as const, ['tours', TOURS] as const]);
+    return {
+      name: list,
+      act: async (client, options) => {
+        const targets = await client.ptzTargets(camera.name, list, options);
+        return () =>
+          assert.deepEqual(
+            targets,
+            names.map((name, id) => ({ id, name })),
+          );
+      },
+    };
+  }
+
+  #move(): Deed {
+    const camera = this.#camera(({ ptz }) => ptz !== null);
+    const [preset, tour] = [this.#choice.below(PRESETS.length), this.#choice.below(TOURS.length)];
+    type Move = { command: PtzCommand; post: string; after: Partial<NonNullable<KnownCamera['ptz']>> };
+    const { command, post, after } = this.#pick<Move>([
+      {
+        command: { action: 'goto-preset', target: PRESETS[preset] ?? '' },
+        post: `ptz-presets/${preset}/trigger`,
+        after: { position: `preset ${preset}`, tour: null },
+      },
+      { command: { action: 'goto-home' }, post: 'ptz-home', after: { position: 'home', tour: null } },
+      {
+        command: { action: 'start-tour', target: String(tour) },
+        post: `ptz-tours/${tour}/start`,
+        after: { tour },
+      },
+      {
+        command: { action: 'stop-tour', target: TOURS[tour] ?? '' },
+        post: `ptz-tours/${tour}/stop`,
+        after: {},
+      },
+    ]);
+    return {
+      name: command.action,
+      post: `devices/${camera.id}/${post}`,
+      lane: camera.id,
+      act: async (client, options) => {
+        const accepted = await client.ptz(this.#called(camera), command, options);
+        // In its lane nobody else moves the camera, so the sandbox must know it as it was told.
+        const now = (await this.#world.cameras()).find(({ id }) => id === camera.id)?.ptz;
+        return () => {
+          assert.equal(accepted.accepted, true);
+          assert.equal(accepted.action, command.action);
+          assert.equal(accepted.cameraId, camera.id);
+          assert.deepEqual({ ...now, ...after }, now);
+          if (command.action === 'stop-tour') assert.notEqual(now?.tour, tour);
+        };
+      },
+    };
+  }
+
+  #snapshot(): Deed {
+    const camera = this.#camera();
+    const wanted = this.#pick([{}, { width: 160 }]);
+    return {
+      name: 'snapshot',
+      act: async (client, options) => {
+        const { jpeg, cameraId, filename, time } = await client.snapshot(
+          this.#called(camera),
+          wanted,
+          options,
+        );
+        return () => {
+          assert.equal(jpeg.subarray(0, 2).toString('hex'), 'ffd8');
+          assert.equal(jpeg.subarray(-2).toString('hex'), 'ffd9');
+          assert.equal(cameraId, camera.id);
+          assert.match(filename, /\.jpe?g$/);
+          assert.ok(Math.abs(Date.parse(time) - Date.now()) < 60_000, time);
+        };
+      },
+    };
+  }
+
+  #event(camera = this.#camera()): [KnownCamera, RtspWanted] {
+    const event = { cameraId: camera.id, cameraRemoteId: camera.remoteId, eventStartTime: this.#moment() };
+    return [camera, { mode: 'event', event, preRoll: 0, quality: 'high', whenOffline: 'fail' }];
+  }
+
+  #recorded(): [KnownCamera, RtspWanted] {
+    const camera = this.#camera();
+    const where = { camera: this.#called(camera), time: this.#moment() };
+    return [camera, { mode: 'recorded', ...where, preRoll: 0, quality: 'low', whenOffline: 'fail' }];
+  }
+
+  #live(): [KnownCamera, RtspWanted] {
+    const camera = this.#camera();
+    return [camera, { mode: 'live', camera: this.#called(camera), quality: '', whenOffline: 'fail' }];
+  }
+
+  #rtsp([camera, wanted]: [KnownCamera, RtspWanted], impatient: boolean): Deed {
+    const t = timeOf(wanted);
+    // Of one request to two.
+    const deadlineMs = this.#world.timeoutMs * (1 + this.#choice.below(1_000) / 1_000);
+    const deadline = impatient && this.#choice.below(3) === 0 ? { deadlineMs } : {};
+    const post = `devices/${camera.id}/rtsp${t === undefined ? '' : ` ${t}`}`;
+    return {
+      name: `rtsp ${wanted.mode}`,
+      post,
+      ...deadline,
+      // Only a moment tells two of one camera apart.
+      ...(t === undefined ? { lane: post } : {}),
+      act: async (client, options) => {
+        const session = await client.openRtsp(wanted, { ...options, ...deadline });
+        return () => this.#checkSession(session, camera, post, wanted);
+      },
+    };
+  }
+
+  /** The session is of this camera, and of the request that asked for it. */
+  #checkSession(session: RtspSession, camera: KnownCamera, post: string, wanted: RtspWanted): void {
+    const { url, mode, cameraId, cameraRemoteId, t, device } = session;
+    assert.deepEqual(
+      { mode, cameraId, cameraRemoteId, t, name: device.name },
+      {
+        mode: wanted.mode,
+        cameraId: camera.id,
+        cameraRemoteId: camera.remoteId,
+        t: timeOf(wanted),
+        name: camera.name,
+      },
+    );
+    const granted = this.#world.forwarder.requests.filter((request) => keyOf(request) === post);
+    assert.ok(
+      granted.some(({ answer }) => answer.includes(url)),
+      'a session that was granted to somebody else',
+    );
+  }
+
+  #offline(): Deed {
+    const camera = this.#pick(this.#cameras.filter(({ status }) => status !== 'online'));
+    const [, wanted] = this.#event(camera);
+    return {
+      name: 'rtsp offline',
+      fails: 'DEVICE_OFFLINE',
+      act: async (client, options) => {
+        await client.openRtsp(wanted, options);
+        return () => assert.fail('a session of a camera that is offline');
+      },
+    };
+  }
+
+  #request(): Deed {
+    const camera = this.#camera();
+    const places = [
+      { start: 'device', rels: [], right: (body: unknown) => field(body, 'id') === camera.id },
+      { start: 'data-sources', rels: [], right: (body: unknown) => field(body, 'deviceId') === camera.id },
+      { start: 'data-sources', rels: ['rel/snapshot'], right: (body: unknown) => Buffer.isBuffer(body) },
+      {
+        start: 'system',
+        rels: [],
+        right: (body: unknown) => Object.hasOwn(Object(field(body, '_links')), 'rel/devices'),
+      },
+      {
+        start: 'system',
+        rels: ['devices'],
+        right: (body: unknown) => field(body, 'total') === this.#cameras.length,
+      },
+    ] as const;
+    const { start, rels, right } = this.#pick<(typeof places)[number]>(places);
+    const at = start === 'system' ? {} : { camera: this.#called(camera) };
+    return {
+      name: `request ${start}`,
+      act: async (client, options) => {
+        const { payload, statusCode } = await client.request({ start, rels, method: 'GET', ...at }, options);
+        return () => assert.ok(statusCode === 200 && right(payload), 'another resource');
+      },
+    };
+  }
+}
+
+/** What tells apart the POSTs that deeds cause: the link without the parts that are new at each start, and the moment. */
+export function keyOf({ method, path, body }: ForwardedRequest): string | undefined {
+  const [, , , ...parts] = path.split('/');
+  if (method !== 'POST' || parts[0] !== 'devices') return undefined;
+  const t = /"t":"([^"]+)"/.exec(body)?.[1];
+  return t === undefined ? parts.join('/') : `${parts.join('/')} ${t}`;
+}
+
+function timeOf(wanted: RtspWanted): string | undefined {
+  if (wanted.mode === 'live') return undefined;
+  return String(wanted.mode === 'event' ? wanted.event['eventStartTime'] : wanted.time);
+}
+
+function field(body: unknown, name: string): unknown {
+  return typeof body === 'object' && body !== null ? (body as Record<string, unknown>)[name] : undefined;
 }

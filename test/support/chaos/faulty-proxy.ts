@@ -30,9 +30,9 @@ export const EXCHANGE_FAULTS = [
 
 type ConnectFault = (typeof CONNECT_FAULTS)[number];
 type ExchangeFault = (typeof EXCHANGE_FAULTS)[number];
-export type Fault = ConnectFault | ExchangeFault;
+type Fault = ConnectFault | ExchangeFault;
 
-export interface FaultyProxyOptions {
+interface FaultyProxyOptions {
   seed: number;
   /** Of a hundred connections so many get a fault as they are made. */
   connectFaults: number;

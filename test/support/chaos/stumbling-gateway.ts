@@ -21,7 +21,7 @@ export const GATEWAY_FAULTS = [
 ] as const;
 type GatewayFault = (typeof GATEWAY_FAULTS)[number];
 
-export interface GatewayOptions {
+interface GatewayOptions {
   seed: number;
   /** Of a thousand requests so many begin an outage, and so many are limited. */
   outages: number;

@@ -1,4 +1,4 @@
-import { TcpGate } from '../network/tcp-gate';
+import { TcpGate } from '../network/servers';
 import { PostgresServer } from '../postgres/postgres-server';
 import { eventually } from '../time/patience';
 

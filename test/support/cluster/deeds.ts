@@ -1,10 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { TcpGate } from '../network/tcp-gate';
+import type { TcpGate } from '../network/servers';
 import type { PostgresServer } from '../postgres/postgres-server';
-import { steadyNow } from '../time/steady';
-import { EVENTS_OF_ALARM } from './alarm-sender';
-import type { Cluster } from './cluster';
-import type { ClusterProcess } from './instance';
+import { steadyNow } from '../time/event-loop';
+import { EVENTS_OF_ALARM } from './records';
+import type { Cluster, ClusterProcess } from './cluster';
 
 /** Of the events that an instance takes at once. */
 const FEW = 8;

@@ -31,7 +31,7 @@ const COUNT_TONES = `{
   };
 }`;
 
-export interface BoardOptions {
+interface BoardOptions {
   /** Errors of the page are put there. */
   errors?: string[];
   /** Who sits before it; nobody has said so where it is absent. */

@@ -1,7 +1,11 @@
-import { chromium, type Browser, type Page } from 'playwright-core';
-import type { NodeRed } from '../node-red/node-red';
-import { PATIENCE } from '../time/patience';
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import vm from 'node:vm';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { type NodeRed, ROOT } from '../node-red/node-red';
 import { programPath } from '../suite/programs';
+import { PATIENCE } from '../time/patience';
 
 export async function openBrowser(): Promise<Browser> {
   const quiet = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'];
@@ -50,7 +54,7 @@ export async function testBrowser(): Promise<TestBrowser> {
   };
 }
 
-export interface EditorPage {
+interface EditorPage {
   page: Page;
   /** Errors on the console and uncaught ones, but for what the editor itself fetches from other hosts. */
   errors: string[];
@@ -59,7 +63,7 @@ export interface EditorPage {
 /** Dialogs that slide in take half a second each. */
 const STILL = '*, *::before, *::after { transition: none !important; animation: none !important; }';
 
-export interface EditorOptions {
+interface EditorOptions {
   /** `httpAdminRoot`. */
   root?: string;
   /** That of a user who is logged in. */
@@ -170,4 +174,26 @@ export async function closeDialog(page: Page, button: 'ok' | 'cancel'): Promise<
   const buttons = `#node-dialog-${button}, #node-config-dialog-${button}`;
   await page.locator('.red-ui-tray').last().locator(buttons).click();
   await page.waitForFunction(`$('.red-ui-tray').length === 0`);
+}
+
+interface Definition {
+  defaults: Record<string, { value: unknown; type?: string; validate?(value: unknown): unknown }>;
+  /** Absent where a node has none. */
+  credentials?: Record<string, { type: string }>;
+  /** Absent where a node is not in the palette, as is its colour. */
+  paletteLabel?: unknown;
+  color?: string;
+  label(): string;
+}
+
+/** The definition that the built dialog of a type gives the editor. */
+export function definitionOf(type: string): Definition {
+  const html = fs.readFileSync(path.join(ROOT, 'dist', `${type}.html`), 'utf8');
+  const script = /<script type="text\/javascript">([\s\S]*?)<\/script>/.exec(html)?.[1] ?? '';
+  const registered = new Map<string, Definition>();
+  const registerType = (name: string, definition: Definition) => registered.set(name, definition);
+  vm.runInNewContext(script, { RED: { nodes: { registerType } } });
+  const definition = registered.get(type);
+  assert.ok(definition !== undefined);
+  return Object.assign(definition, { _: (key: string) => `text of ${key}` });
 }

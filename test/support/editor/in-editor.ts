@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { closeDialog, testBrowser, type TestBrowser, openEditor } from './browser';
-import { tokenOf, USERS, type User } from './editor-questions';
+import { tokenOf, USERS, type User } from '../node-red/inboxes-open';
 import { NODE_RED_VERSIONS } from '../suite/lanes';
 import { NodeRed, type FlowNode, type NodeRedVersion } from '../node-red/node-red';
 import { needs, type Program } from '../suite/programs';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { probe, ROOT, type FlowNode } from '../node-red/node-red';
+import { type FlowNode, probe, ROOT } from '../node-red/node-red';
 
 const FOLDER = path.join(ROOT, 'examples');
 
@@ -43,4 +43,55 @@ export function example(digits: string, beside: Record<string, string> = {}): Fl
     return { ...node, wires };
   });
   return [...wired, ...[...new Set(Object.values(beside))].map((id) => probe(id, tab))];
+}
+
+/** What the editor writes on a node of an example, in English. The name of an e-mail node is where it sends to. */
+export function labelOf({ type, name, dname }: FlowNode): string {
+  if (typeof dname === 'string' && dname !== '') return dname;
+  if (typeof name === 'string' && name !== '') return name;
+  return type.startsWith('rvm-') ? paletteLabel(type) : type;
+}
+
+function paletteLabel(type: string): string {
+  const file = path.join(ROOT, 'nodes', type, 'locales', 'en-US.json');
+  const texts = JSON.parse(fs.readFileSync(file, 'utf8')) as { label: { node: string } };
+  return texts.label.node;
+}
+
+/** As long as they become where all goes well, or a code of error stands there. */
+const OF_TYPES: Record<string, string> = {
+  'rvm-webhook-in': 'sandbox, last 23:59:59',
+  'rvm-alarm-state': 'raised: SANDBOX Gate 1',
+  'rvm-watch': 'no findings',
+  'tcp request': '1 connection',
+  'mqtt out': 'connected',
+  'e-mail': 'send failed',
+  's7 out': 'online',
+};
+const SERVICE_NODES = /^rvm-(get|list|view|ptz|snapshot|request)/;
+const OF_FUNCTIONS = 'no answer within 20 s';
+const OF_DEBUG_NODES: Record<string, string> = {
+  'error.code': 'EVENT_WITHOUT_CAMERA',
+  'event.eventName': 'Person at the fence',
+};
+/** The editor cuts longer ones so. */
+const LONGEST = 'SANDBOX ALARM Person at the f...';
+
+/** Statuses that the nodes of a tab show while it runs, by their ids. */
+export function statusesOf(flow: readonly FlowNode[], tab: string): Record<string, string> {
+  const texts = flow.filter(({ z }) => z === tab).map((node) => [node.id, statusOf(node)]);
+  return Object.fromEntries(texts.filter(([, text]) => text !== '')) as Record<string, string>;
+}
+
+function statusOf({ type, tostatus, statusVal, func, initialize }: FlowNode): string {
+  if (type === 'debug') return tostatus === true ? ofDebugNode(String(statusVal)) : '';
+  if (type === 'function')
+    return /node\.status\(/.test(`${String(func)}${String(initialize)}`) ? OF_FUNCTIONS : '';
+  return OF_TYPES[type] ?? (SERVICE_NODES.test(type) ? 'sandbox' : '');
+}
+
+function ofDebugNode(value: string): string {
+  const text = OF_DEBUG_NODES[value];
+  if (text !== undefined) return text;
+  return /text|message/.test(value) ? LONGEST : 'bad-signature';
 }

@@ -3,7 +3,7 @@ import net from 'node:net';
 import { ModbusTCPServer, requests } from 'jsmodbus';
 
 /** A write of one coil, as the PLC has got it. */
-export interface CoilWrite {
+interface CoilWrite {
   coil: number;
   on: boolean;
 }

@@ -1,17 +1,64 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync } from 'node:fs';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { moveInbox, type Moved, type MoveOptions } from '../../../lib/inbox/moving/move-inbox';
+import { type Moved, moveInbox, type MoveOptions } from '../../../lib/inbox/moving/move-inbox';
 import { storedText } from '../../../lib/inbox/postgres/calls/stored-text';
 import { readConnection } from '../../../lib/inbox/postgres/connection-settings';
+import { Store } from '../../../lib/inbox/sqlite/store';
+import type { LocalCall, NewMessage, StoreCalls } from '../../../lib/inbox/store/protocol';
 import type { PostgresServer } from '../postgres/postgres-server';
 import type { SharedServer } from '../postgres/shared-server';
-import { StoreSession } from '../postgres/store-session';
-import { FilledFile } from './filled-file';
+import { StoreSession } from '../postgres/stores';
+
+/** The folder of an inbox with its file, which a test fills as Node-RED would. */
+export class FilledFile {
+  readonly folder = mkdtempSync(path.join(tmpdir(), 'rvm-filled-'));
+  #store: Store | undefined;
+  /** Milliseconds of a clock that never jumps; the file ages by it. */
+  now = 0;
+
+  get file(): string {
+    return path.join(this.folder, 'inbox.sqlite');
+  }
+
+  /** Asks what Node-RED would ask, in a transaction of its own. */
+  ask<Name extends LocalCall>(name: Name, take: StoreCalls[Name]['take']): StoreCalls[Name]['give'] {
+    const store = this.#opened();
+    const work = store.work[name] as (take: StoreCalls[Name]['take']) => StoreCalls[Name]['give'];
+    return store.transaction(() => work(take));
+  }
+
+  /** Accepts them in one transaction. @returns their delivery ids */
+  accept(messages: readonly NewMessage[]): string[] {
+    const store = this.#opened();
+    return store.transaction(() =>
+      messages.map((message) => store.work.accept({ message, lease: 'no' }).deliveryId),
+    );
+  }
+
+  /** As at the end of Node-RED: what is leased, stays so in the file. */
+  close(): void {
+    this.#store?.close();
+    this.#store = undefined;
+  }
+
+  remove(): void {
+    this.close();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  #opened(): Store {
+    this.#store ??= new Store({ file: this.file, resumed: false, steady: () => this.now });
+    return this.#store;
+  }
+}
 
 /** What a message is, on whichever side, without its place there. */
-export type Content = Record<string, unknown>;
+type Content = Record<string, unknown>;
 
 /** The file of an inbox and a database that it is moved to. */
 export class MovingStand {
@@ -132,4 +179,31 @@ function contentOf(row: Record<string, unknown>, textOf: (text: unknown) => stri
     facts: text('facts'),
     bytes: bytes instanceof Uint8Array ? Buffer.from(bytes).toString('hex') : null,
   };
+}
+
+const CLI = path.join(__dirname, '../../../lib/inbox/program/cli.ts');
+
+/** How a run of `rvm-inbox` ended. The code is null where it was killed. */
+export interface ProgramRun {
+  code: number | null;
+  out: string;
+  error: string;
+}
+
+/** Runs `rvm-inbox` in a process of its own. @param started told of the process */
+export async function runProgram(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  started: (child: ChildProcess) => void = () => undefined,
+): Promise<ProgramRun> {
+  const child = spawn(process.execPath, ['--import=tsx', CLI, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...env },
+  });
+  started(child);
+  const run: ProgramRun = { code: null, out: '', error: '' };
+  child.stdout.on('data', (piece: Buffer) => (run.out += piece.toString()));
+  child.stderr.on('data', (piece: Buffer) => (run.error += piece.toString()));
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { ...run, code };
 }

@@ -20,7 +20,7 @@ export const POINTS = {
   settled: 'the flow is done with it, before that is stored',
   marked: 'it is marked',
 } as const;
-export type Point = keyof typeof POINTS;
+type Point = keyof typeof POINTS;
 export const POINT_NAMES = Object.keys(POINTS) as Point[];
 
 /** Ends the process by an uncaught exception, when asked. */

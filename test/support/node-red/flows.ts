@@ -1,5 +1,5 @@
-import type { FlowNode } from './node-red';
-import { probe, watched } from './node-red';
+import assert from 'node:assert/strict';
+import { type FlowNode, probe, watched } from './node-red';
 
 export const PHRASE = 'correct horse battery staple';
 export const PATH = '/remote-monitoring/test';
@@ -68,4 +68,43 @@ export function webhookFlow(
     probe('problems'),
     ...further,
   );
+}
+
+/** An inbox node in PostgreSQL, without TLS, as the servers of the tests have it. */
+export function sharedInbox(connection: string, properties: Record<string, unknown> = {}): FlowNode {
+  return {
+    id: 'inbox',
+    type: 'rvm-inbox',
+    name: '',
+    engine: 'postgres',
+    schema: 'rvm',
+    tls: 'off',
+    instanceName: '',
+    credentials: { connection },
+    ...properties,
+  };
+}
+
+/** A flow whose *webhook in* has its events in PostgreSQL. */
+export function sharedFlow(
+  connection: string,
+  changes: { inbox?: Record<string, unknown>; webhook?: Record<string, unknown> } = {},
+  ...further: FlowNode[]
+): FlowNode[] {
+  const webhook = { inbox: 'inbox', ...changes.webhook };
+  return webhookFlow({ webhook }, sharedInbox(connection, changes.inbox), ...further);
+}
+
+/** An object inside a message, such as `webhook` or `payload`. */
+export function part(msg: Record<string, unknown>, name: string): Record<string, unknown> {
+  const value = msg[name];
+  assert.ok(typeof value === 'object' && value !== null, `msg.${name} is an object`);
+  return { ...value };
+}
+
+/** A Buffer, as it comes over from the process of Node-RED. */
+export function bytesOf(payload: unknown): Buffer {
+  const { type, data } = payload as { type: string; data: number[] };
+  assert.equal(type, 'Buffer');
+  return Buffer.from(data);
 }

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { fork, type ChildProcess } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import fs from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
+import { cannotRun } from '../suite/programs';
 import { eventually, PATIENCE } from '../time/patience';
 
 export const ROOT = path.join(__dirname, '..', '..', '..');
@@ -29,7 +30,7 @@ export interface FlowNode {
   [property: string]: unknown;
 }
 
-export interface Seen {
+interface Seen {
   probe: string;
   msg: Record<string, unknown>;
 }
@@ -545,4 +546,75 @@ module.exports = {
 
 function count(text: string, pattern: RegExp): number {
   return text.match(pattern)?.length ?? 0;
+}
+
+interface FetchNode {
+  fetchNode(version: string, folder: string): string | undefined;
+}
+
+/** Those that this process has fetched: the newest of last week is not that of today. */
+const fetched = new Set<string>();
+
+/**
+ * A Node binary of another version, such as `22.19.0`, or the newest of `22` or of all (`latest`). The test is skipped where it
+ * cannot be had.
+ */
+export function otherNode(test: Mocha.Context, version: string): string {
+  const folder = path.join(ROOT, '.node', version);
+  const isNewest = version.split('.').length < 3;
+  const isThere = fs.existsSync(folder) && (!isNewest || fetched.has(version));
+  const canBeHad = isThere || fetchInto(folder, version, isNewest);
+  return (canBeHad && fetchNode(version, folder)) || cannotRun(test, `Node.js ${version} cannot be fetched`);
+}
+
+const MOST_TRIES = 3;
+
+/** Test files that run at the same time must not install into one folder. @returns whether it could be had */
+function fetchInto(folder: string, version: string, isNewest: boolean): boolean {
+  const own = `${folder}-${process.pid}`;
+  let binary: string | undefined;
+  // A registry may stumble.
+  for (let tries = 0; tries < MOST_TRIES && binary === undefined; tries += 1)
+    binary = fetchNode(version, own);
+  if (binary !== undefined) {
+    if (isNewest) fs.rmSync(folder, { recursive: true, force: true });
+    try {
+      fs.renameSync(own, folder);
+    } catch {
+      // Another was first.
+    }
+    fetched.add(version);
+  }
+  fs.rmSync(own, { recursive: true, force: true });
+  return binary !== undefined;
+}
+
+function fetchNode(version: string, folder: string): string | undefined {
+  const tools = require('../../../scripts/fetch-node.js') as FetchNode;
+  return tools.fetchNode(version, folder);
+}
+
+/** A property of settings.js that a test changes while Node-RED runs; nodes read it when they are deployed. */
+export class ChangingSetting {
+  readonly #folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-setting-'));
+  readonly #file = path.join(this.#folder, 'value.js');
+
+  constructor(private readonly name: string) {
+    this.set('undefined');
+  }
+
+  /** For the settings that Node-RED is started with. */
+  get text(): string {
+    const read = `require('fs').readFileSync(${JSON.stringify(this.#file)}, 'utf8')`;
+    return `get ${this.name}() { return (0, eval)('(' + ${read} + ')'); },`;
+  }
+
+  /** @param value JavaScript */
+  set(value: string): void {
+    fs.writeFileSync(this.#file, value);
+  }
+
+  remove(): void {
+    fs.rmSync(this.#folder, { recursive: true });
+  }
 }

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { Client } from 'pg';
-import { Authority } from '../network/authority';
+import { Authority } from '../network/certificates';
 import { ROOT } from '../node-red/node-red';
 import { PostgresServer } from './postgres-server';
 
@@ -16,12 +16,12 @@ const NAMES = ['db1.example.com', 'db2.example.com'];
 const OF_THE_TEST = 'host all,replication admin 127.0.0.1/32 trust\n';
 
 /** The text of a file in docs/postgresql. */
-export function documented(file: string): string {
+function documented(file: string): string {
   return fs.readFileSync(path.join(FOLDER, file), 'utf8');
 }
 
 /** Statements of a file in docs/postgresql, for those who send one at a time. */
-export function documentedStatements(file: string): string[] {
+function documentedStatements(file: string): string[] {
   const text = documented(file).replace(/^--.*$/gm, '');
   return text
     .split(/;$/m)

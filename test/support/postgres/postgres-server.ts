@@ -19,7 +19,7 @@ const SIGNALS = { fast: 'SIGINT', immediate: 'SIGQUIT', kill: 'SIGKILL' } as con
 
 const run = promisify(execFile);
 
-export interface PostgresOptions {
+interface PostgresOptions {
   /** Lines of postgresql.conf besides. `fsync` stays on. */
   settings?: Record<string, string>;
   /**

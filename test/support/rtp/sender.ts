@@ -1,7 +1,7 @@
-import { h264Pps, h264Slice, h264Sps, type SliceFields } from '../../../scripts/fuzz/inputs/h264-units';
-import { rtpPacket, SSRC, VIDEO_TYPE, type PacketFields } from '../../../scripts/fuzz/inputs/rtp-bytes';
-import type { MediaFrame, VideoFrame, MediaDescription } from '../../../lib/video/media';
+import type { MediaDescription, MediaFrame, VideoFrame } from '../../../lib/video/media';
 import type { TrackReceiver } from '../../../lib/video/rtp/track-receiver';
+import { h264Pps, h264Slice, h264Sps, type SliceFields } from '../../../scripts/fuzz/inputs/h264-units';
+import { type PacketFields, rtpPacket, SSRC, VIDEO_TYPE } from '../../../scripts/fuzz/inputs/rtp-bytes';
 
 /** Ticks in a second of video. */
 export const RATE = 90_000;
@@ -72,4 +72,30 @@ export function videoOf(receiver: TrackReceiver, packets: readonly Buffer[]): Vi
 /** `k` for a key frame, `.` for another. */
 export function rowOf(frames: readonly VideoFrame[]): string {
   return frames.map(({ key }) => (key ? 'k' : '.')).join('');
+}
+
+/** The media of a description that is known to be right. */
+export function sdpMedia(sdp: string): MediaDescription[] {
+  return sdp
+    .split(/^(?=m=)/m)
+    .slice(1)
+    .map(mediumIn);
+}
+
+function mediumIn(text: string): MediaDescription {
+  const [, kind] = /^m=(video|audio)/.exec(text) ?? [];
+  const [, type = '', encoding = '', rate = '', channels = '1'] =
+    /^a=rtpmap:(\d+) ([^/\s]+)\/(\d+)(?:\/(\d+))?/m.exec(text) ?? [];
+  const parameters = (/^a=fmtp:\d+ (.*)$/m.exec(text)?.[1] ?? '').split(';').map((each): [string, string] => {
+    const [name = '', ...value] = each.trim().split('=');
+    return [name.toLowerCase(), value.join('=')];
+  });
+  return {
+    kind: kind === 'audio' ? 'audio' : 'video',
+    payloadType: Number(type),
+    encoding: encoding.toUpperCase(),
+    clockRate: Number(rate),
+    channels: Number(channels),
+    parameters: new Map(parameters),
+  };
 }

@@ -2,11 +2,10 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StationClient, type StationClientOptions } from '../../../lib/cloud/station-client';
-import { threadTime } from '../time/thread-time';
-import { longestTurn, longestTurnAllowed } from '../time/turns';
+import { threadTime, longestTurn, longestTurnAllowed } from '../time/event-loop';
 
 /** What a process of its own is to find out about a client and its directory. */
-export interface Probing {
+interface Probing {
   settings: StationClientOptions;
   measure: 'gaps' | 'memory';
   /** How often the directory is loaded again. */
@@ -25,7 +24,7 @@ export interface Gaps {
 }
 
 /** Bytes in use, inside the heap and outside it, once all that can be freed has been. */
-export interface Memory {
+interface Memory {
   /** Logged in, but nothing loaded. */
   empty: number;
   /** After the first load. */

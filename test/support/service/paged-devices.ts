@@ -18,7 +18,7 @@ export interface PagedDevicesOptions {
 }
 
 /** What has been asked for, by kind. */
-export interface Asked {
+interface Asked {
   logins: number;
   pages: number;
   details: number;

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Gate } from '../suite/gate';
+import { Gate } from '../time/patience';
 import {
   ACCESS,
   CAMERAS,

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { ROOT } from '../node-red/node-red';
 
 /** A file of the sources, and what it names: a path from the root of the project, or a package. */
-export interface Import {
+interface Import {
   file: string;
   name: string;
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
-import { steadyNow } from './steady';
+import { steadyNow } from './event-loop';
 
 /**
  * How long a test waits for what must come before it calls it missing, in milliseconds. No bound of the package: it is far
@@ -47,4 +47,38 @@ export async function soon<Result>(work: Promise<Result>, count = 40): Promise<R
  */
 export function assertPause(measured: number, wanted: number): void {
   assert.ok(measured >= wanted / 2, `${measured} ms of ${wanted}`);
+}
+
+/** A promise that a test resolves when it wants the waiting side to go on. */
+export class Gate {
+  readonly opened: Promise<void>;
+  #open: () => void = () => undefined;
+
+  constructor() {
+    this.opened = new Promise((resolve) => {
+      this.#open = resolve;
+    });
+  }
+
+  open(): void {
+    this.#open();
+  }
+}
+
+/** A method as it is called: with what it belongs to. */
+type Method<Holder> = (this: Holder, ...values: unknown[]) => unknown;
+
+/**
+ * Puts another method in place of one that belongs to all objects of a kind.
+ * @param made gets the former one
+ * @returns the way back
+ */
+export function replaceMethod<Holder>(
+  prototype: object,
+  name: PropertyKey,
+  made: (former: Method<Holder>) => Method<Holder>,
+): () => void {
+  const former = Object.getOwnPropertyDescriptor(prototype, name) ?? {};
+  Object.defineProperty(prototype, name, { ...former, value: made(former.value as Method<Holder>) });
+  return () => Object.defineProperty(prototype, name, former);
 }

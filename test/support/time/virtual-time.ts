@@ -1,4 +1,75 @@
+import path from 'node:path';
 import { mock } from 'node:test';
+
+/** The clock that never jumps, `performance.now`, of this process: it can be moved ahead. Timers go on as they do. */
+export class MovableClock {
+  #ahead = 0;
+  #stop: () => void = () => undefined;
+
+  start(): void {
+    const real = performance.now.bind(performance);
+    const moved = mock.method(performance, 'now', () => real() + this.#ahead);
+    this.#stop = () => moved.mock.restore();
+  }
+
+  advance(seconds: number): void {
+    this.#ahead += seconds * 1000;
+  }
+
+  stop(): void {
+    this.#stop();
+    this.#ahead = 0;
+  }
+}
+
+interface Waiting {
+  at: number;
+  act: () => void;
+}
+
+/** Shorter ones go on as they do: they carry the work between the threads. Milliseconds. */
+const LONG = 10_000;
+
+/** The long timers of this process, which pass only as time is moved ahead; `node:timers` goes on as it does. */
+export class MovableTimers {
+  readonly #waiting = new Map<object, Waiting>();
+  #now = 0;
+  #stop: () => void = () => undefined;
+
+  start(): void {
+    const [begin, end] = [globalThis.setTimeout, globalThis.clearTimeout];
+    const methods = [
+      mock.method(globalThis, 'setTimeout', (act: () => void, ms = 0) => {
+        const timer = begin(act, ms);
+        if (ms < LONG) return timer;
+        end(timer);
+        this.#waiting.set(timer, { at: this.#now + ms, act });
+        return timer;
+      }),
+      mock.method(globalThis, 'clearTimeout', (timer: NodeJS.Timeout | undefined) => {
+        if (timer !== undefined) this.#waiting.delete(timer);
+        end(timer);
+      }),
+    ];
+    this.#stop = () => {
+      for (const method of methods) method.mock.restore();
+    };
+  }
+
+  advance(seconds: number): void {
+    this.#now += seconds * 1000;
+    for (const [timer, { at, act }] of this.#waiting) {
+      if (at > this.#now) continue;
+      this.#waiting.delete(timer);
+      act();
+    }
+  }
+
+  stop(): void {
+    this.#stop();
+    this.#waiting.clear();
+  }
+}
 
 /** That of Node.js, while another stands in its place. */
 export const realImmediate = setImmediate;
@@ -67,5 +138,60 @@ export class VirtualTime {
     const timer: Timer = { at: this.now + Math.max(1, pause), act, ref: () => timer, unref: () => timer };
     this.#timers.add(timer);
     return timer;
+  }
+}
+
+type Act = (...given: unknown[]) => void;
+type Begin = (act: Act, ms?: number, ...given: unknown[]) => NodeJS.Timeout;
+
+const LIB = path.join(__dirname, '..', '..', '..', 'lib') + path.sep;
+const REAL = {
+  setTimeout: globalThis.setTimeout,
+  setInterval: globalThis.setInterval,
+  clearTimeout: globalThis.clearTimeout,
+  clearInterval: globalThis.clearInterval,
+};
+
+/**
+ * Notes the timers that code below `lib/` starts and that are neither fired nor cleared, also those that do not keep the
+ * process alive. It stands in the place of the global functions, so it does not see those of `node:timers`.
+ */
+export class TimerWatch {
+  readonly #pending = new Map<NodeJS.Timeout, string>();
+
+  start(): void {
+    Object.assign(globalThis, {
+      setTimeout: Object.assign(this.#begin(REAL.setTimeout, true), REAL.setTimeout),
+      setInterval: this.#begin(REAL.setInterval, false),
+      clearTimeout: (timer: NodeJS.Timeout | undefined) => this.#end(timer),
+      clearInterval: (timer: NodeJS.Timeout | undefined) => this.#end(timer),
+    });
+  }
+
+  /** Where those were started that are still to fire. */
+  get pending(): string[] {
+    return [...this.#pending.values()];
+  }
+
+  stop(): void {
+    Object.assign(globalThis, REAL);
+    this.#pending.clear();
+  }
+
+  #begin(real: typeof setTimeout | typeof setInterval, once: boolean): Begin {
+    return (act, ms, ...given) => {
+      const caller = new Error('a timer').stack?.split('\n')[2]?.trim() ?? '';
+      const timer = real(() => {
+        if (once) this.#pending.delete(timer);
+        act(...given);
+      }, ms);
+      if (caller.includes(LIB)) this.#pending.set(timer, caller);
+      return timer;
+    };
+  }
+
+  #end(timer: NodeJS.Timeout | undefined): void {
+    if (timer !== undefined) this.#pending.delete(timer);
+    REAL.clearTimeout(timer);
   }
 }

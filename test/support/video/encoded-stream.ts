@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import type { AudioFormat, AudioFrame, MediaFrame, VideoFormat, VideoFrame } from '../../../lib/video/media';
-import { boxIn } from '../rtp/elementary-stream';
+import { boxIn } from '../rtp/foreign-streams';
 import { programPath } from '../suite/programs';
 
 export interface EncodedVideo {

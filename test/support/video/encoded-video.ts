@@ -4,8 +4,8 @@ import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import type { VideoFormat, VideoFrame } from '../../../lib/video/media';
-import { unitsIn } from '../rtp/elementary-stream';
-import { readBar } from '../rtsp/burnt-in-second';
+import { unitsIn } from '../rtp/foreign-streams';
+import { readBar } from '../rtsp/fixture';
 import { PATIENCE } from '../time/patience';
 
 const run = promisify(execFile);

@@ -1,6 +1,10 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { RvmError, type RvmErrorCode } from '../../../lib/error';
 import type { AudioFormat, MediaFrame, MediaStream, VideoFormat, VideoFrame } from '../../../lib/video/media';
+import type { ViewPart, ViewSource } from '../../../lib/video/view/visits';
+import type { EncodedVideo } from './encoded-stream';
 
-export const BASELINE: VideoFormat = {
+const BASELINE: VideoFormat = {
   codec: 'h264',
   parameterSets: [],
   width: 320,
@@ -77,4 +81,157 @@ export class MadeStream implements MediaStream {
     this.end();
     return this.#farewell;
   }
+}
+
+export interface SourceScript {
+  /** Sent by each stream that is opened, to its end; without it a stream waits for what the test sends. */
+  video?: EncodedVideo;
+  /** In the pace of a camera; else as fast as it is taken. */
+  paced?: readonly ViewPart[];
+  /** What happens instead. */
+  failure?: RvmErrorCode;
+  /** What happens to pictures instead. */
+  pictureFailure?: RvmErrorCode;
+  clip?: Buffer;
+  picture?: Buffer;
+  /** Streams are opened, and files made, once this is settled. */
+  after?: Promise<unknown>;
+}
+
+/** Counts what is opened, and what of that is open. */
+export class CountingSource implements ViewSource {
+  readonly opened: ViewPart[] = [];
+  readonly streams: MadeStream[] = [];
+  clips = 0;
+  pictures = 0;
+  /** Files whose making was ended. */
+  aborted = 0;
+
+  constructor(readonly script: SourceScript = {}) {}
+
+  get openNow(): number {
+    return this.streams.filter(({ closed }) => !closed).length;
+  }
+
+  async open({ kind }: { kind: ViewPart }): Promise<MediaStream> {
+    this.opened.push(kind);
+    await this.script.after;
+    this.#failIfTold();
+    const { video, paced } = this.script;
+    const stream = new SoundedStream(video);
+    this.streams.push(stream);
+    if (video !== undefined) void send(stream, video, paced?.includes(kind) === true);
+    return stream;
+  }
+
+  async picture(signal: AbortSignal): Promise<Buffer> {
+    this.pictures += 1;
+    const { pictureFailure } = this.script;
+    if (pictureFailure !== undefined) throw new RvmError(pictureFailure, `Scripted: ${pictureFailure}.`);
+    return this.#file(this.script.picture ?? Buffer.from('a picture'), signal);
+  }
+
+  async clip(signal: AbortSignal): Promise<Buffer> {
+    this.clips += 1;
+    return this.#file(this.script.clip ?? Buffer.from('0123456789'), signal);
+  }
+
+  async #file(file: Buffer, signal: AbortSignal): Promise<Buffer> {
+    signal.addEventListener('abort', () => (this.aborted += 1));
+    const aborted = new Promise((resolve) => signal.addEventListener('abort', resolve));
+    await Promise.race([this.script.after, aborted]);
+    if (signal.aborted) throw new RvmError('CANCELLED', 'The view was ended.');
+    this.#failIfTold();
+    return file;
+  }
+
+  #failIfTold(): void {
+    const { failure } = this.script;
+    if (failure !== undefined) throw new RvmError(failure, `Scripted: ${failure}.`);
+  }
+}
+
+/** One that announces the sound of its video. */
+class SoundedStream extends MadeStream {
+  constructor(video: EncodedVideo | undefined) {
+    super();
+    Object.defineProperty(this, 'audio', { value: video?.audio });
+  }
+}
+
+async function send(stream: MadeStream, { frames }: EncodedVideo, isPaced: boolean): Promise<void> {
+  const begin = performance.now();
+  for (const frame of frames) {
+    if (isPaced) await delay(Math.max(0, begin + frame.time * 1000 - performance.now()));
+    if (stream.closed) return;
+    stream.send(frame);
+  }
+  stream.end();
+}
+
+const FORMAT: VideoFormat = {
+  codec: 'h264',
+  parameterSets: [Buffer.from([0x67, 1]), Buffer.from([0x68, 2])],
+  width: 320,
+  height: 180,
+  codecString: '',
+  description: Buffer.alloc(0),
+};
+
+/** Frames that no decoder could read, such as `0K 4 2 1`: in the order of decoding, each by the time at which it is shown; K is a key frame. */
+export function madeFrames(times: string, format = FORMAT): VideoFrame[] {
+  return times.split(' ').map((text) => {
+    const time = Number.parseFloat(text);
+    return { kind: 'video', format, key: text.endsWith('K'), nals: [Buffer.from([1, time])], time };
+  });
+}
+
+/** Reads a sequence parameter set of H.264 bit by bit (ITU-T H.264, section 7.3.2.1.1). */
+class Bits {
+  readonly #bits: string;
+  at = 0;
+
+  constructor(bytes: Buffer) {
+    this.#bits = [...bytes].map((byte) => byte.toString(2).padStart(8, '0')).join('');
+  }
+
+  skip(count: number): void {
+    this.at += count;
+  }
+
+  flag(): boolean {
+    this.at += 1;
+    return this.#bits[this.at - 1] === '1';
+  }
+
+  /** Exp-Golomb code, signed or not. */
+  skipNumber(): void {
+    const zeros = this.#bits.indexOf('1', this.at) - this.at;
+    this.at += 2 * zeros + 1;
+  }
+
+  before(): string {
+    return this.#bits.slice(0, this.at);
+  }
+}
+
+/**
+ * The same parameter set of Main or Baseline profile without usability information, as many cameras send it: then nothing says
+ * how many pictures are decoded before they are shown.
+ */
+export function withoutUsability(set: Buffer): Buffer {
+  const bits = new Bits(set);
+  bits.skip(32);
+  for (let i = 0; i < 4; i += 1) bits.skipNumber();
+  // References; whether frame numbers may be missing; width, height.
+  bits.skipNumber();
+  bits.skip(1);
+  bits.skipNumber();
+  bits.skipNumber();
+  const framesOnly = bits.flag();
+  bits.skip(framesOnly ? 1 : 2);
+  if (bits.flag()) for (let i = 0; i < 4; i += 1) bits.skipNumber();
+  const kept = `${bits.before()}01`;
+  const padded = kept.padEnd(Math.ceil(kept.length / 8) * 8, '0');
+  return Buffer.from((padded.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
 }

@@ -1,22 +1,43 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import http from 'node:http';
-import { randomBytes } from 'node:crypto';
-import { playerFiles } from '../../../scripts/player';
+import type { MediaFrame, VideoFrame } from '../../../lib/video/media';
 import { FragmentWriter } from '../../../lib/video/mp4/fragment-writer';
-import { signAddress, type ViewRight } from '../../../lib/video/view/signed-address';
 import { assetsOf } from '../../../lib/video/view/page';
+import { signAddress, type ViewRight } from '../../../lib/video/view/signed-address';
+import type { Fragments } from '../../../lib/video/view/video-answers';
 import { ViewServer, type ViewServerOptions } from '../../../lib/video/view/view-server';
-import type { CountingSource } from './counting-source';
-import { PassedFragments } from './passed-fragments';
+import { playerFiles } from '../../../scripts/player';
+import { type CountingSource, pictureAt } from './made-stream';
+
+/** Sends of frames what their units are, so that a test sees in an answer what was sent. */
+export class PassedFragments implements Fragments {
+  readonly mimeType = 'video/mp4; codecs="avc1.42C015"';
+
+  #count = 0;
+
+  add(frame: MediaFrame): Buffer[] {
+    this.#count += 1;
+    return frame.kind === 'video' ? [...frame.nals] : [frame.data];
+  }
+
+  end(): Buffer[] {
+    return this.#count === 0 ? [] : [Buffer.from(' end')];
+  }
+}
+
+export function passedFrame(data: Buffer, key: boolean): VideoFrame {
+  return pictureAt(0, { key, nals: [data] });
+}
 
 export const PREFIX = '/red/remote-monitoring/view/';
-export const START = Date.UTC(2026, 2, 4, 5, 6, 7);
+const START = Date.UTC(2026, 2, 4, 5, 6, 7);
 
 let built: ReturnType<typeof assetsOf> | undefined;
 
 /** Of the sources, bundled once. */
-export function builtAssets(): ReturnType<typeof assetsOf> {
+function builtAssets(): ReturnType<typeof assetsOf> {
   built ??= assetsOf(playerFiles());
   return built;
 }
@@ -97,4 +118,13 @@ export class ServedView {
     this.server.close();
     await once(this.server, 'close');
   }
+}
+
+/** What a browser loads by itself when it opens a page: the page, its scripts and styles. */
+export async function openPage(url: string): Promise<{ status: number; text: string; headers: Headers }> {
+  const response = await fetch(url);
+  const text = await response.text();
+  for (const [, file] of text.matchAll(/(?:src|href)="([^"]+)"/g))
+    await (await fetch(new URL(file ?? '', response.url))).arrayBuffer();
+  return { status: response.status, text, headers: response.headers };
 }

@@ -10,7 +10,7 @@ import {
 } from '../../../lib/video/cloud-video';
 import type { AudioFormat, AudioFrame, MediaFrame, VideoFrame } from '../../../lib/video/media';
 import type { VideoSource } from '../../../lib/video/sessions/session-slots';
-import { RecordingMeter } from '../../support/metrics/recording-meter';
+import { RecordingMeter } from '../../support/metrics/metrics';
 import { eventually } from '../../support/time/patience';
 import { keyAt, MAIN, MadeStream, pictureAt } from '../../support/video/made-stream';
 

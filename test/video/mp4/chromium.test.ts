@@ -10,7 +10,7 @@ import { testBrowser, type TestBrowser } from '../../support/editor/browser';
 import { medium, RATE, RtpSender, videoOf } from '../../support/rtp/sender';
 import { needs } from '../../support/suite/programs';
 import { encodedKind, encodedVideo, pictures, retimed } from '../../support/video/encoded-stream';
-import { playFile, playPieces, type Played } from '../../support/video/played-in-chromium';
+import { playFile, playPieces, type Played } from '../../support/video/played-clip';
 
 describe('Chromium plays', () => {
   let browser: TestBrowser;

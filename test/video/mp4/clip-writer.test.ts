@@ -5,7 +5,7 @@ import { RvmError } from '../../../lib/error';
 import type { MediaFrame, VideoFrame } from '../../../lib/video/media';
 import { ClipMemory } from '../../../lib/video/mp4/clip-destination';
 import { ClipWriter, type ClipEnd, type ClipFacts } from '../../../lib/video/mp4/clip-writer';
-import { boxIn } from '../../support/rtp/elementary-stream';
+import { boxIn } from '../../support/rtp/foreign-streams';
 import { byLane, slowIt } from '../../support/suite/lanes';
 import { needs } from '../../support/suite/programs';
 import {

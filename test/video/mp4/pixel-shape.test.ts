@@ -7,14 +7,11 @@ import { ClipMemory } from '../../../lib/video/mp4/clip-destination';
 import { ClipWriter } from '../../../lib/video/mp4/clip-writer';
 import { FragmentWriter } from '../../../lib/video/mp4/fragment-writer';
 import { testBrowser } from '../../support/editor/browser';
-import { boxIn } from '../../support/rtp/elementary-stream';
-import { received, receiverOf } from '../../support/rtp/made-by-others';
-import { ended, pushedStream } from '../../support/rtp/pushed-stream';
-import { sdpMedia } from '../../support/rtp/sdp-media';
+import { boxIn, received, receiverOf, ended, pushedStream } from '../../support/rtp/foreign-streams';
+import { sdpMedia } from '../../support/rtp/sender';
 import { byLane, nightlyIt } from '../../support/suite/lanes';
 import { needs } from '../../support/suite/programs';
-import { complaints, probed } from '../../support/video/played-clip';
-import { playFile, playPieces } from '../../support/video/played-in-chromium';
+import { complaints, probed, playFile, playPieces } from '../../support/video/played-clip';
 
 const X265 = 'log-level=none:bframes=0';
 const ENCODERS: Record<string, readonly string[]> = {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { byteStream } from '../../../lib/video/picture/decoder';
-import { madeFrames } from '../../support/video/made-frames';
+import { madeFrames } from '../../support/video/made-stream';
 
 const text = (frames: Parameters<typeof byteStream>[0]): string[] =>
   [...byteStream(frames)].map((bytes) => bytes.toString('hex').replaceAll('00000001', '|'));

@@ -7,10 +7,10 @@ import {
   type DecoderLimits,
   type Jpeg,
 } from '../../../lib/video/picture/decoder';
-import { endOfTurn } from '../../support/time/end-of-turn';
+import { endOfTurn } from '../../support/time/event-loop';
 import { eventually } from '../../support/time/patience';
 import { FakeFfmpeg } from '../../support/video/fake-ffmpeg';
-import { madeFrames } from '../../support/video/made-frames';
+import { madeFrames } from '../../support/video/made-stream';
 
 /** Ends at nothing but SIGKILL. */
 const STUBBORN = `trap '' TERM; echo $$ > "$folder/pid"; while :; do sleep 0.1; done`;

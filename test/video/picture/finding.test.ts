@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { Decoder } from '../../../lib/video/picture/decoder';
 import { slowIt } from '../../support/suite/lanes';
 import { needs, programPath } from '../../support/suite/programs';
-import { MovableClock } from '../../support/time/movable-clock';
+import { MovableClock } from '../../support/time/virtual-time';
 import { FakeFfmpeg } from '../../support/video/fake-ffmpeg';
 import { encodedVideo, numberIn } from '../../support/video/encoded-video';
-import { madeFrames } from '../../support/video/made-frames';
+import { madeFrames } from '../../support/video/made-stream';
 
 const { signal } = new AbortController();
 

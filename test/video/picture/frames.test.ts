@@ -4,7 +4,7 @@ import { Decoder } from '../../../lib/video/picture/decoder';
 import { nightlyIt, slowIt } from '../../support/suite/lanes';
 import { needs } from '../../support/suite/programs';
 import { encodedVideo, FRAMES_PER_SECOND, numberIn } from '../../support/video/encoded-video';
-import { withoutUsability } from '../../support/video/parameter-set';
+import { withoutUsability } from '../../support/video/made-stream';
 
 const { signal } = new AbortController();
 const X264 = '-c:v libx264 -preset veryfast -g 12 -sc_threshold 0';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Decoder } from '../../../lib/video/picture/decoder';
 import { FakeFfmpeg } from '../../support/video/fake-ffmpeg';
-import { madeFrames } from '../../support/video/made-frames';
+import { madeFrames } from '../../support/video/made-stream';
 
 describe('what ffmpeg is told', () => {
   const fake = new FakeFfmpeg();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { wantedAt } from '../../../lib/video/picture/wanted-picture';
-import { madeFrames } from '../../support/video/made-frames';
+import { madeFrames } from '../../support/video/made-stream';
 
 /** What a decoder is given, by time, and how many of it are shown before the wanted one. */
 function wanted(times: string, time: number): string {

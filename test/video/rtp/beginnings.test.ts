@@ -5,7 +5,7 @@ import { TrackReceiver } from '../../../lib/video/rtp/track-receiver';
 import { h264Pps, h264Recovery, h264Slice, h264Sps } from '../../../scripts/fuzz/inputs/h264-units';
 import { H265, h265Pps, h265Slice, h265Sps, h265Vps } from '../../../scripts/fuzz/inputs/h265-units';
 import { FuzzBitWriter, escaped } from '../../../scripts/fuzz/inputs/bit-writer';
-import { isVideo } from '../../support/rtp/made-by-others';
+import { isVideo } from '../../support/rtp/foreign-streams';
 import { medium, rowOf, RtpSender, STEP, videoOf } from '../../support/rtp/sender';
 
 /** Of ITU-T H.265, table 7-7. */

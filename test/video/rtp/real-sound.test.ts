@@ -4,17 +4,18 @@ import os from 'node:os';
 import path from 'node:path';
 import { slowIt } from '../../support/suite/lanes';
 import { needs } from '../../support/suite/programs';
-import { accessUnitsOf } from '../../support/rtp/elementary-stream';
 import {
+  accessUnitsOf,
   assertSame,
   gstPackets,
   isAudio,
   probed,
   received,
   receiverOf,
-} from '../../support/rtp/made-by-others';
-import { ended, pushedStream } from '../../support/rtp/pushed-stream';
-import { sdpMedia } from '../../support/rtp/sdp-media';
+  ended,
+  pushedStream,
+} from '../../support/rtp/foreign-streams';
+import { sdpMedia } from '../../support/rtp/sender';
 
 describe('sound that others make', () => {
   let folder = '';

@@ -7,18 +7,19 @@ import type { VideoFormat, VideoFrame } from '../../../lib/video/media';
 import { TrackReceiver } from '../../../lib/video/rtp/track-receiver';
 import { byLane } from '../../support/suite/lanes';
 import { needs } from '../../support/suite/programs';
-import { boxIn, unitsIn } from '../../support/rtp/elementary-stream';
 import {
+  boxIn,
+  unitsIn,
   assertSame,
   gstPackets,
   isVideo,
   probed,
   received,
   receiverOf,
-} from '../../support/rtp/made-by-others';
-import { ended, pushedStream } from '../../support/rtp/pushed-stream';
-import { sdpMedia } from '../../support/rtp/sdp-media';
-import { medium, RATE } from '../../support/rtp/sender';
+  ended,
+  pushedStream,
+} from '../../support/rtp/foreign-streams';
+import { sdpMedia, medium, RATE } from '../../support/rtp/sender';
 
 const PICTURES = 25;
 const SOURCE = ['-f', 'lavfi', '-i', 'testsrc2=size=322x184:rate=10', '-frames:v', String(PICTURES)];

@@ -8,8 +8,9 @@ import {
   ScriptedRelay,
   sdp,
   VIDEO,
+  PictureSource,
+  soundPacket,
 } from '../../support/rtsp/scripted-relay';
-import { PictureSource, soundPacket } from '../../support/rtsp/rtp-packets';
 import { eventually } from '../../support/time/patience';
 import { Streams, take, takePictures, takeUntilFailure } from './streams';
 

@@ -13,8 +13,8 @@ import {
   VIDEO,
   type RelayRequest,
   type Script,
+  PictureSource,
 } from '../../support/rtsp/scripted-relay';
-import { PictureSource } from '../../support/rtsp/rtp-packets';
 import { eventually } from '../../support/time/patience';
 import { Streams, take, takePictures, takeUntilFailure } from './streams';
 import { slowIt } from '../../support/suite/lanes';

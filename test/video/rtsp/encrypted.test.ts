@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { ServerUnderTest, live } from '../../rtsp/server-under-test';
-import { Authority, type Issued } from '../../support/network/authority';
-import { MuteServer } from '../../support/network/mute-server';
-import { OddServer } from '../../support/network/odd-server';
+import { Authority, type Issued } from '../../support/network/certificates';
+import { MuteServer, OddServer } from '../../support/network/servers';
 import { reply, ScriptedRelay } from '../../support/rtsp/scripted-relay';
 import { needs } from '../../support/suite/programs';
 import { eventually } from '../../support/time/patience';

@@ -4,7 +4,7 @@ import type { RtspFault, RtspServer } from '../../../sandbox/rtsp/server';
 import { FRAMES_PER_SECOND } from '../../../sandbox/scene/packs';
 import { ServerUnderTest, live, recorded } from '../../rtsp/server-under-test';
 import { eventually } from '../../support/time/patience';
-import { TimerWatch } from '../../support/time/timer-watch';
+import { TimerWatch } from '../../support/time/virtual-time';
 import { Streams, take, takePictures, takeUntilFailure } from './streams';
 
 /** Milliseconds: short where the relay shall be found silent, long where it is never to be. */

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import type { MediaFrame, VideoFrame } from '../../../lib/video/media';
-import { Authority } from '../../support/network/authority';
-import { GStreamerServer, needsGStreamerServer } from '../../support/rtsp/gstreamer-server';
+import { Authority } from '../../support/network/certificates';
 import {
+  GStreamerServer,
+  needsGStreamerServer,
   decodingFaults,
   elementaryStream,
   MadeRecordings,
   shownTimes,
-} from '../../support/rtsp/made-recording';
+} from '../../support/rtsp/gstreamer';
 import { needs } from '../../support/suite/programs';
 import { Streams, take, takePictures } from './streams';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { fixtureSecond } from '../../support/rtsp/fixture-second';
+import { fixtureSecond } from '../../support/rtsp/fixture';
 import { ServerUnderTest, live, recorded } from '../../rtsp/server-under-test';
 import { eventually } from '../../support/time/patience';
 import { Streams, take, takePictures } from './streams';

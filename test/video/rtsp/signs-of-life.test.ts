@@ -9,11 +9,10 @@ import {
   sdp,
   VIDEO,
   type Script,
+  PictureSource,
 } from '../../support/rtsp/scripted-relay';
-import { PictureSource } from '../../support/rtsp/rtp-packets';
 import { few } from '../../support/suite/lanes';
-import { MovableClock } from '../../support/time/movable-clock';
-import { MovableTimers } from '../../support/time/movable-timers';
+import { MovableClock, MovableTimers } from '../../support/time/virtual-time';
 import { eventually } from '../../support/time/patience';
 import { Streams, take, takeUntilFailure } from './streams';
 

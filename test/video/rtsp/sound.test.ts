@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
 import type { MediaFrame } from '../../../lib/video/media';
-import { AAC, reply, ScriptedRelay, sdp, VIDEO } from '../../support/rtsp/scripted-relay';
-import { PictureSource, soundBye, soundPacket, soundReport } from '../../support/rtsp/rtp-packets';
+import {
+  AAC,
+  reply,
+  ScriptedRelay,
+  sdp,
+  VIDEO,
+  PictureSource,
+  soundBye,
+  soundPacket,
+  soundReport,
+} from '../../support/rtsp/scripted-relay';
 import { Streams, take } from './streams';
 
 /** RTP ticks in a second of the sound. */

@@ -4,7 +4,7 @@ import { CancelToken } from '../../../lib/concurrency/signals';
 import { RvmError } from '../../../lib/error';
 import { type MomentClock, SharedStreams, type JoinOptions } from '../../../lib/video/sessions/shared-stream';
 import { SessionSlots, type VideoSource } from '../../../lib/video/sessions/session-slots';
-import { endOfTurn } from '../../support/time/end-of-turn';
+import { endOfTurn } from '../../support/time/event-loop';
 import { eventually } from '../../support/time/patience';
 import { keyAt, MadeStream, pictureAt } from '../../support/video/made-stream';
 

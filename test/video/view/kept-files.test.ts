@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { RvmError } from '../../../lib/error';
 import { MediaCache } from '../../../lib/video/view/visits';
-import { MovableTimers } from '../../support/time/movable-timers';
+import { MovableTimers } from '../../support/time/virtual-time';
 
 /** A file whose making the test ends. */
 class Making {

@@ -2,10 +2,9 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { testBrowser, type TestBrowser } from '../../support/editor/browser';
-import { Gate } from '../../support/suite/gate';
+import { Gate, eventually, PATIENCE } from '../../support/time/patience';
 import { needs } from '../../support/suite/programs';
-import { eventually, PATIENCE } from '../../support/time/patience';
-import { CountingSource, type SourceScript } from '../../support/video/counting-source';
+import { CountingSource, type SourceScript } from '../../support/video/made-stream';
 import { AAC, BASELINE, encodedVideo, H265, type EncodedVideo } from '../../support/video/encoded-stream';
 import { rightFor, ServedView } from '../../support/video/served-view';
 

@@ -6,12 +6,10 @@ import net from 'node:net';
 import { signAddress } from '../../../lib/video/view/signed-address';
 import type { MediaStream } from '../../../lib/video/media';
 import { RvmError, type RvmErrorCode } from '../../../lib/error';
-import { Gate } from '../../support/suite/gate';
-import { eventually, soon } from '../../support/time/patience';
-import { MovableTimers } from '../../support/time/movable-timers';
-import { CountingSource, type SourceScript } from '../../support/video/counting-source';
-import { PassedFragments, passedFrame } from '../../support/video/passed-fragments';
-import { PREFIX, rightFor, ServedView } from '../../support/video/served-view';
+import { Gate, eventually, soon } from '../../support/time/patience';
+import { MovableTimers } from '../../support/time/virtual-time';
+import { CountingSource, type SourceScript } from '../../support/video/made-stream';
+import { PassedFragments, passedFrame, PREFIX, rightFor, ServedView } from '../../support/video/served-view';
 import { byLane } from '../../support/suite/lanes';
 
 const INIT = Buffer.from('the init segment ');

@@ -1,8 +1,15 @@
 import type { StationClientOptions } from '../../../../lib/cloud/station-client';
 import type { Reply } from '../scripted-service';
-import { Cookies } from './cookies';
-import { fieldOf, ForeignService, type ForeignRequest, type ForeignRoute } from './foreign-service';
-import { JPEG, multipart, PICTURE_TIME } from './picture';
+import {
+  Cookies,
+  fieldOf,
+  ForeignService,
+  type ForeignRequest,
+  type ForeignRoute,
+  JPEG,
+  multipart,
+  PICTURE_TIME,
+} from './foreign-service';
 
 /** As the service writes it: in braces and capitals. */
 const GATE = '{0E9F0C1A-0000-E911-F000-00000000000A}';

@@ -1,8 +1,13 @@
 import type { StationClientOptions } from '../../../../lib/cloud/station-client';
 import type { Reply } from '../scripted-service';
-import { Cookies } from './cookies';
-import { fieldOf, ForeignService, type ForeignRequest, type ForeignRoute } from './foreign-service';
-import { JPEG } from './picture';
+import {
+  Cookies,
+  fieldOf,
+  ForeignService,
+  type ForeignRequest,
+  type ForeignRoute,
+  JPEG,
+} from './foreign-service';
 
 const REMOTE_ID = 'RemoteId+of/Gate==';
 

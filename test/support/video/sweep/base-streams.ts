@@ -1,7 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { accessUnitsOf, boxIn } from '../../rtp/elementary-stream';
-import { ended } from '../../rtp/pushed-stream';
+import { accessUnitsOf, boxIn, ended } from '../../rtp/foreign-streams';
 import { run } from '../encoded-stream';
 
 export interface BasePicture {

@@ -1,0 +1,292 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import http, { type IncomingMessage } from 'node:http';
+import net, { type AddressInfo, createServer, type Socket } from 'node:net';
+import { eventually } from '../time/patience';
+
+/**
+ * Waits until a program takes connections on all of these ports.
+ * @param log what it has told, for the error where it ends or does not listen
+ */
+export async function untilListening(
+  child: ChildProcess,
+  ports: readonly number[],
+  log: () => string,
+): Promise<void> {
+  const isListening = async (): Promise<boolean> => {
+    if (child.exitCode !== null) throw new Error(`${child.spawnfile} has ended: ${log()}`);
+    return (await Promise.all(ports.map(accepts))).every(Boolean);
+  };
+  await eventually(isListening, `${child.spawnfile} to listen`);
+}
+
+async function accepts(port: number): Promise<boolean> {
+  const socket = net.connect(port, '127.0.0.1');
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** Takes connections and says nothing, not even the answer to a TLS handshake. */
+export class MuteServer {
+  readonly #sockets = new Set<Socket>();
+  readonly #server = createServer((socket) => {
+    this.#sockets.add(socket);
+    socket.on('error', () => undefined).on('close', () => this.#sockets.delete(socket));
+    socket.resume();
+  });
+
+  static async start(): Promise<MuteServer> {
+    const mute = new MuteServer();
+    mute.#server.listen(0, '127.0.0.1');
+    await once(mute.#server, 'listening');
+    return mute;
+  }
+
+  get url(): string {
+    return `https://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  get connections(): number {
+    return this.#sockets.size;
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    this.#server.close();
+    await once(this.#server, 'close');
+  }
+}
+
+type Connected = (request: IncomingMessage, socket: net.Socket) => void;
+
+/** A server that does what a test wants, with the connections to it. */
+export class OddServer {
+  readonly open = new Set<net.Socket>();
+  connections = 0;
+
+  private constructor(private readonly server: net.Server) {
+    server.on('connection', (socket: net.Socket) => {
+      this.connections += 1;
+      this.open.add(socket);
+      socket.on('error', () => undefined).on('close', () => this.open.delete(socket));
+      // The server of node:http leaves the other half open.
+      socket.on('end', () => socket.end());
+    });
+  }
+
+  static async start(server: net.Server): Promise<OddServer> {
+    const odd = new OddServer(server);
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return odd;
+  }
+
+  /** A proxy: what it does with CONNECT. */
+  static connect(connected: Connected): Promise<OddServer> {
+    return OddServer.start(http.createServer().on('connect', connected));
+  }
+
+  /** What it does with each socket. */
+  static raw(connected: (socket: net.Socket) => void): Promise<OddServer> {
+    return OddServer.start(net.createServer(connected));
+  }
+
+  get port(): number {
+    return (this.server.address() as net.AddressInfo).port;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  /** Ends all connections from this side, and waits for their end. */
+  async interrupt(): Promise<void> {
+    for (const socket of this.open) socket.destroy();
+    await eventually(() => this.open.size === 0, 'the end of the connections');
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.open) socket.destroy();
+    this.server.close();
+    await once(this.server, 'close');
+  }
+}
+
+/**
+ * A way to a server that can be cut as by a pulled cable: nothing goes through in either direction, nobody is told, and what
+ * is under way arrives once it is mended.
+ */
+export class TcpGate {
+  readonly #server = net.createServer((client) => this.#accept(client));
+  readonly #passages = new Set<GatedConnection>();
+  #isCut = false;
+
+  /**
+   * @param target port of the server
+   * @param lag what the server says comes so many milliseconds later
+   */
+  private constructor(
+    private target: number,
+    private readonly lag: number,
+  ) {}
+
+  static async start(target: number, { lag = 0 } = {}): Promise<TcpGate> {
+    const gate = new TcpGate(target, lag);
+    gate.#server.listen(0, '127.0.0.1');
+    await once(gate.#server, 'listening');
+    return gate;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** Further connections go to another server. */
+  lead(target: number): void {
+    this.target = target;
+  }
+
+  cut(): void {
+    this.#isCut = true;
+    for (const passage of this.#passages) passage.pause();
+  }
+
+  /** The connections that there are carry nothing any more; further ones do. */
+  strand(): void {
+    for (const passage of this.#passages) passage.pause();
+  }
+
+  /** Of the connections that there are, the server hears all, and nobody hears the server. */
+  loseAnswers(): void {
+    for (const passage of this.#passages) passage.losesAnswers = true;
+  }
+
+  /** Ends the connections that there are. */
+  end(): void {
+    for (const passage of this.#passages) passage.destroy();
+  }
+
+  mend(): void {
+    this.#isCut = false;
+    for (const passage of this.#passages) passage.resume();
+  }
+
+  async close(): Promise<void> {
+    this.end();
+    this.#server.close();
+    await once(this.#server, 'close');
+  }
+
+  #accept(client: Socket): void {
+    const passage = new GatedConnection(client, this.target, this.lag);
+    this.#passages.add(passage);
+    client.once('close', () => this.#passages.delete(passage));
+    if (this.#isCut) passage.pause();
+    else passage.resume();
+  }
+}
+
+/** A connection of a client, and the one that it is passed on to once the gate is open. */
+class GatedConnection {
+  losesAnswers = false;
+  #upstream: Socket | undefined;
+
+  constructor(
+    private readonly client: Socket,
+    private readonly target: number,
+    private readonly lag: number,
+  ) {
+    client.setNoDelay(true).pause();
+    client.on('error', () => undefined);
+    client.on('data', (piece: Buffer) => this.#upstream?.write(piece));
+    client.on('close', () => this.#upstream?.destroy());
+  }
+
+  pause(): void {
+    this.client.pause();
+    this.#upstream?.pause();
+  }
+
+  resume(): void {
+    this.#upstream ??= this.#connect();
+    this.client.resume();
+    this.#upstream.resume();
+  }
+
+  destroy(): void {
+    this.client.destroy();
+    this.#upstream?.destroy();
+  }
+
+  #connect(): Socket {
+    const upstream = net.connect(this.target, '127.0.0.1').setNoDelay(true);
+    upstream.on('error', () => this.client.resetAndDestroy());
+    upstream.on('data', (piece: Buffer) => this.#answer(() => this.client.write(piece)));
+    upstream.on('close', () => this.#answer(() => this.client.end()));
+    return upstream;
+  }
+
+  #answer(pass: () => void): void {
+    if (this.losesAnswers) return;
+    if (this.lag === 0) pass();
+    else setTimeout(pass, this.lag);
+  }
+}
+
+/** Stands between a client and a server, passes all bytes on, and keeps those of the client. */
+export class Wiretap {
+  readonly #server: net.Server;
+  readonly #sockets = new Set<net.Socket>();
+  readonly #heard: Buffer[] = [];
+
+  private constructor(port: number) {
+    this.#server = net.createServer((client) => {
+      const onward = net.connect(port, '127.0.0.1');
+      client.on('data', (piece) => this.#heard.push(piece));
+      for (const [from, to] of [
+        [client, onward],
+        [onward, client],
+      ] as const) {
+        this.#sockets.add(from);
+        from.on('error', () => to.destroy());
+        from.on('close', () => {
+          this.#sockets.delete(from);
+          to.destroy();
+        });
+        from.pipe(to);
+      }
+    });
+  }
+
+  /**
+   * @param port of the server, on this machine
+   * @param host where clients reach it
+   */
+  static async start(port: number, host = '127.0.0.1'): Promise<Wiretap> {
+    const tap = new Wiretap(port);
+    tap.#server.listen(0, host);
+    await once(tap.#server, 'listening');
+    return tap;
+  }
+
+  get port(): number {
+    return (this.#server.address() as net.AddressInfo).port;
+  }
+
+  /** All that clients have sent, one character a byte. */
+  get heard(): string {
+    return Buffer.concat(this.#heard).toString('latin1');
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    this.#server.close();
+    await once(this.#server, 'close');
+  }
+}
