@@ -26,7 +26,7 @@ export function escaped(raw: Buffer): Buffer {
 }
 
 /** Reads bits from the first on. */
-export class SliceBitReader {
+class SliceBitReader {
   position: number;
   readonly #bytes: Buffer;
 
@@ -61,7 +61,7 @@ export class SliceBitReader {
 }
 
 /** Puts bits together to bytes. */
-export class SliceBitWriter {
+class SliceBitWriter {
   readonly #bytes: number[] = [];
   #count = 0;
 
@@ -117,7 +117,7 @@ export function atMacroblock(slice: Buffer, first: number): Buffer {
 }
 
 /** The position after the stop bit (H.264, section 7.3.2.11): what follows it are zeros up to the end of the byte. */
-export function endOfData(raw: Buffer): number {
+function endOfData(raw: Buffer): number {
   for (let end = raw.length * 8; end > 0; end--) {
     if (new SliceBitReader(raw, end - 1).bit() === 1) return end;
   }

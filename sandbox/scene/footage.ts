@@ -10,7 +10,7 @@ import {
   type Subject,
 } from './packs';
 
-/** In this group a picture is shown so many places later than it is sent (scripts/fixture/encode.ts): I P B B P B B P B B. */
+/** In this group a picture is shown so many places later than it is sent: I P B B P B B P B B. */
 const SHOWN_WITH_B_FRAMES = [0, 3, 1, 2, 6, 4, 5, 9, 7, 8] as const;
 
 /** One picture: its NAL units without start codes, parameter sets first in a key frame. */

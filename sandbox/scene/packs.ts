@@ -1,8 +1,8 @@
 import { brotliDecompressSync } from 'node:zlib';
 
 /**
- * A file of scripts/make-fixture.ts: the length of the index (four bytes), the index as JSON in Brotli, and the parts one after
- * the other. A part is kept once, however many pictures it is in, so that a scene takes a fraction of its video.
+ * A committed file of a scene: the length of the index (four bytes), the index as JSON in Brotli, and the parts one after the
+ * other. A part is kept once, however many pictures it is in, so that a scene takes a fraction of its video.
  */
 class PartsFile<Index extends { lengths: number[] }> {
   readonly index: Index;
@@ -73,7 +73,7 @@ function isPackIndex(value: unknown): value is PackIndex {
 type Cells = number[];
 
 /** The pictures of one width. */
-export interface StillsIndex {
+interface StillsIndex {
   width: number;
   columns: number;
   /** A JPEG up to its first cell (ITU-T T.81: each cell is a restart interval of its own). */
@@ -88,7 +88,7 @@ export interface StillsIndex {
   text?: { first: number; glyphs: Record<string, number> };
 }
 
-export interface StillsFile {
+interface StillsFile {
   lengths: number[];
   /** Smallest first. */
   widths: StillsIndex[];
@@ -207,7 +207,7 @@ export function captionOf(second: number, label: string): string {
   return `${left}${label.slice(0, room).padStart(room)} `;
 }
 
-/** Pictures per second of every scene; a key frame comes every second (scripts/make-fixture.ts). */
+/** Pictures per second of every scene; a key frame comes every second. */
 export const FRAMES_PER_SECOND = 10;
 
 /** What a camera looks at. */
@@ -219,7 +219,7 @@ export interface Subject {
 }
 
 /** How long an intruder is in the picture: from one second before the second of the alarm on. */
-export const INTRUDER_SECONDS = 10;
+const INTRUDER_SECONDS = 10;
 
 /** The visit of an intruder whose alarm began at an epoch second, as seen in another. */
 export function visitOf(alarm: number, second: number): number | undefined {

@@ -4,7 +4,7 @@ import { Footage } from './footage';
 import { Pack, Sound, Stills, type Subject } from './packs';
 
 export const SCENE_NAMES = ['gate', 'yard', 'dock', 'fence', 'car-park', 'fuel-store'] as const;
-/** A place that is drawn in scripts/fixture/drawing/scenes. */
+/** A drawn place; docs/sandbox.md says how its files were made. */
 export type SceneName = (typeof SCENE_NAMES)[number];
 
 const FOLDER = path.join(__dirname, '..', 'fixture');
