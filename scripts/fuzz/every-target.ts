@@ -1,4 +1,4 @@
-import type { Target } from './target';
+import type { Target } from './runner';
 import { collectionTarget } from './targets/collection';
 import { describeTarget } from './targets/describe';
 import { envelopeTarget } from './targets/envelope';

@@ -1,4 +1,5 @@
-import type { Random } from '../random';
+import * as fc from 'fast-check';
+import { chance, list, mixed } from './any';
 import { FuzzBitWriter } from './bit-writer';
 import { h264Pps, h264Recovery, h264Slice, h264Sps } from './h264-units';
 import { H265, h265Pps, h265Slice, h265Sps, h265Vps } from './h265-units';
@@ -78,40 +79,29 @@ const VIDEO_RATE = 90_000;
 const AUDIO_RATE = 48_000;
 const AUDIO_UNIT = 1024;
 
-/** A stream of up to two dozen frames; numbers and time stamps begin anywhere, often shortly before they wrap. */
-export function rtpStream(random: Random): SentStream {
-  return random.chance(0.2) ? audioStream(random) : videoStream(random, random.pick(CODECS));
-}
-
 /** Units that no genuine stream of ours has, for what is changed: hints, other kinds of packets. */
-export function oddPayload(random: Random): Buffer {
-  const kinds = [
-    h264Recovery(),
-    h264Recovery(9),
-    h265Slice({ type: H265.cra }),
-    h265Slice({ type: H265.rasl }),
-  ];
-  const heads = [25, 26, 27, 29, 0x7c, 0x78, 96, 98, 100].map((head) =>
-    Buffer.from([head, 0xff, 0xff, 0x41]),
-  );
-  return random.pick([...kinds, ...heads, Buffer.alloc(0), Buffer.alloc(3000, random.below(256))]);
-}
+export const ODD_PAYLOAD = fc.constantFrom(
+  ...[h264Recovery(), h264Recovery(9), h265Slice({ type: H265.cra }), h265Slice({ type: H265.rasl })],
+  ...[25, 26, 27, 29, 0x7c, 0x78, 96, 98, 100].map((head) => Buffer.from([head, 0xff, 0xff, 0x41])),
+  ...[Buffer.alloc(0), Buffer.alloc(3000), Buffer.alloc(3000, 0x41)],
+);
+
+/** Sequence number and time stamp of the first packet: anywhere, often shortly before they wrap. */
+const START = fc.tuple(
+  fc.oneof(fc.nat(0xffff), fc.integer({ min: 0xffff - 19, max: 0xffff })),
+  fc.oneof(fc.nat(0xffffffff), fc.integer({ min: 0x100000000 - VIDEO_RATE, max: 0xffffffff })),
+);
 
 class Packets {
   readonly all: Buffer[] = [];
-  readonly #sequence: number;
-  readonly #time: number;
 
-  constructor(random: Random) {
-    this.#sequence = random.chance(0.5) ? 0xffff - random.below(20) : random.below(0x10000);
-    this.#time = random.chance(0.5) ? 0xffffffff - random.below(VIDEO_RATE) : random.below(2 ** 32);
-  }
+  constructor(private readonly start: readonly [sequence: number, time: number]) {}
 
   /** @returns their places */
   add(payloads: readonly Buffer[], ticks: number, isMarked: boolean): number[] {
     return payloads.map((payload, index) => {
       const place = this.all.length;
-      const [sequence, rtpTime] = [this.#sequence + place, this.#time + ticks];
+      const [sequence, rtpTime] = [this.start[0] + place, this.start[1] + ticks];
       const marker = isMarked && index === payloads.length - 1;
       this.all.push(rtpPacket(payload, { sequence, rtpTime, marker }));
       return place;
@@ -119,47 +109,62 @@ class Packets {
   }
 }
 
-function videoStream(random: Random, codec: Codec): SentStream {
-  const packets = new Packets(random);
-  const isDescribed = random.chance(0.5);
-  const [count, gop, isReordered] = [1 + random.below(20), 1 + random.below(8), random.chance(0.3)];
-  const frames = Array.from({ length: count }, (_, index): SentFrame => {
-    const isKey = index % gop === 0;
-    const units = slicesOf(random, codec, isKey);
-    const ticks = (isReordered ? shownAt(index, gop, count) : index) * 3600;
-    const hasSets = isKey && (!isDescribed || random.chance(0.5));
-    const head = packets.add(headOf(random, codec, hasSets), ticks, false);
-    return { isKey, units, ticks, head, body: packets.add(bodyOf(random, codec, units), ticks, true) };
+/** How a frame is made and packed. */
+const SHAPE = fc.record({
+  lengths: mixed([4, list(fc.nat(899), 1)], [1, list(fc.nat(899), 2, 4)]),
+  repeatsSets: fc.boolean(),
+  extra: mixed([4, fc.constant(undefined)], [1, fc.nat()]),
+  joinsHead: fc.boolean(),
+  joinsBody: chance(20),
+  /** Bytes of the pieces of each slice; undefined where it is whole. */
+  pieces: list(mixed([3, fc.constant(undefined)], [2, fc.integer({ min: 1, max: 400 })]), 4),
+});
+
+const VIDEO = fc
+  .record({
+    codec: fc.constantFrom(...CODECS),
+    start: START,
+    isDescribed: fc.boolean(),
+    gop: fc.integer({ min: 1, max: 8 }),
+    isReordered: chance(30),
+    shapes: list(SHAPE, 1, 20),
+  })
+  .map(({ codec, start, isDescribed, gop, isReordered, shapes }): SentStream => {
+    const packets = new Packets(start);
+    const frames = shapes.map((shape, index): SentFrame => {
+      const isKey = index % gop === 0;
+      const units = shape.lengths.map((length, slice) =>
+        codec.slice(isKey, slice === 0, isKey ? length : length % 90),
+      );
+      const ticks = (isReordered ? shownAt(index, gop, shapes.length) : index) * 3600;
+      const hasSets = isKey && (!isDescribed || shape.repeatsSets);
+      const extra = shape.extra === undefined ? [] : [codec.extras[shape.extra % codec.extras.length] ?? []];
+      const before = [...extra.flat(), ...(hasSets ? codec.sets : [])];
+      const payloads = before.length > 0 && shape.joinsHead ? [codec.aggregate(before)] : before;
+      const head = packets.add(payloads, ticks, false);
+      return { isKey, units, ticks, head, body: packets.add(bodyOf(codec, units, shape), ticks, true) };
+    });
+    return {
+      kind: 'video',
+      encoding: codec.encoding,
+      clockRate: VIDEO_RATE,
+      parameters: isDescribed ? codec.described : [],
+      packets: packets.all,
+      frames,
+      precious: new Set(isDescribed ? [] : frames.flatMap(({ head }) => head)),
+    };
   });
-  return {
-    kind: 'video',
-    encoding: codec.encoding,
-    clockRate: VIDEO_RATE,
-    parameters: isDescribed ? codec.described : [],
-    packets: packets.all,
-    frames,
-    precious: new Set(isDescribed ? [] : frames.flatMap(({ head }) => head)),
-  };
-}
 
-function slicesOf(random: Random, codec: Codec, isKey: boolean): Buffer[] {
-  const count = random.chance(0.2) ? 2 + random.below(3) : 1;
-  return Array.from({ length: count }, (_, index) =>
-    codec.slice(isKey, index === 0, random.below(isKey ? 900 : 90)),
-  );
-}
-
-function headOf(random: Random, codec: Codec, hasSets: boolean): Buffer[] {
-  const sets = hasSets ? codec.sets : [];
-  const units = random.chance(0.2) ? [random.pick(codec.extras), ...sets] : sets;
-  return units.length > 0 && random.chance(0.5) ? [codec.aggregate(units)] : units;
-}
-
-function bodyOf(random: Random, codec: Codec, slices: readonly Buffer[]): Buffer[] {
-  if (random.chance(0.2)) return [codec.aggregate(slices)];
-  return slices.flatMap((slice) =>
-    random.chance(0.4) ? codec.pieces(slice, 1 + random.below(400)) : [slice],
-  );
+function bodyOf(
+  codec: Codec,
+  slices: readonly Buffer[],
+  { joinsBody, pieces }: { joinsBody: boolean; pieces: (number | undefined)[] },
+): Buffer[] {
+  if (joinsBody) return [codec.aggregate(slices)];
+  return slices.flatMap((slice, index) => {
+    const size = pieces[index];
+    return size === undefined ? [slice] : codec.pieces(slice, size);
+  });
 }
 
 /** Of a pair behind a key frame the second is shown first. */
@@ -169,53 +174,50 @@ function shownAt(index: number, gop: number, count: number): number {
   return place > 0 && place + 1 < gop && index + 1 < count ? index + 1 : index;
 }
 
-function audioStream(random: Random): SentStream {
-  const packets = new Packets(random);
+const ACCESS_UNIT = fc
+  .tuple(fc.integer({ min: 1, max: 300 }), fc.nat(255))
+  .map(([length, fill]) => Buffer.alloc(length, fill));
+/** One unit, which may be cut in pieces, or several in one packet. */
+const SOUND_PACKETS = fc.record({
+  units: fc.oneof(list(ACCESS_UNIT, 1), list(ACCESS_UNIT, 1, 6)),
+  cut: mixed([3, fc.constant(undefined)], [2, fc.nat()]),
+});
+
+const AUDIO = fc.tuple(START, list(SOUND_PACKETS, 1, 12)).map(([start, all]): SentStream => {
+  const packets = new Packets(start);
   const frames: SentFrame[] = [];
-  for (let ticks = 0, count = 1 + random.below(12); count > 0; count -= 1) {
-    const units = Array.from({ length: random.chance(0.5) ? 1 : 1 + random.below(6) }, () =>
-      accessUnit(random),
-    );
-    const places = packets.add(soundPayloads(random, units), ticks, true);
-    for (const [index, unit] of units.entries())
-      frames.push({ isKey: true, units: [unit], ticks: ticks + index * AUDIO_UNIT, head: [], body: places });
-    ticks += units.length * AUDIO_UNIT;
+  let ticks = 0;
+  for (const { units, cut } of all) {
+    const body = packets.add(soundPayloads(units, cut), ticks, true);
+    for (const unit of units) {
+      frames.push({ isKey: true, units: [unit], ticks, head: [], body });
+      ticks += AUDIO_UNIT;
+    }
   }
-  const parameters: [string, string][] = [
-    ['mode', 'AAC-hbr'],
-    ['config', '1190'],
-    ['sizelength', '13'],
-    ['indexlength', '3'],
-    ['indexdeltalength', '3'],
-  ];
-  const encoding = 'MPEG4-GENERIC';
   return {
     kind: 'audio',
-    encoding,
+    encoding: 'MPEG4-GENERIC',
     clockRate: AUDIO_RATE,
-    parameters,
+    parameters: [
+      ['mode', 'AAC-hbr'],
+      ['config', '1190'],
+      ['sizelength', '13'],
+      ['indexlength', '3'],
+      ['indexdeltalength', '3'],
+    ],
     packets: packets.all,
     frames,
     precious: new Set(),
   };
-}
+});
 
-function accessUnit(random: Random): Buffer {
-  return Buffer.alloc(1 + random.below(300), random.below(256));
-}
-
-/** One unit may be cut in pieces, several are in one packet. */
-function soundPayloads(random: Random, units: readonly Buffer[]): Buffer[] {
+function soundPayloads(units: readonly Buffer[], drawn: number | undefined): Buffer[] {
   const [first] = units;
-  if (units.length > 1 || first === undefined || first.length < 2 || random.chance(0.6))
-    return [
-      headed(
-        units.map(({ length }) => length),
-        Buffer.concat(units),
-      ),
-    ];
-  const cut = 1 + random.below(first.length - 1);
-  return [first.subarray(0, cut), first.subarray(cut)].map((piece) => headed([first.length], piece));
+  const sizes = units.map(({ length }) => length);
+  if (units.length > 1 || first === undefined || first.length < 2 || drawn === undefined)
+    return [headed(sizes, Buffer.concat(units))];
+  const cut = 1 + (drawn % (first.length - 1));
+  return [first.subarray(0, cut), first.subarray(cut)].map((piece) => headed(sizes, piece));
 }
 
 function headed(sizes: readonly number[], data: Buffer): Buffer {
@@ -223,3 +225,6 @@ function headed(sizes: readonly number[], data: Buffer): Buffer {
   for (const size of sizes) headers.bits(size, 13).bits(0, 3);
   return Buffer.concat([headers.filled(), data]);
 }
+
+/** Streams of up to two dozen frames. */
+export const RTP_STREAM = mixed([4, VIDEO], [1, AUDIO]);

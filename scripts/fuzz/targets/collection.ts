@@ -1,3 +1,4 @@
+import * as fc from 'fast-check';
 import { remoteIdOf, tellsStatus, toDevice, withStatusOf } from '../../../lib/cloud/cameras/device-directory';
 import {
   readPage,
@@ -9,9 +10,9 @@ import {
 } from '../../../lib/cloud/http/records';
 import { parseSafely, isRecord } from '../../../lib/json/json';
 import type { Device } from '../../../lib/device';
+import { list, mixed, text } from '../inputs/any';
 import { jsonText, nestedText, recordText } from '../inputs/json-text';
-import type { Random } from '../random';
-import { targetOf, type Complaint, type Target } from '../target';
+import { targetOf, type Complaint, type Target } from '../runner';
 
 interface Input {
   text: string;
@@ -27,14 +28,39 @@ interface Answer {
 }
 
 const RELATIONS = ['rel/devices', 'rel/data_sources', 'next'];
-const STATUSES = ['online', 'Online', 'ONLINE', 'offline', 'on line', '', 'onlinе'];
+
+const OTHER_TEXT = mixed([95, jsonText(6)], [5, nestedText(jsonText(6), fc.constant(50))]);
+
+const CAMERA = fc.record({
+  id: text('0123456789abcdef-', 36),
+  status: fc.constantFrom('online', 'Online', 'ONLINE', 'offline', 'on line', '', 'onlinе'),
+  extra: recordText(2).map((record) => record.slice(1, -1).trim()),
+});
+const ENVELOPE = fc.constantFrom<(cameras: string) => string>(
+  (cameras) => cameras,
+  (cameras) => `{"devices":${cameras}}`,
+  (cameras) => `{"data":{"devices":${cameras}},"_links":{}}`,
+  (cameras) => `{"items":${cameras}}`,
+);
+/** A page as the specification shows its elements, in an envelope that it leaves open. */
+const PAGE = fc.tuple(list(CAMERA, 0, 4), ENVELOPE).map(([cameras, envelope]): Input => {
+  const records = cameras.map(({ id, status, extra }) => {
+    const own = `"id":"${id}","status":"${status}","_links":{"rel/data_sources":{"href":"/d/${id}"}}`;
+    return extra === '' ? `{${own}}` : `{${extra},${own}}`;
+  });
+  return {
+    text: envelope(`[${records.join(',')}]`),
+    ids: cameras.map(({ id }) => id),
+    online: cameras.map(({ status }) => (status === '' ? undefined : /^online$/i.test(status))),
+  };
+});
 
 /** Pages of cameras, and any other JSON in their place. */
 export function collectionTarget(): Target {
   return targetOf<Input, Answer>({
     name: 'collection',
     share: 90_000,
-    make: (random) => (random.chance(0.3) ? pageOf(random) : { text: anyText(random) }),
+    inputs: mixed<Input>([3, PAGE], [7, OTHER_TEXT.map((written) => ({ text: written }))]),
     act: ({ text }) => answerTo(parseSafely(text)),
     judge: complaintAbout,
     shown: ({ text }) => text,
@@ -53,34 +79,6 @@ function answerTo(body: unknown): Answer {
     if (place === 0) withStatusOf(device, record);
   }
   return { page, devices };
-}
-
-function anyText(random: Random): string {
-  const text = jsonText(random, 6);
-  return random.chance(0.05) ? nestedText(random, text, 50) : text;
-}
-
-/** A page as the specification shows its elements, in an envelope that it leaves open. */
-function pageOf(random: Random): Input {
-  const ids = Array.from({ length: random.below(5) }, () => random.text('0123456789abcdef-', 36));
-  const statuses = ids.map(() => random.pick(STATUSES));
-  const records = ids.map((id, place) => {
-    const extra = recordText(random, 2).slice(1, -1).trim();
-    const own = `"id":"${id}","status":"${statuses[place] ?? ''}","_links":{"rel/data_sources":{"href":"/d/${id}"}}`;
-    return extra === '' ? `{${own}}` : `{${extra},${own}}`;
-  });
-  const list = `[${records.join(',')}]`;
-  const text = random.pick([
-    list,
-    `{"devices":${list}}`,
-    `{"data":{"devices":${list}},"_links":{}}`,
-    `{"items":${list}}`,
-  ]);
-  return {
-    text,
-    ids,
-    online: statuses.map((status) => (status === '' ? undefined : /^online$/i.test(status))),
-  };
 }
 
 function complaintAbout({ ids, online }: Input, { page, devices }: Answer): Complaint | undefined {

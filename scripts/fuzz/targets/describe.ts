@@ -1,10 +1,10 @@
 import net from 'node:net';
+import * as fc from 'fast-check';
 import { RvmError } from '../../../lib/error';
 import { describe } from '../../../lib/video/rtsp/open-stream';
-import { mutatedOften } from '../inputs/mutation';
-import { piecesOf } from '../inputs/rtsp-text';
-import type { Random } from '../random';
-import { targetOf, type Complaint, type Target } from '../target';
+import { changes, list, mixed } from '../inputs/any';
+import { CUT } from '../inputs/rtsp-text';
+import { targetOf, type Complaint, type Target } from '../runner';
 
 interface Input {
   pieces: Buffer[];
@@ -15,13 +15,27 @@ interface Input {
 /** Far beyond what an answer on this machine takes: who sends too little ends the connection. Milliseconds. */
 const PATIENCE = 60_000;
 
+const STATUS = mixed([19, fc.constant('200')], [1, fc.nat(999).map((code) => String(code).padStart(3, '0'))]);
+const CODECS = list(fc.constantFrom('H264', 'H265', 'JPEG', 'VP8'), 0, 2);
+const INPUT = fc
+  .tuple(CODECS, STATUS, fc.boolean(), changes(1, 2), CUT)
+  .map(([codecs, status, isChanged, change, cut]): Input => {
+    const media = codecs.map((codec, place) => `a=rtpmap:${96 + place} ${codec}/90000\r\n`).join('');
+    const types = codecs.map((_, place) => ` ${96 + place}`).join('') || ' 96';
+    const sdp = `v=0\r\ns=x\r\nm=video 0 RTP/AVP${types}\r\n${media}m=audio 0 RTP/AVP 8\r\na=rtpmap:8 PCMA/8000\r\n`;
+    const head = `RTSP/1.0 ${status} OK\r\nCSeq: 1\r\nContent-Length: ${sdp.length}\r\n\r\n`;
+    const bytes = Buffer.from(head + sdp);
+    if (status === '200' && !isChanged) return { pieces: cut(bytes), codecs };
+    return { pieces: cut(change(bytes)), codecs: undefined };
+  });
+
 /** Answers of a relay to DESCRIBE, over a socket of this machine: each takes a connection, so there are few. */
 export function describeTarget(): Target {
   const relay = new Relay();
   return targetOf<Input, string[] | RvmError>({
     name: 'description',
     share: 1_000,
-    make: inputOf,
+    inputs: INPUT,
     act: async ({ pieces }) => {
       const url = await relay.urlOf(pieces);
       return describe(url, { timeoutMs: PATIENCE }).then(
@@ -72,18 +86,6 @@ class Relay {
       socket.end();
     });
   }
-}
-
-function inputOf(random: Random): Input {
-  const codecs = Array.from({ length: random.below(3) }, () => random.pick(['H264', 'H265', 'JPEG', 'VP8']));
-  const media = codecs.map((codec, place) => `a=rtpmap:${96 + place} ${codec}/90000\r\n`).join('');
-  const types = codecs.map((_, place) => ` ${96 + place}`).join('') || ' 96';
-  const sdp = `v=0\r\ns=x\r\nm=video 0 RTP/AVP${types}\r\n${media}m=audio 0 RTP/AVP 8\r\na=rtpmap:8 PCMA/8000\r\n`;
-  const text = `RTSP/1.0 200 OK\r\nCSeq: 1\r\nContent-Length: ${sdp.length}\r\n\r\n${sdp}`;
-  const bytes = Buffer.from(random.chance(0.9) ? text : text.replace('200', random.text('0123456789', 3)));
-  if (text.includes(' 200 ') && bytes.includes(' 200 OK') && random.chance(0.5))
-    return { pieces: piecesOf(random, bytes), codecs };
-  return { pieces: piecesOf(random, mutatedOften(random, bytes, 1 + random.below(2))), codecs: undefined };
 }
 
 function complaintAbout({ codecs }: Input, answer: string[] | RvmError): Complaint | undefined {

@@ -2,9 +2,9 @@ import { readEnvelope, type EnvelopeReading, warningsOf } from '../../../lib/mes
 import { messageOf, type EventMessage } from '../../../lib/message/event-message';
 import { readJson } from '../../../lib/message/body';
 import type { ProvenMessage } from '../../../lib/message/record';
-import { bodyOf } from '../inputs/body';
+import { BODY } from '../inputs/webhook';
 import { usabilityOf, type Usability } from '../oracle/envelope';
-import { targetOf, type Complaint, type Target } from '../target';
+import { targetOf, type Complaint, type Target } from '../runner';
 
 interface Answer {
   envelope: EnvelopeReading;
@@ -15,12 +15,19 @@ const RECEIVED = new Date('2026-03-04T05:06:08Z');
 const LONGEST_LINE = 160;
 const UNCLEAN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 
+/** An id with half of a surrogate pair; two byte-order marks. */
+const EXAMPLES = [
+  '{"payloadType":"x","messageId":"\\ud800"}',
+  '\uFEFF\uFEFF{"payloadType":"x","messageId":"a"}',
+].map((text) => Buffer.from(text));
+
 /** Authentic bodies, as far as the message that leaves for a flow. */
 export function envelopeTarget(): Target {
   return targetOf<Buffer, Answer>({
     name: 'envelope',
     share: 100_000,
-    make: bodyOf,
+    inputs: BODY,
+    examples: EXAMPLES,
     act: answerTo,
     judge: (body, answer) => complaintAbout(usabilityOf(body), answer) ?? complaintAboutLine(answer.msg),
     shown: (body) => body,

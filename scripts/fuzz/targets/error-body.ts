@@ -1,9 +1,9 @@
+import * as fc from 'fast-check';
 import { readErrorBody, type ErrorBody } from '../../../lib/cloud/http/answer';
+import { changesIn, mixed, text } from '../inputs/any';
 import { recordText } from '../inputs/json-text';
-import { mutatedOften } from '../inputs/mutation';
-import { spelled, tells } from '../inputs/spellings';
-import type { Random } from '../random';
-import { targetOf, type Complaint, type Target } from '../target';
+import { SPELLING, tells } from '../inputs/spellings';
+import { targetOf, type Complaint, type Target } from '../runner';
 
 interface Input {
   body: string;
@@ -14,7 +14,7 @@ interface Input {
 
 const HERE = '\u0001';
 /** Where an error names what was sent. */
-const BODIES: readonly string[] = [
+const BODY = fc.constantFrom(
   HERE,
   `The key ${HERE} is not known.`,
   `{"code":"${HERE}","message":"x"}`,
@@ -28,40 +28,50 @@ const BODIES: readonly string[] = [
   `LIKE '%${HERE}%'`,
   `{"message":"C:\\\\${HERE}"}`,
   `<script>var key = '${HERE}'</script><p>x`,
-];
+);
 /** Beginnings of a secret: some of them a sign before it turns into an escape. */
-const STARTS = ['Q', 'Q', 'Q', '7f', 'ab12', 'u00e9', 'n'];
+const START = fc.constantFrom('Q', 'Q', 'Q', '7f', 'ab12', 'u00e9', 'n');
 const LETTERS = 'ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz0123456789-_.!/+= ';
+
+const TEMPLATE = mixed([90, BODY], [10, recordText(4).map((record) => record.replace('"x"', `"${HERE}"`))]);
+const PADDED = fc
+  .tuple(TEMPLATE, mixed([99, fc.constant(0)], [1, fc.nat(1499)]))
+  .map(([template, words]) =>
+    words === 0 ? template : template.replace(HERE, () => `${'long '.repeat(words)} ${HERE}`),
+  );
+const SECRET = fc.tuple(START, text(LETTERS, 14, 33)).map(([start, rest]) => `${start}${rest}z7`);
+/** Changed before the secret is put in: one that was changed is no secret any more. */
+const INPUT = fc
+  .tuple(SECRET, SPELLING, PADDED, changesIn(40, 1, 2))
+  .map(([secret, spell, template, change]) =>
+    inputOf(secret, spell(secret), change(Buffer.from(template)).toString('utf8')),
+  );
+
+/** A stray sign makes an escape of the beginning of a secret. */
+const EXAMPLES = [
+  ['abcd efgh-ijkl', 'abcd%20efgh-ijkl', `LIKE '%${HERE}%'`],
+  ['abcd efgh-ijkl', 'abcd%2520efgh-ijkl', `LIKE '%${HERE}%'`],
+  ['abcd efgh-ijkl', '61626364%32%30656667682d696a6b6c', `LIKE '%${HERE}%'`],
+  ['abcd efgh-ijkl', 'abcd%20efgh-ijkl', `C:\\u${HERE}`],
+  ['new secret-key', 'new%20secret-key', `C:\\${HERE}`],
+  ['new secret-key', 'new secret-key', `{"message":"C:\\${HERE}"}`],
+].map(([secret = '', planted = '', template = '']) => inputOf(secret, planted, template));
+
+function inputOf(secret: string, planted: string, template: string): Input {
+  return { body: template.replaceAll(HERE, () => planted), secrets: ['another secret', secret], planted };
+}
 
 /** Error bodies that repeat a secret in one spelling or another. */
 export function errorBodyTarget(read: typeof readErrorBody = readErrorBody): Target {
   return targetOf<Input, ErrorBody>({
     name: 'error body',
     share: 100_000,
-    make: inputOf,
+    inputs: INPUT,
+    examples: EXAMPLES,
     act: ({ body, secrets }) => read(body, secrets),
     judge: complaintAbout,
     shown: (input) => input,
   });
-}
-
-function inputOf(random: Random): Input {
-  const secret = `${random.pick(STARTS)}${random.text(LETTERS, 14 + random.below(20))}z7`;
-  const planted = spelled(random, secret);
-  const body = templateOf(random).replaceAll(HERE, () => planted);
-  return { body, secrets: ['another secret', secret], planted };
-}
-
-/** Changed before the secret is put in: one that was changed is no secret any more. */
-function templateOf(random: Random): string {
-  const template = random.chance(0.1)
-    ? recordText(random, 4).replace('"x"', `"${HERE}"`)
-    : random.pick(BODIES);
-  const padded = random.chance(0.01)
-    ? template.replace(HERE, () => `${'long '.repeat(random.below(1500))} ${HERE}`)
-    : template;
-  if (random.chance(0.6)) return padded;
-  return mutatedOften(random, Buffer.from(padded), 1 + random.below(2)).toString('utf8');
 }
 
 function complaintAbout(

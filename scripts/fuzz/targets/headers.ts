@@ -1,28 +1,12 @@
+import * as fc from 'fast-check';
 import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { UnreadableBody, unpacked, retryAfterMs } from '../../../lib/cloud/http/answer';
+import { changes } from '../inputs/any';
 import { jsonText } from '../inputs/json-text';
-import { mutated, mutatedOften } from '../inputs/mutation';
-import type { Random } from '../random';
-import { targetOf, type Complaint, type Target } from '../target';
+import { targetOf, type Complaint, type Target } from '../runner';
 
 const NOW = Date.parse('2026-03-04T05:06:07Z');
 const HOUR = 60 * 60 * 1000;
-const WAITS = [
-  '0',
-  '1',
-  '120',
-  '3600',
-  '3601',
-  '999999999',
-  '9999999999',
-  '-1',
-  '1.5',
-  '1e3',
-  ' 5 ',
-  '',
-  'soon',
-  '5, 6',
-];
 
 interface Wait {
   header: string;
@@ -30,12 +14,48 @@ interface Wait {
   seconds: number | undefined;
 }
 
+const DATE = fc
+  .integer({ min: -4000, max: 3999 })
+  .map((seconds): Wait => ({ header: new Date(NOW + seconds * 1000).toUTCString(), seconds }));
+const OTHER_WAIT = fc.constantFrom(
+  ...[
+    '0',
+    '1',
+    '120',
+    '3600',
+    '3601',
+    '999999999',
+    '9999999999',
+    '-1',
+    '1.5',
+    '1e3',
+    ' 5 ',
+    '',
+    'soon',
+    '5, 6',
+  ],
+);
+const CHANGED = fc
+  .tuple(
+    fc.oneof(
+      OTHER_WAIT,
+      DATE.map(({ header }) => header),
+    ),
+    changes(1),
+  )
+  .map(([header, change]): Wait => ({
+    header: change(Buffer.from(header)).toString('latin1'),
+    seconds: undefined,
+  }));
+const SECONDS = fc.nat(7999).map((seconds): Wait => ({ header: String(seconds), seconds }));
+const WAIT = fc.oneof(SECONDS, DATE, CHANGED, CHANGED);
+
 /** `Retry-After`, in seconds, as a date, and as neither. */
 export function retryAfterTarget(): Target {
   return targetOf<Wait, number | undefined>({
     name: 'Retry-After',
     share: 100_000,
-    make: waitOf,
+    inputs: WAIT,
     act: ({ header }) => retryAfterMs(header, NOW),
     judge: ({ seconds }, ms) => {
       if (ms !== undefined && !(ms >= 0 && ms <= HOUR)) return { fault: 'wrong', reason: `waits ${ms} ms` };
@@ -47,15 +67,6 @@ export function retryAfterTarget(): Target {
   });
 }
 
-function waitOf(random: Random): Wait {
-  const kind = random.below(4);
-  const seconds = random.below(8000) - (kind === 1 ? 4000 : 0);
-  if (kind === 0) return { header: String(seconds), seconds };
-  if (kind === 1) return { header: new Date(NOW + seconds * 1000).toUTCString(), seconds };
-  const header = kind === 2 ? random.pick(WAITS) : new Date(NOW + seconds * 1000).toUTCString();
-  return { header: mutatedOften(random, Buffer.from(header), 1).toString('latin1'), seconds: undefined };
-}
-
 interface Packed {
   body: Buffer;
   header: string;
@@ -63,36 +74,40 @@ interface Packed {
   plain: Buffer | undefined;
 }
 
-const CODINGS: readonly [header: string, pack: (plain: Buffer) => Buffer][] = [
+const CODING = fc.constantFrom<[header: string, pack: (plain: Buffer) => Buffer]>(
   ['gzip', (plain) => gzipSync(plain, { level: 1 })],
   ['X-GZIP', (plain) => gzipSync(plain, { level: 1 })],
   ['deflate', (plain) => deflateSync(plain, { level: 1 })],
   ['identity, deflate', (plain) => deflateRawSync(plain, { level: 1 })],
   ['br', (plain) => brotliCompressSync(plain, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } })],
   ['identity', (plain) => plain],
-];
-const OTHERS = ['gzip, br', 'zstd', '', ',', 'gzip\0', 'GZIP', 'br', 'deflate'];
+);
+const OTHER_CODING = fc.constantFrom('gzip, br', 'zstd', '', ',', 'gzip\0', 'GZIP', 'br', 'deflate');
+const PACKED = fc
+  .tuple(
+    jsonText(4),
+    CODING,
+    fc.oneof<fc.Arbitrary<(packed: Packed) => Packed>[]>(
+      fc.constant((packed) => packed),
+      OTHER_CODING.map((header) => ({ body }) => ({ header, body, plain: undefined })),
+      changes(1).map((change) => ({ header, body }) => ({ header, body: change(body), plain: undefined })),
+    ),
+  )
+  .map(([text, [header, pack], turn]) => {
+    const plain = Buffer.from(text);
+    return turn({ header, body: pack(plain), plain });
+  });
 
 /** Bodies that came compressed, or say so. */
 export function contentCodingTarget(): Target {
   return targetOf<Packed, Buffer | UnreadableBody>({
     name: 'content coding',
     share: 9_000,
-    make: packedOf,
+    inputs: PACKED,
     act: ({ body, header }) => unpacked(body, header, () => ['a secret']),
     judge: complaintAboutUnpacked,
     shown: ({ header, body }) => ({ header, body: body.toString('base64') }),
   });
-}
-
-function packedOf(random: Random): Packed {
-  const plain = Buffer.from(jsonText(random, 4));
-  const [header, pack] = random.pick(CODINGS);
-  const body = pack(plain);
-  const kind = random.below(3);
-  if (kind === 0) return { header, body: mutated(random, body), plain: undefined };
-  if (kind === 1) return { header: random.pick(OTHERS), body, plain: undefined };
-  return { header, body, plain };
 }
 
 function complaintAboutUnpacked({ plain }: Packed, answer: Buffer | UnreadableBody): Complaint | undefined {

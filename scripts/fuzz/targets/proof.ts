@@ -1,10 +1,9 @@
 import { jsonOf } from '../../../lib/message/body';
 import { authenticate, type ProofResult } from '../../../lib/webhook/proof/authenticate';
 import type { ReceivingStation } from '../../../lib/webhook/proof/receiving-station';
-import { registrationsOf } from '../inputs/endpoint';
-import { sentTo } from '../inputs/signed-message';
+import { genuineLine, SENT } from '../inputs/webhook';
 import { verdictOn, type Registration, type Sent, type Verdict } from '../oracle/proof';
-import { targetOf, type Complaint, type Target } from '../target';
+import { targetOf, type Complaint, type Target } from '../runner';
 
 interface Input extends Sent {
   stations: ReceivingStation[];
@@ -15,10 +14,8 @@ export function proofTarget(prove: typeof authenticate = authenticate): Target {
   return targetOf<Input, ProofResult>({
     name: 'proof',
     share: 150_000,
-    make: (random) => {
-      const registrations = registrationsOf(random);
-      return { ...sentTo(random, registrations), stations: registrations.map(stationOf) };
-    },
+    inputs: SENT.map(({ registrations, ...sent }) => ({ ...sent, stations: registrations.map(stationOf) })),
+    examples: [0, 1, 2].map(marked),
     act: ({ body, authorization, stations }) => prove({ body, authorization, json: jsonOf(body) }, stations),
     judge: (input, answer) => complaintAbout(verdictOn(input, input.stations), answer, input.stations),
     shown: ({ body, authorization, stations }) => ({
@@ -53,4 +50,17 @@ function complaintAbout(
 function stationOf(registration: Registration, place: number): ReceivingStation {
   const key = `station-${place}`;
   return { ...registration, key, name: key, agentUserId: '', sandbox: false };
+}
+
+/** Signed over the body alone, and sent with two byte-order marks and so many that are signed. */
+function marked(signed: number): Input {
+  const registration: Registration = {
+    scheme: 'http',
+    secret: 'three plain words',
+    previousSecret: '',
+    acceptBareSignature: false,
+  };
+  const body = Buffer.from('\uFEFF\uFEFF{}');
+  const authorization = [genuineLine(registration.secret, body.subarray(3 * (2 - signed)))];
+  return { body, authorization, stations: [stationOf(registration, 0)] };
 }

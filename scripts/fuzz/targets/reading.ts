@@ -1,7 +1,7 @@
 import { redactedBody, readJson, type JsonReading } from '../../../lib/message/body';
-import { bodyOf } from '../inputs/body';
+import { BODY } from '../inputs/webhook';
 import { contentOf, type Content } from '../oracle/reading';
-import { targetOf, type Complaint, type Target } from '../target';
+import { targetOf, type Complaint, type Target } from '../runner';
 
 interface Answer {
   reading: JsonReading;
@@ -14,7 +14,9 @@ export function readingTarget(read: typeof readJson = readJson): Target {
   return targetOf<Buffer, Answer>({
     name: 'reading',
     share: 170_000,
-    make: bodyOf,
+    inputs: BODY,
+    // With the byte-order marks that a sender may put before it, and with one too many.
+    examples: [1, 2, 3].map((marks) => Buffer.from(`${'\uFEFF'.repeat(marks)}{"a":1}`)),
     act: (body) => {
       const reading = read(body);
       redactedBody(body, reading);

@@ -1,11 +1,10 @@
 import type { MediaFrame, VideoFrame } from '../../../lib/video/media';
 import { TrackReceiver } from '../../../lib/video/rtp/track-receiver';
-import { delivery, type Delivery } from '../inputs/rtp-delivery';
+import { DELIVERED, type Delivery } from '../inputs/rtp-delivery';
 import { VIDEO_TYPE } from '../inputs/rtp-bytes';
-import { rtpStream, type SentFrame, type SentStream } from '../inputs/rtp-stream';
+import type { SentFrame, SentStream } from '../inputs/rtp-stream';
 import { usableFrames } from '../oracle/rtp-frames';
-import type { Random } from '../random';
-import { targetOf, type Complaint, type Target } from '../target';
+import { targetOf, type Complaint, type Target } from '../runner';
 
 interface Input {
   stream: SentStream;
@@ -25,7 +24,7 @@ export function rtpTarget(receive: (input: Input) => Answer = received): Target 
   return targetOf<Input, Answer>({
     name: 'RTP',
     share: 40_000,
-    make: inputOf,
+    inputs: DELIVERED,
     act: receive,
     judge: ({ stream, delivery }, answer) =>
       oddityOf(delivery, answer) ?? complaintAbout(stream, delivery, answer),
@@ -37,11 +36,6 @@ export function rtpTarget(receive: (input: Input) => Answer = received): Target 
       ),
     }),
   });
-}
-
-function inputOf(random: Random): Input {
-  const stream = rtpStream(random);
-  return { stream, delivery: delivery(random, stream) };
 }
 
 export function received({ stream, delivery }: Input): Answer {

@@ -1,3 +1,4 @@
+import * as fc from 'fast-check';
 import { Authentication } from '../../../lib/video/rtsp/authentication';
 import { controlUrls, readDescription } from '../../../lib/video/rtsp/sdp';
 import { DEFAULT_LIMITS } from '../../../lib/video/rtsp/limits';
@@ -9,11 +10,9 @@ import {
   sessionIn,
   chosenChannels,
 } from '../../../lib/video/rtsp/headers';
-import { mutatedOften } from '../inputs/mutation';
-import { relayBytes, sentByRelay, type Sent } from '../inputs/relay-text';
-import { piecesOf } from '../inputs/rtsp-text';
-import type { Random } from '../random';
-import { targetOf, type Complaint, type Target } from '../target';
+import { changes, list, mixed } from '../inputs/any';
+import { CUT, FROM_RELAY, type Sent } from '../inputs/rtsp-text';
+import { targetOf, type Complaint, type Target } from '../runner';
 
 interface Input {
   pieces: Buffer[];
@@ -41,12 +40,27 @@ const URL = 'rtsp://127.0.0.1/a';
 const MOST_KEPT = 4 + 0xffff;
 const CONTROL = /\p{Cc}/u;
 
+const CHANNELS = fc.oneof(fc.constant([]), list(fc.nat(255), 4));
+const INPUT = fc
+  .tuple(
+    list(FROM_RELAY, 1, 4),
+    CUT,
+    mixed([3, fc.constant(undefined)], [7, fc.tuple(CHANNELS, changes(1, 3))]),
+  )
+  .map(([written, cut, changed]): Input => {
+    const whole = Buffer.concat(written.map(({ bytes }) => bytes));
+    if (changed === undefined)
+      return { pieces: cut(whole), channels: [], sent: written.map(({ sent }) => sent) };
+    const [channels, change] = changed;
+    return { pieces: cut(change(whole)), channels, sent: undefined };
+  });
+
 /** What relays send to our client, in one piece and in several. */
 export function rtspClientTarget(): Target {
   return targetOf<Input, Outcome>({
     name: 'RTSP client',
     share: 30_000,
-    make: inputOf,
+    inputs: INPUT,
     act: ({ pieces, channels }) => ({
       inPieces: heard(pieces, channels),
       atOnce: heard([Buffer.concat(pieces)], channels),
@@ -54,15 +68,6 @@ export function rtspClientTarget(): Target {
     judge: complaintAbout,
     shown: ({ pieces }) => Buffer.concat(pieces),
   });
-}
-
-function inputOf(random: Random): Input {
-  const sent = Array.from({ length: 1 + random.below(4) }, () => sentByRelay(random));
-  const bytes = Buffer.concat(sent.map((each) => relayBytes(random, each)));
-  if (random.chance(0.3)) return { pieces: piecesOf(random, bytes), channels: [], sent };
-  const channels = random.chance(0.5) ? [] : Array.from({ length: 4 }, () => random.below(256));
-  const changed = mutatedOften(random, bytes, 1 + random.below(3));
-  return { pieces: piecesOf(random, changed), channels, sent: undefined };
 }
 
 function heard(pieces: readonly Buffer[], channels: readonly number[]): Heard {

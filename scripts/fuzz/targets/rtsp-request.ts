@@ -1,3 +1,4 @@
+import * as fc from 'fast-check';
 import {
   parseRange,
   ProtocolError,
@@ -5,17 +6,9 @@ import {
   type Incoming,
   chooseTransport,
 } from '../../../sandbox/rtsp/protocol';
-import { mutatedOften } from '../inputs/mutation';
-import {
-  frameBytes,
-  longHeadedText,
-  piecesOf,
-  playerRequest,
-  requestText,
-  type PlayerRequest,
-} from '../inputs/rtsp-text';
-import type { Random } from '../random';
-import { targetOf, type Complaint, type Target } from '../target';
+import { changes, list, mixed } from '../inputs/any';
+import { CUT, FRAME, LONG_HEADED, longHeaded, PLAYER_REQUEST, type PlayerRequest } from '../inputs/rtsp-text';
+import { targetOf, type Complaint, type Target } from '../runner';
 
 interface Input {
   pieces: Buffer[];
@@ -34,12 +27,34 @@ interface Answer {
   atOnce: Heard;
 }
 
+const SENT = list(fc.tuple(PLAYER_REQUEST, mixed([7, fc.constant(undefined)], [3, FRAME])), 1, 3);
+const INPUT = mixed<Input>(
+  [1, fc.tuple(LONG_HEADED, CUT).map(([bytes, cut]) => ({ pieces: cut(bytes), requests: undefined }))],
+  [
+    99,
+    fc.tuple(SENT, CUT, mixed([4, fc.constant(undefined)], [6, changes(1, 3)])).map(([all, cut, change]) => {
+      const whole = Buffer.concat(all.flatMap(([{ bytes }, frame]) => (frame ? [frame, bytes] : [bytes])));
+      const requests = change === undefined ? all.map(([{ sent }]) => sent) : undefined;
+      return { pieces: cut(change === undefined ? whole : change(whole)), requests };
+    }),
+  ],
+);
+
+/** A head of the greatest length, and of one byte more, cut before each of its last bytes. */
+const EXAMPLES = [16_384, 16_385].flatMap((length) =>
+  [1, 2, 3, 4, 5].map((last): Input => {
+    const bytes = longHeaded(length);
+    return { pieces: [bytes.subarray(0, -last), bytes.subarray(-last)], requests: undefined };
+  }),
+);
+
 /** What players send to the RTSP server of the sandbox, in one piece and in several. */
 export function rtspRequestTarget(): Target {
   return targetOf<Input, Answer>({
     name: 'RTSP request',
     share: 60_000,
-    make: inputOf,
+    inputs: INPUT,
+    examples: EXAMPLES,
     act: ({ pieces }) => ({ inPieces: heard(pieces), atOnce: heard([Buffer.concat(pieces)]) }),
     judge: complaintAbout,
     shown: ({ pieces }) => ({
@@ -47,19 +62,6 @@ export function rtspRequestTarget(): Target {
       bytes: Buffer.concat(pieces).toString('latin1'),
     }),
   });
-}
-
-function inputOf(random: Random): Input {
-  if (random.chance(0.01))
-    return { pieces: piecesOf(random, Buffer.from(longHeadedText(random))), requests: undefined };
-  const requests = Array.from({ length: 1 + random.below(3) }, () => playerRequest(random));
-  const parts = requests.flatMap((request) => {
-    const bytes = Buffer.from(requestText(random, request));
-    return random.chance(0.3) ? [frameBytes(random), bytes] : [bytes];
-  });
-  const bytes = Buffer.concat(parts);
-  if (random.chance(0.4)) return { pieces: piecesOf(random, bytes), requests };
-  return { pieces: piecesOf(random, mutatedOften(random, bytes, 1 + random.below(3))), requests: undefined };
 }
 
 function heard(pieces: readonly Buffer[]): Heard {

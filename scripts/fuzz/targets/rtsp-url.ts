@@ -1,10 +1,10 @@
+import * as fc from 'fast-check';
 import { rtspUrlOf } from '../../../lib/cloud/functions/rtsp';
 import { Answer } from '../../../lib/cloud/http/answer';
 import { RvmError } from '../../../lib/error';
+import { changes, changesIn, mixed, text } from '../inputs/any';
 import { recordText } from '../inputs/json-text';
-import { mutated, mutatedOften } from '../inputs/mutation';
-import type { Random } from '../random';
-import { targetOf, type Complaint, type Target } from '../target';
+import { targetOf, type Complaint, type Target } from '../runner';
 
 interface Input {
   body: Buffer;
@@ -14,7 +14,35 @@ interface Input {
   genuine: string | undefined;
 }
 
-const URL_LETTERS = 'abcXYZ0189-._~%20/?&=:@+!$,;()*';
+const HOST = fc.constantFrom('relay.example', '192.0.2.7', '[2001:db8::7]', 'relay.example:8554');
+const ADDRESS = fc
+  .tuple(fc.constantFrom('rtsp', 'rtsps', 'RTSP'), HOST, text('abcXYZ0189-._~%20/?&=:+!$,;()*', 0, 59))
+  .map(([scheme, host, path]) => `${scheme}://${host}/${path}`);
+/** As the specification shows it. */
+const GENUINE = ADDRESS.map((url): Input => ({
+  body: bodyOf(url),
+  status: 200,
+  location: undefined,
+  genuine: url,
+}));
+const EXTRA = recordText(3).map((record) =>
+  record
+    .slice(1, -1)
+    .trim()
+    .replaceAll(/rtspRelayURL/gi, 'x'),
+);
+const OTHER = fc
+  .tuple(ADDRESS, changes(0, 2), EXTRA, fc.constantFrom(200, 201, 204), changesIn(50, 1), fc.boolean())
+  .map(([url, change, extra, status, changeBody, isLocated]): Input => {
+    const sent = change(Buffer.from(url)).toString('utf8');
+    const location = status === 201 && isLocated ? sent : undefined;
+    return { body: changeBody(bodyOf(sent, extra)), status, location, genuine: undefined };
+  });
+
+function bodyOf(url: string, extra = ''): Buffer {
+  return Buffer.from(`{${extra === '' ? '' : `${extra},`}"rtspRelayURL":${JSON.stringify(url)}}`);
+}
+
 const UNSAFE = /[\s"'`<>\\^{|}]|[^\x21-\x7e]/;
 
 /** Answers to `rel/rtsp`, most of them foreign or broken. */
@@ -22,7 +50,7 @@ export function rtspUrlTarget(): Target {
   return targetOf<Input, string | RvmError>({
     name: 'RTSP URL',
     share: 110_000,
-    make: inputOf,
+    inputs: mixed<Input>([3, GENUINE], [7, OTHER]),
     act: (input) => {
       try {
         return rtspUrlOf(answerOf(input)).url;
@@ -34,27 +62,6 @@ export function rtspUrlTarget(): Target {
     judge: complaintAbout,
     shown: ({ body, status, location }) => ({ status, location, body: body.toString('base64') }),
   });
-}
-
-function inputOf(random: Random): Input {
-  const host = random.pick(['relay.example', '192.0.2.7', '[2001:db8::7]', 'relay.example:8554']);
-  const path = random.text(URL_LETTERS, random.below(60)).replaceAll('@', '');
-  const url = `${random.pick(['rtsp', 'rtsps', 'RTSP'])}://${host}/${path}`;
-  const isGenuine = random.chance(0.3);
-  const sent = isGenuine ? url : mutatedOften(random, Buffer.from(url), random.below(3)).toString('utf8');
-  const extra = recordText(random, 3)
-    .slice(1, -1)
-    .trim()
-    .replaceAll(/rtspRelayURL/gi, 'x');
-  const text = `{${extra === '' || isGenuine ? '' : `${extra},`}"rtspRelayURL":${JSON.stringify(sent)}}`;
-  const body = Buffer.from(text);
-  const status = isGenuine ? 200 : random.pick([200, 201, 204]);
-  return {
-    body: isGenuine || random.chance(0.5) ? body : mutated(random, body),
-    status,
-    location: status === 201 && random.chance(0.5) ? sent : undefined,
-    genuine: isGenuine ? url : undefined,
-  };
 }
 
 function answerOf({ body, status, location }: Input): Answer {

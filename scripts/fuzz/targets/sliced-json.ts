@@ -1,27 +1,69 @@
+import * as fc from 'fast-check';
 import { parseInSlices, TooDeepError } from '../../../lib/json/sliced-parser';
+import { changesIn, list, mixed, text as textOf } from '../inputs/any';
 import { jsonText, nestedText } from '../inputs/json-text';
-import { mutatedOften } from '../inputs/mutation';
 import { depthOf, documentIn, partsOf, valueOf, type Document } from '../oracle/document';
 import { reachesPrototype } from '../oracle/reading';
-import type { Random } from '../random';
-import { targetOf, type Complaint, type Target } from '../target';
+import { targetOf, type Complaint, type Target } from '../runner';
 
 type Answer = { value: unknown } | { refused: 'too deep' | 'no JSON' };
 
 const DEEPEST = 64;
 const BOUNDS = { depth: DEEPEST, values: Infinity, names: Infinity };
-const DEPTHS = [2, 60, 63, 64, 65, 66, 500];
-/** Of how many one is longer than what is parsed in one piece, in which all the rest of this takes place. */
-const RARELY = 1 / 100;
-/** Characters. */
+/** Characters: longer than what is parsed in one piece. */
 const LONG = 70_000;
+
+const SHORT_TEXT = mixed(
+  [9, jsonText(5)],
+  [1, nestedText(jsonText(5), fc.constantFrom(2, 60, 63, 64, 65, 66, 500))],
+);
+const ELEMENT = mixed(
+  [1, SHORT_TEXT],
+  [1, textOf('ab,:[]{} \\', 40).map((word) => JSON.stringify(word))],
+  [1, fc.constant(`"${'x'.repeat(LONG)}"`)],
+);
+/** What a long list stands in. */
+const LONG_FORM = mixed<(elements: string[], gap: string, inner: string) => string>(
+  // A mark that is no JSON, before a member that is looked at apart.
+  [5, fc.constant((elements) => `{"a":\uFEFF[${elements.join(',')}]}`)],
+  [38, fc.constant((elements, gap) => `[${elements.join(gap)}]`)],
+  [28, fc.constant((elements, gap, inner) => `{"a":1,"devices" : [${elements.join(gap)}],"b":${inner}}`)],
+  [
+    29,
+    list(fc.constantFrom('a', '\\u0061', ','), 8).map(
+      (names) => (elements) =>
+        `{${elements.map((each, place) => `"${place}-${names[place % 8] ?? ''}":${each}`).join(',')}}`,
+    ),
+  ],
+);
+const LONG_TEXT = fc
+  .record({
+    element: ELEMENT,
+    more: fc.nat(19),
+    others: list(fc.tuple(fc.nat(), SHORT_TEXT), 0, 8),
+    gap: fc.constantFrom(',', ', ', ' ,\n'),
+    inner: SHORT_TEXT,
+    form: LONG_FORM,
+  })
+  .map(({ element, more, others, gap, inner, form }) => {
+    const elements = Array<string>(Math.ceil(LONG / element.length) + more).fill(element);
+    for (const [place, other] of others) elements[place % elements.length] = other;
+    return form(elements, gap, inner);
+  });
+/** In short ones all takes place but the cutting. */
+const TEXT = fc
+  .tuple(mixed([99, SHORT_TEXT], [1, LONG_TEXT]), changesIn(60, 1, 2))
+  .map(([text, change]) => change(Buffer.from(text)).toString('utf8'));
+/** A byte-order mark before all, and inside, where the rest would be parsed at once. */
+const EXAMPLES = [`\uFEFF["${'x'.repeat(LONG)}"]`, `{"a":\uFEFF["${'x'.repeat(LONG)}"]}`];
 
 /** Answers of the service, short and long, against `JSON.parse`. */
 export function slicedJsonTarget(): Target {
   return targetOf<string, Answer>({
     name: 'sliced JSON',
     share: 40_000,
-    make: textOf,
+    inputs: TEXT,
+    examples: EXAMPLES,
     act: answerTo,
     judge: complaintAbout,
     shown: (text) => text,
@@ -36,31 +78,6 @@ async function answerTo(text: string): Promise<Answer> {
     if (error instanceof SyntaxError) return { refused: 'no JSON' };
     throw error;
   }
-}
-
-function textOf(random: Random): string {
-  const text = random.chance(RARELY) ? longText(random) : shortText(random);
-  if (random.chance(0.4)) return text;
-  return mutatedOften(random, Buffer.from(text), 1 + random.below(2)).toString('utf8');
-}
-
-function shortText(random: Random): string {
-  const text = jsonText(random, 5);
-  return random.chance(0.1) ? nestedText(random, text, random.pick(DEPTHS)) : text;
-}
-
-function longText(random: Random): string {
-  const inner = shortText(random);
-  const word = `"${random.text('ab,:[]{} \\\\', 40).replaceAll('\\', '\\\\')}"`;
-  const element = random.pick([inner, word, `"${'x'.repeat(LONG)}"`]);
-  const count = Math.ceil(LONG / element.length) + random.below(20);
-  const elements = Array.from({ length: count }, () => (random.chance(0.01) ? shortText(random) : element));
-  // A mark that is no JSON, before a member that is looked at apart.
-  if (random.chance(0.05)) return `{"a":\uFEFF[${elements.join(',')}]}`;
-  const list = `[${elements.join(random.pick([',', ', ', ' ,\n']))}]`;
-  if (random.chance(0.4)) return list;
-  if (random.chance(0.5)) return `{"a":1,"devices" : ${list},"b":${inner}}`;
-  return `{${elements.map((each, place) => `"${place}-${random.pick(['a', '\\u0061', ','])}":${each}`).join(',')}}`;
 }
 
 function complaintAbout(text: string, answer: Answer): Complaint | undefined {

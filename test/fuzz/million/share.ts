@@ -1,4 +1,4 @@
-import type { Target } from '../../../scripts/fuzz/target';
+import type { Target } from '../../../scripts/fuzz/runner';
 import { assertNothingFound } from '../assert-nothing-found';
 
 const MILLION = 1_000_000;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { Random, seedOfInput } from '../../../scripts/fuzz/random';
+import { Random, seedOfInput } from '../../support/video/sweep/random';
 import { needs } from '../../support/suite/programs';
 import { baseStreams, type BaseStream } from '../../support/video/sweep/base-streams';
 import { cameraStream } from '../../support/video/sweep/camera-stream';

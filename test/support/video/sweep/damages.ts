@@ -1,4 +1,4 @@
-import type { Random } from '../../../../scripts/fuzz/random';
+import type { Random } from './random';
 import { aggregationPacket, stapA } from '../../../../scripts/fuzz/inputs/rtp-bytes';
 import { videoPayloads } from '../../../../sandbox/rtsp/media/packets';
 import { goodReply } from '../../rtsp/scripted-relay';

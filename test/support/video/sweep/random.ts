@@ -29,19 +29,12 @@ export class Random {
     if (kind === undefined) throw new Error('There is nothing to choose from.');
     return kind;
   }
-
-  /** So many characters of an alphabet. */
-  text(alphabet: string, length: number): string {
-    let text = '';
-    for (let count = 0; count < length; count += 1) text += alphabet[this.below(alphabet.length)] ?? '';
-    return text;
-  }
 }
 
-/** Seed of one input of a target, so that each can be made again without those before it. */
-export function seedOfInput(seed: number, target: string, number: number): number {
+/** Seed of one stream of a kind, so that each can be made again without those before it. */
+export function seedOfInput(seed: number, kind: string, number: number): number {
   let mixed = seed ^ 0x811c9dc5;
-  for (const character of target) mixed = Math.imul(mixed ^ (character.codePointAt(0) ?? 0), 0x01000193);
+  for (const character of kind) mixed = Math.imul(mixed ^ (character.codePointAt(0) ?? 0), 0x01000193);
   mixed = Math.imul(mixed ^ number ^ (mixed >>> 15), 0x85ebca6b);
   return mixed ^ (mixed >>> 13);
 }
