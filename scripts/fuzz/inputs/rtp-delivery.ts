@@ -104,10 +104,7 @@ function withPayload(bytes: Buffer, payload: Buffer): Arrival {
 }
 
 const SOMETIMES_ODD = [2, 10, 50].map((percent) =>
-  mixed(
-    [100 - percent, fc.constant(undefined)],
-    [percent, fc.tuple(ODD_ARRIVAL, fc.nat(), fc.boolean())],
-  ),
+  mixed([100 - percent, fc.constant(undefined)], [percent, fc.tuple(ODD_ARRIVAL, fc.nat(), fc.boolean())]),
 );
 
 /** Some of the packets with changes, and others between them. */

@@ -81,9 +81,13 @@ const AUDIO_UNIT = 1024;
 
 /** Units that no genuine stream of ours has, for what is changed: hints, other kinds of packets. */
 export const ODD_PAYLOAD = fc.constantFrom(
-  ...[h264Recovery(), h264Recovery(9), h265Slice({ type: H265.cra }), h265Slice({ type: H265.rasl })],
+  h264Recovery(),
+  h264Recovery(9),
+  h265Slice({ type: H265.cra }),
+  h265Slice({ type: H265.rasl }),
   ...[25, 26, 27, 29, 0x7c, 0x78, 96, 98, 100].map((head) => Buffer.from([head, 0xff, 0xff, 0x41])),
-  ...[Buffer.alloc(0), Buffer.alloc(3000), Buffer.alloc(3000, 0x41)],
+  Buffer.alloc(0),
+  Buffer.alloc(3000, 0x41),
 );
 
 /** Sequence number and time stamp of the first packet: anywhere, often shortly before they wrap. */
