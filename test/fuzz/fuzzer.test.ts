@@ -92,7 +92,7 @@ describe('the fuzzer', () => {
       const answer = receivedRtp(input);
       return { ...answer, frames: answer.frames.map((frame) => ({ ...frame, time: frame.time + 0.1 })) };
     });
-    const [missing, other] = [await faultsOf(lossy, 300), await faultsOf(late, 300)];
+    const [missing, other] = [await faultsOf(lossy, 600), await faultsOf(late, 300)];
     assert.ok(missing.rejected > 50, `${missing.rejected} wrong rejections`);
     assert.ok(other.wrong > 50, `${other.wrong} wrong answers`);
   });
