@@ -15,7 +15,7 @@ const OPTIONS = {
 
 const MILLION = 1_000_000;
 /** Inputs between two looks at the clock. */
-const ROUND = 10_000;
+const ROUND = 2_000;
 
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: OPTIONS });
