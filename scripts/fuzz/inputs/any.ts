@@ -21,7 +21,9 @@ export function list<Kind>(
 
 /** So many characters of an alphabet. */
 export function text(alphabet: string, minLength: number, maxLength = minLength): fc.Arbitrary<string> {
-  return list(fc.constantFrom(...alphabet), minLength, maxLength).map((characters) => characters.join(''));
+  return list(fc.constantFrom(...alphabet.split('')), minLength, maxLength).map((characters) =>
+    characters.join(''),
+  );
 }
 
 /** Changes bytes; a splice takes its second half from `other`, which is the bytes themselves unless told otherwise. */

@@ -46,7 +46,7 @@ const SPLIT = fc
   .map(([gap, percent, draws]): Spelling => (text) => {
     const split = (character: string, at: number): string =>
       character + (isDrawn(draws, at, percent) ? gap : '');
-    return [...text].map(split).join('');
+    return Array.from(text, split).join('');
   });
 
 /**
