@@ -96,27 +96,71 @@ describe('the store of the inbox, in its thread', () => {
     inbox = open();
   });
 
-  it('C-135 refuses a file of a newer version, and says what to do', async () => {
-    await inbox.accept(proven());
+  it('C-135 refuses a file of another version, and says what to do; it has all that it had once that is back', async () => {
+    const message = proven();
+    await inbox.accept(message);
+    await inbox.close();
+    const setVersion = (version: number): void => {
+      const database = new DatabaseSync(file());
+      database.exec(`PRAGMA user_version = ${version}`);
+      database.close();
+    };
+    setVersion(MIGRATIONS.length + 1);
+    inbox = open();
+    await eventually(() => inbox.state().durable === false, 'the refusal');
+    assert.match(
+      inbox.state().fault ?? '',
+      /another version .*schema 2, this one knows 1\): install that version again, or move inbox\.sqlite/,
+    );
+    await inbox.close();
+    setVersion(MIGRATIONS.length);
+    inbox = open();
+    assert.equal((await inbox.accept(message)).outcome, 'repeat');
+  });
+
+  it('C-135 brings a file forward in one transaction, with all its rows, or leaves it as it was', async () => {
+    for (const message of [proven(), proven(), proven()]) await inbox.accept(message);
     await inbox.close();
     const database = new DatabaseSync(file());
-    database.exec(`PRAGMA user_version = ${MIGRATIONS.length + 1}`);
+    const rows = (table: string): unknown[] => database.prepare(`SELECT * FROM ${table}`).all();
+    const content = (): unknown[] => [
+      database.prepare('PRAGMA user_version').get()?.['user_version'],
+      ...['sqlite_schema', 'message', 'body', 'meta'].map(rows),
+    ];
+    const steps = [...MIGRATIONS, 'ALTER TABLE message ADD COLUMN operator TEXT'];
+    const [before, messages, bodies] = [content(), rows('message'), rows('body')];
+    assert.throws(() => migrate(database, [...steps, 'CREATE TABLE broken (']));
+    assert.deepEqual(content(), before);
+    migrate(database, steps);
+    const widened = messages.map((row) => Object.assign({}, row, { operator: null }));
+    assert.deepEqual(
+      rows('message').map((row) => ({ ...(row as object) })),
+      widened,
+    );
+    assert.deepEqual(rows('body'), bodies);
+    const after = content();
+    migrate(database, steps);
+    assert.deepEqual(content(), after);
+    assert.throws(() => migrate(database), /another version of this package \(schema 2, this one knows 1\)/);
     database.close();
     inbox = open();
     await eventually(() => inbox.state().durable === false, 'the refusal');
-    assert.match(inbox.state().fault ?? '', /newer version.*install that version again/);
   });
 
-  it('C-135 brings an older file forward in one transaction, or leaves it as it was', () => {
-    const database = new DatabaseSync(':memory:');
-    const steps = [...MIGRATIONS, 'ALTER TABLE message ADD COLUMN operator TEXT'];
-    migrate(database);
-    assert.throws(() => migrate(database, [...steps, 'CREATE TABLE broken (']));
-    assert.throws(() => database.prepare('SELECT operator FROM message'));
-    migrate(database, steps);
-    assert.deepEqual(database.prepare('SELECT operator FROM message').all(), []);
-    migrate(database, steps);
-    assert.throws(() => migrate(database), /newer version/);
+  it('C-135 keeps what refers to the rows of a table that a step replaces', async () => {
+    await inbox.accept(proven());
+    await inbox.close();
+    const database = new DatabaseSync(file());
+    const replaced = `CREATE TABLE next (sequence INTEGER PRIMARY KEY, id TEXT NOT NULL) STRICT;
+      INSERT INTO next SELECT sequence, id FROM message; DROP TABLE message; ALTER TABLE next RENAME TO message`;
+    migrate(database, [...MIGRATIONS, replaced]);
+    const sequences = (table: string): unknown[] => database.prepare(`SELECT sequence FROM ${table}`).all();
+    assert.equal(sequences('body').length, 1);
+    assert.deepEqual(sequences('body'), sequences('message'));
+    assert.deepEqual(database.prepare('PRAGMA foreign_key_check').all(), []);
+    database.close();
+    fs.rmSync(file());
+    inbox = open();
   });
 
   it('C-135 says why that failed also where it ended the transaction by itself, as a full disk may', () => {
