@@ -56,7 +56,7 @@ export function endpointKey(port: string, fullPath: string): string {
   return `${port}:${matchingPath(fullPath)}`;
 }
 
-/** The port and the path of an endpoint, for people. What is no key, but the node id of an earlier version, is given as it is. */
+/** The port and the path of an endpoint, for people. What is no key, but the id of a node, is given as it is: events wait there while nodes exchange their paths. */
 export function placeOfKey(key: string): { port: string; path: string } {
   const [, port = '', path = key] = /^(\d*):(\/.*)$/s.exec(key) ?? [];
   return { port, path };

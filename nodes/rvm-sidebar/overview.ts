@@ -29,7 +29,7 @@ export interface QuarantineRow extends QuarantineSum {
   inbox: string;
   /** By which people know that inbox; null where there is no other. */
   inboxTitle: string | null;
-  /** At which they came; a node id where an earlier version of the package kept them. */
+  /** At which they came; a node id where they wait while nodes exchange their paths. */
   path: string;
   /** By which people know the *webhook in* that has it; null where none has. */
   title: string | null;
@@ -52,7 +52,7 @@ export interface AbandonedRow {
   /** By which people know it; null where there is no other inbox. */
   inboxTitle: string | null;
   endpointId: string;
-  /** A node id where an earlier version of the package kept them. */
+  /** A node id where they wait while nodes exchange their paths. */
   path: string;
   /** That of the listener; '' = the one of Node-RED itself. */
   port: string;

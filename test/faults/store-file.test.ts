@@ -148,13 +148,13 @@ const CASES: Case[] = [
     spill: (folder) => `${folder}-spill`,
   },
   {
-    title: 'a file of a newer version',
+    title: 'a file of another version',
     spoil: (folder) => {
       fill(file(folder), 1);
       setVersion(file(folder), (version) => version + 96);
     },
     repair: (folder) => setVersion(file(folder), (version) => version - 96),
-    says: /newer version of this package/,
+    says: /another version of this package/,
   },
 ];
 

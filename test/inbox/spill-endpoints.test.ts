@@ -3,8 +3,6 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import type { Consumer } from '../../lib/inbox/inbox';
-import { newMessage } from '../../lib/inbox/store/stored-message';
-import { writeFormerSpill } from '../support/inbox/former-spill';
 import { InlineInbox } from '../support/inbox/each-store';
 import { eventually } from '../support/time/patience';
 import { allSettled, proven, Taker } from './samples';
@@ -99,22 +97,6 @@ describe('what is spilled of a webhook node whose path changes', () => {
     const one = taker(LATTER, { nodeId: 'one' });
     const two = taker(FORMER, { nodeId: 'two' });
     await Promise.all([delivered(one, [first]), delivered(two, [second])]);
-  });
-
-  it('comes to the node by whose id version 0.1 knew it', async () => {
-    await end();
-    const messages = [proven({}, { endpointId: NODE }), proven({}, { endpointId: NODE })];
-    writeFormerSpill(path.join(folder, 'former'), messages.map(newMessage));
-    begin('former');
-    const after = taker(LATTER);
-    await eventually(() => after.ids.length === 2, 'the events');
-    assert.deepEqual(
-      after.ids,
-      messages.map(({ envelope }) => envelope.messageId),
-    );
-    await worksAgain();
-    await allSettled(inbox);
-    assert.equal(after.ids.length, 2);
   });
 
   it('comes again where the flow has not settled it, and is settled there', async () => {

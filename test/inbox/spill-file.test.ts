@@ -12,8 +12,9 @@ import { cannotRun } from '../support/suite/programs';
 import { eventually, soon } from '../support/time/patience';
 import { proven, Taker } from './samples';
 
-const FRAME: Frame = { kind: 'settled', deliveryId: 'a', state: 'delivered' };
-const OTHER: Frame = { kind: 'settled', deliveryId: 'longer', state: 'dead' };
+const step = { time: 1, step: 'settled' } as const;
+const FRAME: Frame = { kind: 'settled', deliveryId: 'a', state: 'delivered', step };
+const OTHER: Frame = { kind: 'settled', deliveryId: 'longer', state: 'dead', step };
 
 describe('a spill file', () => {
   let folder: string;

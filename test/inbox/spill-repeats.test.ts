@@ -163,7 +163,14 @@ describe('what is spilled, and may be known to the inbox', () => {
     const message = newMessage(proven());
     const waits = { state: 'received', attempt: 0, cutOff: 0, atFlow: false } as const;
     const atFlow = { ...waits, state: 'leased', attempt: 1, atFlow: true } as const;
-    const own = { deliveryId: 'a', message, first: true, ended: false, mayRepeat: false };
+    const own = {
+      deliveryId: 'a',
+      message,
+      first: true,
+      ended: false,
+      mayRepeat: false,
+      node: message.endpoint,
+    };
     const frames: Frame[] = [
       { kind: 'progress', deliveryId: 'a', change: 1, progress: atFlow },
       { kind: 'message', ...own, progress: waits },

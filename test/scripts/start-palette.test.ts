@@ -110,7 +110,7 @@ describe('the palette manager in the Node-RED of npm start', () => {
     assert.deepEqual([list(), lock()], before);
   });
 
-  it('leaves the package in place in a user directory of version 0.1, and what was installed there', async () => {
+  it('leaves the package in place in a user directory that does not name it, and what was installed there', async () => {
     const dependencies = { [OTHER]: `file:../${OTHER}` };
     const manifest = { name: 'start', private: true, dependencies };
     const modules = path.join(userDir, 'node_modules');

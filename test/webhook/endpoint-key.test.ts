@@ -24,7 +24,7 @@ describe('the key of an endpoint', () => {
     assert.deepEqual(placeOfKey(':/alarms'), { port: '', path: '/alarms' });
   });
 
-  it('is not taken for the node id that earlier versions had in its place', () => {
+  it('is not taken for a node id, under which events wait while nodes exchange their paths', () => {
     assert.deepEqual(placeOfKey('f6f2187d.f17ca8'), { port: '', path: 'f6f2187d.f17ca8' });
   });
 });

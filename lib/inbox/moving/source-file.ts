@@ -61,7 +61,7 @@ const SQL = {
   countUpTo: 'SELECT count(*) AS count FROM message WHERE sequence <= ?',
   ofSequence: 'SELECT 1 FROM message WHERE sequence = ? AND delivery_id = ?',
   // In the words of its index.
-  former: `SELECT 1 FROM message WHERE delivery_id = ? AND substr(delivery_id, 15, 1) <> '8'`,
+  spilledFirst: `SELECT 1 FROM message WHERE delivery_id = ? AND substr(delivery_id, 15, 1) <> '8'`,
   endpoints: 'SELECT endpoint, node, is_current FROM endpoint ORDER BY endpoint, node',
   quarantine: 'SELECT endpoint, address, facts, bytes, stored FROM quarantine ORDER BY id',
   slots:
@@ -127,7 +127,7 @@ export class SourceFile {
   has(deliveryId: string): boolean {
     const sequence = sequenceIn(deliveryId);
     return sequence === undefined
-      ? this.#statements.former.get(deliveryId) !== undefined
+      ? this.#statements.spilledFirst.get(deliveryId) !== undefined
       : this.#statements.ofSequence.get(sequence, deliveryId) !== undefined;
   }
 

@@ -1,8 +1,9 @@
 import { tablesOf } from './calls/tables';
 
 /**
- * Steps from one version of the schema to the next; the version is how many of them it has seen. Steps are only ever added. Instances
- * of the version before go on while a step is taken and afterwards: what it changes has to suit them, too.
+ * Steps from one version of the schema to the next; the version is how many of them it has taken. A step that was released never
+ * changes: what comes later is a step of its own. Instances of the version before go on while it is taken and afterwards: what it
+ * changes has to suit them, too.
  */
 export function migrations(schema: string): readonly string[] {
   const {
@@ -64,7 +65,10 @@ CREATE TABLE ${message} (
   stored bigint NOT NULL,
   -- Digests of station, named and id, and of station and alarm: the texts may be longer than an index takes.
   key uuid NOT NULL,
-  alarm_key uuid
+  alarm_key uuid,
+  -- The last verdict of a person (real, false), and when, by the wall clock, in milliseconds.
+  judged bigint,
+  verdict text
 );
 CREATE UNIQUE INDEX message_delivery ON ${message} (delivery_id);
 CREATE UNIQUE INDEX message_key ON ${message} (key, copy);
@@ -93,7 +97,9 @@ CREATE TABLE ${work} (
   -- Why it comes again: lease, restart, retry; or why no more: attempts.
   again text,
   -- The epoch that has leased it.
-  holder uuid
+  holder uuid,
+  -- The first delivery, by the wall clock, in milliseconds.
+  delivered bigint
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
 CREATE INDEX work_waiting ON ${work} (endpoint, rank, sequence) WHERE state = 'received';
 CREATE INDEX work_alarm ON ${work} (endpoint, alarm_key, sequence)
@@ -131,39 +137,8 @@ CREATE TABLE ${endpoint} (
   PRIMARY KEY (endpoint, node)
 );
 
--- Milliseconds that the inbox has been open, over all instances: what it ages by, for a wall clock may be set.
-INSERT INTO ${meta} VALUES ('clock', '0');
-`,
-    `
--- Who keeps slots. Whoever changes some of them locks the row of their owner: so versions can be seen in the order of their count.
-CREATE TABLE ${slotOwner} (
-  owner text PRIMARY KEY,
-  -- Of the last change of any of its slots; and of the last of those removed that are no longer kept.
-  version bigint NOT NULL DEFAULT 0,
-  forgotten bigint NOT NULL DEFAULT 0
-) WITH (fillfactor = 50);
-
--- What flows keep.
-CREATE TABLE ${slot} (
-  owner text NOT NULL,
-  name text NOT NULL,
-  version bigint NOT NULL,
-  -- JSON; none where it was removed, which is kept for those who ask for what has changed.
-  value text,
-  ends timestamptz,
-  written timestamptz NOT NULL DEFAULT clock_timestamp(),
-  PRIMARY KEY (owner, name)
-) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
-CREATE INDEX slot_version ON ${slot} (owner, version);
-CREATE INDEX slot_removed ON ${slot} (owner, version) WHERE value IS NULL;
-`,
-    `
--- What became of each event. Wall clock throughout, in milliseconds. Of one that is open, its first delivery:
-ALTER TABLE ${work} ADD COLUMN delivered bigint;
--- The last verdict of a person: real, false.
-ALTER TABLE ${message} ADD COLUMN judged bigint, ADD COLUMN verdict text;
-
--- The usual course, one row for each event that has ended: written once, beside the message, which is never written again for it.
+-- The usual course of each event, one row for each that has ended: written once, beside the message, which is never written again for
+-- it. Wall clock throughout, in milliseconds.
 CREATE TABLE ${course} (
   sequence bigint NOT NULL,
   delivered bigint,
@@ -189,6 +164,31 @@ CREATE TABLE ${history} (
   facts text
 );
 CREATE INDEX history_place ON ${history} (sequence, place);
+
+-- Who keeps slots. Whoever changes some of them locks the row of their owner: so versions can be seen in the order of their count.
+CREATE TABLE ${slotOwner} (
+  owner text PRIMARY KEY,
+  -- Of the last change of any of its slots; and of the last of those removed that are no longer kept.
+  version bigint NOT NULL DEFAULT 0,
+  forgotten bigint NOT NULL DEFAULT 0
+) WITH (fillfactor = 50);
+
+-- What flows keep.
+CREATE TABLE ${slot} (
+  owner text NOT NULL,
+  name text NOT NULL,
+  version bigint NOT NULL,
+  -- JSON; none where it was removed, which is kept for those who ask for what has changed.
+  value text,
+  ends timestamptz,
+  written timestamptz NOT NULL DEFAULT clock_timestamp(),
+  PRIMARY KEY (owner, name)
+) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
+CREATE INDEX slot_version ON ${slot} (owner, version);
+CREATE INDEX slot_removed ON ${slot} (owner, version) WHERE value IS NULL;
+
+-- Milliseconds that the inbox has been open, over all instances: what it ages by, for a wall clock may be set.
+INSERT INTO ${meta} VALUES ('clock', '0');
 `,
   ];
 }

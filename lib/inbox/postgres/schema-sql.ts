@@ -21,7 +21,7 @@ export function schemaSql(schema: string, role?: string): string {
   ].join('\n');
 }
 
-/** Those that the schema has not seen, as `migrate` takes them. */
+/** Those that the schema has not taken, as `migrate` takes them. */
 function steps(schema: string): string {
   const { meta } = tablesOf(schema);
   const taken = migrations(schema).map(

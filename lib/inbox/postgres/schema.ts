@@ -24,7 +24,7 @@ interface Versions {
 /**
  * Brings the schema of a database to that of this package, in one transaction; one that an administrator has made is taken as it is,
  * and so is one of a newer version of the package that this one can use.
- * @param steps those of this package; the version of a schema is how many of them it has seen
+ * @param steps those of this package; the version of a schema is how many of them it has taken
  * @throws RvmError STORE_FAILED where the schema is too new, or the role lacks a right; Error of `pg` otherwise
  */
 export async function migrate(

@@ -1,6 +1,5 @@
 import { withTimeout } from '../../concurrency/timers';
 import { DISK_FULL, reasonOf, storeFailed, type StorePort } from '../store/port';
-import { endStep } from '../store/step';
 import type { Spilling } from './spilling';
 import { broughtMessage, type SpilledMessage } from './spilled-message';
 import { readFrame } from './segment';
@@ -76,7 +75,7 @@ export class Bringing {
 
   async #tellSettlements(): Promise<void> {
     for (const settlement of this.spilling.settlements()) {
-      const { deliveryId, state, step = endStep(state) } = settlement;
+      const { deliveryId, state, step } = settlement;
       const finished = await this.main.call('finish', { deliveryId, state, give: false, step });
       if (finished?.was === 'received') this.work.counts(finished.endpoint, -1);
       this.spilling.settled(settlement);

@@ -1,8 +1,6 @@
-import { createHash } from 'node:crypto';
 import zlib from 'node:zlib';
 import { isRecord } from '../../json/json';
-import type { Brought, Finish, NewMessage } from '../store/protocol';
-import type { NotedStep } from '../store/step';
+import type { Brought, Finish } from '../store/protocol';
 
 /** What is known of a message besides itself, when it is spilled. */
 export interface SpilledFacts {
@@ -14,9 +12,8 @@ export interface SpilledFacts {
   node: string;
 }
 
-/** A message that is spilled. In files of version 0.1 the endpoint is its node. */
-export type MessageFrame = Omit<Brought, 'lateId' | 'wasBrought'> &
-  Omit<SpilledFacts, 'node'> & { kind: 'message'; node?: string };
+/** A message that is spilled. */
+export type MessageFrame = Omit<Brought, 'lateId' | 'wasBrought'> & SpilledFacts & { kind: 'message' };
 
 /** One entry of a spill file. */
 export type Frame =
@@ -25,8 +22,8 @@ export type Frame =
   | ({ kind: 'progress'; change: number } & Pick<Brought, 'deliveryId' | 'progress'>)
   /** These messages are in the inbox: what their frames say counts no more. */
   | { kind: 'inside'; deliveryIds: string[] }
-  /** The end of an event that is in the inbox, which could not be told. Files of earlier versions say no step. */
-  | ({ kind: 'settled' } & Pick<Finish, 'deliveryId' | 'state'> & { step?: NotedStep });
+  /** The end of an event that is in the inbox, which could not be told. */
+  | ({ kind: 'settled' } & Required<Pick<Finish, 'deliveryId' | 'state' | 'step'>>);
 
 /** Where a frame stands in its file, in bytes. */
 export interface FramePlace {
@@ -77,37 +74,16 @@ export function frameIn(bytes: Buffer): Frame | undefined {
   if (zlib.crc32(content) !== bytes.readUInt32BE(4)) return undefined;
   const split = content.indexOf('\n');
   const columns = columnsIn(content.toString('utf8', 0, Math.max(split, 0)));
-  if (columns === undefined) return undefined;
-  if ('kind' in columns && columns.kind !== 'message') return columns;
-  const body = new Uint8Array(content.subarray(split + 1));
-  return 'kind' in columns
-    ? { ...columns, message: { ...columns.message, bytes: body } }
-    : formerFrame({ ...columns, bytes: body }, content);
+  if (columns?.kind !== 'message') return columns;
+  return { ...columns, message: { ...columns.message, bytes: new Uint8Array(content.subarray(split + 1)) } };
 }
 
 /** Undefined where they are none, though their checksum is right. */
-function columnsIn(text: string): Frame | FormerColumns | undefined {
+function columnsIn(text: string): Frame | undefined {
   try {
-    const columns = JSON.parse(text) as Frame | FormerColumns | undefined;
-    return isRecord(columns) ? columns : undefined;
+    const columns = JSON.parse(text) as Frame | undefined;
+    return isRecord(columns) && 'kind' in columns ? columns : undefined;
   } catch {
     return undefined;
   }
-}
-
-type FormerColumns = Omit<NewMessage, 'bytes'>;
-
-/** Version 0.1 of the package spilled messages alone. The id is made of the content: read again, it is the same. */
-function formerFrame(message: NewMessage, content: Buffer): MessageFrame {
-  const hex = createHash('sha256').update(content).digest('hex');
-  const parts = [hex.slice(0, 8), hex.slice(8, 12), `4${hex.slice(12, 15)}`, `a${hex.slice(15, 18)}`];
-  return {
-    kind: 'message',
-    deliveryId: `${parts.join('-')}-${hex.slice(18, 30)}`,
-    message,
-    first: null,
-    ended: null,
-    mayRepeat: true,
-    progress: { state: message.state, attempt: 0, cutOff: 0, atFlow: false },
-  };
 }

@@ -14,7 +14,7 @@ export interface Segment {
 }
 
 /** Of a folder of files of frames: `spill-1` and so on. */
-const NAME = /^spill-(\d+)(\.taken)?$/;
+const NAME = /^spill-(\d+)$/;
 
 /** Names of the files of frames in a folder, oldest first. @throws Error where the folder cannot be read */
 export async function segmentNames(folder: string): Promise<string[]> {

@@ -8,7 +8,7 @@ import { readSegment, segmentNames, type Segment } from './segment';
 import type { Frame, FramePlace } from './frame';
 
 /** A folder of a process in the spill folder: `<number>-<pid>-<random>`. */
-const OF_PROCESS = /^(?:(\d+)-)?\d+-[\da-f]{12}$/;
+const OF_PROCESS = /^(\d+)-\d+-[\da-f]{12}$/;
 
 interface Taken {
   folder: string;
@@ -48,14 +48,11 @@ export class SpillFolder {
     return this.#own.folder;
   }
 
-  /**
-   * Takes what ended processes have left, and what earlier versions of the package have, and reads it, oldest first. What cannot
-   * be read now is left for the next look.
-   */
+  /** Takes what ended processes have left, and reads it, oldest first. What cannot be read now is left for the next look. */
   async take(): Promise<ReadSegment[]> {
     const folders = await this.#leftFolders();
     this.#isShared = false;
-    const found = await this.#readFormer();
+    const found: ReadSegment[] = [];
     for (const folder of folders) found.push(...(await this.#read(this.#lock(folder))));
     return found;
   }
@@ -148,30 +145,11 @@ export class SpillFolder {
     this.#isShared = true;
     return [];
   }
-
-  /** Earlier versions wrote into the spill folder itself. Whoever renames a file first has it. */
-  async #readFormer(): Promise<ReadSegment[]> {
-    const names = await segmentNames(this.folder).catch(() => []);
-    return names.length === 0 ? [] : this.#read(await this.#moveFormer(names));
-  }
-
-  /** Undefined where there is no room for them on the disk, or it can only be read. */
-  async #moveFormer(names: readonly string[]): Promise<Taken | undefined> {
-    try {
-      const taken = this.#make(0);
-      for (const name of names)
-        await fs.rename(path.join(this.folder, name), path.join(taken.folder, name)).catch(() => undefined);
-      return taken;
-    } catch {
-      return undefined;
-    }
-  }
 }
 
 /** Whether messages wait in a spill folder, of whichever process. @throws Error where it cannot be read */
 export async function holdsMessages(folder: string): Promise<boolean> {
   if (!syncFs.existsSync(folder)) return false;
-  if ((await segmentNames(folder)).length > 0) return true;
   for (const name of await fs.readdir(folder)) {
     if (OF_PROCESS.test(name) && (await segmentNames(path.join(folder, name))).length > 0) return true;
   }

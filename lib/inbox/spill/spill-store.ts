@@ -76,7 +76,7 @@ export class SpillStore {
     { change, segment: progressIn }: { change: number; segment?: Segment },
   ): void {
     if (this.messages.find(frame.deliveryId) !== undefined) return;
-    const { message, deliveryId, first, ended, mayRepeat, node = message.endpoint } = frame;
+    const { message, deliveryId, first, ended, mayRepeat, node } = frame;
     const { bytes, ...sent } = message;
     const columns = { ...sent, endpoint: this.work.endpointOf(node) ?? sent.endpoint };
     const progress = cutOff(frame.progress);

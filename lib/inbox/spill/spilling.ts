@@ -1,5 +1,5 @@
 import type { StoreCalls } from '../store/protocol';
-import type { NotedStep } from '../store/step';
+import { endStep, type NotedStep } from '../store/step';
 import { settleDoubt, type DoubtfulWork } from './doubtful';
 import type { Frame } from './frame';
 import type { Segment } from './segment';
@@ -13,8 +13,7 @@ import type { SpilledMessage } from './spilled-message';
 export interface KeptSettlement {
   deliveryId: string;
   state: StoreCalls['finish']['take']['state'];
-  /** Absent where an earlier version of the package has kept it. */
-  step?: NotedStep;
+  step: NotedStep;
   segment: Segment;
 }
 
@@ -137,7 +136,7 @@ export class Spilling {
   /** Keeps the end of an event that is in the inbox. @throws Error where that cannot be written */
   async settle(
     deliveryId: string,
-    { state, step }: Pick<StoreCalls['finish']['take'], 'state' | 'step'>,
+    { state, step = endStep(state) }: Pick<StoreCalls['finish']['take'], 'state' | 'step'>,
   ): Promise<void> {
     this.#entering += 1;
     try {

@@ -134,7 +134,7 @@ function define(opened: () => Promise<Asked>): void {
     assert.deepEqual(await open(), { [NORTH]: 1 });
   });
 
-  it('takes along what version 0.1 kept under its id', async () => {
+  it('takes along what waits under its id, and knows it where no claim of that is left', async () => {
     await accept('one');
     await accept('other');
     await quarantine('one');

@@ -49,7 +49,7 @@ inEachStore('the endpoints of an inbox', (open) => {
     await nothingWaits();
   });
 
-  it('what was stored under the id of the node, as before version 0.2, comes along', async () => {
+  it('what waits under the id of the node comes along', async () => {
     const id = await arrive(NODE);
     await delivered(taker(LATTER), [id]);
   });

@@ -3,7 +3,6 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
 import type { NewMessage, StoredMessage } from '../../../lib/inbox/store/protocol';
 import { newMessage } from '../../../lib/inbox/store/stored-message';
-import { writeFormerFile } from '../../support/inbox/former-file';
 import { messagesIn, MovingStand } from '../../support/inbox/moving';
 import { SharedServer } from '../../support/postgres/shared-server';
 import { needs } from '../../support/suite/programs';
@@ -181,28 +180,16 @@ describe('an inbox that was moved', () => {
     }
   });
 
-  it('has the messages of a file that version 0.1 has written, under their ids', async () => {
-    const messages = [event(), event()];
-    const rows = messages.map(({ station, id, fingerprint, facts, bytes }, index) => ({
-      station,
-      id,
-      fingerprint,
-      facts,
-      bytes,
-      endpoint: ENDPOINT,
-      sequence: index + 1,
-      deliveryId: randomUUID(),
-      copy: 0,
-      state: index === 0 ? ('leased' as const) : ('delivered' as const),
-      alarm: `alarm ${index}`,
-      isEnd: false,
-    }));
-    writeFormerFile(stand.file.file, rows);
+  it('has what was spilled first under the ids of then, in which no sequence stands', async () => {
+    const waits = { state: 'received', attempt: 0, cutOff: 0, atFlow: false } as const;
+    const ids = [randomUUID(), randomUUID()];
+    for (const deliveryId of ids) stand.file.ask('bring', { deliveryId, message: event(), progress: waits });
+    stand.file.ask('markDelivered', ids.slice(1));
     const { same, waiting } = await stand.moved();
     assert.deepEqual([same, waiting], [2, 1]);
     const instance = await stand.instance();
     const [{ deliveryId } = assert.fail()] = await instance.call('lease', LEASE);
-    assert.equal(deliveryId, rows[0]?.deliveryId);
+    assert.deepEqual([deliveryId, await instance.call('stateOf', ids[1] ?? '')], [ids[0], 'delivered']);
   });
 
   it('has bodies as large as they come, byte by byte', async () => {

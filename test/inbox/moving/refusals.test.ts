@@ -94,12 +94,12 @@ describe('an inbox is not moved', () => {
     assert.deepEqual(await stand.sql(`SELECT 1 FROM rvm.work WHERE state <> 'moving'`), []);
   });
 
-  it('where a newer version of the package has written its file', async () => {
+  it('where another version of the package has written its file', async () => {
     stand.file.close();
     const database = new DatabaseSync(stand.file.file);
     database.exec(`PRAGMA user_version = ${MIGRATIONS.length + 1}`);
     database.close();
-    await refused(/it was written by a newer version of this package .+: install that version again/);
+    await refused(/it was written by another version of this package .+: install that version again/);
   });
 
   it('where the database does not answer', async () => {

@@ -92,7 +92,7 @@ function claimSql({ endpoint }: Tables): string {
     ON CONFLICT (endpoint, node) DO UPDATE SET is_current = true WHERE NOT own.is_current`;
 }
 
-/** Those that the node had, its own id among them, and that no node has now. */
+/** Those that the node had, and that no node has now; and its own id, under which events wait while nodes exchange their paths. */
 function leftSql({ endpoint }: Tables): string {
   return `SELECT had.endpoint FROM (SELECT endpoint FROM ${endpoint} WHERE node = $2 UNION SELECT $2::text) AS had
     WHERE had.endpoint <> $1

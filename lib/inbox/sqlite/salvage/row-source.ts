@@ -26,7 +26,6 @@ export const COLUMNS = {
     'is_end',
     'received',
     'stored',
-    // Of earlier versions of the schema these may be missing.
     'id_key',
     'alarm_key',
     'delivered',

@@ -15,7 +15,7 @@ export function makeDeliveryId(sequence: number, time: number): string {
   return `${at.slice(0, 8)}-${at.slice(8)}-8${random}${hex(sequence)}`;
 }
 
-/** Undefined for one that an earlier version of the package has made, and for any other text. */
+/** Undefined for that of an event that was spilled first, and for any other text. */
 export function sequenceIn(deliveryId: string): number | undefined {
   const [, sequence] = OURS.exec(deliveryId) ?? [];
   return sequence === undefined ? undefined : Number.parseInt(sequence, 16);

@@ -3,8 +3,8 @@ import type { HistoryTable } from './history-table';
 import type { Statements } from './statements';
 
 /**
- * Which webhook node has which endpoint; or had, where it is deleted or disabled. An endpoint is known by port and path; before
- * version 0.2 it was known by the id of its node, which therefore counts as one that the node had.
+ * Which webhook node has which endpoint; or had, where it is deleted or disabled. The id of a node counts as an endpoint that it had:
+ * what goes along waits there while nodes exchange their paths, and would be nobody's where this table is lost with a damaged file.
  */
 export class EndpointTable {
   /** @param moved told of an endpoint at which events wait now that were elsewhere */

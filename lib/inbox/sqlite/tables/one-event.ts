@@ -5,6 +5,6 @@ import type { Statements } from './statements';
 export type OneEvent = [sequence: number, deliveryId: string];
 
 export function oneEvent(statements: Statements, deliveryId: string): OneEvent {
-  const sequence = sequenceIn(deliveryId) ?? statements.former.get(deliveryId)?.['sequence'];
+  const sequence = sequenceIn(deliveryId) ?? statements.spilledFirst.get(deliveryId)?.['sequence'];
   return [Number(sequence ?? 0), deliveryId];
 }

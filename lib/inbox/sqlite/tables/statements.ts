@@ -103,8 +103,8 @@ const SQL = {
 
   // What is there.
   find: `SELECT ${COLUMNS} FROM message WHERE ${ONE}`,
-  // Of an earlier version of the package: in the words of its index.
-  former: `SELECT sequence FROM message WHERE delivery_id = ? AND substr(delivery_id, 15, 1) <> '8'`,
+  // Of an event that was spilled first: in the words of its index.
+  spilledFirst: `SELECT sequence FROM message WHERE delivery_id = ? AND substr(delivery_id, 15, 1) <> '8'`,
   count: 'SELECT count(*) AS count FROM message',
   newest: 'SELECT sequence, received FROM message ORDER BY sequence DESC LIMIT 1',
   waiting: `SELECT endpoint, count(*) AS count FROM message WHERE state = 'received' GROUP BY endpoint`,
@@ -153,7 +153,7 @@ const SQL = {
   // Of where it was before, it has nothing any more: whoever has that next keeps it.
   forgetFormer: 'DELETE FROM endpoint WHERE node = ? AND endpoint <> ?',
   leaveEndpoint: 'UPDATE endpoint SET is_current = 0 WHERE node = ?',
-  // Those that the node had, its own id among them, and that no node has now.
+  // Those that the node had, and that no node has now; and its own id, under which events wait while nodes exchange their paths.
   endpointsLeft: `SELECT endpoint FROM (SELECT endpoint FROM endpoint WHERE node = ? UNION SELECT ?) AS had
     WHERE endpoint <> ? AND NOT EXISTS (SELECT 1 FROM endpoint AS current
       WHERE current.endpoint = had.endpoint AND current.is_current = 1)`,
