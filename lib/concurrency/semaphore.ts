@@ -36,7 +36,7 @@ export class Semaphore implements Lock {
   }
 
   /**
-   * Acquires a permit that is free now; then no caller of the same or a lower rank waits.
+   * Acquires a permit that is free now, so that no caller waits for it.
    * @returns undefined where none is free
    */
   tryAcquire(rank = 0): Release | undefined {
