@@ -27,7 +27,8 @@ export function withTimeout<Result>(work: Promise<Result>, duration: number): Pr
 }
 
 /**
- * The outcome of work that is not cancelled itself. @throws the reason of the token, where that comes first
+ * The outcome of work that is not cancelled itself.
+ * @throws the reason of the token, where that comes first
  */
 export function cancellable<Result>(ending: CancelToken, work: Promise<Result>): Promise<Result> {
   return new Promise((resolve, reject) => {

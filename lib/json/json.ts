@@ -51,7 +51,8 @@ export function isRecord(value: unknown): value is JsonRecord {
 }
 
 /**
- * Parses JSON, without keys that would reach into prototypes. @throws SyntaxError where the text is no JSON
+ * Parses JSON, without keys that would reach into prototypes.
+ * @throws SyntaxError where the text is no JSON
  */
 export function parseSafely(text: string): unknown {
   const value: unknown = sjson.parse(text, undefined, { protoAction: 'remove', constructorAction: 'remove' });

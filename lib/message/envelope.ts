@@ -152,22 +152,23 @@ function specifiedNames(...names: string[]): SpecifiedNames {
 
 /**
  * Oddities of a message that was accepted all the same (`msg.webhook.warnings`).
+ *
  * - `agent-user`: the event names another Agent User than the one configured for the station
  * - `scheme`: the proof does not fit the configured scheme (a signature at an `https` station, a token in a
- * signed message)
+ *   signed message)
  * - `clock-skew`: `transmitTime` lies more than 20 seconds in the future
  * - `clock-unconfirmed`: by our clock it was sent more than 26 hours ago, or ahead, and nothing has confirmed
- * that clock
+ *   that clock
  * - `keys-stripped`: keys that would reach into object prototypes were removed
  * - `number-as-text`: a number that JavaScript cannot hold exactly became a text
  * - `unusual-version`: no version, or another major version than 1
  * - `time-unreadable`: a time of the message could not be read and is unchanged
  * - `clip-uri`: the clip address does not look like a public web address; this package does not fetch it
  * - `not-filtered`: the webhook node takes some events only, and this one lacks the field that the filter
- * needs
+ *   needs
  * - `not-in-inbox`: the inbox could not store it, so it was in the spill folder when it was delivered
  * - `may-repeat`: known ids could not be read, or some were lost with a file, so it may have been delivered
- * before
+ *   before
  */
 export type Warning =
   | 'agent-user'
