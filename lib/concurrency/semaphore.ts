@@ -14,8 +14,7 @@ export interface Lock {
 
 /**
  * Bounded permits with priorities, FIFO within a priority; a lower rank goes first. Permits may be reserved
- * for lower ranks, so
- * that long work does not block more important work.
+ * for lower ranks, so that long work does not block more important work.
  */
 export class Semaphore implements Lock {
   readonly #all: number;
@@ -209,12 +208,9 @@ interface Applicant {
 
 /**
  * Bounds the work under way for one path: at most `capacity` complete requests are judged and stored at a
- * time, four times as
- * many wait, served round-robin over their queues, and the bodies of both together take at most `maxBytes`.
- * Where more would wait,
- * the last of the longest queue is turned away. Each path has its own, so that a path which cannot judge, and
- * holds its requests,
- * does not block another path.
+ * time, four times as many wait, served round-robin over their queues, and the bodies of both together take
+ * at most `maxBytes`. Where more would wait, the last of the longest queue is turned away. Each path has its
+ * own, so that a path which cannot judge, and holds its requests, does not block another path.
  */
 export class Admission {
   readonly #waiting = new FairQueue<(isIn: boolean) => void>();
@@ -278,8 +274,7 @@ export class Admission {
 
 /**
  * The admissions of all paths. One exists only while requests of its path are under way, because paths come
- * and go with their
- * nodes.
+ * and go with their nodes.
  */
 export class Admissions {
   readonly #ofPath = new Map<string, Admission>();

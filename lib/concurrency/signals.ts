@@ -8,8 +8,7 @@ interface Listening {
 
 /**
  * Cancels work with an error as the reason. Like AbortController and its signal, but without the cost of
- * events: one call of a
- * station's client needs several tokens.
+ * events: one call of a station's client needs several tokens.
  */
 export class CancelToken {
   #reason: Error | undefined;
@@ -59,8 +58,7 @@ const aborts = new WeakMap<AbortSignal, CancelToken>();
 
 /**
  * The token of a caller's signal. All calls that share a signal share one listener at it: removed listeners
- * of a signal stay
- * linked to the next, so that all former listeners would be collected late.
+ * of a signal stay linked to the next, so that all former listeners would be collected late.
  */
 export function cancelTokenOf(signal: AbortSignal): CancelToken {
   const known = aborts.get(signal);

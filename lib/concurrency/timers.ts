@@ -39,8 +39,7 @@ export function cancellable<Result>(ending: CancelToken, work: Promise<Result>):
 
 /**
  * A timer that fires only after the I/O that has arrived by then was processed. In a turn of the event loop
- * timers run before
- * sockets, so in a process that was busy the awaited data may be there already.
+ * timers run before sockets, so in a process that was busy the awaited data may be there already.
  * @param ms milliseconds
  */
 export function lenientTimeout(act: () => void, ms: number): NodeJS.Timeout {

@@ -7,8 +7,8 @@ const ASCII = 128;
 
 /**
  * Finds the first character of a class in a text. Long distances are left to the regular expression engine,
- * which is many times
- * as fast as a loop over characters, and equally fast where such a loop has hardly run before.
+ * which is many times as fast as a loop over characters, and equally fast where such a loop has hardly run
+ * before.
  */
 export class CharacterSearch {
   readonly #pattern: RegExp;
@@ -70,8 +70,7 @@ const CONTROL = /[^ -\uffff]/;
 
 /**
  * The value of a string literal; undefined where the text is none. Not by `JSON.parse`, which enters short
- * texts into a table
- * where, on some releases of Node.js, a stranger can cause collisions.
+ * texts into a table where, on some releases of Node.js, a stranger can cause collisions.
  */
 export function textOfLiteral(literal: string): string | undefined {
   const end = literal.length - 1;
@@ -126,8 +125,7 @@ const BRACE = 0x20;
 
 /**
  * Whether a JSON text opens more than `limit` objects and arrays inside each other. One pass over the bytes
- * of UTF-8 that builds
- * nothing. It does not check whether the text is well formed; that is for the parser.
+ * of UTF-8 that builds nothing. It does not check whether the text is well formed; that is for the parser.
  */
 export function nestsDeeperThan(limit: number, json: Uint8Array): boolean {
   let depth = 0;

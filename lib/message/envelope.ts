@@ -32,8 +32,7 @@ const MAX_MESSAGE_ID = 512;
 
 /**
  * Reads an authentic message. Unknown fields, types and versions are accepted; a message is unusable only
- * where it cannot be read
- * at all or has no id that identifies a repeat.
+ * where it cannot be read at all or has no id that identifies a repeat.
  */
 export function readEnvelope(json: JsonReading): EnvelopeReading {
   if (json.problem !== undefined) return { usable: false, reason: json.problem };
@@ -130,10 +129,8 @@ const EVENT_FIELDS = specifiedNames(
 
 /**
  * A copy whose known fields have the names of the specification: samples write `Version`, so either case of
- * the first letter is
- * accepted. Unknown fields are unchanged. Undefined where one field occurs in both spellings with different
- * values, because it is
- * then unknown which was meant.
+ * the first letter is accepted. Unknown fields are unchanged. Undefined where one field occurs in both
+ * spellings with different values, because it is then unknown which was meant.
  */
 function withSpecifiedNames(
   record: Readonly<Record<string, unknown>>,

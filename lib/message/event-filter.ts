@@ -34,8 +34,7 @@ const IDS: Readonly<Record<FilterName, (event: RvmEvent) => unknown[]>> = {
 
 /**
  * Fields that an event must have for a filter to reject it: without them it may be a wanted event. The two
- * ids of a site differ,
- * the name of a rule may be absent, and so may a remote id.
+ * ids of a site differ, the name of a rule may be absent, and so may a remote id.
  */
 const TELLS: Readonly<Record<FilterName, (event: RvmEvent) => boolean>> = {
   classes: (event) => idsOf('classes', event).length > 0,
@@ -55,10 +54,9 @@ export function idsOf(name: FilterName, event: RvmEvent): string[] {
 
 /**
  * The form in which two spellings of one id are equal, so that no alarm is rejected for its spelling. Names
- * are typed by people:
- * case, white space and width of letters do not count. Camera ids differ by case; there only surrounding
- * white space and the
- * encoding of accents do not count. A GUID may have braces and dashes or none.
+ * are typed by people: case, white space and width of letters do not count. Camera ids differ by case; there
+ * only surrounding white space and the encoding of accents do not count. A GUID may have braces and dashes or
+ * none.
  */
 export function idForm(name: FilterName, id: string): string {
   const text = beginOf(id.trim(), LONGEST_ID).normalize('NFC');
@@ -191,8 +189,7 @@ export function listedOf(lists: readonly (readonly ListedCamera[] | undefined)[]
 
 /**
  * The known ids. Classes: those of the specification and those named by events. Sites and cameras: those
- * listed by the service,
- * by any of their ids, and those named by events.
+ * listed by the service, by any of their ids, and those named by events.
  * @param listed undefined where the service cannot be queried
  * @param named undefined where events may have named more
  */
@@ -228,8 +225,7 @@ export function idsNamed(seen: SeenByKind): JudgedIds {
 
 /**
  * The wanted ids that are unknown. Without a complete list an id that no event has named may still be valid,
- * so the ids of a
- * filter are reported only if events have named none of them.
+ * so the ids of a filter are reported only if events have named none of them.
  * @param named ids from events that `known` does not contain
  */
 export function unknownIds(wanted: FilterIds, known: KnownIds, named: JudgedIds = NO_IDS): UnknownIds {

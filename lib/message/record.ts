@@ -27,8 +27,7 @@ export interface MessageRecord {
 export interface ProvenMessage extends MessageRecord {
   /**
    * Only an `event` is delivered, unless it is filtered; an `other` (unknown `payloadType`) is only stored,
-   * and its repeats are
-   * recognised.
+   * and its repeats are recognised.
    */
   kind: 'event' | 'other';
   proof: 'hmac' | 'token';

@@ -63,8 +63,7 @@ interface Live {
 
 /**
  * The one entrance of a server for webhooks: a map of paths to live endpoints, permanent while endpoints come
- * and go.
- * It sees every request of the server first, while the raw bytes are still there.
+ * and go. It sees every request of the server first, while the raw bytes are still there.
  */
 export class Dispatcher {
   readonly #live = new Map<string, Live>();
@@ -123,8 +122,7 @@ export class Dispatcher {
 
   /**
    * Handles a request where its path is one of ours: configured (its node may not be built), remembered from
-   * the last run,
-   * removed a moment ago, or a probe.
+   * the last run, removed a moment ago, or a probe.
    * @returns false where the path is not ours; the request is then untouched
    */
   handle(req: IncomingMessage, res: ServerResponse): boolean {
@@ -180,8 +178,7 @@ export class Dispatcher {
 
   /**
    * Requests to its path are held until the flows have run for a minute without it: a redeploy may bring the
-   * endpoint back,
-   * else the sender notices the change.
+   * endpoint back, else the sender notices the change.
    */
   remove(endpoint: Endpoint): void {
     const path = matchingPath(endpoint.path);
@@ -295,8 +292,7 @@ class PathWatchers {
 
 /**
  * Probes for load balancers and containers, without authentication and without details: is the process alive,
- * and would it
- * take an alarm?
+ * and would it take an alarm?
  */
 export class Probes {
   /** @param below path, with a slash at its end */

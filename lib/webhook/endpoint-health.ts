@@ -59,10 +59,9 @@ function keyOf(kind: ProblemKind, reason: ProblemReason | null): string {
 
 /**
  * Uncured problems of one webhook. Refused messages stay until a message is proven. Problems that no flow
- * took stay until a
- * message without a problem comes in; those behind the inbox stay until a person has seen them. Each counts
- * as unseen until a
- * person has seen it. There is one entry for each kind and reason, so strangers cannot make the list grow.
+ * took stay until a message without a problem comes in; those behind the inbox stay until a person has seen
+ * them. Each counts as unseen until a person has seen it. There is one entry for each kind and reason, so
+ * strangers cannot make the list grow.
  */
 export class UnseenProblems {
   readonly #entries = new Map<string, Entry>();
@@ -320,8 +319,7 @@ export const SILENCE_OWNER = 'watch:proven';
 const SPAN = 10 * 365 * 24 * 60 * 60 * 1000;
 /**
  * Milliseconds, at most: between two reads of the store, between two writes after messages, and the grace
- * after a start,
- * when held messages come.
+ * after a start, when held messages come.
  */
 const ASK_EVERY = 30_000;
 const NOTE_EVERY = 60_000;

@@ -54,8 +54,7 @@ export interface RequestOrigin {
 
 /**
  * Id of an endpoint in an inbox. Copies of a flow that were imported apart share it, unlike the ids of their
- * nodes. A node id
- * contains no colon, so the two cannot be confused.
+ * nodes. A node id contains no colon, so the two cannot be confused.
  * @param port as set in the listener; '' for Node-RED's own server, whatever its port
  * @param fullPath path of the requests
  */
@@ -76,10 +75,8 @@ const ABSOLUTE_FORM = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
 
 /**
  * The path by which a request target is matched: exact and case-sensitive, nothing decoded or resolved, one
- * trailing slash
- * and the query ignored. Of an absolute target (`POST http://other/path`) only the path counts, because the
- * host of a request is
- * never a reason to trust it.
+ * trailing slash and the query ignored. Of an absolute target (`POST http://other/path`) only the path
+ * counts, because the host of a request is never a reason to trust it.
  */
 export function matchingPath(target: string): string {
   const withoutOrigin = target.replace(ABSOLUTE_FORM, '');

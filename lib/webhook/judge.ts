@@ -162,9 +162,8 @@ function isOfOtherStation(event: RvmEvent, station: ReceivingStation, context: J
 
 /**
  * Age counts from `transmitTime`, which a sender renews; from the event's own times only where it is
- * unreadable.
- * `too-old`: by the proven times of the inbox, whatever our clock says, or by our clock once it is confirmed.
- * `unconfirmed`: far off by our clock, and it is not known which of the two is wrong.
+ * unreadable. `too-old`: by the proven times of the inbox, whatever our clock says, or by our clock once it
+ * is confirmed. `unconfirmed`: far off by our clock, and it is not known which of the two is wrong.
  */
 function ageOf(
   { stationKey, sandbox }: MessageRecord,
@@ -201,8 +200,8 @@ const LATEST_PLAUSIBLE = Date.UTC(2032, 0, 1);
 
 /**
  * Says whether the wall clock may be used to call a message too old: only after an authentic message was sent
- * at about the
- * time the clock shows, because two sources then agree. After a jump of the clock that has to happen anew.
+ * at about the time the clock shows, because two sources then agree. After a jump of the clock that has to
+ * happen anew.
  */
 export class ClockGuard {
   #offset: number;

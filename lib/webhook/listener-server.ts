@@ -206,9 +206,8 @@ interface ConnectionBounds {
 
 /**
  * Limits the connections of a server that have no complete request: above the limit the oldest is closed, so
- * that the real
- * sender always gets in. Proxies and this machine are not counted, because many senders share their
- * addresses.
+ * that the real sender always gets in. Proxies and this machine are not counted, because many senders share
+ * their addresses.
  */
 class ConnectionLimiter {
   readonly #open = new Map<string, Connection>();
@@ -303,8 +302,7 @@ const HTTP2_PREFACE = 'PRI * HTTP/2';
 
 /**
  * A sentence for the log about a client that speaks another protocol than the server; undefined for all else,
- * such as broken
- * HTTP.
+ * such as broken HTTP.
  * @param code of the error that Node reported
  * @param bytes in which Node's HTTP parser found the fault
  */
@@ -330,10 +328,8 @@ const KEPT_RAW_HEADERS = 2000;
 
 /**
  * Lets a server treat requests to our paths that ask for another protocol as ordinary ones: a server may
- * ignore `Upgrade`
- * (RFC 9110, section 7.8). Node leaves them unanswered wherever there is an `upgrade` listener, and some
- * clients ask for HTTP/2
- * in this way with every POST.
+ * ignore `Upgrade` (RFC 9110, section 7.8). Node leaves them unanswered wherever there is an `upgrade`
+ * listener, and some clients ask for HTTP/2 in this way with every POST.
  */
 export function ignoreUpgrades(server: Server, isOurs: (target: string) => boolean): void {
   if (canBeAsked(server)) {
@@ -354,8 +350,8 @@ function canBeAsked(server: Server): server is AskedServer {
 
 /**
  * Feeds a request to its server again, without `Upgrade`; framing and bytes of the body stay as they came.
- * Cut where that is
- * not certain: with header lines that Node has dropped, or behind a request that still waits for its answer.
+ * Cut where that is not certain: with header lines that Node has dropped, or behind a request that still
+ * waits for its answer.
  */
 function handBack(req: IncomingMessage, socket: Duplex, head: Buffer, server: Server): void {
   const isPending = '_httpMessage' in socket && socket._httpMessage !== null;

@@ -27,8 +27,7 @@ export interface ListenerOptions {
 
 /**
  * Receives webhooks on a server of our own. Its dispatcher stays while the server is closed, reopened or
- * reconfigured, so that
- * paths are known as soon as the port is open.
+ * reconfigured, so that paths are known as soon as the port is open.
  */
 export class Listener {
   readonly dispatcher: Dispatcher;
@@ -83,10 +82,8 @@ export class Listener {
 
   /**
    * Applies settings, and opens the port if necessary; open connections stay unless the scheme changes.
-   * Settings that are
-   * unusable leave the former ones in force, so that the listener goes on receiving alarms. A port that
-   * cannot be opened is tried
-   * again. Resolves when the listener is open, or a fault has occurred.
+   * Settings that are unusable leave the former ones in force, so that the listener goes on receiving alarms.
+   * A port that cannot be opened is tried again. Resolves when the listener is open, or a fault has occurred.
    */
   listen(settings: ListenerSettings): Promise<void> {
     return this.#inTurn(() => this.#apply(settings));
@@ -174,10 +171,8 @@ interface Entry {
 
 /**
  * All listeners of a process, one for each port and host. They outlive a deploy: between two runs of the
- * flows the ports stay
- * open, and requests are held. Ports are opened and closed only when the flows have started, because only
- * then it is known which
- * are wanted; so no configured path is ever answered 404.
+ * flows the ports stay open, and requests are held. Ports are opened and closed only when the flows have
+ * started, because only then it is known which are wanted; so no configured path is ever answered 404.
  */
 export class Listeners {
   readonly #listeners = new Map<string, Listener>();

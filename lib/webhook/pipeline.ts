@@ -13,8 +13,7 @@ const HEAD_END = '\r\n\r\n';
 const SHORTEST_SLICE = 128;
 /**
  * Most bytes taken out of the stream at a time: as many as Node reads from a socket. If all were taken, Node
- * would read on for
- * each slice.
+ * would read on for each slice.
  */
 const MOST_AT_ONCE = 64 * 1024;
 /** Occurs once in each head, and in no event. */
@@ -42,10 +41,8 @@ function parsedBy(socket: ServerSocket): Parse | undefined {
 
 /**
  * One connection, whose bytes are passed to the parser slice by slice. Where more than eight requests came
- * without waiting for
- * answers and nothing has been proven, each slice waits until the process has nothing else to do. After eight
- * unproven requests
- * the connection is cut.
+ * without waiting for answers and nothing has been proven, each slice waits until the process has nothing
+ * else to do. After eight unproven requests the connection is cut.
  */
 class Pipeline {
   readonly #parser: object | null | undefined;
@@ -190,12 +187,10 @@ function headsIn(chunk: Buffer): number {
 
 /**
  * Reads the requests to webhooks one by one. Node's server parses at once everything that has come on a
- * connection, so a
- * stranger who sends hundreds of tiny requests in a row would occupy the main thread until all of them are
- * done. Here the parser
- * gets slices of about one request, and none while a request to a webhook is not judged; what follows waits
- * in the stream and,
- * when that is full, at the sender. Requests that are not for a webhook do not wait.
+ * connection, so a stranger who sends hundreds of tiny requests in a row would occupy the main thread until
+ * all of them are done. Here the parser gets slices of about one request, and none while a request to a
+ * webhook is not judged; what follows waits in the stream and, when that is full, at the sender. Requests
+ * that are not for a webhook do not wait.
  */
 export class Pipelines {
   readonly #ofSocket = new WeakMap<object, Pipeline>();
@@ -251,10 +246,8 @@ const MAX_ADDRESSES = 1000;
 
 /**
  * Selects the queue of a request: normally that of its address, so that many connections of a stranger count
- * as one. Behind a
- * shared address, such as a proxy's, and at an address that has proven something, each connection has a queue
- * of its own: one
- * queue for all of them would be too slow for a burst of alarms.
+ * as one. Behind a shared address, such as a proxy's, and at an address that has proven something, each
+ * connection has a queue of its own: one queue for all of them would be too slow for a burst of alarms.
  */
 export class SenderLines {
   /** Addresses that have proven something, with the time of the last proof; the latest is last. */

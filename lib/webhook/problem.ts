@@ -36,8 +36,7 @@ export type ProblemReason =
 
 /**
  * Message of output 3 of *webhook in* and output 2 of *verify webhook*. Never contains a secret, a token or
- * an `Authorization`
- * value.
+ * an `Authorization` value.
  */
 export interface Problem {
   kind: ProblemKind;
@@ -74,8 +73,7 @@ const PROOF_REASONS: readonly (ProblemReason | null)[] = [
 
 /**
  * True for the reasons that a wrong phrase or a wrong scheme of an endpoint causes: the message was complete,
- * and no phrase
- * proved it.
+ * and no phrase proved it.
  */
 export function isRefusal(reason: ProblemReason | null): reason is ProofFailure {
   return PROOF_REASONS.includes(reason);
@@ -86,8 +84,7 @@ const GZIP = Buffer.from([0x1f, 0x8b]);
 
 /**
  * The reason to report for an unproven message: a compressed body that is not declared as such fails for
- * that, not for its
- * phrase.
+ * that, not for its phrase.
  */
 export function toldReason(reason: ProofFailure, body: Uint8Array): ProblemReason {
   return GZIP.equals(body.subarray(0, GZIP.length)) ? 'compressed' : reason;
@@ -95,8 +92,7 @@ export function toldReason(reason: ProofFailure, body: Uint8Array): ProblemReaso
 
 /**
  * The problem of an event that is redelivered although the flow may have acted on it; undefined for a first
- * delivery, and where
- * the flow requested the redelivery.
+ * delivery, and where the flow requested the redelivery.
  */
 export function uncertainProblem(delivery: Delivery): Problem | undefined {
   const { again } = delivery;
@@ -135,8 +131,7 @@ export function blockedProblem(
 
 /**
  * The problem of events stored in the spill folder while the inbox fails; with `isOver`, all of them,
- * `count`, are in the inbox
- * again.
+ * `count`, are in the inbox again.
  */
 export function storeProblem(
   { count, isOver }: { count: number; isOver: boolean },
@@ -185,8 +180,7 @@ export function silentProblem(station: { key: string; name: string } | undefined
 
 /**
  * The problem of an accepted message that leaves by no output for events: dead letter, stale, conflict,
- * unknown type. Undefined
- * for an event that is delivered, and for a repeat.
+ * unknown type. Undefined for an event that is delivered, and for a repeat.
  */
 export function acceptanceProblem(
   record: ProvenMessage | DeadLetter,

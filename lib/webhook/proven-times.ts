@@ -47,11 +47,9 @@ const NOTHING: Proven = { mark: undefined, alone: [] };
 
 /**
  * The newest confirmed time at which a message of each station was sent. A time is confirmed by a second
- * message, or by the
- * clock of the service, with nearly the same time. The inbox stores it, so that a replay is recognised even
- * if the clock of this
- * machine was never set. A single message from the future moves nothing: otherwise all others would be too
- * old.
+ * message, or by the clock of the service, with nearly the same time. The inbox stores it, so that a replay
+ * is recognised even if the clock of this machine was never set. A single message from the future moves
+ * nothing: otherwise all others would be too old.
  */
 export class ProvenTimes {
   readonly #stations = new Map<string, Station>();

@@ -35,10 +35,9 @@ const LINE_BYTES = 8 * 1024 * 1024;
 
 /**
  * Proves messages: in the main thread where that takes negligible time, else in the worker, and keeps the
- * events of one alarm in
- * order of receipt. The queue of the worker is bounded for each key, far below the bound of requests under
- * way on a path, so that
- * a flood of large forgeries delays neither other keys nor ordinary messages.
+ * events of one alarm in order of receipt. The queue of the worker is bounded for each key, far below the
+ * bound of requests under way on a path, so that a flood of large forgeries delays neither other keys nor
+ * ordinary messages.
  */
 export class Prover {
   readonly #stations = new StationGuess();
@@ -54,10 +53,8 @@ export class Prover {
 
   /**
    * In the main thread where that takes negligible time; undefined where the message is for the worker. On a
-   * path of many
-   * stations a longer body is still tried with the station that it seems to name, so that a genuine message
-   * of that station needs
-   * no worker.
+   * path of many stations a longer body is still tried with the station that it seems to name, so that a
+   * genuine message of that station needs no worker.
    */
   proveInline(message: RawMessage, stations: readonly ReceivingStation[]): ProofResult | undefined {
     if (message.body.length > LARGE_BODY) return undefined;
@@ -113,8 +110,7 @@ const MAX_IDS = 16;
 
 /**
  * Keeps the events of an alarm in order while the proof of one takes longer than that of the next. Only
- * messages that name the
- * same alarm wait, so large forgeries delay nothing else.
+ * messages that name the same alarm wait, so large forgeries delay nothing else.
  */
 class AlarmSequencer {
   readonly #undecided = new Map<string, Set<Undecided>>();
@@ -165,10 +161,8 @@ const MAX_LENGTH = 256;
 
 /**
  * Guesses which station to try first: the one whose configured Agent User the message names, else the one
- * whose phrase proved
- * messages of this Agent User before. A stranger may name any: the guess changes how long a genuine message
- * takes, never the
- * result.
+ * whose phrase proved messages of this Agent User before. A stranger may name any: the guess changes how long
+ * a genuine message takes, never the result.
  */
 export class StationGuess {
   /** Keys of stations by Agent User. */
@@ -213,8 +207,7 @@ export class StationGuess {
 
 /**
  * Longer bodies are proven in the worker, in bytes: a hash or the JSON of 1 MiB would block Node-RED, and a
- * stranger may send
- * any number. Events are far smaller.
+ * stranger may send any number. Events are far smaller.
  */
 export const LARGE_BODY = 64 * 1024;
 
@@ -225,8 +218,7 @@ export const LARGE_BODY = 64 * 1024;
 const MOST_HASHED = 8 * LARGE_BODY;
 /**
  * Bodies up to this length, in bytes, never go to the worker, however many phrases there are. The service
- * sends such bodies,
- * and no flood of larger ones may delay them.
+ * sends such bodies, and no flood of larger ones may delay them.
  */
 const ORDINARY_BODY = 4 * 1024;
 
@@ -253,10 +245,9 @@ const MAX_REACH = 8 + 1 + 8 + 2 + 2 * 256;
 
 /**
  * Texts of a field, wherever its name occurs in unproven bytes: the first `most` of them, in order. Only
- * these texts are parsed,
- * and names are searched as bytes, so hostile bodies take no longer than others: less than 1 ms for 1 MiB.
- * The result may be wrong
- * (a field of the same name elsewhere, escapes in a name), so it may only decide what is tried first.
+ * these texts are parsed, and names are searched as bytes, so hostile bodies take no longer than others: less
+ * than 1 ms for 1 MiB. The result may be wrong (a field of the same name elsewhere, escapes in a name), so it
+ * may only decide what is tried first.
  */
 export function unverifiedTexts(body: Uint8Array, field: keyof typeof NAMES, most: number): string[] {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.length);

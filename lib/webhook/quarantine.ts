@@ -35,8 +35,7 @@ interface QuarantineOptions {
 const PER_SECOND = 20;
 /**
  * Messages of all endpoints that may wait for the store at a time: while the store hangs, memory must not
- * fill with messages of
- * strangers.
+ * fill with messages of strangers.
  */
 const MOST_WAITING = 50;
 
@@ -84,8 +83,7 @@ export class Quarantine {
 
   /**
    * Judges the quarantined messages of an endpoint again with the current phrases: a phrase may have been
-   * wrong on our side. A
-   * message that is proven now is accepted with its original time of receipt.
+   * wrong on our side. A message that is proven now is accepted with its original time of receipt.
    * @returns the number of messages accepted
    * @throws RvmError STORE_FAILED
    */
@@ -140,8 +138,8 @@ interface Confirmable extends Pick<QuarantinedMessage, 'authorization' | 'body'>
 
 /**
  * The parts of an unproven message that another phrase could prove; undefined where it has no proof, is no
- * object, or has a
- * large body. It is scanned, and parsed only once it is proven: a stranger's may be made to cost time.
+ * object, or has a large body. It is scanned, and parsed only once it is proven: a stranger's may be made to
+ * cost time.
  */
 function confirmable({ body, authorization }: RawMessage): Confirmable | undefined {
   if (body.byteLength > LARGE_BODY) return undefined;

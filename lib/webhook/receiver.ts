@@ -333,8 +333,8 @@ type Watch = (changed: () => void) => () => void;
 
 /**
  * The time for which one request may be held, at all its waits together. A request that need not wait costs
- * neither a timer
- * nor a listener. One that waits has a single timer and does not poll: it is called back at each change.
+ * neither a timer nor a listener. One that waits has a single timer and does not poll: it is called back at
+ * each change.
  */
 class RequestHold {
   #ending: CancelToken | undefined;
@@ -354,8 +354,7 @@ class RequestHold {
 
   /**
    * Returns the result of `look`, now or after a change; undefined where the hold ends before. After a change
-   * `look` is called
-   * when all listeners have been called, but within the same turn of the event loop.
+   * `look` is called when all listeners have been called, but within the same turn of the event loop.
    */
   async until<Found>(look: () => Found | undefined, watch: Watch): Promise<Found | undefined> {
     for (;;) {
@@ -427,8 +426,7 @@ interface JudgeableRequest extends CompleteRequest, Ready {
 
 /**
  * Tokens for the end of connections. Each connection has one listener, however many of its requests wait:
- * Node warns of a leak
- * at more than ten, and a sender may have sent more requests in a row.
+ * Node warns of a leak at more than ten, and a sender may have sent more requests in a row.
  */
 class ConnectionEnds {
   readonly #ends = new WeakMap<Socket, CancelToken>();
@@ -507,8 +505,7 @@ function hasBody(req: IncomingMessage): boolean {
 
 /**
  * Drains the rest of the body before the connection is closed. If closed at once, the connection would be
- * reset, and a sender
- * that is still writing would never see the answer.
+ * reset, and a sender that is still writing would never see the answer.
  */
 function linger(req: IncomingMessage, res: ServerResponse): void {
   let bytes = 0;

@@ -46,8 +46,7 @@ export interface StatelessReceiverOptions {
 
 /**
  * The receiver without an inbox, for requests that another handler receives and answers. It applies the same
- * rules, and stores
- * nothing. `Prover` finds the sender of the bytes, and `judge` reads the message.
+ * rules, and stores nothing. `Prover` finds the sender of the bytes, and `judge` reads the message.
  */
 export class StatelessReceiver {
   readonly #clockGuard: ClockGuard;
@@ -82,8 +81,7 @@ export class StatelessReceiver {
     const { id: line } = this.options;
     const proof = await this.#proofs.proveInWorker({ line, message, stations, ending: new CancelToken() });
     // The worker failed, so the main thread proves the message, which takes longer. This request cannot be
-    // cut, so without a proof
-    // the message would be lost.
+    // cut, so without a proof the message would be lost.
     const authentication = 'fault' in proof ? this.#proofs.prove(message, stations) : proof.authentication;
     // In a later turn of the event loop, when the caller has this result: later messages of the alarm then
     // follow it.

@@ -24,8 +24,7 @@ export function isSignatureText(text: string): boolean {
 
 /**
  * Values of all `Authorization` lines, from the raw header list: the usual header object has only the first
- * of several, while a
- * proxy in front may have used another.
+ * of several, while a proxy in front may have used another.
  */
 export function authorizationLines(rawHeaders: readonly string[]): string[] {
   return rawHeaders.filter((_, index) => index % 2 === 1 && isAuthorization(rawHeaders[index - 1]));
@@ -60,15 +59,13 @@ export function readAuthorization(lines: readonly string[]): AuthorizationReadin
 
 /**
  * Random, and valid in this process alone, so that its digests cannot be compared elsewhere. A key object,
- * because from bytes
- * the key would be created again for each digest, which takes four times as long.
+ * because from bytes the key would be created again for each digest, which takes four times as long.
  */
 const PROCESS_KEY = createSecretKey(randomBytes(32));
 
 /**
  * The apparent token of a message. It is read and hashed once, when first needed, however many phrases it is
- * compared with: a
- * stranger may make it as long as the body.
+ * compared with: a stranger may make it as long as the body.
  */
 class SentToken {
   #reading: TokenReading | undefined;
@@ -139,17 +136,13 @@ const NO_PHRASE = randomBytes(32).toString('hex');
 
 /**
  * Decides whether a message is authentic, and of which station (specification, section 5): a pure function of
- * bytes, header
- * lines and stations. The stations are tried in order, and the first that proves the message is its sender. A
- * refusal costs the
- * same work at each station, and that of all of them; only a sender who knows a phrase can see where the
- * search ended.
+ * bytes, header lines and stations. The stations are tried in order, and the first that proves the message is
+ * its sender. A refusal costs the same work at each station, and that of all of them; only a sender who knows
+ * a phrase can see where the search ended.
  *
  * At an `http` station only the signature counts. At an `https` station the token decides where there is one;
- * without a token a
- * right signature, the stronger proof, counts too. A body is parsed as JSON only where it has a phrase or a
- * right signature: a
- * stranger's may be made to cost time.
+ * without a token a right signature, the stronger proof, counts too. A body is parsed as JSON only where it
+ * has a phrase or a right signature: a stranger's may be made to cost time.
  */
 export function authenticate(message: RawMessage, stations: readonly ReceivingStation[]): ProofResult {
   const header = readAuthorization(message.authorization);

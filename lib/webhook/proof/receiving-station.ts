@@ -27,10 +27,8 @@ const ABSENT_VALUES: readonly string[] = ['null', 'undefined'];
 
 /**
  * True where a phrase can prove anything. An empty or blank one cannot (an HMAC works with an empty key), nor
- * the name of an
- * unset variable, nor a text with NUL (HMAC ignores trailing NUL bytes of a key) or with half of a surrogate
- * pair (as bytes all
- * such halves are alike).
+ * the name of an unset variable, nor a text with NUL (HMAC ignores trailing NUL bytes of a key) or with half
+ * of a surrogate pair (as bytes all such halves are alike).
  */
 export function isUsablePhrase(phrase: string): boolean {
   if (phrase.trim() === '' || ABSENT_VALUES.includes(phrase)) return false;
@@ -50,10 +48,8 @@ export interface ReadyStations {
 
 /**
  * Selects the stations that can judge. Stations of one endpoint with the same phrase cannot be distinguished,
- * so none of them
- * judges. A previous phrase that another station has too is ignored. Called for each message, so phrases are
- * counted, not compared
- * pair by pair.
+ * so none of them judges. A previous phrase that another station has too is ignored. Called for each message,
+ * so phrases are counted, not compared pair by pair.
  */
 export function readyStations(stations: readonly ReceivingStation[] | undefined): ReadyStations {
   const listed = stations ?? [];
