@@ -1,6 +1,6 @@
 /**
  * Round-robin over several queues, each in order of arrival. A sender with many items in its own queue delays
- * each other queue by no more than one item at a time.
+ * another queue by one item a round at most.
  */
 export class FairQueue<Item> {
   /** The queue that is served next is first. */
