@@ -1,11 +1,14 @@
-/** Bytes in one piece: kept chunk by chunk, a body that comes byte by byte would take a hundred times its length. */
+/**
+ * Collects bytes in one buffer: stored as chunks, a body that comes byte by byte would take a hundred times
+ * its length.
+ */
 export class GrowingBuffer {
   length = 0;
   #bytes: Buffer = Buffer.alloc(0);
 
   /**
-   * @param firstSize bytes that are set aside at first
-   * @param onGrowth told how many bytes of memory it takes, whenever that grows
+   * @param firstSize bytes allocated at first
+   * @param onGrowth called with the allocated bytes, whenever they grow
    */
   constructor(
     private readonly firstSize: number,
@@ -31,12 +34,15 @@ export class GrowingBuffer {
   }
 }
 
-/** What an Exp-Golomb code may have of leading zeros: more would be beyond 32 bits, and no field of a parameter set is. */
+/**
+ * Most leading zeros of an Exp-Golomb code: more would exceed 32 bits, which no field of a parameter set
+ * does.
+ */
 const MOST_ZEROS = 31;
 
 /**
- * Reads fields of bits, the highest first. Beyond the end there are zeros, and `exceeded` says so: whoever reads a structure
- * asks once, at its end.
+ * Reads bit fields, most significant bit first. Beyond the end all bits are zero and `exceeded` is set, so
+ * that a caller checks once, at the end of a structure.
  */
 export class BitReader {
   #at = 0;
@@ -44,17 +50,17 @@ export class BitReader {
 
   constructor(private readonly bytes: Uint8Array) {}
 
-  /** More was read than there is, or a code that is none. */
+  /** True where more was read than there is, or an invalid code. */
   get exceeded(): boolean {
     return this.#exceeded;
   }
 
-  /** Place of the next bit. */
+  /** Position of the next bit. */
   get position(): number {
     return this.#at;
   }
 
-  /** Whether a 1 is left, as there is behind all fields of a set: the bit that ends it (`rbsp_trailing_bits`). */
+  /** Whether a 1 bit is left: one ends each parameter set, behind all its fields (`rbsp_trailing_bits`). */
   get hasEnd(): boolean {
     const rest = this.bytes.subarray(this.#at >>> 3);
     return rest.some((byte, index) => (index === 0 ? byte & (0xff >>> (this.#at & 7)) : byte) !== 0);

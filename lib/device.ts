@@ -13,10 +13,10 @@ export interface Device {
   [field: string]: unknown;
 }
 
-/** What of a listed camera its events may name. */
+/** The ids of a listed camera that events may contain. */
 export interface ListedCamera {
   id: string;
-  /** By which its site knows it; absent where the list does not show it. */
+  /** Id of the camera at its site; absent where the list does not have it. */
   remoteId?: string;
   site: string;
 }

@@ -1,4 +1,4 @@
-/** The codes a user's flow can rely on. What each one means and cures: docs/errors.md. */
+/** The codes that a user's flow can rely on. Meanings and remedies: docs/errors.md. */
 export type RvmErrorCode =
   | 'CONFIG_MISSING'
   | 'BAD_INPUT'
@@ -28,23 +28,26 @@ export type RvmErrorCode =
   | 'STORE_FAILED'
   | 'UNKNOWN_DELIVERY';
 
-/** Where a failure came from: plain values only, because Catch nodes get nothing else of an Error. */
+/** Origin of a failure. Plain values only, because Catch nodes get nothing else of an Error. */
 export interface RvmErrorCause {
-  /** HTTP status of the service's answer, or of the proxy's where it gives no way to the service; RTSP status of a video relay's. */
+  /**
+   * HTTP status of the service, or of a proxy that refuses the connection to the service; RTSP status of a
+   * video relay.
+   */
   status?: number;
   /** Relation that was being followed, such as `rel/devices`. */
   relation?: string;
   /** Code in the service's error body. */
   serverCode?: string;
-  /** First usable message of the service's error body, bounded in length. */
+  /** First usable message of the service's error body, shortened. */
   serverMessage?: string;
-  /** How many requests were tried. */
+  /** Number of requests that were sent. */
   attempts?: number;
 }
 
 /**
- * The one error class of the package. Made where the cause is known and never re-wrapped on the way out.
- * The message is one sentence that tells the user what to do; it holds no secret, cookie or RTSP URL.
+ * The one error class of the package. Created where the cause is known, and never wrapped again. The message
+ * is one sentence that tells the user what to do; it contains no secret, cookie or RTSP URL.
  */
 export class RvmError extends Error {
   override readonly name = 'RvmError';
@@ -57,13 +60,13 @@ export class RvmError extends Error {
     this.cause = cause;
   }
 
-  /** The message alone: what Node-RED shows of an error in Catch nodes and in the log. */
+  /** The message alone: Node-RED shows this text of an error in Catch nodes and in the log. */
   override toString(): string {
     return this.message;
   }
 }
 
-/** What was thrown, or is the reason of an abort, as an error. */
+/** Converts a thrown value, or the reason of a cancellation, to an error. */
 export function toError(reason: unknown): Error {
   return reason instanceof Error ? reason : new Error(String(reason));
 }

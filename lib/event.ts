@@ -41,7 +41,10 @@ export function isEnd(event: RvmEvent): boolean {
   return typeof end === 'string' && end.trim() !== '' && !isZeroDate(end);
 }
 
-/** True for an event of class `health`, spelt just so; all others count as security, for an alarm too many is better than one too few. */
+/**
+ * True for an event of exactly the class `health`. All others count as security, because an alarm too many is
+ * better than one too few.
+ */
 export function isHealth(event: RvmEvent): boolean {
   return event.eventClass === 'health';
 }

@@ -4,8 +4,8 @@ import { readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import path from 'node:path';
 
 /**
- * Makes a folder with all that leads to it, for this user alone. Step by step, because Node.js's own way never ends where
- * the system says of an existing folder that it is not there, as below /proc.
+ * Creates a folder and its parents, for this user alone. Step by step, because the recursive option of
+ * Node.js never ends where the system reports that an existing folder is missing, as below /proc.
  * @throws Error of the system
  */
 export function ensurePrivateFolder(folder: string): void {
@@ -15,15 +15,15 @@ export function ensurePrivateFolder(folder: string): void {
   try {
     fs.mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
-    // Another may have made it just now.
+    // Another process may have created it just now.
     if (fs.statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) throw error;
   }
 }
 
-/** Bytes of a name in a file name, which has 255 at most on most disks. */
+/** Bytes of a camera name in a file name, which has 255 at most on most disks. */
 const LONGEST_NAME = 120;
 
-/** Letters, digits and single dashes of the name of a camera, and the time to the second: safe as the name of a file. */
+/** A safe file name: letters, digits and single dashes of a camera name, and the time to the second. */
 export function fileNameOf(name: string, time: Date, extension: string): string {
   let safe = '';
   const words = name.slice(0, LONGEST_NAME).normalize('NFC');
@@ -35,25 +35,31 @@ export function fileNameOf(name: string, time: Date, extension: string): string 
   return `${safe === '' ? 'camera' : safe}-${stamp}.${extension}`;
 }
 
-/** Another one with each change of what is written: files of other versions are passed over. */
+/** To be changed with each change of the content: files of other versions are ignored. */
 const VERSION = 1;
-/** Bytes. What is known of 100,000 cameras, the most that are listed, is less. */
+/** Bytes. The data of 100,000 cameras, the most that are listed, is smaller. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
-/** A text on the disk that may be missing at any time, and that nobody can do harm with: what is damaged is no text at all. */
+/**
+ * A text file that may be missing at any time, and that an attacker cannot misuse: a damaged file counts as
+ * missing.
+ */
 export class HintFile {
   readonly #file: string;
   readonly #owner: string;
-  /** The first line of the file as it was last read or written. */
+  /** The first line of the file as last read or written. */
   #head = '';
 
-  /** @param owner whose it is: the file of another one is passed over, whatever its name */
+  /** @param owner owner of the content: the file of another owner is ignored, whatever its name */
   constructor(file: string, owner: string) {
     this.#file = file;
     this.#owner = owner;
   }
 
-  /** The text, or undefined where it cannot be had: none yet, damaged, too large, of another version or another owner. */
+  /**
+   * The text; undefined where the file is missing, damaged, too large, of another version or of another
+   * owner.
+   */
   async read(): Promise<string | undefined> {
     try {
       if ((await stat(this.#file)).size > MAX_BYTES) return undefined;
@@ -65,13 +71,13 @@ export class HintFile {
       this.#head = head;
       return text;
     } catch {
-      // It is a hint: without it all is asked for, as ever.
+      // The file is a hint: without it all data is requested as usual.
       return undefined;
     }
   }
 
   /**
-   * Puts a text in the place of the former one, in one go; does nothing where it is the same, or too large to be read again.
+   * Replaces the text atomically; does nothing where it is unchanged, or too large to be read again.
    * @throws Error of the system
    */
   async write(text: string): Promise<void> {
@@ -80,14 +86,14 @@ export class HintFile {
     if (head === this.#head || Buffer.byteLength(content) > MAX_BYTES) return;
     ensurePrivateFolder(path.dirname(this.#file));
     const coming = `${this.#file}.new`;
-    // One that a crash has left behind may have other rights.
+    // A file that a crash has left may have other permissions.
     await rm(coming, { force: true });
     await writeFile(coming, content, { mode: 0o600, flag: 'wx' });
     await rename(coming, this.#file);
     this.#head = head;
   }
 
-  /** Shows that it is in use: those that nobody has touched for long are removed. */
+  /** Marks the file as in use: files that are not touched for long are removed. */
   async touch(): Promise<void> {
     const now = new Date();
     await utimes(this.#file, now, now).catch(() => undefined);

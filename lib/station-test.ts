@@ -4,7 +4,7 @@ import { quote } from './cloud/secret-mask';
 import { describe } from './video/rtsp/open-stream';
 import type { StationClient } from './cloud/station-client';
 
-/** What a test looks at, in the order in which an alarm needs it to get its video. */
+/** The steps of a test, in the order in which an alarm needs them to get its video. */
 const TEST_STEPS = [
   'settings',
   'reachable',
@@ -18,35 +18,35 @@ const TEST_STEPS = [
   'video',
 ] as const;
 type StepOfAlarm = (typeof TEST_STEPS)[number];
-/** `ptz` is told only where it fails: no alarm needs it. */
+/** `ptz` is reported only where it fails: no alarm needs it. */
 type TestStep = StepOfAlarm | 'ptz';
 
 export interface TestResult {
   step: TestStep;
-  /** `open`: not tried, for want of what comes before. */
+  /** `open`: not tried, because an earlier step failed. */
   outcome: 'ok' | 'failed' | 'open';
-  /** What was found, such as a version, a number of cameras, a codec; of a failure, what to do. */
+  /** The result, such as a version, a number of cameras or a codec; of a failure, what to do. */
   detail: string;
   code?: RvmErrorCode;
-  /** The service has chosen this version although it was not asked for. */
+  /** The service has chosen this version although it was not requested. */
   isUnasked?: true;
 }
 
-/** Milliseconds for the relay to take a connection, and again to describe its video. */
+/** Milliseconds for the relay to accept a connection, and again to describe its video. */
 const RELAY_TIMEOUT = 8_000;
 const SESSION_DEADLINE = 15_000;
 const PTZ_DEADLINE = 5_000;
-/** So many cameras are asked for presets and tours until one has any: most are fixed, and there may be thousands. */
+/** Cameras queried for presets and tours until one has any: most are fixed, and there may be thousands. */
 const ASKED_FOR_PTZ = 10;
 
-/** The step in which the service says so. */
+/** Step that fails with a code of the service. */
 const STEP_OF_CODE: Partial<Record<RvmErrorCode, StepOfAlarm>> = {
   API_KEY_REJECTED: 'key',
   INCOMPATIBLE_VERSION: 'version',
   VERSION_NOT_REQUESTED: 'version',
   LOGIN_FAILED: 'login',
 };
-/** Otherwise the one that followed this relation (specification, sections 2 and 4). */
+/** For other codes: step that follows a relation (specification, sections 2 and 4). */
 const STEP_OF_RELATION: readonly [part: RegExp, step: StepOfAlarm][] = [
   [/login/i, 'login'],
   [/device/i, 'cameras'],
@@ -55,8 +55,8 @@ const STEP_OF_RELATION: readonly [part: RegExp, step: StepOfAlarm][] = [
 ];
 
 /**
- * Finds out how far the way from the settings to a moving picture goes, with the camera that is online first. The URL of the
- * session is in no result.
+ * Tests the whole path from the settings to a moving picture, with the first camera that is online. No result
+ * contains the URL of the session.
  */
 export async function testStation(client: StationClient): Promise<TestResult[]> {
   const found = new Map<StepOfAlarm, string>();
@@ -71,7 +71,7 @@ export async function testStation(client: StationClient): Promise<TestResult[]> 
   return steps;
 }
 
-/** What is wrong with the presets and tours of the first of these cameras that has any. */
+/** The fault of presets and tours at the first of these cameras that has any. */
 async function ptzFault(client: StationClient, cameras: readonly Device[]): Promise<TestResult | undefined> {
   for (const { id, name } of cameras) {
     try {
@@ -81,7 +81,7 @@ async function ptzFault(client: StationClient, cameras: readonly Device[]): Prom
       const { code, message } = error;
       if (code === 'LINK_NOT_OFFERED' || code === 'UNTRUSTED_LINK')
         return { step: 'ptz', outcome: 'failed', detail: `${quote(name || id)}: ${message}`, code };
-      // A fixed camera may refuse to be asked; anything else would meet each of them.
+      // A fixed camera may refuse the query; any other error would occur with each of them.
       if (code !== 'HTTP_ERROR') return undefined;
     }
   }
@@ -135,7 +135,7 @@ function results(found: ReadonlyMap<StepOfAlarm, string>, error?: RvmError): Tes
   });
 }
 
-/** All that comes before it has worked. */
+/** The failed step; all steps before it have worked. */
 function failedStep(found: ReadonlyMap<StepOfAlarm, string>, { code, cause }: RvmError): StepOfAlarm {
   if (found.has('rtsp')) return found.has('relay') ? 'video' : 'relay';
   const byCode = STEP_OF_CODE[code];

@@ -1,6 +1,9 @@
 // Server and dialogs share this file: it imports nothing.
 
-/** A count with its noun, for what is told in English: `1 message`, `2 messages`. Texts of locale files have their own singular. */
+/**
+ * A count with its noun, for English texts: `1 message`, `2 messages`. Texts of locale files have their own
+ * singular.
+ */
 export function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
@@ -15,14 +18,14 @@ export function guidForm(id: string): string | undefined {
   return GUID.exec(id)?.[1]?.toLowerCase();
 }
 
-/** What the key of a Central Station may look like; that of an alarm state, too. */
+/** Form of the key of a Central Station, and of that of an alarm state. */
 export const KEY = /^[a-z0-9-]{1,32}$/;
 
 const UNSET = /^\$(?:\{([^{}]+)\}|\(([^()]+)\))$/;
 
 /**
- * The name of the environment variable that a value stands for. Node-RED replaces `${NAME}` and `$(NAME)` where they
- * are the whole value, and hands over the literal text if the variable is not set.
+ * The name of the environment variable that a value refers to. Node-RED replaces `${NAME}` and `$(NAME)`
+ * where they are the whole value, and passes the literal text if the variable is not set.
  */
 export function variableIn(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined;
@@ -32,12 +35,15 @@ export function variableIn(value: unknown): string | undefined {
 
 const HALF_OF_PAIR = /\p{Surrogate}/u;
 
-/** False where a text has half of a surrogate pair alone. As bytes all such halves are alike, so two texts could pass for one. */
+/**
+ * False where a text has half of a surrogate pair alone. As bytes all such halves are alike, so two texts
+ * would be equal.
+ */
 export function isWellFormed(text: string): boolean {
   return !HALF_OF_PAIR.test(text);
 }
 
-/** The begin of a text, in `length` UTF-16 units at most: cut between characters, never inside one. */
+/** The beginning of a text, `length` UTF-16 units at most: cut between characters, never inside one. */
 export function beginOf(text: string, length: number): string {
   return text.slice(0, length).replace(/[\uD800-\uDBFF]$/, '');
 }
@@ -47,13 +53,13 @@ export interface Login {
   password: string;
 }
 
-/** What stands before the host of an address, decoded where it is encoded; undefined where nothing does. */
+/** The user information of a URL, decoded where it is encoded; undefined where there is none. */
 export function loginOfUrl({ username, password }: URL): Login | undefined {
   if (username === '' && password === '') return undefined;
   return { username: decoded(username), password: decoded(password) };
 }
 
-/** The value of a header (RFC 7617, section 2). A user without a password is one as well. */
+/** The value of an `Authorization` header (RFC 7617, section 2). A user without a password is valid. */
 export function basicAuthorization({ username, password }: Login): string {
   return `Basic ${Buffer.from(`${username}:${password}`, 'utf8').toString('base64')}`;
 }
@@ -66,10 +72,10 @@ function decoded(text: string): string {
   }
 }
 
-/** Where an RTSP session is to be opened. */
+/** Scheme, host and port of an RTSP server. */
 export interface RtspRelay {
   scheme: string;
-  /** As it is written; IPv6 in its brackets. */
+  /** As written; IPv6 in brackets. */
   host: string;
   port: number;
 }
@@ -86,7 +92,7 @@ const LONGEST = 4096;
  */
 const LEGAL = /^[A-Za-z0-9\-._~:/?#[\]@!$&()*+,;=%]+$/;
 
-/** The relay that an RTSP URL leads to; undefined where it is none, or is not safe to be handed to a player. */
+/** The relay of an RTSP URL; undefined where the URL is none, or is unsafe to pass to a player. */
 export function relayOf(url: string): RtspRelay | undefined {
   if (url.length > LONGEST || !LEGAL.test(url)) return undefined;
   const parsed = URL.parse(url);
@@ -98,21 +104,21 @@ export function relayOf(url: string): RtspRelay | undefined {
   return { scheme, host: hostname, port: port === '' ? usual : Number(port) };
 }
 
-/** User, host and port. Players disagree on the host where there is more than one `@`. */
+/** User, host and port. Players disagree about the host where there is more than one `@`. */
 function authorityOf(url: string): string {
   const rest = url.slice(url.indexOf('//') + 2);
   const end = rest.search(/[/?#]/);
   return end < 0 ? rest : rest.slice(0, end);
 }
 
-/** What somebody looks for: each of these words has to be somewhere. */
+/** Search terms: each must occur somewhere. */
 export type Words = readonly string[];
 
 export function wordsOf(search: unknown): Words {
   return typeof search === 'string' ? search.toLowerCase().split(/\s+/).filter(Boolean) : [];
 }
 
-/** Whether texts have all the words, in whatever case. */
+/** Whether texts contain all words, in any case. */
 export function haveAll(texts: readonly unknown[], words: Words): boolean {
   if (words.length === 0) return true;
   const text = texts.join('\n').toLowerCase();

@@ -4,7 +4,7 @@ const ISO_TIME = new RegExp(
     '\\s?(?:([Zz])|([+-])(\\d{2}):?(\\d{2})?)?)?$', // zone
 );
 
-/** Earlier years stand for "no date", as in `0001-01-01T00:00:00`, or for a clock that is not set. */
+/** Earlier years mean "no date", as in `0001-01-01T00:00:00`, or a clock that is not set. */
 const FIRST_YEAR = 1970;
 
 /**
@@ -25,10 +25,13 @@ export function readTime(value: unknown): Date | undefined {
   return new Date(local + milliseconds - offsetMilliseconds(sign, hours, minutes));
 }
 
-/** A wall clock that moves this much against the steady one was set, not corrected. Milliseconds. */
+/** A wall clock that moves this much against the monotonic one was set, not corrected. Milliseconds. */
 export const CLOCK_JUMP = 5 * 60 * 1000;
 
-/** Milliseconds since 1970 of a Date, whatever has become of its methods; NaN where it has none. Undefined for all else. */
+/**
+ * Milliseconds since 1970 of a Date, even where its methods were replaced; NaN for an invalid one. Undefined
+ * for other values.
+ */
 export function timeOf(value: unknown): number | undefined {
   try {
     return Date.prototype.getTime.call(value);
@@ -37,7 +40,7 @@ export function timeOf(value: unknown): number | undefined {
   }
 }
 
-/** True for the date that stands for "none" in messages of the .NET family. */
+/** True for the date that means "none" in messages of the .NET family. */
 export function isZeroDate(value: unknown): boolean {
   return typeof value === 'string' && value.trim().startsWith('0001-01-01');
 }

@@ -1,18 +1,18 @@
 import { createSecureContext, type SecureContext } from 'node:tls';
 import { RvmError } from './error';
 
-/** What a user may set of the TLS to the service. Names as in `node:tls`; keys and certificates are PEM, `pfx` is not. */
+/** TLS settings for the service. Names as in `node:tls`; keys and certificates are PEM, `pfx` is not. */
 export interface TlsSettings {
-  /** Stands in the place of the certificate authorities of the machine. */
+  /** Replaces the certificate authorities of the machine. */
   ca?: string | Buffer;
-  /** A certificate of the client, for a service that asks for one. */
+  /** A client certificate, for a service that requests one. */
   cert?: string | Buffer;
   key?: string | Buffer;
   pfx?: string | Buffer;
   passphrase?: string;
-  /** Name that the certificate of the service must be for, where it is not that of the address. */
+  /** Name that the certificate of the service must have, where it differs from the host of the address. */
   servername?: string;
-  /** False takes any certificate. */
+  /** False accepts any certificate. */
   rejectUnauthorized?: boolean;
 }
 
@@ -26,8 +26,8 @@ export interface TlsOptions {
 const PEM = /-----BEGIN (?:TRUSTED |X509 )?CERTIFICATE-----/;
 
 /**
- * @param owner the node that has them
- * @throws RvmError CONFIG_MISSING for what is no certificate or key, and for a key that fits neither.
+ * @param owner the node that has the settings
+ * @throws RvmError CONFIG_MISSING for a text that is no certificate or key, and for a key that does not fit.
  */
 export function tlsOptions(
   { servername, rejectUnauthorized, ...files }: TlsSettings = {},
@@ -36,7 +36,7 @@ export function tlsOptions(
   return {
     secureContext: contextOf(files, owner),
     ...(servername === undefined || servername === '' ? {} : { servername }),
-    // What is not said is not allowed.
+    // Only an explicit false disables the check.
     ...(rejectUnauthorized === false ? { rejectUnauthorized } : {}),
   };
 }
@@ -45,7 +45,7 @@ function contextOf(
   files: Omit<TlsSettings, 'servername' | 'rejectUnauthorized'>,
   owner: string,
 ): SecureContext {
-  // OpenSSL passes over what it cannot read here, and would then trust nobody.
+  // OpenSSL ignores text that is not PEM here, and would then trust no authority.
   if (files.ca !== undefined && !PEM.test(files.ca.toString())) {
     throw unusable('its CA file holds no certificate in PEM form', owner);
   }
@@ -64,17 +64,20 @@ function unusable(reason: string, owner: string): RvmError {
   );
 }
 
-/** Who stands at the other end of a TLS connection. */
+/** The peer of a TLS connection. */
 type Party = 'service' | 'proxy' | 'relay' | 'database';
 
-/** What OpenSSL makes of an answer in clear. */
+/** Error codes of OpenSSL for an answer without TLS. */
 const NO_TLS = /^(ERR_SSL_WRONG_VERSION_NUMBER|ERR_SSL_PACKET_LENGTH_TOO_LONG|ERR_SSL_HTTP_REQUEST|EPROTO)$/;
 const NOT_ACCEPTED =
   /^(CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_|CRL_|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_)/;
 const UNKNOWN_AUTHORITY = /^(UNABLE_TO_(GET_ISSUER|VERIFY)|DEPTH_ZERO_|SELF_SIGNED_)/;
 const OUT_OF_DATE = /^CERT_(HAS_EXPIRED|NOT_YET_VALID)$/;
 
-/** What the other side may say of a certificate of ours; older releases of OpenSSL write SSLV3 or TLSV1 before it. */
+/**
+ * Alerts of the peer about the client certificate; older releases of OpenSSL write SSLV3 or TLSV1 before
+ * them.
+ */
 const ASKED = /ALERT_(CERTIFICATE_REQUIRED|NO_CERTIFICATE)/;
 const REFUSED =
   /ALERT_(BAD_CERTIFICATE|UNSUPPORTED_CERTIFICATE|CERTIFICATE_(REVOKED|EXPIRED|UNKNOWN)|UNKNOWN_CA|ACCESS_DENIED)/;
@@ -89,7 +92,7 @@ const OWN_AUTHORITY: Readonly<Record<Party, string>> = {
   database:
     'a certificate authority of your own goes into the TLS node of the inbox (for rvm-inbox move: --tls), or into NODE_EXTRA_CA_CERTS',
 };
-/** The node of which a TLS node is set. */
+/** The node that a TLS node belongs to. */
 const OWNER: Readonly<Record<Party, string>> = {
   service: 'cloud',
   relay: 'cloud',
@@ -104,8 +107,8 @@ const IN_CLEAR: Readonly<Record<Party, string>> = {
 };
 
 /**
- * One sentence about a TLS connection that did not come about; undefined where TLS is not the reason.
- * @param message of the error: where OpenSSL fails while something is written, the reason stands only there
+ * One sentence about a TLS connection that failed; undefined where TLS is not the reason.
+ * @param message of the error: where OpenSSL fails during a write, only the message contains the reason
  */
 export function tlsFault(code: string, message: string, party: Party): string | undefined {
   const said = code === 'EPROTO' ? message.toUpperCase().replaceAll(' ', '_') : code;

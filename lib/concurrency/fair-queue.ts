@@ -1,9 +1,9 @@
 /**
- * What waits, served in turns: the first of each line when it is the line's turn, and in a line in the order in which they came.
- * So one who has many in line keeps nobody else waiting longer than one of them takes.
+ * Round-robin over several queues, each in order of arrival. A sender with many items in its own queue delays
+ * another queue by one item a round at most.
  */
 export class FairQueue<Item> {
-  /** The line whose turn it is stands first. */
+  /** The queue that is served next is first. */
   readonly #lines = new Map<string, Item[]>();
   #size = 0;
 
@@ -18,7 +18,7 @@ export class FairQueue<Item> {
     this.#size += 1;
   }
 
-  /** Takes out the next. */
+  /** Removes the next item. */
   next(): Item | undefined {
     for (const [line, items] of this.#lines) {
       const item = items.shift();
@@ -30,7 +30,7 @@ export class FairQueue<Item> {
     return undefined;
   }
 
-  /** Takes out one that waits no more; nothing where it has been taken out before. */
+  /** Removes an item that no longer waits; does nothing where it was removed before. */
   remove(line: string, item: Item): void {
     const items = this.#lines.get(line) ?? [];
     const place = items.indexOf(item);
@@ -40,7 +40,7 @@ export class FairQueue<Item> {
     this.#size -= 1;
   }
 
-  /** Takes out the last of the longest line; of lines that are as long, of the one whose turn comes last. */
+  /** Removes the last item of the longest queue; of equally long queues, of the one served last. */
   lastOfLongest(): Item | undefined {
     let longest: [string, Item[]] | undefined;
     for (const entry of this.#lines)
@@ -51,16 +51,20 @@ export class FairQueue<Item> {
   }
 }
 
-/** Milliseconds of one turn of the event loop: the sockets are asked in between, so that who comes now has the next turn. */
+/**
+ * Milliseconds of tasks in one turn of the event loop. The sockets are polled in between, so that new senders
+ * are served in the next turn.
+ */
 const SLICE_MS = 5;
 
-/** Of what can wait there is one task in so many turns at least. */
+/** A task of `runLast` runs once in this many turns at least. */
 const LONGEST_WAIT = 16;
 
 /**
- * Shares the time of the main thread between lines: a task runs at once while there is time left in this turn of the event loop,
- * else it waits for its line's turn in a later one. What can wait has a turn in which nobody else comes: Node accepts one connection
- * in each, and behind hundreds of a stranger may stand that of an alarm.
+ * Shares the time of the main thread between queues. A task runs at once while there is time left in this
+ * turn of the event loop, else in a later turn when its queue is served. Tasks of `runLast` run in turns in
+ * which no other sender comes: Node accepts one connection in each turn, and the connection of an alarm may
+ * come behind hundreds of a stranger.
  */
 export class RoundRobin {
   readonly #waiting = new FairQueue<() => void>();
@@ -78,12 +82,12 @@ export class RoundRobin {
     else this.#waiting.add(line, task);
   }
 
-  /** Somebody has come in this turn of the event loop who has no task yet. */
+  /** A sender without a task yet has come in this turn of the event loop. */
   come(): void {
     this.#hasCome = true;
   }
 
-  /** Behind all others. @param task must not throw */
+  /** Runs a task after all others. @param task must not throw */
   runLast(line: string, task: () => void): void {
     this.#beginLater();
     this.#last.add(line, task);

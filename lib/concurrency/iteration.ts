@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 
-/** Milliseconds: what a slice causes further on, such as messages on their way, takes its time as well. */
+/** Milliseconds. Short, because what a slice causes, such as messages to be sent, takes time as well. */
 const SLICE_MS = 3;
 
-/** The items one after the other, with pauses that let all others run: for lists that may be long. */
+/** Yields the items one by one, with pauses for the event loop: for lists that may be long. */
 export async function* timeSliced<T>(items: Iterable<T>): AsyncGenerator<T> {
   let began = performance.now();
   for (const item of items) {
@@ -16,8 +16,8 @@ export async function* timeSliced<T>(items: Iterable<T>): AsyncGenerator<T> {
 }
 
 /**
- * The same for work that is done at once for each item: to wait for each would take longer than the work. A pause comes first
- * of all, for what went before may have been as long as a slice.
+ * The same for synchronous work on each item, where an await for each would take longer than the work. Pauses
+ * first, because the code before may have run as long as a slice.
  */
 export async function forEachTimeSliced<T>(items: Iterable<T>, work: (item: T) => void): Promise<void> {
   let began = -Infinity;
@@ -31,8 +31,8 @@ export async function forEachTimeSliced<T>(items: Iterable<T>, work: (item: T) =
 }
 
 /**
- * The same sequence, with the next item under way while this one is worked on. What it fails with is told in its turn. Only
- * for those who take all items: the one after the last that is taken has been asked for in vain.
+ * The same sequence; the next item is loaded while this one is used. Failures are thrown in order. Only for
+ * callers that read to the end: the request for the item after the last one used is wasted.
  */
 export async function* prefetch<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
   const iterator = items[Symbol.asyncIterator]();
@@ -41,7 +41,7 @@ export async function* prefetch<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
     const result = await coming;
     if (result.done === true) return;
     coming = iterator.next();
-    // Until it is waited for, nobody would hear of a failure, and Node.js ends a process for that.
+    // Until it is awaited, a failure would be an unhandled rejection, which ends the process.
     coming.catch(() => undefined);
     yield result.value;
   }

@@ -1,42 +1,41 @@
 import { FairQueue } from './fair-queue';
 import type { CancelToken } from './signals';
 
-/** What gives a place back, to be called once. */
+/** Gives a permit back; to be called once. */
 export type Release = () => void;
 
-/** Where one may have to wait before it goes to work. */
+/** Anything that can be acquired. */
 export interface Lock {
-  /** Goes to work at once where nobody needs to be waited for; else undefined. */
+  /** Acquires at once if possible; else undefined. */
   tryAcquire: (rank: number) => Release | undefined;
-  /** Waits for the turn, or for the abort, whose reason it is rejected with. */
+  /** Waits until acquired; rejects with the reason of the token. */
   acquire: (abort: CancelToken, rank: number) => Promise<Release>;
 }
 
 /**
- * Bounds how many are at work at a time. The others wait in line, in the order in which they came; those of a lower rank go
- * before all of a higher one. Some places may be kept free for lower ranks, so that what may take long keeps nobody out for whom
- * it counts.
+ * Bounded permits with priorities, FIFO within a priority; a lower rank goes first. Permits may be reserved
+ * for lower ranks, so that long work does not block more important work.
  */
 export class Semaphore implements Lock {
   readonly #all: number;
   readonly #kept: readonly number[];
-  /** By rank. Not sets: what has left one of those from its front is collected late. */
+  /** Waiters by rank. Arrays, not sets: V8 frees entries deleted from the front of a set late. */
   readonly #lines: (() => void)[][] = [];
   #taken = 0;
 
-  /** @param kept by rank: of all places, those that it leaves to the ranks before it; none unless said */
+  /** @param kept by rank: how many of all permits are reserved for the ranks before it; default: none */
   constructor(all: number, kept: readonly number[] = []) {
     this.#all = all;
     this.#kept = kept;
   }
 
-  /** How many wait in line. */
+  /** How many callers wait. */
   get waiting(): number {
     return this.#lines.reduce((sum, line) => sum + line.length, 0);
   }
 
   /**
-   * Takes a place that is free now: then nobody waits for it.
+   * Acquires a permit that is free now, so that no caller waits for it.
    * @returns undefined where none is free
    */
   tryAcquire(rank = 0): Release | undefined {
@@ -45,7 +44,7 @@ export class Semaphore implements Lock {
     return () => this.#leave();
   }
 
-  /** Waits for a place, or for the abort, whose reason it is rejected with. */
+  /** Waits for a permit; rejects with the reason of the token. */
   acquire(abort: CancelToken, rank = 0): Promise<Release> {
     const line = this.#lineOf(rank);
     return new Promise((resolve, reject) => {
@@ -56,7 +55,7 @@ export class Semaphore implements Lock {
       line.push(start);
       const stopListening = abort.onAbort((reason) => {
         const place = line.indexOf(start);
-        // Started meanwhile, by another that left at the same abort.
+        // Already started, because a permit was released in the same cancellation.
         if (place < 0) return;
         line.splice(place, 1);
         reject(reason);
@@ -90,7 +89,7 @@ export class Semaphore implements Lock {
   }
 }
 
-/** Takes a place of each if all are free now, else none. */
+/** Acquires each lock if all are free now, else none. */
 export function tryAcquireAll(all: readonly Lock[], rank: number): Release | undefined {
   const taken: Release[] = [];
   for (const places of all) {
@@ -104,7 +103,7 @@ export function tryAcquireAll(all: readonly Lock[], rank: number): Release | und
   return () => leaveAll(taken);
 }
 
-/** Takes a place of each, one after the other; gives all back where one cannot be had. */
+/** Acquires each lock in order; releases all where one cannot be acquired. */
 export async function acquireAll(all: readonly Lock[], rank: number, abort: CancelToken): Promise<Release> {
   const taken: Release[] = [];
   try {
@@ -127,8 +126,8 @@ interface Waiting {
 }
 
 /**
- * Lets many be at work together, or one alone. The others wait in line, in the order in which they came, those of a lower rank
- * before all of a higher one; who waits to be alone holds up all behind, so that there is an end to those who are together.
+ * Read-write lock with priorities, FIFO within a priority. A waiting writer blocks later readers, so writers
+ * do not starve.
  */
 export class ReadWriteLock {
   readonly shared: Lock = this.#line(false);
@@ -160,7 +159,7 @@ export class ReadWriteLock {
       this.#waiting.splice(behind < 0 ? this.#waiting.length : behind, 0, mine);
       const stopListening = abort.onAbort((reason) => {
         const place = this.#waiting.indexOf(mine);
-        // Started meanwhile, by another that left at the same abort.
+        // Already started, because the lock was released in the same cancellation.
         if (place < 0) return;
         this.#waiting.splice(place, 1);
         reject(reason);
@@ -194,24 +193,24 @@ export class ReadWriteLock {
   }
 }
 
-/** Of those at work, so many times as many wait. */
+/** Waiters at most, as a multiple of the capacity. */
 const WAITING_FOR_EACH = 4;
 
-/** What asks to be admitted. */
+/** A request for admission. */
 interface Applicant {
-  /** Memory that its body takes, in bytes. */
+  /** Memory of the body, in bytes. */
   bytes: number;
-  /** The line in which it waits. */
+  /** The queue in which the applicant waits. */
   line: string;
-  /** What ends its waiting; asked for only where it has to wait. */
+  /** The token that ends the wait; requested only where the applicant has to wait. */
   ending: () => CancelToken;
 }
 
 /**
- * Bounds the work under way for one path: at most `capacity` complete requests are judged and stored at a time, four
- * times as many wait in front, in turns of their lines, and the bodies of both together take at most `maxBytes`. Where more would wait,
- * the longest line loses its last. Each path has its own, so that one that cannot judge, and holds what comes, keeps nothing of
- * another out.
+ * Bounds the work under way for one path: at most `capacity` complete requests are judged and stored at a
+ * time, four times as many wait, served round-robin over their queues, and the bodies of both together take
+ * at most `maxBytes`. Where more would wait, the last of the longest queue is turned away. Each path has its
+ * own, so that a path which cannot judge, and holds its requests, does not block another path.
  */
 export class Admission {
   readonly #waiting = new FairQueue<(isIn: boolean) => void>();
@@ -230,8 +229,8 @@ export class Admission {
   }
 
   /**
-   * Runs `work` once there is a place for it.
-   * @returns false where there was no place
+   * Runs `work` once it is admitted.
+   * @returns false where it was turned away, or its wait ended
    */
   async admit(applicant: Applicant, work: () => Promise<void>): Promise<boolean> {
     const { bytes } = applicant;
@@ -249,7 +248,7 @@ export class Admission {
     }
   }
 
-  /** Resolves with true once there is a place, which is taken. */
+  /** Resolves with true once admitted. */
   #wait({ line, ending }: Applicant): Promise<boolean> {
     return new Promise((resolve) => {
       const enter = (isIn: boolean): void => {
@@ -265,7 +264,7 @@ export class Admission {
     });
   }
 
-  /** The place goes on to the next. */
+  /** The permit passes to the next waiter. */
   #leave(): void {
     const enter = this.#waiting.next();
     if (enter === undefined) this.#atWork -= 1;
@@ -273,17 +272,20 @@ export class Admission {
   }
 }
 
-/** The admissions of all paths, each of them as long as requests of it are under way: paths come and go with their nodes. */
+/**
+ * The admissions of all paths. One exists only while requests of its path are under way, because paths come
+ * and go with their nodes.
+ */
 export class Admissions {
   readonly #ofPath = new Map<string, Admission>();
 
-  /** Both for each path, as in `Admission`. */
+  /** Both limits apply to each path, as in `Admission`. */
   constructor(
     private readonly capacity: number,
     private readonly maxBytes: number,
   ) {}
 
-  /** As `Admission.admit`, at a path. */
+  /** As `Admission.admit`, for a path. */
   async admit(path: string, applicant: Applicant, work: () => Promise<void>): Promise<boolean> {
     const admission = this.#ofPath.get(path) ?? new Admission(this.capacity, this.maxBytes);
     this.#ofPath.set(path, admission);

@@ -7,18 +7,18 @@ interface Listening {
 }
 
 /**
- * Ends work under way, with the error that says why: AbortController and its signal, without what events cost. One call of a
- * station's client has several.
+ * Cancels work with an error as the reason. Like AbortController and its signal, but without the cost of
+ * events: one call of a station's client needs several tokens.
  */
 export class CancelToken {
   #reason: Error | undefined;
   /**
-   * Not a set: that leaves its former tables behind, each pointing to the next, and so all who have ever listened to one that
-   * lives long would be collected late.
+   * Not a set: V8 links the former tables of a set, so that former listeners of a long-lived token would be
+   * collected late.
    */
   readonly #listeners: Listening[] = [];
 
-  /** Why it was ended; undefined while it was not. */
+  /** The reason of the cancellation; undefined before it. */
   get reason(): Error | undefined {
     return this.#reason;
   }
@@ -31,8 +31,8 @@ export class CancelToken {
   }
 
   /**
-   * Calls back when it comes to that; at once where it already has.
-   * @returns a function that ends the listening
+   * Calls back when cancelled; at once where that has happened already.
+   * @returns a function that removes the listener
    */
   onAbort(call: Listener): () => void {
     if (this.#reason !== undefined) {
@@ -44,7 +44,7 @@ export class CancelToken {
     return () => this.#remove(listener);
   }
 
-  /** The last one takes the place. */
+  /** The last listener moves to the free position. */
   #remove(listener: Listening): void {
     if (this.#listeners[listener.place] !== listener) return;
     const last = this.#listeners.pop();
@@ -57,8 +57,8 @@ export class CancelToken {
 const aborts = new WeakMap<AbortSignal, CancelToken>();
 
 /**
- * The abort of a caller's signal. All calls that share a signal share one listener at it: those that have left its list point
- * to the next, so that all who have ever listened would be collected late.
+ * The token of a caller's signal. All calls that share a signal share one listener at it: removed listeners
+ * of a signal stay linked to the next, so that all former listeners would be collected late.
  */
 export function cancelTokenOf(signal: AbortSignal): CancelToken {
   const known = aborts.get(signal);
@@ -71,7 +71,7 @@ export function cancelTokenOf(signal: AbortSignal): CancelToken {
   return abort;
 }
 
-/** What an aborted signal means: the caller's own error, a deadline, or a plain cancel. */
+/** The error for an aborted signal: the caller's own error, a deadline, or a plain cancellation. */
 function abortError(signal: AbortSignal): RvmError {
   const reason: unknown = signal.reason;
   if (reason instanceof RvmError) return reason;
@@ -79,7 +79,7 @@ function abortError(signal: AbortSignal): RvmError {
   return new RvmError('CANCELLED', 'The request was cancelled before it was complete.');
 }
 
-/** The time of a caller is over, before anything had failed. */
+/** The caller's deadline passed before anything had failed. */
 export function deadlineError(): RvmError {
   return new RvmError(
     'TIMEOUT',
@@ -87,7 +87,7 @@ export function deadlineError(): RvmError {
   );
 }
 
-/** Those who are told of each change of something, in the order in which they asked. */
+/** Callbacks for changes, called in the order in which they were added. */
 export class ChangeListeners {
   readonly #watchers = new Set<() => void>();
 
@@ -95,18 +95,17 @@ export class ChangeListeners {
     return this.#watchers.size === 0;
   }
 
-  /** Calls back at each change; returns the way to end that. */
+  /** @returns a function that removes the callback */
   add(changed: () => void): () => void {
     this.#watchers.add(changed);
     return () => void this.#watchers.delete(changed);
   }
 
-  /** Nobody is told any more. */
   clear(): void {
     this.#watchers.clear();
   }
 
-  /** One that fails keeps no other from being told. @throws what the first of them threw, once all have been told */
+  /** A callback that fails does not prevent the others. @throws the first failure, after all callbacks */
   tell(): void {
     const failures: unknown[] = [];
     for (const changed of this.#watchers) {

@@ -8,9 +8,9 @@ export function sleep(duration: number): Promise<void> {
 }
 
 /**
- * The outcome of `work`, or undefined where it is not there in time. Work goes on all the same; its later failure is
- * nobody's any more.
- * @param duration milliseconds
+ * The outcome of `work`, or undefined after a timeout. The work is not cancelled; its later failure is
+ * ignored.
+ * @param duration timeout in milliseconds
  */
 export function withTimeout<Result>(work: Promise<Result>, duration: number): Promise<Result | undefined> {
   return new Promise((resolve, reject) => {
@@ -26,7 +26,10 @@ export function withTimeout<Result>(work: Promise<Result>, duration: number): Pr
   });
 }
 
-/** The outcome of work that goes on all the same. @throws the reason of the ending, where that comes before */
+/**
+ * The outcome of work that is not cancelled itself.
+ * @throws the reason of the token, where that comes first
+ */
 export function cancellable<Result>(ending: CancelToken, work: Promise<Result>): Promise<Result> {
   return new Promise((resolve, reject) => {
     const stopListening = ending.onAbort(reject);
@@ -35,18 +38,18 @@ export function cancellable<Result>(ending: CancelToken, work: Promise<Result>):
 }
 
 /**
- * A timer whose time is up only when what has come by then was looked at: in a turn of the event loop timers come before
- * sockets, so to a process that was busy, what is waited for may be there already.
+ * A timer that fires only after the I/O that has arrived by then was processed. In a turn of the event loop
+ * timers run before sockets, so in a process that was busy the awaited data may be there already.
  * @param ms milliseconds
  */
 export function lenientTimeout(act: () => void, ms: number): NodeJS.Timeout {
   return setTimeout(() => setImmediate(act), ms);
 }
 
-/** Timers hold no more milliseconds than this; beyond it they would fire without a pause. */
+/** Longest time of a Node.js timer, in milliseconds; a longer one would fire at once, again and again. */
 const LONGEST_TIMER = 2 ** 31 - 1;
 
-/** Milliseconds that a timer can hold. */
+/** Limits milliseconds to what a timer can take. */
 export function clampTimerMs(ms: number): number {
   return Math.min(ms, LONGEST_TIMER);
 }

@@ -11,7 +11,7 @@ export function isJson(text: string): boolean {
   }
 }
 
-/** Whether two values that were read from JSON say the same, fields in the same order. */
+/** Deep equality of two values read from JSON, fields in the same order. */
 export function isSameJson(one: unknown, other: unknown): boolean {
   if (one === other) return true;
   if (Array.isArray(one)) {
@@ -26,9 +26,9 @@ export function isSameJson(one: unknown, other: unknown): boolean {
 }
 
 /**
- * A copy of a value that was read from JSON, all the way down. `structuredClone`, which knows of cycles, dates and maps,
- * takes several times as long, and so does a copy that is filled field by field. The depth of the value is bounded by
- * whoever read it, and forbidden keys are gone from it.
+ * Deep copy of a value read from JSON. `structuredClone`, which supports cycles, dates and maps, takes
+ * several times as long, and so does a copy that is filled field by field. The reader of the value has
+ * bounded its depth and removed forbidden keys.
  */
 export function copyOfJson<T>(value: T): T;
 export function copyOfJson(value: unknown): unknown {
@@ -49,7 +49,10 @@ export function isRecord(value: unknown): value is JsonRecord {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** What a text of JSON says, without keys that would reach into prototypes. @throws SyntaxError where it is no JSON */
+/**
+ * Parses JSON, without keys that would reach into prototypes.
+ * @throws SyntaxError where the text is no JSON
+ */
 export function parseSafely(text: string): unknown {
   const value: unknown = sjson.parse(text, undefined, { protoAction: 'remove', constructorAction: 'remove' });
   return value;

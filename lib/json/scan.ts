@@ -1,17 +1,21 @@
-/** Characters that are looked at one by one: most that is looked for is near, and the engine takes its time to begin. */
+/**
+ * Characters that are compared one by one: most matches are near, and starting the regular expression takes
+ * time.
+ */
 const NEAR = 32;
 const ASCII = 128;
 
 /**
- * Looks in a text for the first character of a class. A long way is left to the engine, which goes it many times as fast as code
- * that looks at one character after the other, and as fast where such code has hardly run before.
+ * Finds the first character of a class in a text. Long distances are left to the regular expression engine,
+ * which is many times as fast as a loop over characters, and equally fast where such a loop has hardly run
+ * before.
  */
 export class CharacterSearch {
   readonly #pattern: RegExp;
-  /** Which codes are meant; the last stands for all beyond ASCII. */
+  /** By code: whether it is in the class; the last entry stands for all beyond ASCII. */
   readonly #isMeant: readonly boolean[];
 
-  /** @param characters the class, which makes no difference between characters beyond ASCII */
+  /** @param characters the class; it must not distinguish characters beyond ASCII */
   constructor(characters: RegExp) {
     this.#pattern = new RegExp(characters, 'g');
     this.#isMeant = Array.from({ length: ASCII + 1 }, (_, code) =>
@@ -19,7 +23,7 @@ export class CharacterSearch {
     );
   }
 
-  /** Where the first of them stands from a place on; the end of the text where none does. */
+  /** Position of the first match from a position on; the end of the text where there is none. */
   firstIn(text: string, from: number): number {
     const near = Math.min(from + NEAR, text.length);
     for (let at = from; at < near; at += 1)
@@ -35,7 +39,10 @@ const UNICODE = 'u'.charCodeAt(0);
 const [ZERO, NINE, LETTER_A, LETTER_F] = [0x30, 0x39, 0x61, 0x66];
 const END_OR_ESCAPE = new CharacterSearch(/["\\]/);
 const NO_SPACE = new CharacterSearch(/[^ \t\n\r]/);
-/** So many characters without an escape are the beginning of a long way: where escapes are dense, a search for each takes longer. */
+/**
+ * After this many characters without an escape a search begins; where escapes are dense, a search for each
+ * takes longer.
+ */
 const MANY = 16;
 
 /** End of the string literal that begins at `start`; the end of the text where it is not closed. */
@@ -51,19 +58,19 @@ export function endOfString(text: string, start: number): number {
   return text.length;
 }
 
-/** Behind the white space of JSON that begins at a place, if any does. */
+/** Position behind the JSON white space, if any, at a position. */
 export function passSpace(text: string, from: number): number {
   return NO_SPACE.firstIn(text, from);
 }
 
-/** What stands behind a backslash, and what it means. */
+/** Characters after a backslash, and their meanings. */
 const [SIGNS, MEANT] = ['"\\/bfnrt', '"\\/\b\f\n\r\t'];
-/** Not to be in a literal: all below the space. */
+/** Must not occur in a literal: all characters below the space. */
 const CONTROL = /[^ -\uffff]/;
 
 /**
- * What a string literal stands for; undefined where it is none. Not by `JSON.parse`, which enters short texts into a table where
- * on some releases of Node.js a stranger can make them collide.
+ * The value of a string literal; undefined where the text is none. Not by `JSON.parse`, which enters short
+ * texts into a table where, on some releases of Node.js, a stranger can cause collisions.
  */
 export function textOfLiteral(literal: string): string | undefined {
   const end = literal.length - 1;
@@ -95,7 +102,10 @@ export function endOfLiteral(text: string, start: number): number {
   return textOfLiteral(text.slice(start, end)) === undefined ? -1 : end;
 }
 
-/** What four hexadecimal digits stand for; NaN where others are among them. Without a text of its own: names may be a stranger's. */
+/**
+ * The code unit of four hexadecimal digits; NaN where they are none. Creates no substring, because names may
+ * be a stranger's.
+ */
 export function escapedUnit(text: string, from: number): number {
   let unit = 0;
   for (let at = from; at < from + 4; at += 1) unit = unit * 16 + digitOf(text.charCodeAt(at));
@@ -110,12 +120,12 @@ function digitOf(code: number): number {
 
 const OPENING_BRACKET = 0x5b;
 const CLOSING_BRACKET = 0x5d;
-/** A brace has the code of its bracket, and this bit. */
+/** A brace has the code of its bracket plus this bit. */
 const BRACE = 0x20;
 
 /**
- * Whether a JSON text opens more than `limit` objects and arrays inside each other. One pass over the bytes of
- * UTF-8 that builds nothing; it says nothing about whether the text is well formed, which is for the parser.
+ * Whether a JSON text opens more than `limit` objects and arrays inside each other. One pass over the bytes
+ * of UTF-8 that builds nothing. It does not check whether the text is well formed; that is for the parser.
  */
 export function nestsDeeperThan(limit: number, json: Uint8Array): boolean {
   let depth = 0;
@@ -131,7 +141,7 @@ export function nestsDeeperThan(limit: number, json: Uint8Array): boolean {
   return false;
 }
 
-/** Place of the quote that closes the string opened at `start`; behind the text where none does. */
+/** Position of the quote that closes the string opened at `start`; behind the text where there is none. */
 function endOfByteString(json: Uint8Array, start: number): number {
   for (let at = start + 1; ; at += 1) {
     const byte = json[at];

@@ -3,7 +3,7 @@ import { parseSafely } from './json';
 
 const COLON = 0x3a;
 
-/** A JSON text of too many values, or of too many names in one object. */
+/** Thrown for a JSON text with too many values, or with too many names in one object. */
 export class TooManyError extends Error {}
 
 /** A list that grows piece by piece. */
@@ -29,7 +29,7 @@ class RecordMembers {
   readonly value: Record<string, unknown> = {};
   #names = 0;
 
-  /** @param most names that it may have */
+  /** @param most names at most */
   constructor(private readonly most: number) {}
 
   addPiece(piece: string): void {
@@ -38,7 +38,8 @@ class RecordMembers {
 
   /** @param key with its colon */
   addOne(key: string, member: unknown): void {
-    // Whether the key may be there depends on what a value of its kind holds.
+    // Whether the key is allowed depends on its value: `constructor` is removed only with a `prototype` in
+    // its value.
     const holdsPrototype =
       typeof member === 'object' && member !== null && Object.hasOwn(member, 'prototype');
     this.#add(mapped(parseSafely(`{${key}${holdsPrototype ? '{"prototype":0}' : '0'}}`), member));
@@ -61,14 +62,14 @@ class RecordMembers {
   }
 }
 
-/** A record with another value in place of each of its own. */
+/** A record with the same keys, all with this value. */
 function mapped(record: unknown, value: unknown): Record<string, unknown> {
   return Object.fromEntries(Object.keys(Object(record)).map((key) => [key, value]));
 }
 
-/** Bytes that the parser gets at a time. */
+/** Bytes of a piece that the parser gets at a time. */
 const PIECE = 32 * 1024;
-/** Bytes that are looked at between two looks at the clock. */
+/** Bytes that are scanned between two checks of the clock. */
 const LOOK = 8 * 1024;
 /** Milliseconds without a pause. */
 const SLICE_MS = 3;
@@ -77,38 +78,38 @@ const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const [OPENING_BRACKET, CLOSING_BRACKET] = [0x5b, 0x5d];
 const [OPENING_BRACE, CLOSING_BRACE] = [0x7b, 0x7d];
 const [BLANK, TAB, LINE_FEED, RETURN] = [0x20, 0x09, 0x0a, 0x0d];
-/** A byte-order mark inside is no JSON: it stays, for the parser to say so. */
+/** A byte-order mark inside the text is no JSON: it is not removed, so that the parser refuses it. */
 const UTF8 = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** How much of a JSON text is read. */
+/** Limits of a JSON text. */
 export interface JsonBounds {
-  /** Objects and lists that may be inside each other. */
+  /** Objects and lists inside each other. */
   depth: number;
-  /** Members of all objects and lists together: each takes memory, and time when that is collected. */
+  /** Members of all objects and lists together: each takes memory, and time at garbage collection. */
   values: number;
-  /** Names in one object: what grows with them is laid out anew at once, from time to time. */
+  /** Names in one object: from time to time a growing object is laid out anew in one go, which blocks. */
   names: number;
 }
 
-/** A JSON text that opens too many objects and lists inside each other. */
+/** Thrown for a JSON text that opens too many objects and lists inside each other. */
 export class TooDeepError extends Error {}
 
 /**
- * Parses a long JSON text without holding up others: in pieces, with pauses in between. Keys that would reach into prototypes are
- * left out, as `secure-json-parse` does.
- * @param json in UTF-8; as a text all of it would be made at once
+ * Parses a long JSON text in pieces, with pauses for the event loop. Keys that would reach into prototypes
+ * are removed, as `secure-json-parse` does.
+ * @param json in UTF-8; a text would have to be made all at once
  * @throws TooDeepError, TooManyError; SyntaxError where it is no JSON
  */
 export async function parseInSlices(json: Uint8Array, bounds: JsonBounds): Promise<unknown> {
   return new SlicedParse(json, bounds).value(0, json.length, bounds.depth);
 }
 
-/** Some members that follow each other, or one that is long. */
+/** Some adjacent members, or a long one. */
 interface Piece {
   from: number;
-  /** At a comma, or at the end of them all. */
+  /** Position of a comma, or the end of all members. */
   to: number;
-  /** Of what is inside each other all together. */
+  /** Number of values, nested ones included. */
   values: number;
 }
 
@@ -121,14 +122,14 @@ class SlicedParse {
     private readonly bounds: JsonBounds,
   ) {}
 
-  /** @param deepest of what begins here */
+  /** @param deepest nesting still allowed */
   async value(from: number, to: number, deepest: number): Promise<unknown> {
     const { json } = this;
     const [start, end] = await this.#withoutSpace(from, to);
     const opening = json[start];
     if (opening !== OPENING_BRACKET && opening !== OPENING_BRACE) {
       await this.#rest();
-      // Not `parseSafely`, which takes off a byte-order mark: behind one, all of a list would be parsed at once.
+      // Not `parseSafely`, which removes a byte-order mark: behind one, a whole list would be parsed at once.
       return JSON.parse(this.#text(start, end));
     }
     const isList = opening === OPENING_BRACKET;

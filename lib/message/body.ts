@@ -11,42 +11,47 @@ import {
 } from '../json/scan';
 import { isWellFormed } from '../text';
 
-/** A piece of a text: start (inclusive) and end (exclusive), in UTF-16 units. */
+/** A range of a text: start (inclusive) and end (exclusive), in UTF-16 units. */
 interface Span {
   start: number;
   end: number;
 }
 
-/** The token fields of the outermost object: the specification's name, or with a capital first letter. */
+/**
+ * The token fields of the outermost object, under the specification's name or with a capital first letter.
+ */
 export interface TokenReading {
-  /** `absent`: no such field, null or an empty text. `unusable`: more than one, or not a text; half of a surrogate pair is none. */
+  /**
+   * `absent`: no such field, null or an empty text. `unusable`: more than one, not a text, or half of a
+   * surrogate pair.
+   */
   kind: 'absent' | 'unusable' | 'text';
   text?: string;
   /**
-   * Where token values stand in the text, to blank them before the body is kept. Where there are {@link MAX_SPANS}, the last is
-   * all that follows.
+   * Positions of token values in the text, to redact them before the body is stored. With {@link MAX_SPANS}
+   * of them, the last one extends to the end of the text.
    */
   spans: readonly Span[];
 }
 
-/** Token fields that are told apart: two are too many already. */
+/** Token fields recorded one by one; two already make the token unusable. */
 const MAX_SPANS = 16;
 
 const NO_TOKEN: TokenReading = { kind: 'absent', spans: [] };
 
-/** Behind its first letter, which may be a capital. */
+/** The name without its first letter, which may be a capital. */
 const NAME = 'uthenticationToken';
 const [SMALL, CAPITAL] = [codeOf('a'), codeOf('A')];
 const [QUOTE, BACKSLASH, COLON] = [codeOf('"'), codeOf('\\'), codeOf(':')];
 const [BRACE, BRACKET, END_OF_BRACE, END_OF_BRACKET] = [codeOf('{'), codeOf('['), codeOf('}'), codeOf(']')];
 const UNICODE = codeOf('u');
-/** What is looked at where no token is due. */
+/** Characters to stop at while no token value is expected. */
 const TEXT_OR_BRACKET = new CharacterSearch(/["{}[\]]/);
 const END_OF_VALUE = new CharacterSearch(/[,"{}[\] \t\n\r]/);
 
 /**
- * What a text says of its token, if it is well-formed JSON: it is for the parser to say that. One pass that builds nothing, so
- * that a stranger's text costs no more than its length.
+ * Reads the token of a text, which counts only if the parser finds the text well formed. One pass that builds
+ * nothing, so the cost of a stranger's text is proportional to its length.
  */
 function scanToken(text: string): TokenReading {
   const spans = new TokenScan(text).spans();
@@ -63,9 +68,9 @@ class TokenScan {
   readonly #spans: Span[] = [];
   #at = 0;
   #depth = 0;
-  /** A token's value comes next. */
+  /** The value of a token comes next. */
   #isDue = false;
-  /** Where the value of a token began that is a list or an object. */
+  /** Start of a token value that is a list or an object. */
   #nestedFrom = -1;
 
   constructor(private readonly text: string) {}
@@ -145,7 +150,10 @@ function isClosing(code: number): boolean {
   return code === END_OF_BRACE || code === END_OF_BRACKET;
 }
 
-/** Whether what stands between quotes is the name of the token field, however it is escaped. Ends at the first difference. */
+/**
+ * Whether the text between quotes is the name of the token field, however escaped. Stops at the first
+ * difference.
+ */
 function isTokenName(text: string, from: number, to: number): boolean {
   let at = from;
   for (let place = -1; place < NAME.length; place += 1) {
@@ -157,7 +165,7 @@ function isTokenName(text: string, from: number, to: number): boolean {
   return at === to;
 }
 
-/** One character of a string literal; of the escapes only those that can stand for a letter. */
+/** One character of a string literal; of the escapes only those that can encode a letter. */
 function characterAt(text: string, at: number, to: number): { code: number; next: number } {
   if (at >= to) return { code: NaN, next: at };
   const code = text.charCodeAt(at);
@@ -166,25 +174,35 @@ function characterAt(text: string, at: number, to: number): { code: number; next
   return { code: escapedUnit(text, at + 2), next: at + 6 };
 }
 
-/** Undefined for a literal that is no JSON, or of which no bytes can be made: all halves of surrogate pairs would be alike. */
+/**
+ * Undefined for a literal that is no JSON, or has half of a surrogate pair: as bytes all such halves are
+ * alike.
+ */
 function wellFormedText(literal: string): string | undefined {
   const text = textOfLiteral(literal);
   return text !== undefined && isWellFormed(text) ? text : undefined;
 }
 
-/** Deepest nesting that is read: far above any message, far below what brings `JSON.stringify` down. */
+/**
+ * Deepest nesting that is accepted: far above any message, far below the depth at which `JSON.stringify`
+ * fails.
+ */
 const MAX_DEPTH = 32;
-/** Most values that are read, those in lists included: a message has some thirty. What builds objects takes time for each. */
+/**
+ * Most values that are accepted, list members included; a message has about thirty. Building objects takes
+ * time for each.
+ */
 const MAX_VALUES = 1_000;
 /**
- * Most texts, numbers, words and signs between them: what is no JSON may have any number of these without a value more. For each
- * value there are four at the most: its name, a colon, itself, and what separates or closes.
+ * Most strings, numbers, words and punctuation marks together: a text that is no JSON may have any number of
+ * them without one more value. A value has four at most: its name, a colon, itself, and a separator or
+ * bracket.
  */
 const MAX_PIECES = 4 * (MAX_VALUES + 1);
 
-/** What one pass over a JSON text shows, without building anything from it. */
+/** Result of one pass over a JSON text that builds nothing from it. */
 interface JsonScan {
-  /** It has too many values, or what looks like their pieces; the rest was not looked at. */
+  /** True where there are too many values, or too many pieces; the rest was not scanned. */
   tooLarge: boolean;
   tooDeep: boolean;
   duplicateKey: boolean;
@@ -193,23 +211,23 @@ interface JsonScan {
 }
 
 const NUMBER = /-?[0-9][0-9.eE+-]*/y;
-/** `true`, `false`, `null`, or what stands in their place. */
+/** `true`, `false`, `null`, or any other word in their position. */
 const WORD = /[a-zA-Z]+/y;
 
 /**
- * Scans a text that may be JSON. Says nothing about whether it is well formed: that is for `JSON.parse`.
- * Works in one pass with a stack of at most {@link MAX_DEPTH} key sets, so no input can exhaust it.
+ * Scans a text that may be JSON. Does not check whether it is well formed; that is for `JSON.parse`. Works in
+ * one pass with a stack of at most {@link MAX_DEPTH} key sets, so no input can exhaust the memory.
  */
 function scanJson(text: string): JsonScan {
   return new Scanner(text).run();
 }
 
-/** As the grammar of JSON has them; what comes behind one is looked at as what comes next. */
+/** Scalars as in the JSON grammar; anything behind one is then read as the next piece. */
 const SCALAR = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null/y;
 
 /**
- * Whether a text is one well-formed JSON object, no deeper and of no more pieces than what is read: the same as the parser says, which
- * a stranger's text does not reach. Builds nothing.
+ * Whether a text is one well-formed JSON object within the limits of depth and pieces. The result equals that
+ * of the parser, but a stranger's text never reaches the parser. Builds nothing.
  */
 export function isObjectText(text: string): boolean {
   return text[passSpace(text, 0)] === '{' && new Grammar(text).isOneValue();
@@ -307,7 +325,7 @@ class Scanner {
     this.#position = this.#match(WORD)?.end ?? this.#position + 1;
   }
 
-  /** Of each list and object there is one value more than there are commas. */
+  /** Called for commas and opening brackets: each list and object has one value more than it has commas. */
   #count(): void {
     this.#values += 1;
     this.#result.tooLarge ||= this.#values > MAX_VALUES;
@@ -334,7 +352,9 @@ class Scanner {
     if (this.#skipColon()) this.#noteKey(start, end);
   }
 
-  /** Moves behind the colon that makes a string a key; false, and no move, where there is none. */
+  /**
+   * Moves behind the colon that makes a string a key; returns false, and does not move, where there is none.
+   */
   #skipColon(): boolean {
     const at = passSpace(this.text, this.#position);
     if (this.text[at] !== ':') return false;
@@ -342,7 +362,10 @@ class Scanner {
     return true;
   }
 
-  /** No more names than values: in a well-formed document each value has one at the most, and the outermost none. */
+  /**
+   * Names are limited like values: in well-formed JSON each value has one at most, and the outermost has
+   * none.
+   */
   #noteKey(start: number, end: number): void {
     this.#result.tooLarge ||= ++this.#names > MAX_VALUES;
     const keys = this.#depth > MAX_DEPTH ? undefined : this.#open.at(-1);
@@ -363,12 +386,12 @@ class Scanner {
   }
 }
 
-/** The name that a string literal stands for; the literal itself where it is broken. */
+/** The value of a string literal; the literal itself where it is malformed. */
 function nameOf(literal: string): string {
   return literal.includes('\\') ? (textOfLiteral(literal) ?? literal) : literal.slice(1, -1);
 }
 
-/** Shorter texts of digits are exact integers, whatever they are. */
+/** Shorter digit strings are always exact integers. */
 const SHORT_INTEGER = /^-?\d{1,15}$/;
 
 function isExact(literal: string): boolean {
@@ -387,14 +410,17 @@ function startsNumber(character: string): boolean {
 /** Why a body cannot be read as one well-formed, unambiguous JSON document. */
 export type UnreadableReason = 'not-utf8' | 'not-json' | 'too-large' | 'too-deep' | 'duplicate-key';
 
-/** A body read as JSON, as far as it goes. Made before anything is proven, so nothing of it may be trusted. */
+/**
+ * A body read as JSON, as far as possible. It is made before anything is proven, so its content must not be
+ * trusted.
+ */
 export interface JsonReading {
   problem?: UnreadableReason;
   /** The document; absent where there is a problem. */
   readonly value?: unknown;
   /** True where keys such as `__proto__` were removed. */
   readonly keysStripped: boolean;
-  /** True where a number was kept as text because JavaScript cannot hold it. */
+  /** True where a number became a text because JavaScript cannot hold it. */
   readonly numberAsText: boolean;
   /** `authenticationToken` of the envelope. */
   token: TokenReading;
@@ -403,23 +429,26 @@ export interface JsonReading {
 }
 
 const BYTE_ORDER_MARK = '\uFEFF';
-/** Byte-order marks that may stand before a text. */
+/** Most byte-order marks before a text. */
 export const MOST_MARKS = 2;
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** A body, read as JSON when that is first asked for: what nothing proves need not be read. */
+/** Reads a body as JSON when the result is first needed: an unproven body need not be read. */
 export function jsonOf(body: Uint8Array): () => JsonReading {
   let reading: JsonReading | undefined;
   return () => (reading ??= readJson(body));
 }
 
-/** Reads a body as JSON under the bounds of the receiver. Never throws; no text of the body leaves in an error. */
+/**
+ * Reads a body as JSON under the limits of the receiver. Never throws; no text of the body appears in an
+ * error.
+ */
 export function readJson(body: Uint8Array): JsonReading {
   const text = textOf(body);
   if (text === undefined) return unreadable('not-utf8', NO_TOKEN);
   const token = scanToken(text);
   const scan = scanJson(text);
-  // Whether it is well formed only its token depends on: it is delivered to no flow.
+  // Not parsed: the message is delivered to no flow, and only its token depends on whether it is well formed.
   if (scan.tooLarge) return { ...unreadable(scan.tooDeep ? 'too-deep' : 'too-large', token), text };
   const parsed = parse(text);
   if (parsed === undefined) return { ...unreadable('not-json', inBrokenText(token)), text };
@@ -428,7 +457,10 @@ export function readJson(body: Uint8Array): JsonReading {
   return new Document(text, token, scan.inexactNumbers, parsed);
 }
 
-/** A body that is one well-formed, unambiguous document. Only a proven one is worth the time that its content takes. */
+/**
+ * A body that is one well-formed, unambiguous document. Its content is built only when needed, that is, once
+ * it is proven.
+ */
 class Document implements JsonReading {
   readonly numberAsText: boolean;
   #content: Content | undefined;
@@ -466,7 +498,7 @@ interface Content {
   keysStripped: boolean;
 }
 
-/** The same with another token, where that was blanked in the body. */
+/** The same reading with another token, for a body whose token was redacted. */
 export function withToken(reading: JsonReading, token: TokenReading): JsonReading {
   const { problem, value, keysStripped, numberAsText, text } = reading;
   return { ...(problem && { problem }), value, keysStripped, numberAsText, token, ...(text && { text }) };
@@ -477,26 +509,32 @@ function unreadable(problem: UnreadableReason, token: TokenReading): JsonReading
 }
 
 /**
- * What seems to be the token of a body that nothing has proved: it is that where the body is well-formed JSON. Nothing is parsed
- * or built for it, so a stranger's body costs little more than its hash.
+ * The apparent token of an unproven body; it is the token if the body is well-formed JSON. Nothing is parsed
+ * or built, so a stranger's body costs little more than its hash.
  */
 export function unverifiedToken(body: Uint8Array): TokenReading {
   const text = textOf(body);
   return text === undefined ? NO_TOKEN : scanToken(text);
 }
 
-/** What the same scan finds in a body that may be kept; undefined where it is no well-formed object: a token may stand anywhere in it. */
+/**
+ * Text and apparent token of a body that may be stored; undefined where it is no well-formed object, because
+ * a token could then be anywhere in it.
+ */
 export function seemingObject(body: Uint8Array): Required<Pick<JsonReading, 'text' | 'token'>> | undefined {
   const text = textOf(body);
   return text !== undefined && isObjectText(text) ? { text, token: scanToken(text) } : undefined;
 }
 
-/** A token counts only in a well-formed document: where it is not, parsers differ about what it says. */
+/** A token counts only in a well-formed document: parsers read a malformed one differently. */
 function inBrokenText({ spans }: TokenReading): TokenReading {
   return { kind: spans.length === 0 ? 'absent' : 'unusable', spans };
 }
 
-/** Without byte-order marks; undefined where the bytes are not UTF-8. A second one has who puts one before a text that has one. */
+/**
+ * The text without byte-order marks; undefined where the bytes are not UTF-8. Two marks occur where a sender
+ * adds one to a text that has one.
+ */
 function textOf(body: Uint8Array): string | undefined {
   try {
     const text = utf8.decode(body);
@@ -508,17 +546,17 @@ function textOf(body: Uint8Array): string | undefined {
   }
 }
 
-/** Undefined where the text is not JSON, for no JSON text stands for that value. */
+/** Undefined where the text is not JSON; no JSON text has that value. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The parser's own message quotes the input, which may hold the phrase.
+    // The parser's own message quotes the input, which may contain the phrase.
     return undefined;
   }
 }
 
-/** Puts quotes around the numbers that JavaScript cannot hold, so that they stay what was sent: as text. */
+/** Quotes the numbers that JavaScript cannot hold, so that they are retained exactly, as text. */
 function quoteSpans(text: string, spans: readonly Span[]): string {
   if (spans.length === 0) return text;
   const pieces: string[] = [];
@@ -540,8 +578,9 @@ function stripKeys(value: unknown): boolean {
 }
 
 /**
- * The body as it may be kept: the values of token fields blanked, everything else as it was, but for a byte-order mark.
- * Without a token, the bytes themselves; of a text that has token fields by the dozen, what stands before the last that was read.
+ * The body in the form that may be stored: values of token fields redacted, everything else unchanged, except
+ * that a byte-order mark is removed. Without a token the bytes themselves. With {@link MAX_SPANS} token
+ * fields the text ends at the last of them.
  */
 export function redactedBody(body: Uint8Array, json: Pick<JsonReading, 'text' | 'token'>): Uint8Array {
   const { spans, kind } = json.token;
@@ -561,14 +600,14 @@ export function fingerprintOfBytes(bytes: Uint8Array): string {
 }
 
 /**
- * SHA-256 (hex) of a JSON value, the same for any order of its keys and any white space: a resend may be serialised
- * afresh. The value's depth is bounded by the reader of the message.
+ * SHA-256 (hex) of a JSON value, independent of the order of keys and of white space, because a resend may be
+ * serialised anew. The reader of the message has bounded the depth of the value.
  */
 export function fingerprintOfValue(value: unknown): string {
   return hash('sha256', JSON.stringify(inOrder(value)) ?? 'null');
 }
 
-/** Lists in place of objects, with their members by name; the first entry tells which a list stands for. */
+/** Replaces objects by lists of sorted names and values; the first entry of each list marks its kind. */
 function inOrder(value: unknown): unknown {
   if (Array.isArray(value)) return ['[', ...value.map(inOrder)];
   if (!isRecord(value)) return value;

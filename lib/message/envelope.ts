@@ -5,7 +5,7 @@ import { isWellFormed } from '../text';
 import { readTime } from '../time';
 import type { JsonReading, UnreadableReason } from './body';
 
-/** The fields of the envelope that a flow may see; null where absent or not a text. The token is not among them. */
+/** Fields of the envelope that a flow may see, without the token; null where absent or not a text. */
 export interface Envelope {
   messageId: string;
   payloadType: string;
@@ -19,20 +19,20 @@ type UnusableReason = UnreadableReason | 'no-message-id';
 
 export type EnvelopeReading =
   | { usable: true; envelope: Envelope; event: RvmEvent; isAlarm: boolean }
-  /** `event` as far as the message has one. */
+  /** `event` is set where the message has one. */
   | { usable: false; reason: UnusableReason; event?: RvmEvent };
 
-/** For central station webhooks always this one (specification, section 2, Envelope). */
+/** The only type of central station webhooks (specification, section 2, Envelope). */
 const ALARM_TYPE = 'blueevent';
-/** Of the message that tests a webhook from outside: ours, not the service's. */
+/** Type of the message that tests a webhook from outside: from this package, not from the service. */
 export const SELF_TEST = 'rvm-self-test';
-/** How the id of such a message begins. */
+/** Prefix of the id of such a message. */
 export const SELF_TEST_ID = 'self-test-';
 const MAX_MESSAGE_ID = 512;
 
 /**
- * Reads an authentic message. Unknown fields, types and versions are taken as they come; a message is unusable
- * only where it cannot be read at all or has no id to tell a repeat by.
+ * Reads an authentic message. Unknown fields, types and versions are accepted; a message is unusable only
+ * where it cannot be read at all or has no id that identifies a repeat.
  */
 export function readEnvelope(json: JsonReading): EnvelopeReading {
   if (json.problem !== undefined) return { usable: false, reason: json.problem };
@@ -43,7 +43,8 @@ export function readEnvelope(json: JsonReading): EnvelopeReading {
   const messageId = idOf(fields['messageId']);
   const event = isRecord(payload) ? withSpecifiedNames(payload, EVENT_FIELDS) : {};
   if (event === undefined) return { usable: false, reason: 'duplicate-key' };
-  // Without a payload the whole body tells a repeat: to an empty event all of them would look alike.
+  // Without a payload the whole body identifies a repeat: with an empty event all such messages would be
+  // alike.
   const known = isRecord(payload) ? { event } : {};
   if (!isReadableType(payloadType) || !isReadableVersion(version))
     return { usable: false, reason: 'not-json', ...known };
@@ -68,12 +69,15 @@ function isReadableVersion(value: unknown): boolean {
   return value === undefined || value === null || typeof value === 'string' || typeof value === 'number';
 }
 
-/** Half of a surrogate pair is no character that a store could keep, and all of them would be one: it is kept in its escaped form. */
+/**
+ * No store can save half of a surrogate pair, and all halves would be alike: the id is stored in its escaped
+ * form.
+ */
 function idOf(value: unknown): unknown {
   return typeof value === 'string' && !isWellFormed(value) ? JSON.stringify(value) : value;
 }
 
-/** Taken literally, neither trimmed nor folded; the cap keeps keys of the store bounded. */
+/** Used literally, neither trimmed nor folded; the limit bounds the keys of the store. */
 function isUsableId(value: unknown): value is string {
   return typeof value === 'string' && value !== '' && value.length <= MAX_MESSAGE_ID;
 }
@@ -83,7 +87,7 @@ function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** Names of the specification, by the same with a capital first letter. */
+/** Names of the specification, by the same name with a capital first letter. */
 type SpecifiedNames = ReadonlyMap<string, string>;
 
 /** Fields of the envelope (specification, section 2, Envelope). */
@@ -124,9 +128,9 @@ const EVENT_FIELDS = specifiedNames(
 );
 
 /**
- * A copy whose known fields carry the names of the specification: samples write `Version`, so either case of
- * the first letter is taken. Unknown fields are kept as they are. Undefined where one field comes in both
- * spellings with different values: then nobody can say which was meant.
+ * A copy whose known fields have the names of the specification: samples write `Version`, so either case of
+ * the first letter is accepted. Unknown fields are unchanged. Undefined where one field occurs in both
+ * spellings with different values, because it is then unknown which was meant.
  */
 function withSpecifiedNames(
   record: Readonly<Record<string, unknown>>,
@@ -144,20 +148,24 @@ function specifiedNames(...names: string[]): SpecifiedNames {
 }
 
 /**
- * What is odd about a message that was accepted all the same (`msg.webhook.warnings`).
+ * Oddities of a message that was accepted all the same (`msg.webhook.warnings`).
  *
  * - `agent-user`: the event names another Agent User than the one configured for the station
- * - `scheme`: the proof does not fit the configured scheme (a signature at an `https` station, a token in a signed message)
+ * - `scheme`: the proof does not fit the configured scheme (a signature at an `https` station, a token in a
+ *   signed message)
  * - `clock-skew`: `transmitTime` lies more than 20 seconds in the future
- * - `clock-unconfirmed`: by our clock it was sent more than 26 hours ago, or ahead, and nothing has confirmed that clock
+ * - `clock-unconfirmed`: by our clock it was sent more than 26 hours ago, or ahead, and nothing has confirmed
+ *   that clock
  * - `keys-stripped`: keys that would reach into object prototypes were removed
- * - `number-as-text`: a number that JavaScript cannot hold exactly was kept as text
+ * - `number-as-text`: a number that JavaScript cannot hold exactly became a text
  * - `unusual-version`: no version, or another major version than 1
- * - `time-unreadable`: a time of the message could not be read and was left as it is
- * - `clip-uri`: the clip address does not look like a public web address; nothing here fetches it
- * - `not-filtered`: the webhook node takes some events only, and this one lacks the field by which that is decided
- * - `not-in-inbox`: the inbox could not store it, so it was kept in the spill folder when it left
- * - `may-repeat`: which ids are known could not be read, or some were lost with a file, so it may have left before
+ * - `time-unreadable`: a time of the message could not be read and is unchanged
+ * - `clip-uri`: the clip address does not look like a public web address; this package does not fetch it
+ * - `not-filtered`: the webhook node takes some events only, and this one lacks the field that the filter
+ *   needs
+ * - `not-in-inbox`: the inbox could not store it, so it was in the spill folder when it was delivered
+ * - `may-repeat`: known ids could not be read, or some were lost with a file, so it may have been delivered
+ *   before
  */
 export type Warning =
   | 'agent-user'
@@ -173,7 +181,7 @@ export type Warning =
   | 'not-in-inbox'
   | 'may-repeat';
 
-/** What an accepted message is checked against for its warnings. */
+/** Everything the warnings of an accepted message depend on. */
 interface WarningContext {
   json: JsonReading;
   envelope: Envelope;
@@ -181,12 +189,12 @@ interface WarningContext {
   /** Agent User of the station that proved it; '' = not checked. */
   agentUserId: string;
   oddScheme: boolean;
-  /** Whether its time is odd by a clock that nothing has confirmed. */
+  /** True where its time is odd by a clock that nothing has confirmed. */
   clockUnconfirmed: boolean;
   received: Date;
 }
 
-/** A sender's clock may run ahead this far without a word. Milliseconds. */
+/** A sender's clock may be ahead by this without a warning. Milliseconds. */
 const TOLERATED_SKEW = 20_000;
 const MAX_CLIP_URI = 2048;
 
@@ -230,7 +238,7 @@ function hasUnreadableTime(envelope: Envelope, event: RvmEvent): boolean {
   return isEnd(event) && readTime(event.eventEndTime) === undefined;
 }
 
-/** An address of a machine or a network nearby is no place for a clip of the service. */
+/** An IP address or `localhost` cannot be the address of a clip of the service. */
 function isOddClipUri(clipUri: unknown): boolean {
   if (clipUri === undefined || clipUri === null || clipUri === '') return false;
   if (typeof clipUri !== 'string' || clipUri.length > MAX_CLIP_URI || !URL.canParse(clipUri)) return true;

@@ -3,23 +3,28 @@ import { isHealth, type RvmEvent } from '../event';
 import { beginOf, guidForm } from '../text';
 
 const SECURITY = 'security';
-/** Characters: what is longer is none that a person has given, and is told apart by no more. */
+/** Characters of an id that are compared: no id of a person is longer. */
 export const LONGEST_ID = 512;
 
-/** What a webhook node is to take: of each kind these ids. */
+/** The ids that a webhook node takes, by filter. */
 export type FilterIds = Readonly<Record<FilterName, readonly string[]>>;
 
-/** The same, to be asked about events. */
+/** The same in a form for matching events. */
 export type EventFilter = Readonly<Record<FilterName, ReadonlySet<string>>>;
 
 export interface FilterVerdict {
-  /** The kinds of which the event has another id; empty: it is taken. */
+  /** The filters that reject the event; empty: it is taken. */
   filteredBy: FilterName[];
-  /** True where it lacks what a filter asks for: nobody can say whether it is meant, and an alarm too many is better than one too few. */
+  /**
+   * True where the event lacks a field that a filter needs. It is then taken, because an alarm too many is
+   * better than one too few.
+   */
   isUnjudged: boolean;
 }
 
-/** By what of an event each filter knows it. Sites have their name in the list of devices, rules have nothing but a name. */
+/**
+ * The fields that each filter compares. The list of devices identifies sites by name; rules have only a name.
+ */
 const IDS: Readonly<Record<FilterName, (event: RvmEvent) => unknown[]>> = {
   classes: ({ eventClass }) => [eventClass],
   sites: ({ locationName, locationId }) => [locationName, locationId],
@@ -28,8 +33,8 @@ const IDS: Readonly<Record<FilterName, (event: RvmEvent) => unknown[]>> = {
 };
 
 /**
- * What of an event that has none of the ids wanted must be there, for it to be another one: else it is meant, perhaps, by what it
- * lacks. The ids of a site are not alike, the name of a rule may be left out, and a remote id as well.
+ * Fields that an event must have for a filter to reject it: without them it may be a wanted event. The two
+ * ids of a site differ, the name of a rule may be absent, and so may a remote id.
  */
 const TELLS: Readonly<Record<FilterName, (event: RvmEvent) => boolean>> = {
   classes: (event) => idsOf('classes', event).length > 0,
@@ -40,7 +45,7 @@ const TELLS: Readonly<Record<FilterName, (event: RvmEvent) => boolean>> = {
 
 const BARE_GUID = /^\{?([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})\}?$/i;
 
-/** The ids that an event has for a filter; the first is the one that a list to choose from offers. */
+/** The ids of an event that a filter compares; the first is the one that selection lists offer. */
 export function idsOf(name: FilterName, event: RvmEvent): string[] {
   return IDS[name](event)
     .map(textOf)
@@ -48,9 +53,10 @@ export function idsOf(name: FilterName, event: RvmEvent): string[] {
 }
 
 /**
- * In this form two spellings of one id are the same, so that no alarm is kept back for its spelling. People write names, and two that
- * look alike are one: case, white space and width of letters say nothing. Of cameras there are only ids, which differ by case; there
- * white space around one says nothing, nor how an accent is encoded. A GUID may have braces and dashes or none.
+ * The form in which two spellings of one id are equal, so that no alarm is rejected for its spelling. Names
+ * are typed by people: case, white space and width of letters do not count. Camera ids differ by case; there
+ * only surrounding white space and the encoding of accents do not count. A GUID may have braces and dashes or
+ * none.
  */
 export function idForm(name: FilterName, id: string): string {
   const text = beginOf(id.trim(), LONGEST_ID).normalize('NFC');
@@ -58,12 +64,12 @@ export function idForm(name: FilterName, id: string): string {
   return guid ?? (name === 'cameras' ? text : nameForm(text));
 }
 
-/** Upper case, for it has one form for letters of which lower case has two. */
+/** Upper case, because it has one form for letters that have two in lower case. */
 function nameForm(text: string): string {
   return text.normalize('NFKC').replace(/\s+/g, ' ').trim().toUpperCase();
 }
 
-/** An empty list takes all. */
+/** Makes a filter; an empty list takes all events. */
 export function eventFilter(ids: Partial<FilterIds>): EventFilter {
   const wanted = (name: FilterName): ReadonlySet<string> =>
     new Set((ids[name] ?? []).map((id) => idForm(name, id)));
@@ -75,7 +81,7 @@ export function eventFilter(ids: Partial<FilterIds>): EventFilter {
   };
 }
 
-/** Whether an event is taken. Several kinds must all fit, of several ids of one kind any. */
+/** Judges an event: all filters must match, each by any of its ids. */
 export function judgeByFilter(filter: EventFilter, event: RvmEvent): FilterVerdict {
   const filteredBy: FilterName[] = [];
   let isUnjudged = false;
@@ -89,7 +95,7 @@ export function judgeByFilter(filter: EventFilter, event: RvmEvent): FilterVerdi
   return { filteredBy, isUnjudged };
 }
 
-/** By what an event is taken. Of whatever other class it is, it counts as security. */
+/** The ids of an event in comparable form. Any class except health counts as security. */
 function formsOf(name: FilterName, event: RvmEvent): string[] {
   const ids = idsOf(name, event);
   if (name === 'classes' && ids.length > 0 && !isHealth(event)) ids.push(SECURITY);
@@ -101,14 +107,16 @@ function textOf(value: unknown): string | undefined {
   return text === '' ? undefined : text;
 }
 
-/** By what a webhook node can be told to take only some events. Each is a property of it. */
+/** The filters of a webhook node. Each is a property of it. */
 export const FILTERS = ['classes', 'sites', 'cameras', 'rules'] as const;
 export type FilterName = (typeof FILTERS)[number];
 
-/** One id and what ends it: in quotation marks, each of them within doubled, or as it stands as far as the next comma. */
+/** One id with its end: in quotation marks, with those inside doubled, or plain up to the next comma. */
 const ID = /\s*(?:"((?:[^"]|"")*)"\s*|([^,]*))(?:,|$)/y;
 
-/** The ids in a property of a flow, each once: with commas between. One that holds a comma itself stands in quotation marks. */
+/**
+ * The distinct ids of a property of a flow, separated by commas. An id with a comma is in quotation marks.
+ */
 export function idsIn(text: string): string[] {
   const ids = new Set<string>();
   ID.lastIndex = 0;
@@ -120,12 +128,15 @@ export function idsIn(text: string): string[] {
   return [...ids];
 }
 
-/** The same as a property has them. */
+/** The ids in the form of a property. */
 export function textOfIds(ids: readonly string[]): string {
   return ids.map((id) => (/[",]/.test(id) ? `"${id.replaceAll('"', '""')}"` : id)).join(', ');
 }
 
-/** What can be told to be unknown: of rules there is no list anywhere, and one that has not applied yet is none the less right. */
+/**
+ * Filters whose unknown ids can be reported. There is no list of rules, and a rule that has not applied yet
+ * is still valid.
+ */
 export const JUDGED = ['classes', 'sites', 'cameras'] as const;
 export type JudgedFilter = (typeof JUDGED)[number];
 
@@ -134,50 +145,53 @@ export const CLASSES: readonly string[] = ['security', 'health'];
 
 interface KnownKind {
   ids: readonly string[];
-  /** False where nothing lists what else there is. */
+  /** False where there is no complete list. */
   isList: boolean;
 }
 
-/** What is known of each kind; absent where nobody can say what there is. */
+/** The known ids, by filter; absent where nothing is known. */
 export type KnownIds = Readonly<Partial<Record<JudgedFilter, KnownKind>>>;
 
-/** Ids of each kind. */
+/** Ids by filter. */
 export type JudgedIds = Readonly<Record<JudgedFilter, readonly string[]>>;
 
-/** Of each kind the ids that are wanted and that nobody knows. */
+/** The wanted ids that are unknown, by filter. */
 export type UnknownIds = JudgedIds;
 
 export const NO_IDS: JudgedIds = { classes: [], sites: [], cameras: [] };
 
-/** What events have told of some stations. */
+/** Ids in the events of some stations. */
 interface NamedByEvents {
   ids: JudgedIds;
-  /** The kinds of which events of each of the stations have named something. */
+  /** Filters for which events of every station have named an id. */
   kinds: readonly JudgedFilter[];
 }
 
-/** What the service lists of some stations. */
+/** Devices that the service lists for some stations. */
 export interface Listed {
   cameras: readonly ListedCamera[];
-  /** False where it lists nothing to one of them, for that can only receive. */
+  /** False where the service lists none for one of the stations, because that station can only receive. */
   isWhole: boolean;
 }
 
-/** True of the code of an error of a station that has no list at all, unlike one whose list nobody gets just now. */
+/**
+ * True for the error code of a station that has no device list at all, unlike one whose list is unavailable
+ * for the moment.
+ */
 export function hasNoList(code: string | undefined): boolean {
   return code === 'CONFIG_MISSING';
 }
 
-/** @param lists of each station; undefined where it has none */
+/** @param lists by station; undefined where a station has none */
 export function listedOf(lists: readonly (readonly ListedCamera[] | undefined)[]): Listed {
   return { cameras: lists.flatMap((list) => list ?? []), isWhole: !lists.includes(undefined) };
 }
 
 /**
- * What is known: of classes, those of the specification and those that events have named; of sites and cameras, those that the
- * service lists, by any of their ids, and those that events have named.
- * @param listed undefined where the service cannot be asked
- * @param named undefined where nobody can say what else there is
+ * The known ids. Classes: those of the specification and those named by events. Sites and cameras: those
+ * listed by the service, by any of their ids, and those named by events.
+ * @param listed undefined where the service cannot be queried
+ * @param named undefined where events may have named more
  */
 export function knownIds(listed: Listed | undefined, named: NamedByEvents | undefined): KnownIds {
   if (named === undefined) return {};
@@ -194,7 +208,7 @@ export function knownIds(listed: Listed | undefined, named: NamedByEvents | unde
   };
 }
 
-/** What can be told by what events were of; undefined where not all of them could be looked through. */
+/** The ids that events have named; undefined where not all events could be read. */
 export function namedBy(
   seen: SeenByKind & { isWhole: boolean } & Pick<NamedByEvents, 'kinds'>,
 ): NamedByEvents | undefined {
@@ -203,16 +217,16 @@ export function namedBy(
 
 type SeenByKind = Readonly<Record<JudgedFilter, readonly { ids: readonly string[] }[]>>;
 
-/** All ids by which events have named something. */
+/** All ids that events have named. */
 export function idsNamed(seen: SeenByKind): JudgedIds {
   const named = (name: JudgedFilter): string[] => seen[name].flatMap(({ ids }) => ids);
   return { classes: named('classes'), sites: named('sites'), cameras: named('cameras') };
 }
 
 /**
- * Where nothing lists what there is, events may yet come of what they have not named, and an id is unknown only if they have named
- * none of its kind that is wanted: then nothing that came was it.
- * @param named by events that `known` has not
+ * The wanted ids that are unknown. Without a complete list an id that no event has named may still be valid,
+ * so the ids of a filter are reported only if events have named none of them.
+ * @param named ids from events that `known` does not contain
  */
 export function unknownIds(wanted: FilterIds, known: KnownIds, named: JudgedIds = NO_IDS): UnknownIds {
   const unknownOf = (name: JudgedFilter): string[] => {
@@ -225,7 +239,7 @@ export function unknownIds(wanted: FilterIds, known: KnownIds, named: JudgedIds 
   return { classes: unknownOf('classes'), sites: unknownOf('sites'), cameras: unknownOf('cameras') };
 }
 
-/** Which of the ids that are wanted some event has named, ever since it was made. */
+/** The wanted ids that an event has named since this object was made. */
 export class NamedIds {
   readonly #named: Readonly<Record<JudgedFilter, Set<string>>> = {
     classes: new Set(),
@@ -235,18 +249,17 @@ export class NamedIds {
 
   constructor(private readonly wanted: FilterIds) {}
 
-  /** As they are wanted. */
+  /** In the spelling of the wanted ids. */
   get ids(): JudgedIds {
     const { classes, sites, cameras } = this.#named;
     return { classes: [...classes], sites: [...sites], cameras: [...cameras] };
   }
 
-  /** Events have named these. */
   add(ids: JudgedIds): void {
     for (const name of JUDGED) this.#addOf(name, ids[name]);
   }
 
-  /** @returns whether it names what no event has named before */
+  /** @returns true where the event names a wanted id for the first time */
   addOf(event: RvmEvent): boolean {
     return JUDGED.map((name) => this.#addOf(name, idsOf(name, event))).includes(true);
   }

@@ -5,7 +5,7 @@ import { readTime } from '../time';
 import type { Warning } from './envelope';
 import type { ProvenMessage } from './record';
 
-/** `msg.webhook`: what a flow can know of an event besides its own fields. Times are ISO 8601, UTC, with `Z`. */
+/** `msg.webhook`: facts about an event besides its own fields. Times are ISO 8601, UTC, with `Z`. */
 export interface WebhookFacts {
   messageId: string;
   payloadType: string;
@@ -16,12 +16,12 @@ export interface WebhookFacts {
   /** Null where absent or unreadable. */
   startTime: string | null;
   endTime: string | null;
-  /** Seconds at delivery since the end, or else the start; null where the event has neither. */
+  /** Seconds from the end, or else the start, to the delivery; null where the event has neither. */
   ageSeconds: number | null;
   /** Received more than 5 minutes after the newer of start and end. */
   late: boolean;
   phase: 'start' | 'end';
-  /** Null where what came before could not be read. */
+  /** Null where earlier events could not be read. */
   first: boolean | null;
   ended: boolean | null;
   /** Key of the Central Station. */
@@ -29,9 +29,9 @@ export interface WebhookFacts {
   stationName: string;
   proof: 'hmac' | 'token';
   secret: 'current' | 'previous';
-  /** Null where no inbox has it. */
+  /** Null for an event without an inbox. */
   deliveryId: string | null;
-  /** Null where no inbox has it, or not yet. */
+  /** Null for an event without an inbox, or not yet in it. */
   sequence: number | null;
   attempt: number;
   sandbox: boolean;
@@ -47,11 +47,14 @@ export interface EventMessage {
   event: RvmEvent;
   topic: string;
   webhook: WebhookFacts;
-  /** What later nodes add. */
+  /** Added by later nodes. */
   [property: string]: unknown;
 }
 
-/** An event on its way to a flow: a delivery of the inbox, or what was never in one and so has neither id nor number. */
+/**
+ * An event to be sent to a flow: a delivery of the inbox, or an event that was never in one and has no
+ * delivery id and sequence.
+ */
 interface OutgoingEvent {
   message: ProvenMessage;
   deliveryId: string | null;
@@ -65,7 +68,10 @@ const LATE_AFTER = 5 * 60 * 1000;
 const ALARMS = 0;
 const HEALTH = 1;
 
-/** The message of an event, and the output of *webhook in* it leaves by: `health` the second, any other class the first. */
+/**
+ * The message of an event, and its output of *webhook in*: class `health` the second, any other class the
+ * first.
+ */
 export function messageOf(outgoing: OutgoingEvent, now: Date): { output: 0 | 1; msg: EventMessage } {
   const { event } = outgoing.message;
   const { eventClass } = event;
@@ -82,7 +88,7 @@ function factsOf(outgoing: OutgoingEvent, now: Date): WebhookFacts {
   const { message, deliveryId, sequence, attempt, first, ended } = outgoing;
   const { event, envelope, receivedTime, proof, secret, sandbox } = message;
   const { startTime, endTime, ageSeconds, late } = timesOf(event, receivedTime, now);
-  // One field after the other: with spreads the object takes ten times as long to make.
+  // Written field by field: with spreads the object takes ten times as long to create.
   return {
     messageId: envelope.messageId,
     payloadType: envelope.payloadType,
@@ -136,8 +142,9 @@ const ANSI = new RegExp(`${String.fromCharCode(27)}\\[[0-9;?]*[ -/]*[@-~]`, 'g')
 
 /**
  * One clean line of at most 160 characters for mail, SMS and panels, such as
- * `ALARM Intrusion - Harbour Depot / Gate 1 - 2026-03-04 05:06:07Z`. An event of the sandbox starts with `SANDBOX`.
- * What is added here is plain ASCII: one other character halves the room of an SMS.
+ * `ALARM Intrusion - Harbour Depot / Gate 1 - 2026-03-04 05:06:07Z`. An event of the sandbox starts with
+ * `SANDBOX`. The fixed
+ * text is plain ASCII, because one other character halves the capacity of an SMS.
  */
 export function summaryText(event: RvmEvent, sandbox: boolean): string {
   const what = [sandbox ? 'SANDBOX' : '', classWord(event), isEnd(event) ? 'END' : '', nameOf(event)];
@@ -155,7 +162,7 @@ function nameOf(event: RvmEvent): string {
   return cleanName(event.eventName) || cleanName(event.eventRuleName) || cleanName(event.eventType);
 }
 
-/** The time the event speaks of: its end where it has ended. */
+/** Time of the end, or else of the start. */
 function timeText(event: RvmEvent): string {
   const time = (isEnd(event) ? readTime(event.eventEndTime) : undefined) ?? readTime(event.eventStartTime);
   return time === undefined ? '' : `${time.toISOString().slice(0, 19).replace('T', ' ')}Z`;

@@ -11,30 +11,30 @@ import { Reporter } from './reporter';
 import { BODY_LIMIT, Senders } from './request';
 import type { UnknownPaths } from './unknown-paths';
 
-/** What a configuration says of webhooks, whether or not they are built. */
+/** The webhook paths of a configuration, whether or not their nodes are built. */
 export interface ConfiguredPaths {
-  /** Of those that are not disabled. */
+  /** Paths of nodes that are not disabled. */
   paths: readonly string[];
-  /** The path of one stands behind a variable that is not set: it may be any that was ours. */
+  /** True where a path depends on a variable that is not set: it may be any of the former paths. */
   hasUnknown: boolean;
 }
 
 export interface DispatcherOptions {
-  /** Paths of the last run: held until the flows run, because no node is built yet. */
+  /** Paths of the last run. Requests to them are held until the flows run, because no node is built yet. */
   rememberedPaths?: readonly string[];
-  /** The configuration of now. Default: nothing but what is built. */
+  /** Reads the current configuration. Default: only the built endpoints count. */
   configured?: () => ConfiguredPaths;
   /** Wall clock, in milliseconds. */
   now?: () => number;
-  /** Milliseconds of a clock that never jumps. */
+  /** Monotonic clock, in milliseconds. */
   steady?: () => number;
-  /** Told what an operator should know, at most one line of a kind in 10 s; nothing secret. */
+  /** Called with log lines for the operator, at most one of a kind in 10 s; they contain no secret. */
   log?: (line: string) => void;
-  /** Told of posts to paths that begin like those of webhooks, and that nobody has. */
+  /** Counts posts to paths that begin like webhook paths and belong to no endpoint. */
   unknownPaths?: { begin: string; paths: UnknownPaths };
-  /** Path, with a slash at its end, below which `live` and `ready` are answered. Default: nowhere. */
+  /** Path, with a slash at its end, below which `live` and `ready` are answered. Default: no probes. */
   probesBelow?: string;
-  /** Who sent a request. Default: the peers of the connections. */
+  /** Finds the sender of a request. Default: the peer of the connection. */
   senders?: Senders;
   /** Longest wait for what is needed to judge a request, in milliseconds. Default 3,000. */
   holdMs?: number;
@@ -48,30 +48,33 @@ export interface DispatcherOptions {
   bodyDeadlineMs?: number;
   /** Complete requests judged or stored at a time. Default 100. */
   capacity?: number;
-  /** Proves large bodies. Default: the one of the process. */
+  /** Proves large bodies. Default: the thread of the process. */
   proofThread?: ProofThread;
 }
 
-/** While nothing is built: what was deployed counts after this time, in milliseconds. */
+/** While no node is built, the deployed configuration is read again after this time, in milliseconds. */
 const LOOK_AGAIN_MS = 250;
 
 interface Live {
   endpoint: Endpoint;
-  /** Ends being told of its changes. */
+  /** Ends the subscription to its changes. */
   unwatch: () => void;
 }
 
 /**
- * The one entrance of a server for webhooks, permanent while endpoints come and go: a map of paths to live endpoints.
- * Looks at every request of the server first, so that the raw bytes are still there.
+ * The one entrance of a server for webhooks: a map of paths to live endpoints, permanent while endpoints come
+ * and go. It sees every request of the server first, while the raw bytes are still there.
  */
 export class Dispatcher {
   readonly #live = new Map<string, Live>();
-  /** The requests that are held. */
+  /** Held requests, by path. */
   readonly #watchers = new PathWatchers();
-  /** Paths whose endpoint went away, and the steady time until which they are held: none while the flows stand still. */
+  /**
+   * Paths of removed endpoints and the monotonic time until which their requests are held; no end while the
+   * flows are stopped.
+   */
   readonly #removed = new Map<string, number>();
-  /** Of the last run, until the flows have started. */
+  /** Paths of the last run, until the flows have started. */
   readonly #remembered: Set<string>;
   /** Configured paths whose nodes could not be built. */
   #unbuilt = new Set<string>();
@@ -118,8 +121,9 @@ export class Dispatcher {
   }
 
   /**
-   * Deals with the request where its path is one of ours: configured, though its node may not be built, remembered from the
-   * last run, removed a moment ago, or that of a probe. False = not ours, and untouched.
+   * Handles a request where its path is one of ours: configured (its node may not be built), remembered from
+   * the last run, removed a moment ago, or a probe.
+   * @returns false where the path is not ours; the request is then untouched
    */
   handle(req: IncomingMessage, res: ServerResponse): boolean {
     const path = matchingPath(req.url ?? '');
@@ -142,25 +146,28 @@ export class Dispatcher {
     this.#receiver.pipelines.attend(server);
   }
 
-  /** Answers what a server of our own has nobody for. */
+  /** Answers a request to a server of our own that no handler takes. */
   refuse(req: IncomingMessage, res: ServerResponse, name: AnswerName): void {
     this.#receiver.pipelines.began(req, res);
     answer(req, res, name);
   }
 
-  /** Whether a request target is ours: for what a server has to know before it hands a request to `handle`. */
+  /** Whether a request target is ours, for a server that must know it before it calls `handle`. */
   owns(target: string): boolean {
     return this.#isOurs(matchingPath(target));
   }
 
-  /** Requests that are held for it go on at once. False where another endpoint has the path. */
+  /**
+   * Adds an endpoint; requests held for its path continue at once.
+   * @returns false where another endpoint has the path
+   */
   add(endpoint: Endpoint): boolean {
     const path = matchingPath(endpoint.path);
     const holder = this.#live.get(path);
     if (holder !== undefined) return holder.endpoint === endpoint;
     const tell = (): void => this.#watchers.tell(path);
     this.#live.set(path, { endpoint, unwatch: endpoint.watch(tell) });
-    // Asked for now, it is there with the first message.
+    // Loaded now, so that the proven times are there when the first message comes.
     provenTimesOf(endpoint.inbox);
     this.#removed.delete(path);
     this.#unbuilt.delete(path);
@@ -170,8 +177,8 @@ export class Dispatcher {
   }
 
   /**
-   * Requests on its path are held until the flows have run for a minute without it: a redeploy brings it back, or the sender
-   * notices the change.
+   * Requests to its path are held until the flows have run for a minute without it: a redeploy may bring the
+   * endpoint back, else the sender notices the change.
    */
   remove(endpoint: Endpoint): void {
     const path = matchingPath(endpoint.path);
@@ -195,7 +202,9 @@ export class Dispatcher {
     for (const [path, end] of this.#removed) if (end === Infinity) this.#removed.set(path, until);
   }
 
-  /** What comes is held, however long they stand still, and `ready` says that another should be asked. */
+  /**
+   * Requests are held as long as the flows are stopped, and `ready` tells balancers to use another instance.
+   */
   flowsStopping(): void {
     this.#readiness.flowsRun = false;
     this.#lookedUp = undefined;
@@ -210,22 +219,25 @@ export class Dispatcher {
   }
 
   /**
-   * Judges once more what nothing had proved when an endpoint received it, for its phrases may have changed.
-   * @returns how many were accepted
+   * Judges quarantined messages of an endpoint again, because its phrases may have changed.
+   * @returns the number of messages accepted
    * @throws RvmError STORE_FAILED
    */
   judgeAgain(endpoint: Endpoint): Promise<number> {
     return this.#quarantine.judgeAgain(endpoint);
   }
 
-  /** Cuts what is held. Requests on our paths, those of removed endpoints too, are cut from now on. */
+  /** Cuts held requests. From now on all requests to our paths are cut, also those of removed endpoints. */
   close(): void {
     this.flowsStopping();
     this.#receiver.close();
     this.#quarantine.close();
   }
 
-  /** A node of another package may have the path: only what nobody answers is unknown. Before the flows run nobody can tell. */
+  /**
+   * A node of another package may answer the path, so only a 404 makes it unknown. Before the flows run that
+   * cannot be known.
+   */
   #watchUnknown(path: string, req: IncomingMessage, res: ServerResponse): void {
     const unknown = this.#unknown;
     if (unknown === undefined || !this.#hasStarted || req.method !== 'POST') return;
@@ -239,11 +251,14 @@ export class Dispatcher {
   #isOurs(path: string): boolean {
     if (this.#live.has(path) || this.#remembered.has(path) || this.#unbuilt.has(path)) return true;
     if ((this.#removed.get(path) ?? -Infinity) > this.#steady()) return true;
-    // Nothing is built, of what was deployed meanwhile too.
+    // Without built nodes the deployed configuration counts as well.
     return !this.#readiness.flowsRun && this.#deployed().has(path);
   }
 
-  /** Looked up at most some times a second: of thousands of nodes that takes milliseconds, and anybody may ask. */
+  /**
+   * Read a few times a second at most: with thousands of nodes it takes milliseconds, and any sender can
+   * cause it.
+   */
   #deployed(): ReadonlySet<string> {
     const now = this.#steady();
     if (this.#lookedUp === undefined || now - this.#lookedUp.at >= LOOK_AGAIN_MS)
@@ -252,11 +267,14 @@ export class Dispatcher {
   }
 }
 
-/** Those who wait for a change at a path: its endpoint comes, or can judge. A path that nobody waits at is forgotten. */
+/**
+ * Listeners by path, called when the endpoint of the path arrives or becomes able to judge. A path without
+ * listeners is deleted.
+ */
 class PathWatchers {
   readonly #ofPath = new Map<string, ChangeListeners>();
 
-  /** Calls back at each change; returns the way to end that. */
+  /** @returns a function that ends the subscription */
   add(path: string, changed: () => void): () => void {
     const watchers = this.#ofPath.get(path) ?? new ChangeListeners();
     this.#ofPath.set(path, watchers);
@@ -272,7 +290,10 @@ class PathWatchers {
   }
 }
 
-/** What balancers and containers ask, of anybody and without any detail: does it live, and would it take an alarm? */
+/**
+ * Probes for load balancers and containers, without authentication and without details: is the process alive,
+ * and would it take an alarm?
+ */
 export class Probes {
   /** @param below path, with a slash at its end */
   constructor(
@@ -280,7 +301,7 @@ export class Probes {
     private readonly isReady: () => Promise<boolean>,
   ) {}
 
-  /** False = its path is no probe, and it is untouched. */
+  /** @returns false where the path is no probe; the request is then untouched */
   handle(path: string, req: IncomingMessage, res: ServerResponse): boolean {
     const name = path.startsWith(this.below) ? path.slice(this.below.length) : '';
     if (name !== 'live' && name !== 'ready') return false;
@@ -295,10 +316,13 @@ export class Probes {
   }
 }
 
-/** Longest wait for what an inbox says, in milliseconds: a disk that hangs would take no alarm in time either. */
+/** Timeout for the inboxes, in milliseconds: a disk that hangs would not store an alarm in time either. */
 const PATIENCE = 1000;
 
-/** Whether a server would take alarms: the flows run, a message can be judged, and each of its inboxes would keep it. */
+/**
+ * Whether a server would take alarms: the flows run, at least one endpoint can judge, and each inbox would
+ * store a message.
+ */
 class Readiness {
   flowsRun = false;
   readonly #ready = new ReadyEndpoints();
@@ -308,7 +332,8 @@ class Readiness {
   async isReady(): Promise<boolean> {
     if (!this.flowsRun) return false;
     const endpoints = this.endpoints();
-    // One without a phrase, which all copies of a flow lack, must not keep the alarms of all others out.
+    // One endpoint is enough: one without a phrase, which all copies of a flow lack, must not stop the alarms
+    // of all others.
     if (!endpoints.some((endpoint) => this.#ready.of(endpoint) !== undefined)) return false;
     const inboxes = [...new Set(endpoints.map(({ inbox }) => inbox))];
     const kept = await withTimeout(Promise.all(inboxes.map((inbox) => inbox.wouldKeep())), PATIENCE);
@@ -316,33 +341,36 @@ class Readiness {
   }
 }
 
-/** Answers a request, or leaves it untouched and says false. */
+/** Answers a request, or leaves it untouched and returns false. */
 type PageHandler = (req: IncomingMessage, res: ServerResponse) => boolean;
 
-/** What a server for webhooks shows to people, beside the webhooks: whoever has a page there answers for it. */
+/** Pages for people on a server for webhooks. Each handler is responsible for its own pages. */
 export class PageRoutes {
   readonly #handlers = new Set<PageHandler>();
   readonly #wishes = new Set<object>();
 
-  /** @returns the way to take it away */
+  /** @returns a function that removes the handler */
   add(handler: PageHandler): () => void {
     this.#handlers.add(handler);
     return () => void this.#handlers.delete(handler);
   }
 
-  /** True while somebody wants pages here: then the server has to listen, with webhooks or without. */
+  /** True while a caller wants pages here: the server then has to listen even without webhooks. */
   get areWanted(): boolean {
     return this.#wishes.size > 0;
   }
 
-  /** To be told before there is a handler, which may take its time. @returns the way to end it */
+  /**
+   * Registers the need for pages before their handler, which may take time, is there.
+   * @returns a function that ends it
+   */
   want(): () => void {
     const wish = {};
     this.#wishes.add(wish);
     return () => void this.#wishes.delete(wish);
   }
 
-  /** False = nobody's, and untouched. */
+  /** @returns false where no handler takes the request; it is then untouched */
   handle(req: IncomingMessage, res: ServerResponse): boolean {
     for (const handler of this.#handlers) if (handler(req, res)) return true;
     return false;

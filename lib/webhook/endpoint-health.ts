@@ -5,28 +5,31 @@ import { isRecord } from '../json/json';
 import type { RequestOrigin } from './endpoint';
 import { isRefusal, type Problem, type ProblemKind, type ProblemReason } from './problem';
 
-/** One kind of problem of one webhook, as often as it came. */
+/** Problems of one kind and reason of one webhook, with their count. */
 export interface ProblemTally {
   kind: ProblemKind;
   reason: ProblemReason | null;
   count: number;
-  /** When it came last: ISO 8601, UTC, with `Z`. */
+  /** Time of the latest: ISO 8601, UTC, with `Z`. */
   lastTime: string;
   lastAddress?: string;
 }
 
-/** As it is kept from one run to the next. */
+/** A tally as it is stored from one run to the next. */
 export interface KeptProblem extends ProblemTally {
-  /** Of those, how many nobody has seen yet. */
+  /** How many of them no person has seen yet. */
   unseen: number;
 }
 
 interface Entry extends KeptProblem {
-  /** Of the newest. */
+  /** Number of the newest, from `ProblemCounter`. */
   number: number;
 }
 
-/** Numbers the problems of all webhooks of a process, so that what a person has seen can be told from what came after. */
+/**
+ * Numbers the problems of all webhooks of a process. The numbers separate what a person has seen from what
+ * came later.
+ */
 export class ProblemCounter {
   #last = 0;
 
@@ -40,7 +43,7 @@ export class ProblemCounter {
   }
 }
 
-/** What went wrong behind the inbox: that another message comes in well cures nothing of it. */
+/** Problems behind the inbox: another message that comes in well does not cure them. */
 const OF_THE_FLOW: readonly (ProblemReason | null)[] = [
   'attempts',
   'rejected',
@@ -55,10 +58,10 @@ function keyOf(kind: ProblemKind, reason: ProblemReason | null): string {
 }
 
 /**
- * What went wrong at one webhook and nothing has cured since: messages that were refused, until one is proven; problems that no
- * flow took, until a message comes in that is none, or, of those behind the inbox, until a person
- * has seen them. Each counts as unseen until a person has seen it. There is one entry for
- * each kind and reason, so strangers cannot make it grow.
+ * Uncured problems of one webhook. Refused messages stay until a message is proven. Problems that no flow
+ * took stay until a message without a problem comes in; those behind the inbox stay until a person has seen
+ * them. Each counts as unseen until a person has seen it. There is one entry for each kind and reason, so
+ * strangers cannot make the list grow.
  */
 export class UnseenProblems {
   readonly #entries = new Map<string, Entry>();
@@ -67,17 +70,20 @@ export class UnseenProblems {
 
   constructor(private readonly numbers: ProblemCounter) {}
 
-  /** Calls back when it may be another; returns the way to end that. */
+  /**
+   * Calls back when the list may have changed.
+   * @returns a function that ends the subscription
+   */
   watch(changed: () => void): () => void {
     return this.#watchers.add(changed);
   }
 
-  /** True where messages were refused for a reason that a wrong phrase or scheme has, and nobody has seen it. */
+  /** True where there are unseen refusals with a reason that a wrong phrase or scheme causes. */
   get isUnproven(): boolean {
     return this.#all().some(({ reason, unseen }) => isRefusal(reason) && unseen > 0);
   }
 
-  /** Problems that no flow took and nobody has seen, those refused messages apart. */
+  /** Unseen problems that no flow took, without those refusals. */
   get count(): number {
     const others = this.#all().filter(({ reason }) => !isRefusal(reason));
     return others.reduce((sum, { unseen }) => sum + unseen, 0);
@@ -92,12 +98,12 @@ export class UnseenProblems {
     return this.#all().map(({ unseen: _unseen, number: _number, ...tally }) => tally);
   }
 
-  /** What the next run is to know. */
+  /** The tallies to store for the next run. */
   kept(): KeptProblem[] {
     return this.#all().map(({ number: _number, ...kept }) => kept);
   }
 
-  /** The last run has left them. */
+  /** Merges the tallies stored by the last run. */
   restore(kept: readonly KeptProblem[]): void {
     for (const each of kept) {
       const key = keyOf(each.kind, each.reason);
@@ -113,14 +119,17 @@ export class UnseenProblems {
     if (kept.length > 0) this.#watchers.tell();
   }
 
-  /** A problem that no flow took. @param now its event may have come long ago */
+  /**
+   * Adds a problem that no flow took.
+   * @param now time of the report; its event may have come long ago
+   */
   add({ kind, reason, count, remoteAddress }: Problem, now = new Date()): void {
-    // The count of what is blocked is that of the events that wait.
+    // The count of a `blocked` problem is the number of waiting events, not of problems.
     const more = kind === 'blocked' ? 1 : count;
     this.#note({ kind, reason, count: more, lastTime: now.toISOString(), lastAddress: remoteAddress });
   }
 
-  /** It tells of something that is over. */
+  /** Deletes the entry of a problem that is reported as over. */
   over({ kind, reason }: Problem): void {
     if (this.#entries.delete(keyOf(kind, reason))) this.#watchers.tell();
   }
@@ -131,9 +140,10 @@ export class UnseenProblems {
     this.#note({ kind: 'unauthentic', reason, count: 1, lastTime, lastAddress: remoteAddress });
   }
 
-  /** A message was proven and stored. One that is a problem itself cures no other problem. */
+  /** A message was proven and stored. A message that is a problem itself cures no other problem. */
   accepted(problem: Problem | undefined): void {
-    // A self-test is signed with the phrase that stands here: it says nothing of the one that the service has.
+    // A self-test is signed with the phrase configured here, so it proves nothing about the phrase that the
+    // service has.
     if (problem?.kind === 'self-test' || this.#entries.size === 0) return;
     for (const [key, { reason, unseen }] of this.#entries) {
       const isCured = !OF_THE_FLOW.includes(reason) || unseen === 0;
@@ -142,23 +152,23 @@ export class UnseenProblems {
     this.#watchers.tell();
   }
 
-  /** A person has discarded what was refused. */
+  /** A person has discarded the refused messages. */
   forgetRefusals(): void {
     for (const [key, { reason }] of this.#entries) if (isRefusal(reason)) this.#entries.delete(key);
     this.#watchers.tell();
   }
 
-  /** A person has seen all as far as this number. */
+  /** A person has seen all problems up to this number. */
   seen(upTo: number): void {
     for (const entry of this.#entries.values()) if (entry.number <= upTo) entry.unseen = 0;
     this.#watchers.tell();
   }
 
   /**
-   * Stations of the webhook have one phrase with others.
-   * @param names all of them; '' where there are none
+   * Records that stations of the webhook have the same phrase as others.
+   * @param names names of all these stations; '' where there are none
    * @param isCertain false while a station has no phrase yet
-   * @returns true where this has begun now
+   * @returns true where this has just begun
    */
   sharePhrase(names: string, isCertain: boolean): boolean {
     const hasBegun = names !== '' && names !== this.#sharing;
@@ -187,31 +197,34 @@ export class UnseenProblems {
   }
 }
 
-/** Where the text is kept: what cannot be read is none. */
+/** Storage of the archive. A text that cannot be read is undefined. */
 export interface TextPlace {
   read(): Promise<string | undefined>;
-  /** In one go. @throws Error of the system */
+  /** Replaces the text atomically. @throws Error of the system */
   write(text: string): Promise<void>;
 }
 
 /** By id of the webhook. */
 type ProblemsOfWebhooks = ReadonlyMap<string, readonly KeptProblem[]>;
 
-/** Between two writes, in milliseconds: strangers decide how often something changes. */
+/** Milliseconds between two writes: strangers decide how often the tallies change. */
 const WRITE_EVERY = 1000;
 
-/** The problems of all webhooks, kept from one run to the next: that Node-RED was started again cures none, and shows none to anybody. */
+/**
+ * Stores the problems of all webhooks over a restart of Node-RED, which neither cures a problem nor shows it
+ * to a person.
+ */
 export class ProblemArchive {
-  /** Resolves with what the last run has left. */
+  /** Resolves with the tallies of the last run. */
   readonly loaded: Promise<ProblemsOfWebhooks>;
-  /** Of the last run, of webhooks that are not there yet. */
+  /** Tallies of the last run whose webhooks are not there yet. */
   #left: ProblemsOfWebhooks = new Map();
   #work: Promise<unknown>;
   #timer: NodeJS.Timeout | undefined;
   #isWriting = false;
   #isStale = false;
 
-  /** @param present what there is now */
+  /** @param present returns the current tallies */
   constructor(
     private readonly place: TextPlace,
     private readonly present: () => ProblemsOfWebhooks,
@@ -220,28 +233,31 @@ export class ProblemArchive {
     this.#work = this.loaded;
   }
 
-  /** Of a webhook that is there now. */
+  /** Takes the stored tallies of a webhook that is there now. */
   take(webhookId: string): readonly KeptProblem[] {
     const taken = this.#left.get(webhookId) ?? [];
     this.#left = new Map([...this.#left].filter(([id]) => id !== webhookId));
     return taken;
   }
 
-  /** All webhooks are there: what is left is of some that are gone. */
+  /** All webhooks are there: the remaining tallies belong to deleted ones. */
   dropLeft(): void {
     void this.loaded.then(() => {
       this.#left = new Map();
     });
   }
 
-  /** Something has changed. */
+  /** The tallies have changed: writes them within a second. */
   saveSoon(): void {
     this.#isStale = true;
     if (this.#isWriting) return;
     this.#timer ??= setTimeout(() => void this.save(), WRITE_EVERY).unref();
   }
 
-  /** Resolves when what there is now is kept, or cannot be: that costs the next run what this one knows, and nothing else. */
+  /**
+   * Resolves when the current tallies are stored, or the write failed. A failure costs only what the next run
+   * would know.
+   */
   save(): Promise<unknown> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -254,7 +270,7 @@ export class ProblemArchive {
     try {
       this.#left = problemsIn(text ?? '{}');
     } catch {
-      // Another version has written it.
+      // The text was written by another version.
     }
     return this.#left;
   }
@@ -281,7 +297,10 @@ function problemsIn(text: string): ProblemsOfWebhooks {
   return found;
 }
 
-/** True for what this version writes; that it is a problem nobody else could have put there. */
+/**
+ * True for the form that this version writes. No other program writes this file, so kind and reason are not
+ * checked further.
+ */
 function isKept(value: unknown): value is KeptProblem {
   if (!isRecord(value)) return false;
   const { kind, reason, count, unseen, lastTime, lastAddress } = value;
@@ -291,40 +310,46 @@ function isKept(value: unknown): value is KeptProblem {
   return isTold && isCounted && typeof lastTime === 'string' && isFromOne;
 }
 
-/** Owner of the slots that say when a message was last proven, one for each endpoint. */
+/** Owner of the slots that store when a message was last proven, one for each endpoint. */
 export const SILENCE_OWNER = 'watch:proven';
-/** A slot ends so long after the last proven message: what is left of it tells its age by the clock of the store. Milliseconds. */
+/**
+ * Lifetime of a slot, in milliseconds. What is left of it tells the age of the last proven message by the
+ * clock of the store.
+ */
 const SPAN = 10 * 365 * 24 * 60 * 60 * 1000;
-/** Longest times, in milliseconds: between two questions, between two notes of a message, and after a start, when held messages come. */
+/**
+ * Milliseconds, at most: between two reads of the store, between two writes after messages, and the grace
+ * after a start, when held messages come.
+ */
 const ASK_EVERY = 30_000;
 const NOTE_EVERY = 60_000;
 const GRACE = 120_000;
-/** For the store, in milliseconds. */
+/** Timeout for the store, in milliseconds. */
 const PATIENCE = 5000;
-/** Between two looks, which ask nobody, in milliseconds. */
+/** Milliseconds between two local checks, which do not read the store. */
 const LOOK_EVERY = 1000;
 
 interface SilenceOptions {
   place: Pick<Slots, 'slots' | 'putSlots'>;
-  /** Of the endpoint, in the inbox: copies of a flow share it, and any of them may get the message. */
+  /** Id of the endpoint in the inbox. Copies of a flow share it, and any of them may get the message. */
   endpointId: string;
-  /** Milliseconds without a proven message that are too many; 0 = none are. */
+  /** Longest time without a proven message, in milliseconds; 0 = no limit. */
   limit: number;
-  /** Told once each time that it begins, of all instances one. */
+  /** Called once each time the silence begins, in one instance of all. */
   onSilent: () => void;
-  /** Milliseconds of a clock that never jumps. */
+  /** Monotonic clock, in milliseconds. */
   steady: () => number;
   /** Wall clock, in milliseconds. */
   now: () => number;
-  /** Between two looks, in milliseconds. Default: 1,000. */
+  /** Milliseconds between two checks. Default: 1,000. */
   every?: number;
 }
 
-/** How long ago a message was last proven at an endpoint, over restarts and for all instances. */
+/** Finds out how long ago a message was last proven at an endpoint, over restarts and for all instances. */
 export class SilenceWatchdog {
   readonly #options: SilenceOptions;
   readonly #part: number;
-  /** As of the steady clock; undefined while nobody has said. */
+  /** Monotonic time; undefined until the store has answered. */
   #lastProven: number | undefined;
   #notedAt = -Infinity;
   #isTold = false;
@@ -339,7 +364,10 @@ export class SilenceWatchdog {
     this.#part = options.limit / 4;
   }
 
-  /** Since when it lasts too long; undefined where it does not, `unknown` while the inbox has not said. */
+  /**
+   * Begin of a silence that exceeds the limit; undefined where there is none, `unknown` until the store has
+   * answered.
+   */
   get since(): Date | 'unknown' | undefined {
     if (this.#options.limit === 0) return undefined;
     if (this.#lastProven === undefined) return 'unknown';
@@ -369,7 +397,7 @@ export class SilenceWatchdog {
     this.#note({});
   }
 
-  /** Nobody asks for it any more: where somebody does later, it begins then. */
+  /** Deletes the slot, because the limit was removed. A limit that is set later starts anew. */
   async forget(): Promise<void> {
     const { place, endpointId } = this.#options;
     const known = await place.slots(SILENCE_OWNER).catch(() => undefined);
@@ -381,7 +409,7 @@ export class SilenceWatchdog {
     const { place, endpointId, steady } = this.#options;
     this.#notedAt = steady();
     this.#isTold = false;
-    // One that fails is made up for at the next look.
+    // A write that fails is repeated at the next check.
     place
       .putSlots(SILENCE_OWNER, [{ name: endpointId, value, lasts: SPAN }])
       .catch(() => (this.#notedAt = -Infinity));
@@ -393,7 +421,7 @@ export class SilenceWatchdog {
     try {
       await this.#look();
     } catch {
-      // Whoever is told has failed, or the inbox: the next look comes all the same.
+      // The listener or the inbox failed; the next check runs all the same.
     } finally {
       this.#isLooking = false;
     }
@@ -405,7 +433,7 @@ export class SilenceWatchdog {
     const isTime = steady() - this.#askedAt >= Math.min(ASK_EVERY, this.#part);
     if (!mayTell && !isTime) return;
     this.#askedAt = steady();
-    // Another instance may have had a message, or have told.
+    // Another instance may have received a message, or have reported the silence.
     await withTimeout(this.#read(), PATIENCE).catch(() => undefined);
     if (this.#isUnnoted()) this.#note({});
     if (!this.#isOver() || this.#isTold || !this.#isSettled()) return;
@@ -413,13 +441,13 @@ export class SilenceWatchdog {
     if (await this.#mayTell()) onSilent();
   }
 
-  /** What was held while Node-RED started has come by now. */
+  /** True once messages that were held while Node-RED started have come. */
   #isSettled(): boolean {
     const { steady } = this.#options;
     return steady() - (this.#startedAt ?? steady()) >= Math.min(GRACE, this.#part);
   }
 
-  /** The store has failed to take the note of a message. */
+  /** True where the store failed to record a message. */
   #isUnnoted(): boolean {
     return this.#lastProven !== undefined && this.#notedAt === -Infinity && this.#age() < this.#part;
   }
@@ -429,7 +457,7 @@ export class SilenceWatchdog {
     const { slots } = await place.slots(SILENCE_OWNER);
     const slot = slots.find(({ name }) => name === endpointId);
     if (slot?.value === undefined) {
-      // Nobody has asked so far.
+      // No instance has watched this endpoint so far.
       this.#lastProven ??= steady();
       await place.putSlots(SILENCE_OWNER, [{ name: endpointId, expected: 0, value: {}, lasts: SPAN }]);
       this.#notedAt = steady();
@@ -441,7 +469,7 @@ export class SilenceWatchdog {
     this.#isTold = isTold(slot.value);
   }
 
-  /** Of several instances the first one tells; without the inbox each. */
+  /** True in the first instance that records the report; without the inbox, in each. */
   async #mayTell(): Promise<boolean> {
     const { place, endpointId } = this.#options;
     const write = {

@@ -5,7 +5,7 @@ import type { DeadLetter, ProvenMessage } from '../message/record';
 import type { Problem, ProblemReason } from './problem';
 import { readyStations, type ReadyStations, type ReceivingStation } from './proof/receiving-station';
 
-/** A function of the kind Express calls middleware: answers by itself, or hands on with `next`. */
+/** Express middleware: answers a request by itself, or calls `next`. */
 export type Middleware = (
   req: IncomingMessage,
   res: ServerResponse,
@@ -18,45 +18,54 @@ export interface Endpoint {
   id: string;
   /** Full path, such as `/remote-monitoring/abc`. */
   path: string;
-  /** The stations it serves. Undefined or empty = it cannot judge yet, and requests are held. */
+  /** The stations of the endpoint. Undefined or empty = it cannot judge yet, and requests are held. */
   stations(): readonly ReceivingStation[] | undefined;
-  /** Calls back when `stations` may have changed, for requests are held for that; returns the way to end it. */
+  /**
+   * Calls back when `stations` may have changed: held requests wait for that. Returns a function that ends
+   * the subscription.
+   */
   watch(changed: () => void): () => void;
-  /** Key of the station of this process that an Agent User belongs to, to tell a foreign event. */
+  /** Key of the station of this process that an Agent User belongs to; it identifies a foreign event. */
   stationOfAgentUser(agentUserId: string): string | undefined;
-  /** What the clock of the service of a station shows now, in milliseconds since 1970; undefined where nothing has told. */
+  /**
+   * Current time of the clock of a station's service, in milliseconds since 1970; undefined where it is
+   * unknown.
+   */
   serviceTimeOf?(stationKey: string): number | undefined;
   inbox: Inbox;
-  /** Which events it takes; absent: all. */
+  /** Selects the events to take; absent: all. */
   filter?: EventFilter;
   /** Run after the raw bytes were captured and before they are judged. */
   middleware?: Middleware | undefined;
   /** Output 3. */
   onProblem(problem: Problem): void;
-  /** Told of each message that is refused, where `onProblem` is told of one for a reason in 10 s. */
+  /** Called for each refused message, while `onProblem` is called for one of a reason in 10 s. */
   onRefused?(reason: ProblemReason, origin: RequestOrigin): void;
-  /** Told of each message that was proven and stored, with what output 3 tells of it, if it does. */
+  /** Called for each message that was proven and stored, with its problem for output 3, if there is one. */
   onAccepted?(problem: Problem | undefined, record: ProvenMessage | DeadLetter): void;
 }
 
-/** When a request came, and from where. */
+/** Time and sender of a request. */
 export interface RequestOrigin {
   received: Date;
-  /** Address of the sender, as far as it is known. */
+  /** Address of the sender, if known. */
   remoteAddress: string | undefined;
 }
 
 /**
- * By what inboxes know an endpoint: copies of a flow, imported apart, have it in common, unlike the ids of their nodes. A node's id
- * holds no colon, so that none is taken for the other.
- * @param port as it is set in the listener; '' for Node-RED's own server, whichever port that has
- * @param fullPath as requests come by it
+ * Id of an endpoint in an inbox. Copies of a flow that were imported apart share it, unlike the ids of their
+ * nodes. A node id contains no colon, so the two cannot be confused.
+ * @param port as set in the listener; '' for Node-RED's own server, whatever its port
+ * @param fullPath path of the requests
  */
 export function endpointKey(port: string, fullPath: string): string {
   return `${port}:${matchingPath(fullPath)}`;
 }
 
-/** The port and the path of an endpoint, for people. What is no key, but the id of a node, is given as it is: events wait there while nodes exchange their paths. */
+/**
+ * Port and path of an endpoint, for people. A text that is no key, but the id of a node, is returned unchanged:
+ * events wait under it while nodes exchange their paths.
+ */
 export function placeOfKey(key: string): { port: string; path: string } {
   const [, port = '', path = key] = /^(\d*):(\/.*)$/s.exec(key) ?? [];
   return { port, path };
@@ -65,9 +74,9 @@ export function placeOfKey(key: string): { port: string; path: string } {
 const ABSOLUTE_FORM = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
 
 /**
- * The path by which a request target is matched: exact and case-sensitive, nothing decoded or resolved,
- * one trailing slash and the query ignored. An absolute target (`POST http://other/path`) counts by its
- * path alone, because the host of a request is never a reason to trust it.
+ * The path by which a request target is matched: exact and case-sensitive, nothing decoded or resolved, one
+ * trailing slash and the query ignored. Of an absolute target (`POST http://other/path`) only the path
+ * counts, because the host of a request is never a reason to trust it.
  */
 export function matchingPath(target: string): string {
   const withoutOrigin = target.replace(ABSOLUTE_FORM, '');
@@ -75,7 +84,7 @@ export function matchingPath(target: string): string {
   return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
 }
 
-/** By what a message is judged. */
+/** An endpoint with the stations that can judge. */
 export interface Ready {
   endpoint: Endpoint;
   stations: ReadyStations;
@@ -86,11 +95,13 @@ interface Sorted {
   stations: ReadyStations;
 }
 
-/** What an endpoint is asked with each message; as long as its stations are the same, they are sorted out once. */
+/**
+ * Caches the sorted stations of each endpoint, which are needed for every message, until the stations change.
+ */
 export class ReadyEndpoints {
   readonly #last = new WeakMap<Endpoint, Sorted>();
 
-  /** The endpoint with the stations that can judge, once there is one. */
+  /** @returns undefined while no station of the endpoint can judge */
   of(endpoint: Endpoint | undefined): Ready | undefined {
     if (endpoint === undefined) return undefined;
     const stations = this.#sorted(endpoint, endpoint.stations() ?? []);
@@ -110,7 +121,10 @@ function areSame(some: readonly ReceivingStation[], others: readonly ReceivingSt
   return some.length === others.length && some.every((station, place) => isSame(station, others[place]));
 }
 
-/** Without a loop over its properties, which would take three times as long: this is asked of fifty stations with each alarm. */
+/**
+ * Compares without a loop over the properties, which would take three times as long: fifty stations are
+ * compared at each alarm.
+ */
 function isSame(one: ReceivingStation, other: ReceivingStation | undefined): boolean {
   return (
     one.secret === other?.secret &&

@@ -9,22 +9,22 @@ import type { ProofResult, ProofFailure, RawMessage } from './proof/authenticate
 import type { ReceivingStation } from './proof/receiving-station';
 import { AGREEMENT, type ProvenTimes } from './proven-times';
 
-/** What a message is judged with, besides itself. */
+/** Everything besides the message that a judgement depends on. */
 interface JudgeContext {
   endpointId: string;
   stationOfAgentUser(agentUserId: string): string | undefined;
-  /** Which events the endpoint takes; absent: all. */
+  /** Selects the events to take; absent: all. */
   filter?: EventFilter;
   clockGuard: ClockGuard;
-  /** What the inbox knows of the time; absent where there is none, and for a message that came long ago. */
+  /** Proven times of the inbox; absent where there is no inbox, and for a message received long ago. */
   provenTimes?: ProvenTimes;
-  /** What the clock of the service of a station shows now, in milliseconds; undefined where nothing has told. */
+  /** Current time of the clock of a station's service, in milliseconds; undefined where it is unknown. */
   serviceTimeOf?: (stationKey: string) => number | undefined;
   received: Date;
   remoteAddress?: string | undefined;
 }
 
-/** What an endpoint adds to a judgement. */
+/** The part of the context that comes from the endpoint. */
 export function judgeContextOf(
   endpoint: Endpoint,
   { received, remoteAddress }: RequestOrigin,
@@ -46,7 +46,7 @@ export type ProvenJudgement =
   | { kind: 'unusable'; deadLetter: DeadLetter }
   | { kind: 'usable'; message: ProvenMessage };
 
-/** What of a proven message is kept. */
+/** The record of a proven message, which is stored. */
 export function recordOf(judgement: ProvenJudgement): ProvenMessage | DeadLetter {
   return judgement.kind === 'usable' ? judgement.message : judgement.deadLetter;
 }
@@ -54,7 +54,9 @@ export function recordOf(judgement: ProvenJudgement): ProvenMessage | DeadLetter
 /** Resends end after 24 hours; anything sent longer ago than this is a replay. Milliseconds. */
 const STALE_AFTER = 26 * 60 * 60 * 1000;
 
-/** Reads a message by what was found of its authenticity. Nothing is taken from one that is not proven. */
+/**
+ * Judges a message by the result of its authentication. Nothing is read from a message that is not proven.
+ */
 export function judge(message: RawMessage, authentication: ProofResult, context: JudgeContext): Judgement {
   if (!authentication.proven) {
     return {
@@ -100,7 +102,7 @@ function judgeProven(
   return { kind: 'usable', message: filtered(usable, context.filter) };
 }
 
-/** What is no event is not filtered. */
+/** Only events are filtered. */
 function filtered(message: ProvenMessage, filter: EventFilter | undefined): ProvenMessage {
   if (filter === undefined || message.kind !== 'event') return message;
   const { filteredBy, isUnjudged } = judgeByFilter(filter, message.event);
@@ -124,7 +126,10 @@ function factsOf(
   };
 }
 
-/** The part that a resend repeats; a resend under the same id renews `transmitTime` and the correlation id. */
+/**
+ * Hashes the part that a resend repeats; a resend under the same id renews `transmitTime` and the correlation
+ * id.
+ */
 function fingerprintFor(message: RawMessage, event: RvmEvent | undefined): string {
   return event === undefined ? fingerprintOfBytes(message.body) : fingerprintOfValue(event);
 }
@@ -145,7 +150,10 @@ function unusable(
   return { kind: 'unusable', deadLetter };
 }
 
-/** Another Agent User alone is only odd; one of another configured station means that the message went astray. */
+/**
+ * An unknown Agent User is only odd; the Agent User of another configured station means that the message went
+ * astray.
+ */
 function isOfOtherStation(event: RvmEvent, station: ReceivingStation, context: JudgeContext): boolean {
   if (!namesOtherAgentUser(event, station.agentUserId) || typeof event.agentUserId !== 'string') return false;
   const owner = context.stationOfAgentUser(event.agentUserId);
@@ -153,9 +161,9 @@ function isOfOtherStation(event: RvmEvent, station: ReceivingStation, context: J
 }
 
 /**
- * Age counts from `transmitTime`, which a sender renews; from the event's own times only where it is unreadable. `too-old`: by what
- * the inbox knows of the time, whatever our clock says; or by our clock, once that is confirmed. `unconfirmed`: by our clock it is far
- * off, and nobody can say which of the two is wrong.
+ * Age counts from `transmitTime`, which a sender renews; from the event's own times only where it is
+ * unreadable. `too-old`: by the proven times of the inbox, whatever our clock says, or by our clock once it
+ * is confirmed. `unconfirmed`: far off by our clock, and it is not known which of the two is wrong.
  */
 function ageOf(
   { stationKey, sandbox }: MessageRecord,
@@ -163,11 +171,11 @@ function ageOf(
   event: RvmEvent,
   context: JudgeContext,
 ): 'too-old' | 'unconfirmed' | 'good' {
-  // This package has sent it, by our clock.
+  // This package sent the message, by our own clock.
   if (envelope.payloadType === SELF_TEST) return 'good';
   const { messageId } = envelope;
   const transmitTime = readTime(envelope.transmitTime);
-  // The sandbox goes by the clock of this machine, so it confirms nothing.
+  // The sandbox uses the clock of this machine, so it confirms nothing.
   const isTrusted = context.clockGuard.mayJudgeAge(sandbox ? undefined : transmitTime);
   const mark = context.provenTimes?.with(
     { key: stationKey, sandbox },
@@ -182,20 +190,24 @@ function ageOf(
   return !isTrusted && Math.abs(age) > STALE_AFTER ? 'unconfirmed' : 'good';
 }
 
-/** No machine that runs this package lives before this day: an earlier clock was never set. */
+/** No machine runs this package before this day: an earlier clock was never set. */
 const EARLIEST_PLAUSIBLE = Date.UTC(2025, 0, 1);
-/** None is in use so long: a later clock is wrong, and one message that is wrong, too, must not confirm it. */
+/**
+ * No installation lasts so long: a later clock is wrong, and a single message that is wrong, too, must not
+ * confirm it.
+ */
 const LATEST_PLAUSIBLE = Date.UTC(2032, 0, 1);
 
 /**
- * Says whether the wall clock may be used to call a message too old. It may once an authentic message was sent at about
- * the time the clock shows: two sources then agree. After a jump of the clock that has to happen anew.
+ * Says whether the wall clock may be used to call a message too old: only after an authentic message was sent
+ * at about the time the clock shows, because two sources then agree. After a jump of the clock that has to
+ * happen anew.
  */
 export class ClockGuard {
   #offset: number;
   #doubted = true;
 
-  /** @param steady milliseconds of a clock that never jumps */
+  /** @param steady monotonic clock, in milliseconds */
   constructor(
     private readonly wall: () => number,
     private readonly steady: () => number,
@@ -203,7 +215,7 @@ export class ClockGuard {
     this.#offset = wall() - steady();
   }
 
-  /** @param transmitTime of the authentic message at hand, as far as it is readable */
+  /** @param transmitTime of the current authentic message, if readable */
   mayJudgeAge(transmitTime: Date | undefined): boolean {
     const now = this.wall();
     const offset = now - this.steady();

@@ -9,13 +9,16 @@ import { type Senders, type Unfinished, SlowRequestGuard } from './request';
 
 /** Bounds of a server of our own, in front of those of the receiver. */
 export interface ListenerLimits {
-  /** Time for the head of a request, and for the greeting of TLS, in milliseconds. Default 5,000. */
+  /** Time for the head of a request, and for the TLS handshake, in milliseconds. Default 5,000. */
   headMs: number;
-  /** How often that time is looked at, in milliseconds. Default 500. */
+  /** How often that time is checked, in milliseconds. Default 500. */
   checkMs: number;
   /** Longest head, in bytes. Default 16 KiB. */
   headBytes: number;
-  /** Time that a connection stays open without a request, in milliseconds. Default 65,000: proxies go at 60 s. */
+  /**
+   * Time that an idle connection stays open, in milliseconds. Default 65,000, because proxies close theirs
+   * after 60 s.
+   */
   keepAliveMs: number;
   /** Connections without a complete request, in all. Default 1,000. */
   maxWaiting: number;
@@ -34,29 +37,29 @@ interface ListenerServerOptions {
   pages: PageRoutes;
   senders: Senders;
   limits: ListenerLimits;
-  /** With it the server speaks TLS alone. */
+  /** With it the server accepts TLS only. */
   tls: SecureContextOptions | undefined;
   log: (line: string) => void;
-  /** Milliseconds of a clock that never jumps. */
+  /** Monotonic clock, in milliseconds. */
   steady: () => number;
 }
 
-/** At most one line of a kind in this time, in milliseconds: whoever scans the port must not fill the log. */
+/** At most one log line of a kind in this time, in milliseconds: a port scan must not fill the log. */
 const QUIET_PERIOD = 60_000;
 
-/** Without the second, whoever offers that alone is refused in the greeting of TLS. */
+/** Without `http/1.0` a client that offers only that is refused in the TLS handshake. */
 const ALPNProtocols = ['http/1.1', 'http/1.0'];
 
 type ClientError = Error & { code?: string; rawPacket?: Buffer };
 
-/** What is answered where no request came about, by the code of Node; 400 to all else that its parser refuses. */
+/** Answers to requests that Node's parser refuses, by the code of Node; all others get 400. */
 const REFUSALS: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
   HPE_CHUNK_EXTENSIONS_OVERFLOW: '413 Payload Too Large',
   ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
 };
 
-/** One HTTP or HTTPS server for webhooks alone, from its opening to its end. Without Upgrade: nobody listens for it. */
+/** One HTTP or HTTPS server for webhooks alone, from its opening to its end. It has no `upgrade` listener. */
 export class ListenerServer {
   readonly #server: http.Server | https.Server;
   readonly #connections: ConnectionLimiter;
@@ -91,7 +94,7 @@ export class ListenerServer {
     return this.#server.address();
   }
 
-  /** For connections that come from now on; those that are open go on. Only of a server with TLS. */
+  /** Applies to new connections; open ones keep their certificate. Only for a server with TLS. */
   setTls(tls: SecureContextOptions): void {
     if (this.#server instanceof https.Server) this.#server.setSecureContext(tls);
   }
@@ -108,15 +111,16 @@ export class ListenerServer {
         resolve();
       });
     });
-    // The webhooks alone are no reason for a process to live on.
+    // The webhooks alone must not keep the process alive.
     this.#server.unref();
-    // A connection that cannot be accepted, for want of file descriptors for one: without a listener, the end of all.
+    // Accepting a connection can fail, for example for want of file descriptors. Without a listener the error
+    // would end the process.
     this.#server.on('error', (error) =>
       this.#log('accept', `A connection was not accepted: ${error.message}`),
     );
   }
 
-  /** Frees the port at once. Requests under way are dealt with, and their connections closed behind them. */
+  /** Frees the port at once. Requests under way are answered, then their connections are closed. */
   close(): void {
     this.#server.close();
     this.#connections.end();
@@ -126,7 +130,7 @@ export class ListenerServer {
     this.#connections.began(req, res);
     const { dispatcher, pages } = this.options;
     if (req.rawHeaders.length >= KEPT_RAW_HEADERS) return dispatcher.refuse(req, res, 'head');
-    // Node's parser demands one, and takes two: a proxy in front may have gone by the other.
+    // Node's parser demands one and accepts two: a proxy in front may have used the other.
     if ((req.headersDistinct['host'] ?? []).length > 1) return dispatcher.refuse(req, res, 'malformed');
     if (!dispatcher.handle(req, res) && !pages.handle(req, res)) dispatcher.refuse(req, res, 'unknown');
   }
@@ -137,7 +141,7 @@ export class ListenerServer {
     const misuse = misuseOf(code, rawPacket);
     if (misuse !== undefined) this.#log(misuse, misuse);
     if (code !== 'ERR_HTTP_REQUEST_TIMEOUT') return this.#refuse(code, socket);
-    // Timers come before sockets: to a process that was busy, the head may have come in time.
+    // Timers run before sockets: in a process that was busy, the head may have come in time.
     setImmediate(() => {
       if (this.#connections.isSilent(socket)) this.#refuse(code, socket);
     });
@@ -149,7 +153,7 @@ export class ListenerServer {
       socket.destroy();
       return;
     }
-    // An error status here would be taken for the answer to the request before.
+    // An error status here would be taken for the answer to the previous request.
     if (this.#connections.endsBehindAnswer(socket)) return;
     const status = REFUSALS[code] ?? '400 Bad Request';
     if (this.#connections.isUnanswered(socket))
@@ -167,39 +171,43 @@ function httpOptions(limits: ListenerLimits): http.ServerOptions {
   return {
     headersTimeout: limits.headMs,
     connectionsCheckingInterval: limits.checkMs,
-    // Node would answer 408 to a slow body; the receiver cuts it, and needs no second clock.
+    // Node would answer 408 to a slow body. The receiver cuts it instead, and needs no second timeout.
     requestTimeout: 0,
     maxHeaderSize: limits.headBytes,
     keepAliveTimeout: limits.keepAliveMs,
-    // Whatever the flags of the process say.
+    // Set explicitly, because flags of the process could allow it.
     insecureHTTPParser: false,
   };
 }
 
 interface Connection {
-  /** As accepted; below the one that requests name, where TLS is spoken. */
+  /** The accepted TCP socket; with TLS, requests refer to the TLS socket above it. */
   socket: Socket;
-  /** Of the requests that are not answered. */
+  /** Responses that are not finished. */
   responses: Set<ServerResponse>;
-  /** Set while there is no complete request that is not answered. */
+  /** Set while no complete request waits for its answer. */
   waiting: Unfinished | undefined;
-  /** Nothing more can be read from it. */
+  /** True where nothing more can be read from it. */
   broken: boolean;
 }
 
 interface ConnectionBounds {
-  /** Connections without a complete request, in all; those of one address as in `SlowRequestGuard`. */
+  /**
+   * Limit of connections without a complete request; the limit for each address is that of
+   * `SlowRequestGuard`.
+   */
   maxWaiting: number;
   senders: Senders;
-  /** Milliseconds of a clock that never jumps. */
+  /** Monotonic clock, in milliseconds. */
   steady: () => number;
-  /** Told of each connection that is closed to make room. */
+  /** Called for each connection that is closed to free capacity. */
   onCut: () => void;
 }
 
 /**
- * The connections of a server. Those without a complete request are bounded, and of them the oldest closed, so that the
- * real sender always gets in; the proxies and this machine, which many stand behind, are not counted.
+ * Limits the connections of a server that have no complete request: above the limit the oldest is closed, so
+ * that the real sender always gets in. Proxies and this machine are not counted, because many senders share
+ * their addresses.
  */
 class ConnectionLimiter {
   readonly #open = new Map<string, Connection>();
@@ -217,7 +225,7 @@ class ConnectionLimiter {
     });
   }
 
-  /** Takes note of a socket that was accepted, before any TLS is spoken. */
+  /** Registers an accepted socket, before the TLS handshake. */
   accepted(socket: Socket): void {
     const key = keyOf(socket);
     const connection: Connection = { socket, responses: new Set(), waiting: undefined, broken: false };
@@ -229,7 +237,7 @@ class ConnectionLimiter {
     });
   }
 
-  /** Takes note of a request whose head is complete. */
+  /** Registers a request whose head is complete. */
   began(req: IncomingMessage, res: ServerResponse): void {
     const connection = this.#open.get(keyOf(req.socket));
     if (connection === undefined) return;
@@ -246,7 +254,10 @@ class ConnectionLimiter {
     return this.#open.get(keyOf(socket))?.responses.size === 0;
   }
 
-  /** Whether a connection of which no more can be read is still owed an answer; if so it ends behind that. */
+  /**
+   * True where a connection that can no longer be read still owes an answer; the connection then ends after
+   * it.
+   */
   endsBehindAnswer(socket: Socket): boolean {
     const connection = this.#open.get(keyOf(socket));
     if (connection === undefined) return false;
@@ -260,7 +271,7 @@ class ConnectionLimiter {
     return [...responses].every(({ headersSent }) => !headersSent);
   }
 
-  /** Closes all; those with a request under way once they have their answer. */
+  /** Closes all connections; those with a request under way after its answer. */
   end(): void {
     this.#ending = true;
     for (const { socket, responses } of this.#open.values()) if (responses.size === 0) socket.destroy();
@@ -281,7 +292,7 @@ class ConnectionLimiter {
   }
 }
 
-/** The same for the accepted socket and for the one with TLS above it. */
+/** The same key for the accepted socket and for the TLS socket above it. */
 function keyOf({ localAddress, remoteAddress, remotePort }: Socket): string {
   return `${localAddress} ${remoteAddress} ${remotePort}`;
 }
@@ -290,10 +301,10 @@ const FIRST_BYTE_OF_TLS = 0x16;
 const HTTP2_PREFACE = 'PRI * HTTP/2';
 
 /**
- * What somebody tried who speaks another protocol than the server, as a sentence for the log; undefined for all else,
+ * A sentence for the log about a client that speaks another protocol than the server; undefined for all else,
  * such as broken HTTP.
- * @param code of the error that Node gave for it
- * @param bytes in which its HTTP parser found the fault
+ * @param code of the error that Node reported
+ * @param bytes in which Node's HTTP parser found the fault
  */
 function misuseOf(code: string, bytes: Buffer | undefined): string | undefined {
   if (code === 'ERR_SSL_HTTP_REQUEST')
@@ -307,18 +318,18 @@ function misuseOf(code: string, bytes: Buffer | undefined): string | undefined {
   return undefined;
 }
 
-/** A server that can be asked, from Node.js 22.21 and 24.9 on, whether it takes an upgrade. */
+/** A server of Node.js 22.21 or 24.9 and later, which has a callback that decides on an upgrade. */
 interface AskedServer extends Server {
   shouldUpgradeCallback: (this: Server, req: IncomingMessage) => boolean;
 }
 
-/** As many header lines as Node keeps (1,000): with more, some are missing among the raw ones. */
+/** Node stores this many raw header entries (1,000 lines); with more lines, some are missing. */
 const KEPT_RAW_HEADERS = 2000;
 
 /**
- * Lets a server take requests that ask for another protocol as ordinary ones, where they are ours: it is free to ignore
- * the wish (RFC 9110, section 7.8). Node leaves them unanswered wherever anybody listens for `upgrade`, and some clients
- * ask for HTTP/2 in this way with every POST.
+ * Lets a server treat requests to our paths that ask for another protocol as ordinary ones: a server may
+ * ignore `Upgrade` (RFC 9110, section 7.8). Node leaves them unanswered wherever there is an `upgrade`
+ * listener, and some clients ask for HTTP/2 in this way with every POST.
  */
 export function ignoreUpgrades(server: Server, isOurs: (target: string) => boolean): void {
   if (canBeAsked(server)) {
@@ -338,8 +349,9 @@ function canBeAsked(server: Server): server is AskedServer {
 }
 
 /**
- * Hands a request back to its server, without the wish; framing and bytes of the body stay as they came. Cut where they
- * might not: with header lines that Node has dropped, or behind a request that still waits for its answer.
+ * Feeds a request to its server again, without `Upgrade`; framing and bytes of the body stay as they came.
+ * Cut where that is not certain: with header lines that Node has dropped, or behind a request that still
+ * waits for its answer.
  */
 function handBack(req: IncomingMessage, socket: Duplex, head: Buffer, server: Server): void {
   const isPending = '_httpMessage' in socket && socket._httpMessage !== null;
@@ -352,7 +364,7 @@ function handBack(req: IncomingMessage, socket: Duplex, head: Buffer, server: Se
     const name = req.rawHeaders[at] ?? '';
     if (name.toLowerCase() !== 'upgrade') lines.push(`${name}: ${req.rawHeaders[at + 1] ?? ''}`);
   }
-  // Node reads header lines as Latin-1, so this gives the bytes back that came.
+  // Node decodes header lines as Latin-1, so this restores the original bytes.
   socket.unshift(Buffer.concat([Buffer.from([...lines, '', ''].join('\r\n'), 'latin1'), head]));
   server.emit('encrypted' in socket ? 'secureConnection' : 'connection', socket);
 }

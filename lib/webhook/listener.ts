@@ -6,7 +6,7 @@ import { type ConfiguredPaths, Dispatcher, type DispatcherOptions, PageRoutes } 
 import { DEFAULT_LIMITS, type ListenerLimits, ListenerServer } from './listener-server';
 import { Senders } from './request';
 
-/** What may change while a listener listens. */
+/** Settings that may change while a listener is open. */
 export interface ListenerSettings {
   /** With it the listener speaks HTTPS. */
   tls?: SecureContextOptions | undefined;
@@ -17,17 +17,17 @@ export interface ListenerSettings {
 export interface ListenerOptions {
   limits?: Partial<ListenerLimits>;
   dispatcher?: Omit<DispatcherOptions, 'senders' | 'configured'>;
-  /** As of a dispatcher, for one listener. */
+  /** As `configured` of a dispatcher, for one listener. */
   configured?: (place: ListenerPlace) => ConfiguredPaths;
-  /** Until a port that could not be opened is tried again, in milliseconds. Default 5,000. */
+  /** Milliseconds until a port that could not be opened is tried again. Default 5,000. */
   retryMs?: number;
-  /** Told what an operator should know; nothing secret. */
+  /** Called with log lines for the operator; they contain no secret. */
   log?: (line: string) => void;
 }
 
 /**
- * A place where webhooks are received by a server of our own. Its dispatcher stays while the server comes, goes and takes
- * over new settings, so that a path is known as soon as a port is open.
+ * Receives webhooks on a server of our own. Its dispatcher stays while the server is closed, reopened or
+ * reconfigured, so that paths are known as soon as the port is open.
  */
 export class Listener {
   readonly dispatcher: Dispatcher;
@@ -56,44 +56,47 @@ export class Listener {
     });
   }
 
-  /** A path of webhooks waits on it, or somebody has pages for it. */
+  /** True where there are webhook paths, or a caller needs pages. */
   get isWanted(): boolean {
     return this.dispatcher.paths().length > 0 || this.pages.areWanted;
   }
 
-  /** Why it does not listen, or not with the last settings. */
+  /** Why the listener is closed, or does not use the last settings. */
   get fault(): RvmError | undefined {
     return this.#fault;
   }
 
-  /** Its origin as seen from this machine; undefined while it does not listen. */
+  /** Origin of the listener as seen from this machine; undefined while it is closed. */
   get origin(): string | undefined {
     const server = this.#server;
     return server && loopbackOrigin(server.isSecure ? 'https' : 'http', server.address());
   }
 
-  /** Calls back when it begins or ceases to listen, or meets a fault; returns the way to end that. */
+  /**
+   * Calls back when the port is opened or closed, or a fault occurs. Returns a function that ends the
+   * subscription.
+   */
   watch(changed: () => void): () => void {
     return this.#watchers.add(changed);
   }
 
   /**
-   * Listens with these settings; open connections stay, but where the scheme changes. Resolves once it does, or has met a
-   * fault. Settings that will not do leave a listener with those it had: it goes on to receive alarms. A port that cannot
-   * be opened is tried again.
+   * Applies settings, and opens the port if necessary; open connections stay unless the scheme changes.
+   * Settings that are unusable leave the former ones in force, so that the listener goes on receiving alarms.
+   * A port that cannot be opened is tried again. Resolves when the listener is open, or a fault has occurred.
    */
   listen(settings: ListenerSettings): Promise<void> {
     return this.#inTurn(() => this.#apply(settings));
   }
 
-  /** Frees the port. Requests under way are still dealt with. */
+  /** Frees the port. Requests under way are still answered. */
   close(): Promise<void> {
     return this.#inTurn(async () => this.#shut());
   }
 
   #inTurn(step: () => Promise<void>): Promise<void> {
     clearTimeout(this.#retry);
-    // Whatever goes wrong in a step, or in who watches, the next one is taken.
+    // A failure of one step, or of a change listener, must not stop the next step.
     this.#work = this.#work
       .then(step)
       .then(() => this.#watchers.tell())
@@ -150,13 +153,13 @@ function asFault(error: unknown): RvmError {
   return new RvmError('BAD_INPUT', `The listener cannot use its settings (${kind}): please report it.`);
 }
 
-/** Time between the stop of the flows and the closing of all listeners, in milliseconds. */
+/** Milliseconds between the stop of the flows and the closing of all listeners. */
 const STOPPED_FOR_GOOD = 30_000;
 
-/** The wish of one configuration for a listener, until it is released. */
+/** The claim of one configuration to a listener, until it is released. */
 export interface ListenerClaim {
   readonly listener: Listener;
-  /** False where another configuration claimed the place before: its settings count. */
+  /** False where another configuration claimed the listener before: only the settings of the first count. */
   isFirst(): boolean;
   release(): void;
 }
@@ -167,9 +170,9 @@ interface Entry {
 }
 
 /**
- * All listeners of a process, one for each port and host. They outlive a deploy: between two runs of the flows they
- * listen on, and what comes is held. Only when the flows have started is it known what is wanted, and only then ports
- * are opened and closed, so that no configured path is ever answered 404.
+ * All listeners of a process, one for each port and host. They outlive a deploy: between two runs of the
+ * flows the ports stay open, and requests are held. Ports are opened and closed only when the flows have
+ * started, because only then it is known which are wanted; so no configured path is ever answered 404.
  */
 export class Listeners {
   readonly #listeners = new Map<string, Listener>();
@@ -194,7 +197,7 @@ export class Listeners {
     };
   }
 
-  /** Opens the ports that somebody is waiting on, with the settings of now, and closes all others. */
+  /** Opens the wanted ports with the current settings, and closes all others. */
   flowsStarted(): Promise<void> {
     clearTimeout(this.#stopped);
     this.#areRunning = true;
@@ -202,7 +205,10 @@ export class Listeners {
     return this.#settling;
   }
 
-  /** What comes is held. Where the flows do not start again soon, all ports close: refused is better than 404. */
+  /**
+   * Requests are held. Where the flows do not start again soon, all ports close: a refused connection is
+   * better than 404.
+   */
   flowsStopping(): void {
     clearTimeout(this.#stopped);
     this.#areRunning = false;
@@ -212,7 +218,7 @@ export class Listeners {
   }
 
   async #settle(): Promise<void> {
-    // Between two runs of the flows claims are missing; the next start settles it.
+    // Between two runs of the flows claims are missing; the next start settles the ports.
     if (!this.#areRunning) return;
     const wanted: [Listener, ListenerSettings][] = [];
     const unwanted: Promise<void>[] = [];
@@ -223,12 +229,15 @@ export class Listeners {
       else if (!listener.isWanted) unwanted.push(listener.close());
       else wanted.push([listener, claim.settings]);
     }
-    // First those that free ports: one of them may be wanted now, with another host.
+    // Ports are freed first: one of them may be wanted now with another host.
     await Promise.all(unwanted);
     await Promise.all(wanted.map(([listener, settings]) => listener.listen(settings)));
   }
 
-  /** Nobody can claim this one any more: whoever wants the place gets another. What it holds would be held in vain. */
+  /**
+   * No claim can refer to this listener any more: a new claim for the port gets another one. So its held
+   * requests are cut.
+   */
   #giveUp(key: string, listener: Listener): Promise<void> {
     this.#listeners.delete(key);
     listener.dispatcher.close();
@@ -245,14 +254,17 @@ export class Listeners {
   }
 }
 
-/** Where a listener listens. */
+/** Port and host of a listener. */
 export interface ListenerPlace {
   port: number;
   /** Name or address of this machine; '' = all its addresses. */
   host: string;
 }
 
-/** @throws RvmError CONFIG_MISSING without certificate or key, BAD_INPUT where they cannot be used; holds neither. */
+/**
+ * @throws RvmError CONFIG_MISSING without certificate or key, BAD_INPUT where they are unusable; its text
+ * contains neither
+ */
 function assertUsable(tls: SecureContextOptions): void {
   if (tls.pfx === undefined && (tls.cert === undefined || tls.key === undefined)) {
     throw new RvmError(
@@ -270,7 +282,10 @@ function assertUsable(tls: SecureContextOptions): void {
   }
 }
 
-/** What to do about a port that could not be opened: NETWORK where somebody else has it, else BAD_INPUT. */
+/**
+ * Describes why a port could not be opened, and what to do: NETWORK where another program has it, else
+ * BAD_INPUT.
+ */
 export function listenFault(error: unknown, { port, host }: ListenerPlace): RvmError {
   const code = codeOf(error);
   switch (code) {
@@ -305,7 +320,7 @@ function codeOf(error: unknown): string {
 
 /**
  * Origin by which this machine reaches a server of its own, such as `https://127.0.0.1:8443`.
- * @param address what the server says of itself; undefined where it does not listen on a port
+ * @param address as returned by the server; undefined where it does not listen on a port
  */
 export function loopbackOrigin(
   scheme: 'http' | 'https',

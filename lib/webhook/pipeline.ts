@@ -3,27 +3,36 @@ import type { Socket } from 'node:net';
 import type { RoundRobin } from '../concurrency/fair-queue';
 import { declaredLength, type RequestSource, type Senders } from './request';
 
-/** Requests of a connection that may be without an answer, while nothing on it has been proven. */
+/** Most unanswered requests of a connection on which nothing has been proven. */
 export const MAX_UNANSWERED = 8;
 const HEAD_END = '\r\n\r\n';
-/** Bytes of a slice where nobody knows how long a request is: a stranger's line ends must not make a slice of each. */
+/**
+ * Shortest slice, in bytes, where the length of a request is unknown: line ends of a stranger must not make a
+ * slice each.
+ */
 const SHORTEST_SLICE = 128;
-/** Bytes taken out of the stream at a time, as many as Node reads of a socket: with all of them taken it would read on for each slice. */
+/**
+ * Most bytes taken out of the stream at a time: as many as Node reads from a socket. If all were taken, Node
+ * would read on for each slice.
+ */
 const MOST_AT_ONCE = 64 * 1024;
-/** What each head has once, and no event. */
+/** Occurs once in each head, and in no event. */
 const IN_A_HEAD = ' HTTP/1.';
 
-/** A connection as a server of Node has it. */
+/** A connection with the internal fields that a server of Node sets. */
 interface ServerSocket extends Socket {
-  /** Another one, or none, once the connection is no longer the server's. */
+  /** Another parser, or none, once the server no longer owns the connection. */
   parser?: object | null;
-  /** Node itself has ceased to read, until answers have left. */
+  /** True while Node itself has stopped reading, until responses have been sent. */
   _paused?: boolean;
 }
 
 type Parse = (chunk: Buffer) => void;
 
-/** What parses the bytes of a connection, as a server of Node has just set it up; undefined where that is nothing we know. */
+/**
+ * The parser callback that a server of Node has set up for a connection; undefined where the set-up is not as
+ * expected.
+ */
 function parsedBy(socket: ServerSocket): Parse | undefined {
   const [parse, ...others] = socket.listeners('data');
   if (parse === undefined || others.length > 0 || !socket.parser) return undefined;
@@ -31,27 +40,28 @@ function parsedBy(socket: ServerSocket): Parse | undefined {
 }
 
 /**
- * One connection, whose bytes go to the parser slice by slice. Where more than eight requests came that did not wait for an answer, and
- * nothing has been proven, each slice has to wait until nobody else has anything to do; with eight of them unproven it is cut.
+ * One connection, whose bytes are passed to the parser slice by slice. Where more than eight requests came
+ * without waiting for answers and nothing has been proven, each slice waits until the process has nothing
+ * else to do. After eight unproven requests the connection is cut.
  */
 class Pipeline {
   readonly #parser: object | null | undefined;
   readonly #onData = (chunk: Buffer): void => this.#read(chunk);
   /** Requests that are neither judged nor answered. */
   readonly #awaited = new Set<IncomingMessage>();
-  /** Bytes of the body of the last request that are still to come. */
+  /** Bytes of the last request's body that are still to come. */
   #bodyLeft = 0;
-  /** Bytes of the slice that is being parsed which may be of a body; outside of that nobody can tell. */
+  /** Bytes of the current slice that may belong to a body; only known while the slice is parsed. */
   #behindHead = Infinity;
   #unproven = 0;
   #isProven = false;
   #isCrowded = false;
-  /** Something has come that is not read. */
+  /** True while there are unread bytes. */
   #isWaiting = false;
-  /** Of one that is crowded. */
+  /** Permission to read the next slice of a crowded connection. */
   #turn: 'none' | 'asked' | 'given' = 'none';
 
-  /** @param how what parses it, and when that may be where it is crowded */
+  /** @param how the parser callback, and the scheduler for a crowded connection */
   constructor(
     private readonly socket: ServerSocket,
     private readonly how: { parse: Parse; turns: RoundRobin; line: string },
@@ -73,8 +83,8 @@ class Pipeline {
   }
 
   /**
-   * To be called when a request has its answer, or will have none.
-   * @returns true where the connection was cut for it
+   * To be called when a request was answered, or never will be.
+   * @returns true where the connection was cut because of it
    */
   answered(req: IncomingMessage): boolean {
     if (!this.#awaited.delete(req)) return false;
@@ -88,7 +98,7 @@ class Pipeline {
     return isFlood;
   }
 
-  /** One that has come in whole; of another the rest is still to be read. */
+  /** Only a complete request counts; the rest of any other is still to be read. */
   get #isAwaiting(): boolean {
     for (const { complete } of this.#awaited) if (complete) return true;
     return false;
@@ -100,7 +110,7 @@ class Pipeline {
 
   #read(chunk: Buffer): void {
     let rest = chunk;
-    // All of before has been read and answered: this is no part of a crowd.
+    // All former requests were read and answered, so this one is not part of a crowd.
     if (!this.#isWaiting && this.#awaited.size === 0) {
       this.#isCrowded = false;
       this.#unproven = 0;
@@ -121,7 +131,7 @@ class Pipeline {
       this.how.parse(slice);
       this.#behindHead = Infinity;
       if (this.socket.parser === this.#parser) continue;
-      // Whoever has taken the connection over finds in it what follows.
+      // Another owner has taken the connection over, and finds the following bytes in it.
       this.socket.off('data', this.#onData);
       if (rest.length > 0) this.socket.unshift(rest);
       return;
@@ -130,7 +140,7 @@ class Pipeline {
 
   #hasToWait(rest: Buffer): boolean {
     if (this.socket._paused === true) return true;
-    // Of a body it takes the rest, whatever waits.
+    // The rest of a body is always read.
     if (this.#bodyLeft > 0) return false;
     if (!this.#isProven) this.#isCrowded ||= this.#awaited.size + headsIn(rest) > MAX_UNANSWERED;
     if (this.#isAwaiting) return true;
@@ -149,14 +159,17 @@ class Pipeline {
     });
   }
 
-  /** At once, so that it is in this turn that it takes its time. Where Node has ceased to read, that goes on by itself. */
+  /**
+   * Reads at once, so that the time counts in this turn of the event loop. Where Node has stopped reading, it
+   * resumes by itself.
+   */
   #readOn(): void {
     if (this.socket._paused === true) return;
     this.socket.read(Math.min(this.socket.readableLength, MOST_AT_ONCE));
     if (!this.#isWaiting && this.socket.parser === this.#parser) this.socket.resume();
   }
 
-  /** Up to the end of a body whose length is known, else to that of a head. */
+  /** A slice ends at the end of a body whose length is known, else at the end of a head. */
   #sliceOf(chunk: Buffer): number {
     if (this.#bodyLeft > 0) return Math.min(this.#bodyLeft, chunk.length);
     const end = chunk.indexOf(HEAD_END, SHORTEST_SLICE - HEAD_END.length);
@@ -164,7 +177,7 @@ class Pipeline {
   }
 }
 
-/** How many requests begin in bytes, or one more than may be. */
+/** Counts the requests that begin in a chunk, up to one more than allowed. */
 function headsIn(chunk: Buffer): number {
   let count = 0;
   for (let at = chunk.indexOf(IN_A_HEAD); at >= 0 && count <= MAX_UNANSWERED; count += 1)
@@ -173,30 +186,31 @@ function headsIn(chunk: Buffer): number {
 }
 
 /**
- * Reads the requests to webhooks one by one. Node's server parses all that has come of a connection at once, and a stranger who
- * sends hundreds of tiny requests behind one another would have the main thread for as long as all of them take. So its parser gets
- * slices of about one request, and none while a request to a webhook is not judged: what follows waits in the stream, and when that
- * is full, at the sender. What is not for a webhook waits for nothing.
+ * Reads the requests to webhooks one by one. Node's server parses at once everything that has come on a
+ * connection, so a stranger who sends hundreds of tiny requests in a row would occupy the main thread until
+ * all of them are done. Here the parser gets slices of about one request, and none while a request to a
+ * webhook is not judged; what follows waits in the stream and, when that is full, at the sender. Requests
+ * that are not for a webhook do not wait.
  */
 export class Pipelines {
   readonly #ofSocket = new WeakMap<object, Pipeline>();
 
-  /** @param onCut told of each connection that is cut */
+  /** @param onCut called for each connection that is cut */
   constructor(
     private readonly lines: SenderLines,
     private readonly turns: RoundRobin,
     private readonly onCut: () => void,
   ) {}
 
-  /** For connections that come from now on. */
+  /** Applies to new connections of the server. */
   attend(server: Server): void {
     const accepted = (socket: ServerSocket): void => this.#accepted(socket);
     server.on('connection', accepted);
-    // With TLS these are what requests come on; of the others nothing is parsed.
+    // With TLS, requests come on these sockets; nothing is parsed on the TCP sockets below.
     server.on('secureConnection', accepted);
   }
 
-  /** Takes note of a request, behind which nothing is read until it is judged or answered. */
+  /** Registers a request. Nothing behind it is read until it is judged or answered. */
   began(req: IncomingMessage, res: ServerResponse): void {
     const pipeline = this.#ofSocket.get(req.socket);
     if (pipeline === undefined) return;
@@ -206,7 +220,7 @@ export class Pipelines {
     });
   }
 
-  /** A request is proven: what comes behind it need not wait until it is stored. */
+  /** A request is proven: the requests behind it need not wait until it is stored. */
   proven(req: IncomingMessage): void {
     this.lines.proven(req);
     this.#ofSocket.get(req.socket)?.proven(req);
@@ -222,21 +236,24 @@ export class Pipelines {
   }
 }
 
-/** How long it counts that an address has proven something, in milliseconds: as long as the service sends again. */
+/**
+ * How long an address counts as one that has proven something, in milliseconds: as long as the service
+ * resends.
+ */
 const COUNTS_FOR = 24 * 60 * 60 * 1000;
-/** Addresses kept; beyond it the one that proved something longest ago is forgotten. */
+/** Addresses remembered; beyond this number the address that proved something longest ago is forgotten. */
 const MAX_ADDRESSES = 1000;
 
 /**
- * In which line a request waits for its turn: that of its address, so that a stranger's many connections count as one. Behind an
- * address that many share, as that of a proxy, and at one that has proven something, each connection is a line of its own: one turn for all of
- * them would be too little for a burst of alarms.
+ * Selects the queue of a request: normally that of its address, so that many connections of a stranger count
+ * as one. Behind a shared address, such as a proxy's, and at an address that has proven something, each
+ * connection has a queue of its own: one queue for all of them would be too slow for a burst of alarms.
  */
 export class SenderLines {
-  /** Addresses that have proven something, and when: the latest last. */
+  /** Addresses that have proven something, with the time of the last proof; the latest is last. */
   readonly #proven = new Map<string, number>();
 
-  /** @param steady milliseconds of a clock that never jumps */
+  /** @param steady monotonic clock, in milliseconds */
   constructor(
     private readonly senders: Senders,
     private readonly steady: () => number,
@@ -244,13 +261,13 @@ export class SenderLines {
 
   of(req: RequestSource): string {
     const address = this.senders.addressOf(req);
-    // The peer has gone: what is left of it is no crowd.
+    // The peer has gone: what is left of its requests is no crowd.
     if (address === undefined) return '';
     const isByConnection = this.senders.isShared(address) || this.#hasProven(address);
     return isByConnection ? `${address} ${req.socket.remotePort}` : address;
   }
 
-  /** Notes that the sender of a request has proven it. */
+  /** Records that the sender of a request has proven it. */
   proven(req: RequestSource): void {
     const address = this.senders.addressOf(req);
     if (address === undefined || this.senders.isShared(address)) return;

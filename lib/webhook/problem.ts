@@ -24,7 +24,7 @@ export type ProblemKind = (typeof PROBLEM_KINDS)[number];
 export type ProblemReason =
   | ProofFailure
   | DeadLetterReason
-  /** Of others than `compressed` the receiver tells no flow, *verify webhook* does. */
+  /** The receiver reports only `compressed` to a flow, *verify webhook* reports all. */
   | HeadRejection
   | 'raw-body-missing'
   | 'attempts'
@@ -34,12 +34,15 @@ export type ProblemReason =
   | 'window'
   | 'store';
 
-/** What leaves output 3 of *webhook in* and output 2 of *verify webhook*. Never holds a secret, a token or an `Authorization` value. */
+/**
+ * Message of output 3 of *webhook in* and output 2 of *verify webhook*. Never contains a secret, a token or
+ * an `Authorization` value.
+ */
 export interface Problem {
   kind: ProblemKind;
-  /** Null where the kind says it all. */
+  /** Null where the kind needs no reason. */
   reason: ProblemReason | null;
-  /** Key and name of the station; null where nobody can say. */
+  /** Key and name of the station; null where it is unknown. */
   station: string | null;
   stationName: string | null;
   /** ISO 8601, UTC, with `Z`. */
@@ -50,13 +53,15 @@ export interface Problem {
   remoteAddress?: string;
   /** Length of the body, in bytes. */
   bytes?: number;
-  /** Requests this problem stands for: those held back since the last of its kind count in the next. */
+  /**
+   * Number of requests this problem represents: suppressed ones since the last of its kind count in the next.
+   */
   count: number;
-  /** What the flow gave as its reason, of a rejected event; of `store`, what befell the inbox. */
+  /** Of a rejected event: the reason that the flow set. Of `store`: what happened to the inbox. */
   note?: string;
-  /** True where it is over; only of `store`. */
+  /** True where the problem is over; only of `store`. */
   ended?: true;
-  /** Only of an authentic message. */
+  /** Set only for an authentic message. */
   event?: RvmEvent;
 }
 
@@ -66,22 +71,28 @@ const PROOF_REASONS: readonly (ProblemReason | null)[] = [
   'bad-token',
 ] satisfies ProofFailure[];
 
-/** True for the reasons that a phrase, or the scheme of an endpoint, entered wrongly has: the message was whole, and no phrase proved it. */
+/**
+ * True for the reasons that a wrong phrase or a wrong scheme of an endpoint causes: the message was complete,
+ * and no phrase proved it.
+ */
 export function isRefusal(reason: ProblemReason | null): reason is ProofFailure {
   return PROOF_REASONS.includes(reason);
 }
 
-/** With these bytes begins what gzip has made (RFC 1952). */
+/** First bytes of gzip data (RFC 1952). */
 const GZIP = Buffer.from([0x1f, 0x8b]);
 
-/** What to tell of a message that nothing proves: of a body that is compressed, and does not say so, no phrase is the reason. */
+/**
+ * The reason to report for an unproven message: a compressed body that is not declared as such fails for
+ * that, not for its phrase.
+ */
 export function toldReason(reason: ProofFailure, body: Uint8Array): ProblemReason {
   return GZIP.equals(body.subarray(0, GZIP.length)) ? 'compressed' : reason;
 }
 
 /**
- * What tells that an event is delivered again although the flow may have acted on it; undefined for a first delivery, and
- * where the flow asked for another.
+ * The problem of an event that is redelivered although the flow may have acted on it; undefined for a first
+ * delivery, and where the flow requested the redelivery.
  */
 export function uncertainProblem(delivery: Delivery): Problem | undefined {
   const { again } = delivery;
@@ -89,7 +100,7 @@ export function uncertainProblem(delivery: Delivery): Problem | undefined {
   return { kind: 'uncertain', reason: again, ...describeDelivery(delivery) };
 }
 
-/** What tells that an event is a dead letter from now on. `note`: what the flow gave as its reason. */
+/** The problem of an event that has become a dead letter. `note`: the reason that the flow set. */
 export function deadProblem(delivery: Delivery, reason: 'attempts' | 'rejected', note?: string): Problem {
   return {
     kind: 'dead-letter',
@@ -99,7 +110,10 @@ export function deadProblem(delivery: Delivery, reason: 'attempts' | 'rejected',
   };
 }
 
-/** What tells that events wait because too many are unsettled. `station`: where the endpoint has but one. */
+/**
+ * The problem of events that wait because too many are unsettled. `station`: that of an endpoint with only
+ * one.
+ */
 export function blockedProblem(
   waiting: number,
   station: { key: string; name: string } | undefined,
@@ -115,7 +129,10 @@ export function blockedProblem(
   };
 }
 
-/** What tells that events are kept beside an inbox that fails, or, `isOver`, that all of them, `count`, are in it again. */
+/**
+ * The problem of events stored in the spill folder while the inbox fails; with `isOver`, all of them,
+ * `count`, are in the inbox again.
+ */
 export function storeProblem(
   { count, isOver }: { count: number; isOver: boolean },
   station: { key: string; name: string } | undefined,
@@ -129,8 +146,8 @@ export function storeProblem(
 }
 
 /**
- * What tells of something that befell the inbox as a whole.
- * @param note what it was, and what to do
+ * The problem of something that happened to the inbox as a whole.
+ * @param note what happened, and what to do
  */
 export function incidentProblem(
   note: string,
@@ -141,7 +158,10 @@ export function incidentProblem(
   return { ...storeProblem({ count: 1, isOver }, station, now), note };
 }
 
-/** What tells that stations have one phrase. `station`: the one that the endpoint has of them, where it has but one. */
+/**
+ * The problem of stations with the same phrase. `station`: the one of them that the endpoint has, where it
+ * has only one.
+ */
 export function samePhraseProblem(station: { key: string; name: string } | undefined, now: Date): Problem {
   return {
     kind: 'same-phrase',
@@ -153,14 +173,14 @@ export function samePhraseProblem(station: { key: string; name: string } | undef
   };
 }
 
-/** What tells that no proven message has come for too long. `station`: where the endpoint has but one. */
+/** The problem that no proven message has come for too long. `station`: that of an endpoint with only one. */
 export function silentProblem(station: { key: string; name: string } | undefined, now: Date): Problem {
   return { ...samePhraseProblem(station, now), kind: 'silent' };
 }
 
 /**
- * What tells of an accepted message that no output for events takes: dead letter, stale, conflict, unknown type. Undefined for
- * an event that is delivered, and for a repeat.
+ * The problem of an accepted message that leaves by no output for events: dead letter, stale, conflict,
+ * unknown type. Undefined for an event that is delivered, and for a repeat.
  */
 export function acceptanceProblem(
   record: ProvenMessage | DeadLetter,
@@ -186,7 +206,7 @@ function kindAndReason(
   return { kind, reason: 'reason' in record ? record.reason : null };
 }
 
-/** True for a message that this package has sent itself. */
+/** True for a self-test message of this package. */
 export function isSelfTest(record: ProvenMessage | DeadLetter): boolean {
   return 'envelope' in record && record.kind === 'other' && record.envelope.payloadType === SELF_TEST;
 }
@@ -216,7 +236,7 @@ function describeRecord(
   };
 }
 
-/** The fields of a problem that tell of an authentic event. */
+/** The fields of a problem that describe an authentic event. */
 function describeEvent(event: RvmEvent | undefined): Pick<Problem, 'alarmId' | 'event'> {
   if (event === undefined) return {};
   return {
@@ -227,7 +247,7 @@ function describeEvent(event: RvmEvent | undefined): Pick<Problem, 'alarmId' | '
 
 const KINDS: readonly MeteredAnswer[] = ['conflict', 'stale', 'dead-letter', 'other', 'self-test'];
 
-/** As what a message counts that was proven and stored. @param problem what output 3 is told of it */
+/** How a message that was proven and stored is counted. @param problem its problem for output 3 */
 export function meteredAs(
   problem: Pick<Problem, 'kind'> | undefined,
   { outcome }: Pick<Acceptance, 'outcome'>,

@@ -2,17 +2,20 @@ import { isRecord } from '../json/json';
 import { withTimeout } from '../concurrency/timers';
 import type { Slot, Slots } from '../inbox/slot';
 
-/** Owner of the slots that say what is proven of the time, one for each Central Station; its sandbox has one of its own. */
+/** Owner of the slots that store the proven times, one for each Central Station; a sandbox has its own. */
 const PROVEN_TIMES_OWNER = 'clock:proven';
-/** How near two clocks must be to confirm each other. Milliseconds. */
+/** Largest difference of two clocks that confirm each other, in milliseconds. */
 export const AGREEMENT = 60 * 60 * 1000;
-/** What is written is behind by up to this, in milliseconds: not each alarm costs a sync of the disk. */
+/** The stored mark may be this far behind, in milliseconds, so that not every alarm costs a disk sync. */
 const BEHIND = 10 * 60 * 1000;
-/** Messages of which no other has confirmed the time: of more the first are forgotten. */
+/** Unconfirmed times stored for a station; beyond this number the first are forgotten. */
 const MOST_ALONE = 8;
-/** For a store that is being opened, in milliseconds: after that messages are judged without. */
+/**
+ * Timeout for a store that is being opened, in milliseconds; after it messages are judged without proven
+ * times.
+ */
 const PATIENCE = 2000;
-/** Other instances write, too: so often in a row that is met at most. */
+/** Most attempts of a write, because other instances write as well. */
 const MOST_TRIES = 5;
 
 /** When a message was sent, by the clock of its sender. */
@@ -22,17 +25,17 @@ export interface Sent {
   time: number;
 }
 
-/** What is proven of the time of a station. */
+/** Proven times of a station. */
 interface Proven {
-  /** The newest time that something else has confirmed. */
+  /** The newest confirmed time. */
   mark: Sent | undefined;
-  /** Newer ones, which nothing has confirmed yet. */
+  /** Newer times that are not confirmed yet. */
   alone: readonly Sent[];
 }
 
 interface Station {
   proven: Proven;
-  /** As it stands in the store. */
+  /** The stored state. */
   written: Proven;
   version: number;
   isWriting: boolean;
@@ -43,9 +46,10 @@ type Place = Pick<Slots, 'slots' | 'putSlots' | 'watchSlots'>;
 const NOTHING: Proven = { mark: undefined, alone: [] };
 
 /**
- * The newest time at which a message of each station was sent, as far as that is proven: a second message, or the clock of the service,
- * says nearly the same. It stays in the inbox, so that a replay is known as one though the clock of this machine was never set. One
- * message from the future moves nothing, for all others would be too old then.
+ * The newest confirmed time at which a message of each station was sent. A time is confirmed by a second
+ * message, or by the clock of the service, with nearly the same time. The inbox stores it, so that a replay
+ * is recognised even if the clock of this machine was never set. A single message from the future moves
+ * nothing: otherwise all others would be too old.
  */
 export class ProvenTimes {
   readonly #stations = new Map<string, Station>();
@@ -58,20 +62,20 @@ export class ProvenTimes {
     place.watchSlots(PROVEN_TIMES_OWNER, () => void this.#read());
   }
 
-  /** True once what the inbox knows is known here, or it cannot tell: nothing is judged before. */
+  /** True once the inbox was read, or could not be: nothing is judged before. */
   get isReady(): boolean {
     return this.#isReady;
   }
 
-  /** Resolves when it is ready, or the time for that is over. @param patience milliseconds that there are for that */
+  /** Resolves when ready, or after the timeout. @param patience timeout in milliseconds */
   async ready(patience: number): Promise<void> {
     await withTimeout(this.#reading, patience);
   }
 
   /**
-   * The mark of a station, a proven message considered.
-   * @param sent absent where nothing of the message tells
-   * @param serviceTime what the clock of the service shows now, as far as it is known
+   * Adds a proven message, and returns the mark of its station.
+   * @param sent absent where the message has no readable time
+   * @param serviceTime current time of the service's clock, if known
    * @returns milliseconds since 1970; undefined where nothing is proven
    */
   with(
@@ -98,17 +102,17 @@ export class ProvenTimes {
     return known;
   }
 
-  /** A store that fails tells when it is open again. */
+  /** A store that fails calls back when it is open again. */
   async #read(): Promise<void> {
     try {
       const { version, isAll, slots } = await this.place.slots(PROVEN_TIMES_OWNER, this.#version);
       this.#version = version;
-      // An older copy of the file was put back: what is known here is written anew.
+      // An older copy of the file was restored: the known times are written again.
       if (isAll)
         for (const known of this.#stations.values()) Object.assign(known, { written: NOTHING, version: 0 });
       for (const slot of slots) this.#take(this.#of(slot.name), slot);
     } catch {
-      // Without it nothing is compared, and every alarm is delivered.
+      // Without stored times no message is compared, and every alarm is delivered.
     }
   }
 
@@ -119,7 +123,10 @@ export class ProvenTimes {
     known.proven = merged(known.proven, known.written);
   }
 
-  /** Nobody waits for it: what gets lost with the process lets one message raise that is too old. */
+  /**
+   * No caller waits for the write. If it is lost with the process, one message that is too old may be
+   * delivered.
+   */
   async #write(name: string, known: Station): Promise<void> {
     if (known.isWriting) return;
     known.isWriting = true;
@@ -141,7 +148,7 @@ export class ProvenTimes {
   }
 }
 
-/** By inbox, as long as there is one: the servers of a process share it. */
+/** One for each inbox, shared by the servers of a process. */
 const ofInboxes = new WeakMap<Place, ProvenTimes>();
 
 export function provenTimesOf(inbox: Place): ProvenTimes {
@@ -150,12 +157,12 @@ export function provenTimesOf(inbox: Place): ProvenTimes {
   return known;
 }
 
-/** How it stands once a message is considered. One that was sent before the mark adds nothing. */
+/** The state after a message. A message sent before the mark adds nothing. */
 function withSent(proven: Proven, sent: Sent, serviceTime: number | undefined): Proven {
   const { mark, alone } = proven;
   if (sent.time <= (mark?.time ?? -Infinity)) return proven;
   if (serviceTime !== undefined && sent.time > serviceTime + AGREEMENT) return proven;
-  // Sent again with its time renewed it is no second source.
+  // A resend with a renewed time is no second source.
   const others = alone.filter(({ messageId }) => messageId !== sent.messageId);
   const known = mark === undefined || mark.messageId === sent.messageId ? others : [mark, ...others];
   const agreeing = known.filter(({ time }) => Math.abs(time - sent.time) <= AGREEMENT);
@@ -166,7 +173,7 @@ function withSent(proven: Proven, sent: Sent, serviceTime: number | undefined): 
   return { mark: newest, alone: others.filter(({ time }) => time > newest.time) };
 }
 
-/** What two instances know. */
+/** Merges the knowledge of two instances. */
 function merged(one: Proven, other: Proven): Proven {
   const isNewer = (other.mark?.time ?? -Infinity) > (one.mark?.time ?? -Infinity);
   const alone = [...other.alone, ...one.alone];
@@ -174,7 +181,7 @@ function merged(one: Proven, other: Proven): Proven {
   return alone.reduce((proven: Proven, sent) => withSent(proven, sent, undefined), start);
 }
 
-/** Without what the clock of the service says is in the future. */
+/** Removes times that are in the future by the clock of the service. */
 function upTo(proven: Proven, latest: number): Proven {
   const isPast = ({ time }: Sent): boolean => time <= latest;
   if (proven.alone.every(isPast) && (proven.mark === undefined || isPast(proven.mark))) return proven;

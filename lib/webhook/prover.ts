@@ -7,33 +7,37 @@ import { authenticate, type ProofResult, bytesToHash, type RawMessage } from './
 import type { ProofThread } from './proof/proof-thread';
 import type { ReceivingStation } from './proof/receiving-station';
 
-/** A message that is proven in the thread, and by what it is judged. */
+/** A message to be proven in the worker, with the stations to try. */
 interface WorkerProofJob {
-  /** Its path, or what else tells those apart that have a share of their own in the thread, and their own order. */
+  /** Path of the message, or another key. Each key has its own share of the thread, and its own order. */
   line: string;
   message: RawMessage;
   stations: readonly ReceivingStation[];
-  /** Ends the waiting. */
+  /** Cancels the waiting. */
   ending: CancelToken;
 }
 
-/** Why nobody can say whether such a message is genuine. */
+/** Why it is unknown whether such a message is genuine. */
 export type WorkerProofError = 'crowded' | 'too-late' | 'thread-ended';
 
-/** What came of it. */
+/** Result of a job. */
 type WorkerProof = ({ authentication: ProofResult } | { fault: WorkerProofError }) & {
-  /** To be called once it is accepted, refused or given up: others of its alarm wait for that. */
+  /**
+   * To be called once the message is accepted, refused or given up: later messages of its alarm wait for
+   * that.
+   */
   decided: () => void;
 };
 
-/** Of one line so many wait for the thread itself, four times as many behind them, and all their bodies take at most so many bytes. */
+/** Jobs of one key at the thread at a time (four times as many may wait), and bytes of all their bodies. */
 const AT_THREAD = 4;
 const LINE_BYTES = 8 * 1024 * 1024;
 
 /**
- * How a receiver proves messages: at once where that takes no time to speak of, in a thread where it does, and the events of one
- * alarm in the order in which they came. What waits for the thread is bounded line by line, far below what a path may have under
- * way, so that a flood of large forgeries takes neither the turn of another line nor the places of ordinary messages.
+ * Proves messages: in the main thread where that takes negligible time, else in the worker, and keeps the
+ * events of one alarm in order of receipt. The queue of the worker is bounded for each key, far below the
+ * bound of requests under way on a path, so that a flood of large forgeries delays neither other keys nor
+ * ordinary messages.
  */
 export class Prover {
   readonly #stations = new StationGuess();
@@ -42,14 +46,15 @@ export class Prover {
 
   constructor(private readonly thread: ProofThread) {}
 
-  /** At once, however long it takes: where there is no thread to be had. */
+  /** In the main thread, however long it takes: for callers for whom the worker failed. */
   prove(message: RawMessage, stations: readonly ReceivingStation[]): ProofResult {
     return authenticate(message, this.#stations.of(message.body, stations));
   }
 
   /**
-   * At once, where that takes no time to speak of; undefined where it is for the thread. On a path of many stations a longer body
-   * is tried with one of them all the same, whoever it names: so that one which is genuine, and of that station, needs no thread.
+   * In the main thread where that takes negligible time; undefined where the message is for the worker. On a
+   * path of many stations a longer body is still tried with the station that it seems to name, so that a
+   * genuine message of that station needs no worker.
    */
   proveInline(message: RawMessage, stations: readonly ReceivingStation[]): ProofResult | undefined {
     if (message.body.length > LARGE_BODY) return undefined;
@@ -59,7 +64,7 @@ export class Prover {
     return found.proven ? found : undefined;
   }
 
-  /** In the thread. Never rejects. */
+  /** In the worker. Never rejects. */
   async proveInWorker({ line, message, stations, ending }: WorkerProofJob): Promise<WorkerProof> {
     const decided = this.#alarms.begin(line, message.body);
     const inOrder = this.#stations.of(message.body, stations);
@@ -78,8 +83,9 @@ export class Prover {
   }
 
   /**
-   * Remembers who has sent a message that is proven now: the next of that sender is tried with the same station first.
-   * @returns what it has to wait for, so that it overtakes none of its alarm; undefined where there is nothing
+   * Remembers the station of a proven message: the next message of the same Agent User is tried with it
+   * first.
+   * @returns resolves when the earlier messages of its alarm are decided; undefined where there are none
    */
   proven(line: string, { body }: RawMessage, judgement: ProvenJudgement): Promise<unknown> | undefined {
     const { event, stationKey } = recordOf(judgement);
@@ -88,28 +94,31 @@ export class Prover {
   }
 }
 
-/** A message that is not proven yet. */
+/** A message that is not yet proven, refused or given up. */
 interface Undecided {
   body: Uint8Array;
-  /** Of all alarms that it may be of, once somebody asked. */
+  /** Ids of all alarms that it may belong to, once they were needed. */
   alarmIds?: Set<string>;
   decided: Promise<void>;
 }
 
-/** Fields named `alarmId` that are looked at in a message: it has one, and a stranger may write any number. */
+/**
+ * Fields named `alarmId` that are read from a message: a genuine one has one, a stranger may write any
+ * number.
+ */
 const MAX_IDS = 16;
 
 /**
- * Keeps the events of an alarm in their order while the proof of one takes longer than that of the next. Only those that name the
- * same alarm wait for it: others pass, so that large forgeries hold up nothing.
+ * Keeps the events of an alarm in order while the proof of one takes longer than that of the next. Only
+ * messages that name the same alarm wait, so large forgeries delay nothing else.
  */
 class AlarmSequencer {
   readonly #undecided = new Map<string, Set<Undecided>>();
 
   /**
-   * Notes a message whose proof takes long.
-   * @param line those of one line are in order
-   * @returns to be called when it is accepted or refused
+   * Registers a message whose proof takes long.
+   * @param line messages of one key are kept in order
+   * @returns a function to call when the message is accepted or refused
    */
   begin(line: string, body: Uint8Array): () => void {
     const all = this.#undecided.get(line) ?? new Set();
@@ -125,7 +134,8 @@ class AlarmSequencer {
   }
 
   /**
-   * Resolves once all that came before a message and may be of the alarm of its event are decided; undefined where there are none.
+   * Resolves once all earlier messages that may belong to the same alarm are decided; undefined where there
+   * are none.
    * @param body of the message
    */
   before(line: string, body: Uint8Array, event: RvmEvent | undefined): Promise<unknown> | undefined {
@@ -144,27 +154,27 @@ function alarmIdsOf(message: Undecided): Set<string> {
   return (message.alarmIds ??= new Set(unverifiedTexts(message.body, 'alarmId', MAX_IDS)));
 }
 
-/** Agent Users that are remembered; beyond it the oldest is forgotten, so that memory stays bounded. */
+/** Agent Users remembered; beyond this number the oldest is forgotten, to bound the memory. */
 const MAX_LEARNED = 1000;
-/** Longer ones are not remembered, in characters: the service's have 36. */
+/** Longer ids are not remembered, in characters: ids of the service have 36. */
 const MAX_LENGTH = 256;
 
 /**
- * Which station a message is tried with first: the one whose Agent User it names, by the setting of the station, else by what
- * its phrase has proved before. A stranger may name any: the name changes how long a genuine message takes, never what is
- * genuine.
+ * Guesses which station to try first: the one whose configured Agent User the message names, else the one
+ * whose phrase proved messages of this Agent User before. A stranger may name any: the guess changes how long
+ * a genuine message takes, never the result.
  */
 export class StationGuess {
   /** Keys of stations by Agent User. */
   readonly #learned = new Map<string, string>();
 
-  /** All stations, the named one first. */
+  /** All stations, the guessed one first. */
   of(body: Uint8Array, stations: readonly ReceivingStation[]): readonly ReceivingStation[] {
     const first = stations.length > 1 ? this.#namedIn(body, stations) : undefined;
     return first === undefined ? stations : [first, ...stations.filter((station) => station !== first)];
   }
 
-  /** Remembers which station has proved a message of this Agent User. */
+  /** Remembers that a phrase of this station proved a message of this Agent User. */
   learn(agentUserId: unknown, stationKey: string): void {
     if (typeof agentUserId !== 'string' || agentUserId.length > MAX_LENGTH) return;
     const id = agentUserId.toLowerCase();
@@ -175,7 +185,7 @@ export class StationGuess {
   }
 
   #namedIn(body: Uint8Array, stations: readonly ReceivingStation[]): ReceivingStation | undefined {
-    // Of a long body its beginning will do: without a name the thread takes longer, and nothing else.
+    // The beginning of a long body is enough: without a name the worker only takes longer.
     const [named] = unverifiedTexts(body.subarray(0, LARGE_BODY), 'agentUserId', 1);
     if (named === undefined || named === '') return undefined;
     const id = named.toLowerCase();
@@ -196,20 +206,23 @@ export class StationGuess {
 }
 
 /**
- * Bodies that are longer are proven in a thread, in bytes: a hash or the JSON of 1 MiB would hold up all of Node-RED, and a
- * stranger may send as many as they like. Events are far smaller.
+ * Longer bodies are proven in the worker, in bytes: a hash or the JSON of 1 MiB would block Node-RED, and a
+ * stranger may send any number. Events are far smaller.
  */
 export const LARGE_BODY = 64 * 1024;
 
-/** Most that is hashed in the main thread to refuse a message, in bytes: half a millisecond where hashing takes no longer than that for 512 KiB. */
+/**
+ * Most bytes hashed in the main thread to refuse a message: 512 KiB, about 0.5 ms where a machine hashes 1 GB
+ * a second.
+ */
 const MOST_HASHED = 8 * LARGE_BODY;
 /**
- * Bodies of up to so many bytes never wait for the thread, however many phrases there are: they are what the service sends, and no
- * flood of larger ones may keep them out.
+ * Bodies up to this length, in bytes, never go to the worker, however many phrases there are. The service
+ * sends such bodies, and no flood of larger ones may delay them.
  */
 const ORDINARY_BODY = 4 * 1024;
 
-/** Whether a stranger's message would take long to refuse: each phrase of a path hashes all of the body. */
+/** Whether refusing a message would take long: each phrase of a path hashes the whole body. */
 function takesLong(
   message: Pick<RawMessage, 'body' | 'authorization'>,
   stations: readonly ReceivingStation[],
@@ -219,22 +232,22 @@ function takesLong(
   return length > LARGE_BODY || bytesToHash(message, stations) > MOST_HASHED;
 }
 
-/** Each with either case of its first letter, as in `field-names`. */
+/** Each name with either case of its first letter, as in `field-names`. */
 const NAMES = {
   agentUserId: ['"agentUserId"', '"AgentUserId"'],
   alarmId: ['"alarmId"', '"AlarmId"'],
 } as const;
 
-/** What follows a name. The characters of a value are bounded, escapes counted as they are written: ids are far shorter. */
+/** The text after a name. Its length is bounded, with escapes counted as written: ids are far shorter. */
 const VALUE = /^[ \t\r\n]{0,8}:[ \t\r\n]{0,8}("(?:[^"\\]|\\[^]){0,256}")/;
-/** No value ends farther behind its name than so many bytes. */
+/** No value ends farther behind its name, in bytes. */
 const MAX_REACH = 8 + 1 + 8 + 2 + 2 * 256;
 
 /**
- * What seems to be the text of a field, wherever it stands in bytes that nobody has proved: so many names are looked at, in order.
- * Nothing is parsed but their texts, and the names are searched as bytes, so a stranger's take no longer than others: less than
- * a millisecond for 1 MiB. It may be wrong (a field of the same name elsewhere, a name in escapes), so it may only tell what is
- * looked at first.
+ * Texts of a field, wherever its name occurs in unproven bytes: the first `most` of them, in order. Only
+ * these texts are parsed, and names are searched as bytes, so hostile bodies take no longer than others: less
+ * than 1 ms for 1 MiB. The result may be wrong (a field of the same name elsewhere, escapes in a name), so it
+ * may only decide what is tried first.
  */
 export function unverifiedTexts(body: Uint8Array, field: keyof typeof NAMES, most: number): string[] {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.length);
@@ -246,7 +259,7 @@ export function unverifiedTexts(body: Uint8Array, field: keyof typeof NAMES, mos
     .filter((text) => text !== undefined);
 }
 
-/** Where a name ends, in bytes: so many times at the most. */
+/** Offsets behind each occurrence of a name, in bytes; `most` of them at most. */
 function endsOf(name: string, bytes: Buffer, most: number): number[] {
   const ends: number[] = [];
   let at = bytes.indexOf(name);
@@ -257,9 +270,9 @@ function endsOf(name: string, bytes: Buffer, most: number): number[] {
   return ends;
 }
 
-/** The text behind a name. Undefined where there is none, or it is no JSON, such as one with a line feed. */
+/** The text behind a name; undefined where there is none, or it is no JSON, such as one with a line feed. */
 function textAt(bytes: Buffer, end: number): string | undefined {
-  // One character a byte: what stands behind bytes that are no UTF-8 is found all the same.
+  // Latin-1 is one character a byte: a text behind bytes that are no UTF-8 is found as well.
   const literal = VALUE.exec(bytes.toString('latin1', end, end + MAX_REACH))?.[1];
   return literal === undefined ? undefined : textOfLiteral(Buffer.from(literal, 'latin1').toString('utf8'));
 }

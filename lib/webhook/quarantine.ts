@@ -25,18 +25,21 @@ import { RateLimiter } from './rate-limits';
 import type { Reporter } from './reporter';
 
 interface QuarantineOptions {
-  /** Milliseconds of a clock that never jumps. */
+  /** Monotonic clock, in milliseconds. */
   steady: () => number;
   clockGuard: ClockGuard;
   reporter: Reporter;
 }
 
-/** Unproven messages of one endpoint that are looked at in a second: to scan and to keep them costs time. */
+/** Unproven messages of one endpoint that are handled in a second: scanning and storing them takes time. */
 const PER_SECOND = 20;
-/** Of all endpoints so many wait at a time for the store to answer: one that hangs must not fill the memory with what strangers send. */
+/**
+ * Messages of all endpoints that may wait for the store at a time: while the store hangs, memory must not
+ * fill with messages of strangers.
+ */
 const MOST_WAITING = 50;
 
-/** Keeps what nothing proved, for the day on which the phrase is corrected, and judges it again then. */
+/** Stores unproven messages until a phrase is corrected, and judges them again then. */
 export class Quarantine {
   readonly #allowance: RateLimiter;
   #waiting = 0;
@@ -46,7 +49,10 @@ export class Quarantine {
     this.#allowance = new RateLimiter(PER_SECOND, options.steady);
   }
 
-  /** Keeps a copy, where another phrase could prove it. Nobody waits for it: the sender has its answer already. */
+  /**
+   * Stores a copy of a message that another phrase could prove. Not awaited: the sender has its answer
+   * already.
+   */
   keep(
     endpoint: Endpoint,
     raw: RawMessage,
@@ -69,16 +75,16 @@ export class Quarantine {
         endpoint.inbox.quarantine(quarantinedMessage(message, request, key));
       },
       () => {
-        // Without the store nothing is kept; a real alarm has more right to what is left of it.
+        // Without the store the message is dropped; while the store fails, its capacity is for real alarms.
         this.#waiting -= 1;
       },
     );
   }
 
   /**
-   * Judges once more, with the current phrases, what nothing had proved when an endpoint received it: a phrase may have
-   * been wrong on our side. What is proven now is accepted as received then.
-   * @returns how many were accepted
+   * Judges the quarantined messages of an endpoint again with the current phrases: a phrase may have been
+   * wrong on our side. A message that is proven now is accepted with its original time of receipt.
+   * @returns the number of messages accepted
    * @throws RvmError STORE_FAILED
    */
   async judgeAgain(endpoint: Endpoint): Promise<number> {
@@ -88,7 +94,7 @@ export class Quarantine {
     const key = await endpoint.inbox.quarantineKey();
     let count = 0;
     for (const message of messages) {
-      // One by one: an alarm that comes in must not wait for all of them.
+      // One by one, because a new alarm must not wait for all of them.
       await sleep(0);
       if (this.#closed) return count;
       if (await this.#acceptIfProven(endpoint, message, { ready, key })) count++;
@@ -113,7 +119,7 @@ export class Quarantine {
     const { clockGuard, reporter } = this.options;
     const origin = { received: new Date(message.receivedTime), remoteAddress: message.remoteAddress };
     const context = { ...judgeContextOf(endpoint, origin), clockGuard };
-    // Without the thread: what is kept is short, and has a pause before it.
+    // In the main thread: stored bodies are short, and each has a pause before it.
     const raw = receivedAgain(message, ready, key);
     const judgement = judge(raw, authenticate(raw, ready), context);
     if (judgement.kind === 'unauthentic') return false;
@@ -131,8 +137,9 @@ interface Confirmable extends Pick<QuarantinedMessage, 'authorization' | 'body'>
 }
 
 /**
- * What of an unproven message another phrase could prove; undefined where it carries no proof, is no object, or is a large body.
- * It is scanned, and read as JSON only once it is proven: a stranger's may be made to cost time.
+ * The parts of an unproven message that another phrase could prove; undefined where it has no proof, is no
+ * object, or has a large body. It is scanned, and parsed only once it is proven: a stranger's may be made to
+ * cost time.
  */
 function confirmable({ body, authorization }: RawMessage): Confirmable | undefined {
   if (body.byteLength > LARGE_BODY) return undefined;
@@ -143,14 +150,14 @@ function confirmable({ body, authorization }: RawMessage): Confirmable | undefin
   const { kind, text: token } = object.token;
   if (kind !== 'text' && !(kind === 'absent' && isSigned)) return undefined;
   return {
-    // Anything else may be somebody's password, or the phrase itself.
+    // Any other value may be a password, or the phrase itself.
     authorization: isSigned ? authorization : [],
     body: redactedBody(body, object),
     ...(token !== undefined && { token }),
   };
 }
 
-/** An unproven message as it is kept. The token does not stay, only an HMAC of it. */
+/** An unproven message in its stored form, with an HMAC of the token in place of the token. */
 function quarantinedMessage(
   { token, ...message }: Confirmable,
   request: Pick<QuarantinedMessage, 'endpointId' | 'receivedTime' | 'remoteAddress' | 'reason'>,
@@ -159,7 +166,7 @@ function quarantinedMessage(
   return { ...request, ...message, ...(token !== undefined && { tokenDigest: digestOf(token, key) }) };
 }
 
-/** A quarantined message as it came, as far as the phrases of these stations can tell what its token was. */
+/** Restores a quarantined message, with its token if that is one of the phrases of these stations. */
 function receivedAgain(
   { body, authorization, tokenDigest }: QuarantinedMessage,
   stations: readonly ReceivingStation[],
@@ -168,7 +175,7 @@ function receivedAgain(
   const phrases = stations.flatMap(({ secret, previousSecret }) => [secret, previousSecret]);
   const phrase = phrases.find((candidate) => digestOf(candidate, key) === tokenDigest);
   const read = jsonOf(body);
-  // What stands in the kept body must prove nothing.
+  // A token in the stored body must prove nothing.
   const token: Omit<TokenReading, 'spans'> =
     tokenDigest === undefined ? { kind: 'absent' } : { kind: 'text', text: phrase ?? randomUUID() };
   const json = (): JsonReading => withToken(read(), { ...token, spans: read().token.spans });

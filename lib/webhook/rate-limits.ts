@@ -1,12 +1,12 @@
-/** Kinds counted apart; beyond it all are forgotten, so that memory stays bounded. */
+/** Kinds counted separately; beyond this number all are forgotten, to bound the memory. */
 const MAX_KEYS = 1000;
 
-/** Lets so many of a kind pass in each second. Runs without a timer. */
+/** Lets a number of calls of a kind pass in each second. Needs no timer. */
 export class RateLimiter {
   readonly #passed = new Map<string, number>();
   #second = 0;
 
-  /** @param steady milliseconds of a clock that never jumps */
+  /** @param steady monotonic clock, in milliseconds */
   constructor(
     private readonly perSecond: number,
     private readonly steady: () => number,
@@ -23,21 +23,22 @@ export class RateLimiter {
 }
 
 /**
- * Lets one of a kind pass in a period and counts the rest, which the next one to pass reports. Runs without a timer.
+ * Lets one call of a kind pass in a period and counts the others; the next that passes reports the count.
+ * Needs no timer.
  */
 export class LogThrottle {
   readonly #passed = new Map<string, { at: number; held: number }>();
 
   /**
    * @param period milliseconds
-   * @param steady milliseconds of a clock that never jumps
+   * @param steady monotonic clock, in milliseconds
    */
   constructor(
     private readonly period: number,
     private readonly steady: () => number,
   ) {}
 
-  /** How many this one stands for, itself included; 0 = held back. */
+  /** @returns the number of calls this one represents, itself included; 0 = suppressed */
   pass(key: string): number {
     const last = this.#passed.get(key);
     const now = this.steady();

@@ -24,11 +24,11 @@ import { readRawBody, checkHead, type Senders, SlowRequestGuard } from './reques
 interface ReceiverOptions {
   /** Wall clock, in milliseconds. */
   now: () => number;
-  /** Milliseconds of a clock that never jumps. */
+  /** Monotonic clock, in milliseconds. */
   steady: () => number;
-  /** Longest wait for what the receiver needs to judge, in milliseconds. */
+  /** Longest wait for an endpoint and its stations, in milliseconds. */
   holdMs: number;
-  /** Latest time for the inbox to have stored a message, in milliseconds; a hold counts into it. */
+  /** Timeout until the inbox has stored a message, in milliseconds; the time of a hold is part of it. */
   commitMs: number;
   /** Longest body, in bytes. */
   bodyLimit: number;
@@ -44,9 +44,9 @@ interface ReceiverOptions {
 }
 
 const STORE_RETRY = 250;
-/** So many large bodies of a path are searched for a token in a second. */
+/** Large bodies of a path that are searched for a token in each second. */
 const LARGE_BODIES_PER_SECOND = 2;
-/** Memory for bodies that are still on their way, and for those of one path that wait or are judged, in bytes. */
+/** Memory for unfinished bodies; and for the bodies of one path that wait or are judged. In bytes. */
 const BODY_BYTES = 32 * 1024 * 1024;
 
 /**
@@ -63,7 +63,7 @@ export class WebhookReceiver {
   readonly #ready = new ReadyEndpoints();
   readonly #lines: SenderLines;
   readonly #turns = new RoundRobin();
-  /** Of the servers that it receives for. */
+  /** Pipelines of the servers that this receiver serves. */
   readonly pipelines: Pipelines;
 
   constructor(private readonly options: ReceiverOptions) {
@@ -87,7 +87,7 @@ export class WebhookReceiver {
     });
   }
 
-  /** Deals with a request on a webhook path, to its end. */
+  /** Handles a request on a webhook path until its end. */
   receive(req: IncomingMessage, res: ServerResponse, target: Target): void {
     if (this.#closed) return cut(req);
     this.pipelines.began(req, res);
@@ -102,7 +102,7 @@ export class WebhookReceiver {
     });
   }
 
-  /** Gives up what is held, at once, and cuts what comes from now on; a message that is being stored still has its answer. */
+  /** Gives up held requests at once, and cuts new ones. A message that is being stored is still answered. */
   close(): void {
     this.#closing.abort(new Error('The receiver was closed.'));
   }
@@ -126,12 +126,12 @@ export class WebhookReceiver {
         meter()?.answered('large');
         return answer(req, res, 'large');
       case 'too-slow':
-        // Not an answer, which would be the last word: a process that was busy may have let the time run out.
+        // Cut, because an answer would be final: a busy process may have let the time run out.
         return this.#giveUp(req, `its body took longer than ${bodyDeadlineMs / 1000} s`);
       case 'missing':
         return this.#missBody(req, target.endpoint());
       case 'aborted':
-        // The sender has gone away in the middle: nothing is stored, and nobody is there to answer.
+        // The sender has gone away before the end: nothing is stored, and an answer would reach no one.
         meter()?.answered('aborted');
         return cut(req);
     }
@@ -158,7 +158,7 @@ export class WebhookReceiver {
     });
   }
 
-  /** Takes a place only now: one that waits for the rest of its body would keep others out. */
+  /** Acquires a permit only now: a request that waits for the rest of its body would block others. */
   async #enter(request: CompleteRequest): Promise<void> {
     const { req, body, hold, target } = request;
     try {
@@ -187,7 +187,7 @@ export class WebhookReceiver {
     const found = look() ?? (await hold.until(look, target.watch));
     if (found === undefined) return this.#giveUp(req, unreadyReason(target.endpoint()?.stations()));
     const provenTimes = provenTimesOf(found.endpoint.inbox);
-    // The rest of the time is for the inbox.
+    // The other half of the time is for the inbox.
     if (!provenTimes.isReady) await provenTimes.ready((commitUntil - this.options.steady()) / 2);
     const { body } = request;
     const message = { body, authorization: authorizationLines(req.rawHeaders), json: jsonOf(body) };
@@ -206,12 +206,15 @@ export class WebhookReceiver {
       'fault' in proof
         ? this.#giveUp(req, WHY_UNDECIDED[proof.fault])
         : this.#decide(request, proof.authentication);
-    // It is given up, refused, or with the inbox: what waited comes behind it.
+    // The message is given up, refused, or passed to the inbox, so later messages of its alarm may follow.
     proof.decided();
     return deciding;
   }
 
-  /** Where a token may be the proof a body is searched for it before anything is proven, and a large one costs time. */
+  /**
+   * Where a token may be the proof, a body is searched for it before anything is proven, and that is slow for
+   * a large body.
+   */
   #isCostly({ target, stations }: JudgeableRequest): boolean {
     const isRead = stations.ready.some(({ scheme }) => scheme === 'https');
     return isRead && !this.#largeBodies.pass(target.path);
@@ -258,7 +261,10 @@ export class WebhookReceiver {
     );
   }
 
-  /** Tries again while the request may be held: what was stored by a try that seemed to fail is then a repeat. */
+  /**
+   * Tries again while the request may be held: if a try that seemed to fail did store the message, the next
+   * one is a repeat.
+   */
   async #accepted(
     request: CompleteRequest,
     accept: () => Promise<Acceptance>,
@@ -274,7 +280,7 @@ export class WebhookReceiver {
     }
   }
 
-  /** The exact bytes are gone for good, so holding would change nothing; the resend meets the same fault, visibly. */
+  /** The exact bytes are lost, so a hold would not help; the resend meets the same fault, visibly. */
   #missBody(req: IncomingMessage, endpoint: Endpoint | undefined): void {
     const request = {
       received: new Date(this.options.now()),
@@ -314,20 +320,21 @@ const WHY_UNDECIDED: Record<WorkerProofError, string> = {
 };
 
 interface HoldLimits {
-  /** When it ends at the latest: a time of the steady clock, in milliseconds. */
+  /** End of the hold at the latest, in milliseconds of the monotonic clock. */
   until: number;
-  /** Milliseconds of a clock that never jumps. */
+  /** Monotonic clock, in milliseconds. */
   steady: () => number;
-  /** What ends it before: asked for only where a request has to wait. */
+  /** Tokens that end the hold before; called only where a request has to wait. */
   endings: () => readonly CancelToken[];
 }
 
-/** Asks to be called back at each change of what is waited for; returns the way to end that. */
+/** Subscribes to changes; returns a function that ends the subscription. */
 type Watch = (changed: () => void) => () => void;
 
 /**
- * The time for which one request may be held, wherever it waits. One that need not wait costs neither a timer nor a listener;
- * one that waits has a single timer, and nobody looks again and again: whoever changes what it waits for tells.
+ * The time for which one request may be held, at all its waits together. A request that need not wait costs
+ * neither a timer nor a listener. One that waits has a single timer and does not poll: it is called back at
+ * each change.
  */
 class RequestHold {
   #ending: CancelToken | undefined;
@@ -340,14 +347,14 @@ class RequestHold {
     return (this.#ending ??= this.#begin());
   }
 
-  /** In milliseconds; negative once it is over. */
+  /** Milliseconds left; negative once the hold is over. */
   get timeLeft(): number {
     return this.limits.until - this.limits.steady();
   }
 
   /**
-   * What `look` finds, now or after a change. It looks when all who are told of the change have been, but within the same turn
-   * of the event loop. Undefined where the hold ends before.
+   * Returns the result of `look`, now or after a change; undefined where the hold ends before. After a change
+   * `look` is called when all listeners have been called, but within the same turn of the event loop.
    */
   async until<Found>(look: () => Found | undefined, watch: Watch): Promise<Found | undefined> {
     for (;;) {
@@ -357,7 +364,7 @@ class RequestHold {
     }
   }
 
-  /** To be called when the request waits no more: nothing is left behind. */
+  /** To be called when the request no longer waits: removes the timer and the listeners. */
   release(): void {
     for (const release of this.#releases.splice(0)) release();
   }
@@ -385,16 +392,16 @@ class RequestHold {
   }
 }
 
-/** One of the paths that the receiver answers for. */
+/** A path that the receiver answers for. */
 interface Target {
   path: string;
-  /** The endpoint of the path at this moment. */
+  /** The current endpoint of the path. */
   endpoint: () => Endpoint | undefined;
-  /** Calls back when that, or what it judges by, may have changed. */
+  /** Calls back when the endpoint, or what it judges by, may have changed. */
   watch: Watch;
 }
 
-/** A request on its way through the receiver. */
+/** A request that the receiver is processing. */
 interface WebhookRequest {
   req: IncomingMessage;
   res: ServerResponse;
@@ -405,10 +412,10 @@ interface WebhookRequest {
 interface CompleteRequest extends WebhookRequest {
   body: Buffer;
   received: Date;
-  /** When its last byte came, as of `performance.now()`. */
+  /** When the last byte came, as of `performance.now()`. */
   completeAt: number;
   hold: RequestHold;
-  /** Steady time at which a commit comes too late. */
+  /** Monotonic time after which a commit is too late. */
   commitUntil: number;
 }
 
@@ -418,8 +425,8 @@ interface JudgeableRequest extends CompleteRequest, Ready {
 }
 
 /**
- * Tells when connections end. Each has one listener for it, however many of its requests wait: of more than ten Node warns as of
- * a leak, and a sender may have sent that many one behind the other.
+ * Tokens for the end of connections. Each connection has one listener, however many of its requests wait:
+ * Node warns of a leak at more than ten, and a sender may have sent more requests in a row.
  */
 class ConnectionEnds {
   readonly #ends = new WeakMap<Socket, CancelToken>();
@@ -437,7 +444,7 @@ class ConnectionEnds {
   }
 }
 
-/** How long, and how much, of an unread body is let run out before the connection closes. */
+/** Most time, and most bytes, for which an unread body is drained before the connection closes. */
 const LINGER_MS = 2000;
 const LINGER_BYTES = 8 * 1024 * 1024;
 
@@ -447,7 +454,7 @@ interface Answer {
   headers?: Record<string, string>;
 }
 
-/** The answers of the receiver; every one is constant, so that none tells an outsider anything. */
+/** The answers of the receiver. All are constant, so that they reveal nothing to an outsider. */
 const ANSWERS = {
   accepted: { status: 200, body: '{"ok":true}' },
   unauthentic: {
@@ -468,7 +475,7 @@ const ANSWERS = {
 
 export type AnswerName = keyof typeof ANSWERS;
 
-/** Status and headers of an answer, for a flow that answers by itself. */
+/** Status and headers of an answer, for a flow that answers itself. */
 export function headOf(name: AnswerName): Pick<Answer, 'status' | 'headers'> {
   return ANSWERS[name];
 }
@@ -497,8 +504,8 @@ function hasBody(req: IncomingMessage): boolean {
 }
 
 /**
- * Lets the rest of the body run out unseen before the connection is closed: closed at once, it would be reset, and a
- * sender that is still writing would never see the answer.
+ * Drains the rest of the body before the connection is closed. If closed at once, the connection would be
+ * reset, and a sender that is still writing would never see the answer.
  */
 function linger(req: IncomingMessage, res: ServerResponse): void {
   let bytes = 0;
@@ -526,35 +533,38 @@ function cut(req: IncomingMessage): void {
   req.socket.destroy();
 }
 
-/** `passed`: judge the request. `answered`: it was refused by an answer. `failed`: neither came, or an error. */
+/** `passed`: judge the request. `answered`: the middleware refused it. `failed`: timeout or error. */
 type MiddlewareOutcome = 'passed' | 'answered' | 'failed';
 
-/** @param duration milliseconds it may take */
+/** @param duration timeout in milliseconds */
 async function runMiddleware(
   middleware: Middleware,
   exchange: { req: IncomingMessage; res: ServerResponse },
   duration: number,
 ): Promise<MiddlewareOutcome> {
   const { req, res } = exchange;
-  // The mark by which the body parsers of Express know that a body has been read; they would fail on the empty stream.
+  // The flag by which Express body parsers know that a body has been read; they would fail on the empty
+  // stream.
   Object.assign(req, { _body: true });
   const handedOn = new Promise<MiddlewareOutcome>((resolve, reject) => {
     res.once('close', () => resolve('answered'));
     res.once('finish', () => resolve('answered'));
     const next = (error?: unknown): void =>
       resolve(error === undefined || error === null ? 'passed' : 'failed');
-    // What Express 4 leaves unhandled, and with that ends Node-RED: the rejection of an asynchronous function.
+    // Express 4 leaves the rejection of an asynchronous function unhandled, which would end Node-RED.
     Promise.resolve(middleware(req, res, next)).catch(reject);
   });
   const outcome = await withTimeout(handedOn, duration).catch(() => undefined);
   return outcomeOf(outcome ?? 'failed', res);
 }
 
-/** An answer that was ended is the middleware's, and one that was only begun can be nobody's any more. */
+/**
+ * A finished answer is the middleware's; an answer that was only begun cannot be completed by anyone else.
+ */
 function outcomeOf(outcome: MiddlewareOutcome, res: ServerResponse): MiddlewareOutcome {
   if (res.writableEnded) return 'answered';
   if (res.headersSent) return outcome === 'answered' ? 'answered' : 'failed';
-  // Ours has a length of its own.
+  // The answer of the receiver has a `Content-Length`.
   res.removeHeader('Transfer-Encoding');
   return outcome;
 }

@@ -5,21 +5,21 @@ import type { Endpoint, RequestOrigin } from './endpoint';
 import { acceptanceProblem, type Problem, type ProblemReason } from './problem';
 import { onlyStation, type ReceivingStation } from './proof/receiving-station';
 
-/** At most one message about the same kind of refusal, and one log line of a kind, in this time. Milliseconds. */
+/** At most one problem of a kind of refusal, and one log line of a kind, in this time. Milliseconds. */
 const QUIET_PERIOD = 10_000;
 
-/** A request as a problem or a log line may describe it. */
+/** A request with the facts that a problem or a log line may contain. */
 export interface DescribedRequest extends RequestOrigin {
   /** Length of its body. */
   bytes: number;
 }
 
-/** Tells output 3 and the log what the receiver refused or could not use, without flooding them. */
+/** Reports to output 3 and to the log what the receiver refused or could not use, without flooding them. */
 export class Reporter {
   readonly #problems: LogThrottle;
   readonly #lines: LogThrottle;
 
-  /** @param steady milliseconds of a clock that never jumps */
+  /** @param steady monotonic clock, in milliseconds */
   constructor(
     steady: () => number,
     private readonly writeLine: (line: string) => void,
@@ -28,13 +28,13 @@ export class Reporter {
     this.#lines = new LogThrottle(QUIET_PERIOD, steady);
   }
 
-  /** A line of the log, at most one of a kind in 10 s. */
+  /** Writes a log line, at most one of a kind in 10 s. */
   log(kind: string, line: string): void {
     const count = this.#lines.pass(kind);
     if (count > 0) this.writeLine(count === 1 ? line : `${line} (${count} times)`);
   }
 
-  /** A phrase that a stranger may have read. */
+  /** Reports a phrase that a stranger may have read. */
   burnt({ key }: ReceivingStation): void {
     this.log(
       `burnt ${key}`,
@@ -62,8 +62,8 @@ export class Reporter {
   }
 
   /**
-   * A message that was proven and stored: output 3 is told of one that no output for events takes.
-   * @returns what it is told
+   * Reports a message that was proven and stored, to output 3 where no output for events takes it.
+   * @returns the problem that was reported
    */
   accepted(
     endpoint: Endpoint,

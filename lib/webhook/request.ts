@@ -6,13 +6,13 @@ import { RvmError } from '../error';
 
 type BodyReading =
   | { kind: 'complete'; body: Buffer }
-  /** More than the limit came; the rest is still on its way. */
+  /** The body exceeds the limit; the rest is still being sent. */
   | { kind: 'too-large'; bytes: number }
   /** The deadline passed before the end. */
   | { kind: 'too-slow' }
   /** The sender went away. */
   | { kind: 'aborted' }
-  /** Something in front read the stream: the exact bytes are gone. */
+  /** An earlier handler read the stream: the exact bytes are lost. */
   | { kind: 'missing' };
 
 interface BodyLimits {
@@ -23,9 +23,9 @@ interface BodyLimits {
 }
 
 /**
- * Reads the exact bytes of a request. Never rejects. What a parser in front made of a body is no substitute: written
- * anew it would not be the bytes that were signed.
- * @param onGrowth told how many bytes of memory the body takes, whenever that grows
+ * Reads the exact bytes of a request. Never rejects. A body that an earlier parser has read is no substitute:
+ * serialised again, it would not be the bytes that were signed.
+ * @param onGrowth called with the memory of the body, in bytes, whenever it grows
  */
 export function readRawBody(
   req: IncomingMessage,
@@ -62,7 +62,7 @@ function collect(
     function finish(reading: BodyReading): void {
       clearTimeout(timer);
       req.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone);
-      // An error that still comes, such as the reset of the connection, has no other listener.
+      // A later error, such as a reset of the connection, has no other listener.
       req.on('error', () => undefined);
       resolve(reading);
     }
@@ -70,30 +70,31 @@ function collect(
   });
 }
 
-/** Bytes that are set aside for a body of which nothing more is known: as many as nearly all of them have. */
+/** Bytes allocated at first for a body: enough for nearly all of them. */
 const MOST_AT_FIRST = 4096;
 
 /** Longest body, in bytes: events are about 2 kB. */
 export const BODY_LIMIT = 1024 * 1024;
 
-/** Why a request is refused by its head alone, before a byte of its body is read. */
+/** Why a request is refused by its head alone, before any byte of its body is read. */
 export type HeadRejection = 'method' | 'compressed' | 'large';
 
-/** The head of a request, as far as it can refuse one. */
+/** The fields of a head that can cause a refusal. */
 export interface RequestHead {
   method?: string | undefined;
   headers: Pick<IncomingHttpHeaders, 'content-encoding' | 'content-length' | 'transfer-encoding'>;
 }
 
 /**
- * Judges the head of a request on a webhook path. Any content type is taken; only a compressed body is not, because it
- * would have to be inflated before it is proven.
+ * Checks the head of a request on a webhook path. Any content type is accepted. A compressed body is not,
+ * because it would have to be inflated before it is proven.
  */
 export function checkHead(head: RequestHead, bodyLimit: number): HeadRejection | undefined {
   if (head.method !== 'POST') return 'method';
   const coding = head.headers['content-encoding']?.trim().toLowerCase() ?? '';
   if (coding !== '' && coding !== 'identity') return 'compressed';
-  // Node's parser undoes chunks alone, and lets what is inside them pass; anything else it refuses by itself.
+  // Node's parser decodes only `chunked`, and leaves the codings inside it; it refuses any other coding by
+  // itself.
   if (/,\s*chunked\s*$/i.test(head.headers['transfer-encoding'] ?? '')) return 'compressed';
   const length = declaredLength(head.headers);
   return length !== undefined && length > bodyLimit ? 'large' : undefined;
@@ -105,42 +106,46 @@ export function declaredLength(headers: Pick<IncomingHttpHeaders, 'content-lengt
   return header === undefined ? undefined : Number(header);
 }
 
-/** A request, or a connection, that has not come to its end. */
+/** A request, or a connection, that is not complete. */
 export interface Unfinished {
   socket: Socket;
-  /** Memory held for its body, in bytes. */
+  /** Memory of its body, in bytes. */
   held: number;
-  /** When it began, in milliseconds of a clock that never jumps. */
+  /** Start, in milliseconds of the monotonic clock. */
   since: number;
-  /** Kept here, because a socket that has gone has none; '' = not counted by address. */
+  /** Stored here, because a closed socket has no address; '' = not counted by address. */
   address: string;
 }
 
 interface UnfinishedBounds {
   /** Memory for all bodies together, in bytes. */
   maxHeld: number;
-  /** Of all addresses that are counted, together. Default: no bound. */
+  /** Limit for all counted addresses together. Default: none. */
   maxCount?: number;
-  /** True for an address that many share, which is not counted. */
+  /** True for an address that many senders share; such an address is not counted. */
   isShared: (address: string) => boolean;
-  /** Milliseconds of a clock that never jumps. */
+  /** Monotonic clock, in milliseconds. */
   steady: () => number;
-  /** Told of each request that is cut. */
+  /** Called for each request that is cut. */
   onCut: () => void;
 }
 
-/** Unfinished requests of one address that is not shared: a sender needs a handful, an attacker many. */
+/** Unfinished requests of one unshared address: a sender needs a handful, an attacker many. */
 const MAX_FOR_ADDRESS = 50;
-/** Younger ones are spared by that bound, in milliseconds: behind one address may be everybody, an alarm among them. */
+/**
+ * That limit spares requests younger than this, in milliseconds: all senders may be behind one address, an
+ * alarm among them.
+ */
 const TIME_TO_FINISH = 2000;
 
 /**
- * The requests whose body is still on its way, or the connections without a complete request. Above a bound the oldest
- * are cut, and never a new one turned away: a real alarm is complete in a moment, and what lingers is not worth waiting
- * for. Addresses that many share, as behind a reverse proxy, are bound by memory alone.
+ * Guards the requests whose body is still being sent, or the connections without a complete request. Above a
+ * limit the oldest are cut, and a new one is never turned away: a real alarm is complete in a moment, and a
+ * slow request is not worth waiting for. Shared addresses, such as that of a reverse proxy, are limited by
+ * memory alone.
  */
 export class SlowRequestGuard {
-  /** Oldest first, as in the sets of the addresses. */
+  /** Oldest first, as in the sets by address. */
   readonly #requests = new Set<Unfinished>();
   readonly #ofAddress = new Map<string, Set<Unfinished>>();
   #held = 0;
@@ -148,7 +153,7 @@ export class SlowRequestGuard {
 
   constructor(private readonly bounds: UnfinishedBounds) {}
 
-  /** @param sender address it is counted by; undefined where the connection is gone already */
+  /** @param sender address it is counted by; undefined where the connection is closed already */
   add(socket: Socket, sender = ''): Unfinished {
     const address = this.bounds.isShared(sender) ? '' : sender;
     const request = { socket, held: 0, since: this.bounds.steady(), address };
@@ -157,7 +162,7 @@ export class SlowRequestGuard {
     return request;
   }
 
-  /** Notes that memory for a body has grown to `held` bytes. */
+  /** Records that the memory of a body has grown to `held` bytes. */
   grow(request: Unfinished, held: number): void {
     if (!this.#requests.has(request)) return;
     this.#held += held - request.held;
@@ -189,7 +194,7 @@ export class SlowRequestGuard {
     }
   }
 
-  /** One address that has many cannot drive out the only one of another. */
+  /** Of the address with the most requests, so that it cannot drive out the only request of another. */
   #cutOfLargest(): void {
     let largest: Set<Unfinished> | undefined;
     for (const requests of this.#ofAddress.values())
@@ -204,24 +209,28 @@ export class SlowRequestGuard {
   }
 }
 
-/** What tells where a request comes from; of one that is not read yet, its connection. */
+/** The parts that tell where a request comes from; before its head is read, only its connection. */
 export type RequestSource = Pick<IncomingMessage, 'socket' | 'headers'>;
 
 const LOOPBACK = /^(?:::ffff:)?127\.|^::1$/;
-/** The longest address, its zone included, that is shown. */
+/** Longest address, its zone included, that is accepted from a header. */
 const MAX_LENGTH = 64;
-/** Some proxies write the port behind the address. */
+/** Some proxies append the port to the address. */
 const WITH_PORT = /^(?:\[([^\]]+)\](?::\d+)?|([\d.]+):\d+)$/;
 
 /**
- * Who sent a request, for problems, logs and bounds; never a reason to trust it. The peer of the connection, or, where
- * that is a configured reverse proxy, the address that the proxy names in `X-Forwarded-For`.
+ * The sender of a request, for problems, logs and limits; never a reason to trust the request. It is the peer
+ * of the connection or, where that is a configured reverse proxy, the address that the proxy names in
+ * `X-Forwarded-For`.
  */
 export class Senders {
-  /** Undefined where there are none: then nothing has to be looked up. */
+  /** Undefined where there are none, which saves the checks. */
   #proxies: BlockList | undefined;
 
-  /** @throws RvmError BAD_INPUT that names what is no IP address; then those of before go on to count. */
+  /**
+   * @throws RvmError BAD_INPUT that names the text which is no IP address; the former proxies then stay in
+   * force
+   */
   setProxies(addresses: readonly string[]): void {
     const proxies = new BlockList();
     for (const address of addresses) {
@@ -231,11 +240,11 @@ export class Senders {
     this.#proxies = addresses.length === 0 ? undefined : proxies;
   }
 
-  /** Undefined once the connection is gone. */
+  /** Undefined once the connection is closed. */
   addressOf(req: RequestSource): string | undefined {
     let sender = req.socket.remoteAddress;
     if (this.#proxies === undefined) return sender;
-    // Each proxy adds its peer at the end: what stands before the last one that is not ours may be anybody's invention.
+    // Each proxy appends its peer: entries before the last one that is no proxy of ours may be invented.
     const claimed = [req.headers['x-forwarded-for'] ?? []].flat().join(',').split(',').reverse();
     for (const entry of claimed) {
       const address = addressIn(entry);
@@ -245,7 +254,7 @@ export class Senders {
     return sender;
   }
 
-  /** True for an address that many may send from, this machine or a proxy: no bound counts by it. */
+  /** True for an address of many senders, that is, this machine or a proxy: no limit counts by it. */
   isShared(address: string): boolean {
     return LOOPBACK.test(address) || this.#isProxy(address);
   }

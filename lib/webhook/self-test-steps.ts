@@ -1,8 +1,8 @@
-/** What a self-test looks at, in the order in which an alarm passes it. */
+/** The steps of a self-test, in the order in which an alarm passes them. */
 export const SELF_TEST_STEPS = ['name', 'connection', 'tls', 'answer', 'arrival'] as const;
 export type SelfTestStep = (typeof SELF_TEST_STEPS)[number];
 
-/** Why a step failed, told by a name that the editor has a text for, and what was seen. */
+/** Why a step failed. The editor has a text for each name. */
 export type SelfTestFault =
   | 'unknown-name'
   | 'no-connection'
@@ -16,8 +16,11 @@ export type SelfTestFault =
 
 export interface SelfTestReport {
   url: string;
-  /** It did not come to this node, but to a copy of it: another instance of Node-RED that shares the inbox. */
+  /**
+   * True where another instance of Node-RED that shares the inbox received the message, on a copy of this
+   * node.
+   */
   elsewhere?: true;
-  /** All steps before the one that failed have worked. */
+  /** The step that failed; all steps before it have succeeded. */
   failed?: { step: SelfTestStep; fault: SelfTestFault; seen: string };
 }

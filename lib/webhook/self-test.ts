@@ -8,11 +8,11 @@ import { RvmError } from '../error';
 import { SELF_TEST, SELF_TEST_ID } from '../message/envelope';
 import type { SelfTestFault, SelfTestReport, SelfTestStep } from './self-test-steps';
 
-/** Self-tests whose messages have not come in yet. */
+/** Self-tests whose messages have not been received yet. */
 export class PendingSelfTests {
   readonly #expected = new Map<string, () => void>();
 
-  /** Resolves once a message of this id has come in. */
+  /** Resolves once a message with this id is received. */
   expect(messageId: string): Promise<true> {
     return new Promise((resolve) => this.#expected.set(messageId, () => resolve(true)));
   }
@@ -33,24 +33,24 @@ interface SelfTest {
   /** Phrase of the station; it signs the message and is never sent. */
   phrase: string;
   pending: PendingSelfTests;
-  /** Whether another instance that shares the inbox has taken the message of this id. */
+  /** Whether another instance that shares the inbox received the message with this id. */
   isElsewhere: (messageId: string) => Promise<boolean>;
-  /** Milliseconds for connection and answer. */
+  /** Timeout for connection and answer, in milliseconds. */
   timeoutMs: number;
-  /** True where nobody has asked for it now: no output tells of its message. */
+  /** True for a test that no user started; its message is not sent to an output. */
   isScheduled?: boolean;
 }
 
-/** Milliseconds: what was answered with 200 is stored already. */
+/** Milliseconds. Short, because a message answered with 200 is stored already. */
 const ARRIVAL_TIMEOUT = 2000;
-/** Between two questions whether it is elsewhere, in milliseconds. */
+/** Milliseconds between two queries whether another instance has the message. */
 const ASK_EVERY = 250;
 
 const SCHEDULED_ID = `${SELF_TEST_ID}scheduled-`;
 
 const LOOPBACK = /^(?:localhost|127\.[\d.]+|\[::1\])$/;
 
-/** A failure that has its place. */
+/** A failure of a step. */
 class Failed extends Error {
   constructor(
     readonly step: SelfTestStep,
@@ -62,9 +62,10 @@ class Failed extends Error {
 }
 
 /**
- * Posts a signed message to the address of a webhook, as the service would, and looks whether it arrives. Durably kept it
- * ends as problem `self-test`, never as an alarm.
- * @throws RvmError CONFIG_MISSING where the URL is none, or would show a signature on the way that the service never shows
+ * Posts a signed message to the address of a webhook, as the service would, and checks that it arrives. The
+ * message is stored and becomes the problem `self-test`, never an alarm.
+ * @throws RvmError CONFIG_MISSING where the URL is none, or would expose a signature that the service never
+ * exposes
  */
 export async function selfTest(test: SelfTest): Promise<SelfTestReport> {
   const { url, pending } = test;
@@ -87,7 +88,7 @@ export async function selfTest(test: SelfTest): Promise<SelfTestReport> {
   }
 }
 
-/** Where it is; undefined where it is nowhere in time. */
+/** Where the message was received; undefined after the timeout. */
 async function placeOf(
   arrival: Promise<true>,
   isElsewhere: () => Promise<boolean>,
@@ -95,7 +96,7 @@ async function placeOf(
   const until = performance.now() + ARRIVAL_TIMEOUT;
   do {
     if ((await withTimeout(arrival, ASK_EVERY)) === true) return 'here';
-    // A store that cannot say it now may in a moment.
+    // A store that fails to answer now may answer soon.
     const asked = isElsewhere().catch(() => false);
     if ((await withTimeout(asked, ARRIVAL_TIMEOUT)) === true) return 'elsewhere';
   } while (performance.now() < until);
@@ -110,7 +111,7 @@ function targetOf({ url, scheme }: SelfTest): URL {
       `The public URL ${url} is no address: enter one that begins with https:// or http://.`,
     );
   }
-  // From a signed text that is known a weak phrase can be guessed.
+  // A weak phrase can be guessed from a signature of a known text.
   if (scheme === 'https' && target.protocol === 'http:' && !LOOPBACK.test(target.hostname)) {
     throw new RvmError(
       'CONFIG_MISSING',
@@ -120,7 +121,7 @@ function targetOf({ url, scheme }: SelfTest): URL {
   return target;
 }
 
-/** True for the message of a self-test that nobody has asked for now, of whichever instance. */
+/** True for the message of a self-test that no user started, of any instance. */
 export function isScheduledSelfTest(messageId: string): boolean {
   return messageId.startsWith(SCHEDULED_ID);
 }
@@ -156,7 +157,7 @@ function post(target: URL, body: Buffer, { phrase, timeoutMs }: SelfTest): Promi
   const client = target.protocol === 'https:' ? https : http;
   const place = `${target.hostname}, port ${target.port || (target.protocol === 'https:' ? 443 : 80)}`;
   return new Promise((resolve, reject) => {
-    // A connection of its own, so that each step is taken.
+    // A new connection, so that each step is tested.
     const request = client.request(target, { method: 'POST', headers, agent: false, timeout: timeoutMs });
     let isConnected = false;
     let isSecure = client === http;
@@ -179,7 +180,7 @@ function post(target: URL, body: Buffer, { phrase, timeoutMs }: SelfTest): Promi
   });
 }
 
-/** The receiver itself answers 200 or 401 to what it can read (contract, HTTP answers). */
+/** The receiver itself answers only 200 or 401 to a readable message (contract, HTTP answers). */
 function refused(status: number): Failed {
   const seen = String(status);
   if (status === 401) return new Failed('answer', 'unauthentic', seen);

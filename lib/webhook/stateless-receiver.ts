@@ -12,41 +12,41 @@ import type { AnswerName } from './receiver';
 import type { Reporter } from './reporter';
 import { BODY_LIMIT, checkHead, type RequestHead } from './request';
 
-/** A request that somebody else has received. */
+/** A request that another handler has received. */
 export interface RequestParts {
   head: RequestHead;
   /** Values of all `Authorization` lines. */
   authorization: readonly string[];
-  /** The exact bytes; undefined where something in front has made something else of them. */
+  /** The exact bytes; undefined where an earlier handler has replaced them. */
   body: Uint8Array | undefined;
   remoteAddress?: string | undefined;
 }
 
-/** What became of a request: it is judged, or nobody can. `answer`: what the receiver would answer. */
+/** The result for a request. `answer`: the answer that the receiver would send. */
 export type Reception =
   | { outcome: 'authentic'; answer: AnswerName; msg: EventMessage }
-  /** Not proven, or proven and of no use. */
+  /** Not proven, or proven and unusable. */
   | { outcome: 'refused'; answer: AnswerName; problem: Problem }
-  /** Nobody can say: there is no phrase to judge it by, or its bytes are gone. */
+  /** Cannot be judged: there is no usable phrase, or the exact bytes are lost. */
   | { outcome: 'undecided'; problem: Problem };
 
 export interface StatelessReceiverOptions {
   id: string;
   /** Key of the station of this process that an Agent User belongs to. */
   stationOfAgentUser: (agentUserId: string) => string | undefined;
-  /** Told of a phrase that came in clear text. */
+  /** Called with a phrase that came in clear text. */
   reporter: Reporter;
   /** Wall clock, in milliseconds. */
   now: () => number;
-  /** Milliseconds of a clock that never jumps. */
+  /** Monotonic clock, in milliseconds. */
   steady: () => number;
-  /** Proves large bodies. Default: the one of the process. */
+  /** Proves large bodies. Default: the thread of the process. */
   proofThread?: ProofThread;
 }
 
 /**
- * The receiver without an inbox, for requests that somebody else has received and answers: it goes by the same rules, and keeps
- * nothing. Of its parts `Prover` says who sent the bytes, and `judge` what message they are.
+ * The receiver without an inbox, for requests that another handler receives and answers. It applies the same
+ * rules, and stores nothing. `Prover` finds the sender of the bytes, and `judge` reads the message.
  */
 export class StatelessReceiver {
   readonly #clockGuard: ClockGuard;
@@ -58,8 +58,8 @@ export class StatelessReceiver {
   }
 
   /**
-   * Receives a request as the receiver would, up to the inbox, which it has none of. Events of one alarm leave in the order in
-   * which they came.
+   * Judges a request as the receiver would, without storing it. Events of one alarm leave in order of
+   * receipt.
    * @param station undefined where there is none
    */
   async receive(request: RequestParts, station: ReceivingStation | undefined): Promise<Reception> {
@@ -80,9 +80,11 @@ export class StatelessReceiver {
     if (atOnce !== undefined) return this.#decide(posted, atOnce);
     const { id: line } = this.options;
     const proof = await this.#proofs.proveInWorker({ line, message, stations, ending: new CancelToken() });
-    // Without the thread it takes longer. Nothing could be cut here, so that without a proof it would be lost.
+    // The worker failed, so the main thread proves the message, which takes longer. This request cannot be
+    // cut, so without a proof the message would be lost.
     const authentication = 'fault' in proof ? this.#proofs.prove(message, stations) : proof.authentication;
-    // In a later turn of the event loop, when whoever asked has this one: what waited comes behind it.
+    // In a later turn of the event loop, when the caller has this result: later messages of the alarm then
+    // follow it.
     return this.#decide(posted, authentication).finally(() => setImmediate(proof.decided));
   }
 
@@ -104,16 +106,16 @@ export class StatelessReceiver {
   }
 }
 
-/** A request that can be judged. */
+/** A request that is ready to be judged. */
 interface Judgeable {
   request: RequestParts;
   message: RawMessage;
   received: Date;
-  /** What it is where nothing proves it. */
+  /** The problem to report if nothing proves it. */
   problem: Problem;
 }
 
-/** What is known of a request that nothing has proven. */
+/** The problem of an unproven request. */
 function problemOf(
   { body, remoteAddress }: RequestParts,
   station: ReceivingStation | undefined,
@@ -135,7 +137,7 @@ function refused(answer: AnswerName, problem: Problem): Reception {
   return { outcome: 'refused', answer, problem };
 }
 
-/** @param unproven what was known of the request before it was proven, the length of its body among it */
+/** @param unproven the problem from before the proof, which has the length of the body */
 function provenReception(record: ProvenMessage | DeadLetter, received: Date, unproven: Problem): Reception {
   if (record.kind === 'event')
     return { outcome: 'authentic', answer: 'accepted', msg: eventMessage(record, received) };
@@ -144,7 +146,7 @@ function provenReception(record: ProvenMessage | DeadLetter, received: Date, unp
   return refused('accepted', { ...unproven, ...problem, ...(bytes !== undefined && { bytes }) });
 }
 
-/** Nothing is remembered of earlier messages, so each is the first of its alarm, and its first attempt. */
+/** Earlier messages are not stored, so each is the first of its alarm, and its first attempt. */
 function eventMessage(message: ProvenMessage, now: Date): EventMessage {
   const outgoing = { message, deliveryId: null, sequence: null, attempt: 1, first: true, ended: false };
   return messageOf(outgoing, now).msg;

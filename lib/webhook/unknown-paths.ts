@@ -1,30 +1,36 @@
 import { matchingPath } from './endpoint';
 
-/** Paths that are kept; of more the one with the fewest posts gives way, and of those the oldest; first those of a sender with many. */
+/**
+ * Most paths stored. Beyond this number a path of a sender with many is dropped first, then the one with the
+ * fewest posts, then the oldest.
+ */
 const MOST = 20;
-/** So many paths a sender has before its own give way first: the service has one or two. */
+/** From this number of paths on, a sender's own are dropped first: the service has one or two. */
 const MANY = 5;
-/** Characters of a path that are kept and shown. */
+/** Characters of a path that are stored and shown. */
 const LONGEST = 120;
-/** Lines of the log without a pause; after them one in each period, in milliseconds. */
+/** Log lines without a pause; then one in each period, in milliseconds. */
 const LINES_AT_ONCE = 10;
 const LINE_EVERY = 10 * 60 * 1000;
-/** How long a path to which nothing more is posted stays, in milliseconds. */
+/** Milliseconds after which a path without further posts is dropped. */
 const KEPT_FOR = 24 * 60 * 60 * 1000;
 
-/** All that a path of ours can have, but for `$` and `__`, which mean something in texts: the rest is a stranger's, and is escaped. */
+/**
+ * Matches what is escaped: characters that no path of ours has, and `$` and `__`, which have a meaning in
+ * texts.
+ */
 const UNUSUAL = /[^A-Za-z0-9._~!&'()*+,;=:@/%-]|__/gu;
 
-/** A post to a path that nobody has. */
+/** A post to a path that belongs to no endpoint. */
 interface UnknownPost {
   path: string;
-  /** Of the server that it came to. */
+  /** Port of the server that received it. */
   port: number | undefined;
-  /** Address of the sender, as far as it is known. */
+  /** Address of the sender, if known. */
   remoteAddress: string | undefined;
 }
 
-/** Posts to one such path, for people: what a stranger has put into it is cut and escaped. */
+/** Posts to one such path, for people. A stranger chose the path, so it is shortened and escaped. */
 export interface UnknownPath {
   path: string;
   port: number | null;
@@ -35,22 +41,25 @@ export interface UnknownPath {
 }
 
 interface Entry extends UnknownPath {
-  /** It stands in the log. */
+  /** True once it is in the log. */
   isTold: boolean;
-  /** Of the steady clock. */
+  /** Monotonic time. */
   lastAt: number;
 }
 
 interface UnknownPathsOptions {
-  /** Told of each path once, as long as strangers do not invent too many. */
+  /** Called once for each path, unless strangers invent too many. */
   onFirst: (unknown: UnknownPath) => void;
   /** Wall clock, in milliseconds. */
   now: () => number;
-  /** Milliseconds of a clock that never jumps. */
+  /** Monotonic clock, in milliseconds. */
   steady: () => number;
 }
 
-/** Paths that somebody posts to and no endpoint has: the address that is registered with the service may be another than ours. */
+/**
+ * Counts posts to paths that belong to no endpoint: the address registered with the service may differ from
+ * ours.
+ */
 export class UnknownPaths {
   readonly #entries = new Map<string, Entry>();
   #linesLeft = LINES_AT_ONCE;
@@ -88,13 +97,16 @@ export class UnknownPaths {
     }
   }
 
-  /** An endpoint has the path now, on whichever port. */
+  /** An endpoint has taken the path, on any port. */
   taken(path: string): void {
     const shown = shownPath(matchingPath(path));
     for (const [key, entry] of this.#entries) if (entry.path === shown) this.#entries.delete(key);
   }
 
-  /** One who invents paths drives out his own, and what comes once never what comes again and again, as the service does. */
+  /**
+   * A sender who invents paths drives out only its own, and a path posted to once never drives out one posted
+   * to repeatedly, as by the service.
+   */
   #makeRoom(): void {
     this.#forgetOld();
     if (this.#entries.size < MOST) return;
@@ -127,7 +139,7 @@ function keyOf(path: string, port: number | undefined): string {
   return `${port ?? ''} ${path}`;
 }
 
-/** A path for log and screen: short, and of harmless characters alone. */
+/** A path for log and screen: short, and with harmless characters only. */
 function shownPath(path: string): string {
   const start = path.slice(0, LONGEST);
   const clean = start.replace(UNUSUAL, (character) => escapeOf(character));

@@ -3,7 +3,7 @@ import { isJson } from '../../json/json';
 import { type JsonReading, MOST_MARKS, unverifiedToken, type TokenReading } from '../../message/body';
 import { isUsablePhrase, type ReceivingStation } from './receiving-station';
 
-/** What the `Authorization` lines of a request say, before anything is compared. */
+/** Content of the `Authorization` lines of a request, before any comparison. */
 type AuthorizationReading =
   | { kind: 'absent' }
   /** Another scheme, or the scheme word alone: there is no signature to check. */
@@ -17,14 +17,14 @@ type AuthorizationReading =
 const SCHEME = 'hmac-sha256';
 const BARE_SIGNATURE = /^[A-Za-z0-9+/]{43}=$/;
 
-/** True for a text of the form of a signature: 32 bytes in Base-64. */
+/** True for a text in the form of a signature: 32 bytes in Base-64. */
 export function isSignatureText(text: string): boolean {
   return BARE_SIGNATURE.test(text);
 }
 
 /**
- * Values of all `Authorization` lines, from the raw header list: the usual header object shows only the first
- * of several, while a proxy in front may have looked at the other.
+ * Values of all `Authorization` lines, from the raw header list: the usual header object has only the first
+ * of several, while a proxy in front may have used another.
  */
 export function authorizationLines(rawHeaders: readonly string[]): string[] {
   return rawHeaders.filter((_, index) => index % 2 === 1 && isAuthorization(rawHeaders[index - 1]));
@@ -35,17 +35,20 @@ export function withoutAuthorization(rawHeaders: readonly string[]): string[] {
   return rawHeaders.filter((_, index) => !isAuthorization(rawHeaders[index - (index % 2)]));
 }
 
-/** Names of headers have no case. */
+/** Header names are case-insensitive. */
 export function isAuthorization(name: string | undefined): boolean {
   return name?.toLowerCase() === 'authorization';
 }
 
-/** Reads `Authorization: HMAC-SHA256 <BASE64_HMAC>` (specification, section 5). Schemes have no case in HTTP. */
+/**
+ * Reads `Authorization: HMAC-SHA256 <BASE64_HMAC>` (specification, section 5). Schemes are case-insensitive
+ * in HTTP.
+ */
 export function readAuthorization(lines: readonly string[]): AuthorizationReading {
   const [line, ...others] = lines;
   if (line === undefined) return { kind: 'absent' };
   if (others.length > 0) return { kind: 'malformed' };
-  // Not trimmed by a pattern: blanks in the middle would take it the square of their number.
+  // Not trimmed by a pattern, which would take quadratic time for blanks in the middle.
   const [scheme = '', text, ...more] = line.split(/[ \t]+/).filter((word) => word !== '');
   if (text === undefined)
     return isSignatureText(scheme) ? { kind: 'bare', text: scheme } : { kind: 'no-signature' };
@@ -55,32 +58,32 @@ export function readAuthorization(lines: readonly string[]): AuthorizationReadin
 }
 
 /**
- * Random, and of this process alone: what is made with it can be compared nowhere else. From bytes a key would be made anew with
- * each digest, which takes four times as long.
+ * Random, and valid in this process alone, so that its digests cannot be compared elsewhere. A key object,
+ * because from bytes the key would be created again for each digest, which takes four times as long.
  */
 const PROCESS_KEY = createSecretKey(randomBytes(32));
 
 /**
- * The token of a message, as it seems. Read and hashed when that is first asked for, and once, however many phrases it is
+ * The apparent token of a message. It is read and hashed once, when first needed, however many phrases it is
  * compared with: a stranger may make it as long as the body.
  */
 class SentToken {
   #reading: TokenReading | undefined;
   #digest: Buffer | undefined;
 
-  /** @param message `token`: what it was, where it stands in the body no more */
+  /** @param message `token`: the original token, where the body no longer contains it */
   constructor(private readonly message: { body: Uint8Array; token?: TokenReading }) {}
 
   get reading(): TokenReading {
     return (this.#reading ??= this.message.token ?? unverifiedToken(this.message.body));
   }
 
-  /** Whether it is a text, which alone can be a phrase. */
+  /** Only a text can be a phrase. */
   get isText(): boolean {
     return this.reading.kind === 'text';
   }
 
-  /** Equality in a time that depends on neither, over digests, so that their lengths do not show. */
+  /** Constant-time comparison, over digests, so that the lengths do not show. */
   is(phrase: string): boolean {
     this.#digest ??= digestOf(this.reading.text ?? '');
     return timingSafeEqual(this.#digest, digestOf(phrase)) && this.isText;
@@ -91,19 +94,22 @@ function digestOf(text: string): Buffer {
   return createHmac('sha256', PROCESS_KEY).update(text, 'utf8').digest();
 }
 
-/** A message as it came: exact bytes and header lines, and the bytes read as JSON, once somebody knows a phrase. */
+/**
+ * A message as received: exact bytes and header lines, and the bytes as JSON, which is read once a phrase
+ * matches.
+ */
 export interface RawMessage {
   body: Uint8Array;
   /** Values of all `Authorization` lines. */
   authorization: readonly string[];
   json: () => JsonReading;
-  /** What the token was, where it stands in the body no more. */
+  /** The original token, where the body no longer contains it. */
   token?: TokenReading;
 }
 
 export type ProofFailure = 'no-signature' | 'bad-signature' | 'bad-token';
 
-/** @typeParam Station what tells a station: itself, unless said */
+/** @typeParam Station how a station is identified; default: the station itself */
 export type ProofResult<Station = ReceivingStation> =
   | {
       proven: true;
@@ -111,13 +117,13 @@ export type ProofResult<Station = ReceivingStation> =
       proof: 'hmac' | 'token';
       /** Which phrase proved it. */
       secret: 'current' | 'previous';
-      /** True where the proof does not fit the scheme that is configured. */
+      /** True where the proof does not fit the configured scheme. */
       oddScheme: boolean;
     }
   | {
       proven: false;
       reason: ProofFailure;
-      /** Station whose phrase came in clear where only a signature counts: that phrase is burnt. */
+      /** Station whose phrase came in clear text where only a signature counts: that phrase is leaked. */
       burnt?: Station;
     };
 
@@ -125,17 +131,18 @@ type Slot = 'current' | 'previous';
 const SLOTS: readonly Slot[] = ['current', 'previous'];
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** Stands in for absent phrases. It is random, so that it can equal nothing sent. */
+/** Replaces absent phrases. It is random, so that it can equal nothing sent. */
 const NO_PHRASE = randomBytes(32).toString('hex');
 
 /**
  * Decides whether a message is authentic, and of which station (specification, section 5): a pure function of
- * bytes, header lines and stations. They are tried in their order, and the first that proves it is the sender. A refusal costs
- * the same work at every station, and that of all of them; only who knows a phrase can see where it ended.
+ * bytes, header lines and stations. The stations are tried in order, and the first that proves the message is
+ * its sender. A refusal costs the same work at each station, and that of all of them; only a sender who knows
+ * a phrase can see where the search ended.
  *
  * At an `http` station only the signature counts. At an `https` station the token decides where there is one;
- * without a token a right signature, the stronger proof, counts too. As JSON a body is read only where it brings a phrase or a
- * right signature: a stranger's may be made to cost time.
+ * without a token a right signature, the stronger proof, counts too. A body is parsed as JSON only where it
+ * has a phrase or a right signature: a stranger's may be made to cost time.
  */
 export function authenticate(message: RawMessage, stations: readonly ReceivingStation[]): ProofResult {
   const header = readAuthorization(message.authorization);
@@ -145,7 +152,7 @@ export function authenticate(message: RawMessage, stations: readonly ReceivingSt
     const proven = provenBy(station, { signed, token, json: message.json });
     if (proven !== undefined) return proven;
   }
-  // All of them, also behind the one that it is: each costs the same.
+  // All stations, also those after a match, so that each costs the same.
   const sent = stations
     .filter(({ scheme }) => scheme === 'http')
     .map((station) => ({ station, slot: tokenOf(station, token) }));
@@ -155,15 +162,15 @@ export function authenticate(message: RawMessage, stations: readonly ReceivingSt
   return { proven: false, reason, ...(burnt && { burnt }) };
 }
 
-/** What may prove a message. */
+/** The possible proofs of a message. */
 interface Evidence {
-  /** Which of the phrases of the station signed the bytes. */
+  /** The phrase of the station that signed the bytes. */
   signed: Slot | undefined;
   token: SentToken;
   json: RawMessage['json'];
 }
 
-/** Whether what seems to be the token is one: it counts in a well-formed document alone. */
+/** Whether the apparent token is one: a token counts in a well-formed document only. */
 function isToken({ json }: Pick<RawMessage, 'json'>): boolean {
   const { token, problem, text = '' } = json();
   return token.kind === 'text' && (problem === undefined || isJson(text));
@@ -182,7 +189,7 @@ function provenBy(station: ReceivingStation, { signed, token, json }: Evidence):
   return { proven: true, station, proof: 'hmac', secret: signed, oddScheme: true };
 }
 
-/** Bytes that are hashed before a message is refused: all of it with each phrase. */
+/** Bytes hashed before a message is refused: the whole body with each phrase. */
 export function bytesToHash(
   { body, authorization }: Pick<RawMessage, 'body' | 'authorization'>,
   stations: readonly ReceivingStation[],
@@ -213,7 +220,10 @@ function signatureText(station: ReceivingStation, header: AuthorizationReading):
   return header.kind === 'bare' && station.acceptBareSignature ? header.text : undefined;
 }
 
-/** What may be signed of a body. A sender that works on text signs without a byte-order mark that it sends. */
+/**
+ * The byte ranges of a body that may be signed. A sender that works on text signs without the byte-order mark
+ * that it sends.
+ */
 function signedForms(body: Uint8Array): Uint8Array[] {
   const { length } = BYTE_ORDER_MARK;
   const forms = [body];
@@ -228,7 +238,7 @@ function tokenOf(station: ReceivingStation, token: SentToken): Slot | undefined 
   return token.isText ? firstMatch(station, (phrase) => token.is(phrase)) : undefined;
 }
 
-/** Tries both phrases, always both; an absent one is replaced by a key that matches nothing. */
+/** Always tries both phrases; an absent one is replaced by a key that matches nothing. */
 function firstMatch(station: ReceivingStation, matches: (phrase: string) => boolean): Slot | undefined {
   const results = SLOTS.map((slot) => {
     const phrase = slot === 'current' ? station.secret : station.previousSecret;
@@ -238,7 +248,7 @@ function firstMatch(station: ReceivingStation, matches: (phrase: string) => bool
   return SLOTS.find((_, index) => results[index]);
 }
 
-/** Equality in a time that depends on neither; the length of a signature is no secret. */
+/** Constant-time comparison; the length of a signature is no secret. */
 function sameSignature(one: string, other: string): boolean {
   const [bytes, others] = [Buffer.from(one), Buffer.from(other)];
   return bytes.length === others.length && timingSafeEqual(bytes, others);

@@ -6,16 +6,16 @@ import { cancellable } from '../../concurrency/timers';
 import type { ProofResult, RawMessage } from './authenticate';
 import type { ReceivingStation } from './receiving-station';
 
-/** What there is to prove: the bytes are the thread's own. */
+/** A message to prove; its bytes belong to the thread. */
 export interface ProofJob extends Pick<RawMessage, 'authorization'> {
   body: Uint8Array<ArrayBuffer>;
   stations: readonly ReceivingStation[];
 }
 
-/** What the thread has found. It tells stations by their places in the list: no phrase comes back. */
+/** Result of the thread. It contains indexes in place of stations, so no phrase comes back. */
 export type FoundProof = ProofResult<number>;
 
-/** The same of other stations. */
+/** The same result with other identifiers of its station. */
 export function withStations<From, To>(
   authentication: ProofResult<From>,
   as: (station: From) => To,
@@ -33,21 +33,22 @@ interface Asked {
 const WORKER = path.join(__dirname, `proof-worker${path.extname(__filename)}`);
 
 /**
- * Proves messages in a thread, one at a time, in the order in which they are asked for. The thread begins with the first of them
- * and keeps no process alive. One that ends by itself, for want of memory say, is followed by another with the next message; what
- * it was at is then not proven. Phrases go to it with each message, and nowhere else.
+ * Proves messages in a thread, one at a time, in order of request. The thread starts with the first message
+ * and does not keep the process alive. If it ends by itself, for example for want of memory, its current
+ * message is not proven, and the next message starts another. Phrases are sent to it with each message, and
+ * nowhere else.
  */
 export class ProofThread {
   readonly #place = new Semaphore(1);
   #worker: Worker | undefined;
   #asked: Asked | undefined;
 
-  /** @param file what the thread runs */
+  /** @param file script of the thread */
   constructor(private readonly file = WORKER) {}
 
   /**
    * As `authenticate`.
-   * @param ending ends the waiting, for its turn as for the outcome
+   * @param ending cancels the wait for the permit and for the result
    * @throws its reason; Error where the thread has ended
    */
   async prove(
@@ -56,9 +57,10 @@ export class ProofThread {
     ending: CancelToken,
   ): Promise<ProofResult> {
     const leave = await this.#place.acquire(ending);
-    // A copy, because it is handed over: the message is read here once it is proven. It takes less than a millisecond.
+    // A copy, because the bytes are transferred, and the message is read here once it is proven. It takes
+    // less than 1 ms.
     const asking = this.#ask({ body: new Uint8Array(body), authorization, stations });
-    // Also where nobody waits for it any more: one at a time.
+    // The permit is released only then, even if no caller waits any more: one message at a time.
     const found = await cancellable(ending, asking.finally(leave));
     return withStations(found, (place) => stationAt(stations, place));
   }
@@ -74,19 +76,19 @@ export class ProofThread {
   #started(): Worker {
     const worker = new Worker(this.file);
     worker.on('message', (found: FoundProof) => this.#asked?.resolve(found));
-    // What went wrong may quote the message. That it has ended is all that anybody is told.
+    // The error may quote the message, so it is not reported; the exit is.
     worker.on('error', () => undefined);
     worker.on('exit', () => {
       this.#worker = undefined;
       this.#asked?.reject(new Error('The thread that proves messages has ended.'));
     });
-    // Only now: to listen to it holds the process again.
+    // Only now, because adding listeners would keep the process alive again.
     worker.unref();
     return worker;
   }
 }
 
-/** The thread of this process: there is work for one. */
+/** The thread of this process; one is enough. */
 export const proofThread = new ProofThread();
 
 function stationAt(stations: readonly ReceivingStation[], place: number): ReceivingStation {

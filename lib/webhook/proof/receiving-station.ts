@@ -1,11 +1,14 @@
 import { variableIn, isWellFormed } from '../../text';
 
-/** What the receiver needs to know of a Central Station. */
+/** The settings of a Central Station that the receiver needs. */
 export interface ReceivingStation {
   /** Short unique key, `[a-z0-9-]{1,32}`; identifies the station in messages and in the inbox. */
   key: string;
   name: string;
-  /** Scheme of the endpoint as registered with the service: it decides which proof counts. Never guessed. */
+  /**
+   * Scheme of the endpoint as registered with the service. It decides which proof counts, and is never
+   * guessed.
+   */
   scheme: 'https' | 'http';
   /** Shared Secret Phrase; '' = none. Taken as typed: no trimming, no normalisation. */
   secret: string;
@@ -19,31 +22,34 @@ export interface ReceivingStation {
   sandbox: boolean;
 }
 
-/** Texts that JavaScript makes of an absent value; no phrase anybody chose. */
+/** Texts that JavaScript makes of an absent value; no person chooses them as a phrase. */
 const ABSENT_VALUES: readonly string[] = ['null', 'undefined'];
 
 /**
- * True where a phrase can prove anything. An empty or blank one cannot (an HMAC works with an empty key),
- * neither can the name of an unset variable, nor a text with NUL (HMAC ignores trailing NUL bytes of a key) or with half of a
- * surrogate pair (as bytes all halves are alike).
+ * True where a phrase can prove anything. An empty or blank one cannot (an HMAC works with an empty key), nor
+ * the name of an unset variable, nor a text with NUL (HMAC ignores trailing NUL bytes of a key) or with half
+ * of a surrogate pair (as bytes all such halves are alike).
  */
 export function isUsablePhrase(phrase: string): boolean {
   if (phrase.trim() === '' || ABSENT_VALUES.includes(phrase)) return false;
   return !phrase.includes('\0') && isWellFormed(phrase) && variableIn(phrase) === undefined;
 }
 
-/** The stations of an endpoint, told apart by whether their phrase lets the receiver judge. */
+/** The stations of an endpoint whose phrase allows the receiver to judge. */
 export interface ReadyStations {
-  /** Stations with a usable phrase. Empty = nothing can be judged yet. */
+  /** Stations with a usable phrase. Empty = no message can be judged yet. */
   ready: readonly ReceivingStation[];
-  /** True while another station of the endpoint cannot judge: what the ready ones refuse may be its message. */
+  /**
+   * True where another station of the endpoint cannot judge: a message that the ready ones refuse may belong
+   * to it.
+   */
   hasUnready: boolean;
 }
 
 /**
- * Sorts out which stations can judge a message. Stations of one endpoint that share their phrase cannot be told apart,
- * so none of them judges. A previous phrase that another one has too is set aside, and the rest goes on. Asked for with each
- * message, so that the phrases are counted, not compared pair by pair.
+ * Selects the stations that can judge. Stations of one endpoint with the same phrase cannot be distinguished,
+ * so none of them judges. A previous phrase that another station has too is ignored. Called for each message,
+ * so phrases are counted, not compared pair by pair.
  */
 export function readyStations(stations: readonly ReceivingStation[] | undefined): ReadyStations {
   const listed = stations ?? [];
@@ -68,7 +74,7 @@ export function unreadyReason(stations: readonly ReceivingStation[] | undefined)
     : 'a Central Station of its webhook node cannot judge yet: see the status of the node';
 }
 
-/** How many stations have a phrase, by phrase. */
+/** Number of stations with a phrase, by phrase. */
 function holdersOf(phrasesOfEach: readonly (readonly string[])[]): Map<string, number> {
   const holders = new Map<string, number>();
   for (const phrases of phrasesOfEach)
@@ -76,12 +82,12 @@ function holdersOf(phrasesOfEach: readonly (readonly string[])[]): Map<string, n
   return holders;
 }
 
-/** The station that is meant where nothing says which: the only one. Of several nobody can say. */
+/** The station of a message that names none: the only one; undefined where there are several. */
 export function onlyStation<Kind>(stations: readonly Kind[] | undefined): Kind | undefined {
   return stations?.length === 1 ? stations[0] : undefined;
 }
 
-/** True where a phrase of one, current or previous, is one of the other's too. */
+/** True where the stations have a phrase, current or previous, in common. */
 export function sharePhrase(one: ReceivingStation, other: ReceivingStation): boolean {
   return phrasesOf(one).some((phrase) => phrasesOf(other).includes(phrase));
 }
