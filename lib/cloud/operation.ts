@@ -10,9 +10,7 @@ export interface OperationOptions {
   once?: boolean | undefined;
   /** The operation probes whether the service is back, so its requests are sent while no others are. */
   isProbe?: boolean | undefined;
-  /**
-   * Limits how many operations wait for something that has failed; without it none waits there without limit.
-   */
+  /** Limits how many operations wait for something that has failed; without it there is no limit. */
   room?: Semaphore | undefined;
 }
 
@@ -196,8 +194,8 @@ const OWN_PATIENCE = 10_000;
 
 /**
  * Work that several operations wait for. None of them can cancel it for all, and the deadline of one does not
- * end it: it retries until the latest deadline of all callers, and without any caller for ten seconds after
- * its last success.
+ * end it: it retries until the latest deadline of its callers, and each of its requests for at least ten
+ * seconds.
  */
 export class SharedOperation extends Operation {
   readonly #joined = new Set<Operation>();
