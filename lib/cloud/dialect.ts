@@ -54,7 +54,7 @@ export const DIALECT = {
     refusal: 400,
     /** Names of the key, without separators, anywhere in the body. */
     names: ['apikey', 'subscriptionkey'] as readonly string[],
-    /** The same as a separate word in the error code or message. */
+    /** This word counts only on its own, and only in the error code or message. */
     word: 'key',
   },
 

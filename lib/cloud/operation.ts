@@ -110,7 +110,7 @@ export class Operation {
   }
 
   /**
-   * Reports a failure that may be transient to the operation.
+   * Reports a transient failure to the operation.
    * @param ms milliseconds until the failed work is retried
    * @returns false if the time does not suffice for that, or too many operations wait already
    */

@@ -174,10 +174,10 @@ export class StationClient {
   }
 
   /**
-   * An RTSP session: for the recorded video of an event by the specification's sequence (section 4). With warm caches
-   * this is one request, the one that opens the session.
-   * @throws RvmError EVENT_WITHOUT_CAMERA, BAD_INPUT for a time that cannot be read, DEVICE_NOT_FOUND, DEVICE_OFFLINE,
-   *   LINK_NOT_OFFERED, BAD_RESPONSE, and those of session and transport
+   * An RTSP session: for the recorded video of an event by the specification's sequence (section 4). With
+   * warm caches this is one request, the one that opens the session.
+   * @throws RvmError EVENT_WITHOUT_CAMERA, BAD_INPUT for a time that cannot be read, DEVICE_NOT_FOUND,
+   *   DEVICE_OFFLINE, LINK_NOT_OFFERED, BAD_RESPONSE, and those of session and transport
    */
   openRtsp(wanted: RtspWanted, options: CallOptions = {}): Promise<RtspSession> {
     return this.#run(options, (operation, { rtsp }) => rtsp.open(operation, wanted));
@@ -185,7 +185,8 @@ export class StationClient {
 
   /**
    * The presets or tours of a camera.
-   * @throws RvmError LINK_NOT_OFFERED for a camera that has none, DEVICE_NOT_FOUND, and those of session and transport
+   * @throws RvmError LINK_NOT_OFFERED for a camera that has none, DEVICE_NOT_FOUND, and those of session and
+   *   transport
    */
   ptzTargets(camera: string, list: PtzList, options: CallOptions = {}): Promise<PtzTarget[]> {
     return this.#run(options, (operation, { ptz }) => ptz.targets(operation, camera, list));
@@ -225,8 +226,8 @@ export class StationClient {
 
   /**
    * Any other request, along links of the service.
-   * @throws RvmError BAD_INPUT, LINK_NOT_OFFERED, UNTRUSTED_LINK, HTTP_ERROR, DEVICE_NOT_FOUND, and those of session and
-   *   transport
+   * @throws RvmError BAD_INPUT, LINK_NOT_OFFERED, UNTRUSTED_LINK, HTTP_ERROR, DEVICE_NOT_FOUND, and those of
+   *   session and transport
    */
   request(wanted: ApiRequest, options: CallOptions = {}): Promise<ApiResponse> {
     return this.#run(options, (operation, { free }) => free.send(operation, wanted));

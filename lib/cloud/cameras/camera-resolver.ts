@@ -75,8 +75,10 @@ export class CameraFinder {
   }
 
   /**
-   * The camera that a user names, by its exact id, else its remote id, else its exact name if no other camera has it.
-   * @throws RvmError BAD_INPUT where several have that name, DEVICE_NOT_FOUND, DEVICE_OFFLINE, and those of the session
+   * The camera that a user names, by its exact id, else its remote id, else its exact name if no other camera
+   * has it.
+   * @throws RvmError BAD_INPUT where several have that name, DEVICE_NOT_FOUND, DEVICE_OFFLINE, and those of
+   *   the session
    */
   chosen(operation: Operation, name: string, whenOffline: WhenOffline = 'fail'): Promise<DeviceEntry> {
     return this.#usable(operation, whenOffline, {
@@ -90,8 +92,9 @@ export class CameraFinder {
   }
 
   /**
-   * The camera id of the RTSP session request: the event's remote id; that of the device's record, of its data
-   * sources or of its details; one learned from an earlier event, of this run or the last; at last the device's own id.
+   * The camera id of the RTSP session request: the event's remote id; that of the device's record, of its
+   * data sources or of its details; one learned from an earlier event, of this run or the last; at last the
+   * device's own id.
    */
   remoteId(
     operation: Operation,

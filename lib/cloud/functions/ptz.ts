@@ -70,7 +70,10 @@ export class PtzClient {
     this.#patienceMs = patienceMs;
   }
 
-  /** @throws RvmError LINK_NOT_OFFERED for a fixed camera, DEVICE_NOT_FOUND, DEVICE_OFFLINE, and those of the session */
+  /**
+   * @throws RvmError LINK_NOT_OFFERED for a fixed camera, DEVICE_NOT_FOUND, DEVICE_OFFLINE, and those of the
+   *   session
+   */
   async targets(operation: Operation, camera: string, list: PtzList): Promise<PtzTarget[]> {
     const entry = await this.#finder.chosen(operation, camera, 'try');
     return (await this.#list(operation, entry, list)).targets.map(({ target }) => target);

@@ -70,8 +70,8 @@ export class ApiRequests {
 
   /**
    * Follows the relations one after the other, and sends the request to where the last one leads.
-   * @throws RvmError BAD_INPUT, LINK_NOT_OFFERED that names the relation, UNTRUSTED_LINK, HTTP_ERROR, DEVICE_NOT_FOUND,
-   *   and those of the session
+   * @throws RvmError BAD_INPUT, LINK_NOT_OFFERED that names the relation, UNTRUSTED_LINK, HTTP_ERROR,
+   *   DEVICE_NOT_FOUND, and those of the session
    */
   async send(operation: Operation, wanted: ApiRequest): Promise<ApiResponse> {
     const rels = wanted.rels.map((rel) => rel.trim()).filter((rel) => rel !== '');
@@ -154,7 +154,7 @@ export class ApiRequests {
     return this.#session.follow(operation, { ...place, method: 'GET', accept: ACCEPT });
   }
 
-  /** A link of the resource itself; of a list, else that of the first element that has it. */
+  /** A link of the resource itself, else of the first element of the list that has it. */
   #linkIn(answer: Answer, relation: string): Place {
     const body = answer.json();
     for (const resource of [wrappedLinks(body), ...readPage(body, []).records]) {

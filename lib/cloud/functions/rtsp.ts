@@ -263,8 +263,8 @@ export function timeText(value: unknown): string {
 }
 
 /**
- * The time some seconds earlier, in the same form: date and time with or without separators, at least as many digits of
- * the fraction, the same zone.
+ * The time some seconds earlier, in the same form: date and time with or without separators, at least as many
+ * digits of the fraction, the same zone.
  * @param text one that `readTime` can read
  */
 export function shiftedBack(text: string, seconds: number): string {

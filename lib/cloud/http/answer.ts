@@ -118,8 +118,8 @@ function hasZlibHead(packed: Buffer): boolean {
 }
 
 /**
- * The first of the named fields that is present. The first letter may be in either case, because some services
- * print `Id` for `id`; null counts as missing.
+ * The first of the named fields that is present. The first letter may be in either case, because some
+ * services print `Id` for `id`; null counts as missing.
  */
 export function firstField(record: JsonRecord, names: readonly string[]): unknown {
   for (const name of names) {
@@ -172,8 +172,8 @@ const MAX_READ = 4 * 1024;
 const TAG_OR_TEXT = /<(\/?[a-z]*)[^<>]*>?|[^<]+/gi;
 
 /**
- * Reads an error body of any kind: a record with code and message, problem details, a JSON text, an HTML page,
- * plain text or nothing. The specification shows no error body (section 7).
+ * Reads an error body of any kind: a record with code and message, problem details, a JSON text, an HTML
+ * page, plain text or nothing. The specification shows no error body (section 7).
  */
 export function readErrorBody(body: string, secrets: readonly string[]): ErrorBody {
   const parsed = body.length > MAX_ERROR_JSON ? undefined : parseOrUndefined(body);

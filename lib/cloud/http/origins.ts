@@ -27,7 +27,8 @@ export class Origins {
 
   /**
    * @param secrets texts that no error may repeat
-   * @throws RvmError CONFIG_MISSING if the base URL is not an http or https address, BAD_INPUT if a trusted origin is not
+   * @throws RvmError CONFIG_MISSING if the base URL is not an http or https address, BAD_INPUT if a trusted
+   *   origin is not
    */
   constructor(baseUrl: string, trustedOrigins: readonly string[], secrets: readonly string[]) {
     const base = parseWeb(baseUrl, 'The base URL of the cloud');

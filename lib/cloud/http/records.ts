@@ -11,8 +11,8 @@ export interface Page {
 
 /**
  * Reads a page of a collection whose envelope the specification leaves open: a bare array, an array under its
- * own or any other name, `_embedded`, wrapped in `result` or `data`, or a map from id to record. A missing array
- * is an empty list.
+ * own or any other name, `_embedded`, wrapped in `result` or `data`, or a map from id to record. A missing
+ * array is an empty list.
  * @param names the collection's own names, such as `devices`
  */
 export function readPage(body: unknown, names: readonly string[]): Page {

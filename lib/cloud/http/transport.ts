@@ -37,7 +37,7 @@ export interface ServiceRequest {
   body?: RequestBody;
   /**
    * Used once, if the resource allows only this method and not the other; the request must have no further
-   * effect by it.
+   * effect with it.
    */
   otherMethod?: 'POST';
   /** How much of an endless answer is enough: the request ends there. */

@@ -26,11 +26,11 @@ const FIRST_LOOK = 100;
 const LONGEST_LOOK = 500;
 
 /**
- * The login of the specification (section 5): `GET /system`, POST to `rel/login`, and `GET /system` again, which
- * must now offer `rel/devices`.
+ * The login of the specification (section 5): `GET /system`, POST to `rel/login`, and `GET /system` again,
+ * which must now offer `rel/devices`.
  * @returns the System resource as a logged-in client sees it
- * @throws RvmError API_KEY_REJECTED, LOGIN_FAILED, INCOMPATIBLE_VERSION, VERSION_NOT_REQUESTED, LINK_NOT_OFFERED,
- *   UNTRUSTED_LINK, and those of the transport
+ * @throws RvmError API_KEY_REJECTED, LOGIN_FAILED, INCOMPATIBLE_VERSION, VERSION_NOT_REQUESTED,
+ *   LINK_NOT_OFFERED, UNTRUSTED_LINK, and those of the transport
  */
 async function logIn(
   operation: Operation,
@@ -277,7 +277,7 @@ export class LoginCooldown {
   }
 
   /**
-   * Permits one login per period because of cookies that have grown.
+   * Permits a login because of cookies that have grown: one per `refusalMs`.
    * @returns false if there was one already
    */
   takeLoginForCookies(): boolean {

@@ -417,9 +417,8 @@ export class StationSession {
   }
 
   /**
-   * Checks that the service is alive, and that there is a valid session. Any answer is a sign of life, except
-   * that of a gateway that cannot reach the service; only a refusal, or a System resource without the
-   * devices, ends the session.
+   * Checks that service and session are alive. Any answer counts, except that of a gateway without the
+   * service; only a refusal, or a System resource without the devices, ends the session.
    */
   async #probe(operation: Operation): Promise<void> {
     const session = this.#current;

@@ -130,8 +130,8 @@ export function notOfferedError(relation: string, who: string, resource: JsonRec
 const VERSION = /^\d+(\.\d+)*$/;
 
 /**
- * The `version` parameter of a `Content-Type`, such as `application/json; version=3`: quoted or not, integer or
- * dotted, in any place among the parameters. Undefined where there is none.
+ * The `version` parameter of a `Content-Type`, such as `application/json; version=3`: quoted or not, integer
+ * or dotted, in any place among the parameters. Undefined where there is none.
  */
 export function versionOf(contentType: string | undefined): string | undefined {
   for (const parameter of (contentType ?? '').split(';').slice(1)) {
@@ -147,7 +147,9 @@ export function versionOf(contentType: string | undefined): string | undefined {
   return undefined;
 }
 
-/** Compares two versions by their components, so that 5.11 is later than 5.2; negative if `a` is the earlier. */
+/**
+ * Compares two versions by their components, so that 5.11 is later than 5.2; negative if `a` is the earlier.
+ */
 export function compareVersions(a: string, b: string): number {
   const left = a.split('.').map(Number);
   const right = b.split('.').map(Number);
