@@ -2,20 +2,23 @@ import type { RvmEvent } from '../event';
 import type { RtspRelay } from '../text';
 import type { PTZ_ACTIONS, REQUEST_METHODS, REQUEST_STARTS } from '../limits';
 
-/** What goes with any call of a station's client. */
+/** Options of every call of a station's client. */
 export interface CallOptions {
   /** Ends the call with CANCELLED, or with the `RvmError` that is its reason. */
   signal?: AbortSignal;
   /**
-   * Milliseconds for the whole call: until then what fails in passing is tried again. 30 s unless said, a PTZ command 5 s.
-   * After it the call ends with the last failure, or with TIMEOUT.
+   * Milliseconds for the whole call; transient failures are retried until then. Default: 30 s, for a PTZ
+   * command 5 s. After that the call ends with the last failure, or with TIMEOUT.
    */
   deadlineMs?: number;
-  /** Nothing is tried again: somebody looks on, and can ask again. */
+  /** No retries: a user is watching, and can repeat the call. */
   once?: boolean;
 }
 
-/** What happens with a camera that is not online: the specification's sequence, or the session is asked for all the same. */
+/**
+ * What happens if a camera is not online: the call fails (the specification's sequence), or the session is
+ * requested anyway.
+ */
 export type WhenOffline = 'fail' | 'try';
 
 interface RtspChoice {
@@ -24,11 +27,11 @@ interface RtspChoice {
   whenOffline: WhenOffline;
 }
 
-/** The recorded video of an event, some seconds before its start if wanted. */
+/** The recorded video of an event, optionally from some seconds before its start. */
 export interface EventRtsp extends RtspChoice {
   mode: 'event';
   event: RvmEvent;
-  /** Seconds; a negative one is time after the start. */
+  /** Seconds before the start; negative is after it. */
   preRoll: number;
 }
 
@@ -38,7 +41,7 @@ interface RecordedRtsp extends RtspChoice {
   camera: string;
   /** ISO 8601, milliseconds since 1970, or a Date: anything else is BAD_INPUT. */
   time: unknown;
-  /** Seconds; a negative one is time after it. */
+  /** Seconds before `time`; negative is after it. */
   preRoll: number;
 }
 
@@ -55,24 +58,24 @@ export interface RtspSession {
   mode: RtspWanted['mode'];
   /** The device's id. */
   cameraId: string;
-  /** The id the session was asked for with. */
+  /** The camera id that the session request contained. */
   cameraRemoteId: string;
   quality: string;
-  /** The time that was asked for, as sent; absent for live video. */
+  /** The requested time as sent; absent for live video. */
   t?: string;
   relay: RtspRelay;
   device: { id: string; name: string; status: string };
   /** HTTP requests that this call caused. */
   requests: number;
-  /** Milliseconds it took. */
+  /** Duration of this call in milliseconds. */
   ms: number;
 }
 
 /** A preset or tour, as users see it. */
 export interface PtzTarget {
-  /** As the service sent it; 0 is one. */
+  /** As the service sent it; 0 is a valid id. */
   id: string | number;
-  /** Empty where the service names none. */
+  /** Empty if the service sends no name. */
   name: string;
 }
 
@@ -82,11 +85,11 @@ export type PtzAction = (typeof PTZ_ACTIONS)[number];
 
 export interface PtzCommand {
   action: PtzAction;
-  /** Preset or tour by id or name; `goto-home` takes none, and `stop-tour` may do without. */
+  /** Preset or tour, by id or name; `goto-home` has none, and for `stop-tour` it is optional. */
   target?: string;
 }
 
-/** The service has accepted a command; whether the camera has moved it does not say. */
+/** The service has accepted a command; it does not say whether the camera has moved. */
 export interface PtzAccepted {
   action: PtzAction;
   /** The device's id. */
@@ -95,37 +98,37 @@ export interface PtzAccepted {
   accepted: true;
 }
 
-/** The picture of now. */
+/** A current picture. */
 export interface Snapshot {
   jpeg: Buffer;
-  /** Made of camera and time, safe as the name of a file. */
+  /** Made of camera and time; safe as a file name. */
   filename: string;
   /** The device's id. */
   cameraId: string;
-  /** ISO 8601, UTC: as the service says, else when the picture came. */
+  /** ISO 8601, UTC: from the service, else the time of receipt. */
   time: string;
 }
 
-/** A request that follows links from a known place; only to trusted origins. */
+/** A request that follows links from a starting point, to trusted origins only. */
 export interface ApiRequest {
   start: (typeof REQUEST_STARTS)[number];
   /** For `device` and `data-sources`: id, remote id or unique name. */
   camera?: string;
   /** For `url`: a link, absolute or relative to the service. */
   url?: string;
-  /** Names of relations, followed one after the other; the last one with `method`. */
+  /** Relations that are followed one after the other; `method` applies to the last one. */
   rels: readonly string[];
   method: (typeof REQUEST_METHODS)[number];
-  /** A text or Buffer is sent as it is, undefined is no body, all else is sent as JSON. */
+  /** A text or Buffer is sent unchanged, undefined means no body, anything else is sent as JSON. */
   body?: unknown;
 }
 
 export interface ApiResponse {
-  /** JSON, text or Buffer, by the content type. */
+  /** JSON, text or Buffer, depending on the content type. */
   payload: unknown;
   statusCode: number;
-  /** Names in lower case; cookies, and what belongs to the transfer alone, are left out. */
+  /** Names in lower case; without cookies and without headers of the transfer. */
   headers: Record<string, string | string[]>;
-  /** Absolute addresses by relation, as the answer names it. */
+  /** Absolute addresses by relation, named as in the answer. */
   links: Record<string, string>;
 }

@@ -1,10 +1,10 @@
 /**
- * Every fact about the service that the specification leaves open, in one table: what we send by default and
- * what else we accept. The names marked "specification" are given there; all others are tolerance.
+ * All facts about the service that the specification leaves open, in one table: what the client sends by
+ * default and what else it accepts. Names marked "specification" come from there; all others are tolerance.
  */
 export const DIALECT = {
   relations: {
-    /** Specification, section 2, System resource. Offered only while nobody is logged in. */
+    /** Specification, section 2, System resource. Offered only before login. */
     login: 'rel/login',
     /** Specification, section 2, System resource. Offered only after login. */
     devices: 'rel/devices',
@@ -12,11 +12,11 @@ export const DIALECT = {
     dataSources: 'rel/data_sources',
     /** Specification, section 2, Data sources resource. */
     rtsp: 'rel/rtsp',
-    /** Of any resource: where it is itself. */
+    /** Of any resource: its own address. */
     itself: 'rel/self',
     /*
-     * The specification names the functions below and shows no relation for them (section 4). They are looked for in
-     * the order given, on the device, its data sources and its PTZ controller.
+     * The specification names the functions below but shows no relation for them (section 4). They are
+     * searched in this order on the device, its data sources and its PTZ controller.
      */
     details: ['rel/self'],
     snapshot: ['rel/snapshot', 'rel/snapshots', 'rel/live_snapshot'],
@@ -26,7 +26,7 @@ export const DIALECT = {
     home: ['rel/home', 'rel/ptz_home', 'rel/go_home', 'rel/trigger_home', 'rel/goto_home'],
     /** On a preset. */
     gotoPreset: ['rel/trigger', 'rel/trigger_preset', 'rel/goto', 'rel/goto_preset'],
-    /** On a list of presets, or wherever that may stand: the preset is named in the body. */
+    /** On a list of presets, or where that list may be linked: the body names the preset. */
     gotoAnyPreset: ['rel/trigger_preset', 'rel/goto_preset'],
     /** On a tour. */
     startTour: ['rel/start', 'rel/start_tour', 'rel/trigger', 'rel/trigger_tour'],
@@ -36,19 +36,25 @@ export const DIALECT = {
   },
 
   login: {
-    /** The field names of the login body are not shown; both can be set in the cloud's service details. */
+    /**
+     * The specification does not show the field names of the login body; both can be set in the cloud's
+     * service details.
+     */
     userField: 'username',
     passwordField: 'password',
-    /** Which status means "these credentials are not accepted" is not shown: any from 400 to 499 but these. */
+    /**
+     * The specification does not show which status means refused credentials: any from 400 to 499 except
+     * these.
+     */
     noRefusals: [408, 429, 431] as readonly number[],
   },
 
   apiKey: {
-    /** Beside 401 and 403 the status of a `/system` that refuses the key, where the words of its body name the key. */
+    /** Status of a `/system` that rejects the key, besides 401 and 403, if the body names the key. */
     refusal: 400,
-    /** Names of the key, without the marks between their parts, wherever they stand in the body … */
+    /** Names of the key, without separators, anywhere in the body. */
     names: ['apikey', 'subscriptionkey'] as readonly string[],
-    /** … and this, as a word of its own, where the body says what is wrong. */
+    /** This word counts only on its own, and only in the error code or message. */
     word: 'key',
   },
 
@@ -57,17 +63,17 @@ export const DIALECT = {
     id: ['id', 'cameraId', 'deviceId'],
     name: ['name', 'cameraName', 'deviceName', 'displayName', 'label'],
     site: ['site', 'siteName', 'site_name', 'locationName', 'location'],
-    /** Where a camera may show the id that its site knows it by. */
+    /** Fields for the id by which the site knows the camera. */
     remoteId: ['remoteId', 'cameraRemoteId', 'remoteCameraId', 'remote_id'],
     /** Specification: `status`. The others are read only where it is missing or empty. */
     status: ['status', 'state', 'connectionState', 'connectionStatus'],
     /** Specification: the value `online` marks a usable camera. */
     onlineStatus: 'online',
-    /** The same said by `state` and its like. */
+    /** The same in `state` and similar fields. */
     onlineStates: ['online', 'connected'] as readonly string[],
-    /** The same said by a yes-or-no field. */
+    /** The same as a boolean field. */
     onlineFlags: ['connected', 'online'],
-    /** Where a status that is an object keeps its word. */
+    /** Fields of a status object that contain the word. */
     statusWord: ['state', 'status', 'value', 'name'],
   },
 
@@ -97,22 +103,22 @@ export const DIALECT = {
     ] as readonly string[],
     /** Objects of an envelope that may hold the links of the page. */
     headers: ['collection_header'],
-    /** Where the address of the next page may stand outside `_links`. */
+    /** Where the address of the next page may be outside `_links`. */
     next: ['@odata.nextLink', 'next', 'nextLink'],
-    /** A service that pages without end is cut off here. */
+    /** Limit for a service whose pages never end. */
     maxPages: 1000,
-    /** A list with more elements is refused. */
+    /** Longer lists are rejected. */
     maxRecords: 100_000,
-    /** So is a longer one, all its pages together: 100,000 cameras are less. */
+    /** Bytes of all pages of a list; longer ones are rejected, and 100,000 cameras need less. */
     maxBytes: 128 * 1024 * 1024,
     /** Pages of the presets or tours of one camera. */
     maxTargetPages: 20,
-    /** Data sources of one camera; more are passed over. */
+    /** Data sources of one camera; further ones are ignored. */
     maxSources: 100,
   },
 
   dataSource: {
-    /** What tells a data source with pictures, so that it is preferred to sound. */
+    /** Field that marks a data source as video, which is preferred to audio. */
     type: ['type'],
     video: 'video',
   },
@@ -120,9 +126,12 @@ export const DIALECT = {
   rtsp: {
     /** Specification: the quality value `high` is used; `low` is known from a related interface. */
     quality: 'high',
-    /** Specification: the text `true` asks for recorded video. */
+    /** Specification: the text `true` requests recorded video. */
     recordedSearch: 'true',
-    /** Whether live video is asked for without a time is not shown; `liveStyle` of the cloud chooses this spelling. */
+    /**
+     * The specification does not show whether live video is requested without a time; `liveStyle` of the
+     * cloud selects this spelling.
+     */
     liveTime: 'live',
     liveSearch: 'false',
     /** Specification: `rtspRelayURL`. */
@@ -135,19 +144,19 @@ export const DIALECT = {
     name: ['name', 'presetName', 'tourName', 'displayName', 'label', 'description'],
     /** Marks the preset that is the home position. */
     home: ['isHome', 'is_home', 'home'],
-    /** Where an action hangs on a list, its body names the target in these fields. */
+    /** Fields of the body that name the target, if an action is on a list. */
     presetId: 'presetId',
     tourId: 'tourId',
     bodyType: 'Resource.Integer',
-    /** Stops whatever runs, and takes no body. */
+    /** Stops any running tour, and takes no body. */
     stopsAll: 'rel/halt',
   },
 
   snapshot: {
     accept: 'image/jpeg, image/*;q=0.9, multipart/mixed;q=0.6, application/json;q=0.5, */*;q=0.1',
-    /** Taken where a 405 to the GET names it: some make the picture anew for each request. */
+    /** Used if a 405 to the GET allows it: some services take a new picture for each request. */
     otherMethod: 'POST',
-    /** Query parameter that asks for a width. */
+    /** Query parameter for the width. */
     width: 'width',
     /** Header with the picture's time. */
     timeHeader: 'x-resource-timestamp',
@@ -166,11 +175,11 @@ export const DIALECT = {
   error: {
     code: ['code', 'errorCode', 'error_code'],
     message: ['message', 'detail', 'title', 'error_description', 'errorMessage', 'error', 'reason'],
-    /** Objects inside an error body that hold the code or the message. */
+    /** Objects inside an error body that contain the code or the message. */
     nested: ['error', 'meta', 'result'],
-    /** Inside `meta` the code goes by this name. */
+    /** Name of the code inside `meta`. */
     codeName: ['name'],
-    /** Codes, in lower case, of a camera that is listed as online but cannot be reached after all. */
+    /** Codes, in lower case, of a camera that is listed as online but cannot be reached. */
     cameraOffline: [
       'cameraunavailable',
       'cameraoffline',
@@ -178,11 +187,14 @@ export const DIALECT = {
       'deviceoffline',
       'device_offline',
     ] as readonly string[],
-    /** Codes, in lower case, of a camera that somebody else holds. They may come with 403, which then is no question of rights. */
+    /**
+     * Codes, in lower case, of a camera that another user holds. They may come with 403, which then does not
+     * mean a missing permission.
+     */
     cameraBusy: ['camerainuse', 'cameralocked', 'needoverride', 'resourcelocked'] as readonly string[],
-    /** Codes, in lower case, of recorded video that is not there; they come with 403 as well. */
+    /** Codes, in lower case, for recorded video that does not exist; they may come with 403 as well. */
     noVideo: ['edgeofstream', 'endofstream', 'noavailablestreams', 'storageunavailable'] as readonly string[],
-    /** Statuses of a camera that somebody else holds, where a PTZ command was sent. */
+    /** Statuses of a PTZ command to a camera that another user holds. */
     busyStatuses: [409, 423] as readonly number[],
   },
 } as const;

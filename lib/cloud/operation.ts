@@ -4,36 +4,37 @@ import { toError, type RvmError } from '../error';
 
 export interface OperationOptions {
   signal?: AbortSignal | undefined;
-  /** Milliseconds for the whole operation; without end unless said. */
+  /** Milliseconds for the whole operation; default: no limit. */
   deadlineMs?: number | undefined;
-  /** Nothing is tried more than once: it is asked again by other means. */
+  /** No retries: the caller asks again by other means. */
   once?: boolean | undefined;
-  /** It asks whether the service is back, so it is sent while nothing else is. */
+  /** The operation probes whether the service is back, so its requests are sent while no others are. */
   isProbe?: boolean | undefined;
-  /** Bounds how many operations wait for something that has failed; nothing does unless said. */
+  /** Limits how many operations wait for something that has failed; without it there is no limit. */
   room?: Semaphore | undefined;
 }
 
-/** What an operation has in common with those that work for it. */
+/** What an operation shares with the partial operations that work for it. */
 interface Inherited {
   readonly tally: { requests: number };
   readonly of?: Operation;
 }
 
-/** Of the time that is left, a hint may take this part. */
+/** Part of the remaining time that a hint may use. */
 const HINT = 1 / 3;
 
 /**
- * One thing the user asked for. It carries the caller's abort signal and deadline, and counts the HTTP requests it caused;
- * `end` must be called where there is a signal or a deadline. Work that several operations share counts for the one that
- * started it. What it waits for because that has failed is what it ends with at its deadline.
+ * One call of the user. It carries the caller's abort signal and deadline, and counts the HTTP requests that
+ * it caused; `end` must be called if there is a signal or a deadline. Work that several operations share
+ * counts for the one that started it. If the deadline passes while the operation waits for something that has
+ * failed, it ends with that failure.
  */
 export class Operation {
   readonly #once: boolean;
   readonly isProbe: boolean;
   readonly #tally: { requests: number };
   readonly #abort = new CancelToken();
-  /** Whose hint it works for. */
+  /** The operation whose hint this one works on. */
   readonly #of: Operation | undefined;
   readonly #startedAt = performance.now();
   readonly #until: number;
@@ -76,7 +77,7 @@ export class Operation {
     return this.#once;
   }
 
-  /** When its time is over, as of `performance.now()`. */
+  /** The deadline, as of `performance.now()`. */
   get until(): number {
     return this.#until;
   }
@@ -85,14 +86,15 @@ export class Operation {
     this.#tally.requests += 1;
   }
 
-  /** The count of the requests, for work that is done for it. */
+  /** The request counter, shared with work that is done for this operation. */
   get tally(): { requests: number } {
     return this.#tally;
   }
 
   /**
-   * Does work that is a hint alone: it may take a part of the time that is left, so that it keeps nobody from the rest.
-   * @param once nothing is tried more than once
+   * Does work that only supplies a hint: it gets a third of the remaining time, so that enough is left for
+   * the rest.
+   * @param once no retries
    */
   async hint<T>(work: (hint: Operation) => Promise<T>, once = this.once): Promise<T> {
     const left = Math.max(0, this.until - performance.now());
@@ -108,9 +110,9 @@ export class Operation {
   }
 
   /**
-   * Hears of a failure that may pass.
-   * @param ms until what has failed is tried again
-   * @returns false where there is no time to wait for that, or too many wait already
+   * Reports a transient failure to the operation.
+   * @param ms milliseconds until the failed work is retried
+   * @returns false if the time does not suffice for that, or too many operations wait already
    */
   mayWait(error: RvmError, ms: number): boolean {
     if (this.#hasEnded) return true;
@@ -124,7 +126,7 @@ export class Operation {
     return true;
   }
 
-  /** What it has waited for has gone well: its failures count no more. */
+  /** The work it waited for has succeeded: clears the failure. */
   goesOn(): void {
     this.#failure = undefined;
     this.#leaveRoom?.();
@@ -137,7 +139,7 @@ export class Operation {
     this.#abort.abort(error);
   }
 
-  /** Leaves neither timer nor listener behind. */
+  /** Removes timer and listeners. */
   end(): void {
     clearTimeout(this.#deadline);
     this.#stopListening();
@@ -146,8 +148,9 @@ export class Operation {
   }
 
   /**
-   * Calls back when the caller gives up: with CANCELLED, TIMEOUT, the last failure or the caller's own error.
-   * @returns a function that ends the listening
+   * Calls the listener when the caller gives up: with CANCELLED, TIMEOUT, the last failure or the caller's
+   * own error.
+   * @returns a function that removes the listener
    */
   onAbort(listener: (reason: Error) => void): () => void {
     return this.#abort.onAbort(listener);
@@ -158,17 +161,19 @@ export class Operation {
     return this.#abort.reason !== undefined;
   }
 
-  /** @throws Error why, if the caller has given up: CANCELLED, TIMEOUT, or what it has waited for in vain. */
+  /**
+   * @throws Error the reason, if the caller has given up: CANCELLED, TIMEOUT, or the failure it waited for
+   */
   checkAlive(): void {
     if (this.#abort.reason !== undefined) throw this.#abort.reason;
   }
 
-  /** Waits for a turn, but no longer than the caller does. */
+  /** Waits for the lock, but no longer than the caller does. */
   takeTurn(line: Lock): Promise<Release> {
     return line.acquire(this.#abort, 0);
   }
 
-  /** Waits for shared work, but no longer than the caller does; the work itself goes on. */
+  /** Waits for shared work, but no longer than the caller does; the work itself continues. */
   waitFor<T>(work: Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const stopListening = this.onAbort(reject);
@@ -184,12 +189,13 @@ export class Operation {
   }
 }
 
-/** Milliseconds that shared work has for what fails, also where those who wait for it have less time left. */
+/** Milliseconds that shared work has for retries, even if the callers have less time left. */
 const OWN_PATIENCE = 10_000;
 
 /**
- * Work that several operations wait for. None of them can cancel it for all, and none ends it with its own deadline: it tries as
- * long as the most patient of them, and, where nobody waits any more, each of its requests for ten seconds.
+ * Work that several operations wait for. None of them can cancel it for all, and the deadline of one does not
+ * end it: it retries until the latest deadline of its callers, and each of its requests for at least ten
+ * seconds.
  */
 export class SharedOperation extends Operation {
   readonly #joined = new Set<Operation>();
@@ -198,7 +204,7 @@ export class SharedOperation extends Operation {
   #lastSuccess = performance.now();
   #failure: { readonly error: RvmError; readonly againAt: number } | undefined;
 
-  /** @param starter its requests are counted for this one */
+  /** @param starter the operation that the requests are counted for */
   constructor(starter: Operation) {
     super({ isProbe: starter.isProbe }, { tally: starter.tally });
     this.#isPatient = !starter.once;
@@ -213,7 +219,10 @@ export class SharedOperation extends Operation {
     return Math.max(this.#until, this.#lastSuccess + OWN_PATIENCE);
   }
 
-  /** Waits for the work, but no longer than this operation does, and knows what it waits for. */
+  /**
+   * Waits for the work, but no longer than this operation does; reports failures of the work to the
+   * operation.
+   */
   async join<T>(operation: Operation, work: Promise<T>): Promise<T> {
     this.#joined.add(operation);
     this.#isPatient ||= !operation.once;
@@ -227,7 +236,8 @@ export class SharedOperation extends Operation {
   }
 
   override mayWait(error: RvmError, ms: number): boolean {
-    // Where it ends with this, those who wait hear of it by that: whoever comes then shall find no work that is about to fail.
+    // If the work ends with this error, its callers get the error from that; a caller that joins now must not
+    // find work that is about to fail.
     if (!super.mayWait(error, ms)) return false;
     this.#failure = { error, againAt: performance.now() + ms };
     for (const operation of this.#joined) tell(operation, this.#failure);
@@ -241,7 +251,7 @@ export class SharedOperation extends Operation {
   }
 }
 
-/** Who has no time for that fails at once; the others wait. */
+/** An operation that has no time for the retry fails at once; the others wait. */
 function tell(operation: Operation, { error, againAt }: { error: RvmError; againAt: number }): void {
   const ms = Math.max(0, againAt - performance.now());
   if (!operation.mayWait(error, ms)) operation.abandon(error);
@@ -252,16 +262,16 @@ interface Flight<T> {
   readonly work: Promise<T>;
 }
 
-/** Runs a piece of work once, however many operations ask for it while it is under way. */
+/** Runs a piece of work once, however many operations request it while it runs. */
 export class SingleFlight<T> {
   readonly #flight = new KeyedFlight<T>();
 
-  /** Joins the work under way or starts it; a caller who gives up leaves the others undisturbed. */
+  /** Joins the running work, or starts it; a caller that gives up does not affect the others. */
   run(operation: Operation, work: (operation: Operation) => Promise<T>): Promise<T> {
     return this.#flight.run('', operation, work);
   }
 
-  /** The work under way, if any. */
+  /** The running work, if any. */
   get running(): Promise<T> | undefined {
     return this.#flight.running('');
   }
@@ -291,15 +301,15 @@ export class KeyedFlight<T> {
   }
 }
 
-/** One attempt to have a request answered, and how far it came. Redirects are part of it. */
+/** One attempt at a request, redirects included, and how far it got. */
 export class Attempt {
   /** Counted from 1. */
   readonly number: number;
-  /** Whether a connection has taken it: before that the service cannot have carried it out. */
+  /** Whether a connection has taken the request: before that, the service cannot have carried it out. */
   isSent = false;
-  /** Whether the head of an answer has come. */
+  /** Whether the head of an answer has arrived. */
   isAnswered = false;
-  /** The cookies of the session when it went out, as one text. */
+  /** The cookies of the session when the request was sent, as one text. */
   cookies = '';
   /** Whether its answer has changed the cookies of the session. */
   hasChangedCookies = false;
@@ -308,7 +318,7 @@ export class Attempt {
     this.number = number;
   }
 
-  /** It is about to go out, perhaps once more. */
+  /** The request is about to be sent, perhaps once more. */
   begin(cookies: string): void {
     this.isSent = false;
     this.isAnswered = false;

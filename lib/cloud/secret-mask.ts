@@ -3,24 +3,30 @@ import { RvmError } from '../error';
 const MASK = '***';
 const RTSP_URL = /rtsps?:\/\/[^\s"'<>`]+/gi;
 
-/** Secrets shorter than this are not looked for: they would blank out ordinary text and protect nothing. */
+/** Shorter secrets are not searched: they would mask ordinary text and protect nothing. */
 const SHORTEST = 3;
-/** Of shorter ones the letters count as they are: in capitals they may be ordinary words. */
+/** Shorter secrets are compared case-sensitively: in capitals they may be ordinary words. */
 const SHORTEST_FOLDED = 6;
 
-/** Beginnings of a secret that a stray `%`, `\` or `\u` before it turns into an escape. */
+/** Beginnings of a secret that a stray `%`, `\` or `\u` before them turns into an escape. */
 const SWALLOWED = /^(?:u?[\da-f]{4}|x[\da-f]{2}|[0-7]{3}|[\da-f]{2}|["\\/bfnrt])/i;
-/** What is left of a spelling without its beginning is looked for where it is no ordinary word. */
+/**
+ * A spelling without its beginning is searched only if it is at least this long, so that it is no ordinary
+ * word.
+ */
 const SHORTEST_END = 8;
-/** Of shorter ones ordinary words may be made where the blanks between them are left out. */
+/** Shorter ones are not searched without white space: joined ordinary words could match them. */
 const SHORTEST_SPLIT = 8;
 
-/** Of a longer secret the beginning is looked for: it tells the secret as well, and bounds how much of a text is read. */
+/**
+ * Of a longer secret only the beginning is searched: it reveals the secret as well, and limits the text that
+ * is read.
+ */
 const LONGEST = 128;
 
-/** The most that one character takes up where it is escaped, such as `&#x0001f600;`, or escaped again. */
+/** Maximum length of one escaped character, such as `&#x0001f600;`, or one that was escaped twice. */
 const LONGEST_ESCAPE = 24;
-/** So often a text may have been escaped, in whatever ways. */
+/** How often a text may have been escaped, in any mix of ways. */
 const ROUNDS = 3;
 
 type Escape = readonly [looks: RegExp, standsFor: (escape: string) => string];
@@ -33,12 +39,14 @@ const ESCAPES: readonly Escape[] = [
   [/(?:%[\da-f]{2})+/gi, fromPercent],
   [/(?:\\(?:x[\da-f]{2}|[0-3][0-7]{2}))+/gi, fromBytes],
 ];
-/** As a form does it. Apart, for elsewhere a `+` stands for itself. */
+/** Form encoding. Separate, because elsewhere a `+` stands for itself. */
 const FORM: Escape = [/(?:%[\da-f]{2})+|\+/gi, (escape) => (escape === '+' ? ' ' : fromPercent(escape))];
 
-/** What may stand within a secret that was wrapped, or spelled letter by letter; and what nobody sees. */
+/**
+ * Characters that may be inside a secret that was wrapped or spelled letter by letter; and invisible ones.
+ */
 const UNSEEN = /[\s\p{Cc}\p{Cf}]+/gu;
-/** So may these; but where `<` and `>` are no tags, the secret may be what is between. */
+/** Tags may be inside as well; but if `<` and `>` are no tags, the text between them may be the secret. */
 const TAG = /<[^<>]*>/g;
 
 const HTML_NAMES: ReadonlyMap<string, string> = new Map([
@@ -51,9 +59,9 @@ const HTML_NAMES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * The beginning of a text of the service, at most `length` characters, without RTSP URLs; `***` alone where one of our secrets is
- * in it, however it is spelled: who repeats one way may repeat others. However long the text and the secrets are, the work is
- * bounded by `length` and by how many secrets there are.
+ * The beginning of a text of the service, at most `length` characters, without RTSP URLs; only `***` if it
+ * contains one of our secrets in any spelling, because it may contain the secret in other spellings, too. The
+ * work is limited by `length` and the number of secrets, however long the text and the secrets are.
  */
 export function redact(text: string, secrets: readonly string[], length: number): string {
   const spellings = spellingsOf(secrets);
@@ -61,7 +69,8 @@ export function redact(text: string, secrets: readonly string[], length: number)
   const read = text.slice(0, length + margin);
   if (holdsOne(read, spellings)) return MASK;
   const masked = withoutUrls(read);
-  // At the end of what was read a secret may be cut and so not be found; its half is no longer than the margin.
+  // A secret may be cut at the end of the text that was read, and so not be found; its part is no longer than
+  // the margin.
   const sure = read.length < text.length ? Math.max(0, masked.length - margin) : masked.length;
   return masked.slice(0, Math.min(length, sure));
 }
@@ -69,18 +78,21 @@ export function redact(text: string, secrets: readonly string[], length: number)
 /** One way to write a secret. */
 interface Spelling {
   readonly text: string;
-  /** The same without what is not seen; empty where it is too short to be looked for so. */
+  /** The same without invisible characters; empty if too short to be searched that way. */
   readonly dense: string;
-  /** Capitals or not: then `text` is in small letters. */
+  /** Compared case-insensitively: then `text` is in lower case. */
   readonly isFolded: boolean;
 }
 
-/** A secret as it is, as it stands in the header of a basic login, and its bytes in hexadecimal digits: of each the beginning. */
+/**
+ * Spellings of a secret: as it is, in base64 as in the header of a basic login, and in hexadecimal; the
+ * beginning of each.
+ */
 function spellingsOf(secrets: readonly string[]): Spelling[] {
   return [...new Set(secrets)]
     .filter((secret) => secret.length >= SHORTEST)
     .flatMap((secret) => {
-      // Longer than what is looked for, so that no spelling ends as only a cut secret would.
+      // Longer than the part that is searched, so that no spelling ends in a way only a cut secret would.
       const bytes = Buffer.from(secret.slice(0, 2 * LONGEST), 'utf8');
       return [secret, ...base64Of(bytes), bytes.toString('hex')];
     })
@@ -99,7 +111,10 @@ function withoutUnseen(text: string): string {
   return text.replace(UNSEEN, '');
 }
 
-/** As bytes stand in base64 alone, and behind others: there without the digits that tell of those beside them, too. */
+/**
+ * Bytes in base64, alone and after other bytes: there also without the digits that depend on neighbouring
+ * bytes.
+ */
 function base64Of(bytes: Buffer): Set<string> {
   const all = new Set<string>();
   for (const coding of ['base64', 'base64url'] as const) {
@@ -113,25 +128,25 @@ function base64Of(bytes: Buffer): Set<string> {
   return all;
 }
 
-/** True where a text holds one of them, as it is or after some of the escapes were undone. */
+/** True if a text contains one of them, as it is or after some escapes were undone. */
 function holdsOne(text: string, spellings: readonly Spelling[]): boolean {
   if (spellings.length === 0) return false;
-  // In the text as it is too, which may be what a parser of JSON made of another.
+  // Also in the text as it is, which may be the output of a JSON parser.
   const orEnds = [...spellings, ...spellings.flatMap(endOf)];
   const stages = [...unescaped(text)];
   if (stages.some((stage) => holds(stage, orEnds))) return true;
   const dense = orEnds.map((spelling) => spelling.dense).filter((spelling) => spelling !== '');
-  // Blanks may part the escapes, and may be escaped themselves.
+  // White space may separate the escapes, and may be escaped itself.
   return [...stages, ...unescaped(withoutUnseen(text))].some((stage) => holdsDense(stage, dense));
 }
 
-/** What stays of a spelling whose beginning was taken for an escape that it is not. */
+/** The rest of a spelling whose beginning was wrongly decoded as an escape. */
 function endOf({ text, isFolded }: Spelling): Spelling[] {
   const end = text.replace(SWALLOWED, '');
   return end === text || end.length < SHORTEST_END ? [] : [spellingOf(end, isFolded)];
 }
 
-/** A text as it is, and with one more way of escaping undone each time. */
+/** The text as it is, and after each further step of undoing escapes. */
 function unescaped(text: string): Set<string> {
   const stages = new Set([text]);
   let stage = text;
@@ -156,7 +171,7 @@ function holdsDense(text: string, spellings: readonly string[]): boolean {
   return spellings.some((spelling) => dense.includes(spelling) || untagged.includes(spelling));
 }
 
-/** A text in which an escaped URL is found is shown without the escapes. */
+/** A text with an escaped URL is shown without the escapes. */
 function withoutUrls(text: string): string {
   let shown = text.replace(RTSP_URL, MASK);
   for (const [escapes, decode] of [...ESCAPES, FORM]) {
@@ -174,7 +189,7 @@ function fromHtml(escape: string): string {
   return point <= 0x10ffff ? String.fromCodePoint(point) : escape;
 }
 
-/** As C writes them: of characters beyond ASCII one by one the bytes. */
+/** Escapes as in C: characters beyond ASCII byte by byte. */
 function fromBytes(escapes: string): string {
   const bytes = escapes.slice(1).split('\\');
   const isHex = (byte: string): boolean => /^x/i.test(byte);
@@ -187,12 +202,12 @@ function fromPercent(escapes: string): string {
   return Buffer.from(escapes.replaceAll('%', ''), 'hex').toString('utf8');
 }
 
-/** Shorter ones may be ordinary words of our own sentences. */
+/** Shorter ones may be ordinary words of our own error texts. */
 const SHORTEST_QUOTED = 8;
 
 /**
- * An error as it may be told. It may quote what the service calls a camera, a preset or a relation, and so a secret: then only its
- * code is told.
+ * An error without secrets. Its text may quote the service's name of a camera, a preset or a relation, and so
+ * contain a secret: then only the code is shown.
  */
 export function redactError(error: RvmError, secrets: readonly string[]): RvmError {
   const { code, message, cause } = error;
@@ -205,20 +220,19 @@ export function redactError(error: RvmError, secrets: readonly string[]): RvmErr
   );
 }
 
-/** Of a text of the service or of a flow no more is quoted. */
+/** Maximum number of characters quoted from the service or a flow. */
 const MAX_QUOTED = 80;
 
-/** A text of the service in a message: quoted, one short line, RTSP URLs shown as `***`. */
+/** A text of the service for a message: quoted, one short line, RTSP URLs shown as `***`. */
 export function quote(text: string): string {
   return `"${quoteBare(text, MAX_QUOTED)}"`;
 }
 
-/** The same without the quotes, of at most so many characters. */
+/** The same without quotes. */
 export function quoteBare(text: string, length: number): string {
   return oneLine(redact(text, [], 4 * length), length);
 }
 
-/** A text as one line of at most so many characters. */
 export function oneLine(text: string, length: number): string {
   return text
     .replace(/[\p{C}\s]+/gu, ' ')

@@ -35,9 +35,12 @@ import { StationSession } from './session/session';
 import { isWithin } from './session/system';
 import { STATION_TIMING, type StationTiming } from './timing';
 
-/** What the client of one Central Station is told: where the service is, who calls, and how the service is to be taken. */
+/**
+ * Settings of the client of one Central Station: where the service is, who logs in, and how this service
+ * differs.
+ */
 export interface StationClientOptions extends Credentials {
-  /** Short name of the station, under which its requests are counted; without it they are not. */
+  /** Short name of the station in the metrics; without it requests are not counted. */
   key?: string;
   /** With or without a trailing slash and a path prefix; `/system` is appended once. */
   baseUrl: string;
@@ -48,7 +51,7 @@ export interface StationClientOptions extends Credentials {
   timeoutMs: number;
   /** Milliseconds between background refreshes of the directory, from its first use on; 0 = none. */
   deviceRefreshMs: number;
-  /** Milliseconds without any other request after which the service is asked for a sign of life; 0 = never. */
+  /** Milliseconds without any other request before the service is queried for a sign of life; 0 = never. */
   signOfLifeMs: number;
   /** Further origins that a returned link may point to. */
   trustedOrigins: readonly string[];
@@ -57,19 +60,21 @@ export interface StationClientOptions extends Credentials {
   /** Adds `Z` to a time that has no zone. */
   appendZ: boolean;
   liveStyle: LiveStyle;
-  /** Relations that are looked for before all others; empty for none. */
+  /** Relations that are searched before all others; empty for none. */
   relations: RelationNames;
   userAgent: string;
-  /** Without it the certificate authorities of the machine vouch for the service. */
+  /** Without it the certificate authorities of the machine are trusted. */
   tls?: TlsSettings;
   proxy: ProxySettings;
-  /** Nothing that an answer says of an error is repeated: it may come from an address that nobody has vouched for yet. */
+  /**
+   * Errors contain nothing of an answer's text: it may come from an address that no user has confirmed yet.
+   */
   quotesNothing?: boolean;
-  /** Where what was learned of the cameras is kept for the next run; undefined keeps nothing. */
+  /** Where the camera cache is stored for the next run; undefined stores nothing. */
   hints?: HintOptions;
 }
 
-/** What the specification names without showing its relation. */
+/** Functions that the specification names without showing a relation. */
 export interface RelationNames {
   details: string;
   presets: string;
@@ -83,13 +88,13 @@ export interface RelationNames {
 
 export type { StationState } from './session/service-health';
 
-/** The client of one Central Station: its one session and its caches, shared by all who use the station. */
+/** The client of one Central Station: its one session and its caches, shared by all callers. */
 export class StationClient {
   readonly #options: StationClientOptions;
   readonly #timing: StationTiming;
   readonly #secrets: readonly string[];
   readonly #board = new StationStatus((error) => this.#fitToTell(error));
-  /** Of those who wait for something that has failed. */
+  /** Limits the operations that wait for something that has failed. */
   readonly #room: Semaphore;
   #parts: Parts | undefined;
   #refreshTimer: NodeJS.Timeout | undefined;
@@ -107,14 +112,14 @@ export class StationClient {
     return this.#board.state;
   }
 
-  /** True while nothing is sent to the service but probes. */
+  /** True while only probes are sent to the service. */
   get isHeldUp(): boolean {
     return this.#parts?.session.isOut === true;
   }
 
   /**
-   * The version that the service has chosen although it lies outside of the range that was asked for: it is used all the same
-   * (rule T-09). Undefined where it kept to the range, named none, or is not connected.
+   * The version that the service has chosen outside of the requested range; it is used anyway (rule T-09).
+   * Undefined if the version is within the range, the service named none, or there is no connection.
    */
   get unaskedVersion(): string | undefined {
     const { state } = this;
@@ -124,28 +129,31 @@ export class StationClient {
     return isWithin(version, versionLow, versionHigh) ? undefined : version;
   }
 
-  /** Milliseconds that the clock of the service is ahead of that of this machine; undefined where no answer has told. */
+  /**
+   * Milliseconds that the clock of the service is ahead of that of this machine; undefined if no answer has
+   * shown it.
+   */
   get clockAhead(): number | undefined {
     return this.#parts?.session.clockAhead;
   }
 
   /**
-   * Hears of every change of state.
-   * @returns a function that ends the listening
+   * Calls the listener at every change of state.
+   * @returns a function that removes the listener
    */
   onState(listener: StateListener): () => void {
     return this.#board.onState(listener);
   }
 
-  /** Sets who hears of every background refresh: of its error, or undefined. */
+  /** Sets the callback for every background refresh; it gets the error, or undefined. */
   onRefresh(listener: (error: RvmError | undefined) => void): void {
     this.#tellRefresh = listener;
   }
 
   /**
-   * The devices in the order served, after login if need be. The records belong to the client: copy one before
-   * it is handed to anybody who may change it.
-   * @param options.fresh asks the service now
+   * The devices in the order served, after login if necessary. The records belong to the client: copy one
+   * before passing it to code that may change it.
+   * @param options.fresh queries the service now
    * @throws RvmError
    */
   listDevices(options: CallOptions & { fresh?: boolean } = {}): Promise<readonly Device[]> {
@@ -155,7 +163,7 @@ export class StationClient {
   }
 
   /**
-   * All that is known of one camera: its record in the list, and over it what its own resource tells.
+   * All known fields of one camera: its record in the list, overwritten by its own resource.
    * @param camera id, remote id or unique name, here and in the calls below
    * @throws RvmError DEVICE_NOT_FOUND, and those of session and transport
    */
@@ -166,10 +174,10 @@ export class StationClient {
   }
 
   /**
-   * An RTSP session: for the recorded video of an event by the specification's sequence (section 4). With warm caches
-   * this is one request, the one that opens the session.
-   * @throws RvmError EVENT_WITHOUT_CAMERA, BAD_INPUT for a time that cannot be read, DEVICE_NOT_FOUND, DEVICE_OFFLINE,
-   *   LINK_NOT_OFFERED, BAD_RESPONSE, and those of session and transport
+   * An RTSP session: for the recorded video of an event by the specification's sequence (section 4). With
+   * warm caches this is one request, the one that opens the session.
+   * @throws RvmError EVENT_WITHOUT_CAMERA, BAD_INPUT for a time that cannot be read, DEVICE_NOT_FOUND,
+   *   DEVICE_OFFLINE, LINK_NOT_OFFERED, BAD_RESPONSE, and those of session and transport
    */
   openRtsp(wanted: RtspWanted, options: CallOptions = {}): Promise<RtspSession> {
     return this.#run(options, (operation, { rtsp }) => rtsp.open(operation, wanted));
@@ -177,26 +185,27 @@ export class StationClient {
 
   /**
    * The presets or tours of a camera.
-   * @throws RvmError LINK_NOT_OFFERED for a camera that has none, DEVICE_NOT_FOUND, and those of session and transport
+   * @throws RvmError LINK_NOT_OFFERED for a camera that has none, DEVICE_NOT_FOUND, and those of session and
+   *   transport
    */
   ptzTargets(camera: string, list: PtzList, options: CallOptions = {}): Promise<PtzTarget[]> {
     return this.#run(options, (operation, { ptz }) => ptz.targets(operation, camera, list));
   }
 
   /**
-   * How many presets and tours a camera has; each could be called, as far as links tell.
-   * @throws RvmError LINK_NOT_OFFERED for one that could not: it names what is missing and what is offered; UNTRUSTED_LINK,
-   *   DEVICE_NOT_FOUND, and those of session and transport
+   * The number of presets and tours of a camera; according to their links, each can be called.
+   * @throws RvmError LINK_NOT_OFFERED for one that cannot: it names what is missing and what is offered;
+   *   UNTRUSTED_LINK, DEVICE_NOT_FOUND, and those of session and transport
    */
   checkPtz(camera: string, options: CallOptions = {}): Promise<number> {
     return this.#run(options, (operation, { ptz }) => ptz.check(operation, camera));
   }
 
   /**
-   * Sends a PTZ command, again only where it was surely not carried out. Commands to one camera go out in the order of the
-   * calls.
-   * @throws RvmError TARGET_NOT_FOUND, CAMERA_BUSY, BAD_INPUT, LINK_NOT_OFFERED, DEVICE_NOT_FOUND, DEVICE_OFFLINE, and
-   *   those of session and transport
+   * Sends a PTZ command; sent again only if it was certainly not carried out. Commands to one camera are sent
+   * in the order of the calls.
+   * @throws RvmError TARGET_NOT_FOUND, CAMERA_BUSY, BAD_INPUT, LINK_NOT_OFFERED, DEVICE_NOT_FOUND,
+   *   DEVICE_OFFLINE, and those of session and transport
    */
   ptz(camera: string, command: PtzCommand, options: CallOptions = {}): Promise<PtzAccepted> {
     const { ptzDeadlineMs: deadlineMs } = this.#timing;
@@ -206,10 +215,10 @@ export class StationClient {
   }
 
   /**
-   * The picture of now.
-   * @param wanted.width in pixels, if the service can choose
-   * @throws RvmError BAD_RESPONSE without a JPEG, BAD_INPUT, LINK_NOT_OFFERED, DEVICE_NOT_FOUND, DEVICE_OFFLINE, and those
-   *   of session and transport
+   * A current picture.
+   * @param wanted.width in pixels, if the service supports a choice
+   * @throws RvmError BAD_RESPONSE without a JPEG, BAD_INPUT, LINK_NOT_OFFERED, DEVICE_NOT_FOUND,
+   *   DEVICE_OFFLINE, and those of session and transport
    */
   snapshot(camera: string, wanted: { width?: number } = {}, options: CallOptions = {}): Promise<Snapshot> {
     return this.#run(options, (operation, { snapshots }) => snapshots.take(operation, camera, wanted.width));
@@ -217,22 +226,22 @@ export class StationClient {
 
   /**
    * Any other request, along links of the service.
-   * @throws RvmError BAD_INPUT, LINK_NOT_OFFERED, UNTRUSTED_LINK, HTTP_ERROR, DEVICE_NOT_FOUND, and those of session and
-   *   transport
+   * @throws RvmError BAD_INPUT, LINK_NOT_OFFERED, UNTRUSTED_LINK, HTTP_ERROR, DEVICE_NOT_FOUND, and those of
+   *   session and transport
    */
   request(wanted: ApiRequest, options: CallOptions = {}): Promise<ApiResponse> {
     return this.#run(options, (operation, { free }) => free.send(operation, wanted));
   }
 
   /**
-   * Asks the service for a sign of life now, in one attempt, and from then on whenever nothing else was asked for so long as
-   * the options say. What comes of it shows in the state.
+   * Queries the service for a sign of life now, in one attempt, and from then on whenever there was no other
+   * request for `signOfLifeMs`. The result shows in the state.
    */
   async askForLife(): Promise<void> {
     await this.#run({}, (_operation, { signOfLife }) => signOfLife.ask());
   }
 
-  /** Ends what is under way with CANCELLED, keeps what was learned, and leaves no connection and no timer behind. */
+  /** Ends running calls with CANCELLED, stores the camera cache, and leaves no connection and no timer. */
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#refreshTimer);
@@ -287,7 +296,7 @@ export class StationClient {
       const operation = new Operation({ deadlineMs: clampTimerMs(this.#timing.deadlineMs) });
       const told = directory.refresh(operation).then(
         () => this.#tellRefresh(undefined),
-        // The devices known so far stay.
+        // The devices known so far are retained.
         (error: unknown) => this.#tellRefresh(error instanceof RvmError ? this.#fitToTell(error) : undefined),
       );
       void told.finally(() => operation.end());
@@ -297,7 +306,7 @@ export class StationClient {
   }
 }
 
-/** What the client of a station is made of; it exists once the settings have been found usable. */
+/** The collaborators of the client; created once the settings were found usable. */
 export interface Parts {
   transport: Transport;
   session: StationSession;
@@ -311,11 +320,11 @@ export interface Parts {
   free: ApiRequests;
 }
 
-/** Those of a camera; what is done with a preset or tour may stand in more than one place. */
+/** Relations of a camera. Those of PTZ commands are separate: they may be on several resources. */
 type ListedName = Exclude<keyof RelationNames, keyof DeedNames>;
 
 /**
- * @param board hears of every change of state
+ * @param board is notified of every change of state
  * @throws RvmError CONFIG_MISSING or BAD_INPUT for settings that cannot be used
  */
 function makeParts(options: StationClientOptions, timing: StationTiming, board: StationStatus): Parts {
@@ -368,12 +377,12 @@ function makeParts(options: StationClientOptions, timing: StationTiming, board: 
   };
 }
 
-/** What no error may repeat. */
+/** Texts that no error may repeat. */
 function allSecretsOf(options: StationClientOptions): string[] {
   return [...secretsOf(options), ...proxySecrets(options.proxy)];
 }
 
-/** What the user names is looked for first, then what is likely. */
+/** Relations set by the user come first, then the likely ones. */
 function relationsOf(names: RelationNames): Record<ListedName, readonly string[]> {
   const first = (name: ListedName): readonly string[] => {
     const own = names[name].trim();

@@ -1,30 +1,30 @@
 import { DEADLINE_S, PTZ_DEADLINE_S } from '../limits';
 
-/** Pauses and counts of the client, times in milliseconds. Tests shorten them; nobody else sets them. */
+/** Times (in milliseconds) and counts of the client. Only tests change them. */
 export interface StationTiming {
-  /** A call has so long in all, unless it says otherwise … */
+  /** Deadline of a call, unless the call sets its own. */
   deadlineMs: number;
-  /** … and a PTZ command: one that comes late moves a camera that somebody may look through by then. */
+  /** Deadline of a PTZ command: a late one would move a camera that another user may be watching by then. */
   ptzDeadlineMs: number;
-  /** So many calls wait for something that has failed; more fail at once. */
+  /** Maximum number of calls that wait for something that has failed; further ones fail at once. */
   longestQueue: number;
-  /** Before a request is sent again; each further pause is twice as long … */
+  /** First pause before a retry; each further pause is twice as long. */
   retryMs: number;
-  /** … but no longer than this. */
+  /** Longest pause before a retry. */
   longestRetryMs: number;
-  /** So long after a login `/system` is asked again where it does not show it yet. */
+  /** How long `/system` is polled after a login until it shows that login. */
   loginSettlesMs: number;
-  /** So many outages in a row open the circuit. */
+  /** Number of outages in a row that opens the circuit. */
   outages: number;
-  /** Before the first probe of a service that is out of reach; each further pause is twice as long … */
+  /** Pause before the first probe of an unreachable service; each further pause is twice as long. */
   probeMs: number;
-  /** … but no longer than this … */
+  /** Longest pause before a probe. */
   longestProbeMs: number;
-  /** … and than this while a call waits for the service. */
+  /** Longest pause before a probe while a call waits for the service. */
   longestAwaitedProbeMs: number;
-  /** After a link was refused right after a fresh login no further login is made for so long. */
+  /** No further login for this time after a link was refused right after a login. */
   refusalMs: number;
-  /** A camera that is not in the directory causes at most one refresh of it in this time. */
+  /** A camera that is not in the directory causes at most one refresh in this time. */
   missRefreshMs: number;
 }
 
@@ -44,15 +44,17 @@ export const STATION_TIMING: Readonly<StationTiming> = {
 };
 
 /**
- * A growing pause with jitter, in milliseconds: `first`, doubled with each step up to `longest`, of which a random
- * half is left out, so that many clients do not come back at one moment.
+ * Exponential back-off with jitter, in milliseconds: `first`, doubled with each step up to `longest`, minus a
+ * random part of up to one half, so that many clients do not retry at the same moment.
  * @param step 1 for the first pause
  */
 export function backoff(step: number, first: number, longest = Infinity): number {
   return Math.min(longest, first * 2 ** (step - 1)) * (0.5 + Math.random() / 2);
 }
 
-/** Milliseconds with up to a quarter more, so that many clients do not act at one moment. */
+/**
+ * Adds a random part of up to one quarter, so that many clients do not act at the same moment. Milliseconds.
+ */
 export function jitter(ms: number): number {
   return ms * (1 + Math.random() / 4);
 }

@@ -17,21 +17,21 @@ import { redact } from '../secret-mask';
 import type { StationSession } from '../session/session';
 import { type DeviceDirectory, type DeviceEntry, type DeviceIndex, toDevice } from './device-directory';
 
-/** Cameras whose video was asked for last; what was learned of others is forgotten. */
+/** Maximum number of cached cameras; the one whose video was opened longest ago is dropped. */
 const MAX_LEARNED = 5_000;
-/** Milliseconds from the first thing that was learned to its writing, for alarms come in bursts … */
+/** Milliseconds from the first new entry to the write: alarms come in bursts. */
 const WRITE_AFTER_MS = 10_000;
-/** … and at least from one writing to the next: what a crash takes with it costs the hint alone. */
+/** Minimum milliseconds between two writes: a crash in between costs cached links only. */
 const WRITE_AGAIN_MS = 300_000;
-/** Milliseconds: a day. */
+/** Milliseconds between two clean-ups of the folder: one day. */
 const TEND_AGAIN_MS = 24 * 3600_000;
 
-/** Whose hints they are. */
+/** The service and the Agent User that the cached links belong to. */
 interface HintOwner {
   /** The address of the System resource. */
   readonly system: URL;
   readonly username: string;
-  /** Texts that must not be written down. */
+  /** Texts that must not be written to disk. */
   readonly secrets: readonly string[];
 }
 
@@ -42,8 +42,9 @@ interface OpenedAt {
 }
 
 /**
- * What the last run has learned of the cameras, and what this one learns for the next: how the video of a camera was asked for,
- * and on which page of the list each stands. Nothing here is true: all of it is to be confirmed, or harmless where it is wrong.
+ * Persistent cache that one run writes for the next: how the video of a camera was opened, and on which page
+ * of the device list each camera is. No entry is trusted: each is confirmed by the service, or harmless if
+ * wrong.
  */
 export class CameraHints {
   readonly #owner: HintOwner;
@@ -51,11 +52,11 @@ export class CameraHints {
   readonly #folder: HintFolder | undefined;
   readonly #linkFile: HintFile | undefined;
   readonly #pageFile: HintFile | undefined;
-  /** Those asked for last at the end. */
+  /** In order of use, the most recent last. */
   #learned = new Map<string, LearnedCamera>();
-  /** Addresses that were looked at, by camera: each is judged once. */
+  /** Addresses that were checked, by camera: each is checked once. */
   readonly #judged = new Map<string, string>();
-  /** Of the last run, until this one has a list of its own. */
+  /** Pages of the list of the last run, until this run has a list of its own. */
   #pages: string | undefined;
   #listed: readonly DeviceEntry[] = [];
   #reading: Promise<void> | undefined;
@@ -65,7 +66,7 @@ export class CameraHints {
   #tendedAt = -Infinity;
   #isFaulty = false;
 
-  /** @param options undefined keeps nothing, and so knows nothing */
+  /** @param options undefined: nothing is stored or read */
   constructor(owner: HintOwner, options: HintOptions | undefined) {
     this.#owner = owner;
     this.#onFault = options?.onFault ?? (() => undefined);
@@ -74,21 +75,21 @@ export class CameraHints {
     this.#pageFile = this.#folder?.file('pages');
   }
 
-  /** What is known of the video of a camera, by the id that the list has for it. */
+  /** The cached entry of a camera, by the camera's id in the list. */
   async learned(id: string): Promise<LearnedCamera | undefined> {
     await this.#read();
     return this.#learned.get(id);
   }
 
-  /** The address of the page on which a camera stood when it was listed last. */
+  /** The address of the page that contained the camera in the last list. */
   async page(id: string): Promise<string | undefined> {
     await this.#read();
     return this.#pages && pageIn(this.#pages, id);
   }
 
   /**
-   * Remembers how the video of a camera was opened; called once the service has granted it.
-   * @param link where that was; undefined where it is not to be used again
+   * Caches how the video of a camera was opened; called once the service has granted the session.
+   * @param link where the session was opened; undefined if the link must not be used again
    */
   learn({ device, remoteId }: Omit<LearnedCamera, 'link'>, link: OpenedAt | undefined): void {
     if (this.#folder === undefined) return;
@@ -111,7 +112,7 @@ export class CameraHints {
     this.#writeLater();
   }
 
-  /** Forgets the link of a camera: it led nowhere. */
+  /** Drops the link of a camera, because it no longer works. */
   forgetLink(id: string): void {
     const known = this.#learned.get(id);
     if (known === undefined) return;
@@ -120,7 +121,7 @@ export class CameraHints {
     this.#writeLater();
   }
 
-  /** Takes over a list of this run: the one of the last counts no more. */
+  /** Takes over the list of this run; the list of the last run is no longer used. */
   listed(index: DeviceIndex): void {
     if (this.#folder === undefined) return;
     this.#inTurn(async () => {
@@ -134,20 +135,20 @@ export class CameraHints {
     });
   }
 
-  /** Writes what is not written yet. */
+  /** Writes pending changes. */
   async close(): Promise<void> {
     await this.#working;
     if (this.#timer !== undefined) this.#write();
     await this.#working;
   }
 
-  /** An address that could become that of another camera is not kept. */
+  /** The link, unless its address could become that of another camera. */
   #keptLink(id: string, remoteId: string | undefined, { relation, url }: OpenedAt): LearnedCamera['link'] {
     const ids = remoteId === undefined ? [id] : [id, remoteId];
     return identifiesCamera(url, ids, this.#owner.system) ? { relation, address: url.href } : undefined;
   }
 
-  /** What is the remote id of one camera is that of no other any more. */
+  /** A remote id belongs to one camera: other entries with it are dropped. */
   #takeFromOthers(id: string, remoteId: string): void {
     for (const [other, known] of this.#learned) {
       if (other !== id && known.remoteId === remoteId) this.#forget(other);
@@ -178,7 +179,7 @@ export class CameraHints {
     const ofThisRun = this.#learned;
     this.#learned = new Map(learnedIn(links).map((camera) => [camera.device.id, camera]));
     for (const [id, { link }] of this.#learned) if (link !== undefined) this.#judged.set(id, link.address);
-    // What this run has learned meanwhile counts.
+    // Entries of this run replace those of the file.
     for (const [id, camera] of ofThisRun) {
       const remoteId = camera.remoteId ?? this.#learned.get(id)?.remoteId;
       if (remoteId !== undefined) this.#takeFromOthers(id, remoteId);
@@ -206,7 +207,7 @@ export class CameraHints {
 
   async #writePages(entries: readonly DeviceEntry[]): Promise<void> {
     const isListed = await isListedAlike(entries, this.#listed);
-    // Also where it is alike: the former records need not be kept any longer.
+    // Set even if the lists are equal, so that the former records can be freed.
     this.#listed = entries;
     if (!isListed)
       await this.#pageFile?.write(
@@ -214,7 +215,7 @@ export class CameraHints {
       );
   }
 
-  /** Shows that these files are in use, and removes those that are not. */
+  /** Once a day: marks these files as used, and removes unused ones from the folder. */
   async #tend(): Promise<void> {
     if (performance.now() - this.#tendedAt < TEND_AGAIN_MS) return;
     this.#tendedAt = performance.now();
@@ -222,7 +223,7 @@ export class CameraHints {
     await this.#folder?.tidy();
   }
 
-  /** One after the other; what fails is told once, for it is not worth more. */
+  /** Runs tasks one after the other. Only the first failure is reported: the cache is optional. */
   #inTurn(work: () => Promise<void>): void {
     this.#working = this.#working.then(work).catch((error: unknown) => {
       if (!this.#isFaulty) this.#onFault(toError(error));
@@ -236,22 +237,22 @@ function isSame(known: LearnedCamera, { name, status }: LearnedCamera['device'],
   return device.name === name && device.status === status && known.remoteId === remoteId;
 }
 
-/** Where what was learned is kept from one run to the next. */
+/** Where the cache is stored between two runs. */
 export interface HintOptions {
-  /** Made when there is something to be kept; nothing else should lie in it. */
+  /** Created when there is something to store; must contain nothing else. */
   readonly folder: string;
-  /** Hears once that nothing can be kept: that costs the hints, and nothing else. */
+  /** Called once, when the cache cannot be stored; the client works without it. */
   readonly onFault: (error: Error) => void;
 }
 
-/** Of the links that were learned, and of the pages on which the cameras stand. */
+/** Links of the cameras, or pages of the device list. */
 type Kind = 'links' | 'pages';
 
 const OURS = /^[0-9a-f]{32}\.(?:links|pages)(?:\.new)?$/;
-/** Milliseconds: files that no run has touched for so long belong to a cloud or an Agent User that is gone. */
+/** Milliseconds: files that no run has touched for so long belong to a deleted cloud or Agent User. */
 const LONGEST_UNUSED_MS = 30 * 24 * 3600_000;
 
-/** The files of one Agent User at one cloud. Their names are a digest, so that they tell neither. */
+/** The files of one Agent User at one cloud. Their names are a digest, so that they reveal neither. */
 class HintFolder {
   readonly #folder: string;
   readonly #owner: string;
@@ -268,7 +269,7 @@ class HintFolder {
     return new HintFile(path.join(this.#folder, `${this.#owner}.${kind}`), `${this.#owner} ${kind}`);
   }
 
-  /** Removes the files of those that are gone. */
+  /** Removes files that no run has touched for 30 days. */
   async tidy(): Promise<void> {
     const names = await fs.readdir(this.#folder).catch(() => []);
     const before = Date.now() - LONGEST_UNUSED_MS;
@@ -280,16 +281,18 @@ class HintFolder {
   }
 }
 
-/** What the video of a camera has shown: of the device what a message tells of it, and how the session was asked for. */
+/**
+ * The cached entry of a camera: the device fields that a message contains, and how the session was opened.
+ */
 interface LearnedCamera {
   readonly device: Pick<Device, 'id' | 'name' | 'status'>;
-  /** The id its site knows it by, as an event has told it. */
+  /** The id by which the site knows the camera, from an event. */
   readonly remoteId: string | undefined;
-  /** Where its sessions are opened; undefined where that may one day be the address of another camera. */
+  /** Where sessions are opened; undefined if the address could become that of another camera. */
   readonly link: { readonly relation: string; readonly address: string } | undefined;
 }
 
-/** Characters of one text: no camera has a longer one that is worth keeping. */
+/** Characters of one text; a camera with a longer one is not cached. */
 const MAX_TEXT = 1024;
 
 /** One line of JSON for each camera. */
@@ -297,12 +300,11 @@ function textOf(cameras: Iterable<LearnedCamera>): string {
   return Array.from(cameras, (camera) => `${JSON.stringify(camera)}\n`).join('');
 }
 
-/** The cameras of such a text; what is none is passed over. */
+/** The cameras of such a text; other lines are skipped. */
 function learnedIn(text: string): LearnedCamera[] {
   return text.split('\n').flatMap((line) => cameraIn(line) ?? []);
 }
 
-/** Whether it is short enough to be kept. */
 function isShort({ device, remoteId = '', link }: LearnedCamera): boolean {
   const texts = [device.id, device.name, device.status, remoteId, link?.address ?? '', link?.relation ?? ''];
   return texts.every((text) => text.length <= MAX_TEXT);
@@ -332,21 +334,21 @@ function isText(value: unknown): value is string {
   return typeof value === 'string';
 }
 
-/** What of an address may be written down. */
+/** Which addresses may be written to disk. */
 interface KeptAddresses {
-  /** Whether it may be at all. */
+  /** False for an address that contains a secret. */
   isKept: (address: string) => boolean;
-  /** The one address that is fixed. */
+  /** Address of the System resource, from the user's settings. */
   system: URL;
 }
 
-/** A page is named by numbers and short words: a longer one may be anything, a session or a token too. */
+/** Query of a page: numbers and short words. A longer value could be a session or a token. */
 const PLAIN_VALUE = /^(?:\d{1,12}|[A-Za-z_-]{0,12})$/;
 const PLAIN_NAME = /^[\w$.[\]-]{1,24}$/;
 
 /**
- * On which page each camera stands, as a text in which one camera is found without reading all: the addresses of the pages as
- * JSON, and below them a line `["id",page]` for each camera.
+ * The page of each camera as a text in which one camera is found without parsing all: the addresses of the
+ * pages as JSON, then one line `["id",page]` for each camera.
  */
 async function pagesText(
   entries: readonly DeviceEntry[],
@@ -366,7 +368,7 @@ async function pagesText(
   return `${JSON.stringify(pages)}\n${lines.join('')}`;
 }
 
-/** The address of the page on which a camera stood; undefined where the text does not tell. */
+/** The address of the page of a camera; undefined if the text does not contain the camera. */
 function pageIn(text: string, id: string): string | undefined {
   const start = `\n[${JSON.stringify(id)},`;
   const found = text.indexOf(start);
@@ -378,7 +380,7 @@ function pageIn(text: string, id: string): string | undefined {
   return typeof page === 'string' ? page : undefined;
 }
 
-/** Whether two lists say the same of where the cameras stand. */
+/** Whether two lists have the same cameras on the same pages. */
 async function isListedAlike(one: readonly DeviceEntry[], other: readonly DeviceEntry[]): Promise<boolean> {
   if (one.length !== other.length) return false;
   let isAlike = true;
@@ -397,7 +399,7 @@ function isPlain(url: URL, system: URL): boolean {
   );
 }
 
-/** Words of addresses that say what is done, and to no camera in particular. */
+/** Words of a path that name a function or a collection, but no single camera. */
 const COMMON: ReadonlySet<string> = new Set([
   'api',
   'camera',
@@ -425,16 +427,17 @@ const COMMON: ReadonlySet<string> = new Set([
   'videos',
 ]);
 const VERSION = /^v\d+(?:\.\d+)?$/;
-/** What is longer may be a session or a token, but for words and ids. */
+/** A longer step could be a session or a token, unless it is a word or an id. */
 const PLAIN_STEP = /^(?:[\w-]{1,12}|[A-Za-z_-]{1,24}|v\d+\.\d+)$/;
-/** An id that is as short and as plain may be a place in a list, which is another camera's once one is removed. */
+/** Such a short number may be an index in a list, which is another camera's once a camera is removed. */
 const MAY_BE_A_PLACE = /^\d{0,7}$/;
 
 /**
- * Whether an address cannot have become that of another camera: one of its words is an id of this camera, or none of them
- * names any, so that the body of the request alone does. A name is no id, and a number may be a place in a list.
+ * Whether an address can never become that of another camera: it contains an id of this camera, or no word
+ * that names any camera, so that only the request body does. A name is no id, and a number may be an index in
+ * a list.
  * @param ids of the camera, as the service and its site know it
- * @param system the one address that is fixed: what leads to it names no camera
+ * @param system address of the System resource, from the user's settings: its path names no camera
  */
 export function identifiesCamera(address: URL, ids: readonly string[], system: URL): boolean {
   const words = wordsOf(address.pathname);
@@ -448,7 +451,7 @@ export function identifiesCamera(address: URL, ids: readonly string[], system: U
 
 /**
  * Whether no step of a path can be a secret of the service.
- * @param system what leads to it is from the user's own settings
+ * @param system its path comes from the user's own settings
  */
 function isPlainPath(path: string, system: URL): boolean {
   const fixed = wordsOf(system.pathname) ?? [];
@@ -459,7 +462,7 @@ function isPlainStep(word: string): boolean {
   return PLAIN_STEP.test(word) || guidForm(word) !== undefined;
 }
 
-/** The steps of a path; undefined for one with parameters of its own, which may be those of a session. */
+/** The steps of a path; undefined for a path with parameters (`;`), which may contain a session. */
 function wordsOf(path: string): string[] | undefined {
   if (path.includes(';')) return undefined;
   try {
@@ -489,8 +492,8 @@ interface VideoHint {
 }
 
 /**
- * What the last run knew, as far as it spares an alarm the wait for the list of this one, which may take minutes. It counts no
- * more once that is there.
+ * The cache of the last run, used until this run has a device list of its own. It saves an alarm the wait for
+ * that list, which may take minutes.
  */
 export class LastRun {
   readonly #hints: CameraHints;
@@ -512,8 +515,9 @@ export class LastRun {
   }
 
   /**
-   * Where the video of an event's camera was opened, after login if need be. Only for an event that names its camera by both
-   * ids: the one decides which camera, and the other, in the body, tells the service so.
+   * Where the video of an event's camera was opened, after login if necessary. Only for an event with both
+   * ids: the camera id selects the entry, and the remote id in the request body tells the service which
+   * camera is meant.
    */
   async video(
     operation: Operation,
@@ -531,25 +535,28 @@ export class LastRun {
     return { entry: { device, url }, url, relation };
   }
 
-  /** Forgets where the video of a camera was opened: it led nowhere. */
+  /** Drops the link to the video of a camera, because it no longer works. */
   forgetVideo(id: string): void {
     this.#hints.forgetLink(id);
   }
 
-  /** Remembers for the next run how the video of a camera was opened. A camera that is not online is asked about first. */
+  /**
+   * Caches how the video of a camera was opened. For an offline camera no link is cached, so that its status
+   * is queried first.
+   */
   learn({ device }: DeviceEntry, remoteId: string | undefined, openedAt: OpenedAt): void {
     const { id, name, status, online } = device;
     this.#hints.learn({ device: { id, name, status }, remoteId }, online ? openedAt : undefined);
   }
 
-  /** The remote id that an event of the last run has told of a camera. */
+  /** The remote id of a camera from an event of the last run. */
   async remoteIdOf(id: string): Promise<string | undefined> {
     return (await this.#hints.learned(id))?.remoteId;
   }
 
   /**
-   * The camera as the service lists it now, on the page where it stood: one request in place of all pages. Undefined where it
-   * is not there, or where the list of this run comes as soon.
+   * The camera as the service lists it now, from its page of the last run: one request instead of all pages.
+   * Undefined if that page does not contain the camera, or if the list of this run arrives as soon.
    */
   async onItsPage(operation: Operation, id: string): Promise<DeviceEntry | undefined> {
     if (this.#isListed(id)) return undefined;
@@ -567,7 +574,7 @@ export class LastRun {
     return found;
   }
 
-  /** Lets the list of this run come behind an alarm that did not wait for it. */
+  /** Loads the list of this run in the background, after an alarm that did not wait for it. */
   follow(): void {
     this.#directory.loadBehind();
   }
@@ -586,7 +593,7 @@ export class LastRun {
     }));
   }
 
-  /** Undefined where a link of the last run is trusted no more. */
+  /** Undefined if a cached link is no longer trusted. */
   #resolved(address: string, relation: string): TrustedUrl | undefined {
     try {
       return this.#origins.resolve(address, this.#origins.system, relation);

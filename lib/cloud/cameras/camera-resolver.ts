@@ -20,7 +20,7 @@ export interface EventIds {
   remoteId: string | undefined;
 }
 
-/** At most so many cameras are asked for their details to find one by its remote id alone. */
+/** Maximum number of cameras whose details are requested to find one by its remote id alone. */
 const MAX_DETAILS = 500;
 
 /** @throws RvmError EVENT_WITHOUT_CAMERA if the event has neither id */
@@ -32,7 +32,7 @@ export function idsOf(event: RvmEvent): EventIds {
   );
 }
 
-/** Whether there is video to ask for. */
+/** Whether the event has a camera, and so video to request. */
 export function namesCamera(event: RvmEvent): boolean {
   const { cameraId, remoteId } = namedIn(event);
   return cameraId !== undefined || remoteId !== undefined;
@@ -49,7 +49,7 @@ export class CameraFinder {
   readonly #directory: DeviceDirectory;
   readonly #remoteIds: RemoteIds;
   readonly #lastRun: LastRun;
-  /** Remote ids learned from earlier events, by device id, and the way back. */
+  /** Remote ids learned from earlier events, by device id; and the reverse map. */
   readonly #learned = new Map<string, string>();
   readonly #learnedDevices = new Map<string, string>();
 
@@ -60,8 +60,8 @@ export class CameraFinder {
   }
 
   /**
-   * The camera of an event. One that the directory does not know, or knows as not usable, is asked for once more before
-   * the message fails.
+   * The camera of an event. If the directory does not contain it, or lists it as unusable, the service is
+   * queried once more before the message fails.
    * @throws RvmError DEVICE_NOT_FOUND, DEVICE_OFFLINE, and those of the session
    */
   ofEvent(operation: Operation, ids: EventIds, whenOffline: WhenOffline): Promise<DeviceEntry> {
@@ -75,23 +75,26 @@ export class CameraFinder {
   }
 
   /**
-   * The camera that a user names, by its exact id, else its remote id, else its exact name if no other camera has it.
-   * @throws RvmError BAD_INPUT where several have that name, DEVICE_NOT_FOUND, DEVICE_OFFLINE, and those of the session
+   * The camera that a user names, by its exact id, else its remote id, else its exact name if no other camera
+   * has it.
+   * @throws RvmError BAD_INPUT where several have that name, DEVICE_NOT_FOUND, DEVICE_OFFLINE, and those of
+   *   the session
    */
   chosen(operation: Operation, name: string, whenOffline: WhenOffline = 'fail'): Promise<DeviceEntry> {
     return this.#usable(operation, whenOffline, {
       id: name,
       isUnique: false,
       lookUp: () => this.#lookUpName(name),
-      // No remote id holds white space, and the details of all cameras are a lot to ask for.
+      // A remote id contains no white space, and the details of all cameras are many requests.
       search: () => (/\s/.test(name) ? undefined : this.#searchDetails(operation, name)),
       notFound: () => notFound(`id, remote id or name ${quote(name)}`),
     });
   }
 
   /**
-   * The camera id of the RTSP session request: the event's remote id; that of the device's record, of its data
-   * sources or of its details; one learned from an earlier event, of this run or the last; at last the device's own id.
+   * The camera id of the RTSP session request: the event's remote id; that of the device's record, of its
+   * data sources or of its details; one learned from an earlier event, of this run or the last; at last the
+   * device's own id.
    */
   remoteId(
     operation: Operation,
@@ -110,14 +113,14 @@ export class CameraFinder {
     return inDetails ?? this.#learned.get(id) ?? (await this.#ofLastRun(id)) ?? id;
   }
 
-  /** What an event of the last run has shown, unless it is known by now that another camera has that remote id. */
+  /** The remote id from the last run, unless another camera is known to have it now. */
   async #ofLastRun(id: string): Promise<string | undefined> {
     const remoteId = await this.#lastRun.remoteIdOf(id);
     const owner = remoteId === undefined ? undefined : this.#byRemoteId(remoteId);
     return owner === undefined || owner.device.id === id ? remoteId : undefined;
   }
 
-  /** Remembers what an event has shown; called once the service has accepted it. */
+  /** Stores the remote id of an event; called once the service has accepted it. */
   learn(entry: DeviceEntry, remoteId: string | undefined): void {
     if (remoteId === undefined) return;
     const { id } = entry.device;
@@ -130,7 +133,7 @@ export class CameraFinder {
     this.#learnedDevices.set(remoteId, id);
   }
 
-  /** Keeps what was learned no larger than the directory. */
+  /** Drops what was learned of cameras that are no longer in the directory. */
   forgetAllBut(present: (id: string) => boolean): void {
     for (const [id, remoteId] of this.#learned) {
       if (present(id)) continue;
@@ -148,12 +151,12 @@ export class CameraFinder {
     throw offline(now);
   }
 
-  /** In the directory; until that is there, on the page where the last run has seen it. */
+  /** From the directory; until that is loaded, from the page where the last run found the camera. */
   async #known(operation: Operation, wanted: Wanted): Promise<DeviceEntry | undefined> {
     if (!this.#lastRun.isOver) {
       const early = wanted.id === undefined ? undefined : await this.#lastRun.onItsPage(operation, wanted.id);
       if (early !== undefined) return early;
-      // A name may come again on a later page, an id does not.
+      // A later page may contain the same name again, but not the same id.
       await this.#directory.ensureLoaded(operation, () => wanted.isUnique && wanted.lookUp() !== undefined);
     }
     return wanted.lookUp();
@@ -191,7 +194,7 @@ export class CameraFinder {
     return found;
   }
 
-  /** With only a remote id, the details of the cameras whose records show none are the last resort. */
+  /** Last resort for a remote id: requests the details of the cameras whose records show none. */
   async #searchDetails(operation: Operation, remoteId: string | undefined): Promise<DeviceEntry | undefined> {
     for (const entry of this.#directory.index.withoutRemoteId(MAX_DETAILS)) {
       const asked = operation.hint((hint) => this.#remoteIds.inDetails(hint, entry), true);
@@ -212,15 +215,15 @@ export class CameraFinder {
   }
 }
 
-/** How a camera is looked for. */
+/** How a camera is searched. */
 interface Wanted {
-  /** The id that it may have in the list. */
+  /** The id that the camera may have in the list. */
   id: string | undefined;
-  /** What is found first is the one. */
+  /** True if the first match is the right one: an id is unique, a name may not be. */
   isUnique: boolean;
-  /** In the directory. */
+  /** Searches the directory. */
   lookUp: () => DeviceEntry | undefined;
-  /** Beyond the directory, as the last resort. */
+  /** Searches outside the directory, as the last resort. */
   search: () => Promise<DeviceEntry | undefined> | undefined;
   notFound: () => RvmError;
 }
@@ -243,9 +246,9 @@ function offline({ device }: DeviceEntry): RvmError {
   );
 }
 
-/** The data sources of one camera, those with pictures before the others. */
+/** The data sources of one camera, video sources first. */
 interface CameraSources {
-  /** The link they were learned from; a camera whose link has changed since is asked anew. */
+  /** The link they were read from; if the camera's link changes, they are requested again. */
   readonly from: string;
   readonly sources: readonly DataSource[];
 }
@@ -253,15 +256,18 @@ interface CameraSources {
 /** What a camera offers under one relation. */
 export interface Offer {
   readonly url: TrustedUrl;
-  /** Which of those that were looked for it is. */
+  /** The one of the requested relations that was found. */
   readonly relation: string;
-  /** The remote id that the data sources show: that of the one with this relation before those of others. */
+  /** The remote id in the data sources: of the source with this relation, else of any other. */
   readonly remoteId: string | undefined;
 }
 
 const { relations } = DIALECT;
 
-/** The links of the cameras: on their data sources, PTZ controllers and records, cached (specification, section 4, optimization). */
+/**
+ * Cached links of the cameras: on their data sources, PTZ controllers and records (specification, section 4,
+ * optimization).
+ */
 export class CameraLinks {
   readonly #session: StationSession;
   readonly #directory: DeviceDirectory;
@@ -279,8 +285,8 @@ export class CameraLinks {
   }
 
   /**
-   * What this camera offers under the first of these relations that it has: on one of its data sources, else on its own
-   * record. What is missing or cannot be followed is asked for anew by the next operation.
+   * The first of these relations that the camera offers: on one of its data sources, else on its own record.
+   * After an error the cached links are dropped, so that the next operation requests them again.
    * @throws RvmError LINK_NOT_OFFERED, UNTRUSTED_LINK, and those of the session
    */
   async offer(operation: Operation, entry: DeviceEntry, wanted: readonly string[]): Promise<Offer> {
@@ -294,7 +300,7 @@ export class CameraLinks {
   }
 
   /**
-   * As `offer`, for relations that may also hang on a PTZ controller, which is one link further.
+   * Like `offer`, for relations that may also be on a PTZ controller, which is one link further.
    * @throws RvmError as `offer`
    */
   async ptzOffer(operation: Operation, entry: DeviceEntry, wanted: readonly string[]): Promise<Offer> {
@@ -312,9 +318,10 @@ export class CameraLinks {
   }
 
   /**
-   * Makes a call at an address that `find` gives. One that is gone is found anew, once: from the resource above it, else from
-   * the directory. The call is made again only if that names another address: a POST is never repeated blindly.
-   * @param send gets the camera as it is known then
+   * Makes a call at an address that `find` returns. If that address is gone, it is searched once more: from
+   * the resource above it, else from the directory. The call is repeated only at a different address: a POST
+   * is never repeated blindly.
+   * @param send called with the camera's current record
    * @throws RvmError those of `find` and `send`
    */
   async call<Found extends { url: URL }, Result>(
@@ -340,14 +347,14 @@ export class CameraLinks {
     }
   }
 
-  /** Forgets what is known of a camera, because the service did not take it. */
+  /** Drops the cached links of a camera, because the service rejected them. */
   forget(id: string): void {
     this.#known.delete(id);
     this.#controllers.delete(id);
     this.#remoteIds.forget(id);
   }
 
-  /** Keeps the caches no larger than the directory. */
+  /** Drops cameras that are no longer in the directory. */
   forgetAllBut(present: (id: string) => boolean): void {
     for (const cache of [this.#known, this.#controllers]) {
       for (const id of cache.keys()) if (!present(id)) cache.delete(id);
@@ -374,7 +381,7 @@ export class CameraLinks {
     return undefined;
   }
 
-  /** Known after the first time: to make an address costs more than to find its link. */
+  /** Cached: resolving an address costs more than finding its link. */
   #addressOf({ addresses, url }: DataSource, link: string, relation: string): TrustedUrl {
     const known = addresses.get(link);
     if (known !== undefined) return known;
@@ -426,7 +433,7 @@ function anyRemoteId(sources: readonly DataSource[]): string | undefined {
   return sources.find(({ remoteId }) => remoteId !== undefined)?.remoteId;
 }
 
-/** True where what is kept of the camera may be the cause: a link or a remote id that is out of date. */
+/** True if cached data of the camera may be the cause: an outdated link or remote id. */
 function isRejected(error: unknown): boolean {
   if (!(error instanceof RvmError)) return false;
   const { status = 0 } = error.cause;
@@ -454,18 +461,18 @@ interface DataSource {
   /** The address that its links are relative to. */
   readonly url: URL;
   readonly remoteId: string | undefined;
-  /** Those of its links that have been used, made absolute. */
+  /** Its links that were used before, as absolute addresses. */
   readonly addresses: Map<string, TrustedUrl>;
 }
 
 /**
- * The data sources in the answer to `rel/data_sources`: the resource itself first, then its elements, those with pictures
- * before the others.
+ * The data sources in the answer to `rel/data_sources`: the resource itself first, then its elements, video
+ * sources before the others.
  * @throws RvmError BAD_RESPONSE
  */
 function dataSourcesIn(answer: Answer): DataSource[] {
   return records(answer.json()).map((record) => ({
-    // Of each record only what is asked for later: there may be thousands.
+    // Only the fields that are read later: there may be thousands of records.
     resource: { _links: record['_links'] },
     url: answer.url,
     remoteId: remoteIdOf(record),
@@ -486,16 +493,16 @@ function isVideo(element: JsonRecord): boolean {
   return firstText(element, type)?.toLowerCase() === video;
 }
 
-/** The remote id that a camera's own resource shows, undefined where it shows none, and until when that is believed. */
+/** The remote id of a camera's own resource, undefined if it has none; and until when that is valid. */
 interface Shown {
   readonly remoteId: string | undefined;
   readonly until: number;
 }
 
-/** Details that could not be had are not asked for again for so long. */
+/** Milliseconds until details are requested again after a failure. */
 const FAILED_DETAILS_MS = 5 * 60_000;
 
-/** The remote ids that only the cameras' own resources show, each asked for once. */
+/** Remote ids that only the cameras' own resources show; each resource is requested once. */
 export class RemoteIds {
   readonly #directory: DeviceDirectory;
   readonly #known = new Map<string, Shown>();
@@ -516,12 +523,12 @@ export class RemoteIds {
     return this.#asking.run(id, operation, (shared) => this.#ask(shared, entry));
   }
 
-  /** Forgets what a camera has shown, because the service did not take it. */
+  /** Drops the remote id of a camera, because the service rejected it. */
   forget(id: string): void {
     this.#known.delete(id);
   }
 
-  /** Keeps what is known no larger than the directory. */
+  /** Drops cameras that are no longer in the directory. */
   forgetAllBut(present: (id: string) => boolean): void {
     for (const id of this.#known.keys()) if (!present(id)) this.#known.delete(id);
   }
@@ -534,7 +541,8 @@ export class RemoteIds {
       this.#known.set(id, { remoteId, until: Infinity });
       return remoteId;
     } catch (error) {
-      // What it would tell is a hint, and not worth a request for each message; not so where nobody was reached.
+      // The details are only a hint, not worth a request for each message: the failure is cached, unless the
+      // service was not reached at all.
       const until = performance.now() + FAILED_DETAILS_MS;
       if (isOfTheCamera(error)) this.#known.set(id, { remoteId: undefined, until });
       throw error;
@@ -542,7 +550,7 @@ export class RemoteIds {
   }
 }
 
-/** True for a failure that is this camera's own: there was an answer, or none to this alone. */
+/** True for a failure of this camera alone: the service answered, or this one request timed out. */
 function isOfTheCamera(error: unknown): boolean {
   if (!(error instanceof RvmError)) return false;
   return error.cause.status !== undefined || error.code === 'TIMEOUT';

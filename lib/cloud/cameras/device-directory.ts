@@ -14,7 +14,7 @@ import type { StationTiming } from '../timing';
 
 const { device: FIELDS } = DIALECT;
 
-/** The device as users see it: every field sent, and those they can rely on, filled where absent. */
+/** The device as users see it: every field that was sent, and the standard fields, filled if absent. */
 export function toDevice(record: JsonRecord): Device {
   return {
     ...record,
@@ -27,8 +27,8 @@ export function toDevice(record: JsonRecord): Device {
 }
 
 /**
- * Whether the record marks a usable camera: `status` equals `online` (specification, section 2) in any case, or
- * holds it where it is a list or an object; where there is no status text, `state`, `connectionState` or
+ * Whether the record is that of a usable camera: `status` equals `online` (specification, section 2) in any
+ * case, or contains it if it is a list or an object; without a status text, `state`, `connectionState` or
  * `connected` may say so.
  */
 export function isOnline(record: JsonRecord): boolean {
@@ -41,25 +41,25 @@ export function isOnline(record: JsonRecord): boolean {
   return FIELDS.onlineFlags.some((name) => firstField(record, [name]) === true);
 }
 
-/** True if the record says anything at all about being usable. */
+/** True if the record has any field about its status. */
 export function tellsStatus(record: JsonRecord): boolean {
   const names = [...FIELDS.status, ...FIELDS.onlineFlags];
   return firstField(record, names) !== undefined;
 }
 
-/** The id its site knows the camera by, if the record shows it. Opaque and case-sensitive. */
+/** The id by which the site knows the camera, if the record shows it. Opaque and case-sensitive. */
 export function remoteIdOf(record: JsonRecord): string | undefined {
   return firstText(record, FIELDS.remoteId);
 }
 
-/** What of the camera its events may name. */
+/** The fields of a camera that its events may contain. */
 export function listedCamera(device: Device): ListedCamera {
   const { id, site } = device;
   const remoteId = remoteIdOf(device);
   return { id, site, ...(remoteId !== undefined && { remoteId }) };
 }
 
-/** The record of a camera brought up to date with the status that its details tell. */
+/** The record of a camera with the status from its details. */
 export function withStatusOf(device: Device, details: JsonRecord): Device {
   return { ...device, status: statusText(details), online: isOnline(details) };
 }
@@ -96,18 +96,18 @@ function rawWordsOf(value: unknown): string[] {
   return parts.map(asText).filter((word) => word !== undefined);
 }
 
-/** The places of cameras in a list, by any of their names. */
+/** Positions of cameras in a list, by any of their names. */
 class DeviceNames {
   readonly #byId = new Map<string, number>();
-  /** Only of ids in other spellings than the one in which GUIDs are compared. */
+  /** Only ids that are not spelled in the normal form of GUIDs. */
   readonly #byGuid = new Map<string, number>();
   readonly #byRemoteId = new Map<string, number>();
   readonly #byName = new Map<string, number>();
-  /** The second camera of a name, and further ones. */
+  /** All cameras of a name but the first. */
   readonly #namesakes = new Map<string, number[]>();
   readonly #withoutRemoteId: number[] = [];
 
-  /** Of two devices with one id the first counts. */
+  /** Of two devices with the same id, the first counts. */
   add(device: Device, place: number): void {
     const { id, name } = device;
     const guid = guidForm(id);
@@ -158,7 +158,7 @@ class DeviceNames {
   }
 }
 
-/** Whether two records are found by the same names. */
+/** Whether two records have the same id, name and remote id. */
 function isNamedAlike(one: Device, other: Device): boolean {
   return (
     one === other || (one.id === other.id && one.name === other.name && remoteIdOf(one) === remoteIdOf(other))
@@ -178,7 +178,7 @@ export interface DeviceEntry {
 /** The cameras of one load of the directory, in the order served, found by any of their names. */
 export class DeviceIndex {
   readonly #entries: DeviceEntry[];
-  /** Places in `#entries`, which stay when an entry is replaced. */
+  /** Positions in `#entries`, which do not change when an entry is replaced. */
   readonly #names: DeviceNames;
 
   constructor(entries: DeviceEntry[] = [], names = new DeviceNames()) {
@@ -190,17 +190,20 @@ export class DeviceIndex {
     return this.#entries;
   }
 
-  /** Of two devices with one id the first served counts. */
+  /** Of two devices with the same id, the first served counts. */
   add(entry: DeviceEntry): void {
     this.#names.add(entry.device, this.#entries.push(entry) - 1);
   }
 
-  /** The index of these, which are the same cameras with the same names in the same order. Nothing is added to it any more. */
+  /**
+   * An index of these entries, which must be the same cameras with the same names in the same order. No entry
+   * may be added to it.
+   */
   renewed(entries: DeviceEntry[]): DeviceIndex {
     return new DeviceIndex(entries, this.#names);
   }
 
-  /** Puts a newer record of the same device in the place of one; nothing where that is no longer here. */
+  /** Replaces an entry by a newer record of the same device, if the entry is still current. */
   replace(old: DeviceEntry, updated: DeviceEntry): void {
     const place = this.#names.byId(old.device.id);
     if (place !== undefined && this.#entries[place] === old) this.#entries[place] = updated;
@@ -231,7 +234,7 @@ export class DeviceIndex {
   }
 }
 
-/** True for the error of a link that leads nowhere any more: links may change, and are then found anew. */
+/** True if a link no longer exists (404, 410): links may change, and a new one is then searched. */
 export function isGone(error: unknown): error is RvmError {
   if (!(error instanceof RvmError) || error.code !== 'HTTP_ERROR') return false;
   return error.cause.status === 404 || error.cause.status === 410;
@@ -239,7 +242,7 @@ export function isGone(error: unknown): error is RvmError {
 
 const { relations } = DIALECT;
 
-/** Why the directory is asked once more. */
+/** Why the directory is refreshed. */
 type LookupMiss = 'unknown' | 'gone';
 
 /** The cameras of one Central Station, as last served. */
@@ -251,7 +254,7 @@ export class DeviceDirectory {
   readonly #loading = new SingleFlight<void>();
   readonly #asking = new KeyedFlight<DeviceEntry | undefined>();
   #index: DeviceIndex | undefined;
-  /** What the first load has brought so far, and who wants to hear of each page. */
+  /** What the first load has read so far, and the callbacks for each of its pages. */
   #coming: DeviceIndex | undefined;
   readonly #onPage = new Set<() => void>();
   #onLoad: () => void = () => undefined;
@@ -259,7 +262,7 @@ export class DeviceDirectory {
   #loadedAt = -Infinity;
   readonly #answeredAt: Record<LookupMiss, number> = { unknown: -Infinity, gone: -Infinity };
 
-  /** @param detailRelations where a camera's own resource stands */
+  /** @param detailRelations relations of a camera's own resource */
   constructor(
     session: StationSession,
     origins: Origins,
@@ -272,17 +275,17 @@ export class DeviceDirectory {
     this.#detailRelations = detailRelations;
   }
 
-  /** The cameras of the last load; while the first is under way, those that have come. */
+  /** The cameras of the last load; during the first load, those read so far. */
   get index(): DeviceIndex {
     return this.#index ?? this.#coming ?? EMPTY;
   }
 
-  /** True once there is a list of this run. */
+  /** True once this run has a complete list. */
   get isLoaded(): boolean {
     return this.#index !== undefined;
   }
 
-  /** Sets who hears of every load. */
+  /** Sets the callback for every load. */
   onLoad(listener: () => void): void {
     this.#onLoad = listener;
   }
@@ -294,8 +297,8 @@ export class DeviceDirectory {
   }
 
   /**
-   * Loads the directory if that has not been done yet: undefined where it has.
-   * @param isThere ends the wait as soon as what is wanted has come: the list may be long, and the first alarm in a hurry
+   * Loads the directory; undefined if it is loaded already.
+   * @param isThere ends the wait once it returns true: the list may be long, and the first alarm is urgent
    */
   ensureLoaded(operation: Operation, isThere: () => boolean = () => false): Promise<void> | undefined {
     return this.#index === undefined ? this.#firstLoad(operation, isThere) : undefined;
@@ -316,12 +319,15 @@ export class DeviceDirectory {
     }
   }
 
-  /** Asks the service now; callers at the same time share one load. */
+  /** Loads the directory now; simultaneous callers share one load. */
   refresh(operation: Operation): Promise<void> {
     return this.#loading.run(operation, (shared) => this.#load(shared));
   }
 
-  /** Loads the directory if that has not been done yet, and nobody waits for it: where it fails, the next one who needs it asks again. */
+  /**
+   * Loads the directory in the background, if it is not loaded. After a failure, the next caller that needs
+   * the directory loads it.
+   */
   loadBehind(): void {
     if (this.#index !== undefined) return;
     const operation = new Operation({ deadlineMs: this.#timing.deadlineMs });
@@ -331,9 +337,9 @@ export class DeviceDirectory {
   }
 
   /**
-   * The refresh that a camera causes which is not known, or whose links are gone: for each reason at most one in 30 s for
-   * the whole station, counted from the end of the last one; in between the last answer stands. Links of an older session
-   * are no answer.
+   * The refresh after a camera was not found, or its links were gone: for each reason at most one in 30 s for
+   * the whole station, counted from the end of the last one; until then the last result is used. Links that
+   * an older session has read are refreshed in any case.
    */
   async refreshOnMiss(operation: Operation, why: LookupMiss): Promise<void> {
     const stands = performance.now() - this.#answeredAt[why] < this.#timing.missRefreshMs;
@@ -353,7 +359,7 @@ export class DeviceDirectory {
   }
 
   /**
-   * Asks for one camera's own resource.
+   * Requests one camera's own resource.
    * @returns undefined if it is not offered
    */
   async askDetails(operation: Operation, entry: DeviceEntry): Promise<Record<string, unknown> | undefined> {
@@ -364,8 +370,8 @@ export class DeviceDirectory {
   }
 
   /**
-   * All that is known of one camera: its record, and over it what its own resource tells, where that is offered. A link
-   * that is gone is looked for in the directory once more.
+   * All known fields of one camera: its record, overwritten by its own resource if that is offered. If the
+   * link is gone, the directory is refreshed once.
    * @throws RvmError those of the session
    */
   async details(operation: Operation, entry: DeviceEntry): Promise<Device> {
@@ -382,8 +388,9 @@ export class DeviceDirectory {
   }
 
   /**
-   * Asks a camera's own resource for its status now and remembers it; callers at the same time share the answer.
-   * @returns undefined if the resource is not offered, or tells no status
+   * Requests a camera's own resource for its current status and stores that; simultaneous callers share the
+   * answer.
+   * @returns undefined if the resource is not offered, or has no status
    */
   askStatus(operation: Operation, entry: DeviceEntry): Promise<DeviceEntry | undefined> {
     return this.#asking.run(entry.device.id, operation, (shared) => this.#askStatus(shared, entry));
@@ -420,8 +427,8 @@ export class DeviceDirectory {
   }
 
   /**
-   * What is told as before is not kept anew, neither a record nor the names of all: to collect garbage takes the longer the
-   * more has to be kept, and nothing else runs meanwhile.
+   * Reuses unchanged records, and the index of names if no name has changed: garbage collection takes longer
+   * the more new objects it has to retain, and blocks everything else meanwhile.
    */
   async #nextIndex(operation: Operation, former: DeviceIndex): Promise<DeviceIndex> {
     const entries: DeviceEntry[] = [];
@@ -451,7 +458,7 @@ export class DeviceDirectory {
     }
   }
 
-  /** The link to the devices is known from `/system`; where it is gone, `/system` is asked once more. */
+  /** The link to the devices comes from `/system`; if it is gone, `/system` is requested again. */
   async #firstPage(operation: Operation): Promise<Answer> {
     try {
       return await this.#get(operation, await this.#session.link(operation, relations.devices));
@@ -469,7 +476,7 @@ export class DeviceDirectory {
 
 const EMPTY = new DeviceIndex();
 
-/** The id is that of the list, by which the camera is known; the other fields are the newer ones. */
+/** The id stays that of the list, by which the camera is known; the other fields are the newer ones. */
 function merged({ device }: DeviceEntry, details: JsonRecord | undefined): Device {
   if (details === undefined) return device;
   const { id: _id, name, site, status: _status, online: _online, ...fields } = toDevice(details);

@@ -13,7 +13,7 @@ import { quote, quoteBare } from '../secret-mask';
 import type { StationSession } from '../session/session';
 import { type FetchedPage, notOfferedError, pagesFrom } from '../session/system';
 
-/** Where the lists of presets and tours, the home position, and what is done with a target are looked for. */
+/** Relations of the lists of presets and tours, of the home position, and of the commands to a target. */
 interface PtzRelations {
   presets: readonly string[];
   tours: readonly string[];
@@ -27,7 +27,7 @@ interface Link {
   base: URL;
 }
 
-/** A call that carries a command out. */
+/** The request that carries a command out. */
 interface Action {
   url: Offer['url'];
   relation: string;
@@ -35,21 +35,25 @@ interface Action {
 }
 
 const { collection, relations, ptz: FACTS } = DIALECT;
-/** No camera has more tours; more are not stopped one by one. */
+/** No camera has more tours; further ones are not stopped. */
 const MOST_STOPS = 50;
 
-/** Presets, tours and the home position of the cameras. What each camera has is asked for anew: users change it. */
+/**
+ * Presets, tours and home positions of the cameras. They are requested each time, because users change them.
+ */
 export class PtzClient {
   readonly #session: StationSession;
   readonly #finder: CameraFinder;
   readonly #links: CameraLinks;
   readonly #origins: Origins;
   readonly #relations: PtzRelations;
-  /** Commands to one camera go out in the order in which they came in, or it would end where nobody sent it. */
+  /**
+   * Commands to one camera are sent in the order of the calls, or the camera would end at the wrong position.
+   */
   readonly #inTurn = new KeyedMutex();
   readonly #patienceMs: number;
 
-  /** @param patienceMs a command whose turn has not come by then is not sent */
+  /** @param patienceMs milliseconds; a command that waits longer for earlier ones is not sent */
   constructor(
     session: StationSession,
     finder: CameraFinder,
@@ -66,16 +70,20 @@ export class PtzClient {
     this.#patienceMs = patienceMs;
   }
 
-  /** @throws RvmError LINK_NOT_OFFERED for a fixed camera, DEVICE_NOT_FOUND, DEVICE_OFFLINE, and those of the session */
+  /**
+   * @throws RvmError LINK_NOT_OFFERED for a fixed camera, DEVICE_NOT_FOUND, DEVICE_OFFLINE, and those of the
+   *   session
+   */
   async targets(operation: Operation, camera: string, list: PtzList): Promise<PtzTarget[]> {
     const entry = await this.#finder.chosen(operation, camera, 'try');
     return (await this.#list(operation, entry, list)).targets.map(({ target }) => target);
   }
 
   /**
-   * Looks whether each preset could be gone to, and each tour started, as far as links tell: nothing is sent.
-   * @returns how many the camera has; none for a fixed one
-   * @throws RvmError LINK_NOT_OFFERED names one that could not, and what it does offer; UNTRUSTED_LINK, and as `targets`
+   * Checks by their links whether each preset can be called and each tour started; sends no command.
+   * @returns the number of presets and tours of the camera; 0 for a fixed one
+   * @throws RvmError LINK_NOT_OFFERED names a target that cannot be called, and what it does offer;
+   *   UNTRUSTED_LINK, and as `targets`
    */
   async check(operation: Operation, camera: string): Promise<number> {
     const entry = await this.#finder.chosen(operation, camera, 'try');
@@ -96,7 +104,8 @@ export class PtzClient {
   }
 
   /**
-   * Has a command carried out, at most once: the service accepts it, and whether the camera has moved it does not say.
+   * Sends a command, at most once. The service only says that it has accepted the command, not whether the
+   * camera has moved.
    * @throws RvmError TARGET_NOT_FOUND, BAD_INPUT, CAMERA_BUSY, and as `targets`
    */
   async send(operation: Operation, camera: string, { action, target }: PtzCommand): Promise<PtzAccepted> {
@@ -139,7 +148,7 @@ export class PtzClient {
     }
   }
 
-  /** Where no home position is on offer, a preset may be marked as such. */
+  /** If no home position is offered, a preset may be marked as such. */
   async #goToHomePreset(operation: Operation, entry: DeviceEntry, reason: RvmError): Promise<ListedTarget> {
     const list = await this.#list(operation, entry, 'presets').catch((error: unknown) => {
       throw isNotOffered(error) ? reason : error;
@@ -169,7 +178,10 @@ export class PtzClient {
     return undefined;
   }
 
-  /** Which one runs nobody tells, and others may have started it: all of them, and those that do not run may refuse. */
+  /**
+   * The service does not say which tour runs, and another user may have started it: all are stopped, and
+   * those that do not run may refuse.
+   */
   async #stopEach(operation: Operation, entry: DeviceEntry, list: TargetList): Promise<undefined> {
     if (list.targets.length === 0) {
       throw new RvmError(
@@ -203,7 +215,7 @@ export class PtzClient {
     );
   }
 
-  /** By the link on the target itself; else by one for all targets, on the list or wherever that may stand, with a body. */
+  /** Uses the link on the target itself; else one for all targets, on the list or the camera, with a body. */
   async #do(
     deed: keyof Deeds,
     operation: Operation,
@@ -242,7 +254,7 @@ export class PtzClient {
     return actionAt(this.#origins.resolve(address, base, relation), relation, body);
   }
 
-  /** By POST; by PUT where the service says that it takes no POST, and so has not carried it out. */
+  /** By POST; by PUT after a 405, which says that the POST was not carried out. */
   async #post(operation: Operation, action: Action, method: 'POST' | 'PUT' = 'POST'): Promise<Answer> {
     try {
       return await this.#session.follow(operation, { ...action, method });
@@ -260,7 +272,7 @@ function linkOf(record: JsonRecord, base: URL, wanted: readonly string[]): Link 
   return found && { ...found, base };
 }
 
-/** @param body left out where the action is for all targets, whichever that names */
+/** @param body omitted if the action applies to all targets */
 function actionAt(url: TrustedUrl, relation: string, body: RequestBody | undefined): Action {
   return body === undefined || relation === FACTS.stopsAll ? { url, relation } : { url, relation, body };
 }
@@ -283,30 +295,30 @@ function required(target: string | undefined, what: 'preset' | 'tour'): string {
   throw new RvmError('BAD_INPUT', `No ${what} is named: set the target of this node to its id or name.`);
 }
 
-/** The relations that the user names for what is done with a preset or tour; empty for none. */
+/** The relations that the user sets for commands to a preset or tour; empty for none. */
 export interface DeedNames {
   gotoPreset: string;
   startTour: string;
   stopTour: string;
 }
 
-/** Where one thing that is done with a preset or tour may hang: relations, in the order in which they are looked for. */
+/** Relations of one PTZ command, by the resources they may be on, in the order of the search. */
 interface PtzCommandLink {
-  /** What it is done with. */
+  /** What the command applies to. */
   readonly to: 'preset' | 'tour';
   /** On the target itself. */
   readonly onTarget: readonly string[];
-  /** On the list, for all its targets: the body names the one that is meant. */
+  /** On the list, for all its targets: the body names the target. */
   readonly onList: readonly string[];
-  /** The same wherever the link to the list may stand. */
+  /** The same on the resources that may link the list. */
   readonly onCamera: readonly string[];
-  /** Names the target in such a body. */
+  /** Field of such a body that names the target. */
   readonly field: string;
 }
 
 type Deeds = Readonly<Record<'goto' | 'start' | 'stop', PtzCommandLink>>;
 
-/** What the user names is looked for first, then what is likely. */
+/** Relations set by the user come first, then the likely ones. */
 export function linksByCommand({ gotoPreset, startTour, stopTour }: DeedNames): Deeds {
   return {
     goto: deed('preset', gotoPreset, relations.gotoPreset, relations.gotoAnyPreset),
@@ -323,29 +335,29 @@ function deed(
 ): PtzCommandLink {
   const relation = named.trim();
   const first = relation === '' ? [] : [relation];
-  // The list and the camera have it too, and what a call of that does is something else.
+  // The list and the camera have `rel/self` too, and a command to that would mean something else.
   const onCamera = isSameRelation(relation, relations.itself) ? forAll : [...first, ...forAll];
   const field = to === 'preset' ? FACTS.presetId : FACTS.tourId;
   return { to, onTarget: [...first, ...own], onList: [...onCamera, ...own], onCamera, field };
 }
 
-/** A preset or tour of a list, with the record that may hold its own links. */
+/** A preset or tour of a list, with its record, which may have links of its own. */
 interface ListedTarget {
   readonly target: PtzTarget;
   readonly record: JsonRecord;
-  /** What these links are relative to. */
+  /** Base address of these links. */
   readonly url: URL;
 }
 
 /** The presets or tours of a camera, as served. */
 interface TargetList {
   readonly targets: readonly ListedTarget[];
-  /** The links of the list itself, which may be for all of them. */
+  /** The links of the list itself, which may apply to all targets. */
   readonly record: JsonRecord;
   readonly url: URL;
 }
 
-/** @param answer the first page, whose own links are those of the list */
+/** @param answer the first page; its links are those of the list */
 async function readTargets(answer: Answer, pages: AsyncIterable<FetchedPage>): Promise<TargetList> {
   const targets: ListedTarget[] = [];
   for await (const { records, url } of pages) {
@@ -360,8 +372,8 @@ async function readTargets(answer: Answer, pages: AsyncIterable<FetchedPage>): P
 
 /**
  * The target that a user names: by its id, compared as text, else by its exact name.
- * @param camera whose it is, for the error
- * @throws RvmError TARGET_NOT_FOUND, BAD_INPUT where several have that name
+ * @param camera for the error text
+ * @throws RvmError TARGET_NOT_FOUND, BAD_INPUT if several targets have that name
  */
 function findTarget({ targets }: TargetList, wanted: string, camera: { name: string }): ListedTarget {
   const byId = targets.find(({ target }) => String(target.id) === wanted);
@@ -386,9 +398,9 @@ function homePreset({ targets }: TargetList): ListedTarget | undefined {
 }
 
 /**
- * The error of a target that nothing can be done with: what it does offer is named, for the cloud takes the name of a relation
- * that is looked for; where it has no links at all, what its list offers.
- * @param wanted what was looked for, first the likeliest
+ * The error for a target that lacks the relation. It names what the target offers, because the user can set a
+ * relation in the cloud; for a target without any links, what its list offers.
+ * @param wanted the relations that were searched, the likeliest first
  */
 function notOfferedBy(
   what: 'preset' | 'tour',
@@ -410,11 +422,11 @@ function targetOf(record: JsonRecord): PtzTarget | undefined {
     const id = firstField(record, [field]);
     if (typeof id === 'number' || (typeof id === 'string' && id !== '')) return { id, name };
   }
-  // What has a name alone is known by that.
+  // A target without an id is identified by its name.
   return name === '' ? undefined : { id: name, name };
 }
 
-/** The first few, so that a typing error shows. */
+/** The first few names, so that a typing error is visible. */
 function listed(targets: readonly ListedTarget[]): string {
   if (targets.length === 0) return 'none';
   const named = targets
@@ -424,14 +436,17 @@ function listed(targets: readonly ListedTarget[]): string {
   return quoteBare(named.join(', ') + more, 200);
 }
 
-/** Runs work of one key one after the other, in the order asked; what differs by key does not wait for each other. */
+/**
+ * Runs work of one key one after the other, in the order of the calls; different keys do not wait for each
+ * other.
+ */
 class KeyedMutex {
   readonly #last = new Map<string, Promise<unknown>>();
 
   /**
-   * Runs the work when what was asked before for this key has ended, however it ended.
-   * @param patienceMs work whose turn has not come by then is not done at all: it would come too late
-   * @throws RvmError TIMEOUT, CANCELLED if the caller gives up before its turn
+   * Runs the work after all earlier work of this key has ended, successfully or not.
+   * @param patienceMs milliseconds; work that waits longer is not done, because it would come too late
+   * @throws RvmError TIMEOUT, CANCELLED if the caller gives up while the work waits
    */
   async run<T>(key: string, operation: Operation, patienceMs: number, work: () => Promise<T>): Promise<T> {
     const asked = performance.now();
@@ -447,7 +462,7 @@ class KeyedMutex {
       if (this.#last.get(key) === ended) this.#last.delete(key);
     });
     await operation.waitFor(before);
-    // From here on the work itself heeds its operation, and knows best what becomes of it.
+    // From here on the work itself observes its operation, and reports best how it ended.
     return mine;
   }
 }

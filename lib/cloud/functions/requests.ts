@@ -13,14 +13,17 @@ import type { Operation } from '../operation';
 import type { StationSession } from '../session/session';
 import { notOffered } from '../session/system';
 
-/** Where the last link of a request leads to, and the relation that led there. */
+/** Where the last link of a request leads, and its relation. */
 interface Place {
   url: TrustedUrl;
   relation: string;
 }
 
 const { relations } = DIALECT;
-/** What belongs to the connection or to the coding of the body: in a message it would break the next request or answer. */
+/**
+ * Headers of the connection or of the body's coding: in a message they would break the next request or
+ * answer.
+ */
 const OF_THE_TRANSFER: ReadonlySet<string> = new Set([
   'connection',
   'content-encoding',
@@ -38,12 +41,12 @@ const OF_THE_TRANSFER: ReadonlySet<string> = new Set([
 ]);
 /** An address of the web, or one relative to the service. */
 const LINK = /^(?:https?:\/\/|[/?.])\S*$/i;
-/** A resource is asked for as JSON, but whatever else it is will do. */
+/** JSON is preferred, but any other type is accepted. */
 const ACCEPT = 'application/json, */*;q=0.5';
 const TEXT = /^(?:text\/|application\/(?:[\w.+-]*\+)?xml\b)/i;
 const JSON_TYPE = /^(?:application\/(?:[\w.+-]*\+)?json\b|application\/[\w.-]+\.VMS\.)/i;
 
-/** Requests that follow links to whatever the service offers beyond what the other calls do. */
+/** Requests along links, for functions of the service that the other calls do not cover. */
 export class ApiRequests {
   readonly #session: StationSession;
   readonly #directory: DeviceDirectory;
@@ -67,8 +70,8 @@ export class ApiRequests {
 
   /**
    * Follows the relations one after the other, and sends the request to where the last one leads.
-   * @throws RvmError BAD_INPUT, LINK_NOT_OFFERED that names the relation, UNTRUSTED_LINK, HTTP_ERROR, DEVICE_NOT_FOUND,
-   *   and those of the session
+   * @throws RvmError BAD_INPUT, LINK_NOT_OFFERED that names the relation, UNTRUSTED_LINK, HTTP_ERROR,
+   *   DEVICE_NOT_FOUND, and those of the session
    */
   async send(operation: Operation, wanted: ApiRequest): Promise<ApiResponse> {
     const rels = wanted.rels.map((rel) => rel.trim()).filter((rel) => rel !== '');
@@ -91,7 +94,7 @@ export class ApiRequests {
     return freeAnswer(answer);
   }
 
-  /** The last relation is followed with the method that is wanted. */
+  /** Follows the last relation with the wanted method, all others with GET. */
   async #follow(
     operation: Operation,
     wanted: ApiRequest,
@@ -110,7 +113,7 @@ export class ApiRequests {
     });
   }
 
-  /** Where the service or a given link is, or where its first relation leads to. */
+  /** The address of the System resource or of the user's link, or where its first relation leads. */
   async #placeOf(
     operation: Operation,
     { start, url }: ApiRequest,
@@ -136,7 +139,7 @@ export class ApiRequests {
     return this.#finder.chosen(operation, camera, 'try');
   }
 
-  /** The camera's own resource; a relation is looked for on the record of the list, and then there. */
+  /** The camera's own resource. A relation is searched on the record of the list, then on that resource. */
   async #ofDevice(operation: Operation, entry: DeviceEntry, relation: string | undefined): Promise<Place> {
     const link = relation === undefined ? undefined : findLink(entry.device, relation);
     if (relation !== undefined && link !== undefined) {
@@ -151,7 +154,7 @@ export class ApiRequests {
     return this.#session.follow(operation, { ...place, method: 'GET', accept: ACCEPT });
   }
 
-  /** A link of the resource itself, else of the first element that has it where it is a list. */
+  /** A link of the resource itself, else of the first element of the list that has it. */
   #linkIn(answer: Answer, relation: string): Place {
     const body = answer.json();
     for (const resource of [wrappedLinks(body), ...readPage(body, []).records]) {
@@ -205,8 +208,9 @@ function linksOf(links: JsonRecord, base: URL): Record<string, string> {
 }
 
 /**
- * What a flow wants to send: a text or bytes as they are, undefined is none, all else as JSON.
- * @throws RvmError BAD_INPUT for what cannot be written so
+ * The request body from a flow's value: text and bytes unchanged, undefined is no body, anything else as
+ * JSON.
+ * @throws RvmError BAD_INPUT for a value that cannot be written as JSON
  */
 function requestBody(value: unknown): RequestBody | undefined {
   if (value === undefined) return undefined;
@@ -215,11 +219,12 @@ function requestBody(value: unknown): RequestBody | undefined {
   }
   try {
     if (ArrayBuffer.isView(value)) return { type: 'application/octet-stream', bytes: copyOf(value) };
-    // What only looks like bytes has none to send.
+    // An object that only inherits from Buffer has no bytes to send.
     const text: string | undefined = Buffer.isBuffer(value) ? undefined : JSON.stringify(value);
     if (text !== undefined) return { type: 'application/json', bytes: text };
   } catch {
-    // A circle, a number that JSON cannot write, bytes that were given away, or a trap of the flow: the error below says so.
+    // A circular structure, a number that JSON cannot write, detached bytes, or a getter of the flow that
+    // throws: the error below covers all.
   }
   throw new RvmError(
     'BAD_INPUT',
@@ -227,7 +232,10 @@ function requestBody(value: unknown): RequestBody | undefined {
   );
 }
 
-/** The bytes that are there now, whatever a flow has written over the properties that tell them or does to them later. */
+/**
+ * A copy of the bytes as they are now: independent of properties that a flow has overwritten, and of later
+ * changes.
+ */
 function copyOf(view: ArrayBufferView): Buffer {
   const bytes = types.isUint8Array(view)
     ? view

@@ -16,7 +16,7 @@ import { jsonBody } from '../http/transport';
 import type { Operation } from '../operation';
 import type { StationSession } from '../session/session';
 
-/** How this service wants times and live video. */
+/** How this service expects times and live video. */
 interface RtspStyle {
   /** Adds `Z` to a time that has no zone. */
   appendZ: boolean;
@@ -37,12 +37,12 @@ interface Granted {
   relay: RtspRelay;
 }
 
-/** The body that asks for the video of the camera with this remote id. */
+/** The request body for the video of the camera with this remote id. */
 type BodyFor = (remoteId: string) => RtspRequest;
 
 const { relations, rtsp: FACTS } = DIALECT;
 
-/** Asks the service for RTSP sessions. Each is asked for anew: a URL is never cached. */
+/** Opens RTSP sessions. Each call requests a new one: a URL is never cached. */
 export class RtspSessions {
   readonly #session: StationSession;
   readonly #finder: CameraFinder;
@@ -65,10 +65,11 @@ export class RtspSessions {
   }
 
   /**
-   * Opens a session: for the recorded video of an event by the specification's sequence (section 4). With warm caches
-   * this is one request, and after a restart as much as the login more where the last run has opened a session of the camera.
-   * @throws RvmError EVENT_WITHOUT_CAMERA, BAD_INPUT for a time that cannot be read, DEVICE_NOT_FOUND, DEVICE_OFFLINE,
-   *   LINK_NOT_OFFERED, BAD_RESPONSE, and those of the session
+   * Opens a session: for the recorded video of an event by the specification's sequence (section 4). With
+   * warm caches this is one request; after a restart it is one request and the login, if the last run has
+   * opened a session of the camera.
+   * @throws RvmError EVENT_WITHOUT_CAMERA, BAD_INPUT for a time that cannot be read, DEVICE_NOT_FOUND,
+   *   DEVICE_OFFLINE, LINK_NOT_OFFERED, BAD_RESPONSE, and those of the session
    */
   async open(operation: Operation, wanted: RtspWanted): Promise<RtspSession> {
     const ids = wanted.mode === 'event' ? idsOf(wanted.event) : NO_IDS;
@@ -112,7 +113,7 @@ export class RtspSessions {
     );
   }
 
-  /** Where the last run has opened it, once: undefined where that leads nowhere, and all is asked for afresh. */
+  /** One attempt at the link of the last run; undefined if that fails, so that the standard steps follow. */
   async #asInLastRun(operation: Operation, ids: EventIds, bodyFor: BodyFor): Promise<Granted | undefined> {
     const hint = await this.#lastRun.video(operation, ids);
     if (hint === undefined || ids.remoteId === undefined) return undefined;
@@ -146,7 +147,10 @@ export class RtspSessions {
 
 const NO_IDS: EventIds = { cameraId: undefined, remoteId: undefined };
 
-/** Body of the RTSP session request (specification, section 2); live video is asked for without time and search. */
+/**
+ * Body of the RTSP session request (specification, section 2). Time and search are absent for live video,
+ * unless `LiveStyle` is `live`.
+ */
 interface RtspRequest {
   cameraId: string;
   quality: string;
@@ -154,7 +158,7 @@ interface RtspRequest {
   search?: string;
 }
 
-/** How live video is asked for: without time and search, or by the word `live`. */
+/** How live video is requested: without time and search, or with the word `live`. */
 export type LiveStyle = 'omit' | 'live';
 
 function recordedRequest(remoteId: string, quality: string, t: string): RtspRequest {
@@ -183,7 +187,10 @@ export function rtspUrlOf(answer: Answer): { url: string; relay: RtspRelay } {
   );
 }
 
-/** @param needed whether a body that is no JSON is an error: where a header has the address, it may be any */
+/**
+ * @param needed whether a body that is not JSON is an error: if a header has the address, the body may be
+ *   anything
+ */
 function urlInBody(answer: Answer, needed: boolean): string | undefined {
   if (answer.empty) return undefined;
   try {
@@ -209,7 +216,7 @@ function locationOf(answer: Answer): string | undefined {
   return answer.status === 201 ? answer.location : undefined;
 }
 
-/** Made without the answer's body: that may hold the URL. */
+/** Contains nothing of the answer's body, which may hold the URL. */
 function badUrl(message: string): RvmError {
   return new RvmError('BAD_RESPONSE', message, { relation: DIALECT.relations.rtsp, attempts: 1 });
 }
@@ -219,16 +226,16 @@ const PARTS = new RegExp(
   '^(?<day>\\d{4}(?<dateMark>-?)\\d{2}-?\\d{2})(?<letter>[Tt ])' +
     '(?<time>\\d{2}(?<timeMark>:?)\\d{2}(?::?\\d{2})?)(?:(?<point>[.,])(?<digits>\\d+))?(?<zone>.*)$',
 );
-/** There is no older recording; smaller numbers are seconds since 1970. */
+/** Milliseconds since 1970: no recording is older. Smaller numbers are seconds. */
 const EARLIEST = Date.UTC(2000, 0);
-/** Milliseconds: there is no later recording, with room for a clock that is wrong. A longer number is no time. */
+/** Milliseconds after now: margin for a wrong clock. No recording is later, so a larger number is no time. */
 const FUTURE = 86_400_000;
-/** A time that every service can read: with the letter between date and time, and the time to the second. */
+/** A time that every service can read: with `T` between date and time, and with seconds. */
 const FULL = /^\d{4}-?\d{2}-?\d{2}T\d{2}:?\d{2}:?\d{2}/;
 
 /**
- * The time to ask for: the event's text unchanged, because event times are UTC with or without a designator
- * (specification, section 2). With `appendZ` a text without a zone gets the `Z`.
+ * The time in the request: the event's text unchanged, because event times are UTC with or without a
+ * designator (specification, section 2). With `appendZ` a text without a zone gets the `Z`.
  */
 export function toServiceTime(text: string, appendZ: boolean): string {
   const time = text.slice(text.search(/t/i) + 1);
@@ -236,9 +243,9 @@ export function toServiceTime(text: string, appendZ: boolean): string {
 }
 
 /**
- * The text of a time that a user gives: full ISO 8601 as it is; a date alone, milliseconds since 1970 and the like in that
- * form, in UTC with `Z`.
- * @throws RvmError BAD_INPUT for anything else, and for milliseconds before 2000, which are seconds in truth
+ * The time of a user as text: full ISO 8601 unchanged; a date alone, milliseconds since 1970 and the like as
+ * full ISO 8601 in UTC with `Z`.
+ * @throws RvmError BAD_INPUT for anything else, and for milliseconds before 2000, which are really seconds
  */
 export function timeText(value: unknown): string {
   const milliseconds = millisecondsOf(value);
@@ -256,15 +263,15 @@ export function timeText(value: unknown): string {
 }
 
 /**
- * The time some seconds earlier, in the same form: date and time with or without separators, at least as many digits of
- * the fraction, the same zone.
+ * The time some seconds earlier, in the same form: date and time with or without separators, at least as many
+ * digits of the fraction, the same zone.
  * @param text one that `readTime` can read
  */
 export function shiftedBack(text: string, seconds: number): string {
   if (seconds === 0) return text;
   const milliseconds = Math.round(seconds * 1000);
   const form = formOf(text.trim());
-  // A text that has no time of day has no form for one.
+  // A text without a time of day has no form to keep.
   if (form === undefined) return new Date((readTime(text)?.getTime() ?? 0) - milliseconds).toISOString();
   const nanoseconds = BigInt(form.wallMs - milliseconds) * 1_000_000n + BigInt(form.digits.padEnd(9, '0'));
   const at = new Date(Number(nanoseconds / 1_000_000n)).toISOString();
@@ -278,11 +285,11 @@ export function shiftedBack(text: string, seconds: number): string {
   return `${day}${form.letter}${time}${count === 0 ? '' : form.point + fraction}${form.zone}`;
 }
 
-/** How a time is written, and what it is on the wall where it was written. */
+/** The format of a time, and its value on the wall clock of its zone. */
 interface Form {
-  /** As if it were UTC, to the second. */
+  /** Milliseconds since 1970 as if the zone were UTC, without the fraction. */
   wallMs: number;
-  /** Of the fraction. */
+  /** Digits of the fraction. */
   digits: string;
   hasSeconds: boolean;
   dateMark: string;
@@ -310,7 +317,7 @@ function millisecondsOf(value: unknown): number | undefined {
 }
 
 /**
- * The time that recorded video is to begin at, in the form in which the event or the user gives it; undefined for live video.
+ * The start of the recorded video, in the format of the event or the user; undefined for live video.
  * @throws RvmError BAD_INPUT for a time that cannot be read, and for a pre-roll out of bounds
  */
 function wantedTimeText(wanted: RtspWanted): string | undefined {
@@ -327,7 +334,7 @@ export function parseWantedTime(wanted: RtspWanted): number | undefined {
   return readTime(wantedTimeText(wanted))?.getTime();
 }
 
-/** A negative one is time after the start. */
+/** A negative pre-roll is time after the start. */
 function preRollOf(seconds: number): number {
   if (Math.abs(seconds) <= LONGEST_PRE_ROLL) return seconds;
   throw new RvmError('BAD_INPUT', `The pre-roll must be from 0 to ${LONGEST_PRE_ROLL} seconds.`);

@@ -14,7 +14,7 @@ import type { StationSession } from '../session/session';
 
 const { snapshot: FACTS } = DIALECT;
 
-/** Takes pictures of now. None is kept. */
+/** Takes current pictures. None is stored. */
 export class Snapshots {
   readonly #session: StationSession;
   readonly #finder: CameraFinder;
@@ -37,9 +37,9 @@ export class Snapshots {
   }
 
   /**
-   * @param width in pixels, if the service can choose
-   * @throws RvmError BAD_INPUT for a width that is none, BAD_RESPONSE where the answer holds no JPEG, LINK_NOT_OFFERED,
-   *   DEVICE_NOT_FOUND, DEVICE_OFFLINE, and those of the session
+   * @param width in pixels, if the service supports a choice
+   * @throws RvmError BAD_INPUT for an invalid width, BAD_RESPONSE if the answer contains no JPEG,
+   *   LINK_NOT_OFFERED, DEVICE_NOT_FOUND, DEVICE_OFFLINE, and those of the session
    */
   async take(operation: Operation, camera: string, width: number | undefined): Promise<Snapshot> {
     checkWidth(width);
@@ -55,7 +55,10 @@ export class Snapshots {
     return { jpeg, filename: fileNameOf(name || id, time, 'jpg'), cameraId: id, time: time.toISOString() };
   }
 
-  /** What the answer holds, or what the address in it leads to: once, so that no two answers point at each other. */
+  /**
+   * The picture in the answer, or at the address in it. Only one address is followed: two answers could refer
+   * to each other.
+   */
   async #picture(operation: Operation, answer: Answer): Promise<{ jpeg: Buffer; time: Date }> {
     const first = pictureIn(answer);
     if (first === undefined) throw noPicture(answer);
@@ -82,7 +85,7 @@ function checkWidth(width: number | undefined): void {
   );
 }
 
-/** The query of the link stays as it was sent. */
+/** Appends to the query as text, so that the rest stays as the service sent it. */
 function withWidth(url: TrustedUrl, width: number | undefined): TrustedUrl {
   if (width === undefined) return url;
   const wide = url.copy();
@@ -101,22 +104,22 @@ function noPicture(answer: Answer): RvmError {
 /** What an answer to a snapshot request holds: a picture, or the address of one. */
 type Picture = { jpeg: Buffer; time: Date | undefined } | { address: string } | undefined;
 const [CR, LF] = [0x0d, 0x0a];
-/** Bytes in which the head of a part has its end, before the picture. */
+/** Bytes within which the header of a part must end. */
 const LONGEST_HEAD = 8192;
-/** With a scheme, or a slash at its begin: what else a text may be, such as base64, is no address. */
+/** An address has a scheme or starts with a slash; other text, such as base64, is none. */
 const ABSOLUTE = /^(?:https?:)?\//i;
-/** Where the field says that it holds an address, that may be relative to the resource. */
+/** For fields that contain an address: it may be relative to the resource, too. */
 const RELATIVE = /^(?:https?:|[^\s:/?.]*[/?.])\S*$/i;
 /** Characters (RFC 2046, section 5.1.1). */
 const MAX_BOUNDARY = 70;
-/** Parts of a multipart answer that are looked at. */
+/** Parts of a multipart answer that are searched. */
 const MAX_PARTS = 50;
-/** JSON is unwrapped so often. */
+/** Maximum depth of wrapper objects in JSON. */
 const MAX_WRAPPERS = 3;
 
 /**
- * The picture of an answer: JPEG bytes under any content type, the first JPEG of a multipart answer, base64 text in JSON,
- * or the address where JSON or a `Location` says that it is. Undefined where there is none of these.
+ * The picture of an answer: JPEG bytes under any content type, the first JPEG of a multipart answer, base64
+ * text in JSON, or its address in JSON or a `Location` header. Undefined if there is none of these.
  */
 function pictureIn(answer: Answer): Picture {
   const { body } = answer;
@@ -171,7 +174,7 @@ function pictureInParts(body: Buffer, boundary: string): Picture {
   return undefined;
 }
 
-/** Behind a head that ends with an empty line: in LF alone where a camera writes it so. */
+/** After a header that ends with an empty line; some cameras end lines with LF alone. */
 function pictureInPart(part: Buffer): Picture {
   const at = part.subarray(0, LONGEST_HEAD).indexOf(JPEG);
   const head = part.toString('latin1', 0, Math.max(0, at));
@@ -180,7 +183,7 @@ function pictureInPart(part: Buffer): Picture {
   return { jpeg: withoutLineEnd(part.subarray(at)), time: timeInHead(head) };
 }
 
-/** Two dashes and the boundary; some cameras count the dashes in. */
+/** Two dashes and the boundary; some cameras include the dashes in the boundary. */
 function delimiter(body: Buffer, boundary: string): Buffer {
   const proper = Buffer.from(`--${boundary}`);
   const sloppy = boundary.startsWith('--') && !body.includes(proper);
@@ -217,7 +220,7 @@ function pictureInJson(body: unknown, wrappers: number): Picture {
   return isRecord(inner) ? pictureInJson(inner, wrappers - 1) : undefined;
 }
 
-/** Where a record says that its picture is. */
+/** The address of the picture in a record. */
 function linkIn(body: JsonRecord): string | undefined {
   const named = addressIn(firstText(body, FACTS.url), RELATIVE);
   const picture = firstField(body, FACTS.picture);
@@ -244,14 +247,14 @@ function addressIn(text: string | undefined, form: RegExp): string | undefined {
   return form.test(address) ? address : undefined;
 }
 
-/** Start of image, and the begin of the marker behind it (ITU-T T.81, section B.1.1). */
+/** Start of image, and the first byte of the next marker (ITU-T T.81, section B.1.1). */
 const JPEG = Buffer.from([0xff, 0xd8, 0xff]);
 const END = Buffer.from([0xff, 0xd9]);
 const [FILL, SCAN, END_MARKER] = [0xff, 0xda, 0xd9];
 
 /**
- * Where an answer may have no end, what says how much of it is enough: MJPEG (`multipart/x-mixed-replace`) goes on for as long as
- * anybody reads, and the first picture is the one of now.
+ * Tells how much of an endless answer is enough: MJPEG (`multipart/x-mixed-replace`) continues as long as the
+ * client reads, and its first picture is the current one.
  * @returns undefined for an answer that ends by itself
  */
 export function firstJpegOf(headers: Headers): ((body: Buffer) => number | undefined) | undefined {
@@ -262,21 +265,24 @@ export function firstJpegOf(headers: Headers): ((body: Buffer) => number | undef
   return (body) => search.endIn(body);
 }
 
-/** Finds the end of the first JPEG in bytes that grow. Nothing is looked at twice, for some send a picture in very many pieces. */
+/**
+ * Finds the end of the first JPEG in growing bytes. No byte is searched twice, because some cameras send a
+ * picture in very many pieces.
+ */
 class FirstJpeg {
   #at = 0;
   #within: 'nothing' | 'segments' | 'scans' = 'nothing';
 
-  /** @returns the number of bytes to the end of the first JPEG; undefined while that has not come */
+  /** @returns the number of bytes to the end of the first JPEG; undefined until that has arrived */
   endIn(body: Buffer): number | undefined {
     if (this.#within === 'nothing' && this.#passes(body, JPEG)) this.#within = 'segments';
-    // On the marker that stands behind the start.
+    // The position is now on the marker after the start of image.
     if (this.#within === 'segments') this.#walk(body);
     if (this.#within !== 'scans' || !this.#passes(body, END)) return undefined;
     return this.#at;
   }
 
-  /** A preview of the picture, which ends as the picture does, stands in a segment: they are walked by their lengths. */
+  /** Skips segments by their lengths: one may contain a preview, with an end of image of its own. */
   #walk(body: Buffer): void {
     while (this.#at + 4 <= body.length || body[this.#at + 1] === END_MARKER) {
       const marker = body[this.#at + 1];
@@ -295,7 +301,7 @@ class FirstJpeg {
 
   #passes(body: Buffer, mark: Buffer): boolean {
     const found = body.indexOf(mark, this.#at);
-    // It may be cut in the middle by the end of what is there.
+    // The mark may be split at the end of these bytes.
     this.#at = found < 0 ? Math.max(this.#at, body.length - mark.length + 1) : found + mark.length;
     if (found >= 0 && mark === JPEG) this.#at -= 1;
     return found >= 0;

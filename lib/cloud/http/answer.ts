@@ -15,7 +15,7 @@ import { DIALECT } from '../dialect';
 import { redact, oneLine } from '../secret-mask';
 import { MAX_ANSWER_BYTES } from './connection-pool';
 
-/** The error of a camera that the service does not reach. */
+/** The error for a camera that the service cannot reach. */
 function cameraUnreachable(cause: RvmErrorCause): RvmError {
   return new RvmError(
     'DEVICE_OFFLINE',
@@ -24,7 +24,7 @@ function cameraUnreachable(cause: RvmErrorCause): RvmError {
   );
 }
 
-/** The error of a camera that somebody else holds. */
+/** The error for a camera that another user holds. */
 export function cameraBusy(cause: RvmErrorCause): RvmError {
   return new RvmError(
     'CAMERA_BUSY',
@@ -33,22 +33,22 @@ export function cameraBusy(cause: RvmErrorCause): RvmError {
   );
 }
 
-/** What requests ask for: all that can be read. */
+/** Value of `Accept-Encoding`: all codings that can be read. */
 export const READABLE_CODINGS = 'gzip, deflate, br';
 
-/** A body that cannot be had, and what is to be said to whoever wants it. */
+/** A body that cannot be read, and the text of the error for its reader. */
 export class UnreadableBody {
   constructor(readonly reason: string) {}
 }
 
-/** Unpacked. One that grows beyond what is read at all is cut off there, however much more would come. */
+/** An answer that grows beyond the limit is cut off there, however large its unpacked body would be. */
 const LIMITS = { maxOutputLength: MAX_ANSWER_BYTES, chunkSize: 64 * 1024 } satisfies ZlibOptions &
   BrotliOptions;
-/** Of the name of a coding no more is quoted: it is a text of the service. */
+/** Maximum number of characters quoted from the name of a coding, which is a text of the service. */
 const MAX_QUOTED = 60;
 
 const ADVICE = 'have the service, or the proxy in between, send it as it is';
-/** Said of an answer that is cut off at the limit, packed or not. */
+/** For an answer beyond the limit, compressed or not. */
 export const TOO_LARGE = 'The answer of the service is too large to be read.';
 const BROKEN = 'The compressed answer of the service is broken; try again, or report it to the service.';
 
@@ -67,7 +67,10 @@ const UNPACK: ReadonlyMap<string, Unpack> = new Map<string, Unpack>([
   ['br', (packed) => unbrotlied(packed, LIMITS)],
 ]);
 
-/** The names in a `Content-Encoding` header of one or more lines, in small letters; none where the body is as it was. */
+/**
+ * The names in a `Content-Encoding` header of one or more lines, in lower case; none if the body is
+ * unchanged.
+ */
 function codingsIn(header: string | readonly string[]): string[] {
   return [header]
     .flat()
@@ -78,8 +81,8 @@ function codingsIn(header: string | readonly string[]): string[] {
 }
 
 /**
- * The body of an answer as it was before it was compressed, at most 32 MiB of it. Several codings one over the other are
- * not read: each would make a bomb a thousand times larger.
+ * The body of an answer without its compression, at most 32 MiB. Several codings on top of each other are not
+ * read: each would make a decompression bomb a thousand times larger.
  * @param header `Content-Encoding` of the answer
  * @param secrets texts that no error may repeat
  */
@@ -89,7 +92,7 @@ export function unpacked(
   secrets: () => readonly string[],
 ): Buffer | Promise<Buffer | UnreadableBody> {
   const codings = header === undefined ? [] : codingsIn(header);
-  // To an empty body, such as that of a 204, some gateways add the header all the same.
+  // Some gateways add the header even to an empty body, such as that of a 204.
   if (codings.length === 0 || body.length === 0) return body;
   const [only = '', ...others] = codings;
   const unpack = others.length === 0 ? UNPACK.get(only) : undefined;
@@ -108,15 +111,15 @@ function isTooLarge(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
 }
 
-/** Some call it deflate and leave out the two bytes of zlib before it (RFC 1950, section 2.2). */
+/** Some services send deflate without the two bytes of the zlib header (RFC 1950, section 2.2). */
 function hasZlibHead(packed: Buffer): boolean {
   const [method = 0, flags = 0] = packed;
   return (method & 0x0f) === 8 && (method * 256 + flags) % 31 === 0;
 }
 
 /**
- * The first of the named fields that is present. The first letter may be in either case, because some services
- * print `Id` for `id`; null counts as missing.
+ * The first of the named fields that is present. The first letter may be in either case, because some
+ * services print `Id` for `id`; null counts as missing.
  */
 export function firstField(record: JsonRecord, names: readonly string[]): unknown {
   for (const name of names) {
@@ -130,7 +133,7 @@ function ownField(record: JsonRecord, name: string): unknown {
   return Object.hasOwn(record, name) ? record[name] : undefined;
 }
 
-/** The first of the named fields that holds a text or a number, as text; empty texts count as missing. */
+/** The first of the named fields that contains a text or a number, as text; empty texts count as missing. */
 export function firstText(record: JsonRecord, names: readonly string[]): string | undefined {
   for (const name of names) {
     const text = asText(firstField(record, [name]));
@@ -152,7 +155,7 @@ function swapFirstLetter(name: string): string {
   return other + name.slice(1);
 }
 
-/** What can be learned from the body of an error answer. */
+/** The error code and message in the body of an error answer. */
 export interface ErrorBody {
   serverCode?: string;
   /** One clean line of at most 200 characters, without our secrets. */
@@ -165,12 +168,12 @@ const MAX_CODE = 60;
 const MAX_ERROR_JSON = 16 * 1024;
 /** Enough for any message; bounds the work on a huge error page. */
 const MAX_READ = 4 * 1024;
-/** A tag with its name, or the text up to the next one. Nothing that was passed is looked at again. */
+/** A tag with its name, or the text up to the next tag. Linear: no character is matched twice. */
 const TAG_OR_TEXT = /<(\/?[a-z]*)[^<>]*>?|[^<]+/gi;
 
 /**
- * Reads an error body of any kind: a record with code and message, problem details, a JSON text, an HTML page,
- * plain text or nothing. The specification shows no error body (section 7).
+ * Reads an error body of any kind: a record with code and message, problem details, a JSON text, an HTML
+ * page, plain text or nothing. The specification shows no error body (section 7).
  */
 export function readErrorBody(body: string, secrets: readonly string[]): ErrorBody {
   const parsed = body.length > MAX_ERROR_JSON ? undefined : parseOrUndefined(body);
@@ -230,7 +233,7 @@ function firstFieldError(errors: unknown): string | undefined {
   return undefined;
 }
 
-/** What a reader sees of a text that may be an HTML page: its title, else its text. */
+/** The visible text of an HTML page: its title, else its content. Other text is returned unchanged. */
 function readable(text: string): string {
   if (!/^\s*</.test(text)) return text;
   const seen: string[] = [];
@@ -250,29 +253,38 @@ function readable(text: string): string {
 }
 
 /**
- * Deepest nesting of an answer that is read: far above any resource, far below what overflows the stack where
+ * Maximum nesting of an answer: far more than any resource has, far less than what overflows the stack when
  * Node-RED copies messages.
  */
 const MAX_DEPTH = 64;
-/** Bytes: 20,000 cameras on one page are less. */
+/** Bytes; 20,000 cameras on one page need less. */
 export const MAX_JSON = 16 * 1024 * 1024;
-/** Values of a long answer, those in lists included: in 16 MiB only lists of numbers, or of lists, can have more. */
+/**
+ * Maximum number of values in a long answer, including those in lists: in 16 MiB, only lists of numbers or of
+ * lists can have more.
+ */
 const MAX_VALUES = 1_500_000;
-/** Names in one of its objects: five times as many as there are cameras, where each has a name of its own. */
+/**
+ * Maximum number of names in one object: five times the number of cameras, if each camera has a name of its
+ * own.
+ */
 const MAX_NAMES = 100_000;
 
-/** A body that is longer would hold up alarms while it is parsed at once, in bytes. */
+/** Bytes: parsing a longer body in one step would delay alarms. */
 const LARGE = 256 * 1024;
 const [BRACE, BRACKET, QUOTE, BLANK] = [0x7b, 0x5b, 0x22, 0x20];
-/** Bytes in which it shows whether a body may be JSON. */
+/** Bytes that show whether a body may be JSON. */
 const BEGINNING = 1024;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 const BOUNDS = { depth: MAX_DEPTH, values: MAX_VALUES, names: MAX_NAMES };
 
-/** A long body, read as JSON before anybody asks for it. */
+/** A long body, parsed as JSON in advance. */
 type LargeJson = { value: unknown } | { fault: 'no JSON' | 'too deep' | 'too much' };
 
-/** Undefined for a body that is short, or too long to be read at all. A page, or a picture, is looked at no further than its beginning. */
+/**
+ * Undefined for a body that is short, or too long to be read. Of a page or a picture only the beginning is
+ * read.
+ */
 export async function readLargeJson(body: Buffer): Promise<LargeJson | undefined> {
   if (body.length <= LARGE || body.length > MAX_JSON) return undefined;
   const json = withoutMark(body);
@@ -290,7 +302,7 @@ function withoutMark(body: Buffer): Buffer {
   return BYTE_ORDER_MARK.equals(body.subarray(0, length)) ? body.subarray(length) : body;
 }
 
-/** Like an object, a list or a text: a number of this length is nothing that anybody could use. */
+/** Whether it starts like an object, a list or a text: no number of this length is of use. */
 function beginsLikeJson(body: Buffer): boolean {
   const first = body.subarray(0, BEGINNING).find((byte) => byte > BLANK);
   return first === undefined || first === BRACE || first === BRACKET || first === QUOTE;
@@ -299,8 +311,8 @@ function beginsLikeJson(body: Buffer): boolean {
 const { names, word } = DIALECT.apiKey;
 
 /**
- * True where the body of an answer says that it is the API key, and not something else, that is wrong.
- * @param said what it says of an error
+ * True if the body of an answer says that the API key is wrong, and nothing else.
+ * @param said code and message in that body
  */
 function namesApiKey(body: string, { serverCode = '', serverMessage = '' }: ErrorBody): boolean {
   const joined = body
@@ -311,7 +323,7 @@ function namesApiKey(body: string, { serverCode = '', serverMessage = '' }: Erro
   return [serverCode, serverMessage].flatMap(wordsIn).includes(word);
 }
 
-/** In small letters, those of `InvalidKey` as well. What is but the name of a JSON field says nothing. */
+/** Words in lower case; `InvalidKey` is two. Names of JSON fields do not count. */
 function wordsIn(text: string): string[] {
   return text
     .replaceAll(/"[^"]*"\s*:/g, ' ')
@@ -320,12 +332,12 @@ function wordsIn(text: string): string[] {
     .split(/[^a-z]+/);
 }
 
-/** Longer ones are taken as this, in milliseconds: nobody who waits for an alarm's video waits a day. */
+/** Milliseconds: longer values are reduced to this, because no video of an alarm can wait a day. */
 const LONGEST_MS = 60 * 60 * 1000;
 
 /**
- * Milliseconds that a `Retry-After` header asks to wait: seconds, or the date of an HTTP header (RFC 9110, section
- * 10.2.3), of which the time now is taken off by the clock of the service. Undefined where there is none that can be read.
+ * Milliseconds that a `Retry-After` header asks to wait: seconds, or an HTTP date (RFC 9110, section 10.2.3),
+ * from which `now` by the clock of the service is subtracted. Undefined if there is no readable value.
  */
 export function retryAfterMs(header: string | undefined, now: number): number | undefined {
   const text = header?.trim() ?? '';
@@ -333,7 +345,7 @@ export function retryAfterMs(header: string | undefined, now: number): number | 
   return Number.isNaN(ms) ? undefined : Math.min(Math.max(0, ms), LONGEST_MS);
 }
 
-/** Bytes that are looked at for what they say of an error: more than is read of it as JSON. */
+/** Bytes of a body that are searched for an error: more than is read of it as JSON. */
 const LONGEST_ERROR = 64 * 1024;
 
 const TOO_LARGE_HEAD = 431;
@@ -344,19 +356,19 @@ export type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 interface AnswerParts {
   status: number;
-  /** Where it came from, redirects followed: links in the body are relative to this. */
+  /** The address after redirects: links in the body are relative to it. */
   url: URL;
   relation: string;
   /** Names in lower case. */
   headers: Headers;
   body: Buffer | UnreadableBody;
-  /** The same as JSON, where it is long. */
+  /** The body as JSON, if it is long. */
   largeJson?: LargeJson | undefined;
-  /** Which attempt it is the answer to, counted from 1. */
+  /** Number of the attempt that was answered, counted from 1. */
   attempt: number;
-  /** What must not be repeated from the answer: the API key, the password, the cookies. */
+  /** Texts that no error may repeat: the API key, the password, the cookies. */
   secrets: () => readonly string[];
-  /** What it says of an error is not repeated at all. */
+  /** Errors contain nothing of the answer's text. */
   quotesNothing: boolean;
 }
 
@@ -391,8 +403,8 @@ export class Answer {
   }
 
   /**
-   * 401 and 403 can each mean a bad key, a lost session or a missing right; not so where a code says that it is the
-   * camera or its video. The System resource may refuse a key with 400, and say so.
+   * 401 and 403 can each mean a bad key, a lost session or a missing permission, unless an error code names
+   * the camera or its video as the cause. The System resource may reject a key with 400, and say so.
    */
   get refused(): boolean {
     if (this.isHeadTooLarge) return true;
@@ -403,14 +415,17 @@ export class Answer {
     return ![cameraOffline, busy, noVideo].some((codes) => this.#says(codes));
   }
 
-  /** What is too much in the head of a request may be cookies, which a new session has not. Of rights it says nothing. */
+  /**
+   * 431: the head of the request was too large, perhaps because of cookies, which a new session does not
+   * have. Says nothing about permissions.
+   */
   get isHeadTooLarge(): boolean {
     return this.status === TOO_LARGE_HEAD;
   }
 
   /**
-   * Unpacked, where it came compressed. Where nobody wants the body it may be as it will: the answer counts.
-   * @throws RvmError BAD_RESPONSE where it cannot be read
+   * Without its compression. An unreadable body is only an error when it is read: the answer itself counts.
+   * @throws RvmError BAD_RESPONSE if the body cannot be read
    */
   get body(): Buffer {
     if (this.#body instanceof UnreadableBody) throw this.error('BAD_RESPONSE', this.#body.reason);
@@ -443,7 +458,7 @@ export class Answer {
 
   /**
    * The body as JSON, whatever its media type says.
-   * @throws RvmError BAD_RESPONSE if it is no JSON, more of it than is read, or nested more than 64 deep
+   * @throws RvmError BAD_RESPONSE if it is not JSON, longer than the limit, or nested more than 64 deep
    */
   json(): unknown {
     if (this.body.length > MAX_JSON) throw this.error('BAD_RESPONSE', FAULTS['too much']);
@@ -453,8 +468,8 @@ export class Answer {
   }
 
   /**
-   * An error that carries what this answer says about its reason.
-   * @param before attempts that went before those of this answer
+   * An error that contains the reason from this answer.
+   * @param before number of attempts before those of this answer
    */
   error(code: RvmErrorCode, message: string, before = 0): RvmError {
     return new RvmError(code, message, this.#cause(before));
@@ -478,18 +493,18 @@ export class Answer {
     );
   }
 
-  /** What can be read of the body, for what it says of an error: of a long one the beginning. */
+  /** The body as text, for its error code and message: of a long one the beginning. */
   get #text(): string {
     return this.#body instanceof UnreadableBody ? '' : this.#body.toString('utf8', 0, LONGEST_ERROR);
   }
 
-  /** Read once, for it is asked for several times and a body may be made to cost as much as it can. */
+  /** Cached: it is read several times, and a malicious body may be expensive to read. */
   get #saidOfError(): ErrorBody {
     this.#said ??= readErrorBody(this.#text, []);
     return this.#said;
   }
 
-  /** The same without our secrets, as it may be told. */
+  /** The same without our secrets, for error texts. */
   get #toldOfError(): ErrorBody {
     this.#told ??= this.#quotesNothing ? {} : readErrorBody(this.#text, this.#secrets());
     return this.#told;
@@ -514,7 +529,7 @@ const FAULTS = {
 function readJson(body: Buffer): LargeJson {
   if (nestsDeeperThan(MAX_DEPTH, body)) return { fault: 'too deep' };
   try {
-    // Takes off a byte order mark, which JSON does not allow but some frameworks write.
+    // Decoding removes a byte order mark, which JSON does not allow but some frameworks write.
     return { value: parseSafely(UTF8.decode(body)) };
   } catch {
     return { fault: 'no JSON' };

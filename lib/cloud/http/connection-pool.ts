@@ -6,28 +6,28 @@ import { tlsOptions, type TlsOptions, type TlsSettings } from '../../tls';
 import { type Proxy, proxyChoice, ProxyFault, type ProxySettings } from './proxy';
 
 export interface ConnectionOptions {
-  /** Without it the certificate authorities of the machine vouch for the service. */
+  /** Without it the certificate authorities of the machine are trusted. */
   tls?: TlsSettings;
   proxy: ProxySettings;
-  /** Milliseconds until a connection stands, proxy and TLS included. */
+  /** Milliseconds until a connection is open, including proxy and TLS. */
   timeoutMs: number;
 }
 
-/** To one origin, and requests under way in all. */
+/** Per origin, and for all requests at the same time. */
 export const MAX_CONNECTIONS = 32;
-/** Of the body of one answer, as it is sent and again once it is unpacked. */
+/** For the body of one answer, as it is sent and after decompression. */
 export const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 
 const LIMITS = {
   connections: MAX_CONNECTIONS,
-  // The transport bounds the whole request; these would start anew with each stage, or each piece of a body.
+  // The transport limits the whole request; these would start again at each stage, or each piece of a body.
   headersTimeout: 0,
   bodyTimeout: 0,
   maxResponseSize: MAX_ANSWER_BYTES,
   allowH2: false,
 };
 
-/** The connections of one Central Station: straight to the service, or through a proxy. */
+/** The connections of one Central Station: directly to the service, or through a proxy. */
 export class ConnectionPool {
   readonly #agent: Agent;
   readonly #timeoutMs: number;
@@ -48,13 +48,13 @@ export class ConnectionPool {
     return this.#agent;
   }
 
-  /** The fault behind a 407: where requests are forwarded in clear, the proxy answers in the place of the service. */
+  /** The error for a 407: for requests without TLS the proxy itself answers instead of the service. */
   refusedLogin(target: URL): ProxyFault | undefined {
     const proxy = target.protocol === 'http:' ? this.#proxyOf(target) : undefined;
     return proxy && new ProxyFault(proxy, { status: 407 });
   }
 
-  /** Ends them all, those that are being made included. */
+  /** Closes all connections, including those that are being opened. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#agent.destroy();
@@ -83,7 +83,7 @@ type Connector = buildConnector.connector;
  * @param timeoutMs until the TLS handshake is over
  */
 function connector(tls: TlsOptions, timeoutMs: number): Connector {
-  // One request at a time on each connection: the limits and the order of requests count on it.
+  // One request at a time on each connection: the limits and the order of requests depend on that.
   const connect = buildConnector({ ...tls, timeout: timeoutMs, allowH2: false });
   return (target, callback) => {
     connect(target, (...[error, socket]) => {
@@ -91,15 +91,15 @@ function connector(tls: TlsOptions, timeoutMs: number): Connector {
         callback(error, null);
         return;
       }
-      // From TLS 1.3 on a refused certificate of ours shows only after the handshake: an alert, and at once the end of
-      // the connection. Without this the end would be reported in place of the reason.
+      // From TLS 1.3 on, a rejected client certificate shows only after the handshake: an alert, followed at
+      // once by the end of the connection. Without this, that end would be reported instead of the reason.
       socket.once('error', (fault) => socket.destroy(fault));
       callback(null, socket);
     });
   };
 }
 
-/** Connects to a proxy, which the certificate authorities of this machine vouch for. */
+/** Connects to a proxy, with the certificate authorities of this machine. */
 function proxyConnector(proxy: Proxy, timeoutMs: number): Connector {
   const connect = buildConnector({ timeout: timeoutMs, allowH2: false });
   return ({ servername: _ofTheService, ...target }, callback) => {
@@ -111,8 +111,8 @@ function proxyConnector(proxy: Proxy, timeoutMs: number): Connector {
 }
 
 /**
- * Connections to a proxy that forwards requests to a service without TLS: each names its whole address (RFC 9112, section
- * 3.2.2). Most proxies refuse CONNECT to other ports than 443.
+ * Connections to a proxy that forwards requests to a service without TLS: each request names the whole
+ * address (RFC 9112, section 3.2.2). Most proxies reject CONNECT to ports other than 443.
  */
 class ForwardingPool extends Pool {
   readonly #proxy: Proxy;
@@ -139,14 +139,15 @@ class ForwardingPool extends Pool {
 }
 
 /**
- * The sockets that connectors have made. The HTTP client forgets a pool, and a pool one of its connections, where an attempt to
- * connect has failed, though others are under way: what is made then, nobody would end but the service.
+ * The sockets that connectors have opened. When an attempt to connect fails, the HTTP client drops its pool,
+ * or the pool a connection, although other attempts are under way: without this class only the service would
+ * close their sockets.
  */
 class OpenSockets {
   readonly #sockets = new Set<Socket>();
   #closed = false;
 
-  /** The same connector, whose sockets end with the others. */
+  /** The same connector; its sockets are closed with the others. */
   of(connect: Connector): Connector {
     return (target, callback) =>
       connect(target, (...[error, socket]) => {
@@ -159,7 +160,7 @@ class OpenSockets {
       });
   }
 
-  /** Ends them all, and those that are made from now on. */
+  /** Closes all sockets, and those that are opened from now on. */
   close(): void {
     this.#closed = true;
     for (const socket of this.#sockets) socket.destroy();
@@ -178,15 +179,15 @@ class OpenSockets {
 interface TunnelOptions {
   proxy: Proxy;
   tls: TlsOptions;
-  /** Milliseconds for all of it: to the proxy, its answer, and the TLS handshake with the service. */
+  /** Milliseconds in all: connection to the proxy, its answer, and the TLS handshake with the service. */
   timeoutMs: number;
-  /** Ends what is under way. */
+  /** Aborts connections that are being opened. */
   closing: AbortSignal;
 }
 
 /**
- * Connects to the service through a proxy: CONNECT (RFC 9110, section 9.3.6), then TLS with the service itself. The proxy
- * sees name and port, and neither key nor cookie.
+ * Connects to the service through a proxy: CONNECT (RFC 9110, section 9.3.6), then TLS with the service
+ * itself. The proxy sees host name and port, but neither key nor cookie.
  */
 function tunnelConnector(options: TunnelOptions): buildConnector.connector {
   return (target, callback) => {

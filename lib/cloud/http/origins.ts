@@ -1,23 +1,23 @@
 import { RvmError, type RvmErrorCode } from '../../error';
 import { redact } from '../secret-mask';
 
-/** Of a foreign host no more is quoted: it is a text of the service. */
+/** Maximum number of characters quoted from a foreign host, which is a text of the service. */
 const MAX_QUOTED = 100;
 
-/** An address that the API key and the cookie may be sent to. Only `Origins` makes one. */
+/** An address that may receive the API key and the cookie. Only `Origins` creates one. */
 export class TrustedUrl extends URL {
-  /** Makes the type nominal: a plain URL is refused where a trusted one is asked for. */
+  /** Makes the type nominal: a plain URL is no TrustedUrl. */
   declare private readonly trusted: true;
 
-  /** The same address, to be changed behind its origin. */
+  /** A copy whose path and query may be changed. */
   copy(): TrustedUrl {
     return new TrustedUrl(this.href);
   }
 }
 
 /**
- * The origins a link of the service may point to: that of the base URL and those the user trusts as well.
- * The API key and the session cookie go nowhere else.
+ * The origins that links of the service may point to: that of the base URL and those that the user trusts as
+ * well. The API key and the session cookie are sent nowhere else.
  */
 export class Origins {
   /** Address of the System resource, the one fixed path of the service (specification, section 1). */
@@ -27,12 +27,13 @@ export class Origins {
 
   /**
    * @param secrets texts that no error may repeat
-   * @throws RvmError CONFIG_MISSING if the base URL is not an http or https address, BAD_INPUT if a trusted origin is not
+   * @throws RvmError CONFIG_MISSING if the base URL is not an http or https address, BAD_INPUT if a trusted
+   *   origin is not
    */
   constructor(baseUrl: string, trustedOrigins: readonly string[], secrets: readonly string[]) {
     const base = parseWeb(baseUrl, 'The base URL of the cloud');
     const path = withoutClosingSlashes(base.pathname).replace(/\/system$/, '');
-    // In the names of hosts and schemes all letters are small.
+    // Host names and schemes are in lower case.
     this.#secrets = [...secrets, ...secrets.map((secret) => secret.toLowerCase())];
     const extra = trustedOrigins.map((origin) => origin.trim()).filter((origin) => origin !== '');
     this.#trusted = new Set([
@@ -71,7 +72,7 @@ export class Origins {
   }
 }
 
-/** An address such as `blob:https://…` has the origin of the one within. */
+/** Checks the scheme: an address such as `blob:https://…` has the origin of the address inside. */
 function isWeb({ protocol }: URL): boolean {
   return protocol === 'https:' || protocol === 'http:';
 }

@@ -7,16 +7,16 @@ import { tlsFault } from '../../tls';
 /** How the service is reached. */
 export type ProxySettings =
   | { kind: 'none' }
-  /** By the variables http_proxy, https_proxy and no_proxy, in small letters or capitals. */
+  /** From the variables http_proxy, https_proxy and no_proxy, in lower or upper case. */
   | { kind: 'environment' }
   | {
       kind: 'proxy';
       /** `http://` or `https://`; without a scheme it is `http://`. */
       url: string;
-      /** Go before those in the address. */
+      /** Take precedence over those in the address. */
       username?: string;
       password?: string;
-      /** What is reached directly: as in no_proxy. */
+      /** Addresses that are reached directly, as in no_proxy. */
       except: readonly string[];
     };
 
@@ -35,9 +35,9 @@ type ProxyChoice = (target: URL) => Proxy | undefined;
 const SCHEME = /^[a-z][a-z\d+.-]*:\/\//i;
 
 /**
- * Tells for each address of the service by which proxy it is reached, if by any.
- * @throws RvmError CONFIG_MISSING for an address of a proxy that cannot be used; that of a variable only where a
- *   target would need it
+ * Returns the function that selects the proxy, if any, for an address of the service.
+ * @throws RvmError CONFIG_MISSING for an unusable address of a proxy; that of a variable only when a target
+ *   needs it
  */
 export function proxyChoice(settings: ProxySettings): ProxyChoice {
   switch (settings.kind) {
@@ -55,7 +55,7 @@ export function proxyChoice(settings: ProxySettings): ProxyChoice {
   }
 }
 
-/** What no error may repeat: passwords of proxies, alone and together with their user. */
+/** Texts that no error may repeat: passwords of proxies, alone and together with their user. */
 export function proxySecrets(settings: ProxySettings): string[] {
   const secrets = proxyLogins(settings).flatMap(({ username, password }) =>
     password === '' ? [] : [password, `${username}:${password}`],
@@ -63,7 +63,7 @@ export function proxySecrets(settings: ProxySettings): string[] {
   return [...new Set(secrets)];
 }
 
-/** All that may be shown to a proxy. */
+/** All logins that a proxy may receive. */
 export function proxyLogins(settings: ProxySettings): Login[] {
   if (settings.kind === 'none') return [];
   const addresses =
@@ -73,7 +73,7 @@ export function proxyLogins(settings: ProxySettings): Login[] {
   return logins.filter((login) => login !== undefined);
 }
 
-/** Each scheme has a variable of its own, as for other programs: http_proxy says nothing about https://. */
+/** Each scheme has its own variable, as in other programs: http_proxy does not apply to https://. */
 function environmentChoice(): ProxyChoice {
   const exceptions = new ProxyExceptions(valueOf('no_proxy').value.split(/[,\s]+/));
   return (target) => {
@@ -125,14 +125,14 @@ function loginIn(address: string): Login | undefined {
   return url && loginOfUrl(url);
 }
 
-/** Many write `proxy.example:3128`. */
+/** The scheme is optional: many users write `proxy.example:3128`. */
 function parseAddress(text: string): URL | undefined {
   const trimmed = text.trim();
   const address = SCHEME.test(trimmed) ? trimmed : `http://${trimmed}`;
   return URL.canParse(address) ? new URL(address) : undefined;
 }
 
-/** The address itself may hold a password, so it is not repeated. */
+/** Does not repeat the address, which may contain a password. */
 function unusable(where: string, reason: string): RvmError {
   return new RvmError(
     'CONFIG_MISSING',
@@ -141,16 +141,16 @@ function unusable(where: string, reason: string): RvmError {
 }
 
 interface NamedException {
-  /** A name and all below it, or one address. */
+  /** A name including all its subdomains, or one address. */
   host: string;
-  /** Undefined is any. */
+  /** Undefined means any port. */
   port: number | undefined;
 }
 
 /**
- * The addresses that no proxy is asked for, as in no_proxy: `*`, a name and all below it (`example.com`,
- * `.example.com`, `*.example.com`), an address (`10.0.0.5`, `::1`), each with or without a port, or a range of addresses
- * (`10.0.0.0/8`).
+ * Addresses that are reached without a proxy, as in no_proxy: `*`, a name including its subdomains
+ * (`example.com`, `.example.com`, `*.example.com`), an address (`10.0.0.5`, `::1`), each with or without a
+ * port, or a range of addresses (`10.0.0.0/8`).
  */
 export class ProxyExceptions {
   readonly #names: NamedException[] = [];
@@ -184,7 +184,7 @@ export class ProxyExceptions {
     else this.#names.push(namedException(entry));
   }
 
-  /** What is no range excepts nothing. */
+  /** An invalid range is ignored. */
   #addRange(address: string, prefix: number): void {
     const version = isIP(address);
     if (version === 0 || prefix > (version === 6 ? 128 : 32)) return;
@@ -192,7 +192,7 @@ export class ProxyExceptions {
   }
 }
 
-/** Some enter addresses as they stand in a browser. */
+/** Some users enter addresses as in a browser. */
 function withoutScheme(entry: string): string {
   const address = /^[a-z]+:\/\/([^/]*)/.exec(entry);
   return address?.[1] ?? entry;
@@ -210,13 +210,13 @@ function portOf(text: string | undefined): number | undefined {
   return text === undefined ? undefined : Number(text);
 }
 
-/** As it stands in a URL. */
+/** In the form that it has in a URL. */
 function canonical(host: string): string {
   if (isIPv6(host)) return new URL(`http://[${host}]`).hostname.slice(1, -1);
   return domainToASCII(host) || host;
 }
 
-/** Where the way to the proxy, or the proxy itself, ended a connection: a status of its answer, or an error code. */
+/** Why the proxy, or the connection to it, failed: a status of its answer, or an error code. */
 type Reason = { status: number } | { code: string; message: string };
 
 const TIMEOUTS: ReadonlySet<string> = new Set(['UND_ERR_CONNECT_TIMEOUT', 'ETIMEDOUT']);
@@ -224,8 +224,8 @@ const TIMEOUTS: ReadonlySet<string> = new Set(['UND_ERR_CONNECT_TIMEOUT', 'ETIME
 const LOGIN_WANTED: readonly number[] = [407, 401];
 
 /**
- * A proxy gives no way to the service. It travels through the HTTP client as it is and becomes an `RvmError` where it is
- * known what was asked for.
+ * The proxy provides no connection to the service. This error passes through the HTTP client unchanged and
+ * becomes an `RvmError` where the request is known.
  */
 export class ProxyFault extends Error {
   override readonly name = 'ProxyFault';

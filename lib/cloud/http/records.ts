@@ -11,8 +11,8 @@ export interface Page {
 
 /**
  * Reads a page of a collection whose envelope the specification leaves open: a bare array, an array under its
- * own or any other name, `_embedded`, wrapped in `result` or `data`, or a map from id to record. A missing array
- * is an empty list.
+ * own or any other name, `_embedded`, wrapped in `result` or `data`, or a map from id to record. A missing
+ * array is an empty list.
  * @param names the collection's own names, such as `devices`
  */
 export function readPage(body: unknown, names: readonly string[]): Page {
@@ -30,7 +30,7 @@ export function unwrapRecord(body: unknown): JsonRecord {
   return isRecord(inner) ? inner : body;
 }
 
-/** The links of a resource, those of objects that may be wrapped around its content included. */
+/** The links of a resource, including those of wrapper objects around its content. */
 export function wrappedLinks(body: unknown): { _links: JsonRecord } {
   if (!isRecord(body)) return { _links: {} };
   const inner = wrappedLinks(firstField(body, DIALECT.collection.wrappers));
@@ -72,7 +72,7 @@ function onlyArray(record: JsonRecord): unknown[] | undefined {
   return Array.isArray(only) ? only : undefined;
 }
 
-/** A map from id to record; anything that holds plain values beside records is no such map. */
+/** A map from id to record; an object that also contains plain values is no such map. */
 function mapElements(record: JsonRecord): unknown[] {
   const entries = Object.entries(record).filter(
     ([key]) => !key.startsWith('_') && !DIALECT.collection.envelope.includes(key),
@@ -92,7 +92,7 @@ function nextLink(body: JsonRecord): string | undefined {
   return undefined;
 }
 
-/** Longer names of relations, full URLs included, are nobody's: they are passed over unread. */
+/** Maximum length of a relation's name: longer ones, full URLs included, do not exist and are skipped. */
 const MAX_RELATION = 256;
 
 /**
@@ -114,7 +114,7 @@ export function findLink(resource: JsonRecord, relation: string): string | undef
   return undefined;
 }
 
-/** The first of several relations that a resource offers, and its address. */
+/** The first of these relations that a resource offers, and its address. */
 export function findAnyLink(
   resource: JsonRecord,
   relations: readonly string[],
@@ -131,7 +131,7 @@ export function isSameRelation(a: string, b: string): boolean {
   return lastPart(a) === lastPart(b);
 }
 
-/** The address in a link's value; undefined for anything that holds none. */
+/** The address in a link's value; undefined if there is none. */
 export function linkValue(value: unknown): string | undefined {
   if (typeof value === 'string') return value.trim() === '' ? undefined : value.trim();
   if (Array.isArray(value)) return value.length === 1 ? linkValue(value[0]) : undefined;
@@ -139,7 +139,10 @@ export function linkValue(value: unknown): string | undefined {
   return typeof href === 'string' ? linkValue(href) : undefined;
 }
 
-/** The word that names a relation: what stands behind the last slash, without query, fragment and closing slashes. */
+/**
+ * The word that names a relation: the part after the last slash, without query, fragment and trailing
+ * slashes.
+ */
 function lastPart(relation: string): string {
   const cut = relation.search(/[?#]/);
   let end = cut < 0 ? relation.length : cut;

@@ -4,7 +4,7 @@ import type { Operation } from '../operation';
 import { TOO_LARGE } from './answer';
 import { ProxyFault } from './proxy';
 
-/** What is sent, by what it does there to come twice. */
+/** Kind of a request, by the effect of sending it twice. */
 export type RequestKind = 'GET' | 'login' | 'RTSP session' | 'command';
 
 /** Why a request has failed. */
@@ -21,14 +21,14 @@ type Failure =
   | 'circuit open by what a person cures'
   | 'anything else';
 
-/** What comes before a request is sent again. */
+/** What must happen before a request is sent again. */
 type Again = 'a pause' | 'a new login' | 'a probe' | 'never';
 
 /**
- * The one place that says what may be sent again, until the deadline of the call. A command, of PTZ or any other, goes out
- * again only where it was surely not carried out; what the others do may be done twice. A login waits for the next probe of the
- * service, which logs in. Probes, questions of the editor and hints of the last run are sent once, but for the new login. The same
- * table stands in docs/service.md, "What is sent again".
+ * Defines which requests are sent again, until the deadline of the call. A command, PTZ or other, is repeated
+ * only if it was certainly not carried out; all other requests are safe to repeat. A login waits for the next
+ * probe of the service, which logs in. Probes, requests of the editor and requests from the cache of the last
+ * run are sent once, apart from the new login. The same table is in docs/service.md, "What is sent again".
  */
 export const RETRY_POLICY: Readonly<Record<Failure, Readonly<Record<RequestKind, Again>>>> = {
   'no connection': row('a pause', 'a probe', 'a pause', 'a pause'),
@@ -44,12 +44,12 @@ export const RETRY_POLICY: Readonly<Record<Failure, Readonly<Record<RequestKind,
   'anything else': row('never', 'never', 'never', 'never'),
 };
 
-/** What the service has not learned it will not learn by waiting. */
+/** Statuses for functions that the service lacks: waiting does not help. */
 const NOT_IMPLEMENTED: ReadonlySet<number> = new Set([501, 505]);
 
 /**
- * @param error of the attempt
- * @param isSent whether a connection had taken it
+ * @param error the error of the attempt
+ * @param isSent whether a connection had taken the request
  */
 export function failureOf({ code, cause: { status } }: RvmError, isSent: boolean): Failure {
   if (code === 'NETWORK' && status !== undefined) return failureOfProxy(status);
@@ -60,14 +60,20 @@ export function failureOf({ code, cause: { status } }: RvmError, isSent: boolean
   return code === 'CAMERA_BUSY' ? 'camera busy' : 'anything else';
 }
 
-/** Whether the service may let us in a moment later, without anybody's doing: what a login has failed with. */
+/**
+ * Whether the cause of a failed login may end by itself, so that a later login succeeds without a user's
+ * action.
+ */
 export function isOutage(error: RvmError): boolean {
   const again = RETRY_POLICY[failureOf(error, true)].login;
   const circuit = again === 'never' ? 'circuit open by what a person cures' : 'circuit open by an outage';
   return RETRY_POLICY[circuit].login !== 'never';
 }
 
-/** It gives no connection: for a while, or because of what it was told, and a wrong login that is repeated may lock a user out. */
+/**
+ * The proxy provides no connection: for a while, or because of its settings. A wrong login is not repeated,
+ * because that may lock a user out.
+ */
 function failureOfProxy(status: number): Failure {
   return failureOfStatus(status) === 'anything else' ? 'anything else' : 'no connection';
 }
@@ -85,14 +91,14 @@ const TIMEOUTS: ReadonlySet<string> = new Set(['UND_ERR_CONNECT_TIMEOUT', 'ETIME
 const CLOSED: ReadonlySet<string> = new Set(['UND_ERR_DESTROYED', 'UND_ERR_CLOSED']);
 const UNREADABLE = /^(HPE_|UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES_EXCEEDED_MAX_SIZE)/;
 
-/** What was asked for. */
+/** The request that failed. */
 interface Asked {
   kind?: RequestKind;
   method: string;
   relation: string;
 }
 
-/** The error of a request that got no complete answer, from what undici or the system reported. */
+/** The error of a request without a complete answer, from the error of undici or the system. */
 export function transportError(error: unknown, asked: Asked, attempts: number): RvmError {
   const { relation } = asked;
   if (error instanceof RvmError) return error;
@@ -117,7 +123,7 @@ export function transportError(error: unknown, asked: Asked, attempts: number): 
   );
 }
 
-/** Of a command nobody knows whether it was carried out. */
+/** After a time-out it is unknown whether a command was carried out. */
 export function timeoutError({ kind, method, relation }: Asked, attempts: number): RvmError {
   const advice =
     method === 'GET' || kind !== undefined
@@ -126,7 +132,7 @@ export function timeoutError({ kind, method, relation }: Asked, attempts: number
   return new RvmError('TIMEOUT', `The service did not answer in time; ${advice}.`, { relation, attempts });
 }
 
-/** Of a request that waited in line for too long; that it was never sent shows in its attempts. */
+/** For a request that was queued too long; 0 attempts show that it was never sent. */
 export function notSent({ relation }: Asked): RvmError {
   return new RvmError(
     'TIMEOUT',
@@ -147,7 +153,10 @@ function codeOf(error: unknown): string {
   return error.cause instanceof Error ? codeOf(error.cause) : '';
 }
 
-/** Failures that are not those of a camera's own resource: the call ends with them, whatever that would tell. */
+/**
+ * Failures that do not come from a camera's own resource: the call ends with them, whatever that resource
+ * would show.
+ */
 const OF_THE_STATION: ReadonlySet<string> = new Set([
   'CANCELLED',
   'CONFIG_MISSING',
@@ -157,12 +166,12 @@ const OF_THE_STATION: ReadonlySet<string> = new Set([
   'VERSION_NOT_REQUESTED',
 ]);
 
-/** Where many cameras are asked, one after the other, these end it as well: nobody is reached. */
+/** They also end a search over many cameras: the service cannot be reached. */
 export const FATAL_CODES: ReadonlySet<string> = new Set([...OF_THE_STATION, 'NETWORK', 'TLS']);
 
 /**
- * What is asked for as a hint: undefined where it cannot be had.
- * @throws RvmError where the caller has given up, and for failures that asking elsewhere would not mend
+ * The result of a request that only supplies a hint; undefined if it fails.
+ * @throws RvmError if the caller has given up, and for failures that other requests would have as well
  */
 export async function undefinedOnServiceError<T>(
   operation: Operation,

@@ -1,11 +1,14 @@
 import { Cookie, CookieJar, MemoryCookieStore } from 'tough-cookie';
 
-/** Cookies that are kept, and bytes of their names and values: of more than these no service tells a session. */
+/** Maximum number of cookies, and bytes of their names and values: no service needs more for a session. */
 const MAX_COOKIES = 64;
 const MAX_BYTES = 16 * 1024;
-/** Bytes by which the cookies of the session may grow as they are renewed: what grows by more no service does to itself. */
+/**
+ * Bytes by which the session's cookies may grow when they are renewed: no service adds more to its own
+ * cookies.
+ */
 const MAX_GROWTH = 256;
-/** Headers of so many addresses are kept, and of none that is longer than that together with its header. */
+/** Maximum number of cached headers, and of characters of one address and its header together. */
 const MAX_KEPT = 1000;
 const MAX_LENGTH = 8192;
 /** The latest time that a date can hold, in milliseconds since 1970. */
@@ -13,32 +16,33 @@ const NEVER = 8.64e15;
 
 interface Header {
   readonly text: string;
-  /** Milliseconds since 1970: then the first of its cookies ends. */
+  /** Milliseconds since 1970: when the first of its cookies expires. */
   readonly until: number;
 }
 
 interface Kept {
   readonly cookie: Cookie;
   readonly bytes: number;
-  /** The login has set it, or it was there when that had succeeded. */
+  /** Set by the login, or present when the login had succeeded. */
   readonly isOwn: boolean;
 }
 
 /**
- * The cookies of one session. What the jar says is kept until it changes: to ask it costs as much as a request. A service that
- * sets more and more of them drives out the oldest, but for those that may tell the session: of these, and of all until the login has
- * succeeded, the first are the last to go.
+ * The cookies of one session. Headers are cached until a cookie changes, because querying the jar costs as
+ * much as a request. If a service sets more and more cookies, the oldest are dropped first, but the possible
+ * session cookies last. Among those, and among all until the login has succeeded, the newest are dropped
+ * first.
  */
 export class SessionCookies {
-  /** The origins that may speak for others of their domain: those of the base URL and of the login. */
+  /** The origins that may set cookies for their whole domain: those of the base URL and of the login. */
   readonly #homes: Set<string>;
   #jar = new CookieJar(new MemoryCookieStore());
-  /** Whether the jar holds more than is kept. */
+  /** Whether the jar contains dropped or expired cookies. */
   #isJarOutdated = false;
-  /** By place and name, the oldest first. */
+  /** By domain, path and name, the oldest first. */
   readonly #kept = new Map<string, Kept>();
   #bytes = 0;
-  /** Those that were there when the login had succeeded, as they were then. */
+  /** The cookies at the moment when the login had succeeded, with their values then. */
   #atLogin: readonly Kept[] | undefined;
   readonly #headers = new Map<string, Header>();
   #values: readonly string[] = [];
@@ -54,12 +58,12 @@ export class SessionCookies {
     return this.#values;
   }
 
-  /** The same as one text; empty where there is none. */
+  /** All values as one text; empty if there is none. */
   get text(): string {
     return this.#text;
   }
 
-  /** The `Cookie` header of a request; empty where it has none. */
+  /** The `Cookie` header of a request; empty if it has none. */
   headerFor({ href }: URL): string {
     const known = this.#headers.get(href);
     if (known !== undefined && Date.now() < known.until) return known.text;
@@ -71,9 +75,9 @@ export class SessionCookies {
   }
 
   /**
-   * Keeps what an answer sets. Once the login has succeeded, a cookie of another trusted origin is for its host alone: nothing but
-   * the service itself tells a session to its neighbours.
-   * @param isOwn it is the answer to a login
+   * Stores the cookies of an answer. After the login, a cookie of another trusted origin is limited to its
+   * host: only the service itself may set cookies for the whole domain.
+   * @param isOwn whether the answer is that of a login
    */
   keep(setCookie: string | readonly string[], { href, origin }: URL, isOwn = false): void {
     if (isOwn || this.#atLogin === undefined) this.#homes.add(origin);
@@ -87,16 +91,19 @@ export class SessionCookies {
     this.#changed();
   }
 
-  /** The login has succeeded with what is kept now: any of it may tell the session, whichever answer has set it. */
+  /**
+   * The login has succeeded with the present cookies: any of them may identify the session, whichever answer
+   * set it.
+   */
   loggedIn(): void {
     for (const [place, kept] of this.#kept) this.#kept.set(place, { ...kept, isOwn: true });
     this.#atLogin = [...this.#kept.values()];
   }
 
   /**
-   * Drops all that came since: the service takes no more of them. Those of the session are kept as they have been renewed, but
-   * where they have grown: then they are again what they were when the login had succeeded.
-   * @returns false before the login has succeeded: then nobody knows which are too many
+   * Drops all cookies set since the login, because the service takes no more of them. Those of the session
+   * stay as they were renewed; if they have grown, they are reset to their values at the login.
+   * @returns false before the login has succeeded: then it is unknown which are too many
    */
   dropOthers(): boolean {
     if (this.#atLogin === undefined) return false;
@@ -123,7 +130,10 @@ export class SessionCookies {
     this.#text = this.#values.join('\n');
   }
 
-  /** A store of cookies keeps what has ended where nobody asks for it, and a place for each path that it has ever had. */
+  /**
+   * A new jar without old entries: the jar retains expired cookies until they are queried, and an entry for
+   * each path it ever had.
+   */
   #renewJar(): void {
     const store = new MemoryCookieStore();
     for (const { cookie } of this.#kept.values()) store.putCookie(cookie, () => undefined);
@@ -167,7 +177,7 @@ export class SessionCookies {
   }
 }
 
-/** What tells a cookie: one more of the same place and name takes its place. */
+/** Key of a cookie: another one with the same key replaces it. */
 function placeOf({ domain, path, key }: Cookie): string {
   return JSON.stringify([domain, path, key]);
 }
@@ -176,7 +186,7 @@ function hasEnded(cookie: Cookie): boolean {
   return (cookie.expiryTime() ?? Infinity) <= Date.now();
 }
 
-/** An age counts from when the cookie came; the jar counts it from when it was last asked for, again and again. */
+/** Counts Max-Age from receipt: the jar counts it from the last query, which extends it each time. */
 function endingOnTime(cookie: Cookie): Cookie {
   const { maxAge } = cookie;
   if (typeof maxAge !== 'number') return cookie;

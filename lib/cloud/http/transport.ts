@@ -22,24 +22,27 @@ interface TransportOptions extends ConnectionOptions {
   timeoutMs: number;
   /** Texts that no error may repeat: the API key, the password and the like. */
   secrets: readonly string[];
-  /** Nothing that an answer says of an error is repeated. */
+  /** Errors contain nothing of an answer's text. */
   quotesNothing?: boolean;
 }
 
 export interface ServiceRequest {
-  /** What it does that is not seen from its method: a POST is a command unless said. */
+  /** The kind, if the method does not tell it: a POST is a command by default. */
   kind?: Exclude<RequestKind, 'command'>;
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   url: TrustedUrl;
-  /** What is being followed, for errors. */
+  /** The relation that is followed, for errors. */
   relation: string;
   accept?: string;
   body?: RequestBody;
-  /** Taken, once, where the resource says that it takes this method and not the other; the request must do no more by it. */
+  /**
+   * Used once, if the resource allows only this method and not the other; the request must have no further
+   * effect with it.
+   */
   otherMethod?: 'POST';
-  /** How much of an answer that may have no end is enough: its request ends there. */
+  /** How much of an endless answer is enough: the request ends there. */
   enough?: RoundTripListeners['enough'];
-  /** Called when its turn to be sent has come: throws where it shall not be any more. */
+  /** Called when the request has its permit; throws if the request must not be sent any more. */
   admit?: () => void;
 }
 
@@ -56,47 +59,50 @@ export function jsonBody(value: unknown): RequestBody {
   return { type: 'application/json', bytes: JSON.stringify(value) };
 }
 
-/** What only a proxy answers. */
+/** Only proxies answer with this status. */
 const PROXY_LOGIN = 407;
 const { login, devices, dataSources, rtsp, details } = DIALECT.relations;
-/** What stands between an alarm and its video. */
+/** Relations of the requests between an alarm and its video. */
 const URGENT: ReadonlySet<string> = new Set([devices, dataSources, rtsp, ...details]);
 const SESSION: ReadonlySet<string> = new Set(['system', login]);
-/** The order of those who wait: the session before all else, then what stands between an alarm and its video, then others. */
+/** Priorities in the queue: the session first, then requests between an alarm and its video, then others. */
 const RANKS = { session: 0, urgent: 1, other: 2 } as const;
-/** By rank. Others leave some places free: snapshots of cameras that do not answer keep no alarm from its video. */
+/**
+ * By rank: permits that it leaves free. Snapshots of cameras that do not answer cannot delay the video of an
+ * alarm.
+ */
 const KEPT = [0, 0, 8];
-/** Answers that are unpacked at a time. */
+/** Number of answers that are decompressed at the same time. */
 const UNPACKED_AT_A_TIME = 2;
-/** A request waits in line for so many times as long as it may take. */
+/** A request may be queued for this multiple of its own timeout. */
 const PATIENCE = 3;
 
-/** An answer, unpacked, and the values of the cookies that its request had. */
+/** A decompressed answer, and the values of the cookies in its request. */
 interface Exchanged extends Omit<RawAnswer, 'body'> {
   body: Buffer | UnreadableBody;
   sent: readonly string[];
 }
 
-/** How a session wants a request sent. */
+/** How a session sends a request. */
 interface Via {
-  /** Notes how far it comes. */
+  /** Records how far the request gets. */
   attempt: Attempt;
   cookies: SessionCookies;
-  /** Those of the session, of whom some go alone. */
+  /** The lock of the session, which some requests take exclusively. */
   line: Lock;
 }
 
 /** The connections to the service, shared by all sessions of one Central Station. */
 export class Transport {
   readonly timing: StationTiming;
-  /** Under which its requests are counted. */
+  /** Label of its requests in the metrics. */
   readonly key: string | undefined;
   readonly #options: TransportOptions;
   readonly #connections: ConnectionPool;
   readonly #closing = new CancelToken();
   readonly #places = new Semaphore(MAX_CONNECTIONS, KEPT);
   readonly #unpackings = new Semaphore(UNPACKED_AT_A_TIME);
-  /** Shared by all sessions, for the service counts by client. */
+  /** Shared by all sessions, because the service counts by client. */
   readonly limits = new RateLimits();
   #lastSentAt = -Infinity;
 
@@ -115,7 +121,8 @@ export class Transport {
 
   /**
    * Sends one request and reads the whole answer, whatever its status.
-   * @throws RvmError NETWORK, TIMEOUT, TLS, BAD_RESPONSE, CANCELLED; RATE_LIMITED where the service has asked to be left alone
+   * @throws RvmError NETWORK, TIMEOUT, TLS, BAD_RESPONSE, CANCELLED; RATE_LIMITED while a `Retry-After` of
+   *   the service is in force
    */
   async send(operation: Operation, wanted: ServiceRequest, via: Via): Promise<Answer> {
     const { abort, end } = this.#begin(operation, wanted.relation);
@@ -133,7 +140,7 @@ export class Transport {
         url: wanted.url,
         relation: wanted.relation,
         attempt: via.attempt.number,
-        // It may repeat the cookies of its request and bring others.
+        // The answer may repeat the cookies of its request and set others.
         secrets: () => this.#secrets(received.sent, via.cookies),
         quotesNothing: this.#options.quotesNothing === true,
       });
@@ -146,7 +153,7 @@ export class Transport {
     }
   }
 
-  /** @throws RvmError CANCELLED, TIMEOUT where the caller gives up before it is over */
+  /** @throws RvmError CANCELLED, TIMEOUT if the caller gives up before the end of the pause */
   async pause(operation: Operation, relation: string, ms: number): Promise<void> {
     const { abort, end } = this.#begin(operation, relation);
     try {
@@ -162,7 +169,7 @@ export class Transport {
     }
   }
 
-  /** What both the caller and `close` may abort, until its end. */
+  /** A token that the caller or `close` can cancel; `end` disconnects it from both. */
   #begin(operation: Operation, relation: string): { abort: CancelToken; end: () => void } {
     if (this.#closing.reason !== undefined) throw closedError(relation);
     operation.checkAlive();
@@ -177,7 +184,7 @@ export class Transport {
     return { abort, end };
   }
 
-  /** Aborts what is under way with CANCELLED and closes every connection. */
+  /** Cancels running requests with CANCELLED and closes every connection. */
   async close(): Promise<void> {
     this.#closing.abort(closedError(''));
     await this.#connections.close();
@@ -204,7 +211,10 @@ export class Transport {
     });
   }
 
-  /** @param leave called when it has ended: until then, also when nobody waits for it any more, it holds a connection */
+  /**
+   * @param leave called when the request has ended: until then it occupies a connection, even if its caller
+   *   has given up
+   */
   #request(
     operation: Operation,
     wanted: ServiceRequest,
@@ -222,10 +232,11 @@ export class Transport {
     };
     try {
       admit?.();
-      // Asked for again: the answer that limits it may have come while this one waited in line.
+      // Checked again: the answer that sets the limit may have arrived while this request was queued.
       this.#checkLimits(wanted);
       attempt.begin(cookies.text);
-      // Not before: one that its session left behind in the line, or that nobody waits for any more, never goes out.
+      // Counted only here: a request that became stale in the queue, or whose caller has given up, is never
+      // sent.
       operation.countRequest();
       this.#lastSentAt = performance.now();
       const sent = cookies.values;
@@ -248,7 +259,10 @@ export class Transport {
     }
   }
 
-  /** Few at a time: a body of some bytes may be one of 32 MiB. One that is given up is unpacked to its end, in its place. */
+  /**
+   * Few at the same time: a body of some bytes may unpack to 32 MiB. After a cancel it still unpacks to the
+   * end, with its permit.
+   */
   async #unpacked(
     { headers, body }: RawAnswer,
     abort: CancelToken,
@@ -260,7 +274,7 @@ export class Transport {
     return cancellable(abort, Promise.resolve(unpacked(body, coding, secrets)).finally(leave));
   }
 
-  /** What an answer must not repeat to anybody. */
+  /** Texts of an answer that no error may repeat. */
   #secrets(sent: readonly string[], cookies: SessionCookies): string[] {
     return [...this.#options.secrets, ...sent, ...cookies.values];
   }
@@ -278,7 +292,7 @@ export class Transport {
       Accept: wanted.accept ?? 'application/json',
       'Accept-Encoding': READABLE_CODINGS,
       ...(wanted.body === undefined ? {} : { 'Content-Type': wanted.body.type }),
-      // An empty one gateways may take for an attack.
+      // Gateways may take an empty header for an attack.
       ...(cookie === '' ? {} : { Cookie: cookie }),
     };
   }
@@ -289,7 +303,10 @@ function rankOf({ relation }: ServiceRequest): number {
   return URGENT.has(relation) ? RANKS.urgent : RANKS.other;
 }
 
-/** Aborts what has not ended in time; the error is made only then, for its stack costs more than all else here. */
+/**
+ * Cancels work that takes too long. The error is created only then, because its stack costs more than all
+ * else here.
+ */
 async function abortAfter<T>(
   ms: number,
   abort: CancelToken,
@@ -313,22 +330,26 @@ interface RawAnswer {
   body: Buffer;
 }
 
-/** Who hears of a request before its answer is complete. */
+/** Callbacks during a request. */
 interface RoundTripListeners {
   /** A connection has taken the request. */
   onSent: () => void;
-  /** The head of the answer is there. */
+  /** The head of the answer has arrived. */
   onHead: (headers: AnswerHeaders) => void;
-  /** Asked once for an answer, and what it gives for each piece of that: the bytes that are enough, where they are there. */
+  /**
+   * Called once per answer. The function it returns is called after each piece, and returns the number of
+   * bytes that are enough, once they are there.
+   */
   enough?: ((headers: AnswerHeaders) => ((body: Buffer) => number | undefined) | undefined) | undefined;
-  /** The request no longer holds a connection. */
+  /** The request has released its connection. */
   onEnd: () => void;
 }
 
 /**
- * Sends one request and gathers its whole answer, or as much as is enough, without the stream that the HTTP client's own `request` makes of each body.
- * An abort ends the wait at once; a request that has no connection yet ends when it would get one.
- * @throws what the HTTP client reports, or the reason of the abort
+ * Sends one request and collects its whole answer, or as much as is enough, without the stream that the HTTP
+ * client's own `request` creates for each body. A cancel ends the wait at once; a request without a
+ * connection ends when it would get one.
+ * @throws what the HTTP client reports, or the reason of the cancel
  */
 export function roundTrip(
   dispatcher: Dispatcher,
@@ -418,12 +439,13 @@ interface Quiet {
   readonly error: RvmError;
 }
 
-/** These are the same for all cameras. */
+/** These relations are the same for all cameras. */
 const CENTRAL: ReadonlySet<string> = new Set(['system', DIALECT.relations.login, DIALECT.relations.devices]);
 
 /**
- * What the service has asked to be left alone with: after a 429 with `Retry-After` nothing is sent to that address before
- * its time. Others go on, so that a camera that is asked too often keeps no other from its video.
+ * Rate limits of the service: after a 429 with `Retry-After`, nothing is sent to that address before its
+ * time. Other addresses are not affected, so that a camera with too many requests does not delay the video of
+ * others.
  */
 export class RateLimits {
   readonly #quiet = new Map<string, Quiet>();
@@ -436,7 +458,7 @@ export class RateLimits {
     this.#quiet.set(keyOf(answer), { until, error: answer.statusError() });
   }
 
-  /** What stands against a request: the milliseconds that are left, and the error of the 429. */
+  /** The limit for a request: the remaining milliseconds, and the error of the 429. */
   against(wanted: Wanted): { ms: number; error: RvmError } | undefined {
     const key = keyOf(wanted);
     const quiet = this.#quiet.get(key);
@@ -452,7 +474,10 @@ function keyOf({ relation, url }: Wanted): string {
   return CENTRAL.has(relation) ? relation : (url?.href ?? relation);
 }
 
-/** Counts a request while somebody wants to know, until its answer. @param key of the station; undefined: it is not counted */
+/**
+ * Records a request in the metrics, if they are collected.
+ * @param key of the station; undefined: the request is not recorded
+ */
 export function metered(key: string | undefined, sending: Promise<Answer>): Promise<Answer> {
   const counting = meter();
   return key === undefined || counting === undefined ? sending : counted(counting, key, sending);
@@ -470,7 +495,7 @@ async function counted(counting: Meter, key: string, sending: Promise<Answer>): 
   }
 }
 
-/** Not what was held back, or given up in the line. */
+/** False for a request that was held back, or cancelled in the queue. */
 function hasGoneOut(error: unknown): boolean {
   if (!(error instanceof RvmError) || error.cause.attempts === 0) return false;
   return error.code !== 'RATE_LIMITED' && error.code !== 'CANCELLED';

@@ -8,7 +8,7 @@ import { Attempt, type Operation } from '../operation';
 
 const MAX_REDIRECTS = 5;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
-/** Those that say that the request was not carried out, and is to be sent elsewhere as it is. */
+/** Redirects that say that the request was not carried out and must be sent unchanged to the new address. */
 const ELSEWHERE: ReadonlySet<number> = new Set([307, 308]);
 const WRONG_METHOD = 405;
 
@@ -20,7 +20,10 @@ export class HttpSession {
   readonly #memory: CookieRotationState;
   readonly #rotation: CookieRotation;
 
-  /** With an empty jar: a late answer to an old session cannot spoil the cookies of the new one. */
+  /**
+   * Starts with an empty jar, so that a late answer to an old session cannot change the cookies of the new
+   * one.
+   */
   constructor(transport: Transport, origins: Origins, memory: CookieRotationState) {
     this.#transport = transport;
     this.#origins = origins;
@@ -29,7 +32,7 @@ export class HttpSession {
     this.#rotation = new CookieRotation(() => this.#cookies.text, memory);
   }
 
-  /** The same connections with an empty cookie jar. */
+  /** A session over the same connections, with an empty cookie jar. */
   fresh(): HttpSession {
     return new HttpSession(this.#transport, this.#origins, this.#memory);
   }
@@ -38,21 +41,22 @@ export class HttpSession {
     return this.#cookies.values.length > 0;
   }
 
-  /** The login has succeeded: the cookies of now are those of the session. */
+  /** The login has succeeded: the present cookies belong to the session. */
   loggedIn(): void {
     this.#cookies.loggedIn();
   }
 
   /**
-   * Sends a request. Redirects of a GET are followed, and those of others that say they were not carried out, each hop only to an
-   * origin we trust; one that names its other method in a 405 is sent once with that. Other answers are given back as they are.
+   * Sends a request. Redirects of a GET are followed, of other methods only those that say that the request
+   * was not carried out; each hop only to a trusted origin. If a 405 names the other method of the request,
+   * it is sent once with that. All other answers are returned unchanged.
    * @throws RvmError UNTRUSTED_LINK as well
    */
   async exchange(operation: Operation, wanted: ServiceRequest): Promise<Answer> {
     return (await this.try(operation, wanted, { attempt: new Attempt() })).answer;
   }
 
-  /** The same as one of several attempts, and whether a refusal is certain. */
+  /** Like `exchange`, as one of several attempts; also returns whether a refusal is certain. */
   async try(
     operation: Operation,
     { otherMethod, ...wanted }: ServiceRequest,
@@ -61,18 +65,20 @@ export class HttpSession {
     const judged = await this.#send(operation, wanted, tried);
     const { answer } = judged;
     if (otherMethod === undefined || !names(answer, otherMethod)) return judged;
-    // Redirects may have led to where it was refused.
+    // Redirects may have led to the resource that refused the method.
     const url = this.#origins.resolve(answer.url.href, answer.url, wanted.relation);
-    // It asks for no more than the first did.
+    // The other method requests no more than the first one, so it is as safe to repeat.
     return this.#send(operation, { kind: 'GET', ...wanted, url, method: otherMethod }, tried);
   }
 
-  /** Where what it had besides the cookies of the login was too much, it is sent once more without. */
+  /**
+   * If the cookies set after the login made the head too large, the request is sent once more without them.
+   */
   async #send(operation: Operation, wanted: ServiceRequest, tried: AttemptOptions): Promise<CheckedAnswer> {
     const first = await this.#sendOnce(operation, wanted, tried);
     if (!this.#wasTooMuch(first, tried)) return first;
     const second = await this.#sendOnce(operation, wanted, tried);
-    // Its answer may have brought others again.
+    // The answer may have set such cookies again.
     if (second.answer.isHeadTooLarge) this.#cookies.dropOthers();
     return second;
   }
@@ -90,8 +96,8 @@ export class HttpSession {
   }
 
   /**
-   * Does work while none of its requests is under way, where they go one at a time: a service that knows one cookie for a user
-   * would take the answer to the old session for the newest one.
+   * Does work while no request of this session is under way, if requests go one at a time: a service with one
+   * valid cookie per user would take the answer to the old session for the newest one.
    */
   whileQuiet<T>(operation: Operation, work: () => Promise<T>): Promise<T> {
     return this.#memory.isStrict ? this.#rotation.whileQuiet(operation, work) : work();
@@ -119,53 +125,53 @@ export class HttpSession {
   }
 }
 
-/** True where a resource refuses the method of a request, and says that it takes this one (RFC 9110, section 15.5.6). */
+/** True if a resource refuses the method of a request and allows this one (RFC 9110, section 15.5.6). */
 function names(answer: Answer, method: string): boolean {
   const allowed = answer.status === WRONG_METHOD ? (answer.header('allow') ?? '') : '';
   return allowed.split(',').some((name) => name.trim().toUpperCase() === method);
 }
 
-/** A refusal that was gone at the second try may be chance; so many are not. */
+/** One refusal that ended at the second attempt may be chance; so many are not. */
 const OFTEN = 3;
 
-/** Sends a request, with the cookies of the moment, once its turn has come. */
+/** Sends a request with the present cookies, once it has the lock. */
 type Send = (line: Lock) => Promise<Answer>;
 
-/** What is sent. */
+/** Options of one attempt. */
 export interface AttemptOptions {
   readonly attempt: Attempt;
-  /** A refusal would be taken as one of rights: then it is looked at more closely. */
+  /** A refusal would count as a missing permission, so its cause is checked more closely. */
   readonly isLast?: boolean;
-  /** It begins the session: that it brings cookies says nothing of later ones. */
+  /** The request begins the session: cookies in its answer say nothing about later answers. */
   readonly isLogin?: boolean;
-  /** Whether an answer of success is one that nobody gets who is logged in: then it counts as a refusal. */
+  /** Whether a successful answer is one that no logged-in client gets: then it counts as a refusal. */
   readonly isLoggedOut?: ((answer: Answer) => boolean) | undefined;
 }
 
-/** An answer, and what a refusal says. */
+/** An answer, and what a refusal means. */
 export interface CheckedAnswer {
   readonly answer: Answer;
-  /** Also where the answer does not say so, but is one to somebody who is not logged in. */
+  /** Also true for a successful answer that is meant for a client that is not logged in. */
   readonly isRefused: boolean;
-  /** Whether it was given to the newest cookie there was: else it says nothing about rights. */
+  /** Whether the request had the newest cookie: otherwise a refusal says nothing about permissions. */
   readonly isCertain: boolean;
 }
 
 /**
- * Whether a refusal is a question of rights, where a new session does not help. What is only answered as to somebody who is not
- * logged in never is: the login has been shown more.
+ * Whether a refusal means a missing permission, so that a new session does not help. A successful answer for
+ * a client that is not logged in never means that: the login was shown more.
  */
 export function isQuestionOfRights({ answer, isCertain }: CheckedAnswer): boolean {
   return isCertain && answer.refused;
 }
 
-/** What the sessions of one Central Station have learned of its cookies. */
+/** What the sessions of one Central Station have learned about its cookies. */
 export class CookieRotationState {
-  /** So often a request was served with the newest cookie that was refused with the one before. */
+  /** How often a request succeeded with the newest cookie after a refusal with the one before. */
   #helped = 0;
-  /** So many requests are under way of which it is not known why they were refused. */
+  /** Number of requests under way whose refusal is not explained yet. */
   #doubts = 0;
-  /** Whether an answer has ever brought other cookies than its request had, but for those of a login. */
+  /** Whether an answer, except those to a login, has ever changed the cookies of its request. */
   hasRotated = false;
 
   /** Whether sessions send one request at a time. */
@@ -177,7 +183,7 @@ export class CookieRotationState {
     this.#helped += 1;
   }
 
-  /** From now on, until the returned function is called, all go one at a time: then a refusal is certain. */
+  /** Until the returned function is called, all requests go one at a time, so that a refusal is certain. */
   doubt(): () => void {
     this.#doubts += 1;
     return () => void (this.#doubts -= 1);
@@ -185,20 +191,21 @@ export class CookieRotationState {
 }
 
 /**
- * Sends the requests of one session, also where each answer brings a cookie that makes the one before invalid. There, of
- * requests under way together only the first is served: the others are refused, not for lack of rights but for an old
- * cookie. Such a one is sent once more, alone and with the newest cookie; where that has helped some times, all go alone.
+ * Sends the requests of one session, also if each answer sets a cookie that invalidates the one before. In
+ * that case only the first of several simultaneous requests succeeds; the others are refused because of an
+ * old cookie, not a missing permission. Such a request is sent once more, alone and with the newest cookie;
+ * after this has helped several times, all requests go alone.
  */
 class CookieRotation {
   readonly #cookies: () => string;
   readonly #memory: CookieRotationState;
   readonly #turns = new ReadWriteLock();
   readonly #underWay = new Map<Attempt, Promise<unknown>>();
-  /** Whether an answer of this session has brought other cookies than its request had. */
+  /** Whether an answer of this session has changed the cookies of its request. */
   #rotates = false;
-  /** Whether the newest cookie here is the newest that has come. */
+  /** Whether the newest cookie here is the newest that the service has set. */
   #isInStep = true;
-  /** Whether an answer was never read: it may have brought a newer cookie, or may still do so at the service. */
+  /** Whether an answer was never read: it may have set a newer cookie, or the service may still set one. */
   #hasLostAnswers = false;
 
   /** @param cookies all cookies of the session as one text, empty where there is none */
@@ -210,7 +217,7 @@ class CookieRotation {
   async send(operation: Operation, tried: AttemptOptions, send: Send): Promise<CheckedAnswer> {
     const alone = this.#memory.isStrict;
     const first = await this.#sendOnce(tried, alone, send);
-    // What a service refuses for its size it has not looked at.
+    // A service that refuses a request for its size has not checked the cookie.
     if (!first.isRefused || first.answer.isHeadTooLarge || alone) return first;
     if (!(await this.#isOld(operation, tried, first.answer))) return first;
     const second = await this.#sendOnce(tried, true, send);
@@ -241,7 +248,7 @@ class CookieRotation {
     );
     try {
       const answer = await sending;
-      // Where cookies stay as they are, a refusal is never that of an old one.
+      // If cookies never change, no refusal is due to an old one.
       const isCertain = !this.#memory.hasRotated || (alone && this.#isInStep && !this.#hasLostAnswers);
       const isRefused = answer.refused || (answer.ok && isLoggedOut?.(answer) === true);
       if (!isLogin) this.#learn(attempt, alone, isRefused);
@@ -267,13 +274,13 @@ class CookieRotation {
     return [...this.#underWay.keys()].some((other) => other !== attempt && other.isSent);
   }
 
-  /** Whether the cookie of a refused request was old when it was sent or answered. */
+  /** Whether the cookie of a refused request was outdated when the request was sent or answered. */
   async #isOld(operation: Operation, { attempt, isLast }: AttemptOptions, refusal: Answer): Promise<boolean> {
     const hasNewer = (): boolean => this.#cookies() !== attempt.cookies;
-    // One that brings cookies of its own ends the session rather than renewing it.
+    // A refusal that sets cookies ends the session instead of renewing it.
     if (attempt.cookies === '' || refusal.header('set-cookie') !== undefined) return false;
     if (hasNewer() || !(this.#rotates || isLast === true)) return hasNewer();
-    // The answer that has made it old may still be on its way.
+    // The answer that made the cookie outdated may still be on its way.
     const others = [...this.#underWay].filter(([other]) => other.isSent).map(([, sending]) => sending);
     await operation.waitFor(Promise.all(others));
     return hasNewer();

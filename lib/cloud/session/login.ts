@@ -21,16 +21,16 @@ export interface LoginOptions extends VersionRange {
 }
 
 const { relations } = DIALECT;
-/** Milliseconds, between looks whether the login is seen. */
+/** Milliseconds between two polls of `/system` after a login. */
 const FIRST_LOOK = 100;
 const LONGEST_LOOK = 500;
 
 /**
- * The login of the specification (section 5): `GET /system`, POST to `rel/login`, and `GET /system` again, which
- * must now offer `rel/devices`.
+ * The login of the specification (section 5): `GET /system`, POST to `rel/login`, and `GET /system` again,
+ * which must now offer `rel/devices`.
  * @returns the System resource as a logged-in client sees it
- * @throws RvmError API_KEY_REJECTED, LOGIN_FAILED, INCOMPATIBLE_VERSION, VERSION_NOT_REQUESTED, LINK_NOT_OFFERED,
- *   UNTRUSTED_LINK, and those of the transport
+ * @throws RvmError API_KEY_REJECTED, LOGIN_FAILED, INCOMPATIBLE_VERSION, VERSION_NOT_REQUESTED,
+ *   LINK_NOT_OFFERED, UNTRUSTED_LINK, and those of the transport
  */
 async function logIn(
   operation: Operation,
@@ -55,7 +55,7 @@ async function logIn(
     body: jsonBody(loginBody(options)),
   });
   if (isRefusedLogin(answer)) throw loginRefused(answer);
-  // A redirect after the form is success too; the address it points to is of no interest.
+  // A redirect after the form is a success, too; its target is not needed.
   if (answer.status >= 400) throw answer.statusError();
   if (!http.hasCookie) {
     throw answer.error(
@@ -67,7 +67,10 @@ async function logIn(
   return seen(operation, http, origins, options, transport);
 }
 
-/** A service of several machines may show the login not at once on all of them: it is asked again for a while. */
+/**
+ * A service on several machines may not show the login on all of them at once: `/system` is polled for a
+ * while.
+ */
 async function seen(
   operation: Operation,
   http: HttpSession,
@@ -97,7 +100,10 @@ function withoutEffect(answer: Answer): RvmError {
   );
 }
 
-/** `/system` refused with a cookie is asked once more without: that tells a bad session from a bad key. */
+/**
+ * If `/system` refuses a request with a cookie, it is requested once without: this tells a bad session from a
+ * bad key.
+ */
 async function explainRefusal(
   operation: Operation,
   origins: Origins,
@@ -118,7 +124,7 @@ function loginBody(options: LoginOptions): Record<string, unknown> {
   };
 }
 
-/** Of key and session a head that is too large says nothing. */
+/** A head that is too large says nothing about key and session. */
 function isRefusal(answer: Answer): boolean {
   return answer.refused && !answer.isHeadTooLarge;
 }
@@ -130,7 +136,7 @@ function keyRejected(answer: Answer): RvmError {
   );
 }
 
-/** Whatever a client has done wrong, here it is the login. */
+/** Any client error means a refused login, except those of `noRefusals`. */
 function isRefusedLogin({ status }: Answer): boolean {
   return status >= 400 && status < 500 && !DIALECT.login.noRefusals.includes(status);
 }
@@ -144,13 +150,13 @@ function loginRefused(answer: Answer): RvmError {
 
 export interface Session {
   readonly http: HttpSession;
-  /** As it was last shown. */
+  /** The last answer of `/system` in this session. */
   system: SystemResource;
-  /** As of `performance.now()`. */
+  /** Time of the login, as of `performance.now()`. */
   readonly loggedInAt: number;
 }
 
-/** What it takes to log in. */
+/** What a login needs. */
 interface Means {
   readonly transport: Transport;
   readonly origins: Origins;
@@ -160,21 +166,21 @@ interface Means {
   readonly pauses: LoginCooldown;
 }
 
-/** Who uses the sessions. */
+/** Callbacks to the owner of the sessions. */
 interface User {
   opened: (session: Session) => void;
   /** There is no session any more. */
   lost: () => void;
-  /** Whether a session that was refused something is good for all else. */
+  /** Whether a session in which one request was refused is valid for all others. */
   isGood: (operation: Operation, session: Session) => Promise<boolean>;
 }
 
-/** Opens the sessions of one Central Station, one at a time however many wait for it. */
+/** Opens the sessions of one Central Station: one login at a time, however many callers wait. */
 export class LoginManager {
   readonly #means: Means;
   readonly #user: User;
   readonly #flight = new SingleFlight<Session>();
-  /** Of the last login that has succeeded, also where it is not used any more. */
+  /** Of the last successful login, even if that session is no longer used. */
   #latest: HttpSession | undefined;
 
   constructor(means: Means, user: User) {
@@ -183,8 +189,8 @@ export class LoginManager {
   }
 
   /**
-   * Joins the login under way, or begins one.
-   * @param old a session that was refused something
+   * Joins the running login, or starts one.
+   * @param old a session in which a request was refused
    * @throws RvmError those of `logIn`
    */
   run(operation: Operation, old?: Session): Promise<Session> {
@@ -210,7 +216,7 @@ export class LoginManager {
     }
   }
 
-  /** The old session may be good for all else: then only the call that was refused fails. */
+  /** If the old session is still valid, only the call that was refused fails. */
   async #noteFailure(operation: Operation, error: RvmError, old: Session | undefined): Promise<void> {
     const { health, pauses } = this.#means;
     if (error.code === 'CANCELLED') {
@@ -227,8 +233,8 @@ export class LoginManager {
 }
 
 /**
- * While which no further login is made, because one has just not helped: a link was refused all the same, or it has failed beside
- * a session that is good.
+ * A period without further logins, because the last one did not help: a link was refused in the new session
+ * as well, or the login failed while the old session is still valid.
  */
 export class LoginCooldown {
   readonly #timing: StationTiming;
@@ -237,43 +243,42 @@ export class LoginCooldown {
   #error: RvmError | undefined;
   #noneForCookiesUntil = 0;
 
-  /** @param limits what the service has asked for counts, too */
+  /** @param limits rate limits of the service, which may extend the period */
   constructor(timing: StationTiming, limits: RateLimits) {
     this.#timing = timing;
     this.#limits = limits;
   }
 
-  /** Whether there is one now. */
   get isOn(): boolean {
     return performance.now() < this.#until;
   }
 
-  /** Why there is one, where that is a login that failed. */
+  /** The error of a failed login that began the period; undefined if a refusal did. */
   get error(): RvmError | undefined {
     return this.#error;
   }
 
-  /** There is a new session: it may help. */
+  /** Ends the period: a new session may help. */
   end(): void {
     this.#until = 0;
     this.#error = undefined;
   }
 
-  /** @param loggedInAt when the session was opened to which something was refused all the same, as of `performance.now()` */
+  /** @param loggedInAt login time of the session in which a request was refused, as of `performance.now()` */
   beginAfterRefusal(loggedInAt: number): void {
     this.#until = loggedInAt + this.#timing.refusalMs;
     this.#error = undefined;
   }
 
-  /** @param error that of a login that has failed */
+  /** @param error of the failed login */
   beginAfterFailure(error: RvmError): void {
     this.#until = performance.now() + this.#pauseAfter(error);
     this.#error = error;
   }
 
   /**
-   * A login is to be made because of cookies that have grown: there is one in a while.
-   * @returns false where one was made already
+   * Permits a login because of cookies that have grown: one per `refusalMs`.
+   * @returns false if there was one already
    */
   takeLoginForCookies(): boolean {
     const now = performance.now();
@@ -289,7 +294,7 @@ export class LoginCooldown {
   }
 }
 
-/** What a user enters to be let in. */
+/** What a user enters for the login. */
 export interface Credentials {
   apiKey: string;
   username: string;
@@ -299,7 +304,8 @@ export interface Credentials {
 }
 
 /**
- * Keys are pasted from e-mails: white space around them is taken off; what cannot stand in a header is refused.
+ * Keys are pasted from e-mails: white space around them is removed; a key that cannot be in a header is
+ * rejected.
  * @throws RvmError CONFIG_MISSING
  */
 export function usableKey(apiKey: string): string {
@@ -327,7 +333,7 @@ export function requireAgentUser({ username, password }: Credentials): void {
   );
 }
 
-/** What no error may repeat; user and password together too, because the two are often sent as one. */
+/** Texts that no error may repeat; user and password also as one text, because they are often sent as one. */
 export function secretsOf({ apiKey, username, password, loginExtra }: Credentials): string[] {
   return [apiKey.trim(), password, `${username}:${password}`, ...textsIn(loginExtra)];
 }

@@ -8,14 +8,15 @@ import type { RateLimits, ServiceRequest } from '../http/transport';
 import { Operation } from '../operation';
 import { backoff, jitter, type StationTiming } from '../timing';
 
-/** Looks whether its wait is over. */
+/** Checks whether its wait is over. */
 type Waiter = () => void;
 
 /**
- * The circuit breaker of one Central Station. It opens after some outages in a row, and at once when a login fails. While it is
- * open nothing is sent but one probe per step of a growing pause, which tries whether the service is back. What an outage has
- * opened is waited for, and the probe that succeeds wakes all who wait; what only a person can cure fails them at once. So the
- * load on a service in trouble does not depend on the number of messages, and a station recovers without any.
+ * The circuit breaker of one Central Station. It opens after several outages in a row, and at once when a
+ * login fails. While it is open, only probes are sent: one per step of a growing pause, to find out whether
+ * the service is back. Calls wait for the end of an outage, and the first successful probe wakes all of them;
+ * if only a person can cure the cause, calls fail at once. So the load on a service in trouble does not
+ * depend on the number of messages, and a station recovers without any.
  */
 class CircuitBreaker {
   readonly #timing: StationTiming;
@@ -25,27 +26,28 @@ class CircuitBreaker {
   #steps = 0;
   #openedBy: RvmError | undefined;
   #notBefore = 0;
-  /** When the pause before the next probe began, and when that comes. */
+  /** When the pause before the next probe began, and when that probe is due. */
   #restsSince = 0;
   #probeAt = Infinity;
   #timer: NodeJS.Timeout | undefined;
   #probing = false;
   #closed = false;
 
-  /** @param probe asks the service for a sign of life; rejects where there is none */
+  /** @param probe queries the service; rejects if that shows no sign of life */
   constructor(timing: StationTiming, probe: (operation: Operation) => Promise<void>) {
     this.#timing = timing;
     this.#probe = probe;
   }
 
-  /** Whether nothing is to be sent: also while it is being probed. */
+  /** Whether requests are held back, also during a probe. */
   get isOpen(): boolean {
     return this.#openedBy !== undefined;
   }
 
   /**
-   * Waits until something may be sent: undefined where it may now.
-   * @throws RvmError what opened it, where the operation does not wait for that, or not until the next probe
+   * Waits until requests may be sent; undefined if they may now.
+   * @throws RvmError the error that opened the circuit, if the operation does not wait for its end, or not
+   *   until the next probe
    */
   whenClosed(operation: Operation): Promise<void> | undefined {
     if (this.#openedBy === undefined) return undefined;
@@ -63,7 +65,10 @@ class CircuitBreaker {
     this.#tellWaiters();
   }
 
-  /** The service was out of reach: the first time calls still pass, but it is probed already. */
+  /**
+   * The service was out of reach. Until the circuit opens calls still pass, but the service is probed
+   * already.
+   */
   failed(error: RvmError): void {
     this.#outages += 1;
     if (this.#openedBy !== undefined || this.#outages >= this.#timing.outages) this.#openedBy = error;
@@ -71,8 +76,8 @@ class CircuitBreaker {
   }
 
   /**
-   * One camera has not answered, or the service behind it is gone: a probe tells which, and once one has failed it counts as
-   * an outage.
+   * One camera has not answered, or the service behind it is gone: a probe finds out which. After a failed
+   * probe it counts as an outage.
    */
   doubted(error: RvmError): void {
     if (this.#outages > 0) this.failed(error);
@@ -81,7 +86,7 @@ class CircuitBreaker {
 
   /**
    * Opens at once.
-   * @param notBeforeMs what the service has asked to wait, in milliseconds
+   * @param notBeforeMs milliseconds that the service has asked to wait
    */
   open(error: RvmError, notBeforeMs = 0): void {
     this.#openedBy = error;
@@ -115,7 +120,7 @@ class CircuitBreaker {
     });
   }
 
-  /** Why the operation is not to wait any longer, if so. */
+  /** The reason why the operation must not wait any longer, if any. */
   #faultFor(operation: Operation): Error | undefined {
     if (this.#closed) return closedError('');
     const error = this.#openedBy;
@@ -129,7 +134,9 @@ class CircuitBreaker {
     for (const look of this.#waiters) look();
   }
 
-  /** Somebody waits now: the next probe comes when it would have come for them. */
+  /**
+   * A call waits now: the next probe is due as early as if the call had waited from the start of the pause.
+   */
   #hurry(): void {
     if (this.#timer === undefined) return;
     this.#stopTimer();
@@ -146,7 +153,7 @@ class CircuitBreaker {
     this.#tellWaiters();
   }
 
-  /** Later than it was said already it does not come, but for what the service asks for. */
+  /** Never postpones a probe that is already scheduled, unless the service has asked for a longer wait. */
   #startTimer(): void {
     const { probeMs, longestProbeMs, longestAwaitedProbeMs } = this.#timing;
     const longest = this.#waiters.size > 0 ? Math.min(longestProbeMs, longestAwaitedProbeMs) : longestProbeMs;
@@ -164,7 +171,7 @@ class CircuitBreaker {
   async #probeNow(): Promise<void> {
     this.#timer = undefined;
     this.#probing = true;
-    // What a failed probe says of the service has been told by whoever sent its requests.
+    // The sender of the probe's requests has already reported what a failure means.
     const isAlive = await this.#probe(new Operation({ once: true, isProbe: true })).then(
       () => true,
       () => false,
@@ -175,25 +182,25 @@ class CircuitBreaker {
   }
 }
 
-/** Failures of these say something about the whole service, not about one camera. */
+/** Failures of these relations concern the whole service, not one camera. */
 const CENTRAL: ReadonlySet<string> = new Set(['system', DIALECT.relations.devices]);
-/** Failures of a request that got no answer; the attempts are 0 where it was not sent. */
+/** Failures of a request without an answer; 0 attempts if it was not sent. */
 const NO_ANSWER: ReadonlySet<string> = new Set(['NETWORK', 'TLS', 'TIMEOUT']);
-/** Failures that an answer of the service has caused: it lives. */
+/** Failures caused by an answer of the service, which therefore is alive. */
 const ALIVE: ReadonlySet<string> = new Set(['HTTP_ERROR', 'RATE_LIMITED']);
-/** Failures of a System resource that only others can cure. */
+/** Failures of the System resource that only a person can cure. */
 const UNUSABLE: ReadonlySet<string> = new Set([
   'BAD_RESPONSE',
   'INCOMPATIBLE_VERSION',
   'VERSION_NOT_REQUESTED',
   'UNTRUSTED_LINK',
 ]);
-/** Answers of a gateway that does not reach the service behind it. */
+/** Statuses of a gateway that cannot reach the service behind it. */
 const OUTAGES: ReadonlySet<number> = new Set([502, 503, 504]);
 
 /**
- * What the requests of a Central Station tell of the service: it answers, is out of reach, or lets us in no more. The circuit
- * and the state that the nodes show follow from that.
+ * What the requests of a Central Station show about the service: it answers, is out of reach, or refuses
+ * access. Controls the circuit breaker and the state that the nodes show.
  */
 export class ServiceHealth {
   readonly #circuit: CircuitBreaker;
@@ -202,7 +209,7 @@ export class ServiceHealth {
   readonly #clock = new ServiceClock();
   #offlineSince: Date | undefined;
 
-  /** @param probe asks the service for a sign of life; rejects where there is none */
+  /** @param probe queries the service; rejects if that shows no sign of life */
   constructor(
     board: StationStatus,
     limits: RateLimits,
@@ -214,19 +221,22 @@ export class ServiceHealth {
     this.#circuit = new CircuitBreaker(timing, probe);
   }
 
-  /** Milliseconds that the clock of the service is ahead of that of this machine; undefined where no answer has told. */
+  /**
+   * Milliseconds that the clock of the service is ahead of that of this machine; undefined if no answer has
+   * shown it.
+   */
   get clockAhead(): number | undefined {
     return this.#clock.ahead;
   }
 
-  /** Whether nothing is to be sent but probes. */
+  /** True while only probes are sent. */
   get isOut(): boolean {
     return this.#circuit.isOpen;
   }
 
   /**
-   * Waits until something may be sent: undefined where it may now.
-   * @throws RvmError what stands against it, where that is not waited for
+   * Waits until requests may be sent; undefined if they may now.
+   * @throws RvmError the reason, if the operation does not wait for its end
    */
   whenBack(operation: Operation): Promise<void> | undefined {
     return this.#circuit.whenClosed(operation);
@@ -241,8 +251,8 @@ export class ServiceHealth {
   }
 
   /**
-   * The service has answered, to a session that is good.
-   * @param version the one it chose; undefined where it named none
+   * The service has answered in a valid session.
+   * @param version the version that the service chose; undefined if it named none
    */
   reachable(version: string | undefined): void {
     this.#circuit.succeeded();
@@ -251,8 +261,8 @@ export class ServiceHealth {
   }
 
   /**
-   * Hears the answer to a request that was sent.
-   * @returns false where it is that of a gateway that does not reach the service
+   * Evaluates the answer to a request that was sent.
+   * @returns false if it comes from a gateway that cannot reach the service
    */
   answered(wanted: ServiceRequest, answer: Answer): boolean {
     const error = OUTAGES.has(answer.status) ? answer.statusError() : undefined;
@@ -262,23 +272,23 @@ export class ServiceHealth {
     return false;
   }
 
-  /** Hears why a request that was sent has no answer. */
+  /** Evaluates why a request that was sent has no answer. */
   failed(wanted: ServiceRequest, error: unknown): void {
     if (!(error instanceof RvmError) || !NO_ANSWER.has(error.code) || error.cause.attempts === 0) return;
     this.#unanswered(wanted, error);
   }
 
-  /** Hears that nobody waits any more for the answer to a request that was sent: a probe tells what that means. */
+  /** The caller of a request that was sent gave up before the answer: a probe finds out what that means. */
   doubted(error: unknown): void {
     if (error instanceof RvmError && NO_ANSWER.has(error.code)) this.#circuit.doubted(error);
   }
 
-  /** Hears why the System resource could not be had: one that cannot be used opens the circuit at once. */
+  /** Evaluates why the System resource could not be read: an unusable one opens the circuit at once. */
   systemFailed(error: RvmError): void {
     if (UNUSABLE.has(error.code)) this.giveUp(error);
   }
 
-  /** Opens the circuit at once, for as long as the service has asked to wait. */
+  /** Opens the circuit at once, and for at least as long as the service has asked to wait. */
   giveUp(error: RvmError): void {
     this.#circuit.open(error, this.#limits.against({ relation: error.cause.relation ?? '' })?.ms);
     this.#unreachable(error);
@@ -289,7 +299,7 @@ export class ServiceHealth {
     this.#circuit.close();
   }
 
-  /** Of the resources of a camera it may be the camera that does not answer. */
+  /** If a resource of a camera does not answer, the camera alone may be the cause. */
   #unanswered({ relation }: ServiceRequest, error: RvmError): void {
     if (!CENTRAL.has(relation)) {
       this.#circuit.doubted(error);
@@ -305,20 +315,22 @@ export class ServiceHealth {
   }
 }
 
-/** True for a failure that is an answer of the service itself: it lives. */
+/** True for a failure that is an answer of the service itself, which therefore is alive. */
 export function isSignOfLife(error: RvmError): boolean {
   return ALIVE.has(error.code) && !OUTAGES.has(error.cause.status ?? 0);
 }
 
-/** How far the clock of the service is from that of this machine, as its answers tell. */
+/**
+ * The difference between the clock of the service and that of this machine, from the answers of the service.
+ */
 export class ServiceClock {
   #ahead: number | undefined;
-  /** Of the wall clock against the steady one, when that was told. */
+  /** Wall clock minus monotonic clock at the time of that answer. */
   #offset = 0;
 
   /**
    * @param now wall clock, in milliseconds
-   * @param steady milliseconds of a clock that never jumps
+   * @param steady monotonic clock, in milliseconds
    */
   constructor(
     private readonly now: () => number = Date.now,
@@ -326,15 +338,15 @@ export class ServiceClock {
   ) {}
 
   /**
-   * Milliseconds that it is ahead, negative where it is behind; off by as long as an answer takes, and by a second. Undefined where no
-   * answer has told since the clock of this machine was set.
+   * Milliseconds that the service is ahead, negative if it is behind; accurate to the duration of an answer
+   * plus one second. Undefined if there was no answer since the clock of this machine was set.
    */
   get ahead(): number | undefined {
     const moved = this.now() - this.steady() - this.#offset;
     return Math.abs(moved) > CLOCK_JUMP ? undefined : this.#ahead;
   }
 
-  /** An answer that a cache has kept tells of another time. */
+  /** The date of an answer from a cache is too old. */
   note({ date, age }: Headers): void {
     if (typeof date !== 'string' || age !== undefined) return;
     const told = Date.parse(date);
@@ -344,7 +356,7 @@ export class ServiceClock {
   }
 }
 
-/** What a status dot can say about the connection of one Central Station. */
+/** States of the connection of one Central Station, for the status dot. */
 export type StationState =
   | { kind: 'idle' }
   | { kind: 'logging-in' }
@@ -356,7 +368,7 @@ export type StationState =
 
 export type StateListener = (state: StationState) => void;
 
-/** Codes that only the user can cure; all others are a service that is out of reach. */
+/** Codes that only the user can cure; all others mean that the service is out of reach. */
 const REFUSALS: ReadonlySet<RvmErrorCode> = new Set<RvmErrorCode>([
   'CONFIG_MISSING',
   'BAD_INPUT',
@@ -373,12 +385,12 @@ function isRefusal(error: RvmError): boolean {
   return REFUSALS.has(error.code);
 }
 
-/** The present state and those who want to hear of its changes. */
+/** The present state and its listeners. */
 export class StationStatus {
   #state: StationState = { kind: 'idle' };
   readonly #listeners = new Set<StateListener>();
 
-  /** @param fitToTell an error as it may be told */
+  /** @param fitToTell removes secrets from an error */
   constructor(private readonly fitToTell: (error: RvmError) => RvmError = (error) => error) {}
 
   get state(): StationState {
@@ -395,7 +407,7 @@ export class StationStatus {
     this.#set({ kind: 'idle' });
   }
 
-  /** A login that is tried again and again shows as the failure it has been so far. */
+  /** During a login that is retried, the state still shows the last failure. */
   loggingIn(): void {
     if (this.#state.kind === 'offline' || this.#state.kind === 'refused') return;
     this.#set({ kind: 'logging-in' });
@@ -406,7 +418,7 @@ export class StationStatus {
     this.#set({ kind: 'connected', version });
   }
 
-  /** `offlineSince` keeps the first moment over the attempts in between. */
+  /** @param offlineSince time of the first failure, also after further attempts */
   failed(failure: RvmError, offlineSince: Date): void {
     const error = this.fitToTell(failure);
     this.#set(
@@ -424,15 +436,15 @@ export class StationStatus {
   }
 }
 
-/** Who knows when the service was last asked for anything. */
+/** The source of the time of the last request. */
 interface Traffic {
   /** As of `performance.now()`. */
   readonly lastSentAt: number;
 }
 
 /**
- * Asks the service for a sign of life when nobody has asked it for anything for a while, so that one that died does not look
- * well until the next alarm.
+ * Queries the service when there was no request for a while, so that a dead service does not look healthy
+ * until the next alarm.
  */
 export class IdleProbe {
   readonly #quietMs: number;
@@ -442,8 +454,8 @@ export class IdleProbe {
   #closed = false;
 
   /**
-   * @param quietMs milliseconds without any request after which it asks; 0 = never
-   * @param ask tells the state by itself of what comes of it
+   * @param quietMs milliseconds without any request before the query; 0 = never
+   * @param ask sends the query and updates the state
    */
   constructor(quietMs: number, traffic: Traffic, ask: () => Promise<void>) {
     this.#quietMs = quietMs;
@@ -451,14 +463,13 @@ export class IdleProbe {
     this.#ask = ask;
   }
 
-  /** Begins to wait, unless it does already. */
+  /** Starts the timer, unless it runs already. */
   start(): void {
     if (this.#timer === undefined) this.#wait(jitter(this.#quietMs));
   }
 
-  /** Asks now. */
   async ask(): Promise<void> {
-    // Why there is none shows in the state.
+    // The state shows why it failed.
     await this.#ask().catch(() => undefined);
   }
 

@@ -15,7 +15,7 @@ import { type LoginOptions, LoginCooldown, LoginManager, type Session } from './
 import { isSignOfLife, ServiceHealth, type StationStatus } from './service-health';
 import { logoutTest, systemRequest, SystemResource } from './system';
 
-/** The attempts at one request: counts them, and waits between them for as long as its operation has time. */
+/** The attempts at one request: counts them, and waits between them within the deadline of the operation. */
 class RetryLoop {
   readonly #transport: Transport;
   readonly #operation: Operation;
@@ -29,7 +29,7 @@ class RetryLoop {
     this.#wanted = wanted;
   }
 
-  /** @param former the attempt before: counts only if it was sent */
+  /** @param former the previous attempt: counts only if it was sent */
   next(former?: Attempt): Attempt {
     if (former?.isSent === true) this.#sent += 1;
     return new Attempt(this.#sent + 1);
@@ -37,9 +37,9 @@ class RetryLoop {
 
   /**
    * Waits until the request may be sent again.
-   * @param outcome an answer that is no success and no refusal, or why there is none
-   * @param isHeldUp whether the circuit is open: then that is what it waits for, and no pause
-   * @throws RvmError the error of the outcome, where it is final or no time is left
+   * @param outcome an answer that is neither a success nor a refusal, or the error of the attempt
+   * @param isHeldUp whether the circuit is open: then the request waits for that, without a pause
+   * @throws RvmError the error of the outcome, if it is final or no time is left
    */
   async waitAfter(outcome: Answer | RvmError, attempt: Attempt, isHeldUp: () => boolean): Promise<void> {
     const error = outcome instanceof Answer ? outcome.statusError() : outcome;
@@ -48,8 +48,8 @@ class RetryLoop {
   }
 
   /**
-   * The same after a login that has failed.
-   * @throws RvmError this error, where no time is left
+   * The same after a failed login.
+   * @throws RvmError this error, if no time is left
    */
   waitAfterLogin(error: RvmError, isHeldUp: () => boolean): Promise<void> {
     const limit = this.#transport.limits.against({ relation: error.cause.relation ?? '' });
@@ -57,14 +57,14 @@ class RetryLoop {
   }
 
   /**
-   * A pause that grows with each failure, or the one that the service has asked for and a little more, so that not all come
-   * back at one moment.
-   * @throws RvmError this error, where no time is left
+   * A pause that grows with each failure, or the one that the service has asked for plus a random part, so
+   * that not all clients return at the same moment.
+   * @throws RvmError this error, if no time is left
    */
   async pause(error: RvmError, asked: number | undefined, isHeldUp: () => boolean): Promise<void> {
     const { retryMs, longestRetryMs } = this.#transport.timing;
     this.#failures += 1;
-    // Towards the end of the time shorter ones: what is left shall not be one pause.
+    // Shorter near the deadline: the remaining time must not be used up by one pause.
     const left = this.#operation.until - performance.now();
     const longest = Math.max(retryMs, Math.min(longestRetryMs, left / 2));
     const pause = backoff(this.#failures, retryMs, longest);
@@ -79,27 +79,27 @@ function askedFor(outcome: Answer | RvmError): number | undefined {
   return outcome instanceof Answer ? outcome.retryAfterMs : undefined;
 }
 
-/** What a pursuit needs of the station. */
+/** What a pursuit needs from the session of the station. */
 interface Sessions<Session> {
   readonly memory: CookieRotationState;
-  /** Whether nothing is sent at present. */
+  /** Whether the circuit is open. */
   isOut: () => boolean;
-  /** The session of the moment, once something may be sent. */
+  /** The present session, once requests may be sent. */
   open: (operation: Operation) => Session | Promise<Session>;
-  /** Undefined where it was not sent, because the session has been renewed or nothing is sent any more. */
+  /** Undefined if the request was not sent, because the session was renewed or the circuit has opened. */
   send: (
     operation: Operation,
     session: Session,
     wanted: ServiceRequest,
     tried: AttemptOptions,
   ) => Promise<CheckedAnswer | undefined>;
-  /** Sees to another session in place of one that has refused. */
+  /** Obtains another session after a refusal. */
   renew: (operation: Operation, session: Session, refusal: CheckedAnswer) => Promise<void>;
-  /** What is said of a refusal that is a question of rights. */
+  /** The error for a missing permission. */
   denied: (session: Session, refusal: Answer) => RvmError;
 }
 
-/** One request on its way to a success, however often it has to be sent for that. */
+/** One request, sent until it succeeds or no further attempt is allowed. */
 class Pursuit<Session> {
   readonly #sessions: Sessions<Session>;
   readonly #operation: Operation;
@@ -137,7 +137,7 @@ class Pursuit<Session> {
     }
   }
 
-  /** @returns undefined where it is to be tried again, now */
+  /** @returns undefined if the request is to be tried again, now */
   async #try(session: Session): Promise<Answer | undefined> {
     const attempt = this.#tries.next(this.#attempt);
     this.#attempt = attempt;
@@ -154,7 +154,8 @@ class Pursuit<Session> {
 
   async #failed(error: Error): Promise<void> {
     if (!(error instanceof RvmError)) throw error;
-    // Of a command that is on its way when the time is over, nobody knows whether it is carried out; whatever was waited for before.
+    // If the deadline passes while a command is on its way, it is unknown whether the command is carried out:
+    // this error takes precedence over that of an earlier wait.
     const isLate = this.#operation.isOver && error.code !== 'CANCELLED';
     if (isLate && this.#isCommand && this.#attempt.isSent) {
       throw timeoutError(this.#wanted, this.#attempt.number);
@@ -185,7 +186,10 @@ class Pursuit<Session> {
     }
   }
 
-  /** The refusal may be that of an old cookie. From now on it goes alone, with a new session, so that the next one is certain. */
+  /**
+   * The refusal may be due to an old cookie. From now on requests go one at a time, with a new session, so
+   * that the next refusal is certain.
+   */
   #doubt(): void {
     this.#endDoubt ??= this.#sessions.memory.doubt();
   }
@@ -195,7 +199,7 @@ class Pursuit<Session> {
   }
 }
 
-/** The error of a refusal that may pass. */
+/** The error for a refusal that may be transient. */
 function refusalError(answer: Answer): RvmError {
   if (answer.refused) return answer.statusError();
   return answer.error(
@@ -204,7 +208,7 @@ function refusalError(answer: Answer): RvmError {
   );
 }
 
-/** The error of a refusal that is a question of rights. */
+/** The error for a missing permission. */
 function permissionDenied(answer: Answer): RvmError {
   return answer.error(
     'PERMISSION_DENIED',
@@ -214,8 +218,9 @@ function permissionDenied(answer: Answer): RvmError {
 
 /**
  * The one session of a Central Station. However many operations wait, there is one login at a time; a refused
- * request is sent once more after one new login, and what is refused then is a question of rights. What fails in passing is sent
- * again as `RETRY_POLICY` says, until the deadline of its operation; while the circuit of the service is open nothing is.
+ * request is sent once more after one new login, and a second refusal means a missing permission. Transient
+ * failures are retried as `RETRY_POLICY` says, until the deadline of the operation; while the circuit is open
+ * nothing is sent.
  */
 export class StationSession {
   readonly #transport: Transport;
@@ -258,7 +263,7 @@ export class StationSession {
   }
 
   /**
-   * An address of the System resource, after login if need be.
+   * The address of a relation of the System resource, after login if necessary.
    * @throws RvmError LINK_NOT_OFFERED, UNTRUSTED_LINK, and those of the login
    */
   async link(operation: Operation, relation: string): Promise<TrustedUrl> {
@@ -267,8 +272,9 @@ export class StationSession {
   }
 
   /**
-   * Follows a link. On 401 or 403 one login is made, shared by all who wait for it, and the request is sent once more: a
-   * refused one was not carried out, so that holds for a POST too. Others use the old session until there is a new one.
+   * Follows a link. On 401 or 403 one login is made, shared by all requests that wait for it, and the request
+   * is sent once more: a refused request was not carried out, so this is safe for a POST, too. Other requests
+   * use the old session until there is a new one.
    * @returns an answer with a status of success
    * @throws RvmError PERMISSION_DENIED, RATE_LIMITED, HTTP_ERROR, and those of the login and the transport
    */
@@ -277,8 +283,8 @@ export class StationSession {
   }
 
   /**
-   * Asks for the System resource anew, because a link known from it is gone. A session that no longer offers
-   * the devices is dropped.
+   * Requests the System resource again, because a link from it is gone. A session that no longer offers the
+   * devices is dropped.
    */
   rereadSystem(operation: Operation): Promise<void> {
     return this.#reread.run(operation, (shared) => this.#lookAgain(shared));
@@ -302,8 +308,8 @@ export class StationSession {
   }
 
   /**
-   * Follows no link: asks for the System resource itself.
-   * @returns it as one sees it who is logged in
+   * Requests the System resource itself.
+   * @returns the answer for a logged-in client
    * @throws RvmError as `follow`
    */
   system(operation: Operation): Promise<Answer> {
@@ -311,20 +317,23 @@ export class StationSession {
   }
 
   /**
-   * Asks for a sign of life, in one attempt; while the circuit is open it is probed for already.
-   * @throws RvmError where there is none; the state tells it
+   * Queries the service, in one attempt; while the circuit is open, probes do that already.
+   * @throws RvmError if there is no sign of life; the state shows why
    */
   async askForLife(): Promise<void> {
     if (this.#health.isOut) return;
     await this.#probe(new Operation({ once: true, isProbe: true }));
   }
 
-  /** Whether nothing is sent but probes. */
+  /** True while only probes are sent. */
   get isOut(): boolean {
     return this.#health.isOut;
   }
 
-  /** Milliseconds that the clock of the service is ahead of that of this machine; undefined where no answer has told. */
+  /**
+   * Milliseconds that the clock of the service is ahead of that of this machine; undefined if no answer has
+   * shown it.
+   */
   get clockAhead(): number | undefined {
     return this.#health.clockAhead;
   }
@@ -344,7 +353,7 @@ export class StationSession {
     return this.#openInTime(operation);
   }
 
-  /** A login that fails in passing opens the circuit: the next one is that of a probe. */
+  /** A transient failure of the login opens the circuit: a probe makes the next login. */
   async #openInTime(operation: Operation): Promise<Session> {
     for (;;) {
       await this.#health.whenBack(operation);
@@ -358,7 +367,10 @@ export class StationSession {
     }
   }
 
-  /** With the session of the moment: undefined where that was renewed while the request waited in line, or nothing is sent. */
+  /**
+   * Sends in the given session; undefined if that was renewed while the request was queued, or the circuit
+   * has opened.
+   */
   async #send(
     operation: Operation,
     session: Session,
@@ -373,12 +385,12 @@ export class StationSession {
     }
   }
 
-  /** Sees to another session in place of one that has refused something. */
+  /** Obtains another session after a refusal. */
   async #renew(operation: Operation, session: Session, refusal: CheckedAnswer): Promise<void> {
     if (this.#current !== session) return;
     const { answer } = refusal;
     if (answer.isHeadTooLarge) {
-      // Where a new session has just not helped it is no cookies, but an address that is too long.
+      // If a new session has just not helped, the cause is not cookies but an address that is too long.
       if (!this.#pauses.takeLoginForCookies()) throw answer.statusError();
     } else if (this.#pauses.isOn) {
       await this.rereadSystem(operation);
@@ -389,7 +401,7 @@ export class StationSession {
     await this.#logins.run(operation, session);
   }
 
-  /** Refused right after a fresh login: for a while no further one is made. */
+  /** Refused right after a login: for a while no further login is made. */
   #denied(session: Session, refusal: Answer): RvmError {
     this.#pauses.beginAfterRefusal(session.loggedInAt);
     return permissionDenied(refusal);
@@ -405,7 +417,7 @@ export class StationSession {
   }
 
   /**
-   * A sign of life of the service, and a session that works. Any answer is one, but those of a gateway that does not reach the
+   * Checks that service and session are alive. Any answer counts, except that of a gateway without the
    * service; only a refusal, or a System resource without the devices, ends the session.
    */
   async #probe(operation: Operation): Promise<void> {
@@ -421,7 +433,7 @@ export class StationSession {
     } catch (error) {
       if (error === STALE) return;
       if (!(error instanceof RvmError)) throw error;
-      // The service has asked for fewer requests: nothing is known of it then.
+      // A rate limit held the request back, so nothing is known about the service.
       if (error.code === 'RATE_LIMITED' && !attempt.isSent) return;
       if (!isSignOfLife(error)) {
         this.#health.systemFailed(error);
@@ -453,12 +465,13 @@ export class StationSession {
         ...tried,
         isLoggedOut: logoutTest(wanted, this.#origins),
       });
-      // Whether a System resource can be used shows when it is read.
+      // Whether a System resource is usable shows only when it is read.
       const isProof = this.#health.answered(wanted, judged.answer) && wanted.relation !== 'system';
       if (isProof && this.#current === session) this.#health.reachable(session.system.version);
       return judged;
     } catch (error) {
-      // Who has given up in line says nothing of the service, and who had little time for the answer not much.
+      // A caller that gave up in the queue says nothing about the service, and one with little time for the
+      // answer says little.
       if (!operation.isOver) this.#health.failed(wanted, error);
       else if (tried.attempt.isSent) this.#health.doubted(error);
       throw error;
@@ -466,7 +479,7 @@ export class StationSession {
   }
 }
 
-/** Ends a request that waited in line while its session was renewed: it goes out with the new one. */
+/** The session was renewed while the request was queued; it is sent in the new session. */
 const STALE = new RvmError('CANCELLED', 'The session was renewed before the request was sent.');
-/** Ends a request that waited in line while the service went out of reach: it goes out once that is back. */
+/** The circuit opened while the request was queued; it is sent when the circuit closes. */
 const HELD_UP = new RvmError('CANCELLED', 'The service was out of reach before the request was sent.');

@@ -7,7 +7,7 @@ import { findLink, readPage } from '../http/records';
 import type { ServiceRequest } from '../http/transport';
 import { quoteBare } from '../secret-mask';
 
-/** The range of versions that is asked for. */
+/** The requested range of versions. */
 export interface VersionRange {
   versionLow: string;
   versionHigh: string;
@@ -24,8 +24,8 @@ export function systemRequest(origins: Origins, { versionLow, versionHigh }: Ver
 }
 
 /**
- * What tells that an answer of success is one to somebody who is not logged in: at the System resource, whatever has led there, a
- * session that is lost is not refused but only shown less. Undefined for all other resources.
+ * Recognizes a successful answer for a client that is not logged in: at the System resource, whichever link
+ * led there, a lost session is not refused but only shown less. Undefined for all other resources.
  */
 export function logoutTest(
   { method, url }: ServiceRequest,
@@ -35,7 +35,7 @@ export function logoutTest(
   return (answer) => !SystemResource.from(answer, origins).isLoggedIn;
 }
 
-/** Of the names of relations no more is quoted, in characters. */
+/** Maximum number of characters quoted from the names of relations. */
 const MAX_OFFERED = 200;
 
 /** The System resource: the entry to everything else (specification, section 2). */
@@ -87,7 +87,8 @@ export class SystemResource {
   }
 
   /**
-   * Whether it is that of somebody who has logged in: others are shown no devices (specification, section 5).
+   * Whether the answer is that for a logged-in client: others are shown no devices (specification, section
+   * 5).
    * @throws RvmError UNTRUSTED_LINK
    */
   get isLoggedIn(): boolean {
@@ -108,7 +109,7 @@ export class SystemResource {
 
 /**
  * A relation that is missing means "not allowed, not licensed or not supported now".
- * @param resource what was looked at: what it does offer is named
+ * @param resource the resource that was searched: the error names what it does offer
  */
 export function notOffered(relation: string, who: string, resource: JsonRecord): never {
   throw notOfferedError(relation, who, resource);
@@ -129,8 +130,8 @@ export function notOfferedError(relation: string, who: string, resource: JsonRec
 const VERSION = /^\d+(\.\d+)*$/;
 
 /**
- * The `version` parameter of a `Content-Type`, such as `application/json; version=3`: quoted or not, integer or
- * dotted, in any place among the parameters. Undefined where there is none.
+ * The `version` parameter of a `Content-Type`, such as `application/json; version=3`: quoted or not, integer
+ * or dotted, in any place among the parameters. Undefined where there is none.
  */
 export function versionOf(contentType: string | undefined): string | undefined {
   for (const parameter of (contentType ?? '').split(';').slice(1)) {
@@ -146,7 +147,9 @@ export function versionOf(contentType: string | undefined): string | undefined {
   return undefined;
 }
 
-/** Compares two versions by their components, so that 5.11 is later than 5.2; negative if `a` is the earlier. */
+/**
+ * Compares two versions by their components, so that 5.11 is later than 5.2; negative if `a` is the earlier.
+ */
 export function compareVersions(a: string, b: string): number {
   const left = a.split('.').map(Number);
   const right = b.split('.').map(Number);
@@ -157,14 +160,14 @@ export function compareVersions(a: string, b: string): number {
   return 0;
 }
 
-/** True where a version lies within a range, both of its ends included. */
+/** True if a version is within a range, including both ends. */
 export function isWithin(version: string, low: string, high: string): boolean {
   return compareVersions(version, low.trim()) >= 0 && compareVersions(version, high.trim()) <= 0;
 }
 
 /**
- * The `Accept` header that asks for a version range (specification, section 9).
- * @throws RvmError CONFIG_MISSING if a bound is no version or the lower one is the later.
+ * The `Accept` header that requests a version range (specification, section 9).
+ * @throws RvmError CONFIG_MISSING if a bound is not a version, or the lower bound is the later one
  */
 function acceptVersions(low: string, high: string): string {
   const [from, to] = [low.trim(), high.trim()];
@@ -177,15 +180,15 @@ function acceptVersions(low: string, high: string): string {
   return `application/json; version=${from}-${to}`;
 }
 
-/** One page of a collection: its records, and the address their links are relative to. */
+/** One page of a collection: its records, and their base address. */
 export interface FetchedPage {
   readonly records: readonly JsonRecord[];
   readonly url: URL;
 }
 
 /**
- * The pages of a collection, one after the other, by the `next` that each names. They end at a page without one, an empty
- * page or an address that has been before, so that no service keeps us going round.
+ * The pages of a collection, each from the `next` of the page before. They end at a page without `next`, an
+ * empty page or a repeated address, so that no service causes an endless loop.
  * @param names the collection's own names, such as `devices`
  * @throws RvmError BAD_RESPONSE, UNTRUSTED_LINK, and what `ask` throws
  */
