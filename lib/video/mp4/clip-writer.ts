@@ -6,7 +6,7 @@ import { isAlike, isPlayable, isSameAudio, isSameVideo, lengthPrefixed, sizeOf, 
 import type { Muxer } from './muxer';
 
 export interface ClipFacts {
-  /** From the first picture to the end of the last, or of the sound. */
+  /** From the first picture to the end of the last picture or of the audio. */
   seconds: number;
   bytes: number;
   /** Of all bytes, in hexadecimal digits. */
@@ -184,8 +184,8 @@ export class ClipWriter {
   }
 
   async #begin(video: VideoFormat): Promise<Muxer> {
-    // Loaded at first use: it costs the smallest machines some tenths of a second of all their CPU, and 15
-    // MB.
+    // Loaded at first use: loading costs 15 MB, and the smallest machines are busy for some tenths of a
+    // second.
     const library = await import('./muxer.js');
     const append = (data: Uint8Array): Promise<void> => this.#destination.append(data);
     const muxer = await library.Muxer.open(video, this.#audio, append);

@@ -56,8 +56,8 @@ export class FragmentWriter {
   }
 
   /**
-   * Media type with the codecs of the last initialisation, once there was one, such as `video/mp4;
-   * codecs="avc1.42C015"`.
+   * Media type with the codecs of the last initialisation, such as `video/mp4; codecs="avc1.42C015"`; without
+   * codecs before the first.
    */
   get mimeType(): string {
     if (this.#video === undefined) return 'video/mp4';
@@ -67,7 +67,7 @@ export class FragmentWriter {
 
   /**
    * Adds the next frame in decoding order.
-   * @returns what is ready; after a change of the video format with a new initialisation
+   * @returns the bytes that are ready; a change of the video format adds a new initialisation
    */
   add(frame: MediaFrame): Buffer[] {
     const isUsable = frame.kind === 'video' ? sizeOf(frame) > 0 : this.#isOurs(frame.format);
@@ -236,8 +236,8 @@ class AudioSamples {
 const DEEPEST = 16;
 
 /**
- * Derives decoding times from display times. With d pictures held back, the n-th picture is decoded at the (n
- * - d)-th display time, so that reordered pictures are decoded in time and all intervals are those of the
+ * Derives decoding times from display times. With `d` pictures held back, picture `n` is decoded at display
+ * time number `n-d`, so that reordered pictures are decoded in time and all intervals are those of the
  * stream.
  */
 export class DecodingTimes {

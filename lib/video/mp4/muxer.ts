@@ -62,7 +62,7 @@ export class Muxer {
     this.#output.addAudioTrack(this.#sounds, { decoderConfig: audioConfig(audio) });
   }
 
-  /** @param key whether a player may seek to the picture; the first must be a key frame */
+  /** @param key whether a player may seek to the picture; true for the first */
   async addPicture(data: Uint8Array, key: boolean, { time, duration }: SampleTime): Promise<void> {
     await this.#pictures.add(new EncodedPacket(data, key ? 'key' : 'delta', time, duration));
   }

@@ -28,7 +28,7 @@ export class Timeline {
   /** Consecutive pictures shown no later than one before them. */
   #earlier = 0;
   #latestSound = -Infinity;
-  /** Mean interval at the newest key frame, where no picture decoded so far is still to be shown later. */
+  /** Mean interval at the newest key frame: all pictures shown before it are decoded, so none is missing. */
   #settledInterval: number | undefined;
 
   /** Mean seconds from one picture to the next. */
@@ -139,7 +139,7 @@ function isWithin(value: number, most: number): boolean {
   return Number.isInteger(value) && value > 0 && value <= most;
 }
 
-/** Bytes of the length before each NAL unit, as every `avcC` and `hvcC` of ours says. */
+/** Bytes of the length before each NAL unit, as stated in every `avcC` and `hvcC` that is written. */
 const LENGTH = 4;
 
 /** Bytes of a picture in an MP4. */

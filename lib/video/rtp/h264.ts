@@ -139,8 +139,8 @@ function skipOrder(reader: BitReader): number {
 }
 
 /**
- * Picture size after cropping, which is in units of section 7.4.2.1.1; `isWhole` where fields are never coded
- * separately.
+ * Picture size, coded in macroblocks of 16 pixels, after cropping; the cropping is in units of section
+ * 7.4.2.1.1. `isWhole` where fields are never coded separately.
  */
 function sizeIn(
   reader: BitReader,

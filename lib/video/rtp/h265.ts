@@ -110,7 +110,10 @@ function sizeIn(reader: BitReader, chromaFormat: number): PictureSize {
 
 const HEADER = 2;
 
-/** Single NAL units, aggregation packets and fragmentation units, without decoding order numbers (RFC 7798, section 4.4). */
+/**
+ * Reads single NAL units, aggregation packets and fragmentation units, without decoding order numbers (RFC
+ * 7798, section 4.4).
+ */
 class H265Depacketizer implements Unpacker {
   readonly #unit = new NalReassembler();
 

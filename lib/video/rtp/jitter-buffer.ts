@@ -7,8 +7,8 @@ export interface BufferedPacket {
 /** Packets that wait for a late one: a relay may forward packets that it received by UDP. */
 const MOST_HELD = 16;
 /**
- * A packet further ahead starts a new numbering; one not further behind than `MOST_BEHIND` is late or a
- * duplicate (RFC 3550, appendix A.1).
+ * A packet further ahead starts a new numbering. One less than `MOST_BEHIND` behind is late or a duplicate
+ * (RFC 3550, appendix A.1).
  */
 const MOST_AHEAD = 3000;
 const MOST_BEHIND = 100;

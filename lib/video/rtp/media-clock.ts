@@ -34,7 +34,7 @@ interface Line {
 export class RtpClock {
   #reference: { rtpTime: number; ticks: number } | undefined;
   #highest = 0;
-  /** The highest before that. A picture shown earlier than decoded lies between the two, nowhere else. */
+  /** The highest before that. A reordered picture lies between the two, nowhere else. */
   #settled = -Infinity;
   /** The clock before its last jump, for a while: the time stamps may return to it. */
   #former: Line | undefined;
@@ -161,8 +161,8 @@ const NO_TIME = 1 / 250;
 const SLOWER = 20;
 const LATE = 5;
 /**
- * Seconds: pictures at shorter intervals arrive faster than they were taken. The relay sends a recording at
- * once, and its pace is unknown.
+ * Seconds: pictures at shorter intervals arrive faster than they were taken, as when a recording is sent at
+ * once. Their pace is then unknown.
  */
 const FASTEST = 0.03;
 /** Seconds between the pictures of such a recording: many cameras record at this pace. */

@@ -1,7 +1,9 @@
 import { type BitReader, GrowingBuffer } from '../../bytes';
 import type { PixelAspect, VideoFormat } from '../media';
 
-/** A NAL unit without its emulation prevention bytes: a 3 behind two zeros (ITU-T H.264, section 7.4.1). */
+/**
+ * Removes the emulation prevention bytes of a NAL unit: each 3 after two zeros (ITU-T H.264, section 7.4.1).
+ */
 export function removeEmulationPrevention(nal: Buffer): Buffer {
   const bytes = Buffer.alloc(nal.length);
   let length = 0;

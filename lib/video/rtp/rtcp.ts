@@ -187,7 +187,10 @@ const ERA = 2 ** 32;
 /** An earlier time is not of a wall clock: the sender counts from its start or has no clock. */
 const EARLIEST = Date.UTC(2000, 0, 1);
 
-/** Milliseconds since 1970; undefined where the sender has no wall clock, and sends 0 or the time since it was switched on. */
+/**
+ * Milliseconds since 1970; undefined where the sender has no wall clock and sends 0 or the time since it was
+ * switched on.
+ */
 export function wallMsOf({ ntpSeconds, ntpFraction }: SenderReport): number | undefined {
   if (ntpSeconds === 0) return undefined;
   const seconds = (ntpSeconds >= ERA / 2 ? ntpSeconds : ntpSeconds + ERA) - NTP_TO_UNIX;

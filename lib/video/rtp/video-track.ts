@@ -28,7 +28,7 @@ interface Decodable {
 const PATIENCE = 3;
 /**
  * Seconds without a key frame until intra pictures count as key frames for viewers that join later, even
- * while decoding is intact: an older key frame is a better start for players, up to this age.
+ * while decoding is intact. Up to that age, the last key frame is a better start for players.
  */
 const SELDOM = 30;
 /** Seconds without a picture until pictures with missing references are shown, damaged as they are. */
@@ -45,7 +45,7 @@ class KeyFrameGate {
   #hasBegun = false;
   /** Decoding began with an intra picture, and no key frame has arrived since. */
   #isWithoutKeys = false;
-  /** Time of the first picture; pictures that `reachesBack` are broken if shown before it. */
+  /** Time of the last beginning; pictures with `reachesBack` that are shown before it are broken. */
   #leadsTo: number | undefined;
   #held: VideoFrame[] = [];
   #heldBytes = 0;
@@ -267,8 +267,8 @@ const MOST_UNITS = 1024;
 class AccessUnitBuilder {
   readonly nals: Buffer[] = [];
   /**
-   * Parameter sets and recovery points after slices: the next unit shows whether they belong to the next
-   * picture.
+   * Parameter sets and recovery points after slices: they belong to this picture or to the next one, as the
+   * next unit shows.
    */
   readonly behind: Buffer[] = [];
   #bytes = 0;

@@ -93,7 +93,7 @@ export async function openSession(
   return { kind: 'playing', leftOut: choice.leftOut, length, ...receivers(played, video, audio) };
 }
 
-/** Seconds from the beginning of what is played to its end. */
+/** Seconds from the start of playback to the end. */
 function lengthOfPlay({ headers }: Answer, { range }: SessionDescription, start: number): number | undefined {
   const played = lengthOfRange(headers.get('range'));
   if (played !== undefined) return played;

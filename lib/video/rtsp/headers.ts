@@ -112,8 +112,8 @@ export function chosenChannels(header: string | undefined, asked: Channels): Cha
 }
 
 /**
- * Times of day or seconds alone (RFC 2326, section 3.6); SMPTE adds frames of a second after a colon (section
- * 3.5).
+ * Hours, minutes and seconds, or seconds alone (RFC 2326, section 3.6); SMPTE adds frames of a second after a
+ * colon (section 3.5).
  */
 const CLOCK = /^(\d{1,6}):([0-5]?\d):([0-5]?\d(?:\.\d{0,9})?)(?::\d{1,3}(?:\.\d{1,3})?)?$/;
 const SECONDS = /^\d{1,9}(?:\.\d{0,9})?$/;

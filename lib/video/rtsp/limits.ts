@@ -9,16 +9,13 @@ export interface StreamLimits {
   connectMs: number;
   /** Milliseconds until an answer is complete. */
   answerMs: number;
-  /** As `answerMs`, for SETUP of the audio: then the video begins without it. */
+  /** As `answerMs`, for SETUP of the audio: after it the video begins without audio. */
   soundMs: number;
   /** Milliseconds without a packet of the video. */
   silenceMs: number;
   /** Milliseconds without a complete picture, even while packets arrive. */
   pictureMs: number;
-  /**
-   * Milliseconds that audio waits for the sender reports, which relate it to the pictures; then it goes on
-   * without.
-   */
+  /** Milliseconds that audio waits for the sender reports, which relate it to the pictures. */
   reportMs: number;
   /** Milliseconds to wait for the answer to TEARDOWN. */
   farewellMs: number;

@@ -248,7 +248,7 @@ export class MessageParser {
     if (this.#passed > MOST_PASSED) this.#isUnreadable = true;
   }
 
-  /** Stores these pieces in place of the previous ones, of which a piece may be a part. */
+  /** Stores these pieces and nothing else; a piece may be a part of the bytes stored before. */
   #keep(...pieces: readonly Buffer[]): Buffer {
     this.#kept.length = 0;
     for (const piece of pieces) this.#kept.append(piece);
@@ -256,7 +256,7 @@ export class MessageParser {
   }
 
   /**
-   * Out of sync: searches the next packet once a stream is under way, else the input is unreadable.
+   * Out of sync: searches for the next packet once a stream is under way, else the input is unreadable.
    * @param bytes to skip at least
    */
   #giveUp(bytes = 1): boolean {

@@ -186,7 +186,10 @@ export class RtspConnection {
 }
 
 const UNAUTHORIZED = 401;
-/** Authentications per request: the nonce may be stale, and once more during the retry. */
+/**
+ * Authentications per request: the nonce may be stale, and the new one may become stale once during the
+ * retry.
+ */
 const MOST_PROOFS = 2;
 
 /** Requests to one relay over one connection, each with the login and session id that it needs. */

@@ -119,7 +119,7 @@ function attributes(lines: readonly string[], name: string): string[] {
   return lines.filter((line) => line.startsWith(start)).map((line) => line.slice(start.length).trim());
 }
 
-/** Payload types that need no `a=rtpmap` (RFC 3551, section 6): their names, ticks in a second, and channels of sound. */
+/** Payload types that need no `a=rtpmap` (RFC 3551, section 6): name, clock rate in Hz, channels of audio. */
 const STATIC_FORMATS: ReadonlyMap<number, readonly [encoding: string, clockRate: number, channels?: number]> =
   new Map([
     [0, ['PCMU', 8000]],

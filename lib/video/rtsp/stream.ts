@@ -392,7 +392,7 @@ const HEARD = 0.1;
 class AudioClock {
   readonly #video: TrackReceiver;
   readonly #audio: TrackReceiver;
-  /** Seconds from the begin of the pictures to that of the audio. */
+  /** Seconds from the start of the pictures to the start of the audio. */
   #offset = 0;
   /** Whether the offset is known, and whether from a report. */
   #isTold: boolean;
