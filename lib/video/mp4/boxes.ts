@@ -226,10 +226,7 @@ export interface TrackRun {
 
 /** Offsets count from the beginning of the fragment (ISO/IEC 14496-12, section 8.8.7). */
 const FROM_FRAGMENT = 0x020000;
-/**
- * Each sample has a duration, size, flags and offset, and the run has the position of its data (section
- * 8.8.8).
- */
+/** Each sample has duration, size, flags and offset; the run has the position of its data (section 8.8.8). */
 const ALL_TOLD = 0xf01;
 /** Flags of a sample (section 8.8.3.1): it depends on no other; it does, and decoding cannot begin here. */
 const KEY = 0x02000000;

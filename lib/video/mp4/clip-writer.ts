@@ -20,15 +20,10 @@ export interface ClipFacts {
   frames: number;
 }
 
-/**
- * Why a clip accepts no more frames: the next one needs another decoder, or would exceed the maximum size.
- */
+/** Why a clip accepts no more frames: the next one needs another decoder, or exceeds the maximum size. */
 export type ClipEnd = 'format changed' | 'too large';
 
-/**
- * Seconds of pictures until a clip begins without audio: audio may arrive later than the pictures that it
- * belongs to.
- */
+/** Seconds of pictures until a clip begins without audio: audio may arrive later than its pictures. */
 const SOUND_COMES = 2;
 /** Frames and bytes held until then, whatever the times of the frames. */
 const MOST_HELD = { frames: 256, bytes: 8 * 1024 * 1024 };

@@ -191,16 +191,11 @@ class VideoSamples {
   }
 }
 
-/**
- * Bytes of audio that wait at most: some seconds without a picture. Each unit counts with `OF_UNIT` bytes of
- * overhead.
- */
+/** Bytes of audio that wait: some seconds without a picture. Each unit has `OF_UNIT` bytes of overhead. */
 const MOST = 1024 * 1024;
 const OF_UNIT = 512;
 
-/**
- * Audio that waits for the next fragment. Audio without a break is one run, however its times are rounded.
- */
+/** Audio that waits for the next fragment. Without a break it is one run, however its times are rounded. */
 class AudioSamples {
   #runs: { start: number; samples: FragmentSample[] }[] = [];
   /** End of the newest run. */
@@ -252,9 +247,7 @@ export class DecodingTimes {
     this.#waiting = [...before];
   }
 
-  /**
-   * Decoding time of the next picture: later than all before it, and as a rule not after its display time.
-   */
+  /** Decoding time of the next picture: later than all before, as a rule not after its display time. */
   next(shown: number): number {
     const place = this.#waiting.findIndex((time) => time > shown);
     this.#waiting.splice(place < 0 ? this.#waiting.length : place, 0, shown);

@@ -7,9 +7,7 @@ const LONGEST_LEAD = 4;
 /** Seconds that a single picture is shown: its rate is unknown. */
 const LONE_PICTURE = 0.04;
 const LONGEST_INTERVAL = 1;
-/**
- * Pictures decoded before one that is shown earlier: H.264 and H.265 allow no more (max_dec_frame_buffering).
- */
+/** Most pictures decoded before one that is shown earlier (max_dec_frame_buffering of H.264 and H.265). */
 const MOST_REORDERED = 16;
 
 /**
@@ -36,10 +34,7 @@ export class Timeline {
     return this.#settledInterval ?? this.#meanInterval() ?? LONE_PICTURE;
   }
 
-  /**
-   * When a picture is shown, in seconds; undefined where it cannot be decoded because its references are
-   * missing.
-   */
+  /** When a picture is shown, in seconds; undefined where its references are missing. */
   picture({ time, key }: VideoFrame): number | undefined {
     if (this.#offset === undefined && (!key || !Number.isFinite(time))) return undefined;
     this.#offset ??= -time;
@@ -93,9 +88,7 @@ export class Timeline {
   }
 }
 
-/**
- * Whether one decoder configuration fits both: a reopened session describes the same video in another object.
- */
+/** Whether one decoder configuration fits both: a reopened session has another object for the same video. */
 export function isSameVideo(one: VideoFormat, other: VideoFormat): boolean {
   return one === other || (one.codec === other.codec && one.description.equals(other.description));
 }

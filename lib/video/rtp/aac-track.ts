@@ -95,9 +95,7 @@ interface AuHeaders {
 const MOST_UNITS = 128;
 const LENGTH_BYTES = 2;
 
-/**
- * Parses the headers of a payload (RFC 3640, sections 3.2.1 and 3.2.2); undefined where they are malformed.
- */
+/** Parses the headers of a payload (RFC 3640, sections 3.2.1 and 3.2.2); undefined if malformed. */
 function readAuHeaders(payload: Buffer, layout: AuLayout): AuHeaders | undefined {
   if (payload.length < LENGTH_BYTES) return undefined;
   const bits = payload.readUInt16BE(0);

@@ -65,10 +65,7 @@ const SLICE_HEAD = 24;
 
 const BASELINE: Sampling = { chromaFormat: 1, separatePlanes: false, bitDepthLuma: 8, bitDepthChroma: 8 };
 
-/**
- * Parses an SPS (ITU-T H.264, section 7.3.2.1.1) up to the pixel aspect ratio; undefined where it is
- * malformed.
- */
+/** Parses an SPS (ITU-T H.264, section 7.3.2.1.1) up to the pixel aspect ratio; undefined if malformed. */
 function readSps(nal: Buffer): Sps | undefined {
   const reader = new BitReader(removeEmulationPrevention(nal));
   reader.skip(8);
@@ -215,9 +212,7 @@ class H264Depacketizer implements Unpacker {
 
 const RECOVERY_POINT = 6;
 
-/**
- * SEI unit with a recovery point: decoding can begin at this picture, at once, though perhaps not exactly.
- */
+/** SEI recovery point: decoding can begin at this picture, at once, though perhaps not exactly. */
 const RECOVERY_UNIT = Buffer.from([6, RECOVERY_POINT, 1, 0b1000_0100, 0x80]);
 
 /**

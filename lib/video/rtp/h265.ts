@@ -52,10 +52,7 @@ const MOST_DEPTH = 16;
 const PROFILE_AT = 3;
 const PROFILE_BYTES = 12;
 
-/**
- * Parses an SPS (ITU-T H.265, section 7.3.2.2.1) up to the pixel aspect ratio; undefined where it is
- * malformed.
- */
+/** Parses an SPS (ITU-T H.265, section 7.3.2.2.1) up to the pixel aspect ratio; undefined if malformed. */
 function readSps(nal: Buffer): Sps | undefined {
   const bytes = removeEmulationPrevention(nal);
   const reader = new BitReader(bytes);
@@ -209,10 +206,7 @@ function entryOf(type: number): Slice['entry'] {
   return isIrap(type) ? 'open' : undefined;
 }
 
-/**
- * The id of a VPS (section 7.3.2.1); undefined where it ends within profile, tier and level, or before its
- * stop bit.
- */
+/** The id of a VPS (section 7.3.2.1); undefined if it is truncated. */
 function readVps(nal: Buffer): number | undefined {
   const reader = new BitReader(removeEmulationPrevention(nal));
   reader.skip(HEADER_BITS);
@@ -276,9 +270,7 @@ const LENGTHS = 3;
 /** All sets of a kind are in the record, none in the samples. */
 const COMPLETE = 0x80;
 
-/**
- * The `HEVCDecoderConfigurationRecord` (ISO/IEC 14496-15, section 8.3.3.1); optional fields stay unspecified.
- */
+/** The `HEVCDecoderConfigurationRecord` (ISO/IEC 14496-15, section 8.3.3.1), optional fields unspecified. */
 function hevcRecord(abilities: Abilities, { vps, sps, pps }: Sets): Buffer {
   const { profile, chromaFormat, bitDepthLuma, bitDepthChroma, temporalLayers, temporalIdNested } = abilities;
   const layers = (Math.min(temporalLayers, 7) << 3) | (temporalIdNested ? 4 : 0) | LENGTHS;
@@ -353,9 +345,7 @@ function isIdr(type: number): boolean {
   return type === NAL.idrFirst || type === NAL.idrLast;
 }
 
-/**
- * A RASL picture is shown before the key frame that it follows, and may reference pictures before that one.
- */
+/** RASL: shown before the key frame that precedes it, and may reference pictures before that key frame. */
 function isRasl(type: number): boolean {
   return type === NAL.raslN || type === NAL.raslR;
 }

@@ -27,10 +27,7 @@ interface Line {
   anchor: { seconds: number; wallMs: number } | undefined;
 }
 
-/**
- * Converts 32-bit RTP time stamps, which wrap and start anywhere, to seconds of the stream (RFC 3550, section
- * 5.1).
- */
+/** Converts RTP time stamps, 32 bits that wrap and start anywhere, to seconds (RFC 3550, section 5.1). */
 export class RtpClock {
   #reference: { rtpTime: number; ticks: number } | undefined;
   #highest = 0;
@@ -169,10 +166,7 @@ const FASTEST = 0.03;
 const UNKNOWN = 0.1;
 /** Seconds between pictures that arrive together. */
 const LEAST = 0.001;
-/**
- * Seconds: beyond this, shown times are no longer the sender's. Pictures with the same time stamp differ by
- * less.
- */
+/** Seconds between shown times and the sender's beyond which they differ: equal time stamps cause less. */
 const OFF = 0.1;
 
 interface Shown {

@@ -1,9 +1,7 @@
 import { type BitReader, GrowingBuffer } from '../../bytes';
 import type { PixelAspect, VideoFormat } from '../media';
 
-/**
- * Removes the emulation prevention bytes of a NAL unit: each 3 after two zeros (ITU-T H.264, section 7.4.1).
- */
+/** Removes the emulation prevention bytes: each 3 after two zeros (ITU-T H.264, section 7.4.1). */
 export function removeEmulationPrevention(nal: Buffer): Buffer {
   const bytes = Buffer.alloc(nal.length);
   let length = 0;
@@ -50,9 +48,7 @@ export class NalReassembler {
     return before === 'damaged' ? before : [...before, ...whole];
   }
 
-  /**
-   * Whether an RTP marker on the last piece may end the picture: not within a unit whose end will be marked.
-   */
+  /** Whether a marker on the last piece may end the picture: not within a unit whose end will be marked. */
   mayEnd(): boolean {
     if (!this.#isOpen) return true;
     // No sender fragments a unit into a single piece: a sender with a marker on the first piece marks every
@@ -186,7 +182,7 @@ export interface Slice {
    */
   entry: 'clean' | 'open' | undefined;
   /**
-   * References no other picture. In H.265 known only from the first slice of a picture; true for the others.
+   * References no other picture. In H.265 only the first slice of a picture shows it; true for the others.
    */
   isIntra: boolean;
   /** As `open`, even if decoding began earlier: the pictures shown before this one are broken in any case. */
@@ -226,10 +222,7 @@ export interface VideoCodec {
   vps(nal: Buffer): number | undefined;
   sps(nal: Buffer): Sps | undefined;
   pps(nal: Buffer): { id: number; sps: number } | undefined;
-  /**
-   * NAL units that mark a picture as a recovery point if the sender did not: Chromium plays no live video
-   * without.
-   */
+  /** NAL units that mark a picture as a recovery point: without, Chromium plays no live video. */
   readonly recovery: readonly Buffer[];
 }
 

@@ -110,10 +110,7 @@ export class TrackReceiver {
     return frames;
   }
 
-  /**
-   * Audio does not wait for a missing packet: one may contain half a second, and the connection keeps the
-   * order.
-   */
+  /** Audio waits for no missing packet: one may contain half a second, and the connection keeps the order. */
   #newOrder(announced?: number): JitterBuffer {
     return new JitterBuffer(announced, this.media.kind === 'audio' ? 0 : undefined);
   }

@@ -381,10 +381,7 @@ const UNREADABLE =
  */
 const MOST_FAULTS = 3;
 
-/**
- * Assembles packets of H.264 or H.265 to pictures. The first picture is a key frame, and so is the first one
- * after a gap.
- */
+/** Assembles H.264 or H.265 packets to pictures. The first one, also after a gap, is a key frame. */
 export class VideoTrack implements Track {
   readonly audio = undefined;
   readonly #unpacker: Unpacker;

@@ -23,10 +23,7 @@ export class Authentication {
     return this.#proof === 'basic' ? basicAuthorization(this.#login) : this.#proof.authorization(method, uri);
   }
 
-  /**
-   * The server accepted the last proof. A later refusal then means that the nonce is stale, even if the
-   * server does not say so.
-   */
+  /** The server accepted the last proof: a later refusal means a stale nonce, even if not marked as such. */
   accepted(): void {
     this.#wasAccepted = this.#proof !== undefined;
   }
@@ -110,9 +107,7 @@ function offersAuth({ parameters }: Challenge): boolean {
   return offered.split(',').some((quality) => quality.trim().toLowerCase() === 'auth');
 }
 
-/**
- * Answers one challenge for as long as its nonce is valid (RFC 7616, section 3.4; without `qop` RFC 2069).
- */
+/** Answers one challenge while its nonce is valid (RFC 7616, section 3.4; without `qop` RFC 2069). */
 export class Digest {
   readonly #login: Login;
   readonly #challenge: Challenge;

@@ -31,9 +31,7 @@ function entryOf(text: string): RtpInfo | undefined {
   };
 }
 
-/**
- * In linear time, each step reading a character once: a relay may send a header of any length and content.
- */
+/** In linear time: each step reads a character once, as a relay may send a header of any content. */
 function urlIn(text: string): string | undefined {
   const start = /^\s*url\s*=/i.exec(text)?.[0];
   if (start === undefined) return undefined;

@@ -29,7 +29,7 @@ export interface StreamLimits {
   /** Consecutive redirects. */
   redirects: number;
   /**
-   * Frames, and bytes of them, queued for the consumer: at either limit, reading from the connection pauses.
+   * Frames, and their bytes, queued for the consumer: at either limit, reading from the connection pauses.
    */
   queuedFrames: number;
   queuedBytes: number;

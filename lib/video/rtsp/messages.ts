@@ -63,10 +63,7 @@ const STATUS_LINE = /^RTSP\/\d\.\d (\d{3})(?: |$)/;
 const STATUS_START = /^RTSP\/\d\.\d \d{3}$/;
 const STATUS_START_BYTES = 12;
 const REQUEST_LINE = /^([A-Z_]{1,32}) \S+ RTSP\/\d\.\d$/;
-/**
- * Control characters make a line invalid: parts of a head that are sent back cannot forge a line of a
- * message.
- */
+/** Control characters make a line invalid: a header that is sent back cannot forge a line of a message. */
 const CONTROL = /[^\t\P{Cc}]/u;
 
 type Head = Omit<Answer, 'body'> | ServerRequest;

@@ -34,9 +34,7 @@ interface Ending {
   inOrder: boolean;
 }
 
-/**
- * One RTSP connection: requests with their answers, and the packets between them. No input makes it throw.
- */
+/** One RTSP connection: requests, answers, and the packets between them. No input makes it throw. */
 export class RtspConnection {
   readonly #socket: Socket;
   readonly #limits: StreamLimits;
@@ -186,10 +184,7 @@ export class RtspConnection {
 }
 
 const UNAUTHORIZED = 401;
-/**
- * Authentications per request: the nonce may be stale, and the new one may become stale once during the
- * retry.
- */
+/** Authentications per request: a nonce may be stale, and the next one once more during the retry. */
 const MOST_PROOFS = 2;
 
 /** Requests to one relay over one connection, each with the login and session id that it needs. */

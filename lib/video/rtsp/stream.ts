@@ -377,10 +377,7 @@ class StallWatchdog {
 
 /** Seconds: clocks of one sender differ by less, unrelated clocks by more. */
 const FARTHEST = 10;
-/**
- * Seconds by which a report must differ from the previous one to count: less is rounding, and each correction
- * is audible.
- */
+/** Seconds by which a report must differ to count: less is rounding, and each correction is audible. */
 const HEARD = 0.1;
 
 /**
