@@ -49,16 +49,16 @@ function zeros(bytes: number): Buffer {
   return Buffer.alloc(bytes);
 }
 
-/** 72 pixels an inch, as all write it: a number with 16 binary places. */
+/** 72 pixels per inch, the usual value, with 16 binary places. */
 const RESOLUTION = 0x480000;
-/** No palette (ISO/IEC 14496-12, section 12.1.3). */
+/** 24 bits, no palette (ISO/IEC 14496-12, section 12.1.3). */
 const DEPTH = 0x18;
 /** `slConfigDescriptor` of an MP4 (ISO/IEC 14496-14, section 3.1.2). */
 const SL_CONFIG = Buffer.from([6, 1, 2]);
 /** MPEG-4 audio, as an audio stream (ISO/IEC 14496-1, section 7.2.6.6). */
 const AAC = Buffer.from([0x40, 0x15]);
 
-/** How pictures are decoded: `avc1` or `hvc1`, whose parameter sets stand here alone (ISO/IEC 14496-15). */
+/** Sample entry of the video: `avc1` or `hvc1`, which contain the only parameter sets (ISO/IEC 14496-15). */
 function videoEntry({ codec, width, height, pixelAspect, description }: VideoFormat): Buffer {
   const isH264 = codec === 'h264';
   return box(
@@ -75,9 +75,9 @@ function videoEntry({ codec, width, height, pixelAspect, description }: VideoFor
   );
 }
 
-/** How AAC is decoded: `mp4a`. */
+/** Sample entry of AAC: `mp4a`. */
 function audioEntry({ channels, sampleRate, description }: AudioFormat): Buffer {
-  // The field has 16 bits; what is faster stands in the description alone.
+  // The field has 16 bits; a higher rate is in the description only.
   const rate = sampleRate < 0x10000 ? sampleRate : 0;
   return box(
     'mp4a',
@@ -90,7 +90,7 @@ function audioEntry({ channels, sampleRate, description }: AudioFormat): Buffer 
   );
 }
 
-/** Before all entries: the data lie in this file. */
+/** Start of every sample entry: the data is in this file. */
 function reserved(): Buffer {
   return Buffer.concat([zeros(6), u16(1)]);
 }
@@ -102,7 +102,7 @@ function elementaryStream(description: Buffer): Buffer {
   return descriptor(3, u16(0), text('\0'), config, SL_CONFIG);
 }
 
-/** Tag and length, which has as many bytes as it needs, seven bits in each (ISO/IEC 14496-1, section 8.3.3). */
+/** Tag and length, which has as many bytes as needed, seven bits in each (ISO/IEC 14496-1, section 8.3.3). */
 function descriptor(tag: number, ...content: readonly Buffer[]): Buffer {
   const whole = Buffer.concat(content);
   const length = [whole.length & 0x7f];
@@ -112,10 +112,10 @@ function descriptor(tag: number, ...content: readonly Buffer[]): Buffer {
 
 export const VIDEO_TRACK = 1;
 export const AUDIO_TRACK = 2;
-/** Parts of a second in which times of pictures are told: those of RTP. */
+/** Ticks per second of the video track, as in RTP. */
 export const VIDEO_CLOCK = 90_000;
 
-/** Nothing is turned or scaled. */
+/** Identity: no rotation, no scaling. */
 const MATRIX = u32(0x10000, 0, 0, 0, 0x10000, 0, 0, 0, 0x40000000);
 /** Undetermined: `und`, in letters of five bits. */
 const LANGUAGE = 0x55c4;
@@ -128,16 +128,18 @@ interface Track {
   id: number;
   handler: 'vide' | 'soun';
   clock: number;
-  /** As shown, in pixels; 0 for sound. */
+  /** Displayed size in pixels; 0 for audio. */
   width: number;
   height: number;
-  /** How its samples are decoded. */
+  /** Sample entry. */
   entry: Buffer;
 }
 
 /**
- * What a player needs before the first fragment (ISO/IEC 14496-12, section 8.8): the tracks and how they are decoded.
- * @param seconds how long all fragments will be, at most; without it browsers take them for live video and decode too few pictures ahead
+ * The initialisation for a player (ISO/IEC 14496-12, section 8.8): the tracks and their decoder
+ * configurations.
+ * @param seconds maximum length of all fragments together; without it browsers assume live video and decode
+ *   too few pictures ahead
  */
 export function initialisation(video: VideoFormat, audio?: AudioFormat, seconds?: number): Buffer {
   const tracks = [videoTrack(video), ...(audio === undefined ? [] : [audioTrack(audio)])];
@@ -158,7 +160,7 @@ function audioTrack(format: AudioFormat): Track {
   return { id: AUDIO_TRACK, handler: 'soun', clock, width: 0, height: 0, entry: audioEntry(format) };
 }
 
-/** In parts of the clock of the movie's header. */
+/** Length in ticks of the movie header. */
 function lengthOf(seconds: number | undefined): Buffer[] {
   const length = Math.round((seconds ?? 0) * VIDEO_CLOCK);
   return length > 0 && length < 2 ** 32 ? [fullBox('mehd', 0, 0, u32(length))] : [];
@@ -188,12 +190,12 @@ function mediaHeader({ handler }: Track): Buffer {
   return handler === 'vide' ? fullBox('vmhd', 0, 1, zeros(8)) : fullBox('smhd', 0, 0, zeros(4));
 }
 
-/** The data lie in this file. */
+/** The data is in this file. */
 function dataReference(): Buffer {
   return box('dinf', fullBox('dref', 0, 0, u32(1), fullBox('url ', 0, 1)));
 }
 
-/** Without samples: the fragments have them. */
+/** Empty: the samples are in the fragments. */
 function sampleTable(entry: Buffer): Buffer {
   return box(
     'stbl',
@@ -209,7 +211,7 @@ function sampleTable(entry: Buffer): Buffer {
 export interface FragmentSample {
   data: Buffer;
   duration: number;
-  /** From its decoding until it is shown; below 0 where the order of decoding came as a surprise. */
+  /** From decoding to display; negative where more pictures were reordered than expected. */
   offset: number;
   key: boolean;
 }
@@ -224,16 +226,16 @@ export interface TrackRun {
 
 /** Offsets count from the beginning of the fragment (ISO/IEC 14496-12, section 8.8.7). */
 const FROM_FRAGMENT = 0x020000;
-/** Each sample has its duration, size, flags and offset, and the run says where its data begin (section 8.8.8). */
+/** Each sample has duration, size, flags and offset; the run has the position of its data (section 8.8.8). */
 const ALL_TOLD = 0xf01;
 /** Flags of a sample (section 8.8.3.1): it depends on no other; it does, and decoding cannot begin here. */
 const KEY = 0x02000000;
 const NO_KEY = 0x01010000;
 const HEAD = 8;
 
-/** A piece of a fragmented MP4 that can be played by itself behind an initialisation, where it begins with a key frame. */
+/** A fragment. If it begins with a key frame, it can be played alone after an initialisation. */
 export function movieFragment(sequence: number, runs: readonly TrackRun[]): Buffer {
-  // Once for its length, on which the offsets depend.
+  // Built twice: the offsets depend on the length.
   const { length } = movieFragmentHead(sequence, runs, 0);
   const head = movieFragmentHead(sequence, runs, length + HEAD);
   return Buffer.concat([

@@ -1,12 +1,15 @@
 import { createHash } from 'node:crypto';
 import { timeSliced } from '../../concurrency/iteration';
 
-/** Bytes of media data in a clip: sizes and offsets have 32 bits, and the index is among them (ISO/IEC 14496-12, section 4.2). */
+/**
+ * Maximum bytes of media data in a clip: sizes and offsets have 32 bits and also cover the index (ISO/IEC
+ * 14496-12, section 4.2).
+ */
 export const MOST_MEDIA = 2 ** 32 - 2 ** 27;
 
-/** Where a clip is written to. Its media data come first, and are never held in memory by who writes them. */
+/** Destination of a clip. The media data comes first, and the writer never stores it in memory. */
 export interface ClipDestination {
-  /** Bytes of media data that it takes, `MOST_MEDIA` at most. */
+  /** Maximum bytes of media data, at most `MOST_MEDIA`. */
   readonly most: number;
   /** Media data, in order. @throws RvmError STORE_FAILED */
   append(data: Uint8Array): Promise<void>;
@@ -15,7 +18,7 @@ export interface ClipDestination {
    * @throws RvmError STORE_FAILED
    */
   finish(head: Uint8Array): Promise<FinishedClip>;
-  /** Removes what was written. Never fails; where the clip is complete, nothing happens. */
+  /** Removes the written data. Never fails; a complete clip stays. */
   discard(): Promise<void>;
 }
 
@@ -25,7 +28,7 @@ export interface FinishedClip {
   sha256: string;
 }
 
-/** Bytes that are copied and hashed without a look at the time: less than a millisecond on a slow machine. */
+/** Bytes copied and hashed between two checks of the time: less than a millisecond on a slow machine. */
 const PIECE = 128 * 1024;
 
 /** A clip as one Buffer. */

@@ -6,12 +6,12 @@ import { isAlike, isPlayable, isSameAudio, isSameVideo, lengthPrefixed, sizeOf, 
 import type { Muxer } from './muxer';
 
 export interface ClipFacts {
-  /** From the first picture to the end of the last, or of the sound. */
+  /** From the first picture to the end of the last picture or of the audio. */
   seconds: number;
   bytes: number;
   /** Of all bytes, in hexadecimal digits. */
   sha256: string;
-  /** As the parameter `codecs` of a media type has them (RFC 6381), such as `avc1.4D401F, mp4a.40.2`. */
+  /** As in the parameter `codecs` of a media type (RFC 6381), such as `avc1.4D401F, mp4a.40.2`. */
   codecs: string;
   /** Of the pictures, in pixels. */
   width: number;
@@ -20,17 +20,17 @@ export interface ClipFacts {
   frames: number;
 }
 
-/** Why a clip takes no more: what comes needs another decoder, or would make it larger than it may be. */
+/** Why a clip accepts no more frames: the next one needs another decoder, or exceeds the maximum size. */
 export type ClipEnd = 'format changed' | 'too large';
 
-/** Seconds of pictures until it is clear that there is no sound: it may come later than the pictures it belongs to. */
+/** Seconds of pictures until a clip begins without audio: audio may arrive later than its pictures. */
 const SOUND_COMES = 2;
-/** What is held until then, whatever the times of a stream say. */
+/** Frames and bytes held until then, whatever the times of the frames. */
 const MOST_HELD = { frames: 256, bytes: 8 * 1024 * 1024 };
 
 /**
- * Pictures and units of sound, of which the index keeps a kilobyte each until the end: far more than any camera sends. By those of a
- * second, as it is the length of a clip that a user has chosen.
+ * Pictures and audio units, each of which takes a kilobyte of the index in memory until the end: far more
+ * than any camera sends. The limit grows with the seconds of the clip, whose length the user has chosen.
  */
 const MOST_SAMPLES = { first: 1000, inSecond: 500, inAll: 400_000 };
 
@@ -41,19 +41,17 @@ interface Placed {
 }
 
 /**
- * An MP4 of what a camera sent, with its index first, so that it plays while it is loaded. Begins with the first key frame, at
- * second 0. One call at a time.
- *
- * Whatever fails leaves nothing behind.
+ * Writes the frames of a camera as an MP4 with its index first, so that it plays while it loads. Begins with
+ * the first key frame, at second 0. One call at a time. A failure leaves no data behind.
  */
 export class ClipWriter {
   readonly #destination: ClipDestination;
   readonly #timeline = new Timeline();
-  /** The first of all, until it is clear whether there is sound. */
+  /** The first frames, until it is known whether there is audio. */
   #held: Placed[] = [];
   #muxer: Muxer | undefined;
   #video: VideoFormat | undefined;
-  /** Pictures came that need other parameter sets than the first. */
+  /** Some pictures need other parameter sets than the first. */
   #changesSets = false;
   #audio: AudioFormat | undefined;
   #ended: ClipEnd | undefined;
@@ -66,20 +64,20 @@ export class ClipWriter {
     this.#destination = destination;
   }
 
-  /** Why it takes no more, if so. It is a whole clip all the same, once finished. */
+  /** Why the clip accepts no more frames, if so. Once finished it is complete all the same. */
   get ended(): ClipEnd | undefined {
     return this.#ended;
   }
 
-  /** Whether it has sound. */
   get hasSound(): boolean {
     return this.#audio !== undefined;
   }
 
   /**
-   * Takes the next frame in the order of decoding. Sound before the first picture, and all before the first key frame, is left out.
-   * @returns false where the clip takes no more, see `ended`
-   * @throws RvmError STORE_FAILED; then nothing is left of the clip
+   * Adds the next frame in decoding order. Drops audio before the first picture, and all frames before the
+   * first key frame.
+   * @returns false where the clip accepts no more frames, see `ended`
+   * @throws RvmError STORE_FAILED; the clip is then removed
    */
   async add(given: MediaFrame): Promise<boolean> {
     if (this.#ended !== undefined) return false;
@@ -92,7 +90,7 @@ export class ClipWriter {
 
   /**
    * Completes the clip.
-   * @throws RvmError VIDEO_FAILED where there was no picture, STORE_FAILED; then nothing is left of the clip
+   * @throws RvmError VIDEO_FAILED where there was no picture, STORE_FAILED; the clip is then removed
    */
   async finish(): Promise<ClipFacts> {
     return this.#orNothing(async () => {
@@ -116,14 +114,17 @@ export class ClipWriter {
     });
   }
 
-  /** Gives up: nothing is left behind. Never fails. */
+  /** Removes the clip. Never fails. */
   async discard(): Promise<void> {
     this.#held = [];
     await this.#muxer?.cancel();
     await this.#destination.discard();
   }
 
-  /** Some cameras change their sets again and again. Then each key frame brings its own, or it would be decoded with those of others. */
+  /**
+   * Some cameras change their parameter sets repeatedly. Each key frame then carries its own, or it would be
+   * decoded with others.
+   */
   #withSets(frame: VideoFrame): VideoFrame {
     const { format, key, nals } = frame;
     if (this.#video !== undefined) this.#changesSets ||= !isSameVideo(format, this.#video);
@@ -139,7 +140,7 @@ export class ClipWriter {
     }
   }
 
-  /** Undefined for what is left out, or ends the clip. */
+  /** Time of a frame; undefined where it is dropped or ends the clip. */
   #placed(frame: MediaFrame): number | undefined {
     const bytes = frame.kind === 'video' ? sizeOf(frame) : frame.data.length;
     if (bytes === 0 || !isPlayable(frame) || !this.#isOfFormat(frame)) return undefined;
@@ -164,21 +165,22 @@ export class ClipWriter {
   async #take(placed: Placed): Promise<void> {
     const { frame, time } = placed;
     if (frame.kind === 'video') this.#video ??= frame.format;
-    // Sound that comes later than all that is waited for is left out, for the clip has begun without it.
+    // Audio that arrives once the clip has begun without it is dropped.
     else if (this.#muxer === undefined) this.#audio ??= frame.format;
     if (this.#muxer !== undefined) return this.#write(this.#muxer, placed);
     this.#held.push(placed);
     if (this.#video !== undefined && !this.#mayHaveSound(time)) await this.#begin(this.#video);
   }
 
-  /** Sound may still come. */
+  /** Whether audio may still arrive. */
   #mayHaveSound(time: number): boolean {
     const isRoom = this.#held.length < MOST_HELD.frames && this.#media < MOST_HELD.bytes;
     return isRoom && this.#audio === undefined && time < SOUND_COMES;
   }
 
   async #begin(video: VideoFormat): Promise<Muxer> {
-    // Loaded now and not before: it takes a whole one of the smallest machines some tenths of a second, and 15 MB.
+    // Loaded at first use: loading costs 15 MB, and the smallest machines are busy for some tenths of a
+    // second.
     const library = await import('./muxer.js');
     const append = (data: Uint8Array): Promise<void> => this.#destination.append(data);
     const muxer = await library.Muxer.open(video, this.#audio, append);
@@ -197,7 +199,7 @@ export class ClipWriter {
 
   async #writePicture(muxer: Muxer, frame: VideoFrame, time: number): Promise<void> {
     const duration = this.#timeline.interval;
-    // The first is, whatever it leans on: what is shown before it was left out.
+    // The first picture always is: the pictures shown before it were dropped.
     const isSeekable = frame.key && (frame.open !== true || this.#frames === 0);
     await muxer.addPicture(lengthPrefixed(frame), isSeekable, { time, duration });
     this.#frames += 1;

@@ -17,36 +17,36 @@ interface Placed {
   time: number;
 }
 
-/** Pictures that tell whether some are shown in another order than they are decoded in; or the seconds that are enough. */
+/** Pictures, or seconds of them, that show whether the display order differs from the decoding order. */
 const TELLING = { pictures: 3, seconds: 1 };
-/** Seconds of pictures until announced sound is given up: a player would wait for it for ever. */
+/** Seconds of pictures until announced audio is given up: a player would wait for it forever. */
 const SOUND_COMES = 1;
-/** What is held until then, whatever the times of a stream say. */
+/** Frames held until then, whatever their times. */
 const MOST_HELD = 128;
-/** Pictures that are held back where any are: encoders of cameras use no more. */
+/** Pictures held back where the orders differ: encoders of cameras use no more. */
 const HELD_BACK = 2;
 
 /**
- * Fragmented MP4 of a stream, for a player that takes it as it comes (Media Source Extensions): an initialisation, then a fragment for
- * each picture, with the sound that came beside it. A fragment is given once the next picture is there. Begins with the first key
- * frame, at second 0; where pictures are shown in another order than they are decoded in, two pictures later.
+ * Writes a stream as fragmented MP4, for Media Source Extensions: an initialisation, then a fragment for each
+ * picture, with the audio received meanwhile. A fragment is returned once the next picture is there. Begins
+ * with the first key frame, at second 0; where display order and decoding order differ, two pictures later.
  */
 export class FragmentWriter {
   readonly #timeline = new Timeline();
-  /** Sound that is announced, and later that which is part of the initialisation. */
+  /** The announced audio, later the audio of the initialisation. */
   #audio: AudioFormat | undefined;
   #video: VideoFormat | undefined;
-  /** The first of all, until it is clear what the initialisation says; undefined from then on. */
+  /** The first frames, until the content of the initialisation is known; then undefined. */
   #held: Placed[] | undefined = [];
-  /** Seconds by which all is later than on the timeline, so that no time of decoding lies below 0. */
+  /** Seconds added to the timeline, so that no decoding time is below 0. */
   #delay = 0;
   #pictures = new VideoSamples([]);
   readonly #sounds = new AudioSamples();
   #fragments = 0;
 
   /**
-   * @param audio sound that will come; other sound is left out
-   * @param seconds length of the whole, at most: without it browsers stutter where the machine is busy
+   * @param audio audio that is announced; other audio is dropped
+   * @param seconds maximum length of the whole: without it browsers stutter on a busy machine
    */
   constructor(
     audio?: AudioFormat,
@@ -55,7 +55,10 @@ export class FragmentWriter {
     this.#audio = audio;
   }
 
-  /** Media type with the codecs of what was given last, once anything was, such as `video/mp4; codecs="avc1.42C015"`. */
+  /**
+   * Media type with the codecs of the last initialisation, such as `video/mp4; codecs="avc1.42C015"`; without
+   * codecs before the first.
+   */
   get mimeType(): string {
     if (this.#video === undefined) return 'video/mp4';
     const codecs = [this.#video.codecString, ...(this.#audio === undefined ? [] : [this.#audio.codecString])];
@@ -63,8 +66,8 @@ export class FragmentWriter {
   }
 
   /**
-   * What can be given now that this frame is there, the next in the order of decoding. After a change of the video's format a new
-   * initialisation comes before what follows.
+   * Adds the next frame in decoding order.
+   * @returns the bytes that are ready; a change of the video format adds a new initialisation
    */
   add(frame: MediaFrame): Buffer[] {
     const isUsable = frame.kind === 'video' ? sizeOf(frame) > 0 : this.#isOurs(frame.format);
@@ -76,7 +79,7 @@ export class FragmentWriter {
     return this.#isClear(this.#held) ? this.#begin(this.#held) : [];
   }
 
-  /** What is left, where nothing follows. */
+  /** Returns the rest, at the end of the stream. */
   end(): Buffer[] {
     const first = this.#held === undefined ? [] : this.#begin(this.#held);
     return [...first, ...this.#fragment(this.#last())];
@@ -124,7 +127,7 @@ export class FragmentWriter {
     return [...start, ...this.#fragment(before)];
   }
 
-  /** The initialisation, where this is the first picture of its format; before it all that is left of the one before. */
+  /** The initialisation, at the first picture of a format, after the rest of the previous format. */
   #startOf(format: VideoFormat): Buffer[] {
     if (this.#video !== undefined && isSameVideo(format, this.#video)) return [];
     const rest = this.#fragment(this.#last());
@@ -132,7 +135,7 @@ export class FragmentWriter {
     return [...rest, initialisation(format, this.#audio, this.seconds)];
   }
 
-  /** The newest picture, with a duration that is as good as any. */
+  /** The newest picture, with the mean interval as its duration. */
   #last(): TrackRun | undefined {
     return this.#pictures.end(Math.max(1, Math.round(this.#timeline.interval * VIDEO_CLOCK)));
   }
@@ -150,7 +153,7 @@ function shortestOf(times: readonly number[]): number {
   return Math.min(...sorted.slice(1).map((time, index) => time - (sorted[index] ?? 0)));
 }
 
-/** A picture as it lies in a fragment, and when it is shown, on the clock of its track. */
+/** A picture of a fragment; `shown` is its display time on the clock of its track. */
 export interface TimedSample {
   data: Buffer;
   key: boolean;
@@ -158,8 +161,8 @@ export interface TimedSample {
 }
 
 /**
- * Pictures, each given once the next is there: only then is it known how long it lasts. A player that is told a guess finds a gap
- * behind it, or drops what follows.
+ * Returns each picture once the next one is there: only then is its duration known. After a guessed duration,
+ * a player finds a gap or drops the next picture.
  */
 class VideoSamples {
   readonly #times: DecodingTimes;
@@ -170,7 +173,7 @@ class VideoSamples {
     this.#times = new DecodingTimes(before);
   }
 
-  /** The picture before this one. */
+  /** Adds a picture. @returns the one before it */
   next(picture: TimedSample): TrackRun | undefined {
     const decoded = this.#times.next(picture.shown);
     const before = this.end(decoded - (this.#held?.decoded ?? 0));
@@ -188,19 +191,19 @@ class VideoSamples {
   }
 }
 
-/** What waits at most, in bytes: some seconds without a picture. Each unit counts with what it takes beside its own. */
+/** Bytes of audio that wait: some seconds without a picture. Each unit has `OF_UNIT` bytes of overhead. */
 const MOST = 1024 * 1024;
 const OF_UNIT = 512;
 
-/** Sound that waits for the next fragment. Without a break it is one run, whatever the times of its packets are rounded to. */
+/** Audio that waits for the next fragment. Without a break it is one run, however its times are rounded. */
 class AudioSamples {
   #runs: { start: number; samples: FragmentSample[] }[] = [];
-  /** Where the newest ends. */
+  /** End of the newest run. */
   #end = -Infinity;
   #bytes = 0;
 
   /**
-   * Left out where too much waits.
+   * Adds a unit; drops it where too much waits.
    * @param heard in samples, on the clock of the track
    */
   add(data: Buffer, heard: number): void {
@@ -215,7 +218,7 @@ class AudioSamples {
     this.#end = start + AAC_SAMPLES;
   }
 
-  /** All that waits. */
+  /** Takes all audio that waits. */
   take(): TrackRun[] {
     const runs = this.#runs.map((run) => ({ ...run, track: AUDIO_TRACK }));
     this.#runs = [];
@@ -224,29 +227,31 @@ class AudioSamples {
   }
 }
 
-/** H.264 and H.265 hold back no more pictures than this (max_dec_frame_buffering). */
+/** H.264 and H.265 hold back no more pictures (max_dec_frame_buffering). */
 const DEEPEST = 16;
 
 /**
- * Finds times of decoding for pictures of which only the time of showing is known: each is decoded when the picture is shown that
- * comes so many places before it in the order of showing, so that what is shown earlier is decoded in time and all intervals are
- * those of the stream.
+ * Derives decoding times from display times. With `d` pictures held back, picture `n` is decoded at display
+ * time number `n-d`, so that reordered pictures are decoded in time and all intervals are those of the
+ * stream.
  */
 export class DecodingTimes {
-  /** Times of showing that no decoding has taken yet, in order. */
+  /** Display times not yet used as decoding times, in order. */
   readonly #waiting: number[];
   #last = -Infinity;
 
-  /** @param before made-up times before that of the first picture, in order: as many as pictures are held back */
+  /**
+   * @param before artificial times before that of the first picture, in order: one for each picture held back
+   */
   constructor(before: readonly number[]) {
     this.#waiting = [...before];
   }
 
-  /** When the next picture is decoded, later than all before it; as a rule not after it is shown. */
+  /** Decoding time of the next picture: later than all before, as a rule not after its display time. */
   next(shown: number): number {
     const place = this.#waiting.findIndex((time) => time > shown);
     this.#waiting.splice(place < 0 ? this.#waiting.length : place, 0, shown);
-    // More are held back than was known: from now on one more is.
+    // More pictures are held back than known so far: from now on one more.
     const isDeeper = shown < this.#last && this.#waiting.length <= DEEPEST;
     const earliest = isDeeper ? -Infinity : (this.#waiting.shift() ?? shown);
     this.#last = Math.max(earliest, this.#last + 1);

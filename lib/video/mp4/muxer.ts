@@ -18,10 +18,10 @@ interface SampleTime {
 }
 
 /**
- * Interleaves pictures and sound as an MP4 with its index last, and hands on the media data alone. What stands before them, index
- * included, is known once all samples are there.
+ * Interleaves pictures and audio as an MP4 with its index last, and passes on only the media data. The bytes
+ * before them, index included, are known once all samples are there.
  *
- * Loads the library that does it, so import this file at first use.
+ * Loads the muxer library: import this file at first use only.
  */
 export class Muxer {
   readonly #video: VideoFormat;
@@ -32,7 +32,7 @@ export class Muxer {
   #fileType: Uint8Array = new Uint8Array();
   #index: Uint8Array = new Uint8Array();
 
-  /** Begins an MP4. @throws what `append` throws, like all others here */
+  /** Begins an MP4. @throws the error of `append`, as all other methods do */
   static async open(video: VideoFormat, audio: AudioFormat | undefined, append: Append): Promise<Muxer> {
     const muxer = new Muxer(video, audio, append);
     await muxer.#output.start();
@@ -62,7 +62,7 @@ export class Muxer {
     this.#output.addAudioTrack(this.#sounds, { decoderConfig: audioConfig(audio) });
   }
 
-  /** @param key a player may seek to it; the first must be one */
+  /** @param key whether a player may seek to the picture; true for the first */
   async addPicture(data: Uint8Array, key: boolean, { time, duration }: SampleTime): Promise<void> {
     await this.#pictures.add(new EncodedPacket(data, key ? 'key' : 'delta', time, duration));
   }
@@ -71,7 +71,7 @@ export class Muxer {
     await this.#sounds?.add(new EncodedPacket(data, 'key', time, duration));
   }
 
-  /** All that stands before the media data, the last of which have been handed on. */
+  /** Ends the MP4. @returns all bytes before the media data, which has then been passed on completely */
   async finish(): Promise<Buffer> {
     await this.#output.finalize();
     const index = Buffer.from(this.#index);
@@ -84,7 +84,7 @@ export class Muxer {
 
   /** Never fails. */
   async cancel(): Promise<void> {
-    // What is over already is told on the console.
+    // The library reports a cancel after the end on the console.
     if (this.#output.state === 'started') await this.#output.cancel().catch(() => undefined);
   }
 }
@@ -104,21 +104,21 @@ function audioConfig({ codecString, sampleRate, channels, description }: AudioFo
   return { codec: codecString, sampleRate, numberOfChannels: channels, description };
 }
 
-/** Of the box `mdat`. */
+/** Head of the box `mdat`. */
 function mediaHeadOf(bytes: number): Buffer {
   const head = Buffer.from('\0\0\0\0mdat', 'latin1');
   head.writeUInt32BE(head.length + bytes);
   return head;
 }
 
-/** Takes media data, in order; who writes waits for it. */
+/** Takes media data, in order; the writer waits for it. */
 type Append = (data: Uint8Array) => Promise<void>;
 
-/** Hands on the media data of an MP4 that is written with its index last, and leaves out what stands before and behind them. */
+/** Passes on the media data of an MP4 with its index last, and drops the bytes before and after it. */
 class MediaDataSink {
   /** For the library to write to. Takes one piece while it waits for more of them. */
   readonly stream: WritableStream<StreamTargetChunk>;
-  /** Where the media data begin, and how many there are, in bytes. */
+  /** Where the media data begins, and its length, in bytes. */
   begin = 0;
   length = 0;
   /** Where the index begins, once it is known. */
@@ -129,7 +129,7 @@ class MediaDataSink {
   }
 
   async #take({ position, data }: StreamTargetChunk, append: Append): Promise<void> {
-    // First of all comes all that stands before the data, in one piece. Its sizes are written anew in the end.
+    // The first chunk contains all bytes before the data. Its sizes are rewritten at the end.
     if (position === 0) this.begin = Math.max(this.begin, data.length);
     if (position < this.begin) return;
     const media = data.subarray(0, Math.max(0, this.indexAt - position));
@@ -138,7 +138,7 @@ class MediaDataSink {
   }
 }
 
-/** The boxes on the way to the tables of offsets (ISO/IEC 14496-12, section 8). */
+/** Boxes around the tables of offsets (ISO/IEC 14496-12, section 8). */
 const AROUND = new Set(['moov', 'trak', 'mdia', 'minf', 'stbl']);
 /** Size and type before the content of a box; version, flags and count before the offsets of a table. */
 const BOX_HEAD = 8;
@@ -148,8 +148,8 @@ const WIDTH_BEFORE_END = 8;
 const ONE = 0x10000;
 
 /**
- * Tells an index that the media data lie elsewhere: all offsets in it (`stco`) grow, or shrink, by so many bytes.
- * The index is ours, so that its sizes are believed.
+ * Adapts an index to another position of the media data: adds `by` bytes to all its offsets (`stco`). The
+ * index was written here, so its sizes are trusted.
  */
 function shiftOffsets(index: Buffer, by: number): void {
   for (const [type, content] of boxesIn(index)) {
@@ -158,7 +158,7 @@ function shiftOffsets(index: Buffer, by: number): void {
   }
 }
 
-/** Tells an index how wide its pictures are shown, where their pixels are not square: sound has no width. */
+/** Writes the displayed width into an index, where pixels are not square. Audio tracks have width 0. */
 function showAt(index: Buffer, width: number): void {
   for (const [type, content] of boxesIn(index)) {
     if (type === 'moov' || type === 'trak') showAt(content, width);

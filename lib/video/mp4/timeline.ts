@@ -1,40 +1,40 @@
 import type { AudioFormat, AudioFrame, MediaFrame, VideoFormat, VideoFrame } from '../media';
 
-/** Seconds: a longer pause of a stream is a jump of its clock, and closed up. */
+/** Seconds: a longer gap is a jump of the clock and is removed. */
 const LONGEST_GAP = 10;
-/** Seconds by which pictures may be shown earlier than the key frame that they are decoded behind. */
+/** Seconds by which pictures may be shown before the key frame that they are decoded after. */
 const LONGEST_LEAD = 4;
-/** Seconds that a picture is shown where a single one tells no rate. */
+/** Seconds that a single picture is shown: its rate is unknown. */
 const LONE_PICTURE = 0.04;
 const LONGEST_INTERVAL = 1;
-/** Pictures that are decoded before one that is shown earlier: H.264 and H.265 know no more (max_dec_frame_buffering). */
+/** Most pictures decoded before one that is shown earlier (max_dec_frame_buffering of H.264 and H.265). */
 const MOST_REORDERED = 16;
 
 /**
- * Puts what comes on a clock that begins with the first picture and never runs back past a key frame, whatever the sender does with
- * its own. Pauses stay, up to a bound, and sound keeps its place beside the pictures.
+ * Maps frames to a clock that begins with the first picture and never runs back past a key frame, whatever
+ * the sender's clock does. Gaps up to a limit are preserved, and audio stays in sync with the pictures.
  */
 export class Timeline {
-  /** What is added to the times of the stream. */
+  /** Seconds added to the times of the stream. */
   #offset: number | undefined;
-  /** Of all pictures. */
+  /** Latest time of all pictures. */
   #latest = 0;
-  /** The latest before the newest key frame. No picture behind that frame is shown earlier. */
+  /** Latest time before the newest key frame. No later picture is shown earlier. */
   #floor = 0;
   #pictures = 0;
   #keys = 0;
-  /** How many in a row were shown no later than one before them. */
+  /** Consecutive pictures shown no later than one before them. */
   #earlier = 0;
   #latestSound = -Infinity;
-  /** As of the newest key frame, before which no picture of those decoded is lacking. */
+  /** Mean interval at the newest key frame: all pictures shown before it are decoded, so none is missing. */
   #settledInterval: number | undefined;
 
-  /** Seconds from one picture to the next, on the whole. */
+  /** Mean seconds from one picture to the next. */
   get interval(): number {
     return this.#settledInterval ?? this.#meanInterval() ?? LONE_PICTURE;
   }
 
-  /** When a picture is shown, in seconds; undefined for one that cannot be decoded, for nothing it leans on was there. */
+  /** When a picture is shown, in seconds; undefined where its references are missing. */
   picture({ time, key }: VideoFrame): number | undefined {
     if (this.#offset === undefined && (!key || !Number.isFinite(time))) return undefined;
     this.#offset ??= -time;
@@ -48,7 +48,7 @@ export class Timeline {
     return shown;
   }
 
-  /** When sound is heard, in seconds; undefined for what lies before the first picture, or where the clock has jumped. */
+  /** When audio is heard, in seconds; undefined before the first picture and where the clock has jumped. */
   sound({ time }: AudioFrame): number | undefined {
     if (this.#offset === undefined) return undefined;
     const heard = time + this.#offset;
@@ -58,7 +58,7 @@ export class Timeline {
     return heard;
   }
 
-  /** Shown before the first key frame, decoded behind it: they lean on pictures before it. */
+  /** Shown before the first key frame but decoded after it: references pictures that are missing. */
   #leansOnNothing(placed: number): boolean {
     return this.#keys === 1 && placed < 0 && placed >= -LONGEST_LEAD;
   }
@@ -75,7 +75,7 @@ export class Timeline {
   }
 
   #follows(placed: number, key: boolean): boolean {
-    // What leans on a key frame is shown behind all that was decoded before it.
+    // Pictures after a key frame are shown after all that were decoded before it.
     const isBehind = key ? placed > this.#latest : placed >= this.#floor;
     const standsStill = placed <= this.#latest && this.#earlier >= MOST_REORDERED;
     return isBehind && !standsStill && placed <= this.#latest + LONGEST_GAP;
@@ -88,12 +88,12 @@ export class Timeline {
   }
 }
 
-/** Whether one decoder set up once reads both: a session that was opened anew describes the same video in another object. */
+/** Whether one decoder configuration fits both: a reopened session has another object for the same video. */
 export function isSameVideo(one: VideoFormat, other: VideoFormat): boolean {
   return one === other || (one.codec === other.codec && one.description.equals(other.description));
 }
 
-/** Whether their pictures may lie in one track: then a decoder that is told the other parameter sets goes on. */
+/** Whether pictures of both may be in one track: a decoder continues with the other parameter sets. */
 export function isAlike(one: VideoFormat, other: VideoFormat): boolean {
   const isSize = one.width === other.width && one.height === other.height;
   return one.codec === other.codec && isSize && profileOf(one) === profileOf(other);
@@ -111,17 +111,17 @@ export function isSameAudio(one: AudioFormat, other: AudioFormat): boolean {
 
 /** Fields for the size of a picture have 16 bits (ISO/IEC 14496-12, section 12.1.3). */
 const LARGEST_SIDE = 0xffff;
-/** Those of AAC (ISO/IEC 14496-3, section 1.6.3); rates in Hz. */
+/** Limits of AAC (ISO/IEC 14496-3, section 1.6.3); the rate is in Hz. */
 const HIGHEST_RATE = 96_000;
 const MOST_CHANNELS = 8;
 
-/** Whether an MP4 can say how the frame is to be decoded: a stranger may describe whatever he likes. */
+/** Whether an MP4 can represent the format of the frame: the relay's description is untrusted. */
 export function isPlayable({ format }: MediaFrame): boolean {
   if ('width' in format) return isWithin(format.width, LARGEST_SIDE) && isWithin(format.height, LARGEST_SIDE);
   return isWithin(format.sampleRate, HIGHEST_RATE) && isWithin(format.channels, MOST_CHANNELS);
 }
 
-/** Pixels of a side of what is shown, were they square (`tkhd`: ISO/IEC 14496-12, section 8.3.2). */
+/** Displayed width in square pixels (`tkhd`: ISO/IEC 14496-12, section 8.3.2). */
 export function shownWidth({ width, pixelAspect }: VideoFormat): number {
   return pixelAspect === undefined
     ? width
@@ -132,15 +132,15 @@ function isWithin(value: number, most: number): boolean {
   return Number.isInteger(value) && value > 0 && value <= most;
 }
 
-/** Bytes of the length before each NAL unit, as every `avcC` and `hvcC` of ours says. */
+/** Bytes of the length before each NAL unit, as stated in every `avcC` and `hvcC` that is written. */
 const LENGTH = 4;
 
-/** Bytes of a picture as it lies in an MP4. */
+/** Bytes of a picture in an MP4. */
 export function sizeOf({ nals }: VideoFrame): number {
   return nals.reduce((sum, nal) => sum + LENGTH + nal.length, 0);
 }
 
-/** A picture as it lies in an MP4: each NAL unit behind its length (ISO/IEC 14496-15, section 5.2.3). */
+/** A picture in the form of an MP4: each NAL unit after its length (ISO/IEC 14496-15, section 5.2.3). */
 export function lengthPrefixed(frame: VideoFrame): Buffer {
   const sample = Buffer.allocUnsafe(sizeOf(frame));
   let at = 0;

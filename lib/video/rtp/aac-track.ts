@@ -5,11 +5,11 @@ import type { AudioFormat, AudioFrame, TimedPayload, Track } from '../media';
 const INTERLEAVED =
   'The camera sends its sound interleaved, which is not supported: choose another audio codec in the camera, or switch its sound off.';
 
-/** Takes the access units of AAC out of their packets (RFC 3640). */
+/** Extracts the access units of AAC from their packets (RFC 3640). */
 export class AacTrack implements Track {
   readonly audio: AudioFormat;
   readonly #unitSeconds: number;
-  /** A unit in several packets, as far as it came. */
+  /** A unit split over several packets, as far as it has arrived. */
   #pieces: { size: number; time: number; data: Buffer } | undefined;
   #fault: RvmError | undefined;
 
@@ -43,7 +43,7 @@ export class AacTrack implements Track {
     this.#pieces = undefined;
   }
 
-  /** A unit is complete with its last piece, never for the end of the stream. */
+  /** Drops a unit whose last piece is missing. */
   flush(): AudioFrame[] {
     return this.#drop();
   }
@@ -60,7 +60,7 @@ export class AacTrack implements Track {
     return frames;
   }
 
-  /** Section 3.2.3: each piece has the header of the whole. */
+  /** Each piece carries the header of the whole unit (section 3.2.3). */
   #addPiece(size: number, time: number, data: Buffer): AudioFrame[] {
     const former = this.#pieces;
     const isNext = former !== undefined && former.size === size && former.time === time;
@@ -71,7 +71,7 @@ export class AacTrack implements Track {
     return soFar.length === size ? [this.#frame(soFar, time)] : [];
   }
 
-  /** The bytes are copied, for a packet is part of a larger read of the socket, which they would keep. */
+  /** Copies the bytes: a view would keep the whole read buffer of the socket in memory. */
   #frame(data: Buffer, time: number): AudioFrame {
     return { kind: 'audio', format: this.audio, data: Buffer.from(data), time };
   }
@@ -83,19 +83,19 @@ export class AacTrack implements Track {
 }
 
 interface AuHeaders {
-  /** Bytes of each access unit; of one that is cut in pieces, those of the whole. */
+  /** Bytes of each access unit; for a piece, of the whole unit. */
   sizes: number[];
-  /** Units of one packet do not follow each other in time. */
+  /** The units of the packet are not consecutive in time. */
   isInterleaved: boolean;
-  /** What follows the headers. */
+  /** The bytes after the headers. */
   data: Buffer;
 }
 
-/** Access units in one packet: those of a second, and more. */
+/** Access units per packet: more than a second of audio. */
 const MOST_UNITS = 128;
 const LENGTH_BYTES = 2;
 
-/** Reads the head of a payload (RFC 3640, sections 3.2.1 and 3.2.2); undefined where it cannot be read. */
+/** Parses the headers of a payload (RFC 3640, sections 3.2.1 and 3.2.2); undefined if malformed. */
 function readAuHeaders(payload: Buffer, layout: AuLayout): AuHeaders | undefined {
   if (payload.length < LENGTH_BYTES) return undefined;
   const bits = payload.readUInt16BE(0);
@@ -114,18 +114,18 @@ function readAuHeaders(payload: Buffer, layout: AuLayout): AuHeaders | undefined
   return { sizes, isInterleaved, data };
 }
 
-/** @returns `step` = how many units stand between this one and that before it in the packet */
+/** @returns `step` = units between this one and the previous one of the packet */
 function readOne(reader: BitReader, layout: AuLayout, isFirst: boolean): { size: number; step: number } {
   const size = reader.bits(layout.size);
   const index = reader.bits(isFirst ? layout.index : layout.indexDelta);
-  // The first has no delta of composition: its time stamp says it.
+  // The first unit has no composition delta: the RTP time stamp is its composition time.
   if (layout.compositionDelta > 0 && reader.flag()) reader.skip(layout.compositionDelta);
   if (layout.decodingDelta > 0 && reader.flag()) reader.skip(layout.decodingDelta);
   reader.skip(layout.randomAccess + layout.streamState);
   return { size, step: isFirst ? 0 : index };
 }
 
-/** Section 3.2.2: a length in bits, and so many bits of no use to us. */
+/** Skips the auxiliary section: its length in bits, and as many bits (section 3.2.2). */
 function behindAuxiliary(rest: Buffer, sizeBits: number): Buffer | undefined {
   if (sizeBits === 0) return rest;
   const reader = new BitReader(rest);
@@ -134,7 +134,7 @@ function behindAuxiliary(rest: Buffer, sizeBits: number): Buffer | undefined {
   return reader.exceeded || end > rest.length ? undefined : rest.subarray(end);
 }
 
-/** How the headers of access units are laid out, in bits (RFC 3640, section 4.1); 0 = not there. */
+/** Sizes of the header fields of access units, in bits (RFC 3640, section 4.1); 0 = absent. */
 export interface AuLayout {
   size: number;
   index: number;
@@ -143,7 +143,7 @@ export interface AuLayout {
   decodingDelta: number;
   randomAccess: number;
   streamState: number;
-  /** Of the length of an auxiliary section. */
+  /** Size of the length field of the auxiliary section. */
   auxiliarySize: number;
 }
 
@@ -151,7 +151,7 @@ const MOST_BITS = 32;
 /** Bits of a size: AAC needs 13. */
 const MOST_SIZE = 16;
 
-/** From the parameters of `a=fmtp`; undefined where they cannot be, or leave the sizes out. */
+/** Reads the layout from the parameters of `a=fmtp`; undefined where they are invalid or lack the sizes. */
 export function auLayoutOf(parameters: ReadonlyMap<string, string>): AuLayout | undefined {
   const bits = (name: string): number => Number(parameters.get(name) ?? '0');
   const layout: AuLayout = {
@@ -172,32 +172,38 @@ export function auLayoutOf(parameters: ReadonlyMap<string, string>): AuLayout | 
     : undefined;
 }
 
-/** What an `AudioSpecificConfig` says (ISO/IEC 14496-3, section 1.6.2.1). */
+/** Content of an `AudioSpecificConfig` (ISO/IEC 14496-3, section 1.6.2.1). */
 export interface AudioConfig {
   format: AudioFormat;
   /** Seconds of one access unit. */
   unitSeconds: number;
 }
 
-/** By index (table 1.18). */
+/** Sampling rates by index (table 1.18). */
 const RATES = [
   96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8000, 7350,
 ];
-/** The rate follows in 24 bits. */
+/** With this index, the rate follows in 24 bits. */
 const OTHER_RATE = 15;
-/** By channel configuration (table 1.19); 0 = told further down. */
+/** Channels by channel configuration (table 1.19); with 0, a later element contains them. */
 const CHANNELS = [undefined, 1, 2, 3, 4, 5, 6, 8];
-/** Object types (table 1.17): spectral band replication and parametric stereo are told before the type they extend. */
+/**
+ * Object types (table 1.17): spectral band replication and parametric stereo precede the type that they
+ * extend.
+ */
 const SBR = 5;
 const PS = 29;
 const OTHER_TYPE = 31;
-/** Main, LC, SSR, LTP: those of RFC 3640 whose configuration begins with the length of frames. */
+/**
+ * Highest of the object types Main, LC, SSR and LTP: those of RFC 3640 whose configuration begins with the
+ * frame length.
+ */
 const GENERAL_AUDIO = 4;
 const MOST_BYTES = 64;
 
 /**
- * @param channels of the session description, for where the configuration itself leaves them to a longer element
- * @returns undefined for what is no AAC, or cannot be read
+ * @param channels of the session description, used where the configuration leaves them to a later element
+ * @returns undefined where the configuration is not AAC or is malformed
  */
 export function readAudioConfig(config: Buffer, channels: number): AudioConfig | undefined {
   if (config.length > MOST_BYTES) return undefined;

@@ -15,7 +15,7 @@ import {
   type VideoCodec,
 } from './nal-unit';
 
-/** How colours are sampled and how fine. */
+/** Chroma format and bit depths. */
 interface Sampling {
   chromaFormat: number;
   separatePlanes: boolean;
@@ -28,7 +28,7 @@ const LENGTHS = 0xff;
 
 /**
  * The `AVCDecoderConfigurationRecord` (ISO/IEC 14496-15, section 5.3.3.1).
- * @param sampling of the high profiles, which alone say it
+ * @param sampling of the high profiles only
  */
 function avcRecord(sps: Buffer, pps: readonly Buffer[], sampling: Sampling | undefined): Buffer {
   return Buffer.concat([
@@ -48,24 +48,24 @@ function withLength(nal: Buffer): Buffer {
   return Buffer.concat([length, nal]);
 }
 
-/** No extensions of the sequence parameter set. */
+/** Without SPS extensions. */
 function samplingBytes({ chromaFormat, bitDepthLuma, bitDepthChroma }: Sampling): Buffer {
   return Buffer.from([0xfc | chromaFormat, 0xf8 | (bitDepthLuma - 8), 0xf8 | (bitDepthChroma - 8), 0]);
 }
 
-/** Those whose sets say how colours are sampled (ITU-T H.264, section 7.3.2.1.1). */
+/** Profiles whose SPS contains chroma format and bit depths (ITU-T H.264, section 7.3.2.1.1). */
 const HIGH_PROFILES: ReadonlySet<number> = new Set([
   44, 83, 86, 100, 110, 118, 122, 128, 134, 135, 138, 139, 244,
 ]);
 /** What the standard allows. */
 const MOST_ID = 31;
 const MOST_DEPTH = 14;
-/** Bytes of a slice that hold what tells its field. */
+/** Bytes of a slice that contain its field flags. */
 const SLICE_HEAD = 24;
 
 const BASELINE: Sampling = { chromaFormat: 1, separatePlanes: false, bitDepthLuma: 8, bitDepthChroma: 8 };
 
-/** Reads a sequence parameter set (ITU-T H.264, section 7.3.2.1.1) as far as the shape of pixels; undefined where it cannot be read. */
+/** Parses an SPS (ITU-T H.264, section 7.3.2.1.1) up to the pixel aspect ratio; undefined if malformed. */
 function readSps(nal: Buffer): Sps | undefined {
   const reader = new BitReader(removeEmulationPrevention(nal));
   reader.skip(8);
@@ -112,12 +112,12 @@ function skipScalingList(reader: BitReader, size: number): void {
   let last = 8;
   for (let index = 0; index < size; index += 1) {
     last = (last + reader.signed() + 256) % 256;
-    // The rest is as the last one.
+    // All remaining values repeat the last one.
     if (last === 0) return;
   }
 }
 
-/** How frames are numbered, and in which order they are shown. @returns bits of the number of a frame */
+/** Skips the frame numbering and the display order. @returns bits of a frame number */
 function skipOrder(reader: BitReader): number {
   const bits = reader.unsigned() + 4;
   const kind = reader.unsigned();
@@ -135,7 +135,10 @@ function skipOrder(reader: BitReader): number {
   return bits;
 }
 
-/** In macroblocks of 16 pixels, less what is cut off, in units of section 7.4.2.1.1; `isWhole` where no field is a picture of its own. */
+/**
+ * Picture size, coded in macroblocks of 16 pixels, after cropping; the cropping is in units of section
+ * 7.4.2.1.1. `isWhole` where fields are never coded separately.
+ */
 function sizeIn(
   reader: BitReader,
   { chromaFormat, separatePlanes }: Sampling,
@@ -209,17 +212,18 @@ class H264Depacketizer implements Unpacker {
 
 const RECOVERY_POINT = 6;
 
-/** A unit that says that decoding can begin at its picture: at once, though perhaps not exactly. */
+/** SEI recovery point: decoding can begin at this picture, at once, though perhaps not exactly. */
 const RECOVERY_UNIT = Buffer.from([6, RECOVERY_POINT, 1, 0b1000_0100, 0x80]);
 
 /**
- * Whether supplemental information says that decoding can begin at its picture, and that this one and all after it are exact
- * (ITU-T H.264, sections 7.3.2.3 and D.2.8). Cameras with a gradual refresh are whole only some pictures later: those are none.
+ * Whether an SEI unit says that decoding can begin at this picture, and that this picture and all later ones
+ * are exact (ITU-T H.264, sections 7.3.2.3 and D.2.8). A gradual refresh, complete only some pictures later,
+ * does not count.
  */
 function isRecoveryPoint(nal: Buffer): boolean {
   const bytes = removeEmulationPrevention(nal);
   let at = 1;
-  // The last byte ends the unit.
+  // The last byte contains the stop bit.
   while (at + 2 < bytes.length) {
     const type = extended(bytes, at);
     const size = extended(bytes, type.end);
@@ -232,7 +236,7 @@ function isRecoveryPoint(nal: Buffer): boolean {
   return false;
 }
 
-/** A number in bytes of 255 and a last one that is less. */
+/** A number coded as bytes of 255 and a last byte below that. */
 function extended(bytes: Buffer, from: number): { value: number; end: number } {
   let [value, at] = [0, from];
   while (bytes[at] === 0xff) {
@@ -242,11 +246,11 @@ function extended(bytes: Buffer, from: number): { value: number; end: number } {
   return { value: value + (bytes[at] ?? 0), end: at + 1 };
 }
 
-/** Bytes that hold what we read at the head of a slice. */
+/** Bytes of a slice that contain all header fields read here. */
 const HEAD = 24;
 const MOST_PPS = 255;
 const MOST_SPS = 31;
-/** I, and I alone in the picture (ITU-T H.264, table 7-6). */
+/** Slice types I, and I for all slices of the picture (ITU-T H.264, table 7-6). */
 const INTRA: readonly number[] = [2, 7];
 
 /** H.264 (ITU-T H.264). */
@@ -281,7 +285,7 @@ function readSlice(nal: Buffer): Slice | undefined {
   return { isFirst, pps, entry, isIntra: INTRA.includes(type), isBrokenLink: false, reachesBack: true };
 }
 
-/** Section 7.3.2.2. One that is cut short would take the place of a good one. */
+/** Parses a PPS (section 7.3.2.2). A truncated one is rejected: it would replace a good one. */
 function readPps(nal: Buffer): { id: number; sps: number } | undefined {
   const reader = new BitReader(removeEmulationPrevention(nal));
   reader.skip(8);

@@ -16,7 +16,7 @@ import {
 
 const SPACES = ['', 'A', 'B', 'C'] as const;
 
-/** The name of a decoder's abilities, such as `hvc1.1.6.L93.B0` (ISO/IEC 14496-15, annex E.3). */
+/** The codec string, such as `hvc1.1.6.L93.B0` (ISO/IEC 14496-15, annex E.3). */
 function codecStringOf(profile: Buffer): string {
   const first = profile.readUInt8(0);
   const space = SPACES[first >> 6] ?? '';
@@ -32,14 +32,14 @@ function codecStringOf(profile: Buffer): string {
   return parts.join('.');
 }
 
-/** The lowest bit first. */
+/** Reverses the order of the 32 bits. */
 function reversed(flags: number): number {
   let value = 0;
   for (let bit = 0; bit < 32; bit += 1) value = value * 2 + ((flags >>> bit) & 1);
   return value;
 }
 
-/** Byte by byte, without the zeros at the end. */
+/** The constraint bytes in hexadecimal, without trailing zeros. */
 function constraintsOf(bytes: Buffer): string[] {
   const last = bytes.findLastIndex((byte) => byte !== 0);
   return [...bytes.subarray(0, last + 1)].map((byte) => byte.toString(16).toUpperCase());
@@ -48,11 +48,11 @@ function constraintsOf(bytes: Buffer): string[] {
 /** What the standard allows. */
 const MOST_ID = 15;
 const MOST_DEPTH = 16;
-/** Where the general part of the profile, tier and level begins: behind the header and one byte. */
+/** Offset of the general profile, tier and level: after the header and one byte. */
 const PROFILE_AT = 3;
 const PROFILE_BYTES = 12;
 
-/** Reads a sequence parameter set (ITU-T H.265, section 7.3.2.2.1) as far as the shape of pixels; undefined where it cannot be read. */
+/** Parses an SPS (ITU-T H.265, section 7.3.2.2.1) up to the pixel aspect ratio; undefined if malformed. */
 function readSps(nal: Buffer): Sps | undefined {
   const bytes = removeEmulationPrevention(nal);
   const reader = new BitReader(bytes);
@@ -79,13 +79,13 @@ function readSps(nal: Buffer): Sps | undefined {
     height: size.height,
     pixelAspect: skipToUsability(reader, subLayers) ? pixelAspectIn(reader) : undefined,
     codecString: codecStringOf(profile),
-    // Each is an access unit of its own.
+    // In H.265 each field is an access unit of its own.
     fieldOf: () => undefined,
     record: (sets) => hevcRecord(abilities, sets),
   };
 }
 
-/** Section 7.3.3, with what it says of each sub-layer. */
+/** Skips profile, tier and level, those of the sub-layers included (section 7.3.3). */
 function skipProfile(reader: BitReader, subLayers: number): void {
   reader.skip(PROFILE_BYTES * 8);
   const present = Array.from({ length: subLayers }, () => [reader.flag(), reader.flag()] as const);
@@ -93,7 +93,7 @@ function skipProfile(reader: BitReader, subLayers: number): void {
   for (const [hasProfile, hasLevel] of present) reader.skip((hasProfile ? 88 : 0) + (hasLevel ? 8 : 0));
 }
 
-/** Less what is cut off, in units of table 6-1. */
+/** Picture size after cropping; the cropping is in units of table 6-1. */
 function sizeIn(reader: BitReader, chromaFormat: number): PictureSize {
   const [across, down] = [reader.unsigned(), reader.unsigned()];
   const [left, right, top, bottom] = reader.flag()
@@ -107,7 +107,10 @@ function sizeIn(reader: BitReader, chromaFormat: number): PictureSize {
 
 const HEADER = 2;
 
-/** Single NAL units, aggregation packets and fragmentation units, without decoding order numbers (RFC 7798, section 4.4). */
+/**
+ * Reads single NAL units, aggregation packets and fragmentation units, without decoding order numbers (RFC
+ * 7798, section 4.4).
+ */
 class H265Depacketizer implements Unpacker {
   readonly #unit = new NalReassembler();
 
@@ -146,12 +149,12 @@ class H265Depacketizer implements Unpacker {
   }
 }
 
-/** Bytes that hold what we read at the head of a slice. */
+/** Bytes of a slice that contain all header fields read here. */
 const HEAD = 16;
 const HEADER_BITS = 16;
-/** Layers, 16 bits that are reserved, profile, tier and level. */
+/** Bits after the id: layers, 16 reserved bits, profile, tier and level. */
 const LEVEL_BITS = 12 + 16 + 96;
-/** Table 7-7. */
+/** Slice type I (table 7-7). */
 const INTRA = 2;
 const MOST_PPS = 63;
 const MOST_SPS = 15;
@@ -186,7 +189,7 @@ function readSlice(nal: Buffer): Slice | undefined {
   if (isIrap(type)) reader.skip(1);
   const pps = reader.unsigned();
   if (reader.exceeded || pps > MOST_PPS) return undefined;
-  // Of the one layer that is decoded no reserved bits stand before it.
+  // In the base layer, no reserved bits precede the slice type.
   const isIntra = !isFirst || reader.unsigned() === INTRA;
   return {
     isFirst,
@@ -203,7 +206,7 @@ function entryOf(type: number): Slice['entry'] {
   return isIrap(type) ? 'open' : undefined;
 }
 
-/** Section 7.3.2.1: its id; one that is cut short lacks profile, tier and level, too, or their end. */
+/** The id of a VPS (section 7.3.2.1); undefined if it is truncated. */
 function readVps(nal: Buffer): number | undefined {
   const reader = new BitReader(removeEmulationPrevention(nal));
   reader.skip(HEADER_BITS);
@@ -212,13 +215,16 @@ function readVps(nal: Buffer): number | undefined {
   return reader.exceeded || !reader.hasEnd ? undefined : id;
 }
 
-/** Section 7.3.2.3.1, without tiles, scaling lists and extensions. One that is cut short would take the place of a good one. */
+/**
+ * Parses a PPS up to tiles, scaling lists or extensions (section 7.3.2.3.1). A truncated one is rejected: it
+ * would replace a good one.
+ */
 function readPps(nal: Buffer): { id: number; sps: number } | undefined {
   const reader = new BitReader(removeEmulationPrevention(nal));
   reader.skip(HEADER_BITS);
   const [id, sps] = [reader.unsigned(), reader.unsigned()];
   reader.skip(7);
-  // Reference pictures, and the quantizer.
+  // Numbers of reference pictures, and the initial quantizer.
   for (let numbers = 0; numbers < 3; numbers += 1) reader.unsigned();
   reader.skip(2);
   if (reader.flag()) reader.unsigned();
@@ -232,7 +238,7 @@ function readPps(nal: Buffer): { id: number; sps: number } | undefined {
       reader.skip(1);
       if (!reader.flag()) for (let offsets = 0; offsets < 2; offsets += 1) reader.unsigned();
     }
-    // Then scaling lists may follow.
+    // Only a PPS without scaling lists is read further.
     if (!reader.flag()) {
       reader.skip(1);
       reader.unsigned();
@@ -264,7 +270,7 @@ const LENGTHS = 3;
 /** All sets of a kind are in the record, none in the samples. */
 const COMPLETE = 0x80;
 
-/** The `HEVCDecoderConfigurationRecord` (ISO/IEC 14496-15, section 8.3.3.1). What it may leave open stays open. */
+/** The `HEVCDecoderConfigurationRecord` (ISO/IEC 14496-15, section 8.3.3.1), optional fields unspecified. */
 function hevcRecord(abilities: Abilities, { vps, sps, pps }: Sets): Buffer {
   const { profile, chromaFormat, bitDepthLuma, bitDepthChroma, temporalLayers, temporalIdNested } = abilities;
   const layers = (Math.min(temporalLayers, 7) << 3) | (temporalIdNested ? 4 : 0) | LENGTHS;
@@ -318,7 +324,7 @@ function typeOf(nal: Buffer): number {
   return ((nal[0] ?? 0) >> 1) & 0x3f;
 }
 
-/** 0 for the one layer that everybody decodes. */
+/** 0 for the base layer, which every decoder decodes. */
 function layerOf(nal: Buffer): number {
   return (((nal[0] ?? 0) & 1) << 5) | ((nal[1] ?? 0) >> 3);
 }
@@ -339,19 +345,20 @@ function isIdr(type: number): boolean {
   return type === NAL.idrFirst || type === NAL.idrLast;
 }
 
-/** Shown before the key frame ahead of it, and may need pictures from before that one. */
+/** RASL: shown before the key frame that precedes it, and may reference pictures before that key frame. */
 function isRasl(type: number): boolean {
   return type === NAL.raslN || type === NAL.raslR;
 }
 
-/** What the standard allows: sets of reference pictures, pictures in one, and pictures that stay for long. */
+/** Limits of the standard: reference picture sets, pictures per set, and long-term reference pictures. */
 const MOST_SETS = 64;
 const MOST_PICTURES = 16;
 const MOST_LONG_TERM = 32;
 
 /**
- * Goes on in a sequence parameter set from the depth of colours to the usability information (ITU-T H.265, section 7.3.2.2.1).
- * @returns false where it cannot be read so far
+ * Skips the fields of an SPS between the bit depths and the usability information (ITU-T H.265, section
+ * 7.3.2.2.1).
+ * @returns false where a field is invalid or missing
  */
 function skipToUsability(reader: BitReader, subLayers: number): boolean {
   const orderBits = reader.unsigned() + 4;
@@ -385,7 +392,8 @@ function skipScalingLists(reader: BitReader): void {
   for (let size = 0; size < 4; size += 1)
     for (let list = 0; list < (size === 3 ? 2 : 6); list += 1) {
       const isTold = reader.flag();
-      // As another one is; else, for the larger ones, where they begin, and each value.
+      // Either the number of another list to copy, or all values, for the larger sizes preceded by a start
+      // value.
       skipNumbers(reader, isTold ? Math.min(64, 16 << (2 * size)) + (size > 1 ? 1 : 0) : 1);
     }
 }

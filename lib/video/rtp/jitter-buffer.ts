@@ -1,43 +1,47 @@
 export interface BufferedPacket {
   packet: RtpPacket;
-  /** Packets right before it are missing, or it is not known whether they are. */
+  /** Packets directly before this one are missing, or may be missing. */
   gap: boolean;
 }
 
-/** How many packets wait for one that is late: a relay may pass on what came to it by UDP. */
+/** Packets that wait for a late one: a relay may forward packets that it received by UDP. */
 const MOST_HELD = 16;
-/** What is further ahead is another numbering, and what is less far behind is late or a repetition (RFC 3550, appendix A.1). */
+/**
+ * A packet further ahead starts a new numbering. One less than `MOST_BEHIND` behind is late or a duplicate
+ * (RFC 3550, appendix A.1).
+ */
 const MOST_AHEAD = 3000;
 const MOST_BEHIND = 100;
 const NUMBERS = 0x10000;
 
 /**
- * Brings the packets of one source in their order, each once, by their 16-bit numbers. What does not come while a few others
- * do is lost.
+ * Puts the packets of one source in order by their 16-bit sequence numbers, each once. A missing packet
+ * counts as lost once more than `mostHeld` later ones wait.
  */
 export class JitterBuffer {
-  /** Packets that did not come. */
+  /** Packets that never arrived. */
   lost = 0;
-  /** Packets that came, in this numbering: repeated ones, too. */
+  /** Packets received in this numbering, duplicates included. */
   received = 0;
-  /** The first and the highest number, as if they did not wrap. */
+  /** The first and the highest sequence number, extended so that they do not wrap. */
   first = 0;
   highest = 0;
   #expected: number | undefined;
   readonly #held = new Map<number, RtpPacket>();
-  /** One that is far off, until the next says whether the numbering is another one. */
+  /** A packet with a distant number; the next packet decides whether a new numbering has begun. */
   #stray: RtpPacket | undefined;
 
   /**
-   * @param announced number of the first packet; it counts where packets begin at it or soon behind it
-   * @param mostHeld packets that wait for one that is missing
+   * @param announced sequence number of the first packet; ignored unless the first packet has it or one of
+   *   the next few
+   * @param mostHeld packets that wait for a missing one
    */
   constructor(
     private readonly announced?: number,
     private readonly mostHeld = MOST_HELD,
   ) {}
 
-  /** What can be read now. */
+  /** @returns the packets that are in order now */
   add(packet: RtpPacket): BufferedPacket[] {
     if (this.#expected === undefined && !this.#startAnnounced(packet)) return this.#begin([packet], false);
     this.#expected ??= packet.sequence;
@@ -52,7 +56,7 @@ export class JitterBuffer {
     return this.#released(this.mostHeld);
   }
 
-  /** What still waits, though something before it is missing. */
+  /** Returns all waiting packets, although packets between them are missing. */
   flush(): BufferedPacket[] {
     return this.#released(0);
   }
@@ -76,7 +80,7 @@ export class JitterBuffer {
     return packets.map((packet, index) => ({ packet, gap: gap && index === 0 }));
   }
 
-  /** Two that follow each other tell of another numbering; a single one is a mistake. */
+  /** Two consecutive strays start a new numbering; a single one is ignored. */
   #addStray(packet: RtpPacket): BufferedPacket[] {
     const before = this.#stray;
     this.#stray = kept(packet);
@@ -85,7 +89,7 @@ export class JitterBuffer {
     return [...this.flush(), ...this.#begin([before, packet], true)];
   }
 
-  /** Until no more than so many wait. */
+  /** Releases packets until at most `most` wait. */
   #released(most: number): BufferedPacket[] {
     const ordered: BufferedPacket[] = [];
     for (;;) {
@@ -113,12 +117,12 @@ export class JitterBuffer {
   }
 }
 
-/** One that waits: the memory that it came in is soon that of others. */
+/** Copies the payload of a packet that waits: the receive buffer is reused. */
 function kept(packet: RtpPacket): RtpPacket {
   return { ...packet, payload: Buffer.from(packet.payload) };
 }
 
-/** A difference of numbers that wrap, to the nearer side. */
+/** Difference of 16-bit sequence numbers, to the nearer side. */
 function signed16(difference: number): number {
   const positive = ((difference % NUMBERS) + NUMBERS) % NUMBERS;
   return positive >= NUMBERS / 2 ? positive - NUMBERS : positive;
@@ -130,18 +134,18 @@ export interface RtpPacket {
   sequence: number;
   /** 32 bits, which wrap. */
   rtpTime: number;
-  /** Whose packet it is. */
+  /** Identifies the source of the packet. */
   ssrc: number;
-  /** Of video: the last of a picture. */
+  /** In video: the last packet of a picture. */
   marker: boolean;
-  /** May be empty: some senders keep a connection open so. */
+  /** May be empty: some senders keep a connection open with empty packets. */
   payload: Buffer;
 }
 
 const VERSION = 2;
 const FIXED_HEADER = 12;
 
-/** Reads a packet (RFC 3550, section 5.1; extension: 5.3.1); undefined for what is none. */
+/** Parses an RTP packet (RFC 3550, section 5.1; extension: 5.3.1); undefined where the bytes are not one. */
 export function readRtpPacket(bytes: Buffer): RtpPacket | undefined {
   if (bytes.length < FIXED_HEADER) return undefined;
   const [first, second] = [bytes.readUInt8(0), bytes.readUInt8(1)];
@@ -167,12 +171,15 @@ function payloadOf(bytes: Buffer, first: number): Buffer | undefined {
 
 function behindExtension(bytes: Buffer, start: number, isThere: boolean): number {
   if (!isThere) return start;
-  // The words that follow, after 16 bits that say of which kind they are.
+  // The length in 32-bit words follows the 16 bits of the profile.
   if (start + 4 > bytes.length) return Infinity;
   return start + 4 + bytes.readUInt16BE(start + 2) * 4;
 }
 
-/** The last byte counts itself. Some senders have it say 0, or set the mark without any: then nothing is cut off. */
+/**
+ * The last byte is the padding length, itself included. Some senders write 0 there, or set the padding bit
+ * without padding: then nothing is removed.
+ */
 function beforePadding(bytes: Buffer, start: number): number {
   const end = bytes.length - bytes.readUInt8(bytes.length - 1);
   return end < start ? bytes.length : end;

@@ -1,14 +1,20 @@
 /**
- * Seconds between two packets beyond which the sender's clock was set, or it started anew: no stream is whole that pauses for
- * as long. From there on the time goes on where it was, as it does where the clock is set back by less.
+ * A larger step, in seconds, means that the sender's clock was set or restarted: no intact stream pauses for
+ * as long. The time then continues from its last value, as it does after a smaller step backwards.
  */
 const LEAP = 10;
-/** As far from second 0 the first packet may be: a recording begins with the key frame before it, and some have few. */
+/**
+ * Seconds that the first packet may be from second 0: a recording begins with the key frame before it, and
+ * key frames may be rare.
+ */
 const NEAR = 60;
-/** As far behind a second 0 that is announced as time stamp 0, which is also what those write who do not know it. */
+/**
+ * Seconds that the first packet may be after second 0 if that is announced as time stamp 0: senders that do
+ * not know the time stamp also write 0.
+ */
 const NEAR_ZERO = 1;
 
-/** A point that the wall clock of the sender and its RTP clock have in common. */
+/** One moment on the sender's wall clock and on its RTP clock. */
 interface WallPoint {
   /** Milliseconds since 1970. */
   wallMs: number;
@@ -21,30 +27,31 @@ interface Line {
   anchor: { seconds: number; wallMs: number } | undefined;
 }
 
-/** Seconds of a stream from the 32-bit time stamps of its packets, which wrap and start anywhere (RFC 3550, section 5.1). */
+/** Converts RTP time stamps, 32 bits that wrap and start anywhere, to seconds (RFC 3550, section 5.1). */
 export class RtpClock {
   #reference: { rtpTime: number; ticks: number } | undefined;
   #highest = 0;
-  /** The highest before that. What is shown earlier than it was decoded fills the hole between both, and lies nowhere else. */
+  /** The highest before that. A reordered picture lies between the two, nowhere else. */
   #settled = -Infinity;
-  /** Where the clock was before its last step, for a while: it may have been off, and come back. */
+  /** The clock before its last jump, for a while: the time stamps may return to it. */
   #former: Line | undefined;
-  /** The last step forwards: what a step is taken to be where the time stamps do not tell. */
+  /** The last step forwards, which is repeated where the time stamps are unusable. */
   #step = 1;
   #isAnother = false;
   #pending: WallPoint | undefined;
   #anchor: { seconds: number; wallMs: number } | undefined;
 
   /**
-   * @param rate ticks in a second
-   * @param startTime the time stamp of second 0; where it is missing, or no packet begins near it, that is the first packet's
+   * @param rate RTP ticks per second
+   * @param startTime time stamp of second 0; where it is missing or far from the first packet, that of the
+   *   first packet
    */
   constructor(
     private readonly rate: number,
     private readonly startTime: number | undefined,
   ) {}
 
-  /** The time of the next packet. */
+  /** Seconds of the next packet. */
   at(rtpTime: number): number {
     const ticks = this.#ticksOf(rtpTime);
     if (ticks > this.#highest) {
@@ -68,7 +75,10 @@ export class RtpClock {
     if (!this.#isAnother) this.#anchorPending();
   }
 
-  /** Milliseconds since 1970 at a time of the stream, by the sender; undefined before it told. */
+  /**
+   * The sender's wall clock at a time of the stream, in milliseconds since 1970; undefined before a report,
+   * and after a jump until the next one.
+   */
   wallClock(seconds: number): number | undefined {
     return this.#anchor && this.#anchor.wallMs + (seconds - this.#anchor.seconds) * 1000;
   }
@@ -89,7 +99,10 @@ export class RtpClock {
     return this.#goneOn();
   }
 
-  /** Some pictures were off, and the next goes on where those before them were. @param ticks what it would be otherwise */
+  /**
+   * Ticks on the clock before the jump, if the time stamps have returned to it.
+   * @param ticks the value otherwise
+   */
   #returned(rtpTime: number, ticks: number): number | undefined {
     const former = this.#former;
     if (former === undefined) return undefined;
@@ -102,7 +115,7 @@ export class RtpClock {
     return back;
   }
 
-  /** The time stamps do not tell. */
+  /** Repeats the last step: the time stamps are unusable. */
   #goneOn(): number {
     this.#isAnother = false;
     return this.#highest + this.#step;
@@ -121,7 +134,7 @@ export class RtpClock {
     this.#anchor = undefined;
   }
 
-  /** At once, for a reference wraps away from it. */
+  /** Converts the point at once: later the reference may have wrapped away from it. */
   #anchorPending(): void {
     if (this.#pending === undefined || this.#reference === undefined) return;
     const { rtpTime, wallMs } = this.#pending;
@@ -131,49 +144,55 @@ export class RtpClock {
   }
 }
 
-/** A difference of time stamps that wrap, to the nearer side. */
+/** Difference of 32-bit time stamps, to the nearer side. */
 function signed32(difference: number): number {
   return difference | 0;
 }
 
-/** Seconds between two pictures below which their time stamps tell nothing: no camera takes 250 a second. */
+/** Seconds: time stamps of two pictures closer than this are unusable, for no camera takes 250 a second. */
 const NO_TIME = 1 / 250;
-/** A picture that comes so many times later than its time stamp says is late, and so many in a row are told by a clock that is none. */
+/**
+ * A picture is late if it arrives after this many times the step of its time stamp. `LATE` such pictures in a
+ * row mean that the sender's clock is unusable.
+ */
 const SLOWER = 20;
 const LATE = 5;
-/** Seconds between pictures below which they come faster than they were taken: a recording sent at once, of which nothing tells the pace. */
+/**
+ * Seconds: pictures at shorter intervals arrive faster than they were taken, as when a recording is sent at
+ * once. Their pace is then unknown.
+ */
 const FASTEST = 0.03;
-/** What is taken for it: as many cameras record. */
+/** Seconds between the pictures of such a recording: many cameras record at this pace. */
 const UNKNOWN = 0.1;
-/** Seconds between pictures that came together. */
+/** Seconds between pictures that arrive together. */
 const LEAST = 0.001;
-/** Seconds between the times of the sender and those shown from which on they are two: pictures with one time stamp differ by less. */
+/** Seconds between shown times and the sender's beyond which they differ: equal time stamps cause less. */
 const OFF = 0.1;
 
 interface Shown {
-  /** By the time stamps. */
+  /** Seconds by the time stamps. */
   time: number;
   shown: number;
-  /** When it came. */
+  /** Seconds of arrival. */
   at: number;
 }
 
 /**
- * When pictures are shown, in seconds: as their time stamps say, and as they come where the sender's clock stands still, or runs in
- * milliseconds.
+ * Computes when pictures are shown, in seconds: by their time stamps, or by their arrival where the sender's
+ * clock stands still or runs in milliseconds.
  */
 export class ArrivalPace {
-  /** What is added to the times of the sender, so that they go on behind a standstill. */
+  /** Seconds added to the sender's times, so that they continue after a standstill. */
   #shift = 0;
   #last: Shown | undefined;
-  /** The last that was in time, and how many are late since. */
+  /** The last picture in time, and the number of late ones since. */
   #inTime: Shown | undefined;
   #late = 0;
 
-  /** @param now milliseconds of a steady clock */
+  /** @param now monotonic clock in milliseconds */
   constructor(private readonly now: () => number) {}
 
-  /** Pictures are shown at other times than the sender says: then what it reports of those tells nothing of these. */
+  /** Shown times are not the sender's, so its reports do not apply to them. */
   get isOff(): boolean {
     return Math.abs(this.#shift) > OFF;
   }

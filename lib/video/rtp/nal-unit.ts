@@ -1,7 +1,7 @@
 import { type BitReader, GrowingBuffer } from '../../bytes';
 import type { PixelAspect, VideoFormat } from '../media';
 
-/** A NAL unit without its emulation prevention bytes: a 3 behind two zeros (ITU-T H.264, section 7.4.1). */
+/** Removes the emulation prevention bytes: each 3 after two zeros (ITU-T H.264, section 7.4.1). */
 export function removeEmulationPrevention(nal: Buffer): Buffer {
   const bytes = Buffer.alloc(nal.length);
   let length = 0;
@@ -18,18 +18,18 @@ export function removeEmulationPrevention(nal: Buffer): Buffer {
   return bytes.subarray(0, length);
 }
 
-/** Bytes of one NAL unit, and of one picture: a key frame of the largest cameras has about a quarter. */
+/** Maximum bytes of a NAL unit, and of a picture: a key frame of the largest cameras has about a quarter. */
 export const MOST_BYTES = 8 * 1024 * 1024;
 
 const FIRST_SIZE = 16 * 1024;
 
-/** Puts a NAL unit together that came in pieces (RFC 6184, section 5.8; RFC 7798, section 4.4.3). */
+/** Reassembles fragmented NAL units (RFC 6184, section 5.8; RFC 7798, section 4.4.3). */
 export class NalReassembler {
-  /** Used again for each unit. */
+  /** Reused for each unit. */
   readonly #bytes = new GrowingBuffer(FIRST_SIZE);
   #pieces = 0;
   #isOpen = false;
-  /** Ends are told: then a unit without one is not whole. */
+  /** The sender marks the last piece: a unit without one is incomplete. */
   #tellsEnds = false;
 
   /** @param header of the unit */
@@ -44,19 +44,20 @@ export class NalReassembler {
     else if (!this.#isOpen) return 'damaged';
     if (!this.#append(piece)) return 'too-large';
     const whole = isEnd ? [this.#whole()] : [];
-    // One that begins amidst another may become whole, but the other is not.
+    // A unit that starts within another may become complete; the other is damaged.
     return before === 'damaged' ? before : [...before, ...whole];
   }
 
-  /** Whether a mark at the last piece may end its picture: not amidst a unit whose end will be told. */
+  /** Whether a marker on the last piece may end the picture: not within a unit whose end will be marked. */
   mayEnd(): boolean {
     if (!this.#isOpen) return true;
-    // Nobody sends a unit in one piece: who marks the first marks them all.
+    // No sender fragments a unit into a single piece: a sender with a marker on the first piece marks every
+    // piece.
     this.#tellsEnds ||= this.#pieces === 1;
     return !this.#tellsEnds;
   }
 
-  /** What was begun, where no more of it comes: some senders never tell which piece is the last. */
+  /** Ends the unit under assembly: some senders never mark the last piece. */
   finish(): Buffer[] | 'damaged' {
     if (!this.#isOpen) return [];
     if (!this.#tellsEnds) return [this.#whole()];
@@ -75,7 +76,7 @@ export class NalReassembler {
     this.#isOpen = true;
   }
 
-  /** False where it would grow too large: it is dropped. */
+  /** @returns false where the unit would be too large; it is dropped */
   #append(piece: Buffer): boolean {
     if (this.#bytes.length + piece.length > MOST_BYTES) {
       this.drop();
@@ -93,30 +94,31 @@ export class NalReassembler {
 }
 
 /**
- * The NAL units that a packet completed; `damaged` where a piece is missing, or a length lies; `unsupported` for a kind of packet that
- * cannot be read, whatever else comes; `too-large` for a unit beyond any bound.
+ * The NAL units that a packet completed; `damaged` where a piece is missing or a length is wrong;
+ * `unsupported` for a packet type that cannot be read, whatever else arrives; `too-large` for a unit beyond
+ * `MOST_BYTES`.
  */
 export type DepacketizedUnit = Buffer[] | 'damaged' | 'unsupported' | 'too-large';
 
-/** Takes the NAL units out of the packets of one payload format, which come in their order. */
+/** Extracts NAL units from the packets of one payload format. The packets must be in order. */
 export interface Unpacker {
   unpack(payload: Buffer): DepacketizedUnit;
-  /** Whether a mark at the last packet may end its picture. */
+  /** Whether a marker on the last packet may end the picture. */
   mayEnd(): boolean;
-  /** What was begun, where no more of it comes. */
+  /** Ends the unit under assembly. */
   finish(): DepacketizedUnit;
-  /** Packets are missing: what was begun will not be whole. */
+  /** Packets are missing: drops the unit under assembly. */
   drop(): void;
 }
 
 /**
- * Units behind each other, each behind its length of 16 bits, as in aggregation packets.
- * @returns copies, for a packet is part of a larger read of the socket, which it would keep
+ * The units of an aggregation packet, each after its length of 16 bits.
+ * @returns copies: views would keep the whole read buffer of the socket in memory
  */
 export function aggregated(payload: Buffer): Buffer[] | 'damaged' {
   const units: Buffer[] = [];
   for (let at = 0; at < payload.length;) {
-    // A zero more behind the last one.
+    // A single byte after the last unit is ignored: some senders add a zero.
     if (at + 2 > payload.length) return at === 0 ? 'damaged' : units;
     const end = at + 2 + payload.readUInt16BE(at);
     if (end > payload.length) return 'damaged';
@@ -127,14 +129,20 @@ export function aggregated(payload: Buffer): Buffer[] | 'damaged' {
 }
 
 const START = Buffer.from([0, 0, 1]);
-/** Bytes of a slice or a parameter set, with its head of one or two: before a start code there may be a head alone. */
+/**
+ * Bytes of the shortest slice or parameter set, its header of one or two included: before a start code there
+ * may be a header alone.
+ */
 const LEAST = 3;
-/** Start codes that are looked for: a picture may have half as many units, and what is made to have more costs memory by the megabyte. */
+/**
+ * Start codes searched for: a picture may have half as many units. A payload made to have more would cost
+ * megabytes of memory.
+ */
 const MOST_STARTS = 2048;
 
 /**
- * The units in what should be one: some cameras send a byte stream instead (ITU-T H.264 and H.265, annex B). Within a unit there is
- * no start code, and at its end no zero.
+ * Splits a unit at start codes: some cameras send a byte stream in its place (ITU-T H.264 and H.265, annex
+ * B). A valid unit contains no start code and does not end with a zero.
  */
 export function unitsOf(bytes: Buffer): Buffer[] {
   let start = bytes.indexOf(START);
@@ -149,32 +157,37 @@ export function unitsOf(bytes: Buffer): Buffer[] {
   return units.filter(({ length }) => length >= LEAST);
 }
 
-/** They are part of the next start code, or fill a packet. */
+/** Removes trailing zeros: they belong to the next start code, or fill a packet. */
 function withoutZeros(unit: Buffer): Buffer {
   let length = unit.length;
   while (length > 0 && unit[length - 1] === 0) length -= 1;
   return unit.subarray(0, length);
 }
 
-/** What a NAL unit is for: one of the parameter sets, part of a picture, a hint that belongs to the picture, or nothing to us. */
+/**
+ * Purpose of a NAL unit: a parameter set, a part of a picture, a recovery point of the picture, or none that
+ * is used here.
+ */
 export type NalRole = 'vps' | 'sps' | 'pps' | 'slice' | 'recovery' | 'other';
 
-/** What the head of a slice tells. */
+/** Fields of a slice header. */
 export interface Slice {
   /** The first of its picture. */
   isFirst: boolean;
   /** Id of the picture parameter set it is decoded with. */
   pps: number;
   /**
-   * How decoding can begin at its picture: `clean`, or `open` where pictures that are shown before it may need some from before
-   * it.
+   * How decoding can begin at this picture: `clean`, or `open` where pictures shown before it may reference
+   * pictures before it.
    */
   entry: 'clean' | 'open' | undefined;
-  /** It needs no other picture; as far as that is known, of H.265 from the first of a picture alone. */
+  /**
+   * References no other picture. In H.265 only the first slice of a picture shows it; true for the others.
+   */
   isIntra: boolean;
-  /** As `open`, also if decoding began before: what leads it is broken anyway. */
+  /** As `open`, even if decoding began earlier: the pictures shown before this one are broken in any case. */
   isBrokenLink: boolean;
-  /** Where it is shown before the key frame ahead of it, it may need pictures from before that one. */
+  /** If shown before the preceding key frame, the picture may reference pictures before that key frame. */
   reachesBack: boolean;
 }
 
@@ -185,14 +198,14 @@ export interface Sps {
   id: number;
   /** Id of the video parameter set it refers to; H.265 alone. */
   vps: number | undefined;
-  /** Less what is cut off, in pixels. */
+  /** Pixels after cropping. */
   width: number;
   height: number;
   /** Undefined where pixels are square. */
   pixelAspect: PixelAspect | undefined;
   /** RFC 6381. */
   codecString: string;
-  /** Which field of a frame a slice is part of, where the two come as pictures of their own; undefined for a whole frame. */
+  /** The field that a slice belongs to, where fields are coded separately; undefined for a whole frame. */
   fieldOf(slice: Buffer): Field | undefined;
   /** The decoder configuration record with all sets. */
   record(sets: { vps: readonly Buffer[]; sps: Buffer; pps: readonly Buffer[] }): Buffer;
@@ -209,19 +222,20 @@ export interface VideoCodec {
   vps(nal: Buffer): number | undefined;
   sps(nal: Buffer): Sps | undefined;
   pps(nal: Buffer): { id: number; sps: number } | undefined;
-  /** What tells a decoder that it can begin at a picture that does not say so: Chromium plays no live video without. */
+  /** NAL units that mark a picture as a recovery point: without, Chromium plays no live video. */
   readonly recovery: readonly Buffer[];
 }
 
 /** Pixels of a side. */
 const MOST_OF_SIDE = 16_384;
 /**
- * Pixels of a whole picture as it is coded, at the highest common level of both codecs (ITU-T H.264, table A-1; H.265, table A.8;
- * level 6.2): somewhat more than 8K. Decoders take memory for it, many times over, whatever little of it is shown or sent.
+ * Pixels of a picture as coded, at the highest common level of both codecs (ITU-T H.264, table A-1; H.265,
+ * table A.8; level 6.2): somewhat more than 8K. Decoders allocate a multiple of this memory, however little
+ * is shown or sent.
  */
 const MOST_IN_ALL = 35_651_584;
 
-/** Width and height of a pixel by their index, from 1 on (ITU-T H.264, table E-1; H.265, table E.1). */
+/** Pixel aspect ratios by index, from 1 on (ITU-T H.264, table E-1; H.265, table E.1). */
 const KNOWN: readonly (readonly [number, number])[] = [
   [1, 1],
   [12, 11],
@@ -241,15 +255,15 @@ const KNOWN: readonly (readonly [number, number])[] = [
   [2, 1],
 ];
 const EXTENDED = 255;
-/** Sides of a pixel one to the other: what is more is no shape that a camera has. */
+/** Highest ratio of the sides of a pixel: no camera has more. */
 const THINNEST = 4;
 
-/** What a sequence parameter set says of the size of its pictures. */
+/** Picture size of an SPS. */
 export interface PictureSize {
-  /** Less what is cut off, in pixels. */
+  /** Pixels after cropping. */
   width: number;
   height: number;
-  /** As coded, in pixels: what is cut off included. */
+  /** Pixels as coded, before cropping. */
   coded: number;
 }
 
@@ -262,8 +276,10 @@ function isSide(pixels: number): boolean {
 }
 
 /**
- * Reads the usability information of a sequence parameter set (ITU-T H.264 and H.265, section E.2.1) as far as the shape of pixels.
- * @returns undefined where they are square, or it is not told: what cannot be read keeps nobody from the pictures
+ * Reads the usability information of an SPS (ITU-T H.264 and H.265, section E.2.1) up to the pixel aspect
+ * ratio.
+ * @returns undefined for square pixels, and where the ratio is missing or unreadable: the video plays without
+ *   it
  */
 export function pixelAspectIn(reader: BitReader): PixelAspect | undefined {
   const isThere = reader.flag() && reader.flag();

@@ -1,17 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import type { RtpPacket } from './jitter-buffer';
 
-/** What a sender says of its clocks (RFC 3550, section 6.4.1). */
+/** Sender report: one moment on the sender's wall clock and on its RTP clock (RFC 3550, section 6.4.1). */
 export interface SenderReport {
   kind: 'sender-report';
   ssrc: number;
-  /** Wall clock as NTP has it: seconds since 1900, which wrap in 2036, and their fraction of 2^32. */
+  /** NTP time: seconds since 1900, which wrap in 2036, and a fraction in units of 2^-32 seconds. */
   ntpSeconds: number;
   ntpFraction: number;
   rtpTime: number;
 }
 
-/** Sources that end (section 6.6). */
+/** The listed sources have ended (section 6.6). */
 export interface Bye {
   kind: 'bye';
   ssrcs: number[];
@@ -21,7 +21,10 @@ const VERSION = 2;
 const SENDER_REPORT = 200;
 const BYE = 203;
 
-/** What of a compound packet, or of a lone one, is for a receiver (RFC 3550, section 6.1); nothing from where it is broken. */
+/**
+ * Reads the sender reports and BYEs of a compound or single packet (RFC 3550, section 6.1); stops at the
+ * first malformed one.
+ */
 export function readRtcp(bytes: Buffer): (SenderReport | Bye)[] {
   const read: (SenderReport | Bye)[] = [];
   for (let at = 0; at + 4 <= bytes.length;) {
@@ -59,7 +62,7 @@ function byeIn(bytes: Buffer): Bye {
   };
 }
 
-/** Numbers of the packets of a source, as if they did not wrap, and how many of them came. */
+/** Sequence numbers of a source, extended so that they do not wrap, and the number of packets received. */
 interface Numbering {
   first: number;
   highest: number;
@@ -69,14 +72,14 @@ interface Numbering {
 const RECEIVER_REPORT = 201;
 const SOURCE_DESCRIPTION = 202;
 const CNAME = 1;
-/** A fraction of so many is all. */
+/** Denominator of the fraction lost. */
 const ALL = 256;
 const MOST_LOST = 0x7fffff;
 
-/** What a receiver tells a source of how its packets come (RFC 3550, sections 6.4.2 and 6.4.3). */
+/** Makes receiver reports: losses and jitter of one source (RFC 3550, sections 6.4.2 and 6.4.3). */
 export class ReceiverReporter {
   readonly #ssrc = randomBytes(4);
-  /** Means nothing but that it is always the same one (RFC 7022, section 4.2). */
+  /** Random CNAME, which stays the same (RFC 7022, section 4.2). */
   readonly #name = randomBytes(12).toString('base64');
   #jitter = 0;
   #transit: number | undefined;
@@ -84,15 +87,15 @@ export class ReceiverReporter {
   #before = { expected: 0, received: 0 };
 
   /**
-   * @param rate ticks in a second
-   * @param now milliseconds of a steady clock
+   * @param rate RTP ticks per second
+   * @param now monotonic clock in milliseconds
    */
   constructor(
     private readonly rate: number,
     private readonly now: () => number,
   ) {}
 
-  /** The source is another one: what is known of the former says nothing. */
+  /** A new source has begun: resets the figures of the previous one. */
   anotherSource(): void {
     this.#jitter = 0;
     this.#transit = undefined;
@@ -100,7 +103,7 @@ export class ReceiverReporter {
     this.#before = { expected: 0, received: 0 };
   }
 
-  /** Appendix A.8, in ticks. */
+  /** Updates the jitter, in ticks (appendix A.8). */
   packetCame({ rtpTime }: RtpPacket): void {
     const transit = ((this.now() * this.rate) / 1000 - rtpTime) % ALL_TIMES;
     const difference = Math.abs(nearer(transit - (this.#transit ?? transit)));
@@ -113,7 +116,7 @@ export class ReceiverReporter {
     this.#lastReport = { middle, at: this.now() };
   }
 
-  /** A compound packet: the report, which is empty where nothing came yet, and who we are. */
+  /** A compound packet of the receiver report, empty before the first packet, and the CNAME. */
   report(source: number | undefined, numbering: Numbering): Buffer {
     const block = source === undefined ? Buffer.alloc(0) : this.#block(source, numbering);
     const count = block.length === 0 ? 0 : 1;
@@ -139,7 +142,7 @@ export class ReceiverReporter {
     return block;
   }
 
-  /** Appendix A.3: since the last report, and in all; what came twice counts as come. */
+  /** Losses since the last report and in total (appendix A.3); duplicates count as received. */
   #writeLosses(block: Buffer, { first, highest, received }: Numbering): void {
     const expected = highest - first + 1;
     const before = expected < this.#before.expected ? { expected: 0, received: 0 } : this.#before;
@@ -153,7 +156,7 @@ export class ReceiverReporter {
 
   #description(): Buffer {
     const item = Buffer.concat([Buffer.from([CNAME, this.#name.length]), Buffer.from(this.#name)]);
-    // At least one zero ends the items, and the next word begins on a multiple of four.
+    // At least one zero byte ends the items, and the length is a multiple of four.
     const padding = Buffer.alloc(4 - (item.length % 4));
     const length = 4 + item.length + padding.length;
     return Buffer.concat([head(1, SOURCE_DESCRIPTION, length), this.#ssrc, item, padding]);
@@ -162,26 +165,32 @@ export class ReceiverReporter {
 
 const ALL_TIMES = 2 ** 32;
 
-/** A difference of times that wrap. */
+/** Difference of 32-bit RTP times, to the nearer side. */
 function nearer(difference: number): number {
   return difference - ALL_TIMES * Math.round(difference / ALL_TIMES);
 }
 
-/** @param length bytes behind it */
+/** @param length bytes that follow this head */
 function head(count: number, type: number, length: number): Buffer {
   const bytes = Buffer.from([0x80 | count, type, 0, 0]);
   bytes.writeUInt16BE(length / 4, 2);
   return bytes;
 }
 
-/** From 1900, where NTP begins, to 1970. */
+/** Seconds from the NTP epoch (1900) to the Unix epoch (1970). */
 const NTP_TO_UNIX = 2_208_988_800;
-/** Behind it the seconds of NTP begin anew, in 2036; those with the highest bit are of the years since 1968 (RFC 4330, section 3). */
+/**
+ * NTP seconds wrap here, in 2036. Values with the highest bit belong to the years since 1968, all others to
+ * those after the wrap (RFC 4330, section 3).
+ */
 const ERA = 2 ** 32;
-/** No camera of ours is older: what says so counts from its start, or has no clock at all. */
+/** An earlier time is not of a wall clock: the sender counts from its start or has no clock. */
 const EARLIEST = Date.UTC(2000, 0, 1);
 
-/** Milliseconds since 1970; undefined where the sender has no wall clock, and sends 0 or the time since it was switched on. */
+/**
+ * Milliseconds since 1970; undefined where the sender has no wall clock and sends 0 or the time since it was
+ * switched on.
+ */
 export function wallMsOf({ ntpSeconds, ntpFraction }: SenderReport): number | undefined {
   if (ntpSeconds === 0) return undefined;
   const seconds = (ntpSeconds >= ERA / 2 ? ntpSeconds : ntpSeconds + ERA) - NTP_TO_UNIX;

@@ -11,7 +11,7 @@ import { VideoTrack } from './video-track';
 
 /** From `RTP-Info` of the answer to PLAY (RFC 2326, section 12.33). */
 interface TrackStart {
-  /** Of the first packet. */
+  /** Sequence number of the first packet. */
   sequence?: number;
   /** The time stamp that belongs to the beginning of the range. */
   rtpTime?: number;
@@ -20,8 +20,8 @@ interface TrackStart {
 const STEADY = (): number => performance.now();
 
 /**
- * One medium of a stream: RTP and RTCP packets in, frames out. Whatever the bytes, nothing throws, and what is held of them is
- * bounded. Packets are copied where they are kept, and into frames: the memory that they came in may be used again.
+ * One medium of a stream: RTP and RTCP packets in, frames out. Never throws, and its memory is bounded,
+ * whatever the bytes. Stored packets and frames are copies, so the caller may reuse the receive buffer.
  */
 export class TrackReceiver {
   readonly #track: Track;
@@ -29,13 +29,13 @@ export class TrackReceiver {
   readonly #pace: ArrivalPace;
   readonly #reporter: ReceiverReporter;
   #order: JitterBuffer;
-  /** Packets that former sources lost. */
+  /** Packets lost of earlier sources. */
   #lostBefore = 0;
   #ssrc: number | undefined;
-  /** Of a source that sent no packet yet. */
+  /** Report of a source that has sent no packet yet. */
   #early: SenderReport | undefined;
 
-  /** @param now milliseconds of a steady clock: when packets come */
+  /** @param now monotonic clock in milliseconds, read when packets arrive */
   constructor(
     private readonly media: MediaDescription,
     start: TrackStart = {},
@@ -48,7 +48,7 @@ export class TrackReceiver {
     this.#reporter = new ReceiverReporter(media.clockRate, now);
   }
 
-  /** Set once what comes can never be read: from then on there are no frames. */
+  /** Set once the medium proves unreadable: from then on there are no frames. */
   get fault(): RvmError | undefined {
     return this.#track.fault;
   }
@@ -57,7 +57,7 @@ export class TrackReceiver {
     return this.#track.audio;
   }
 
-  /** Packets that did not come so far. */
+  /** Packets lost so far, of all sources. */
   get lost(): number {
     return this.#lostBefore + this.#order.lost;
   }
@@ -72,33 +72,34 @@ export class TrackReceiver {
     return [...frames, ...this.#read(this.#order.add(packet))];
   }
 
-  /** Notes what the sender reports; `bye` where it says that there will be no more. */
+  /** Stores sender reports. @returns `bye` where the source has ended */
   rtcp(bytes: Buffer): 'bye' | undefined {
     const told = readRtcp(bytes);
     for (const each of told) if (each.kind === 'sender-report') this.#takeReport(each);
     return told.some((each) => each.kind === 'bye' && this.#isOurs(each)) ? 'bye' : undefined;
   }
 
-  /** What is under assembly when the stream ends, if whole. */
+  /** Ends the stream: returns the remaining frames that are complete. */
   flush(): MediaFrame[] {
     const frames = this.#read(this.#order.flush());
     return [...frames, ...this.#paced(this.#track.flush())];
   }
 
-  /** What the sender is told of how its packets come, every few seconds (RFC 3550, section 6.4.2). */
+  /** The receiver report, to be sent every few seconds (RFC 3550, section 6.4.2). */
   receiverReport(): Buffer {
     return this.#reporter.report(this.#ssrc, this.#order);
   }
 
   /**
-   * The sender's wall clock at a time of the stream, in milliseconds since 1970, by its last report; undefined before there was
-   * one, or where it has none: a time stamp that tells nothing belongs to no time of the day.
+   * The sender's wall clock at a time of the stream, in milliseconds since 1970, by its last report;
+   * undefined before the first report, where the sender has no wall clock, and while times follow the arrival
+   * of the pictures instead of their time stamps.
    */
   wallClock(time: number): number | undefined {
     return this.#pace.isOff ? undefined : this.#clock.wallClock(time);
   }
 
-  /** Another source goes on, or the first one begins: its numbers begin anywhere. */
+  /** Switches to the first or a new source, whose sequence numbers begin anywhere. */
   #takeSource(packet: RtpPacket): MediaFrame[] {
     if (packet.payloadType !== this.media.payloadType) return [];
     const frames = this.#ssrc === undefined ? [] : this.#endSource();
@@ -109,7 +110,7 @@ export class TrackReceiver {
     return frames;
   }
 
-  /** A packet of sound may hold half a second, and all come over a connection that keeps their order: nothing waits for one. */
+  /** Audio waits for no missing packet: one may contain half a second, and the connection keeps the order. */
   #newOrder(announced?: number): JitterBuffer {
     return new JitterBuffer(announced, this.media.kind === 'audio' ? 0 : undefined);
   }
@@ -136,7 +137,7 @@ export class TrackReceiver {
     return frames;
   }
 
-  /** Sound has a clock of its own, which has never been seen to stand still. */
+  /** Pictures only: the audio clock is separate and has never been seen to stand still. */
   #paced(frames: MediaFrame[]): MediaFrame[] {
     for (const frame of frames) if (frame.kind === 'video') frame.time = this.#pace.next(frame.time);
     return frames;
@@ -152,7 +153,7 @@ export class TrackReceiver {
     if (wallMs !== undefined) this.#clock.setWall({ wallMs, rtpTime: report.rtpTime });
   }
 
-  /** One without sources ends them all; that of another one tells nothing of ours. */
+  /** A BYE without sources ends all; one for another source is ignored. */
   #isOurs({ ssrcs }: Bye): boolean {
     return this.#ssrc === undefined || ssrcs.length === 0 || ssrcs.includes(this.#ssrc);
   }
@@ -162,13 +163,16 @@ const INTERLEAVED =
   'The camera sends the pieces of its pictures out of order, which is not supported: choose another profile of video in the camera.';
 const UNKNOWN = 'This kind of video cannot be read: choose H.264 or H.265 in the camera.';
 
-/** Parameters of `a=fmtp` with the parameter sets: H.264 has its own in one (RFC 6184, section 8.1; RFC 7798, section 7.1). */
+/**
+ * Parameters of `a=fmtp` with the parameter sets: H.264 has all in one (RFC 6184, section 8.1; RFC 7798,
+ * section 7.1).
+ */
 const SETS = ['sprop-vps', 'sprop-sps', 'sprop-pps', 'sprop-parameter-sets'];
 const MOST_SETS = 16;
 
 /**
- * What puts the frames of a medium together.
- * @param now milliseconds of a steady clock
+ * Creates the track that assembles the frames of a medium.
+ * @param now monotonic clock in milliseconds
  */
 function trackOf(media: MediaDescription, now: () => number): Track {
   const codec = videoCodecOf(media);
@@ -193,7 +197,7 @@ function setsOf({ parameters }: MediaDescription): Buffer[] {
     .filter(({ length }) => length > 0);
 }
 
-/** Of which nothing can be made. */
+/** A medium that cannot be read: a fault and no frames. */
 class UnreadableTrack implements Track {
   readonly audio = undefined;
 

@@ -12,59 +12,59 @@ import {
   type VideoCodec,
 } from './nal-unit';
 
-/** A whole picture, as far as it decides whether it can be decoded. */
+/** The properties of a complete picture that decide whether it can be decoded. */
 interface Decodable {
-  /** Decoding can begin here: `open` where what is shown before it may need pictures from before it. */
+  /** Decoding can begin here: `open` where pictures shown before it may reference pictures before it. */
   entry: 'clean' | 'open' | undefined;
-  /** It needs no other picture, but those behind it may need some from before it. */
+  /** References no other picture, but later ones may reference pictures before it. */
   isIntra: boolean;
   isBrokenLink: boolean;
   reachesBack: boolean;
-  /** When it is shown. */
+  /** Seconds at which it is shown. */
   time: number;
 }
 
-/** Seconds without a key frame until decoding begins with an intra picture: some cameras have no others. */
+/** Seconds without a key frame until decoding begins with an intra picture: some cameras send only those. */
 const PATIENCE = 3;
 /**
- * Seconds without a key frame until intra pictures count as such for whoever comes later, though all can be decoded: players begin
- * better with a key frame that is that old.
+ * Seconds without a key frame until intra pictures count as key frames for viewers that join later, even
+ * while decoding is intact. Up to that age, the last key frame is a better start for players.
  */
 const SELDOM = 30;
-/** Seconds without a picture until what leans on missing ones is shown all the same, broken as it is. */
+/** Seconds without a picture until pictures with missing references are shown, damaged as they are. */
 const DARK = 10;
 /** Bytes that wait until it is clear where decoding begins. */
 const MOST_HELD = 4 * 1024 * 1024;
 
 /**
- * Lets pictures pass that can be decoded: from a key frame on, until packets are missing. Where there is no key frame, an intra
- * picture waits, with what comes behind it, for a while: then decoding begins with that one.
+ * Passes the pictures that can be decoded: from a key frame until packets are missing. Without a key frame,
+ * an intra picture and its successors are held for a while; then decoding begins with that intra picture.
  */
 class KeyFrameGate {
   #isOpen = false;
   #hasBegun = false;
-  /** It has begun with an intra picture, and no key frame came since. */
+  /** Decoding began with an intra picture, and no key frame has arrived since. */
   #isWithoutKeys = false;
-  /** Time of the key frame before which pictures that reach back are broken. */
+  /** Time of the last beginning; pictures with `reachesBack` that are shown before it are broken. */
   #leadsTo: number | undefined;
   #held: VideoFrame[] = [];
   #heldBytes = 0;
   readonly #sinceKey: Elapsed;
   readonly #sincePicture: Elapsed;
 
-  /** @param now milliseconds of a steady clock */
+  /** @param now monotonic clock in milliseconds */
   constructor(now: () => number) {
     this.#sinceKey = new Elapsed(now);
     this.#sincePicture = new Elapsed(now);
   }
 
-  /** Something is missing: closed until the next picture that decoding can begin with. */
+  /** Packets are missing: closes the gate until the next picture that decoding can begin with. */
   close(): void {
     this.#isOpen = false;
     this.#take();
   }
 
-  /** Whether decoding begins with it, or may have to. */
+  /** Whether decoding begins with this picture, or may have to. */
   isBeginning({ entry, isIntra, time }: Decodable): boolean {
     const isSeldom = this.#sinceKey.at(time) >= SELDOM || this.#isWithoutKeys;
     return entry !== undefined || (isIntra && (!this.#isOpen || isSeldom));
@@ -76,8 +76,8 @@ class KeyFrameGate {
   }
 
   /**
-   * What can be shown now that this one is there.
-   * @param frame what becomes of the picture, `key` where it is a beginning
+   * @param frame the frame of the picture, `key` where it is a beginning
+   * @returns the frames that can be shown now
    */
   passed(picture: Decodable, frame: VideoFrame): VideoFrame[] {
     const shown = this.#shown(picture, frame);
@@ -85,7 +85,7 @@ class KeyFrameGate {
     return shown;
   }
 
-  /** What still waits, where nothing follows. */
+  /** Returns the frames still held, at the end of the stream. */
   flush(): VideoFrame[] {
     return this.#take();
   }
@@ -117,7 +117,7 @@ class KeyFrameGate {
     return this.#take();
   }
 
-  /** Decoders go on with what they have. */
+  /** Opens for a damaged picture after `DARK` seconds: decoders continue with the references they have. */
   #broken(frame: VideoFrame): VideoFrame[] {
     if (!this.#hasBegun || this.#sincePicture.at(frame.time) < DARK) return [];
     this.#open();
@@ -140,33 +140,33 @@ class KeyFrameGate {
 }
 
 /**
- * Tells how long something lasts, by the clock of the stream or by ours, whichever says more: that of a camera may stand still, and a
- * recording may come faster than it was taken.
+ * Seconds elapsed by the clock of the stream or by the local one, whichever is more: a camera's clock may
+ * stand still, and a recording may arrive faster than it was taken.
  */
 class Elapsed {
   readonly #now: () => number;
   #from: { time: number; at: number } | undefined;
 
-  /** @param now milliseconds of a steady clock */
+  /** @param now monotonic clock in milliseconds */
   constructor(now: () => number) {
     this.#now = now;
   }
 
-  /** @param time seconds on the clock of the stream, as for the following */
+  /** @param time seconds on the clock of the stream, as in `at` */
   restart(time: number): void {
     this.#from = { time, at: this.#now() };
   }
 
-  /** Seconds since it was started, or asked for the first time. */
+  /** Seconds since the start, or since the first query. */
   at(time: number): number {
     this.#from ??= { time, at: this.#now() };
     return Math.max(time - this.#from.time, (this.#now() - this.#from.at) / 1000);
   }
 }
 
-/** Sets of one kind: cameras have one, or two. */
+/** Parameter sets of one kind: cameras have one or two. */
 const MOST_SETS = 16;
-/** Bytes of a set: scaling lists and all they have a few hundred. */
+/** Bytes of a parameter set: with scaling lists and all else it has a few hundred. */
 const MOST_SET_BYTES = 4096;
 
 interface Pps {
@@ -174,7 +174,7 @@ interface Pps {
   sps: number;
 }
 
-/** The parameter sets a sender told so far, by their ids; the last one counts. */
+/** The parameter sets received so far, by id; the last one of an id is valid. */
 export class ParameterSets {
   readonly #vps = new Map<number, Buffer>();
   readonly #sps = new Map<number, { nal: Buffer; read: Sps }>();
@@ -182,16 +182,14 @@ export class ParameterSets {
 
   constructor(private readonly codec: VideoCodec) {}
 
-  /** False where it cannot be read. */
+  /** @returns false where the set cannot be read */
   add(role: 'vps' | 'sps' | 'pps', nal: Buffer): boolean {
     if (nal.length > MOST_SET_BYTES) return false;
     if (role === 'vps') return this.#addVps(nal);
     return role === 'sps' ? this.#addSps(nal) : this.#addPps(nal);
   }
 
-  /**
-   * How pictures with this picture parameter set are decoded: `former` where that is the same. Undefined where a set is missing.
-   */
+  /** The format of pictures with this PPS: `former` if unchanged; undefined where a set is missing. */
   format(pps: number, former: VideoFormat | undefined): VideoFormat | undefined {
     const found = this.#chain(pps);
     if (found === undefined) return undefined;
@@ -250,38 +248,41 @@ export class ParameterSets {
   }
 }
 
-/** Room is made at the cost of the oldest. */
+/** At capacity, the oldest set is deleted. */
 function keep<Kind>(sets: Map<number, Kind>, id: number, set: Kind): void {
   const [oldest] = sets.keys();
   if (!sets.has(id) && sets.size >= MOST_SETS && oldest !== undefined) sets.delete(oldest);
   sets.set(id, set);
 }
 
-/** Sets that are known already are the same objects. */
+/** Compares identities: a set that is received again stays the same object. */
 function areSame(one: readonly Buffer[], other: readonly Buffer[]): boolean {
   return one.length === other.length && one.every((nal, index) => nal === other[index]);
 }
 
-/** NAL units of a picture: more than a slice for each row of macroblocks of the tallest one has. */
+/** NAL units of a picture: enough for a slice per row of macroblocks of the tallest one. */
 const MOST_UNITS = 1024;
 
 /** A picture under assembly. */
 class AccessUnitBuilder {
   readonly nals: Buffer[] = [];
-  /** Sets and hints that came behind slices: only what follows tells whether they are of this picture, or of the next. */
+  /**
+   * Parameter sets and recovery points after slices: they belong to this picture or to the next one, as the
+   * next unit shows.
+   */
   readonly behind: Buffer[] = [];
   #bytes = 0;
   #units = 0;
   #first: Slice | undefined;
   readonly #fields: (Field | undefined)[] = [];
-  /** Each slice is intra-coded. */
+  /** All slices are intra-coded. */
   #isIntra = true;
   #hasRecovery = false;
   #isSpoilt = false;
 
   constructor(readonly time: number) {}
 
-  /** Without slices. */
+  /** No slice has arrived. */
   get isEmpty(): boolean {
     return this.#first === undefined;
   }
@@ -320,13 +321,13 @@ class AccessUnitBuilder {
     return this.#first?.reachesBack === true;
   }
 
-  /** Something of it is missing. */
+  /** A part of the picture is missing. */
   spoil(): void {
     this.#isSpoilt = true;
     this.nals.length = 0;
   }
 
-  /** Whether a slice that begins a picture begins another one; not so the second field of a frame. */
+  /** Whether a first slice begins another picture; the second field of a frame does not. */
   isEndedBy(field: Field | undefined): boolean {
     if (this.isEmpty) return this.#isSpoilt;
     return field === undefined || this.#fields.length > 1 || [undefined, field].includes(this.#fields[0]);
@@ -343,8 +344,8 @@ class AccessUnitBuilder {
   }
 
   /**
-   * @param slice its head; undefined where it cannot be read
-   * @param field of a frame that it begins
+   * @param slice its header; undefined where it cannot be read
+   * @param field the field that it begins; undefined for a whole frame
    */
   addSlice(nal: Buffer, slice: Slice | undefined, field: Field | undefined): void {
     if (slice === undefined || (this.isEmpty && !slice.isFirst)) return this.spoil();
@@ -374,10 +375,13 @@ const UNDESCRIBED =
   'The camera sends no parameter sets with its video, so that it cannot be decoded: choose another profile of video in the camera.';
 const UNREADABLE =
   'The camera describes its video in a way that cannot be read: choose another profile of video in the camera.';
-/** Faults, and seconds without a picture, behind which none is expected to come: a bad packet, set or picture is passed over. */
+/**
+ * Faults after which the track fails, if there was no picture for `DARK` seconds either. A single bad packet,
+ * set or picture is skipped.
+ */
 const MOST_FAULTS = 3;
 
-/** Puts packets of H.264 or H.265 together to pictures. The first is a key frame, and so is the one after a gap. */
+/** Assembles H.264 or H.265 packets to pictures. The first one, also after a gap, is a key frame. */
 export class VideoTrack implements Track {
   readonly audio = undefined;
   readonly #unpacker: Unpacker;
@@ -386,21 +390,22 @@ export class VideoTrack implements Track {
   #picture: AccessUnitBuilder | undefined;
   #format: VideoFormat | undefined;
   #fault: RvmError | undefined;
-  /** The last picture ended with the time stamp of another: some senders never mark the last packet of one. */
+  /** Only the next time stamp ended the last picture: some senders never mark its last packet. */
   #endsUnmarked = false;
-  /** Some mark each slice, or each packet: then pictures end with what follows them alone. */
+  /** The sender marks each slice or each packet: pictures end only with the next one. */
   #marksAll = false;
-  /** The last packet was marked amidst a unit: its end was lost, or marks tell nothing. */
+  /** The last packet was marked within a unit: the end of the unit was lost, or markers mean nothing. */
   #isMarkedAmidst = false;
   #lastEnded: number | undefined;
-  /** Since the last picture. */
+  /** Faults since the last picture. */
   #faults = 0;
-  /** What is missing came, and could not be read. */
+  /** Parameter sets have arrived that could not be read. */
   #hasBadSets = false;
 
   /**
-   * @param sets what is known of the parameter sets before the first packet; what cannot be read may come better in band
-   * @param now milliseconds of a steady clock
+   * @param sets parameter sets known before the first packet; readable ones may follow in band for those that
+   *   are not
+   * @param now monotonic clock in milliseconds
    */
   constructor(
     private readonly codec: VideoCodec,
@@ -427,7 +432,7 @@ export class VideoTrack implements Track {
     this.#isMarkedAmidst = marker && !this.#unpacker.mayEnd();
     if (!marker || this.#isMarkedAmidst || this.#marksAll) return frames;
     frames.push(...this.#takeRest());
-    // Sets and hints may be marked, but are no picture.
+    // Parameter sets and recovery points may be marked, but are no picture.
     if (this.#picture?.isOnlyBegun === true) return frames;
     this.#endsUnmarked = false;
     return [...frames, ...this.#end()];
@@ -441,18 +446,18 @@ export class VideoTrack implements Track {
 
   flush(): VideoFrame[] {
     if (this.#endsUnmarked) return [...this.#finish(), ...this.#gate.flush()];
-    // The end of what was begun did not come.
+    // The picture under assembly is incomplete.
     this.#unpacker.drop();
     this.#picture = undefined;
     return this.#gate.flush();
   }
 
-  /** Nothing more comes for the picture under assembly. */
+  /** Ends the picture under assembly, with the unit that is still open. */
   #finish(): VideoFrame[] {
     return [...this.#takeRest(), ...this.#end()];
   }
 
-  /** A unit whose last piece was not told. */
+  /** Ends a unit whose last piece was not marked. */
   #takeRest(): VideoFrame[] {
     const time = this.#picture?.time;
     return time === undefined ? [] : this.#takeAll(this.#unpacker.finish(), time);
@@ -482,7 +487,7 @@ export class VideoTrack implements Track {
     return frames;
   }
 
-  /** Time stamps do not always tell two pictures apart, nor marks. */
+  /** Also separates pictures by their first slices: time stamps and markers are not reliable. */
   #takeSlice(picture: AccessUnitBuilder, nal: Buffer): VideoFrame[] {
     const slice = this.codec.slice(nal);
     const field = slice?.isFirst === true ? this.#sets.fieldOf(nal, slice.pps) : undefined;
@@ -504,15 +509,15 @@ export class VideoTrack implements Track {
     else this.#addSet(role, nal);
   }
 
-  /** One that cannot be read is left out: a good one may be known, or come. */
+  /** Skips a set that cannot be read: a good one may be known or follow. */
   #addSet(role: NalRole, nal: Buffer): void {
     if (role !== 'vps' && role !== 'sps' && role !== 'pps') return;
     if (!this.#sets.add(role, nal)) this.#hasBadSets = true;
   }
 
   /**
-   * The picture under assembly is complete, if nothing of it is missing.
-   * @param next goes on with what came behind its slices
+   * Ends the picture under assembly. @returns its frames, if none of its parts is missing
+   * @param next takes over the units after its slices
    */
   #end(next?: AccessUnitBuilder): VideoFrame[] {
     const picture = this.#picture;
@@ -530,7 +535,7 @@ export class VideoTrack implements Track {
     if (picture.isSpoilt || pps === undefined || this.#fault !== undefined) return [];
     if (entry === undefined && !this.#isDescribed(pps)) this.#gate.close();
     const key = this.#gate.isBeginning(picture);
-    // Another format begins with a key frame, so that players can begin with it, too.
+    // A new format begins with a key frame, so that players can begin there too.
     if (key) this.#format = this.#sets.format(pps, this.#format);
     const format = this.#format;
     if (format === undefined || !this.#isDescribed(pps)) return this.#withoutFormat(key, time);
@@ -545,14 +550,14 @@ export class VideoTrack implements Track {
     return this.#format !== undefined && this.#sets.isWithin(this.#format, pps);
   }
 
-  /** Waits for the next key frame, which may come with its parameter sets. */
+  /** Waits for the next key frame, which may bring its parameter sets. */
   #withoutFormat(isKey: boolean, time: number): [] {
     this.#gate.close();
     if (isKey) this.#passOver(this.#hasBadSets ? UNREADABLE : UNDESCRIBED, time);
     return [];
   }
 
-  /** What is bad again and again, while nothing can be shown, will not be better. */
+  /** Repeated faults, while no picture can be shown, are permanent. */
   #passOver(message: string, time: number): void {
     this.#faults += 1;
     const isLong = this.#gate.darkness(time) >= DARK;

@@ -3,24 +3,27 @@ import { basicAuthorization, type Login } from '../../text';
 
 const CONTROL = /\p{Cc}/u;
 
-/** Proves the login of an RTSP URL in the way that the server asks for: by Digest, if it can be, else by Basic (RFC 2326, section 16). */
+/**
+ * Authenticates with the login of an RTSP URL as the server requests it: by Digest where possible, else by
+ * Basic (RFC 2326, section 16).
+ */
 export class Authentication {
   readonly #login: Login | undefined;
   #proof: Digest | 'basic' | undefined;
   #wasAccepted = false;
 
   constructor(login: Login | undefined) {
-    // It would forge lines of our requests.
+    // A user name with control characters could forge lines of a request.
     this.#login = login !== undefined && CONTROL.test(login.username) ? undefined : login;
   }
 
-  /** The value of `Authorization` for one request; undefined until a server has asked for one. */
+  /** The value of `Authorization` for one request; undefined until a server has sent a challenge. */
   authorization(method: string, uri: string): string | undefined {
     if (this.#login === undefined || this.#proof === undefined) return undefined;
     return this.#proof === 'basic' ? basicAuthorization(this.#login) : this.#proof.authorization(method, uri);
   }
 
-  /** The last proof was good. A later refusal of it then means that it has aged, also where the server does not say so. */
+  /** The server accepted the last proof: a later refusal means a stale nonce, even if not marked as such. */
   accepted(): void {
     this.#wasAccepted = this.#proof !== undefined;
   }
@@ -28,7 +31,7 @@ export class Authentication {
   /**
    * Takes the challenge of an answer 401.
    * @param headers its `WWW-Authenticate`
-   * @returns false where it would be in vain to ask again: there is no login, or it was refused
+   * @returns false where a retry is useless: there is no login, or it was refused
    */
   takes(headers: readonly string[]): boolean {
     if (this.#login === undefined) return false;
@@ -43,18 +46,18 @@ export class Authentication {
   }
 }
 
-/** What a server wants to have proven (RFC 9110, section 11.6.1). */
+/** A challenge of a server (RFC 9110, section 11.6.1). */
 interface Challenge {
-  /** In small letters, such as `digest`. */
+  /** In lower case, such as `digest`. */
   scheme: string;
-  /** Names in small letters. */
+  /** Names in lower case. */
   parameters: ReadonlyMap<string, string>;
 }
 
 /** A scheme, or a parameter with its value: bare, or in quotes. */
 const PART = /([A-Za-z][\w-]*)(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]*)))?/g;
 
-/** The challenges of `WWW-Authenticate` headers, of which each may hold several. */
+/** The challenges of `WWW-Authenticate` headers, each of which may contain several. */
 export function challengesIn(headers: readonly string[]): Challenge[] {
   return headers.flatMap((header) => {
     const found: { scheme: string; parameters: Map<string, string> }[] = [];
@@ -67,7 +70,7 @@ export function challengesIn(headers: readonly string[]): Challenge[] {
   });
 }
 
-/** By their names in small letters, the better ones first (RFC 7616, section 3.3). */
+/** Hashes by algorithm name in lower case, the best first (RFC 7616, section 3.3). */
 const HASHES = new Map([
   ['sha-256', 'sha256'],
   ['sha-256-sess', 'sha256'],
@@ -104,7 +107,7 @@ function offersAuth({ parameters }: Challenge): boolean {
   return offered.split(',').some((quality) => quality.trim().toLowerCase() === 'auth');
 }
 
-/** Answers one challenge, as often as its nonce is good (RFC 7616, section 3.4; without `qop` RFC 2069). */
+/** Answers one challenge while its nonce is valid (RFC 7616, section 3.4; without `qop` RFC 2069). */
 export class Digest {
   readonly #login: Login;
   readonly #challenge: Challenge;

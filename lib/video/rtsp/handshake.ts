@@ -29,19 +29,19 @@ export interface PlayedTrack {
   receiver: TrackReceiver;
 }
 
-/** What a relay has begun to send. */
+/** A session after PLAY. */
 export interface PlayingSession {
   kind: 'playing';
   video: PlayedTrack;
   audio: PlayedTrack | undefined;
   leftOut: readonly string[];
-  /** Whether the relay has told where both begin on one clock. */
+  /** Whether the relay has stated where both media begin, which puts them on one clock. */
   isOneClock: boolean;
-  /** Seconds until the end; undefined where none is told, `Infinity` where there is none. */
+  /** Seconds until the end; undefined where unknown, `Infinity` where there is no end. */
   length: number | undefined;
 }
 
-/** Where a relay sends to instead. */
+/** A redirect by the relay. */
 export interface Redirected {
   kind: 'redirected';
   location: string;
@@ -57,7 +57,7 @@ interface Wanted {
 const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308];
 const UNSUPPORTED_TRANSPORT = 461;
 
-/** What is said of a track before it is set up, and where. */
+/** A medium as described, and the URL and channels for its SETUP. */
 interface Track {
   format: MediaDescription;
   url: string;
@@ -86,14 +86,14 @@ export async function openSession(
     [video, ...(audio === undefined ? [] : [audio])].flatMap(({ channels }) => Object.values(channels)),
   );
   const start = wanted.range?.start ?? 0;
-  // All players send a range, from 0 where they want all of it: there may be relays that wait for one.
+  // All players send a range, from 0 for the whole: some relays may require one.
   const played = await session.ask('PLAY', urls.all, { Range: rangeFrom(start) });
   if (played.status !== 200) return redirectIn(played);
   const length = lengthOfPlay(played, description, start);
   return { kind: 'playing', leftOut: choice.leftOut, length, ...receivers(played, video, audio) };
 }
 
-/** Seconds from the beginning of what is played to its end. */
+/** Seconds from the start of playback to the end. */
 function lengthOfPlay({ headers }: Answer, { range }: SessionDescription, start: number): number | undefined {
   const played = lengthOfRange(headers.get('range'));
   if (played !== undefined) return played;
@@ -118,9 +118,9 @@ function trackOf({ format, control }: ChosenMedia, urls: ControlUrls, channels: 
 }
 
 /**
- * @param ms that the answer may take
+ * @param ms timeout of the answer in milliseconds
  * @returns the answer where it is a refusal
- * @throws RvmError VIDEO_FAILED where the relay would send by other ways than this connection
+ * @throws RvmError VIDEO_FAILED where the relay would not send over this connection
  */
 async function setUp(session: RtspClientSession, track: Track, ms?: number): Promise<Track | Answer> {
   const headers = { Transport: transportRequest(track.channels) };
@@ -138,14 +138,14 @@ interface SoundParts {
   limits: StreamLimits;
 }
 
-/** Sound that cannot be had keeps nobody from the pictures. */
+/** Audio is optional: if its SETUP fails, the video plays alone. */
 async function setUpSound(
   { session, choice: { audio, leftOut }, urls, limits }: SoundParts,
   { rtp, rtcp }: Channels,
 ): Promise<Track | undefined> {
   if (audio === undefined) return undefined;
   const ms = Math.min(limits.soundMs, limits.answerMs);
-  // Of a connection that has ended, the next request tells.
+  // If the connection has ended, the next request fails.
   const track = await setUp(session, trackOf(audio, urls, { rtp: 2, rtcp: 3 }), ms).catch(() => undefined);
   const isFree =
     track !== undefined &&

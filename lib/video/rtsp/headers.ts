@@ -9,7 +9,8 @@ export interface RtpInfo {
 const PARAMETERS = /;\s*(?:seq|rtptime|ssrc)\s*=/i;
 
 /**
- * What an answer to PLAY says of its media (RFC 2326, section 12.33). URLs in it may hold commas and semicolons.
+ * Parses the `RTP-Info` of an answer to PLAY (RFC 2326, section 12.33). Its URLs may contain commas and
+ * semicolons.
  */
 export function rtpInfoIn(header: string | undefined): RtpInfo[] {
   return (header ?? '')
@@ -30,7 +31,7 @@ function entryOf(text: string): RtpInfo | undefined {
   };
 }
 
-/** In steps that each look at a character once: a header is as long, and as odd, as a relay likes. */
+/** In linear time: each step reads a character once, as a relay may send a header of any content. */
 function urlIn(text: string): string | undefined {
   const start = /^\s*url\s*=/i.exec(text)?.[0];
   if (start === undefined) return undefined;
@@ -45,8 +46,8 @@ function numberIn(text: string, pattern: RegExp, limit: number): number | undefi
 }
 
 /**
- * Of each medium, by its URL, what is said of it. Servers write these URLs as they like: the same, the same after the host, the
- * last part alone, or in the order of the media.
+ * The entry of each medium, found by its URL. Servers write these URLs in different ways: the same, the same
+ * after the host, the last part alone, or any URL in the order of the media.
  */
 export function entriesFor(urls: readonly string[], entries: readonly RtpInfo[]): (RtpInfo | undefined)[] {
   const byUrl = urls.map((url) => entries.find((entry) => isSame(entry.url, url)));
@@ -66,7 +67,7 @@ function afterHost(url: string): string {
 
 /** RFC 2326, section 12.37. */
 const DEFAULT_TIMEOUT = 60;
-/** What we send back as it is. */
+/** Session ids, which are sent back unchanged. */
 const ID = /^[\x21-\x3a\x3c-\x7e]{1,256}$/;
 
 interface SessionHeader {
@@ -94,8 +95,8 @@ export function transportRequest({ rtp, rtcp }: Channels): string {
 }
 
 /**
- * The channels that a server has chosen: those that were asked for, where it names none.
- * @returns undefined where it will not send in the connection, or on no channel that there can be
+ * The channels that a server has chosen; the requested ones where it names none.
+ * @returns undefined where the server would not send over this connection, or names channels that cannot be
  */
 export function chosenChannels(header: string | undefined, asked: Channels): Channels | undefined {
   if (header === undefined) return asked;
@@ -108,22 +109,28 @@ export function chosenChannels(header: string | undefined, asked: Channels): Cha
   return channels.rtp <= 255 && channels.rtcp <= 255 && channels.rtp !== channels.rtcp ? channels : undefined;
 }
 
-/** Hours, minutes and seconds, or seconds alone (RFC 2326, section 3.6); frames of a second of SMPTE behind a colon (section 3.5). */
+/**
+ * Hours, minutes and seconds, or seconds alone (RFC 2326, section 3.6); SMPTE adds frames of a second after a
+ * colon (section 3.5).
+ */
 const CLOCK = /^(\d{1,6}):([0-5]?\d):([0-5]?\d(?:\.\d{0,9})?)(?::\d{1,3}(?:\.\d{1,3})?)?$/;
 const SECONDS = /^\d{1,9}(?:\.\d{0,9})?$/;
 /** Section 3.7. */
 const UTC = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d(?:\.\d{0,9})?)Z?$/i;
-/** No two parts of it take the same characters: else a relay that sends many blanks would keep the process busy for half a minute. */
+/**
+ * No two neighbouring parts match the same characters: otherwise a relay that sends many blanks would block
+ * the process for half a minute.
+ */
 const RANGE = /^\s*(npt|clock|smpte[\w-]{0,16})\s*=([^-;]*)-([^;]*)/i;
 
-/** The value of a `Range` that begins there and has no end. */
+/** The value of a `Range` from this second on, without an end. */
 export function rangeFrom(seconds: number): string {
   return `npt=${seconds.toFixed(3)}-`;
 }
 
 /**
  * How many seconds a `Range`, or an `a=range` of a session description, covers.
- * @returns `Infinity` for live video that says so; undefined where no end is told, or none that can be read
+ * @returns `Infinity` for live video that says so; undefined where the end is missing or unreadable
  */
 export function lengthOfRange(range: string | undefined): number | undefined {
   const [, unit = '', from = '', to = ''] = RANGE.exec(range ?? '') ?? [];

@@ -1,20 +1,23 @@
 import { RvmError } from '../../error';
 
-/** How long a relay may take, and how much it may send. What goes beyond ends the stream. */
+/**
+ * Limits of the time that a relay may take and of the data that it may send. Unless stated otherwise,
+ * exceeding one ends the stream.
+ */
 export interface StreamLimits {
-  /** Milliseconds until the connection stands, encrypted where it is to be. */
+  /** Milliseconds until the connection is established, TLS included. */
   connectMs: number;
-  /** Milliseconds for each answer, all of it. */
+  /** Milliseconds until an answer is complete. */
   answerMs: number;
-  /** As `answerMs`, where the sound is set up: pictures do not wait for it for long. */
+  /** As `answerMs`, for SETUP of the audio: after it the video begins without audio. */
   soundMs: number;
   /** Milliseconds without a packet of the video. */
   silenceMs: number;
-  /** Milliseconds without a whole picture, whatever packets come. */
+  /** Milliseconds without a complete picture, even while packets arrive. */
   pictureMs: number;
-  /** Milliseconds that sound waits for the reports of the sender, which tell what picture it belongs to. */
+  /** Milliseconds that audio waits for the sender reports, which relate it to the pictures. */
   reportMs: number;
-  /** Milliseconds that the answer to TEARDOWN is waited for. */
+  /** Milliseconds to wait for the answer to TEARDOWN. */
   farewellMs: number;
   /** Bytes of start line and headers. */
   headBytes: number;
@@ -23,9 +26,11 @@ export interface StreamLimits {
   bodyBytes: number;
   /** Media that a session description may name. */
   media: number;
-  /** Redirects, one after the other. */
+  /** Consecutive redirects. */
   redirects: number;
-  /** Of frames, and bytes of them, that wait for the consumer: beyond either, nothing more is read from the connection. */
+  /**
+   * Frames, and their bytes, queued for the consumer: at either limit, reading from the connection pauses.
+   */
   queuedFrames: number;
   queuedBytes: number;
 }
@@ -47,15 +52,15 @@ export const DEFAULT_LIMITS: Readonly<StreamLimits> = {
   queuedBytes: 4 * 1024 * 1024,
 };
 
-/** The errors of what a relay may do wrong: those of a stream are others than those of the station test. */
+/** Creates the errors for faults of a relay; a stream and the station test have different ones. */
 export interface RelayFaults {
-  /** What it sends is no RTSP, or more of it than may be. */
+  /** The relay sends data that is not RTSP, or more than a limit allows. */
   unreadable: () => RvmError;
-  /** The connection ended before all was said. */
+  /** The connection ended early. */
   brokenOff: () => RvmError;
   /** A request got no answer in time. */
   unanswered: () => RvmError;
-  /** It answered with another status than 200. */
+  /** The relay answered with a status other than 200. */
   refused: (status: number) => RvmError;
 }
 

@@ -1,7 +1,7 @@
 import { GrowingBuffer } from '../../bytes';
 import type { StreamLimits } from './limits';
 
-/** Headers of a message, by their names in small letters. */
+/** Headers of a message, by name in lower case. */
 class HeaderFields {
   readonly #values = new Map<string, string[]>();
 
@@ -21,7 +21,7 @@ class HeaderFields {
   }
 }
 
-/** What a server answers to a request (RFC 2326, section 7). */
+/** The answer of a server to a request (RFC 2326, section 7). */
 export interface Answer {
   kind: 'answer';
   status: number;
@@ -29,7 +29,7 @@ export interface Answer {
   body: string;
 }
 
-/** What a server asks of its own accord (RFC 2326, section 6). */
+/** A request by the server (RFC 2326, section 6). */
 export interface ServerRequest {
   kind: 'request';
   method: string;
@@ -49,77 +49,81 @@ const DOLLAR = 0x24;
 const LINE_FEED = 0x0a;
 const PACKET_HEAD = 4;
 const NOTHING = Buffer.alloc(0);
-/** Bytes between two packets that are passed over: more than the longest packet whose head is missing. */
+/** Bytes skipped between two packets: more than the longest packet, whose head may be missing. */
 const MOST_PASSED = 128 * 1024;
 /** Bytes of the shortest packet: a report. */
 const LEAST_PACKET = 8;
-/** Of RTP and RTCP, the upper two bits of a packet. */
+/** Version of RTP and RTCP, in the upper two bits of a packet. */
 const VERSION = 2;
 const LETTER_R = 0x52;
-/** Bytes that are set aside for what is not whole, at first: as much as is read at a time. */
+/** Initial bytes of the buffer for incomplete data: the size of one read. */
 const FIRST_SIZE = 64 * 1024;
 
 const STATUS_LINE = /^RTSP\/\d\.\d (\d{3})(?: |$)/;
 const STATUS_START = /^RTSP\/\d\.\d \d{3}$/;
 const STATUS_START_BYTES = 12;
 const REQUEST_LINE = /^([A-Z_]{1,32}) \S+ RTSP\/\d\.\d$/;
-/** A line of a message has none of these; what is sent back of a head cannot forge a line of ours. */
+/** Control characters make a line invalid: a header that is sent back cannot forge a line of a message. */
 const CONTROL = /[^\t\P{Cc}]/u;
 
 type Head = Omit<Answer, 'body'> | ServerRequest;
 
 /**
- * Cuts the bytes of a relay into messages and packets, however they come. Packets may also stand between the lines of a head,
- * where some servers put them. Keeps no more than one head and one body. Some cameras leave bytes between packets, or cut one short:
- * then it goes on with the next packet, or answer.
+ * Splits the bytes of a relay into messages and packets, however they are chunked. Packets may also come
+ * between the lines of a head, where some servers put them. Stores at most one head and one body. Some
+ * cameras leave bytes between packets or truncate a packet: the parser then resumes at the next packet or
+ * answer.
  */
 export class MessageParser {
   readonly #limits: StreamLimits;
-  /** What was not read yet: of the bytes that are taken, or of those that were kept. */
+  /** Bytes not parsed yet: a part of the current chunk or of `#kept`. */
   #rest: Buffer = NOTHING;
-  /** Used again and again: a buffer for each read would be garbage by the megabyte. */
+  /** Reused: a buffer per read would leave megabytes of garbage. */
   readonly #kept = new GrowingBuffer(FIRST_SIZE);
   #lines: string[] = [];
   #headBytes = 0;
   #head: { head: Head; bodyBytes: number } | undefined;
   #isUnreadable = false;
-  /** Those whose packets come. */
+  /** Channels whose packets are expected. */
   readonly #channels = new Set<number>();
-  /** Something whole has come since the channels are known. */
+  /** A complete packet or message has arrived since the channels are known. */
   #isUnderWay = false;
-  /** What comes is neither a packet nor a message. */
+  /** The parser is out of sync: the input is neither a packet nor a message. */
   #isLost = false;
-  /** Bytes that were passed over since. */
+  /** Bytes skipped since the last packet or message. */
   #passed = 0;
 
   constructor(limits: StreamLimits) {
     this.#limits = limits;
   }
 
-  /** From the next packet or message on, what is neither is passed over until there is a packet of one of these. */
+  /**
+   * After the next packet or message, bytes that are neither are skipped up to a packet of these channels or
+   * an answer.
+   */
   expect(channels: Iterable<number>): void {
     for (const channel of channels) this.#channels.add(channel);
   }
 
-  /** Whether it has met what is no RTSP, or more of it than may be. From then on it reads nothing. */
+  /** Whether the input was not RTSP, or more than a limit allows. The parser then reads nothing more. */
   get isUnreadable(): boolean {
     return this.#isUnreadable;
   }
 
-  /** Whether all that came is whole. */
+  /** Whether no packet or message is incomplete. */
   get isBetweenMessages(): boolean {
     const isWithin = this.#lines.length > 0 || this.#head !== undefined;
     return this.#isLost || (this.#rest.length === 0 && !isWithin);
   }
 
-  /** Bytes that it keeps until more comes. */
+  /** Bytes stored until more arrive. */
   get keptBytes(): number {
     return this.#rest.length + this.#headBytes;
   }
 
   /**
-   * Takes the next bytes and returns what is whole now. Never throws. The data of packets are not copied: they are good until the
-   * caller reads on into the same memory, or pushes more.
+   * Parses the next bytes and returns the packets and messages that are complete. Never throws. The data of
+   * packets is not copied: it is valid until the caller reuses the memory of `chunk` or pushes more.
    */
   push(chunk: Buffer): Incoming[] {
     if (this.#isUnreadable) return [];
@@ -132,7 +136,7 @@ export class MessageParser {
     return whole;
   }
 
-  /** @returns false where it takes more bytes to go on, or is at its end */
+  /** @returns false where more bytes are needed, or the parser is at its end */
   #readNext(whole: Incoming[]): boolean {
     if (this.#rest.length === 0 && this.#head?.bodyBytes !== 0) return false;
     if (this.#isLost) return this.#seek();
@@ -142,7 +146,7 @@ export class MessageParser {
 
   #readPacket(whole: Incoming[]): boolean {
     if (this.#rest.length < PACKET_HEAD) return false;
-    // The length of what is none may be that of a picture.
+    // The length in a false head may swallow a whole picture.
     const isPacket = !this.#isUnderWay || isPacketOf(this.#rest);
     if (isPacket !== true) return isPacket === false && this.#giveUp();
     const end = PACKET_HEAD + this.#rest.readUInt16BE(2);
@@ -158,7 +162,7 @@ export class MessageParser {
   }
 
   #readLine(): boolean {
-    // Packets must not wait until there is a line feed among them.
+    // Packets must not wait until one of them contains a line feed.
     if (this.#isUnderWay && !this.#mayBeLine()) return this.#giveUp();
     const end = this.#rest.indexOf(LINE_FEED);
     const length = end < 0 ? this.#rest.length : end + 1;
@@ -211,7 +215,7 @@ export class MessageParser {
     this.#passed = 0;
   }
 
-  /** Passes over what is neither a packet nor an answer. */
+  /** Skips bytes that begin neither a packet nor an answer. */
   #seek(): boolean {
     let at = 0;
     let isStart = this.#isStart(at);
@@ -224,7 +228,7 @@ export class MessageParser {
     return isStart === true && !this.#isUnreadable;
   }
 
-  /** Undefined where it takes more bytes to tell. */
+  /** Undefined where more bytes are needed. */
   #isStart(at: number): boolean | undefined {
     const first = this.#rest[at];
     if (first !== DOLLAR && first !== LETTER_R) return first === undefined ? undefined : false;
@@ -241,14 +245,17 @@ export class MessageParser {
     if (this.#passed > MOST_PASSED) this.#isUnreadable = true;
   }
 
-  /** Of what was kept before, only what is among these stays. */
+  /** Stores these pieces and nothing else; a piece may be a part of the bytes stored before. */
   #keep(...pieces: readonly Buffer[]): Buffer {
     this.#kept.length = 0;
     for (const piece of pieces) this.#kept.append(piece);
     return this.#kept.content();
   }
 
-  /** @param bytes that are passed over at least */
+  /**
+   * Out of sync: searches for the next packet once a stream is under way, else the input is unreadable.
+   * @param bytes to skip at least
+   */
   #giveUp(bytes = 1): boolean {
     this.#forgetHead();
     this.#isLost = this.#isUnderWay;
@@ -273,7 +280,7 @@ function headOf([start = '', ...lines]: readonly string[]): Head {
   const headers = new HeaderFields();
   for (const line of lines) {
     const colon = line.indexOf(':');
-    // A line without a name says nothing that we need.
+    // A line without a name is ignored.
     if (colon > 0) headers.add(line.slice(0, colon).trim().toLowerCase(), line.slice(colon + 1).trim());
   }
   const status = STATUS_LINE.exec(start)?.[1];
@@ -281,7 +288,7 @@ function headOf([start = '', ...lines]: readonly string[]): Head {
   return { kind: 'request', method: REQUEST_LINE.exec(start)?.[1] ?? '', headers };
 }
 
-/** Whether RTP or RTCP stands behind this head; undefined where it takes more bytes to tell. */
+/** Whether RTP or RTCP follows this head; undefined where more bytes are needed. */
 function isPacketOf(bytes: Buffer): boolean | undefined {
   if (bytes.length <= PACKET_HEAD) return undefined;
   return bytes.readUInt16BE(2) >= LEAST_PACKET && bytes.readUInt8(PACKET_HEAD) >> 6 === VERSION;

@@ -22,28 +22,32 @@ export type { StreamLimits } from './limits';
 export type { RelayRules } from './relay';
 
 export interface StreamOptions {
-  /** `rtsp:` or `rtsps:`. A secret as a whole. */
+  /** `rtsp:` or `rtsps:`. The whole URL is a secret. */
   url: string;
   relays: RelayRules;
-  /** Of the cloud, for `rtsps`. Its `servername` is that of the service and counts for no relay. */
+  /**
+   * TLS settings of the cloud, for `rtsps:`. Their `servername` is that of the service and does not apply to
+   * relays.
+   */
   tls?: TlsSettings | undefined;
-  /** Ends it with the `RvmError` that is its reason, else with CANCELLED. */
+  /** Ends the stream with its reason, if that is an `RvmError`, else with CANCELLED. */
   signal: AbortSignal;
   limits?: Partial<StreamLimits>;
   /** Seconds from the beginning of what the URL names. */
   range?: { start: number } | undefined;
-  /** Live video has no end: a relay that closes the connection breaks it off. */
+  /** Live video has no end: if the relay closes the connection, the stream fails. */
   isLive?: boolean;
 }
 
-/** What errors call it: its host may tell who has the cameras. */
+/** Name of the relay in errors: its host may reveal who has the cameras. */
 const NAME = 'the video relay';
 
 /**
- * Opens an RTSP URL over TCP (RFC 2326, with interleaved data). Resolves once PLAY was accepted; the first frame is a key frame.
- * Redirects are followed as the rules allow. Where it fails, nothing of it stays open.
- * @throws RvmError VIDEO_FAILED where the relay refuses (`cause.status`), breaks off or sends what cannot be read; NETWORK, TLS;
- *   TIMEOUT; UNTRUSTED_LINK where the rules forbid a relay; CONFIG_MISSING for unusable TLS settings; CANCELLED or the reason of the signal
+ * Opens an RTSP URL over TCP (RFC 2326, with interleaved data). Resolves once PLAY was accepted; the first
+ * frame is a key frame. Redirects are followed as the rules allow. After a failure no connection stays open.
+ * @throws RvmError VIDEO_FAILED where the relay refuses (`cause.status`), breaks off or sends unreadable
+ *   data; NETWORK, TLS; TIMEOUT; UNTRUSTED_LINK where the rules forbid a relay; CONFIG_MISSING for unusable
+ *   TLS settings; CANCELLED or the reason of the signal
  */
 export async function openStream(options: StreamOptions): Promise<MediaStream> {
   const ending = cancelTokenOf(options.signal);
@@ -120,20 +124,20 @@ function nameTooSlow(): RvmError {
   );
 }
 
-/** What an RTSP server tells of a stream. */
+/** An RTSP server's description of a stream. */
 interface StreamDescription {
-  /** Of its video, such as `H264`; empty where the description names none. */
+  /** Codecs of the video, such as `H264`; empty where the description names none. */
   codecs: string[];
 }
 
 interface DescribeOptions {
   /** Milliseconds for the connection, and again for the answer. */
   timeoutMs: number;
-  /** Told once the connection stands, encrypted where the URL is `rtsps:`. */
+  /** Called once the connection is established, encrypted for `rtsps:`. */
   onConnected?: () => void;
 }
 
-/** Whoever tests a station wants to know what kind of answer it was: there is no video yet that could fail. */
+/** Errors of the station test, which reports the kind of answer: there is no video yet that could fail. */
 const FAULTS: RelayFaults = {
   unreadable: noRtsp,
   brokenOff: noRtsp,
@@ -144,9 +148,10 @@ const FAULTS: RelayFaults = {
 };
 
 /**
- * Asks an RTSP server for the description of a stream, and for nothing else: the URL stays good for a player.
- * @throws RvmError NETWORK, TLS or TIMEOUT where there is no connection; HTTP_ERROR with the status of a refusal; BAD_RESPONSE
- *   for what is no RTSP. None of them has the URL in it.
+ * Requests the description of a stream from an RTSP server and nothing else: the URL stays valid for a
+ * player.
+ * @throws RvmError NETWORK, TLS or TIMEOUT where there is no connection; HTTP_ERROR with the status of a
+ *   refusal; BAD_RESPONSE where the answer is not RTSP. No error contains the URL.
  */
 export async function describe(url: string, options: DescribeOptions): Promise<StreamDescription> {
   const target = targetOf(url);

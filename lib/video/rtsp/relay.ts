@@ -7,16 +7,16 @@ import { RvmError } from '../../error';
 import { type Login, loginOfUrl, relayOf } from '../../text';
 import { tlsFault, tlsOptions, type TlsSettings } from '../../tls';
 
-/** Which relays a stream may come from. What a relay redirects to keeps them, too. */
+/** Which relays a stream may come from, by redirects too. */
 export interface RelayRules {
   /**
-   * A relay's host must be one of these, or end with a dot and one of these. None: the first URL came in an authenticated answer
-   * of the service and may name any host, and a redirect no other.
+   * A relay's host must be one of these, or end with a dot and one of these. If empty, the first URL may name
+   * any host, since it came in an authenticated answer of the service, and a redirect must stay on that host.
    */
   suffixes: readonly string[];
-  /** Whether addresses of this machine and of private networks are good as well. */
+  /** Whether addresses of this machine and of private networks are allowed. */
   localAllowed: boolean;
-  /** A server of our own, such as the sandbox's: good wherever it is. */
+  /** A server of this package, such as the sandbox's: allowed at any address. */
   exempt?: { host: string; port: number };
 }
 
@@ -25,13 +25,12 @@ interface Place {
   port: number;
 }
 
-/** Whether it is the server that no rule holds for. */
 function isExempt({ exempt }: RelayRules, { host, port }: Place): boolean {
   return exempt !== undefined && plainHost(exempt.host) === plainHost(host) && exempt.port === port;
 }
 
 /**
- * @param first where the stream was looked for at first: the same, unless a relay redirected to this one
+ * @param first the address of the first URL: the same object, unless a relay redirected to `place`
  * @throws RvmError UNTRUSTED_LINK for a host that is not allowed
  */
 export function checkHost(rules: RelayRules, place: Place, first: Place): void {
@@ -52,7 +51,7 @@ function isBelow(host: string, suffix: string): boolean {
   return plain !== '' && (host === plain || host.endsWith(`.${plain}`));
 }
 
-/** In small letters, without the brackets of IPv6 and without the dot at the end of a whole name. */
+/** In lower case, without the brackets of IPv6 and the final dot of a fully qualified name. */
 function plainHost(host: string): string {
   return host
     .trim()
@@ -61,24 +60,29 @@ function plainHost(host: string): string {
     .replace(/\.$/, '');
 }
 
-/** Milliseconds for one address where there are others. */
+/** Milliseconds to connect to one address where there are several. */
 const ADDRESS_MS = 1_000;
 
 interface Way {
   host: string;
   port: number;
   isSecure: boolean;
-  /** Where the name leads; it is not looked up again. Absent: wherever the system says. */
+  /** Resolved addresses; the name is not resolved again. Absent: the system resolves it. */
   addresses?: readonly Address[];
-  /** Of the cloud. The certificate is judged by the host of the URL, not by the name that is set for the service. */
+  /**
+   * TLS settings of the cloud. The certificate is checked against the host of the URL, not the `servername`
+   * of the service.
+   */
   tls?: TlsSettings | undefined;
-  /** What errors call the relay. */
+  /** Name of the relay in errors. */
   name: string;
-  /** Milliseconds until it is ready, encrypted where it is to be. */
+  /** Milliseconds until the connection is established, TLS included. */
   ms: number;
 }
 
-/** @throws RvmError NETWORK, TLS, TIMEOUT, CONFIG_MISSING for settings of TLS that cannot be used; the reason of the abort */
+/**
+ * @throws RvmError NETWORK, TLS, TIMEOUT, CONFIG_MISSING for unusable TLS settings; the reason of the abort
+ */
 export async function connect(way: Way, ending?: CancelToken): Promise<net.Socket> {
   const deadline = performance.now() + way.ms;
   const socket = await ready(plainSocket(way), 'connect', { way, ms: way.ms, ending });
@@ -120,7 +124,7 @@ function ready<Kind extends net.Socket>(
   event: string,
   { way, ms, ending }: Wait,
 ): Promise<Kind> {
-  // Whoever has it next listens for its end; an error beside that must not end the process.
+  // The next owner listens for the end; without this listener an `error` event would end the process.
   socket.on('error', () => undefined);
   return new Promise((resolve, reject) => {
     let stopListening = (): void => undefined;
@@ -157,7 +161,10 @@ function connectionFault(way: Way, error: Error): RvmError {
   return new RvmError('NETWORK', `No connection to ${way.name}${why}: a firewall may refuse this port.`);
 }
 
-/** Of this machine, of private networks and of no single machine (IANA, special-purpose address registries). */
+/**
+ * Addresses of this machine, of private networks and of no single machine (IANA, special-purpose address
+ * registries).
+ */
 const LOCAL_IPV4: readonly [network: string, prefix: number][] = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -178,12 +185,15 @@ const LOCAL_IPV6: readonly [network: string, prefix: number][] = [
   ['fe80::', 10],
   ['fec0::', 10],
   ['ff00::', 8],
-  // Networks translate to IPv4 here as they like.
+  // Translation to IPv4 for local use: each network decides where these addresses lead.
   ['64:ff9b:1::', 48],
-  // Teredo: the address within is hidden by a mask.
+  // Teredo: the IPv4 address within is obfuscated.
   ['2001::', 32],
 ];
-/** Before an IPv4 address these make it one of IPv6: as is, mapped, and translated (RFC 4291, section 2.5.5; RFC 2765; RFC 6052). */
+/**
+ * Prefixes that put an IPv4 address into IPv6: as is, mapped, and translated (RFC 4291, section 2.5.5; RFC
+ * 2765; RFC 6052).
+ */
 const IPV4_WITHIN = ['::', '::ffff:', '::ffff:0:', '64:ff9b::'];
 const LOCAL = localList();
 
@@ -198,7 +208,7 @@ function localList(): BlockList {
   return list;
 }
 
-/** As 6to4 has it (RFC 3056, section 2). */
+/** The IPv4 address in hexadecimal groups, as in 6to4 (RFC 3056, section 2). */
 function hexOf(address: string): string {
   const hex = address.split('.').map((part) => Number(part).toString(16).padStart(2, '0'));
   return `${hex.slice(0, 2).join('')}:${hex.slice(2).join('')}`;
@@ -215,8 +225,9 @@ export function isLocal(address: string): boolean {
 const SIZE = 64 * 1024;
 
 /**
- * A connection that is read into one buffer again and again: what `data` tells is good until its listeners return. With a buffer
- * for each read, as Node.js has it, a clip leaves megabytes of them about before they are collected.
+ * Connects with one read buffer that is reused: the bytes of a `data` event are valid until its listeners
+ * return. With a buffer per read, the default of Node.js, a clip leaves megabytes of garbage before
+ * collection.
  */
 function connectWithOneBuffer(options: net.TcpNetConnectOpts): net.Socket {
   const buffer = Buffer.allocUnsafeSlow(SIZE);
@@ -228,7 +239,7 @@ function connectWithOneBuffer(options: net.TcpNetConnectOpts): net.Socket {
   return socket;
 }
 
-/** Of one relay, so many are tried. */
+/** Addresses tried per relay. */
 const MOST = 4;
 
 interface Address {
@@ -237,8 +248,9 @@ interface Address {
 }
 
 /**
- * The addresses of a relay that the rules allow: the only ones to connect to, since its name may lead elsewhere a moment later.
- * @throws RvmError NETWORK where its name has no address, UNTRUSTED_LINK where it has none that is allowed
+ * The addresses of a relay that the rules allow. Connect to these only: the next resolution of the name may
+ * return others.
+ * @throws RvmError NETWORK where the name has no address, UNTRUSTED_LINK where it has none that is allowed
  */
 export async function resolveRelay(
   place: { host: string; port: number },
@@ -265,7 +277,7 @@ async function addressesOf(host: string): Promise<Address[]> {
   );
 }
 
-/** What an RTSP URL says, taken apart: the login stands in no request line. */
+/** The parts of an RTSP URL. The login must not appear in a request line. */
 export interface Target {
   /** The URL without its login. */
   url: string;
@@ -276,7 +288,7 @@ export interface Target {
   login: Login | undefined;
 }
 
-/** @returns undefined for what is no RTSP URL, or one that no player can safely open */
+/** @returns undefined where the text is not an RTSP URL, or one that no player can safely open */
 export function targetOf(text: string): Target | undefined {
   const relay = relayOf(text);
   if (relay === undefined) return undefined;
@@ -294,8 +306,10 @@ export function targetOf(text: string): Target | undefined {
 }
 
 /**
- * Where a redirect leads. The login goes on with it on the same host, unless it brings one of its own (RFC 2326, section 11.3).
- * @throws RvmError VIDEO_FAILED for what is no RTSP URL; UNTRUSTED_LINK where it would give up encryption
+ * The target of a redirect. The login stays on the same host, unless the redirect contains its own (RFC 2326,
+ * section 11.3).
+ * @throws RvmError VIDEO_FAILED where the location is not an RTSP URL; UNTRUSTED_LINK where it would give up
+ *   encryption
  */
 export function redirectedTo(location: string, from: Target): Target {
   const target = targetOf(location);

@@ -7,19 +7,19 @@ import { sessionIn } from './headers';
 import { type RelayFaults, STREAM_FAULTS, type StreamLimits } from './limits';
 import { type Answer, type Incoming, MessageParser, type ServerRequest } from './messages';
 
-/** Bytes that wait for a relay to read them: one that reads nothing gets no more. */
+/** Bytes that may wait in the socket: a relay that does not read gets no more packets. */
 const MOST_UNREAD = 64 * 1024;
-/** Bytes of packets that may come before somebody listens. */
+/** Bytes of packets that may arrive before a listener is set. */
 const MOST_EARLY = 1024 * 1024;
-/** Bytes that each of them takes beside its data. */
+/** Bytes of memory per such packet, in addition to its data. */
 const EARLY_COST = 256;
-/** What a server may ask us to find out whether we are there. */
+/** Requests by which a server finds out whether the client is alive. */
 const SIGNS_OF_LIFE: readonly string[] = ['OPTIONS', 'GET_PARAMETER'];
 
 interface Listener {
-  /** @param data good until it returns */
+  /** @param data valid until the callback returns */
   packet: (channel: number, data: Buffer) => void;
-  /** @param inOrder whether the server closed it, and nothing is cut off */
+  /** @param inOrder whether the server closed the connection with no message or packet incomplete */
   ended: (fault: RvmError, inOrder: boolean) => void;
 }
 
@@ -34,7 +34,7 @@ interface Ending {
   inOrder: boolean;
 }
 
-/** One RTSP connection: requests with their answers, and the packets between them. Nothing that comes makes it throw. */
+/** One RTSP connection: requests, answers, and the packets between them. No input makes it throw. */
 export class RtspConnection {
   readonly #socket: Socket;
   readonly #limits: StreamLimits;
@@ -59,23 +59,24 @@ export class RtspConnection {
     socket.on('close', () => this.#end(faults.brokenOff()));
   }
 
-  /** Tells of all packets, those that came before included, and of the end. One may listen. */
+  /** Reports all packets, those that arrived earlier included, and the end. There is one listener. */
   listen(listener: Listener): void {
     this.#listener = listener;
     for (const { channel, data } of this.#early.splice(0)) listener.packet(channel, data);
     if (this.#ending !== undefined) listener.ended(this.#ending.fault, this.#ending.inOrder);
   }
 
-  /** Channels whose packets will come, among which the relay may leave bytes that are none. */
+  /** Announces the channels of the stream: stray bytes between their packets are then skipped. */
   expect(channels: Iterable<number>): void {
     this.#parser.expect(channels);
   }
 
   /**
-   * Sends a request, and waits for its answer. What has ended still sends it if it can, for TEARDOWN.
+   * Sends a request and waits for its answer. After the end the request rejects, but is still sent if
+   * possible, for TEARDOWN.
    * @param headers beyond `CSeq`
-   * @param ms that the answer may take
-   * @throws RvmError as the faults have it: no answer in time, none that can be read, the end of the connection
+   * @param ms timeout of the answer in milliseconds
+   * @throws RvmError of `RelayFaults`: no answer in time, unreadable data, the end of the connection
    */
   request(
     method: string,
@@ -98,7 +99,7 @@ export class RtspConnection {
     });
   }
 
-  /** Sends binary data; leaves it out where the relay does not read what was sent before. */
+  /** Sends binary data; drops it while the relay does not read earlier data. */
   sendPacket(channel: number, data: Buffer): void {
     if (this.#socket.writableLength > MOST_UNREAD) return;
     this.#send(Buffer.concat([Buffer.from([0x24, channel, data.length >>> 8, data.length & 0xff]), data]));
@@ -113,7 +114,7 @@ export class RtspConnection {
     this.#socket.resume();
   }
 
-  /** Ends it at once. What waits for answers fails. */
+  /** Closes the connection at once. Pending requests fail. */
   destroy(): void {
     this.#socket.destroy();
     this.#end(this.#faults.brokenOff());
@@ -135,27 +136,27 @@ export class RtspConnection {
     if (incoming.kind === 'request') return this.#reply(incoming);
     const { channel, data } = incoming;
     if (this.#listener !== undefined) return this.#listener.packet(channel, data);
-    // A copy: a packet is part of a larger read of the socket, which it would keep.
+    // A copy: the read buffer is reused, or kept in memory by any view of it.
     this.#early.push({ channel, data: Buffer.from(data) });
     this.#earlyBytes += data.length + EARLY_COST;
   }
 
   #settle(answer: Answer): void {
-    // 1xx: the answer is still to come.
+    // 1xx: the final answer is still to come.
     if (answer.status < 200) return;
     const number = this.#numberOf(answer);
     const pending = number === undefined ? undefined : this.#pending.get(number);
-    // Packets come, and are what is wanted: an answer with a wrong number ends nothing.
+    // While packets are received, an answer with a wrong number is ignored.
     if (number === undefined || number > this.#lastNumber)
       return this.#listener === undefined ? this.#end(this.#faults.unreadable()) : undefined;
-    // That of a request which nobody waits for any more.
+    // The request has timed out.
     if (pending === undefined) return;
     this.#pending.delete(number);
     clearTimeout(pending.timer);
     pending.resolve(answer);
   }
 
-  /** Without a number it answers the request that has waited for the longest time. */
+  /** An answer without a number belongs to the oldest pending request. */
   #numberOf({ headers }: Answer): number | undefined {
     const said = headers.get('cseq');
     if (said === undefined) return [...this.#pending.keys()][0] ?? 0;
@@ -169,7 +170,7 @@ export class RtspConnection {
     this.#send(`RTSP/1.0 ${status}\r\n${lines}\r\n`);
   }
 
-  /** Only the first end counts. The socket stays open for a last word. */
+  /** Only the first end counts. The socket stays open for TEARDOWN. */
   #end(fault: RvmError, inOrder = false): void {
     if (this.#ending !== undefined) return;
     this.#ending = { fault, inOrder };
@@ -183,10 +184,10 @@ export class RtspConnection {
 }
 
 const UNAUTHORIZED = 401;
-/** Proofs of the login for one request: a nonce may have aged, and once more while it is asked anew. */
+/** Authentications per request: a nonce may be stale, and the next one once more during the retry. */
 const MOST_PROOFS = 2;
 
-/** What is asked of one relay over one connection: each request with the login and the session that it needs. */
+/** Requests to one relay over one connection, each with the login and session id that it needs. */
 export class RtspClientSession {
   readonly #connection: RtspConnection;
   readonly #authentication: Authentication;
@@ -205,12 +206,12 @@ export class RtspClientSession {
     return this.#timeout;
   }
 
-  /** What the server can be asked, by its last `Public`; none where it has not said. */
+  /** Methods of the server by its last `Public`; empty where it has sent none. */
   get methods(): readonly string[] {
     return this.#methods;
   }
 
-  /** Where requests for the whole of it go. */
+  /** URL of requests for the whole session. */
   get url(): string {
     return this.#url;
   }
@@ -222,8 +223,8 @@ export class RtspClientSession {
   /**
    * Sends a request and waits for its answer, whatever the status.
    * @param headers beyond those of login and session
-   * @param ms that the answer may take; as all others, unless said
-   * @throws RvmError where there is none
+   * @param ms timeout of the answer in milliseconds; by default that of all requests
+   * @throws RvmError where there is no answer
    */
   async ask(
     method: string,
@@ -241,7 +242,7 @@ export class RtspClientSession {
     }
   }
 
-  /** Channels whose packets will come. */
+  /** Announces the channels of the stream. */
   expect(channels: Iterable<number>): void {
     this.#connection.expect(channels);
   }
@@ -264,8 +265,8 @@ export class RtspClientSession {
   }
 
   /**
-   * Tells the server that it is over, if there was a session, and closes the connection. Never fails.
-   * @param ms that the answer may take
+   * Sends TEARDOWN, if there is a session, and closes the connection. Never fails.
+   * @param ms timeout of the answer in milliseconds
    */
   async end(ms: number): Promise<void> {
     if (this.#id !== undefined) {
@@ -300,22 +301,22 @@ export class RtspClientSession {
 }
 
 const PREFERRED = 'GET_PARAMETER';
-/** Every server knows it, and most take it for a sign of life, too (RFC 2326, appendix D). */
+/** Every server supports this method, and most take it for a sign of life (RFC 2326, appendix D). */
 const ALWAYS_KNOWN = 'OPTIONS';
 const SESSION_NOT_FOUND = 454;
-/** Of a server that does not know a method. */
+/** Statuses of a server that does not support a method. */
 const NOT_KNOWN: readonly number[] = [400, 405, 501, 551];
-/** Milliseconds. */
+/** Bounds of the interval, in milliseconds. */
 const [SHORTEST, LONGEST] = [1_000, 30_000];
 
-/** Tells a server, twice in the time that it waits for it, that somebody is still there. */
+/** Sends a server signs of life, two in each session timeout. */
 export class KeepAlive {
   readonly #session: RtspClientSession;
   readonly #gone: (fault: RvmError) => void;
   readonly #timer: NodeJS.Timeout;
   #isRefused = false;
 
-  /** @param gone told where the server does not know the session any more */
+  /** @param gone called when the server no longer knows the session */
   constructor(session: RtspClientSession, gone: (fault: RvmError) => void) {
     this.#session = session;
     this.#gone = gone;
@@ -324,7 +325,7 @@ export class KeepAlive {
       () => void this.#tell(),
       clampTimerMs(Math.max(SHORTEST, Math.min(half, LONGEST))),
     );
-    // So that it is known what can be asked, before it has to be.
+    // The answer contains the supported methods, before the first sign of life is due.
     if (session.methods.length === 0) void this.#ask(ALWAYS_KNOWN);
   }
 
@@ -346,7 +347,7 @@ export class KeepAlive {
     await this.#statusOf(method);
   }
 
-  /** Whether an answer is missing tells nothing: the packets tell whether the server is there. */
+  /** A missing answer is ignored: the packets show whether the server is there. */
   async #statusOf(method: string): Promise<number | undefined> {
     const answer = await this.#session.ask(method, this.#session.url).catch(() => undefined);
     if (answer?.status === SESSION_NOT_FOUND) this.#gone(STREAM_FAULTS.refused(SESSION_NOT_FOUND));

@@ -6,9 +6,9 @@ import { targetOf } from './relay';
 /** One `m=` of a session description. */
 interface DescribedMedia {
   kind: 'video' | 'audio';
-  /** Whether its packets are sent in clear (RFC 3551), as all are that can be read here. */
+  /** Whether its packets are not encrypted (RFC 3551); others cannot be read here. */
   isClear: boolean;
-  /** The ways in which it may be sent, in the order of preference. */
+  /** Payload formats, in the order of preference. */
   formats: readonly MediaDescription[];
   /** Its `a=control`. */
   control: string | undefined;
@@ -22,7 +22,7 @@ export interface SessionDescription {
   range: string | undefined;
 }
 
-/** The port, whatever it says, tells nothing where packets come in the connection. */
+/** The port is ignored: packets arrive in the RTSP connection. */
 const MEDIA = /^(video|audio)\s+\S{1,32}\s+(\S{1,32})((?:\s+\S{1,32}){1,32})\s*$/;
 const RTP_MAP = /^(\d{1,3})\s+([\w.+-]{1,32})\s*\/\s*(\d{1,9})(?:\/(\d{1,3}))?\s*$/;
 const FORMAT_PARAMETERS = /^(\d{1,3})\s+(.*)$/;
@@ -30,8 +30,8 @@ const CLEAR = /^RTP\/AVPF?(?:\/|$)/i;
 const VIDEO_CLOCK = 90_000;
 
 /**
- * Reads a session description (RFC 4566), as far as it tells what is sent and how. Sound and pictures alone are taken up, and lines
- * that cannot be read are passed over: it comes from outside.
+ * Parses the media of a session description (RFC 4566). Only audio and video are read, and unreadable lines
+ * are skipped: the text is untrusted.
  * @param most media that are read
  */
 export function readDescription(text: string, most: number): SessionDescription {
@@ -119,7 +119,7 @@ function attributes(lines: readonly string[], name: string): string[] {
   return lines.filter((line) => line.startsWith(start)).map((line) => line.slice(start.length).trim());
 }
 
-/** Payload types that need no `a=rtpmap` (RFC 3551, section 6): their names, ticks in a second, and channels of sound. */
+/** Payload types that need no `a=rtpmap` (RFC 3551, section 6): name, clock rate in Hz, channels of audio. */
 const STATIC_FORMATS: ReadonlyMap<number, readonly [encoding: string, clockRate: number, channels?: number]> =
   new Map([
     [0, ['PCMU', 8000]],
@@ -148,7 +148,7 @@ const STATIC_FORMATS: ReadonlyMap<number, readonly [encoding: string, clockRate:
     [34, ['H263', 90_000]],
   ]);
 
-/** Where the requests of a session go: to all of it, and to its media one by one. */
+/** Request URLs of a session: for the whole, and for each medium. */
 export interface ControlUrls {
   all: string;
   /** @param control the `a=control` of the medium */
@@ -156,7 +156,7 @@ export interface ControlUrls {
 }
 
 interface Described {
-  /** That was asked for the description. */
+  /** URL of the DESCRIBE request. */
   url: string;
   /** `Content-Base` and `Content-Location` of the answer. */
   contentBase: string | undefined;
@@ -166,8 +166,9 @@ interface Described {
 }
 
 /**
- * By RFC 2326, sections C.1.1 and 12.11. A relative `a=control` is put behind the base, as ffmpeg and live555 do it, and not resolved
- * like a link: that would lose the last part of the path, and a token in the query with it, where the base has no slash at its end.
+ * By RFC 2326, sections C.1.1 and 12.11. A relative `a=control` is appended to the base, as ffmpeg and
+ * live555 do, and not resolved like a link: that would lose the last part of the path, and with it a token in
+ * the query, where the base does not end with a slash.
  */
 export function controlUrls({ url, contentBase, contentLocation, control }: Described): ControlUrls {
   const base = usable(contentBase) ?? usable(contentLocation) ?? url;
@@ -182,12 +183,12 @@ function urlOf(control: string | undefined, base: string): string {
   return usable(behind) ?? base;
 }
 
-/** Some servers write a login there, which stands in no request line of ours. */
+/** Removes a login, which some servers write there and which must not appear in a request line. */
 function usable(url: string | undefined): string | undefined {
   return url === undefined ? undefined : targetOf(url)?.url;
 }
 
-/** One medium that is taken. */
+/** A medium to set up. */
 export interface ChosenMedia {
   format: MediaDescription;
   /** Its `a=control`. */
@@ -197,7 +198,7 @@ export interface ChosenMedia {
 export interface MediaChoice {
   video: ChosenMedia;
   audio: ChosenMedia | undefined;
-  /** Names of what is not taken. */
+  /** Names of the media that are not set up. */
   leftOut: string[];
 }
 
@@ -205,7 +206,7 @@ const ENCRYPTED = 'SRTP';
 const UNKNOWN = 'unknown';
 
 /**
- * The first video and the first sound that can be read.
+ * The first video and the first audio that can be read.
  * @throws RvmError VIDEO_FAILED where there is no such video
  */
 export function chooseMedia(media: readonly DescribedMedia[]): MediaChoice {

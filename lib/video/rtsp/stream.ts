@@ -14,35 +14,35 @@ import type { PlayedTrack, PlayingSession } from './handshake';
 import type { StreamLimits } from './limits';
 import { KeepAlive, type RtspClientSession } from './rtsp-client';
 
-/** Milliseconds between what we tell the sender of its packets (RFC 3550, section 6.2). */
+/** Milliseconds between receiver reports (RFC 3550, section 6.2). */
 const REPORT_MS = 5_000;
-/** Seconds that may be missing at the end of what was announced: the last picture has no length of its own. */
+/** Seconds that may be missing at the announced end: the last picture has no duration of its own. */
 const END_TOLERANCE = 2;
 
 interface StreamParts {
   session: RtspClientSession;
   playing: PlayingSession;
   limits: StreamLimits;
-  /** Ends it from outside. */
+  /** Cancels the stream. */
   ending: CancelToken;
   isLive: boolean;
 }
 
-/** A stream that is being sent, from its first packet to the end of its connection. */
+/** A playing stream, from its first packet to the end of its connection. */
 export class RtspStream implements MediaStream {
   readonly #session: RtspClientSession;
   readonly #playing: PlayingSession;
   readonly #limits: StreamLimits;
   readonly #queue: FrameQueue;
   readonly #soundTime: AudioClock | undefined;
-  /** What a relay must not be without for long: packets, and whole pictures. */
+  /** End the stream after a time without packets, and without complete pictures. */
   readonly #silence: StallWatchdog;
   readonly #darkness: StallWatchdog;
   readonly #keepAlive: KeepAlive;
   readonly #reports: NodeJS.Timeout;
   readonly #stopListening: () => void;
   #soundWait: NodeJS.Timeout | undefined;
-  /** The time of the last picture, at least, where the end of the connection is that of the video. */
+  /** From this time of the last picture on, the end of the connection is the end of the video. */
   readonly #whole: number;
   #lastTime: number | undefined;
   #isPaused = false;
@@ -83,7 +83,7 @@ export class RtspStream implements MediaStream {
     return this.#playing.video.receiver.wallClock(time);
   }
 
-  /** Who leaves the iteration early ends the stream. */
+  /** Leaving the iteration early closes the stream. */
   [Symbol.asyncIterator](): AsyncIterator<MediaFrame, undefined> {
     return {
       next: () => this.#next(),
@@ -123,12 +123,12 @@ export class RtspStream implements MediaStream {
     if (isVideo) this.#silence.heard();
     this.#push(track.receiver.rtp(data));
     const { fault } = track.receiver;
-    // Sound that cannot be read keeps nobody from the pictures.
+    // Audio that cannot be read does not end the video.
     if (isVideo && fault !== undefined) this.#fail(fault);
     else if (this.#queue.isFull) this.#pause();
   }
 
-  /** Sound that ends alone leaves the pictures. */
+  /** The end of the audio alone does not end the stream. */
   #takeReport(track: PlayedTrack, data: Buffer): void {
     const told = track.receiver.rtcp(data);
     this.#give(this.#soundTime?.reported() ?? []);
@@ -148,7 +148,7 @@ export class RtspStream implements MediaStream {
     for (const frame of frames) this.#queue.push(frame);
   }
 
-  /** The reports did not come. */
+  /** The sender reports did not arrive in time: audio goes on without them. */
   #releaseSound(): void {
     this.#give(this.#soundTime?.release() ?? []);
   }
@@ -158,7 +158,7 @@ export class RtspStream implements MediaStream {
     this.#lastTime = Math.max(this.#lastTime ?? time, time);
   }
 
-  /** Some tell the end of a recording beforehand, and nothing more at it. */
+  /** Some relays announce the length of a recording and send no sign of its end. */
   #fellSilent(): void {
     if (this.#whole !== -Infinity && this.#isAll) this.#finish();
     else this.#fail(silent());
@@ -171,7 +171,7 @@ export class RtspStream implements MediaStream {
   #connectionEnded(fault: RvmError, inOrder: boolean): void {
     if (this.#closing !== undefined) return;
     if (inOrder) this.#flush();
-    // Some end a recording so, without a word.
+    // Some relays end a recording by closing the connection, without BYE.
     if (inOrder && this.#isAll) this.#finish();
     else this.#fail(fault);
   }
@@ -199,7 +199,7 @@ export class RtspStream implements MediaStream {
     this.#fail(reason);
   }
 
-  /** The consumer is slower than the sender, who notices that nothing is read. */
+  /** The consumer is slower than the sender: reading stops, so that the sender slows down. */
   #pause(): void {
     if (this.#isPaused || this.#closing !== undefined) return;
     this.#isPaused = true;
@@ -253,7 +253,7 @@ interface Waiting {
 
 const DONE: IteratorResult<MediaFrame, undefined> = { done: true, value: undefined };
 
-/** Frames on their way to their consumer, who comes for them. */
+/** Frames that wait for the consumer, which pulls them one by one. */
 class FrameQueue {
   readonly #limits: StreamLimits;
   readonly #frames: MediaFrame[] = [];
@@ -266,12 +266,12 @@ class FrameQueue {
     this.#limits = limits;
   }
 
-  /** Whether so much waits that nothing more should be added. */
+  /** Whether no more frames should be added. */
   get isFull(): boolean {
     return this.#holds(1);
   }
 
-  /** Whether there is room again for a good part. */
+  /** Whether the queue is below half of its limits. */
   get hasRoom(): boolean {
     return !this.#holds(0.5);
   }
@@ -284,7 +284,7 @@ class FrameQueue {
     this.#bytes += costOf(frame);
   }
 
-  /** What waits is still to be had, and after it the end or the failure. */
+  /** Queued frames remain available; after them comes the end or the failure. */
   end(failure?: Error): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
@@ -295,13 +295,13 @@ class FrameQueue {
     }
   }
 
-  /** Nothing of what waits is wanted any more. */
+  /** Drops all queued frames. */
   clear(): void {
     this.#frames.length = 0;
     this.#bytes = 0;
   }
 
-  /** The next frame, as soon as there is one. @throws the failure, once all frames before it were had */
+  /** The next frame, as soon as there is one. @throws the failure, after all frames before it */
   next(): Promise<IteratorResult<MediaFrame, undefined>> {
     const frame = this.#frames.shift();
     if (frame !== undefined) {
@@ -315,7 +315,7 @@ class FrameQueue {
     });
   }
 
-  /** It is told once, as iterators do. */
+  /** The failure is thrown once, as iterators do. */
   #takeFailure(failure: Error): Error {
     this.#failure = undefined;
     return failure;
@@ -327,7 +327,7 @@ class FrameQueue {
   }
 }
 
-/** Calls back once where nothing was heard for a time. One timer, however much is heard. */
+/** Calls back once when `heard` was not called for a time. One timer, however often it is called. */
 class StallWatchdog {
   readonly #ms: number;
   readonly #silent: () => void;
@@ -336,7 +336,7 @@ class StallWatchdog {
   #timer: NodeJS.Timeout | undefined;
   #hasEnded = false;
 
-  /** @param ms milliseconds */
+  /** @param silent called once, after `ms` milliseconds without `heard` */
   constructor(ms: number, silent: () => void) {
     this.#ms = ms;
     this.#silent = silent;
@@ -347,7 +347,7 @@ class StallWatchdog {
     this.#heardAt = performance.now();
   }
 
-  /** Nobody listens for now, so silence means nothing. */
+  /** The connection is not read for now, so silence means nothing. */
   pause(): void {
     this.#isPaused = true;
   }
@@ -375,25 +375,26 @@ class StallWatchdog {
   }
 }
 
-/** Seconds: clocks of one sender differ by less, and two that have nothing to do with each other by more. */
+/** Seconds: clocks of one sender differ by less, unrelated clocks by more. */
 const FARTHEST = 10;
-/** Seconds by which a report must say otherwise than the one before: less is rounding, and each correction is heard. */
+/** Seconds by which a report must differ to count: less is rounding, and each correction is audible. */
 const HEARD = 0.1;
 
 /**
- * Brings sound to the clock of the pictures. Only the reports of the sender tell of one moment in both (RFC 3550, section 6.4.1): the
- * answer to PLAY names the same moment with some servers, and the first packet of each with others. Sound therefore waits for
- * them; without them both are taken to begin as that answer says, or at once.
+ * Puts audio on the clock of the pictures. Only sender reports state one moment on both clocks (RFC 3550,
+ * section 6.4.1): in the answer to PLAY, some servers state the same moment for both media, others the first
+ * packet of each. Audio therefore waits for the reports; without them both begin as that answer says, or at
+ * the same time.
  */
 class AudioClock {
   readonly #video: TrackReceiver;
   readonly #audio: TrackReceiver;
-  /** Seconds that the sound begins after the pictures. */
+  /** Seconds from the start of the pictures to the start of the audio. */
   #offset = 0;
-  /** Whether that was told at all, and by a report. */
+  /** Whether the offset is known, and whether from a report. */
   #isTold: boolean;
   #isReported = false;
-  /** What waits for the reports; undefined once nothing does any more. */
+  /** Audio that waits for the reports; undefined once no audio waits any more. */
   #held: AudioFrame[] | undefined = [];
   #last = -Infinity;
 
@@ -404,31 +405,31 @@ class AudioClock {
     this.#isTold = isOneClock;
   }
 
-  /** Sound waits for the reports. */
+  /** Whether audio waits for the reports. */
   get isWaiting(): boolean {
     return this.#held !== undefined && this.#held.length > 0;
   }
 
-  /** The next unit: what can be given now, on the clock of the pictures. */
+  /** Adds the next unit. @returns the audio that is ready, on the clock of the pictures */
   add(frame: AudioFrame): AudioFrame[] {
     if (this.#held === undefined) return this.#corrected([frame]);
     this.#held.push(frame);
     return this.reported();
   }
 
-  /** What can be given now that the sender may have reported. */
+  /** The sender may have reported. @returns the audio that is ready */
   reported(): AudioFrame[] {
     return this.#held === undefined || this.#difference() === undefined ? [] : this.release();
   }
 
-  /** All that waits: from now on nothing does. */
+  /** Returns all audio that waits; later audio does not wait. */
   release(): AudioFrame[] {
     const held = this.#held ?? [];
     this.#held = undefined;
     return this.#corrected(held);
   }
 
-  /** Without those that would come before what was given: their time was corrected meanwhile. */
+  /** Applies the offset; drops units that a correction puts before those already returned. */
   #corrected(frames: readonly AudioFrame[]): AudioFrame[] {
     this.#follow();
     return frames.flatMap((frame) => {
