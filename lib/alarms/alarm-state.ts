@@ -153,7 +153,7 @@ export class AlarmState {
   async close(): Promise<void> {
     this.#wake.stop();
     this.#levels.flush();
-    // The write is requested in the next microtask.
+    // The write is requested in the next turn of the event loop.
     await Promise.resolve();
     await this.#link.close(CLOSE_WITHIN);
   }

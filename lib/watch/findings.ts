@@ -81,7 +81,7 @@ interface InboxFigures {
 
 /** A camera without a recording at the last request. */
 export interface VideoFacts {
-  /** Stable over evaluations. */
+  /** Stable over restarts. */
   id: string;
   /** Short name of its Central Station. */
   station: string;
