@@ -118,7 +118,7 @@ export class AlarmState {
     this.options.changed();
   }
 
-  /** @param json gives `{ webhook, event }` of the event as JSON */
+  /** @param json returns `{ webhook, event }` of the event as JSON */
   event(event: AlarmEvent, json: EventJson): EventOutcome | Promise<EventOutcome> {
     if (!this.#isOpen) return this.#opened.then(() => this.event(event, json));
     const known = this.#levels.peek(event.group);

@@ -68,8 +68,7 @@ export class Arming {
   test(group: string, end: number, now: number): SlotWrite[] {
     const changed = group === '' ? [...this.#tests.keys()] : [];
     for (const each of changed) this.#tests.delete(each);
-    // The entry of a group whose test has ended stays while the test of all runs: that must not apply to it
-    // again.
+    // While the test of all runs, an ended entry stays: the test of all must not apply to that group.
     if (end > now || this.#endOf('') > now) this.#tests.set(group, end);
     else this.#tests.delete(group);
     return this.#written(

@@ -99,7 +99,7 @@ export class Groups {
     return slot.name.startsWith(LEVEL) ? this.#adoptLevel(slot, now) : undefined;
   }
 
-  /** @param slots all slots of the store; groups without a slot are removed, unless they are raised */
+  /** @param slots all slots of the store; groups without one are removed, unless raised or not written yet */
   retain(slots: readonly Slot[]): void {
     const there = new Set(slots.map(({ name }) => name));
     for (const group of this.#groups.values()) {

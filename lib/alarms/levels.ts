@@ -242,7 +242,7 @@ function countedUntil({ level }: Group, { within }: AlarmSettings): number {
   return last === undefined ? Infinity : last.at + within + 1;
 }
 
-/** Former raisers that wait until the store recovers; the oldest beyond it are dropped. */
+/** Largest number of writes of former raisers that wait for the store; the oldest beyond it are dropped. */
 const MOST_OWED = 1000;
 
 /** The new state of a group. */
@@ -376,10 +376,7 @@ class LevelKeeper {
   }
 }
 
-/**
- * Shortest time between two ticks in milliseconds: one timer per group would cost more than the groups
- * themselves.
- */
+/** Shortest time between two ticks in milliseconds: one timer per group would cost more than the group. */
 const GRAIN = 100;
 
 /** One timer for the earliest of many times. When it fires, the due time may have moved to later. */
@@ -389,10 +386,7 @@ export class Earliest {
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
 
-  /**
-   * @param look does what is due and returns the next due time: milliseconds of `performance.now()`, or
-   *   Infinity
-   */
+  /** @param look does what is due; returns the next time (milliseconds of `performance.now()`) or Infinity */
   constructor(private readonly look: (now: number) => number) {}
 
   /** Calls `look` at this time or earlier. */

@@ -28,9 +28,7 @@ interface StoreLinkOptions {
   failed: () => void;
 }
 
-/**
- * Access of one instance to the shared slots: writes, reads of changes, and recovery when the store fails.
- */
+/** Access of one instance to the shared slots: writes, reads of changes, and recovery after a failure. */
 export class StoreLink {
   readonly #writer: SlotWriter;
   readonly #unwatch: () => void;
@@ -66,9 +64,7 @@ export class StoreLink {
     }
   }
 
-  /**
-   * Reads and adopts the changes of other instances. Never rejects: a failed read marks the store as failing.
-   */
+  /** Reads and adopts changes of other instances. Never rejects: a failed read marks the store as failing. */
   refresh(): Promise<void> {
     this.#reading ??= this.#read(this.#version).finally(() => {
       this.#reading = undefined;
@@ -133,10 +129,7 @@ interface Asked {
   reject: (error: unknown) => void;
 }
 
-/**
- * Writes the slots of an owner in one transaction after the other, each with all requests collected
- * meanwhile.
- */
+/** Writes the slots of an owner, one transaction at a time, each with all requests collected meanwhile. */
 class SlotWriter {
   #asked: Asked[] = [];
   #timer: NodeJS.Timeout | undefined;

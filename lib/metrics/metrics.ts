@@ -25,7 +25,9 @@ export class Metrics implements Meter {
     return this.#registry.contentType;
   }
 
-  /** Gives these stations labels of their own, in this order, and starts all problem kinds at zero. */
+  /**
+   * Gives these stations labels of their own, in this order. Starts their answers and the problem kinds at 0.
+   */
   deployed(stations: readonly string[], problemKinds: readonly string[]): void {
     this.#stations.deployed(stations);
     for (const station of new Set(stations.map((key) => this.#stations.of(key))))

@@ -327,8 +327,8 @@ function isAlive(pid: number): boolean {
 
 const DAY = 24 * 60 * 60 * 1000;
 /**
- * Depth of subfolders that are cleaned: a message may choose a path, and whole disks may be mounted in the
- * folder.
+ * Depth of subfolders that are cleaned: a message may choose a path, and large trees of other files may be in
+ * the folder.
  */
 const DEEPEST = 4;
 

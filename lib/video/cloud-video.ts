@@ -42,9 +42,7 @@ export interface AlarmPicture extends Jpeg {
   offset: number;
   /** When it was taken: ISO 8601, UTC. */
   time: string;
-  /**
-   * The clock of `time`: `here` where that of the camera is absent from live video, or more than 10 s off.
-   */
+  /** The clock of `time`: `here` where that of the camera is absent in live video, or off by over 10 s. */
   clock: MomentClock;
   camera: { id: string; name: string };
 }
@@ -101,8 +99,8 @@ export class CloudVideo {
 
   /**
    * Records a clip from the time of a source on.
-   * @throws RvmError BAD_INPUT before anything is opened; before the first picture VIDEO_NOT_YET, VIDEO_FAILED, VIDEO_BUSY, and
-   *   those of the session; CANCELLED
+   * @throws RvmError BAD_INPUT before anything is opened; before the first picture VIDEO_NOT_YET,
+   *   VIDEO_FAILED, VIDEO_BUSY, and those of the session; CANCELLED
    */
   clip(source: VideoSource, span: ClipSpan, sink: ClipSink, options: JobOptions): Promise<Recorded> {
     return this.#run(source, options, async (job) => {

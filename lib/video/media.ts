@@ -80,8 +80,9 @@ export interface MediaStream extends AsyncIterable<MediaFrame> {
   /** Number of packets lost so far. */
   readonly lost: number;
   /**
-   * The sender's own wall clock at a time of the stream, in milliseconds since 1970, by its last sender report (RFC 3550, section 6.4.1);
-   * undefined before there was one. Whether that is the time of the recording or of the sending is the sender's choice.
+   * The sender's wall clock at a time of the stream, in milliseconds since 1970, from its last sender report
+   * (RFC 3550, section 6.4.1); undefined before the first one. The sender chooses whether that is the time of
+   * recording or of sending.
    */
   wallClock(time: number): number | undefined;
   /**
@@ -136,7 +137,10 @@ export interface Track {
 export interface MediaDescription {
   kind: 'video' | 'audio';
   payloadType: number;
-  /** As in `a=rtpmap`, in capitals, such as `H264`; the name of a static payload type where there is none (RFC 3551, section 6). */
+  /**
+   * As in `a=rtpmap`, in capitals, such as `H264`; without it the name of the static payload type (RFC 3551,
+   * section 6).
+   */
   encoding: string;
   /** RTP ticks in a second. */
   clockRate: number;

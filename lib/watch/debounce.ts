@@ -11,9 +11,7 @@ const PASSING: Readonly<Partial<Record<FindingKind, number>>> = {
   'spill-in-use': 10_000,
   'listener-down': 10_000,
 };
-/**
- * Milliseconds without a fault before its end is reported; doubled each time it returns within half an hour.
- */
+/** Milliseconds without a fault before its end is reported; doubled for each return within half an hour. */
 const SHORTEST_END = 5000;
 const LONGEST_END = 10 * 60_000;
 const COMES_BACK_WITHIN = 30 * 60_000;

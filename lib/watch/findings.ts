@@ -30,14 +30,10 @@ export interface WebhookFacts {
   /** Short name of its Central Station; null where it serves several. */
   station: string | null;
   /**
-   * Why it cannot receive: the sentence of its listener, or else the text of its status; undefined where it
-   * can.
+   * Why it cannot receive: the sentence of its listener, or the text of its status; undefined where it can.
    */
   down: { reason: string } | { status: string } | undefined | 'unknown';
-  /**
-   * True while there are refused messages whose reason may be a wrong phrase and which no person has
-   * reviewed.
-   */
+  /** True after refusals for which a wrong phrase may be the reason, until a person has reviewed them. */
   isUnproven: boolean;
   /** True where the last proven message was dated in the future; undefined before the first one. */
   isClockBehind: boolean | undefined;
@@ -57,10 +53,7 @@ export interface InboxFacts {
   durable: boolean | undefined;
   /** Why it cannot store. */
   fault: string;
-  /**
-   * The last incident of its file in one sentence, and its age in milliseconds; undefined without an
-   * incident.
-   */
+  /** Last incident of its file, in one sentence, and its age in milliseconds; undefined without one. */
   incident: { text: string; ago: number } | undefined;
   /** Messages in the spill folder. */
   spilled: number;
@@ -140,9 +133,7 @@ export interface Finding {
   text: string;
 }
 
-/**
- * A fault or warning seen in one evaluation. Plain values only, because it is shared with other instances.
- */
+/** A fault or warning seen in one evaluation. Plain values only: it is shared with other instances. */
 export interface Observation {
   /** Equal in each evaluation of the same subject. */
   id: string;
@@ -190,7 +181,7 @@ export function areSameFindings(some: readonly Observation[], others: readonly O
   return ids.size === others.length && others.every(({ id }) => ids.has(id));
 }
 
-/** Tolerated clock difference in milliseconds: the tolerance for a sender, half of it for the transfer. */
+/** Tolerated clock difference in milliseconds: the 20 s of senders, and half of that for the transfer. */
 const TOLERATED_CLOCK = 30_000;
 /** Milliseconds that an event may wait for its first delivery. */
 const TOLERATED_WAIT = 60_000;

@@ -1,7 +1,7 @@
 import type { VideoFormat } from '../media';
 
 const DEMUXERS = { h264: 'h264', h265: 'hevc' } satisfies Record<VideoFormat['codec'], string>;
-/** Standard input and output, and no other protocol: nothing in the video can make ffmpeg open a file or a connection. */
+/** Standard input and output are the only protocols: no video can make ffmpeg open a file or a connection. */
 const QUIET = ['-hide_banner', '-loglevel', 'error', '-protocol_whitelist', 'pipe'];
 /**
  * No probing, which saves a fifth of the time: the stream describes itself. Probing would also have found the

@@ -9,7 +9,10 @@ const LONGEST = 2048;
 const LONGEST_NAME = 80;
 /** Prefix of the signed text: the key signs nothing else that looks the same. */
 const PURPOSE = 'remote-monitoring/view/1\n';
-/** 32 bytes in base64url: its last character is never a `-` or `_`, which messengers leave out at the end of a link. */
+/**
+ * Characters of 32 bytes in base64url: the last one is never `-` or `_`, which messengers cut off from a
+ * link.
+ */
 const SIGNATURE = 43;
 
 /** The right in an address, or why it is refused. */
