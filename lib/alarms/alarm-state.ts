@@ -7,46 +7,50 @@ import { RAISED, RaisedAlarms } from './raised-alarms';
 import { type Slots, StoreLink } from './slot-store';
 import type { Slot, SlotWrite } from '../inbox/slot';
 
-/** Milliseconds that the end of a node waits for the store. */
+/** Milliseconds that closing a node waits for the store. */
 const CLOSE_WITHIN = 2000;
 
-/** What became of an event. */
+/** What the state did with an event. */
 export interface EventOutcome {
   group: string;
-  /** `state`: said because of this event; `extended`, `held` as the outputs of the node are called. */
+  /** `state`: the event causes a state message; `extended` and `held` are outputs of the node. */
   output: 'state' | 'extended' | 'held';
   raised: boolean;
-  /** Of one that is held back. */
+  /** Why the event is held back; absent for other outputs. */
   reason?: HeldReason;
-  /** Events that count so far, where it is held back until there are enough. */
+  /** Events counted so far; only where `reason` is `count`. */
   counted?: number;
-  /** Resolves with whether what it did outlasts a crash; else it should come again. To be asked only where that counts. */
+  /**
+   * Resolves with true once the effect survives a crash; after false the event should be redelivered. Call it
+   * only where that matters: it may force a write.
+   */
   isDurable: () => Promise<boolean>;
 }
 
-/** In so many characters at most; undefined where it cannot be kept. */
+/** Returns the JSON in at most `most` characters; undefined where it does not fit. */
 type EventJson = (most: number) => string | undefined;
 
 interface AlarmStateOptions {
   slots: Slots;
-  /** Of the slots: instances and nodes that name the same one share the state. */
+  /** Owner of the slots: instances and nodes with the same owner share the state. */
   owner: string;
   settings: AlarmSettings;
-  /** This life of this node, unlike any other. */
+  /** Id of this run of this node, unique over restarts. */
   instance: string;
-  /** Whether another life, whose name was found in the store, may go on. */
+  /** Whether another run, whose id was found in the store, may still be active. */
   mayLive: (life: string) => boolean;
-  /** True while nobody else can write the slots. */
+  /** True while no other instance can write the slots. */
   isAlone: () => boolean;
-  /** Takes a state that no event asks for, once `start` was called. */
+  /** Called with each state message that no event causes, from `start` on. */
   say: (said: StateMessage) => void;
-  /** Told when what the status shows may have changed. */
+  /** Called when the values of the node status may have changed. */
   changed: () => void;
 }
 
 /**
- * The levels of groups, kept in slots that instances share. A level changes once it is written there, by whoever writes first: so it
- * is raised and released once. While the store fails each instance goes on by itself, and writes what it did when it is back.
+ * The levels of groups, stored in slots that instances share. A level changes by compare-and-set, so of
+ * several instances exactly one raises or releases a group. While the store fails, each instance continues in
+ * memory and writes its changes afterwards.
  */
 export class AlarmState {
   readonly #arming = new Arming();
@@ -57,7 +61,7 @@ export class AlarmState {
   readonly #opened: Promise<void>;
   #isOpen = false;
   #isStarted = false;
-  /** What the store has is known, or was once. */
+  /** The stored state has been read at least once. */
   #isKnown = false;
   #isKeptSaid = false;
 
@@ -86,7 +90,7 @@ export class AlarmState {
     });
   }
 
-  /** False while what happens is not durable. */
+  /** False while changes are not durable. */
   get isDurable(): boolean {
     return !this.#link.isFailing;
   }
@@ -95,17 +99,16 @@ export class AlarmState {
     return this.#arming;
   }
 
-  /** Names of the groups that are raised. */
   raised(): string[] {
     return this.#levels.raised();
   }
 
-  /** Groups in which events are held back until there are enough. */
+  /** Groups that hold back events until the required count is reached. */
   counting(): { group: string; events: number }[] {
     return this.#levels.counting();
   }
 
-  /** The flows run: what is kept is said. */
+  /** The flows have started: reports the stored state of every group. */
   async start(): Promise<void> {
     await this.#opened;
     if (this.#isStarted) return;
@@ -115,7 +118,7 @@ export class AlarmState {
     this.options.changed();
   }
 
-  /** @param json gives `{ webhook, event }` of the event as JSON */
+  /** @param json returns `{ webhook, event }` of the event as JSON */
   event(event: AlarmEvent, json: EventJson): EventOutcome | Promise<EventOutcome> {
     if (!this.#isOpen) return this.#opened.then(() => this.event(event, json));
     const known = this.#levels.peek(event.group);
@@ -127,7 +130,10 @@ export class AlarmState {
     return this.#levels.inTurn(group, () => this.#handle(group, event, json));
   }
 
-  /** Resolves once it is done, and durable where the store does not fail. @throws RvmError BAD_INPUT */
+  /**
+   * Executes a command. Resolves once it is done, and stored unless the store fails.
+   * @throws RvmError BAD_INPUT
+   */
   async control({ do: what, group, lasts }: Control): Promise<void> {
     await this.#opened;
     if (!this.#arming.hasRoomFor(group)) throw tooManyGroups();
@@ -138,16 +144,16 @@ export class AlarmState {
     this.options.changed();
     const endsTest = what === 'test' && lasts === 0;
     if (what === 'arm' || endsTest) return;
-    // What another instance has raised meanwhile is released, too.
+    // Groups that another instance has raised meanwhile are released, too.
     if (!this.#link.isFailing) await this.#link.refresh();
     await this.#levels.releaseAll(group);
   }
 
-  /** What is not written yet is, if the store can take it. */
+  /** Writes pending changes, if the store can take them in time. */
   async close(): Promise<void> {
     this.#wake.stop();
     this.#levels.flush();
-    // It is asked for in the next turn.
+    // The write is requested in the next turn of the event loop.
     await Promise.resolve();
     await this.#link.close(CLOSE_WITHIN);
   }
@@ -196,7 +202,7 @@ export class AlarmState {
     return by === id ? 'event' : 'other';
   }
 
-  /** Once, as soon as it is known and the flows run. */
+  /** Reports the stored state once, as soon as it is known and the flows run. */
   #sayKept(): void {
     if (!this.#isStarted || !this.#isKnown || this.#isKeptSaid) return;
     this.#isKeptSaid = true;
@@ -237,7 +243,7 @@ export class AlarmState {
     void this.#write(this.#arming.unwritten(performance.now()));
   }
 
-  /** What cannot be written now waits until the store is back. */
+  /** While the store fails, arming changes stay unwritten until it has recovered. */
   async #write(writes: readonly SlotWrite[]): Promise<void> {
     if (writes.length === 0 || this.#link.isFailing) return;
     const outcomes = await this.#link.put(writes, true).catch(() => undefined);

@@ -2,21 +2,24 @@ import type { Slot, SlotOutcome, SlotWrite } from '../inbox/slot';
 
 const ARMED = 'armed';
 const TEST = 'test';
-/** Groups that may be armed, disarmed or on test by themselves. */
+/** Largest number of groups with an arming or test of their own. */
 const MOST = 10_000;
 
-/** Whether what happens in a group raises it. Unless told otherwise it does. Times are milliseconds. */
+/**
+ * Which groups are armed and on test; a group without an entry is armed. Times are milliseconds of
+ * `performance.now()`.
+ */
 export class Arming {
-  /** By group; '' for all. */
+  /** By group; '' stands for all groups. */
   readonly #armed = new Map<string, boolean>();
-  /** Ends, by group; '' for all. */
+  /** End of the test by group; '' stands for all groups. */
   readonly #tests = new Map<string, number>();
-  /** What the store does not have yet, by name of the slot. */
+  /** Changes that are not stored yet, by slot name. */
   readonly #ahead = new Map<string, SlotWrite>();
-  /** Versions of slots: what is over is removed only where nobody has written it anew. */
+  /** Versions by slot name: an expired test is removed only if no instance has written it again. */
   readonly #versions = new Map<string, number>();
 
-  /** False where there are too many groups that something was said of by itself. */
+  /** False where the limit of groups with an entry of their own is reached. */
   hasRoomFor(group: string): boolean {
     const isKnown = this.#armed.has(group) || this.#tests.has(group);
     return group === '' || isKnown || this.#armed.size + this.#tests.size < MOST;
@@ -32,40 +35,40 @@ export class Arming {
     return (this.#tests.get(group) ?? this.#endOf('')) > now;
   }
 
-  /** Groups that are not armed; '' where all are not unless told otherwise. */
+  /** Disarmed groups; '' where all are disarmed unless a group has an entry of its own. */
   disarmed(): string[] {
     return [...this.#armed].filter(([, armed]) => !armed).map(([group]) => group);
   }
 
-  /** Ends of tests by group; '' for all. */
+  /** End of each running test by group; '' stands for all groups. */
   tests(now: number): Map<string, number> {
     return new Map([...this.#tests].filter(([, end]) => end > now));
   }
 
-  /** When the next test is over, and with it what is known of it. */
+  /** When the next test entry can be removed. */
   nextEnd(): number {
     const all = this.#endOf('');
     return Math.min(Infinity, ...[...this.#tests.values()].map((end) => Math.max(end, all)));
   }
 
-  /** @param group '' = all, whatever was said of one of them before */
+  /** @param group '' = all; replaces the entries of single groups */
   arm(group: string, armed: boolean): SlotWrite[] {
     const changed = group === '' ? [...this.#armed.keys()] : [];
     for (const each of changed) this.#armed.delete(each);
-    // What holds for all need not be said of one.
+    // A group that is armed like all groups needs no entry.
     if (armed === (group === '' || this.isArmed(''))) this.#armed.delete(group);
     else this.#armed.set(group, armed);
     return this.#written([...new Set([...changed, group])].map((each) => slotName(ARMED, each)));
   }
 
   /**
-   * @param group '' = all, whatever was said of one of them before
+   * @param group '' = all; replaces the entries of single groups
    * @param end `now` ends the test
    */
   test(group: string, end: number, now: number): SlotWrite[] {
     const changed = group === '' ? [...this.#tests.keys()] : [];
     for (const each of changed) this.#tests.delete(each);
-    // A test of one group that is over is not taken up again by that of all.
+    // While the test of all runs, an ended entry stays: the test of all must not apply to that group.
     if (end > now || this.#endOf('') > now) this.#tests.set(group, end);
     else this.#tests.delete(group);
     return this.#written(
@@ -74,7 +77,7 @@ export class Arming {
     );
   }
 
-  /** Tests that are over. @returns what is to be removed, where it is still the same */
+  /** Removes tests that have ended. @returns removals for the store, conditional on the known version */
   tidy(now: number): SlotWrite[] {
     const isOver = this.#endOf('') <= now;
     const over = [...this.#tests].filter(([, end]) => isOver && end <= now).map(([group]) => group);
@@ -86,17 +89,17 @@ export class Arming {
     });
   }
 
-  /** Of the test of a group by itself, or of all. */
+  /** End of the test of one group, or of all (''). */
   #endOf(group: string): number {
     return this.#tests.get(group) ?? -Infinity;
   }
 
-  /** What the store does not have yet. */
+  /** Changes that are not stored yet. */
   unwritten(now: number): SlotWrite[] {
     return this.#written([...this.#ahead.keys()], now);
   }
 
-  /** The store has it, unless something else was said meanwhile. */
+  /** Marks writes as stored, except those replaced by a newer change meanwhile. */
   written(writes: readonly SlotWrite[], outcomes: readonly SlotOutcome[]): void {
     writes.forEach((write, index) => {
       const version = outcomes[index]?.slot?.version;
@@ -105,7 +108,7 @@ export class Arming {
     });
   }
 
-  /** True where it was a slot of this. */
+  /** @returns true for a slot of arming or tests */
   adopt({ name, value, left = 0, version }: Slot, now: number): boolean {
     const [kind, group] = splitAt(name);
     if (kind !== ARMED && kind !== TEST) return false;
@@ -118,7 +121,7 @@ export class Arming {
     return true;
   }
 
-  /** @param slots all there are in the store: what is not there, is gone */
+  /** @param slots all slots of the store; entries without a slot are removed */
   retain(slots: readonly Slot[]): void {
     const there = new Set(slots.map(({ name }) => name));
     const isGone = (name: string): boolean => !there.has(name) && !this.#ahead.has(name);

@@ -5,16 +5,19 @@ import { endsValue, storedEnds, storedLevel, type StoreLink } from './slot-store
 
 const LEVEL = 'group/';
 const EVENT = 'event/';
-/** Each is said at the start. */
+/** Largest number of groups: each is reported at the start. */
 const MOST = 10_000;
-/** Characters of events, as JSON, that travel with states: of one while there are few groups, and of each however many there are. */
+/**
+ * Characters of an event as JSON in state messages: the upper limit while there are few groups, and the lower
+ * limit for any number of groups.
+ */
 const LARGEST_EVENT = 400_000;
 const LEAST_EVENT = 8000;
-/** What the groups have of them in all, so about. */
+/** Characters of the stored events of all groups together, approximately. */
 const EVENTS = 20_000_000;
-/** Milliseconds that another instance has to tell that it has extended a level, or has released it. */
+/** Milliseconds that another instance has to report that it extended or released a level. */
 const SLACK = 5000;
-/** Milliseconds for which is kept what a life has told last. */
+/** Milliseconds after which reported ends of another run are deleted. */
 const FORGET_AFTER = 60 * 60 * 1000;
 
 export function levelSlot({ name }: Group): string {
@@ -27,18 +30,18 @@ export function raisedSlot({ name }: Group): string {
 
 interface News {
   group: Group;
-  /** True where it is raised, and was said to be released while the store failed. */
+  /** True where the group is raised, but was reported as released while the store failed. */
   isContrary: boolean;
 }
 
-/** The groups of an alarm state, as far as one instance knows them. Bounded. */
+/** The groups of an alarm state that this instance knows; bounded in number. */
 export class Groups {
   readonly #groups = new Map<string, Group>();
   readonly #told = new ToldEnds();
 
   /**
-   * @param instance this life of it
-   * @param mayLive whether another life may go on, and extend what it has raised
+   * @param instance id of this run of the instance
+   * @param mayLive whether another run may still be active and extend the levels that it raised
    */
   constructor(
     private readonly instance: string,
@@ -50,17 +53,20 @@ export class Groups {
     return this.#groups.values();
   }
 
-  /** Characters that the event may have, as JSON, which raises a group: each is held in memory, and in the inbox. */
+  /**
+   * Limit in characters of the event (JSON) that raises a group: each event is stored in memory and in the
+   * inbox.
+   */
   get largestEvent(): number {
     return Math.max(LEAST_EVENT, Math.min(LARGEST_EVENT, EVENTS / this.#groups.size));
   }
 
-  /** One that is not kept may be looked at, and is forgotten. */
+  /** The group, or a new one that is not stored. */
   peek(name: string): Group {
     return this.#groups.get(name) ?? newGroup(name);
   }
 
-  /** Its place from now on; that of all that are too many where there is none left. */
+  /** The group, stored from now on; the group `unknown` where the limit is reached. */
   keep(name: string): Group {
     const known = this.#groups.get(name);
     if (known !== undefined) return known;
@@ -70,7 +76,10 @@ export class Groups {
     return group;
   }
 
-  /** Where there is no place left: the group that is kept for longest, of those that are quiet, makes one. @returns what is to be removed */
+  /**
+   * At the limit, removes the oldest quiet group.
+   * @returns the removed group and its removals for the store
+   */
   makeRoomFor(name: string): { group: Group; writes: SlotWrite[] } | undefined {
     if (this.#groups.size < this.most || this.#groups.has(name)) return undefined;
     const group = [...this.#groups.values()].find(isQuiet);
@@ -80,14 +89,17 @@ export class Groups {
     return { group, writes: names.map((slot) => ({ name: slot, value: undefined })) };
   }
 
-  /** What another instance, or a former run, has written. @returns the group whose level is news */
+  /**
+   * Takes in a slot written by another instance or a former run.
+   * @returns the group whose level has changed
+   */
   adopt(slot: Slot, now: number): News | undefined {
     if (slot.name.startsWith(EVENT)) this.#adoptRaised(slot);
     if (slot.name.startsWith(ENDS)) this.#adoptEnds(slot, now);
     return slot.name.startsWith(LEVEL) ? this.#adoptLevel(slot, now) : undefined;
   }
 
-  /** @param slots all there are in the store: what is not there, is gone, but for what is raised */
+  /** @param slots all slots of the store; groups without one are removed, unless raised or not written yet */
   retain(slots: readonly Slot[]): void {
     const there = new Set(slots.map(({ name }) => name));
     for (const group of this.#groups.values()) {
@@ -99,7 +111,7 @@ export class Groups {
     }
   }
 
-  /** What lives that are gone have told of ends. @returns what is to be removed */
+  /** Deletes reported ends of runs that are gone. @returns removals for the store */
   tidy(now: number): SlotWrite[] {
     return this.#told.tidy(now, FORGET_AFTER);
   }
@@ -129,7 +141,7 @@ export class Groups {
       : stored;
     group.version = slot.value === undefined ? 0 : slot.version;
     const isOurs = by === this.instance;
-    // What was done while the store failed goes there; unless it is raised there by another, and for longer.
+    // A change made while the store failed wins, unless another instance has raised the group for longer.
     if (group.isAhead && (isOurs || !lastsLonger(level, group.level))) return undefined;
     const isContrary = group.isAhead && !group.level.raised;
     const slack = isOurs || !this.mayLive(by) ? 0 : SLACK;
@@ -138,7 +150,7 @@ export class Groups {
   }
 }
 
-/** True for one that nothing would be lost of. */
+/** True where removing the group loses nothing. */
 function isQuiet({ level, isAhead, line }: Group): boolean {
   return !level.raised && level.counted.length === 0 && !isAhead && line === undefined;
 }
@@ -148,11 +160,11 @@ function lastsLonger(level: Level, other: Level): boolean {
 }
 
 const ENDS = 'ends/';
-/** Milliseconds until an extension is durable by itself: a tenth of the hold, within these. */
+/** Milliseconds until an extension is written without request: a tenth of the hold, within these bounds. */
 const [SOONEST, LATEST] = [1000, 3000];
-/** Milliseconds until it is where an event waits for that, to be settled. */
+/** Milliseconds until an extension is written where an event waits for it before it is settled. */
 const SOON = 50;
-/** Groups whose ends stand in one slot. */
+/** Groups whose ends share one slot. */
 const IN_ONE = 500;
 
 interface Part {
@@ -160,17 +172,17 @@ interface Part {
   isChanged: boolean;
 }
 
-/** What is written next. */
+/** The next batch. */
 interface Pending {
   groups: Set<Group>;
   written: Promise<boolean>;
-  /** Begins by then, in milliseconds from now. */
+  /** Starts the write within this time, in milliseconds. */
   within: (pause: number) => void;
 }
 
 /**
- * When the levels end that this instance has extended: written together every few seconds, for an extension changes nothing else. A write for
- * each would cost more than all the rest.
+ * End times this instance has extended, written in batches every few seconds: one write per extension would
+ * dominate the cost.
  */
 export class OwnEnds {
   readonly #parts: Part[] = [];
@@ -180,8 +192,8 @@ export class OwnEnds {
   #writing: Pending | undefined;
 
   /**
-   * @param name of this life of this instance
-   * @param hold of its levels, in milliseconds
+   * @param name id of this run of this instance
+   * @param hold duration of its levels, in milliseconds
    */
   constructor(
     private readonly link: StoreLink,
@@ -191,14 +203,14 @@ export class OwnEnds {
     this.#pause = Math.min(LATEST, Math.max(SOONEST, hold / 10));
   }
 
-  /** The level of a group of this instance ends later now. */
+  /** Notes that the level of a group of this instance ends later now. */
   extended(group: Group): void {
     this.#partFor(group).isChanged = true;
     this.#pending ??= this.#begin();
     this.#pending.groups.add(group);
   }
 
-  /** Whether the end of a level is durable, for one who waits for that: it is so soon. */
+  /** Resolves with whether the end of the level is durable; writes it soon if it is pending. */
   async isDurable(group: Group): Promise<boolean> {
     const writing = this.#writing;
     if (writing?.groups.has(group) === true && !(await writing.written)) return false;
@@ -207,7 +219,7 @@ export class OwnEnds {
     return this.#pending.written;
   }
 
-  /** Writes at once what waits. */
+  /** Writes the pending batch at once. */
   flush(): void {
     this.#pending?.within(0);
   }
@@ -241,7 +253,7 @@ export class OwnEnds {
       await this.link.put(writes, true);
       return true;
     } catch {
-      // The levels themselves say it once the store is back.
+      // The levels are written with their ends once the store is back.
       for (const group of groups) if (group.level.raised && group.by === this.name) group.isAhead = true;
       return false;
     }
@@ -279,7 +291,7 @@ export class OwnEnds {
   }
 }
 
-/** When levels end that other lives of instances have extended, as they have told. */
+/** End times that other runs of instances have reported. */
 class ToldEnds {
   /** By name of the slot. */
   readonly #told = new Map<
@@ -287,7 +299,7 @@ class ToldEnds {
     { by: string; version: number; until: number; ends: Map<string, number> }
   >();
 
-  /** Undefined where that life has told nothing of a group. */
+  /** Undefined where that run has reported nothing of the group. */
   endOf(by: string, group: string): number | undefined {
     for (const told of this.#told.values()) {
       const end = told.by === by ? told.ends.get(group) : undefined;
@@ -296,7 +308,7 @@ class ToldEnds {
     return undefined;
   }
 
-  /** @returns the life that tells, and what */
+  /** @returns the run that wrote the slot, and its end times by group */
   adopt(slot: Slot, now: number): { by: string; ends: ReadonlyMap<string, number> } {
     const { name, version, left = 0 } = slot;
     const by = name.slice(ENDS.length, name.lastIndexOf('/'));
@@ -306,7 +318,10 @@ class ToldEnds {
     return { by, ends };
   }
 
-  /** @returns what is to be removed: what it tells has been over for long, so whoever told it is gone */
+  /**
+   * Removes slots whose ends passed more than `after` milliseconds ago: their run is gone.
+   * @returns removals for the store
+   */
   tidy(now: number, after: number): SlotWrite[] {
     const over = [...this.#told].filter(([, { until }]) => until + after < now);
     return over.map(([name, { version }]) => {

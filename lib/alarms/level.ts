@@ -6,25 +6,25 @@ import { eventFilter, judgeByFilter } from '../message/event-filter';
 import { type AlarmSettings, type Grouping, groupName, UNKNOWN_GROUP } from './settings';
 
 const UNCONFIRMED: Warning = 'clock-unconfirmed';
-/** Characters of an id; of a longer one a digest stands for it, for it is kept with its group. */
+/** Characters of an id. A longer one is replaced by its digest, because ids are stored with the group. */
 const LONGEST_ID = 200;
 
-/** What an alarm state has to know of an event. */
+/** The properties of an event that an alarm state uses. */
 export interface AlarmEvent {
   group: string;
-  /** The same over all its deliveries; empty where nothing tells it from others. */
+  /** Equal in all deliveries of the event; empty where the event has no identity. */
   id: string;
-  /** The same for all events of its alarm; empty as `id`. */
+  /** Equal for all events of the alarm; may be empty like `id`. */
   alarm: string;
   isEnd: boolean;
   isRedelivery: boolean;
   isSandbox: boolean;
   eventClass: string;
-  /** Seconds; undefined where the event does not say when it was, and where nothing has confirmed the clock by which it is old. */
+  /** Seconds; undefined where the event has no time, or where its clock is unconfirmed. */
   age: number | undefined;
 }
 
-/** @param webhook `msg.webhook` as *webhook in* made it: a flow may have left out any of it */
+/** @param webhook `msg.webhook` of *webhook in*; a flow may have removed any property */
 export function alarmEventOf(webhook: JsonRecord, event: RvmEvent, grouping: Grouping): AlarmEvent {
   const station = textOf(webhook.station);
   const id = shortened(textOf(webhook.deliveryId) || within(station, textOf(webhook.messageId)));
@@ -42,7 +42,7 @@ export function alarmEventOf(webhook: JsonRecord, event: RvmEvent, grouping: Gro
   };
 }
 
-/** Names, for people read them on panels; an id where there is no name. */
+/** Names, because people read groups on panels; an id where there is no name. */
 function groupOf(station: string, event: RvmEvent, grouping: Grouping): string {
   switch (grouping) {
     case 'site':
@@ -68,7 +68,7 @@ function named(...names: unknown[]): string {
   return UNKNOWN_GROUP;
 }
 
-/** Ids of two stations may be alike. */
+/** Ids are unique only within a station. */
 function within(station: string, id: string): string {
   return id === '' ? '' : `${station} ${id}`;
 }
@@ -81,18 +81,18 @@ function textOf(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' ? `${value}` : '';
 }
 
-/** An event that counts towards raising its group. Times are milliseconds of a clock that only goes forward. */
+/** An event that counts towards raising its group. Times are milliseconds of the monotonic clock. */
 export interface Counted {
   id: string;
   at: number;
 }
 
-/** The level of one group. Never changed: another takes its place. */
+/** The level of one group. Immutable. */
 export interface Level {
   readonly raised: boolean;
-  /** When a raised one ends. */
+  /** When a raised level ends. */
   readonly until: number;
-  /** Of one that is not raised: the events that are held back until there are enough of them, oldest first. */
+  /** Of a level that is not raised: the events counted so far, oldest first. */
   readonly counted: readonly Counted[];
 }
 
@@ -101,24 +101,27 @@ export const DOWN: Level = { raised: false, until: 0, counted: [] };
 /** Why an event is held back. */
 export type HeldReason = 'late' | 'sandbox' | 'class' | 'disarmed' | 'test' | 'count';
 
-/** What stands around an event when it is judged. */
+/** The state of the group's surroundings when an event is judged. */
 interface Circumstances {
   now: number;
   armed: boolean;
   onTest: boolean;
-  /** Whether its alarm has raised this group before, by this event or by another; undefined where it has not. Asked only where it counts. */
+  /**
+   * Whether the alarm has raised this group before, by this event or by another; undefined where it has not.
+   * Called only where it matters.
+   */
   raisedBy: () => 'event' | 'other' | undefined;
 }
 
 /**
- * What an event does to its group. `again`: the event has raised it before, so the state is only said once more. `extended`: it
- * lasts longer, or is left as it is by an event that never raises.
+ * The effect of an event on its group. `again`: the event has raised the group before, so the state is only
+ * reported again. `extended`: the level lasts longer, or stays unchanged because the event never raises.
  */
 export type Judgement =
   | { outcome: 'raised' | 'again' | 'extended'; level: Level }
   | { outcome: 'held'; reason: HeldReason; level: Level };
 
-/** The whole rule of an alarm state, without store and clocks. */
+/** The complete rule of an alarm state, without store and clocks. */
 export function judgeEvent(
   level: Level,
   event: AlarmEvent,
@@ -137,7 +140,7 @@ export function judgeEvent(
   return { outcome: 'held', reason: 'count', level: { ...DOWN, counted } };
 }
 
-/** Those of a level that count beside this event: one that comes again is not counted twice. */
+/** Earlier events that still count; a redelivered event is not counted twice. */
 function stillCounting({ counted }: Level, event: AlarmEvent, since: number): Counted[] {
   return counted.filter(({ id, at }) => at >= since && (id !== event.id || id === ''));
 }
@@ -146,7 +149,7 @@ function counting({ id }: AlarmEvent, now: number): Counted {
   return { id, at: now };
 }
 
-/** The later of two ends counts: another hold may have been set meanwhile. */
+/** The later of two ends wins: the hold may have been changed meanwhile. */
 function extended(level: Level, until: number): Level {
   return until > level.until ? { ...level, until } : level;
 }
@@ -169,34 +172,37 @@ function isOfClass({ eventClass }: AlarmEvent, { classes }: AlarmSettings): bool
   return judgeByFilter(eventFilter({ classes }), { eventClass }).filteredBy.length === 0;
 }
 
-/** Who raised a group. */
+/** The event and alarm that raised a group. */
 export interface Raiser {
-  /** As an `AlarmEvent` has them. */
+  /** Id as in `AlarmEvent`. */
   id: string;
   alarm: string;
 }
 
-/** One group as an instance knows it. Times are milliseconds of its clock. */
+/** One group as an instance knows it. Times are milliseconds of its monotonic clock. */
 export interface Group {
   readonly name: string;
   level: Level;
-  /** Who raised it last; undefined where nobody has yet. */
+  /** What raised it last; undefined where it was never raised. */
   raiser: Raiser | undefined;
-  /** `{ webhook, event }` of the event that raised it last, as JSON: each message gets a copy of its own. */
+  /** `{ webhook, event }` of the event that raised it last, as JSON: each message gets its own copy. */
   raised: string | undefined;
-  /** Of its slot; 0: it has none. */
+  /** Version of its slot; 0 = no slot. */
   version: number;
-  /** Of the slot with `raised`. */
+  /** Version of the slot with `raised`. */
   raisedVersion: number;
-  /** The life of an instance that wrote the slot last: it alone extends the level without writing it again. */
+  /** Id of the run that wrote the slot last: only that run extends the level without writing the slot. */
   by: string;
-  /** Milliseconds by which that one may know of a later end than is known here; 0 where it is this one, or lives no more. */
+  /**
+   * Milliseconds by which the run `by` may know a later end than this instance; 0 where `by` is this run, or
+   * has ended.
+   */
   slack: number;
-  /** True where the store lacks what is known here: it failed. */
+  /** True where the store failed and lacks the state known here. */
   isAhead: boolean;
-  /** When its state is said again. */
+  /** When its state is reported again. */
   repeatAt: number;
-  /** Pending while an input of this group waits for the store. */
+  /** Pending while an input of this group waits for the store; later inputs queue behind it. */
   line: Promise<unknown> | undefined;
 }
 
@@ -216,7 +222,7 @@ export function newGroup(name: string): Group {
   };
 }
 
-/** When a raised one is to be released from here. */
+/** When this instance releases a raised group. */
 export function endOf({ level, isAhead, slack }: Group): number {
   if (!level.raised) return Infinity;
   return isAhead ? level.until : level.until + slack;

@@ -6,31 +6,34 @@ import type { RaisedAlarms } from './raised-alarms';
 import type { AlarmSettings } from './settings';
 import { levelValue, type StoreLink } from './slot-store';
 
-/** A state as it is said without an event. */
+/** A state message that no event causes. */
 export interface StateMessage {
   group: string;
   raised: boolean;
-  /** `{ webhook, event }` of the event that raised it, as JSON; undefined where nobody knows. */
+  /** `{ webhook, event }` of the event that raised the group, as JSON; undefined where it is unknown. */
   json: string | undefined;
 }
 
 interface LevelsOptions {
   settings: AlarmSettings;
-  /** This life of this node, unlike any other. */
+  /** Id of this run of this node, unique over restarts. */
   instance: string;
-  /** Whether another life may go on. */
+  /** Whether another run may still be active. */
   mayLive: (life: string) => boolean;
   link: StoreLink;
   alarms: RaisedAlarms;
-  /** Takes a state that no event asks for: a release, one that is said again, one at the start. */
+  /**
+   * Called with each state message that no event causes: a release, a repetition, or the stored state at the
+   * start.
+   */
   say: (said: StateMessage) => void;
-  /** Told when what the status shows may have changed. */
+  /** Called when the values of the node status may have changed. */
   changed: () => void;
-  /** To be called then, or before: milliseconds of `performance.now()`. */
+  /** Requests a call of `tick` at this time or earlier, in milliseconds of `performance.now()`. */
   wakeAt: (time: number) => void;
 }
 
-/** The levels of all groups in time: raised, said again, released when they are over. */
+/** The levels of all groups over time: raises them, repeats their state, and releases them at their end. */
 export class Levels {
   readonly #groups: Groups;
   readonly #keeper: LevelKeeper;
@@ -44,12 +47,11 @@ export class Levels {
     this.#keeper = new LevelKeeper({ settings, instance, link, alarms, refused });
   }
 
-  /** Names of the groups that are raised. */
   raised(): string[] {
     return [...this.#groups.all()].filter(({ level }) => level.raised).map(({ name }) => name);
   }
 
-  /** Groups in which events are held back until there are enough. */
+  /** Groups that hold back events until the required count is reached. */
   counting(): { group: string; events: number }[] {
     const since = performance.now() - this.options.settings.within;
     return [...this.#groups.all()]
@@ -60,17 +62,17 @@ export class Levels {
       .filter(({ events }) => events > 0);
   }
 
-  /** Characters that the event may have, as JSON, which raises a group. */
+  /** Limit in characters of the event (JSON) that raises a group. */
   get largestEvent(): number {
     return this.#groups.largestEvent;
   }
 
-  /** As it is now: one that is not kept yet is only looked at. */
+  /** The group, or a new one that is not stored. */
   peek(name: string): Group {
     return this.#groups.peek(name);
   }
 
-  /** Its place among those that are kept. */
+  /** The group, stored from now on; removes a quiet group where the limit is reached. */
   keep(name: string): Group {
     const room = this.#groups.makeRoomFor(name);
     if (room !== undefined) {
@@ -82,30 +84,32 @@ export class Levels {
     return this.#groups.keep(name);
   }
 
-  /** What is asked of a group, one after the other, for each may have to wait for the store. */
+  /** Runs actions on a group one after the other: each may have to wait for the store. */
   inTurn<Outcome>(group: Group, act: () => Promise<Outcome>): Promise<Outcome> {
     return this.#keeper.inTurn(group, act);
   }
 
-  /** True where a level needs no word to the store. */
+  /** True where the level need not be written to the store. */
   isKnown(group: Group, level: Level): boolean {
     return this.#keeper.isKnown(group, level);
   }
 
-  /** A level of which the store needs no word takes its place. */
+  /** Sets a level for which `isKnown` is true. */
   take(group: Group, level: Level): void {
     if (level !== group.level && level.raised) this.#ends.extended(group);
     group.level = level;
   }
 
-  /** Whether what is known of a group is durable, for one who waits for that. */
+  /** Resolves with whether the state of the group is durable; writes a pending end soon. */
   isDurable(group: Group): Promise<boolean> {
     return this.#ends.isDurable(group);
   }
 
   /**
-   * Resolves once the store has it, or fails; false where another instance was first, and all has to be thought over.
-   * @param by the event that raises the group, with `{ webhook, event }` as JSON; absent of a level that only lasts longer, or counts
+   * Changes a level. Resolves once the store has it or fails; false where another instance was first, and the
+   * caller has to judge again.
+   * @param by the event that raises the group, with `{ webhook, event }` as JSON; absent where the level
+   *   only lasts longer or counts
    */
   async change(
     group: Group,
@@ -125,7 +129,7 @@ export class Levels {
     await Promise.all(concerned.map((group) => this.#release(group, () => true)));
   }
 
-  /** What was raised at the moment when another instance disarmed it, nobody else would release. */
+  /** Releases groups that were raised while another instance disarmed them: no other instance would do so. */
   releaseWhere(isOrdered: (group: string) => boolean): void {
     for (const group of this.#groups.all()) {
       const isDue = (): boolean => isOrdered(group.name);
@@ -133,17 +137,17 @@ export class Levels {
     }
   }
 
-  /** All that are kept; what has ended is released instead. */
+  /** Reports the state of every group, except those that have ended: `tick` releases these. */
   sayAll(): void {
     for (const group of this.#groups.all()) if (endOf(group) > performance.now()) this.#say(group);
   }
 
-  /** @param slots all there are in the store */
+  /** @param slots all slots of the store */
   retain(slots: readonly Slot[]): void {
     this.#groups.retain(slots);
   }
 
-  /** @param isNews false for what is said at the start */
+  /** @param isNews false for slots read at the start, whose state is reported anyway */
   adopt(slot: Slot, isNews: boolean): void {
     const news = this.#groups.adopt(slot, performance.now());
     if (news === undefined) return;
@@ -153,7 +157,7 @@ export class Levels {
     this.#plan(group);
   }
 
-  /** Writes what was done while the store failed. */
+  /** Writes the changes made while the store failed. */
   async catchUp(): Promise<void> {
     for (const group of this.#groups.all()) {
       if (!group.isAhead) continue;
@@ -163,21 +167,21 @@ export class Levels {
     await this.#keeper.catchUpAlarms();
   }
 
-  /** Writes at once what waits. */
+  /** Writes pending end times at once. */
   flush(): void {
     this.#ends.flush();
   }
 
-  /** @returns what is to be removed from the store */
+  /** @returns removals for the store */
   tidy(now: number): SlotWrite[] {
     return this.#groups.tidy(now);
   }
 
-  /** Releases what is over, says again what is to be said. @returns when to look again */
+  /** Releases expired levels and repeats states that are due. @returns when to call again */
   tick(now: number): number {
     let next = Infinity;
     for (const group of this.#groups.all()) {
-      // Whatever it waits for plans anew.
+      // The action in progress plans the next tick.
       if (group.line !== undefined) continue;
       this.#forgetCounted(group, now);
       const end = endOf(group);
@@ -188,7 +192,7 @@ export class Levels {
     return next;
   }
 
-  /** @param isDue asked once it is its turn: it may last longer by then */
+  /** @param isDue called when earlier actions are done: the level may last longer by then */
   #release(group: Group, isDue: () => boolean): Promise<void> {
     return this.inTurn(group, async () => {
       while (group.level.raised && isDue()) {
@@ -205,13 +209,13 @@ export class Levels {
     this.options.say({ group: name, raised: level.raised, json: raised });
   }
 
-  /** Each raised state every so often; its release once more. */
+  /** A raised state is repeated periodically, a release once. */
   #repeat(group: Group): void {
     this.#say(group);
     group.repeatAt = group.level.raised ? this.#nextRepeat() : Infinity;
   }
 
-  /** What counts no more does not look so in the status; the store forgets it by itself. */
+  /** Clears expired counts in memory, for the status; the stored ones expire by themselves. */
   #forgetCounted(group: Group, now: number): void {
     if (group.level.raised || countedUntil(group, this.options.settings) > now) return;
     group.level = DOWN;
@@ -232,23 +236,23 @@ export class Levels {
   }
 }
 
-/** When the last of those events counts no more that are held back until there are enough. */
+/** When the last counted event expires. */
 function countedUntil({ level }: Group, { within }: AlarmSettings): number {
   const last = level.counted.at(-1);
   return last === undefined ? Infinity : last.at + within + 1;
 }
 
-/** Former raisers that wait for a store that fails: beyond it the oldest are not told. */
+/** Largest number of writes of former raisers that wait for the store; the oldest beyond it are dropped. */
 const MOST_OWED = 1000;
 
-/** What is to be known of a group from now on. */
+/** The new state of a group. */
 interface Change {
   level: Level;
-  /** Of the event that raises it, with `{ webhook, event }` as JSON. */
+  /** The event that raises the group, with `{ webhook, event }` as JSON. */
   by?: { event: AlarmEvent; json: string | undefined };
 }
 
-/** All of a group that stands in the store. */
+/** The stored part of a group. */
 type State = Pick<Group, 'level' | 'raiser' | 'raised'>;
 
 interface LevelKeeperOptions {
@@ -256,28 +260,28 @@ interface LevelKeeperOptions {
   instance: string;
   link: StoreLink;
   alarms: RaisedAlarms;
-  /** Told what stands in the store in the place of what was to be written. */
+  /** Called with the stored slot where a write was refused. */
   refused: (slot: Slot) => void;
 }
 
 /**
- * Changes levels in memory and in the store at once: by compare and set, so that of several instances one alone raises a group, or
- * releases it. While the store fails the memory goes ahead.
+ * Changes levels in memory and store by compare-and-set, so that of several instances exactly one raises or
+ * releases a group. While the store fails, only the memory changes.
  */
 class LevelKeeper {
-  /** What was not written while the store failed, and belongs to no level. */
+  /** Writes of former raisers that failed with the store. */
   #owed: SlotWrite[] = [];
 
   constructor(private readonly options: LevelKeeperOptions) {}
 
-  /** True where a level may take the place of the former without a word to the store: it is the same, or an own one that lasts longer. */
+  /** True where a level need not be written: it is unchanged, or one of this instance that lasts longer. */
   isKnown(group: Group, level: Level): boolean {
     if (level === group.level) return true;
     const { link, instance } = this.options;
     return group.level.raised && level.raised && group.by === instance && !link.isFailing && !group.isAhead;
   }
 
-  /** What is asked of a group, one after the other, for each may have to wait for the store. */
+  /** Runs actions on a group one after the other: each may have to wait for the store. */
   inTurn<Outcome>(group: Group, act: () => Promise<Outcome>): Promise<Outcome> {
     const acting = group.line === undefined ? act() : group.line.then(act);
     const line: Promise<unknown> = acting
@@ -290,9 +294,9 @@ class LevelKeeper {
   }
 
   /**
-   * Resolves once the store has it, or fails. False where another instance was first: what that did is known then, and all has to be
-   * thought over.
-   * @param isUrgent somebody waits for it
+   * Changes a level. Resolves once the store has it or fails; false where another instance was first: its
+   * change is then known here, and the caller has to judge again.
+   * @param isUrgent true where a caller waits for the write
    */
   async change(group: Group, change: Change, isUrgent: boolean): Promise<boolean> {
     const { by } = change;
@@ -308,7 +312,7 @@ class LevelKeeper {
     return true;
   }
 
-  /** Writes what was done while the store failed. */
+  /** Writes the change made while the store failed. */
   async catchUp(group: Group): Promise<void> {
     while (group.isAhead && !this.options.link.isFailing) {
       const { level, raiser, raised } = group;
@@ -317,7 +321,7 @@ class LevelKeeper {
     }
   }
 
-  /** What the store has to know of former raisers, and does not. */
+  /** Writes the former raisers that the store lacks. */
   async catchUpAlarms(): Promise<void> {
     const owed = this.#owed.splice(0);
     await this.options.link.put(owed, false).catch(() => this.#owe(owed));
@@ -342,7 +346,7 @@ class LevelKeeper {
     const [level, raised] = outcomes;
     if (level?.written !== true) {
       await link.refresh();
-      // Where the news did not tell of it, the answer does.
+      // `refresh` may not have returned the slot; the outcome of the write has it.
       refused(level?.slot ?? { name: levelSlot(group), value: undefined, version: 0 });
       return 'refused';
     }
@@ -350,7 +354,7 @@ class LevelKeeper {
     group.slack = 0;
     group.version = level.slot?.version ?? 0;
     if (writes.length > 1) group.raisedVersion = raised?.slot?.version ?? 0;
-    // Else the level would stand there with the event that raised it before.
+    // Otherwise the stored level would have the event that raised it before.
     return raised?.written === false && writes.length > 1
       ? this.#write(group, next, [], isUrgent)
       : 'written';
@@ -362,7 +366,7 @@ class LevelKeeper {
     return link.isFailing ? undefined : link.put(writes, isUrgent).catch(() => undefined);
   }
 
-  /** Another takes its place as the last that raised the group. */
+  /** The writes that store the former raiser, which another one replaces. */
   #rememberRaiser({ name, raiser }: Group): SlotWrite[] {
     return raiser === undefined ? [] : this.options.alarms.remember(name, raiser, performance.now());
   }
@@ -372,20 +376,20 @@ class LevelKeeper {
   }
 }
 
-/** Milliseconds between two looks, at least: a timer for each of a thousand groups would cost more than they do. */
+/** Shortest time between two ticks in milliseconds: one timer per group would cost more than the group. */
 const GRAIN = 100;
 
-/** One timer for the earliest of many times, which may turn out to be later once it has come. */
+/** One timer for the earliest of many times. When it fires, the due time may have moved to later. */
 export class Earliest {
   #at = Infinity;
   #lookedAt = -Infinity;
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
 
-  /** @param look does what is due, and returns when to look again: milliseconds of `performance.now()`, or Infinity */
+  /** @param look does what is due; returns the next time (milliseconds of `performance.now()`) or Infinity */
   constructor(private readonly look: (now: number) => number) {}
 
-  /** Looks then, or before. */
+  /** Calls `look` at this time or earlier. */
   at(time: number): void {
     if (time >= this.#at || this.#isStopped) return;
     clearTimeout(this.#timer);

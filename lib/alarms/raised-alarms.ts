@@ -3,36 +3,36 @@ import type { Raiser } from './level';
 import type { Slot, SlotWrite } from '../inbox/slot';
 
 export const RAISED = 'raised/';
-/** Milliseconds: as long as the service may send an event again. */
+/** Milliseconds: the time in which the service may resend an event. */
 const REMEMBERED_FOR = 24 * 60 * 60 * 1000;
 const TIDY_EVERY = 60 * 60 * 1000;
-/** Beyond it the oldest are forgotten. */
+/** Largest number of alarms; the oldest beyond it are removed. */
 const MOST = 20_000;
 
 interface Remembered {
-  /** Id of the event that raised. */
+  /** Id of the event that raised the group. */
   id: string;
-  /** When it may be forgotten, in milliseconds. */
+  /** When the entry expires, in milliseconds. */
   until: number;
 }
 
 /**
- * The alarms that have raised a group, so that none does it twice. The last one of each group stands with its level; here are those
- * before.
+ * The alarms that have raised a group, so that no alarm raises it twice. The last one of a group is stored
+ * with its level; this class has the earlier ones.
  */
 export class RaisedAlarms {
   /** By name of the slot, oldest first. */
   readonly #known = new Map<string, Remembered>();
   #tidiedAt = -Infinity;
-  /** Slots that are to be removed. */
+  /** Slots to be removed. */
   #over: string[] = [];
 
-  /** Which event of the alarm of `raiser` has raised a group; undefined where none has. */
+  /** Id of the event of this alarm that raised the group; undefined where none did. */
   raiserOf(group: string, alarm: string): string | undefined {
     return alarm === '' || this.#known.size === 0 ? undefined : this.#known.get(nameOf(group, alarm))?.id;
   }
 
-  /** @returns what is to be written, for another takes its place as the last of its group */
+  /** Stores a former raiser when another alarm has replaced it. @returns writes for the store */
   remember(group: string, { id, alarm }: Raiser, now: number): SlotWrite[] {
     if (alarm === '') return [];
     const name = nameOf(group, alarm);
@@ -45,7 +45,7 @@ export class RaisedAlarms {
     else this.#keep(name, { id: value, until: now + left });
   }
 
-  /** @returns what is to be removed, for a day has gone by */
+  /** Removes entries older than a day. @returns removals for the store */
   tidy(now: number): SlotWrite[] {
     if (now < this.nextEnd()) return [];
     this.#tidiedAt = now;
@@ -57,7 +57,7 @@ export class RaisedAlarms {
     return this.#removals();
   }
 
-  /** When it is worth while to look for what can be forgotten. */
+  /** When `tidy` is due. */
   nextEnd(): number {
     const [oldest] = this.#known.values();
     return oldest === undefined ? Infinity : Math.max(oldest.until, this.#tidiedAt + TIDY_EVERY);
@@ -79,7 +79,7 @@ export class RaisedAlarms {
   }
 }
 
-/** Of any length and content as text, a name of a few characters. */
+/** Slot name: a digest, because group and alarm are texts of any length and content. */
 function nameOf(group: string, alarm: string): string {
   return (
     RAISED +

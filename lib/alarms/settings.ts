@@ -1,44 +1,44 @@
 import { RvmError } from '../error';
 import { beginOf } from '../text';
 
-/** By what events are put together. */
+/** How events are grouped. */
 export const GROUPINGS = ['site', 'camera', 'rule', 'station', 'all'] as const;
 export type Grouping = (typeof GROUPINGS)[number];
 
-/** Most events that one alarm may be made to wait for: each is kept. */
+/** Largest number of events that may be required to raise a group: each is stored. */
 export const MOST_COUNTED = 100;
-/** Seconds: a level that nobody wants to see down again is none. */
+/** Seconds. A level that stays up longer carries no information. */
 export const LONGEST_HOLD = 7 * 24 * 60 * 60;
-/** Minutes that a group may be on test: whoever needs more, disarms it. */
+/** Longest test in minutes; for longer periods a group can be disarmed. */
 const LONGEST_TEST = 7 * 24 * 60;
 
 /** How events become a level. */
 export interface AlarmSettings {
   group: Grouping;
-  /** Milliseconds that a raised state lasts after the last event that raises or extends it. */
+  /** Milliseconds that a raised level lasts after the last event that raised or extended it. */
   hold: number;
-  /** Seconds: events that are older are held back. */
+  /** Seconds; older events are held back. */
   ignoreOlder: number;
-  /** So many events within so many milliseconds raise it. */
+  /** `count` events within `within` milliseconds raise a group. */
   count: number;
   within: number;
-  /** Empty: all but health. */
+  /** Empty: all classes except health. */
   classes: readonly string[];
   /** Whether events of the sandbox count. */
   sandbox: boolean;
-  /** Milliseconds between two times that a raised state is said; 0: only once. */
+  /** Milliseconds between two reports of a raised state; 0: reported once. */
   repeat: number;
 }
 
-/** Group of events that do not say where they belong, and of those beyond the most groups there may be. */
+/** Group of events without a group name, and of those beyond the largest number of groups. */
 export const UNKNOWN_GROUP = 'unknown';
 
-/** Characters; a slot of the store is named after it. */
+/** Characters; part of a slot name. */
 const LONGEST = 200;
 const CLEAN = /^[\x21-\x7e]+(?: [\x21-\x7e]+)*$/;
 const UNCLEAN = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\s]+/gu;
 
-/** The name of a group as events and controls have it: one line, so that two that look alike are one. */
+/** The normalized name of a group, on one line: names that look alike become equal. */
 export function groupName(text: string): string {
   if (text.length <= LONGEST && CLEAN.test(text)) return text;
   const clean = text
@@ -50,12 +50,12 @@ export function groupName(text: string): string {
 
 const CONTROLS = ['arm', 'disarm', 'acknowledge', 'test'] as const;
 
-/** What a flow tells an alarm state to do. */
+/** A command of a flow to an alarm state. */
 export interface Control {
   do: (typeof CONTROLS)[number];
   /** '' = all. */
   group: string;
-  /** Of a test: milliseconds; 0 ends it. */
+  /** Duration of a test in milliseconds; 0 ends it. */
   lasts: number;
 }
 
@@ -74,7 +74,7 @@ export function controlOf(topic: unknown, group: unknown, minutes: unknown): Con
 
 function groupOf(group: unknown): string {
   if (group === undefined || group === null) return '';
-  // An empty one is a mistake of the flow: it must not disarm all.
+  // An empty group is a mistake of the flow and must not disarm all groups.
   if ((typeof group === 'string' && group.trim() !== '') || typeof group === 'number')
     return groupName(`${group}`);
   throw new RvmError(

@@ -5,27 +5,30 @@ import type { Slot, SlotOutcome, SlotWrite } from '../inbox/slot';
 import { isRecord } from '../json/json';
 import type { Counted, Level, Raiser } from './level';
 
-/** Milliseconds between two looks at what others have changed. */
+/** Shortest time between two reads of changes by other instances, in milliseconds. */
 const REFRESH_EVERY = 250;
-/** Milliseconds between two tries of a store that fails. */
+/** Milliseconds between two attempts while the store fails. */
 const RETRY = 1000;
-/** Milliseconds that a reading may take. */
+/** Timeout of a read in milliseconds. */
 const READ_TIMEOUT_MS = 5000;
 
 interface StoreLinkOptions {
   slots: Slots;
   owner: string;
-  /** True while nobody else can write there: own writes are no news. */
+  /** True while no other instance can write: then changes need not be read. */
   isAlone: () => boolean;
-  /** Told of slots that others, or a former run, have changed. `isAll`: what is not among them is gone. */
+  /**
+   * Called with slots that other instances or a former run have changed. `isAll`: a slot that is missing
+   * there is gone.
+   */
   adopt: (slots: readonly Slot[], isAll: boolean) => void;
-  /** Told when the store can be used again, once all in it was adopted. */
+  /** Called when the store works again, after all its slots were adopted. */
   recovered: () => void;
-  /** Told when it fails. */
+  /** Called when the store begins to fail. */
   failed: () => void;
 }
 
-/** The way of one instance to the slots it shares with others: writes, news, and how both go on while the store fails. */
+/** Access of one instance to the shared slots: writes, reads of changes, and recovery after a failure. */
 export class StoreLink {
   readonly #writer: SlotWriter;
   readonly #unwatch: () => void;
@@ -43,12 +46,12 @@ export class StoreLink {
     this.#unwatch = options.slots.watchSlots(options.owner, () => this.#hear());
   }
 
-  /** True while all goes on in memory. */
+  /** True while the store fails and changes stay in memory. */
   get isFailing(): boolean {
     return this.#isFailing;
   }
 
-  /** @throws RvmError STORE_FAILED; then all goes on in memory for a while */
+  /** @throws RvmError STORE_FAILED; changes then stay in memory until the store recovers */
   async put(writes: readonly SlotWrite[], isUrgent: boolean): Promise<SlotOutcome[]> {
     try {
       const outcomes = await this.#writer.put(writes, isUrgent);
@@ -61,7 +64,7 @@ export class StoreLink {
     }
   }
 
-  /** What others have changed is adopted, or it cannot be for now. */
+  /** Reads and adopts changes of other instances. Never rejects: a failed read marks the store as failing. */
   refresh(): Promise<void> {
     this.#reading ??= this.#read(this.#version).finally(() => {
       this.#reading = undefined;
@@ -69,7 +72,7 @@ export class StoreLink {
     return this.#reading;
   }
 
-  /** @param patience milliseconds for what still waits to be written */
+  /** @param patience timeout for pending writes, in milliseconds */
   async close(patience: number): Promise<void> {
     this.#isClosed = true;
     this.#unwatch();
@@ -103,7 +106,7 @@ export class StoreLink {
   #fail(): void {
     if (this.#isClosed) return;
     clearTimeout(this.#retry);
-    // All is read again: what was written last may be there or not.
+    // Read all slots again: the last write may have been stored or not.
     this.#version = 0;
     this.#retry = setTimeout(() => void this.refresh(), RETRY);
     if (this.#isFailing) return;
@@ -112,9 +115,9 @@ export class StoreLink {
   }
 }
 
-/** Milliseconds that writes wait for each other which nobody waits for. */
+/** Milliseconds for which writes that are not urgent are collected. */
 const GATHERED_FOR = 50;
-/** Milliseconds that an alarm waits for the store before it goes out all the same. */
+/** Milliseconds that an alarm waits for the store before it is sent without it. */
 const WRITE_TIMEOUT_MS = 1500;
 /** Writes in one transaction. */
 const MOST = 500;
@@ -126,7 +129,7 @@ interface Asked {
   reject: (error: unknown) => void;
 }
 
-/** Writes the slots of an owner, one transaction after the other, each with what was asked for meanwhile. */
+/** Writes the slots of an owner, one transaction at a time, each with all requests collected meanwhile. */
 class SlotWriter {
   #asked: Asked[] = [];
   #timer: NodeJS.Timeout | undefined;
@@ -137,10 +140,7 @@ class SlotWriter {
     private readonly owner: string,
   ) {}
 
-  /**
-   * @param isUrgent false for what may wait a moment for others
-   * @throws RvmError STORE_FAILED where the store fails, or does not answer in time
-   */
+  /** @param isUrgent false for a write that may wait to be batched */
   put(writes: readonly SlotWrite[], isUrgent: boolean): Promise<SlotOutcome[]> {
     return new Promise((resolve, reject) => {
       this.#asked.push({ isUrgent, writes, resolve, reject });
@@ -148,7 +148,7 @@ class SlotWriter {
     });
   }
 
-  /** Resolves once nothing waits any more; that happens at once from now on. */
+  /** Writes pending requests at once, and resolves when none is left. */
   async idle(): Promise<void> {
     while (this.#asked.length > 0 || this.#isWriting) {
       this.#plan(true);
@@ -182,7 +182,7 @@ class SlotWriter {
     if (this.#asked.length > 0) this.#plan(this.#asked.some(({ isUrgent }) => isUrgent));
   }
 
-  /** What one transaction takes. */
+  /** Takes the requests for one transaction off the queue. */
   #take(): Asked[] {
     let size = 0;
     const end = this.#asked.findIndex(({ writes }) => (size += writes.length) > MOST);
@@ -192,15 +192,15 @@ class SlotWriter {
 
 type Written = Pick<SlotWrite, 'value' | 'lasts'>;
 
-/** How the state of a group stands in a slot. Times in it are relative: clocks of machines differ. */
+/** The state of a group in a slot. Its times are relative, because clocks of machines differ. */
 interface StoredLevel {
   level: Level;
   raiser: Raiser | undefined;
-  /** The life of the instance that wrote it. */
+  /** Id of the run that wrote it. */
   by: string;
 }
 
-/** Times are milliseconds of the clock that `now` is of. */
+/** Times are milliseconds of the same clock as `now`. */
 export function levelValue({ level, raiser, by }: StoredLevel, within: number, now: number): Written {
   const common = { by, ...(raiser && { id: raiser.id, alarm: raiser.alarm }) };
   if (level.raised) return { value: { ...common, raised: true }, lasts: lasting(level.until - now) };
@@ -210,7 +210,7 @@ export function levelValue({ level, raiser, by }: StoredLevel, within: number, n
   return { value: { ...common, raised: false, counted, lasts }, lasts };
 }
 
-/** Undefined where another, perhaps newer package has written what cannot be read. */
+/** @returns undefined where the value cannot be read: another version of the package may have written it */
 export function storedLevel({ value, left = 0 }: Slot, now: number): StoredLevel | undefined {
   if (!isRecord(value)) return undefined;
   const { raised, by, id, alarm, counted, lasts } = value;
@@ -226,7 +226,10 @@ export function storedLevel({ value, left = 0 }: Slot, now: number): StoredLevel
   };
 }
 
-/** Ends of levels, as one life of an instance has extended them: flat, for there may be many, every few seconds. */
+/**
+ * End times of levels that one run has extended. Flat arrays, because there may be many, written every few
+ * seconds.
+ */
 export function endsValue(groups: readonly string[], ends: readonly number[], now: number): Written {
   const left = ends.map((end) => Math.round(end - now));
   const lasts = lasting(left.reduce((latest, each) => Math.max(latest, each), 0));
@@ -257,5 +260,5 @@ function storedCount(value: unknown, writtenAt: number): Counted[] {
   return typeof id === 'string' && typeof before === 'number' ? [{ id, at: writtenAt - before }] : [];
 }
 
-/** What an alarm state needs of an inbox. */
+/** The part of an inbox that an alarm state uses. */
 export type Slots = Pick<Inbox, 'slots' | 'putSlots' | 'watchSlots'>;

@@ -4,12 +4,15 @@ import { RvmError } from '../error';
 import { isRecord } from '../json/json';
 import type { Metrics } from './metrics';
 
-/** One who scrapes needs one connection, and some seconds at most. Of more the one that was idle for longest goes. */
+/**
+ * A scraper needs one connection for a few seconds. Beyond this limit the connection idle for longest is
+ * closed.
+ */
 const MOST_CONNECTIONS = 20;
 const HEAD_MS = 5000;
 const REQUEST_MS = 10_000;
 const KEEP_ALIVE_MS = 65_000;
-/** Before a port that is taken is tried again, in milliseconds. */
+/** Milliseconds before a port in use is tried again. */
 const AGAIN_AFTER = 5000;
 
 const METHODS = ['GET', 'HEAD'];
@@ -18,17 +21,17 @@ interface MetricsServerOptions {
   place: MetricsPlace;
   metrics: Pick<Metrics, 'text' | 'contentType'>;
   onListening: (url: string) => void;
-  /** Told why it does not listen, each reason once. NETWORK: it is tried again. */
+  /** Called with the reason why it does not listen, each reason once. NETWORK: it is tried again. */
   onFault: (fault: RvmError) => void;
   /** Default 5,000. */
   againAfter?: number;
 }
 
-/** Serves `/metrics` and nothing else, to whoever can reach it. No reason for a process to live on. */
+/** Serves `/metrics` and nothing else, to every client that can reach it. Does not keep the process alive. */
 export class MetricsServer {
   readonly #server: http.Server;
   readonly #open = new Set<Socket>();
-  /** Of those, such as wait for their client: for a request, or to be read. Longest first. */
+  /** Open connections that wait for their client to send or read, idle longest first. */
   readonly #idle = new Set<Socket>();
   #told: string | undefined;
   #again: NodeJS.Timeout | undefined;
@@ -47,12 +50,12 @@ export class MetricsServer {
     );
     this.#server.on('connection', (socket: Socket) => this.#accepted(socket));
     this.#server.on('listening', () => options.onListening(this.url ?? ''));
-    // Also of connections that cannot be accepted: without a listener, the end of all.
+    // Also emitted for connections that cannot be accepted; without a listener it would end the process.
     this.#server.on('error', (error) => this.#failed(error));
     this.#server.unref();
   }
 
-  /** Listens, where need be after a while. */
+  /** Listens; a port in use is tried again. */
   open(): void {
     this.#listen();
   }
@@ -109,7 +112,7 @@ export class MetricsServer {
 
   async #answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const { metrics } = this.options;
-    // A body is read to nobody's use.
+    // The body is read and discarded.
     req.resume();
     if (req.url?.replace(/\?.*$/s, '') !== '/metrics')
       return end(res, 404, 'Only /metrics is served here.\n');
@@ -120,7 +123,7 @@ export class MetricsServer {
     try {
       end(res, 200, await metrics.text(), headers);
     } catch {
-      // Whoever asks sees that it failed, and nothing of why: that might quote anything.
+      // The client sees only that it failed: the reason could quote anything.
       end(res, 500, 'The metrics could not be read.\n');
     }
   }
@@ -148,12 +151,12 @@ export interface MetricsPlace {
   host: string;
 }
 
-/** The port by which exporters of Node.js are known. Nobody proves who asks there: by default it is this machine alone. */
+/** The usual port of exporters of Node.js. There is no login: by default only this machine can connect. */
 const DEFAULT: MetricsPlace = { port: 9464, host: '127.0.0.1' };
 const EXAMPLE = "rvmMetrics: { port: 9464, host: '127.0.0.1' }";
 
 /**
- * What `rvmMetrics` of settings.js says; undefined where it is absent or false.
+ * The value of `rvmMetrics` in settings.js; undefined where it is absent or false.
  * @throws RvmError BAD_INPUT
  */
 export function readMetricsPlace(setting: unknown): MetricsPlace | undefined {
@@ -162,7 +165,7 @@ export function readMetricsPlace(setting: unknown): MetricsPlace | undefined {
   const { port = DEFAULT.port, host = DEFAULT.host, ...others } = setting;
   const [unknown] = Object.keys(others);
   if (unknown !== undefined) throw refused(`has "${unknown}", which is not known`);
-  // From the environment it comes as text.
+  // A port from the environment is a text.
   const number = typeof port === 'string' && port.trim() !== '' ? Number(port) : port;
   if (typeof number !== 'number' || !Number.isInteger(number) || number < 0 || number > 65_535)
     throw refused('has a port that is no whole number from 1 to 65535');
@@ -177,7 +180,9 @@ function refused(what: string): RvmError {
   );
 }
 
-/** What to do about a place that could not be opened: NETWORK where somebody else has it, else BAD_INPUT. */
+/**
+ * The error for an address that could not be opened: NETWORK where another program uses it, else BAD_INPUT.
+ */
 function metricsFault(error: unknown, { port, host }: MetricsPlace): RvmError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
   switch (code) {

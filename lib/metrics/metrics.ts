@@ -4,19 +4,19 @@ import type { RvmErrorCode } from '../error';
 import type { Meter, MeteredAnswer } from '../meter';
 import { KEY } from '../text';
 
-/** Answers that an alert asks for: it would miss the first of them where there was no zero before. */
+/** Answers that alerts query: without an initial zero an alert would miss the first one. */
 const FROM_ZERO: readonly MeteredAnswer[] = ['accepted', 'unauthentic', 'cut'];
 
-/** Counts what happens, and tells it as Prometheus reads it. */
+/** Counts events of the package and serves them in the Prometheus format. */
 export class Metrics implements Meter {
-  /** One of our own: another package may use that of the library. */
+  /** A registry of our own: another package may use the default one. */
   readonly #registry = new Registry();
   readonly #instruments = new Instruments(this.#registry);
   readonly #stations = new StationLabels();
   readonly #snapshot: () => Promise<Snapshot>;
   #telling: Promise<string> | undefined;
 
-  /** @param snapshot what is so at the moment; rejects never */
+  /** @param snapshot the current state; never rejects */
   constructor(snapshot: () => Promise<Snapshot>) {
     this.#snapshot = snapshot;
   }
@@ -25,7 +25,9 @@ export class Metrics implements Meter {
     return this.#registry.contentType;
   }
 
-  /** Of whom the problems are told; from now on these stations, in this order, have labels of their own. */
+  /**
+   * Gives these stations labels of their own, in this order. Starts their answers and the problem kinds at 0.
+   */
   deployed(stations: readonly string[], problemKinds: readonly string[]): void {
     this.#stations.deployed(stations);
     for (const station of new Set(stations.map((key) => this.#stations.of(key))))
@@ -33,7 +35,7 @@ export class Metrics implements Meter {
     for (const kind of problemKinds) this.#instruments.problems.inc({ kind }, 0);
   }
 
-  /** All metrics as text. Several that ask at a time have one answer. */
+  /** All metrics as text. Concurrent requests share one answer. */
   text(): Promise<string> {
     this.#telling ??= this.#tell().finally(() => {
       this.#telling = undefined;
@@ -50,7 +52,7 @@ export class Metrics implements Meter {
   delivered(key: string, again: string | undefined, seconds: number): void {
     const station = this.#stations.of(key);
     this.#instruments.deliveries.inc({ station, again: again ?? 'first' });
-    // A wall clock that was set back makes it negative.
+    // The time is negative where the wall clock was set back.
     if (again === undefined) this.#instruments.delivery.observe({ station }, Math.max(0, seconds));
   }
 
@@ -99,7 +101,7 @@ export class Metrics implements Meter {
     return this.#registry.metrics();
   }
 
-  /** Of those that share the label `other` one that is in trouble shows. */
+  /** Of the stations that share the label `other`, one in trouble decides the value. */
   #showStations(stations: Snapshot['stations']): void {
     const { connected, circuitOpen } = this.#instruments;
     connected.reset();
@@ -158,16 +160,16 @@ function sumOf(numbers: readonly number[]): number {
   return numbers.reduce((sum, number) => sum + number, 0);
 }
 
-/** Of what waits for a disk or for another machine nearby: from a millisecond to the patience of the service. */
+/** Seconds, for waits on a disk or a nearby machine: from a millisecond to the timeout of the service. */
 const SHORT = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
-/** Until an event is with the flow: at once, or after a night in which nobody took it. */
+/** Seconds until an event reaches the flow: at once, or after a night without a consumer. */
 const LONG = [0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 600, 3600, 86_400];
-/** Until the first picture of a video: a recording may have to be waited for. */
+/** Seconds until the first picture of a video: the recording may not exist yet. */
 const PICTURE = [0.25, 0.5, 1, 2, 3, 5, 8, 13, 30, 60, 120];
 
 /**
- * All metrics of the package; what they mean to people stands in docs/metrics.md, which a test compares with this. Base units, and
- * labels of a few known words, keys of stations apart.
+ * All metrics of the package, described in docs/metrics.md, which a test compares with this class. Base
+ * units; labels have few known values, except keys of stations.
  */
 class Instruments {
   readonly messages: Counter<'station' | 'answer'>;
@@ -197,7 +199,7 @@ class Instruments {
   readonly memory: Gauge;
   readonly started: Gauge;
 
-  /** @param registry has them from now on, and nobody else */
+  /** @param registry registers the metrics; used by no other class */
   constructor(registry: Registry) {
     const registers = [registry];
     const counter = <Label extends string = never>(name: string, help: string, ...labelNames: Label[]) =>
@@ -304,60 +306,60 @@ class Instruments {
   }
 }
 
-/** How one Central Station fares at the moment. */
+/** The current state of one Central Station. */
 export interface StationSnapshot {
   key: string;
-  /** Undefined until it was first asked for something. */
+  /** Undefined until the first request. */
   isConnected: boolean | undefined;
-  /** True while nothing is sent but probes. */
+  /** True while only probes are sent. */
   isCircuitOpen: boolean;
 }
 
-/** What one inbox holds at the moment. What it could not say in time is absent. */
+/** The current state of one inbox. A figure that it could not return in time is absent. */
 export interface InboxSnapshot {
   engine: 'sqlite' | 'postgres';
   isDurable: boolean;
   /** Events that wait for their first delivery. */
   waiting: number;
-  /** Messages kept beside it. */
+  /** Messages in the spill folder. */
   spilled: number;
-  /** Seconds since the oldest of those that wait came; 0 where none does. */
+  /** Seconds since the receipt of the oldest waiting event; 0 without one. */
   oldestWaiting?: number;
-  /** By key of the station: dead letters that nobody has dealt with. */
+  /** Dead letters by key of the station that no person has dealt with. */
   dead?: Readonly<Record<string, number>>;
 }
 
-/** Of one kind, over all *watch* nodes. */
+/** Findings of one kind, over all *watch* nodes. */
 interface FindingsSnapshot {
   what: string;
   severity: 'fault' | 'warning';
   count: number;
 }
 
-/** What is so at the moment in which somebody asks, and is not counted. */
+/** The state at the time of a scrape, for values that are not counted. */
 export interface Snapshot {
   stations: readonly StationSnapshot[];
   inboxes: readonly InboxSnapshot[];
   /** Groups of *alarm state* nodes that are raised; absent where there is no such node. */
   raisedGroups?: number;
-  /** Of every kind, those that there are none of too; none at all where there is no *watch*. */
+  /** All kinds, also those without a finding; empty where there is no *watch*. */
   findings: readonly FindingsSnapshot[];
 }
 
-/** Stations that have a label of their own: each costs some seventy series. */
+/** Stations with a label of their own: each costs about seventy series. */
 const MOST = 50;
 
-/** Of all stations that have none of their own, and of those that nobody knows. */
+/** Label of all stations without their own, and of unknown stations. */
 export const OTHER = 'other';
 
-/** Which label a station has: never a text that a message has brought along, and never more than so many. */
+/** Chooses the label of a station: never a text from a message, and a bounded number. */
 class StationLabels {
-  /** Once given, a label stays: a series that changes its meaning is worse than one that ends. */
+  /** A label is never withdrawn: a series that changes its meaning is worse than one that ends. */
   readonly #own = new Set<string>();
 
   constructor(private readonly most = MOST) {}
 
-  /** These are deployed, in this order. What is no key has been typed into a flow file by hand. */
+  /** Registers deployed stations in order. A text that is no key was typed into a flow file by hand. */
   deployed(keys: readonly string[]): void {
     for (const key of keys) if (this.#own.size < this.most && KEY.test(key)) this.#own.add(key);
   }

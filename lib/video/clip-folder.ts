@@ -5,12 +5,13 @@ import path from 'node:path';
 import { RvmError } from '../error';
 import { type ClipDestination, type FinishedClip, MOST_MEDIA } from './mp4/clip-destination';
 
-/** Characters: longer ones are refused by every system. */
+/** Characters: every system refuses longer paths. */
 const LONGEST = 1024;
 
 /**
- * The real place of a folder for clips: one that exists and can be written to.
- * @param below a folder in it, such as a message chose it; empty for none. Links are followed, and must not lead out.
+ * The real path of a folder for clips, which exists and is writable.
+ * @param below a subfolder, for example one chosen by a message; empty for none. Links are followed, but
+ *   must not lead outside.
  * @throws RvmError BAD_INPUT
  */
 async function chosenFolder(folder: string, below: string): Promise<string> {
@@ -31,7 +32,7 @@ const CHOSEN = 'The folder that the message chose for the clip';
 async function folderBelow(folder: string, root: string, below: string): Promise<string> {
   const place = path.resolve(folder, below);
   const isPlain = below.length <= LONGEST && !below.includes('\0');
-  // Before the system is asked: the answer would tell of any place whether there is something.
+  // Checked before any system call: its result would reveal whether a path outside exists.
   if (!isPlain || !isBelow(folder, place)) throw outside();
   const real = await realFolder(place, CHOSEN);
   if (!isBelow(root, real)) throw outside();
@@ -60,22 +61,23 @@ function badFolder(message: string): RvmError {
   return new RvmError('BAD_INPUT', message);
 }
 
-/** Where a clip will stand, in a folder that was looked at. */
+/** Folder and name of a clip to be written; the folder was checked. */
 export interface ClipPlace {
   folder: string;
   name: string;
 }
 
-/** Bytes that are read, hashed and written at a time: less than a millisecond on a slow machine. */
+/** Bytes read, hashed and written at a time: less than a millisecond on a slow machine. */
 const PIECE = 256 * 1024;
 
 /**
- * A clip as a file, for this user alone. The media data are written as they come; then index and data are put together in another
- * file, which gets its name once it is on the disk. So half a clip never has the name of one.
+ * A clip as a file, readable only by this user. Media data are written as they come; index and data are then
+ * combined in another file, which gets its final name once it is synced. So a partial clip never has the name
+ * of a clip.
  */
 export class ClipFile implements ClipDestination {
   readonly most = MOST_MEDIA;
-  /** Where the clip stands once it is complete. */
+  /** Path of the complete clip. */
   readonly path: string;
   readonly #folder: string;
   #media: PartialFile | undefined;
@@ -119,7 +121,7 @@ export class ClipFile implements ClipDestination {
   }
 }
 
-/** What is not a clip yet. */
+/** The temporary file of a clip. */
 class PartialFile {
   length = 0;
 
@@ -141,7 +143,7 @@ class PartialFile {
     }
   }
 
-  /** Each piece is good until the next is asked for. */
+  /** Each piece is valid until the next one is requested. */
   async *content(): AsyncGenerator<Uint8Array> {
     const piece = Buffer.allocUnsafeSlow(PIECE);
     for (let at = 0; at < this.length;) {
@@ -166,7 +168,7 @@ class PartialFile {
   }
 }
 
-/** So that the new name outlives a failure of power. Not every system can; the file itself is on the disk. */
+/** Makes the new name survive a power failure. Not every system supports it; the file itself is synced. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await fs.open(folder, 'r').catch(() => undefined);
   await handle?.sync().catch(() => undefined);
@@ -189,10 +191,10 @@ interface ClipFolderOptions {
   now?: () => number;
 }
 
-/** Milliseconds between two looks for what is too old. */
+/** Milliseconds between two clean-ups. */
 const PAUSE = 60 * 60 * 1000;
 
-/** A folder that a user chose for clips. It never grows for ever, where that is wished, and keeps no half clips. */
+/** A folder for clips. Removes old clips where that is configured, and partial clips of ended processes. */
 export class ClipFolder {
   readonly #options: ClipFolderOptions;
   readonly #now: () => number;
@@ -205,9 +207,10 @@ export class ClipFolder {
   }
 
   /**
-   * Where a clip is to stand; to be asked before anything is opened for it. Nothing is made yet.
-   * @param below a folder in this one that a message chose; empty for none
-   * @throws RvmError BAD_INPUT for a folder that does not exist, is none, cannot be written to, or lies outside
+   * Folder and name for a new clip; called before any session is opened. Creates nothing.
+   * @param below a subfolder chosen by a message; empty for none
+   * @throws RvmError BAD_INPUT for a path that does not exist, is no folder, is not writable, or lies
+   *   outside
    */
   async place(subject: ClipSubject, below = ''): Promise<ClipPlace> {
     const folder = await chosenFolder(this.#options.folder, below);
@@ -215,12 +218,12 @@ export class ClipFolder {
     return { folder, name: clipName(subject) };
   }
 
-  /** Resolves once nothing is being removed. */
+  /** Resolves once no clean-up is running. */
   tidied(): Promise<void> {
     return this.#tidying;
   }
 
-  /** Beside the work: a folder with many files takes its time. */
+  /** Runs in the background: a folder with many files takes its time. */
   #tidy(): void {
     const now = this.#now();
     if (now - this.#lookedAt < PAUSE) return;
@@ -230,10 +233,10 @@ export class ClipFolder {
   }
 }
 
-/** Whose clip it is. */
+/** The subject of a clip, for its name. */
 interface ClipSubject {
   cameraId: string;
-  /** None where the clip is of no alarm. */
+  /** Absent for a clip without an alarm. */
   alarmId?: string;
   /** When it begins. */
   time: Date;
@@ -241,10 +244,13 @@ interface ClipSubject {
 
 /** Characters of an id: with two of them, a name fits every file system, encrypted ones included (143). */
 const LONGEST_ID = 32;
-/** What a name of ours looks like; nothing else is ever removed. */
+/** Pattern of clip names; no other file is ever removed as a clip. */
 const CLIP_NAME = /^clip-\d{8}T\d{6}Z-[\w-]{1,66}-[0-9a-f]{8}\.mp4$/;
 
-/** A new name for a clip, such as `clip-20251009T085320Z-camera-7-alarm-3-1f0a9c44.mp4`. Sorted by name is sorted by time. */
+/**
+ * A new name for a clip, such as `clip-20251009T085320Z-camera-7-alarm-3-1f0a9c44.mp4`. Sorting by name sorts
+ * by time.
+ */
 function clipName({ cameraId, alarmId, time }: ClipSubject): string {
   const stamp = time.toISOString().replaceAll(/[-:]|\.\d+/g, '');
   const ids = [cameraId, ...(alarmId === undefined ? [] : [alarmId])].map(safe);
@@ -255,7 +261,9 @@ function isClipName(name: string): boolean {
   return CLIP_NAME.test(name);
 }
 
-/** Ids come from outside: none may lead out of the folder, hide a file, or be refused by a file system. */
+/**
+ * Ids come from outside: they must not lead out of the folder, hide a file, or be refused by a file system.
+ */
 function safe(id: string): string {
   return id.replaceAll(/[^A-Za-z0-9_-]+/g, '_').slice(0, LONGEST_ID) || '_';
 }
@@ -269,7 +277,7 @@ const ROOM: Readonly<Record<string, string>> = {
   ENOENT: 'The folder for clips was removed while a clip was written: make it again.',
 };
 
-/** A fault of the system while a clip is written, in words. */
+/** Converts a system error during the write of a clip. */
 function diskFault(error: unknown): RvmError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown fault';
   const known = ROOM[code];
@@ -279,28 +287,31 @@ function diskFault(error: unknown): RvmError {
   );
 }
 
-/** Milliseconds after which a half file of another machine is nobody's: whoever writes one writes to it every few seconds. */
+/**
+ * Milliseconds after which a partial file of another machine is abandoned: a writer appends every few
+ * seconds.
+ */
 const ABANDONED = 60 * 60 * 1000;
-/** Machine, process, and when that began: ids of processes come again, above all in containers. */
+/** Machine, process id, and start of the process: process ids are reused, above all in containers. */
 const HALF_FILE_NAME = /^\.clip-([0-9a-f]{8})-(\d{1,10})-(\d{13,16})-[0-9a-f]{8}\.part$/;
 const MACHINE = createHash('sha256').update(os.hostname()).digest('hex').slice(0, 8);
 const BEGAN = Math.round(performance.timeOrigin);
 
-/** A new name for what is not a clip yet. */
+/** A new name for a temporary file. */
 export function partialName(): string {
   return `.clip-${MACHINE}-${process.pid}-${BEGAN}-${randomBytes(4).toString('hex')}.part`;
 }
 
 /**
- * Whether a file is the half clip of a process that has ended.
- * @param age since it was last written to, in milliseconds
+ * Whether a file is the partial clip of an ended process.
+ * @param age milliseconds since its last write
  */
 function isLeftOver(name: string, age: number): boolean {
   const [, machine, pid, began] = HALF_FILE_NAME.exec(name) ?? [];
   if (machine === undefined) return false;
   if (machine !== MACHINE) return age > ABANDONED;
   if (Number(pid) === process.pid) return Number(began) !== BEGAN;
-  // The id of one that was killed may have become that of any other program.
+  // The id of a killed process may now belong to any other program.
   return age > ABANDONED || !isAlive(Number(pid));
 }
 
@@ -309,13 +320,16 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // Another user's is alive as well.
+    // EPERM: the process is alive, but belongs to another user.
     return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
 }
 
 const DAY = 24 * 60 * 60 * 1000;
-/** Folders in folders that are looked into: a message may choose a way, and others may keep whole disks beside clips. */
+/**
+ * Depth of subfolders that are cleaned: a message may choose a path, and large trees of other files may be in
+ * the folder.
+ */
 const DEEPEST = 4;
 
 interface OldFiles {
@@ -326,8 +340,8 @@ interface OldFiles {
 }
 
 /**
- * Removes half clips of processes that have ended, and clips that are too old, in a folder and in those below it. What has no name of
- * ours stays, and links are not followed. Never fails: what cannot be removed is left to the next time.
+ * Removes partial clips of ended processes and clips that are too old, in a folder and its subfolders. Other
+ * names stay, and links are not followed. Never fails: what cannot be removed is left for the next clean-up.
  */
 async function removeOldFiles(folder: string, old: OldFiles, depth = 0): Promise<void> {
   const entries = await fs.opendir(folder).catch(() => undefined);
@@ -339,7 +353,7 @@ async function removeOldFiles(folder: string, old: OldFiles, depth = 0): Promise
       if (entry.isFile()) await removeIfOld(place, old);
     }
   } catch {
-    // The folder is gone, or the disk fails: whoever writes there will say so.
+    // The folder is gone, or the disk fails: the next write there will report it.
   }
 }
 

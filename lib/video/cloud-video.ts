@@ -24,16 +24,16 @@ export interface CloudVideoOptions {
   decoder: PictureDecoder;
   /** Wall clock, in milliseconds. */
   now?: () => number;
-  /** Milliseconds of a clock that never jumps. */
+  /** Monotonic clock, in milliseconds. */
   steady?: () => number;
-  /** Told what came of each video: of the error, or of none. */
+  /** Called with the result of each job: the code of its error, or undefined. */
   heard?: (source: VideoSource, failure: RvmErrorCode | undefined) => void;
 }
 
 export interface PicturesWanted {
   /** Seconds relative to the time of the source. */
   offsets: readonly number[];
-  /** Pixels at most. */
+  /** Largest width in pixels. */
   width?: number | undefined;
 }
 
@@ -42,12 +42,12 @@ export interface AlarmPicture extends Jpeg {
   offset: number;
   /** When it was taken: ISO 8601, UTC. */
   time: string;
-  /** Whose clock tells it: `here` where that of the camera is absent from live video, or more than 10 s off. */
+  /** The clock of `time`: `here` where that of the camera is absent in live video, or off by over 10 s. */
   clock: MomentClock;
   camera: { id: string; name: string };
 }
 
-/** All video of one cloud: its RTSP sessions, and what is made of them. */
+/** All video of one cloud: its RTSP sessions, and the pictures, clips and views made from them. */
 export class CloudVideo {
   readonly #upstreams: SharedStreams;
   readonly #decoder: PictureDecoder;
@@ -72,9 +72,9 @@ export class CloudVideo {
   }
 
   /**
-   * Pictures at some seconds before or after the time of a source, in the order in which they were asked for.
-   * @throws RvmError BAD_INPUT and DECODER_MISSING before anything is opened; VIDEO_NOT_YET, VIDEO_FAILED, VIDEO_BUSY, and
-   *   those of the session
+   * Pictures at offsets from the time of a source, in the order of the offsets.
+   * @throws RvmError BAD_INPUT and DECODER_MISSING before anything is opened; VIDEO_NOT_YET, VIDEO_FAILED,
+   *   VIDEO_BUSY, and those of the session
    */
   pictures(source: VideoSource, wanted: PicturesWanted, options: JobOptions): Promise<AlarmPicture[]> {
     return this.#run(source, options, async (job) => {
@@ -84,7 +84,7 @@ export class CloudVideo {
       const decoded = new Map<number, Promise<AlarmPicture>>();
       await findMoments(job, source, wanted.offsets, (moment) => {
         const picture = this.#decoded(moment, { width: wanted.width, signal: options.signal });
-        // Until it is waited for, nobody would hear of a failure, and Node.js ends a process for that.
+        // Before the `await` below a rejection would be unhandled, and end the process.
         picture.catch(() => undefined);
         decoded.set(moment.offset, picture);
       });
@@ -92,15 +92,15 @@ export class CloudVideo {
     });
   }
 
-  /** One picture of several. @throws RvmError DECODER_MISSING, VIDEO_FAILED, CANCELLED */
+  /** One picture composed of several. @throws RvmError DECODER_MISSING, VIDEO_FAILED, CANCELLED */
   sheet(pictures: readonly Jpeg[], options: PictureOptions): Promise<Jpeg> {
     return this.#decoder.sheet(pictures, options);
   }
 
   /**
    * Records a clip from the time of a source on.
-   * @throws RvmError BAD_INPUT before anything is opened; before the first picture VIDEO_NOT_YET, VIDEO_FAILED, VIDEO_BUSY, and
-   *   those of the session; CANCELLED
+   * @throws RvmError BAD_INPUT before anything is opened; before the first picture VIDEO_NOT_YET,
+   *   VIDEO_FAILED, VIDEO_BUSY, and those of the session; CANCELLED
    */
   clip(source: VideoSource, span: ClipSpan, sink: ClipSink, options: JobOptions): Promise<Recorded> {
     return this.#run(source, options, async (job) => {
@@ -110,8 +110,8 @@ export class CloudVideo {
   }
 
   /**
-   * Video for somebody who looks on, until it is closed; pictures are left out where that one is slow.
-   * @param seconds of recorded video; live video has no end
+   * Video for a viewer, until it is closed; pictures are left out while the viewer is slow.
+   * @param seconds length of recorded video; live video has no end
    * @throws RvmError as `clip`
    */
   open(source: VideoSource, seconds: number, options: JobOptions): Promise<MediaStream> {
@@ -122,7 +122,7 @@ export class CloudVideo {
     });
   }
 
-  /** Ends all jobs with CANCELLED, and resolves when nothing is open any more. */
+  /** Ends all jobs with CANCELLED. Resolves when nothing is open any more. */
   async close(): Promise<void> {
     this.#closing.abort(new RvmError('CANCELLED', 'The cloud of this video was closed.'));
     await Promise.all([this.#upstreams.close(), this.#decoder.close()]);

@@ -1,17 +1,19 @@
 import { RvmError } from '../error';
 
-/** Width and height of a pixel, one to the other. */
+/** Aspect ratio of a pixel: width to height. */
 export interface PixelAspect {
   across: number;
   down: number;
 }
 
-/** How a video track is decoded, and how players name that. Another set of parameter sets is another format. */
+/**
+ * Decoding parameters of a video track, and their names for players. Other parameter sets are another format.
+ */
 export interface VideoFormat {
   codec: 'h264' | 'h265';
   /** VPS (H.265 alone), SPS and PPS, in this order, without start codes. */
   parameterSets: readonly Buffer[];
-  /** Less what is cut off, in pixels. */
+  /** After cropping, in pixels. */
   width: number;
   height: number;
   /** Absent where pixels are square. */
@@ -32,7 +34,7 @@ export interface AudioFormat {
   codecString: string;
 }
 
-/** One picture, whole. */
+/** One complete picture. */
 export interface VideoFrame {
   kind: 'video';
   /** The same object until the parameter sets change. */
@@ -40,60 +42,67 @@ export interface VideoFrame {
   /** Decoding can begin here. */
   key: boolean;
   /**
-   * A key frame that is no IDR picture: those decoded behind it and shown before it may need pictures from before it, so that it
-   * is no place to seek to.
+   * A key frame that is no IDR picture: pictures decoded after it and shown before it may need earlier ones,
+   * so a player cannot seek to it.
    */
   open?: boolean | undefined;
   /** Its NAL units without start codes, parameter sets and delimiters left out. */
   nals: readonly Buffer[];
-  /** When it is shown, in seconds on the clock of its stream. With B-frames it may be less than that of the frame before. */
+  /**
+   * Display time in seconds on the clock of its stream. With B-frames it may be less than that of the frame
+   * before.
+   */
   time: number;
 }
 
-/** One access unit of sound. */
+/** One access unit of audio. */
 export interface AudioFrame {
   kind: 'audio';
   format: AudioFormat;
   data: Buffer;
-  /** In seconds on the clock of its stream, which it shares with the pictures. */
+  /** Seconds on the clock of its stream, which audio and pictures share. */
   time: number;
 }
 
 export type MediaFrame = VideoFrame | AudioFrame;
 
 /**
- * Video, and sound where there is any, as it comes, in the order of decoding. The first picture is a key frame, and so is the one
- * after packets were lost. Ends where the sender says so.
- * @throws RvmError (from the iteration) VIDEO_FAILED where the sender breaks off or sends what cannot be read, TIMEOUT where it
- *   falls silent, CANCELLED; none of them holds a URL
+ * Video, and audio where there is any, in decoding order as it arrives. The first picture, and the first one
+ * after lost packets, is a key frame. The iteration ends where the sender ends the stream.
+ * @throws RvmError (from the iteration) VIDEO_FAILED where the sender breaks off or sends unreadable data,
+ *   TIMEOUT where it falls silent, CANCELLED; none of them contains a URL
  */
 export interface MediaStream extends AsyncIterable<MediaFrame> {
-  /** What the sender has and we leave out, by name, such as `PCMA`. */
+  /** Names of codecs that the sender offers and that are left out, such as `PCMA`. */
   readonly leftOut: readonly string[];
-  /** Whether sound will come. */
+  /** Format of the audio; undefined where there is none. */
   readonly audio: AudioFormat | undefined;
-  /** Packets that got lost so far. */
+  /** Number of packets lost so far. */
   readonly lost: number;
   /**
-   * The sender's own wall clock at a time of the stream, in milliseconds since 1970, by its last sender report (RFC 3550, section 6.4.1);
-   * undefined before there was one. Whether that is the time of the recording or of the sending is the sender's choice.
+   * The sender's wall clock at a time of the stream, in milliseconds since 1970, from its last sender report
+   * (RFC 3550, section 6.4.1); undefined before the first one. The sender chooses whether that is the time of
+   * recording or of sending.
    */
   wallClock(time: number): number | undefined;
-  /** Tells the sender, closes the connection and ends the iteration. Never fails; ends within two seconds. */
+  /**
+   * Notifies the sender, closes the connection and ends the iteration. Never fails; takes two seconds at
+   * most.
+   */
   close(): Promise<void>;
 }
 
-/** Bytes that objects take, however little is in them: a relay may send pictures of a byte. */
+/** Bytes of an object without its data: a relay may send pictures of one byte. */
 const OF_FRAME = 512;
 const OF_NAL = 128;
 
-/** Bytes of memory that a frame takes, to bound what is kept. */
+/** Bytes of memory of a frame, to limit buffers and caches. */
 export function costOf(frame: MediaFrame): number {
   if (frame.kind === 'audio') return OF_FRAME + frame.data.length;
   return frame.nals.reduce((sum, nal) => sum + OF_NAL + nal.length, OF_FRAME + formatCostOf(frame));
 }
 
-/** Each key frame may bring its own parameter sets, which are there twice. */
+/** Each key frame may have its own parameter sets, which are stored twice. */
 function formatCostOf({ key, format }: VideoFrame): number {
   return key ? 2 * format.description.length : 0;
 }
@@ -102,7 +111,7 @@ export function cancelled(): RvmError {
   return new RvmError('CANCELLED', 'The work on this video was cancelled before it was complete.');
 }
 
-/** A packet in its order. */
+/** The payload of one packet, in order. */
 export interface TimedPayload {
   /** Not empty. */
   payload: Buffer;
@@ -111,28 +120,31 @@ export interface TimedPayload {
   time: number;
 }
 
-/** Puts frames together of payloads that come in their order. */
+/** Assembles frames from payloads in order. */
 export interface Track {
-  /** Set once what comes can never be read. */
+  /** Set once the track can never be read. */
   readonly fault: RvmError | undefined;
   readonly audio: AudioFormat | undefined;
   /** The frames that this one completed. */
   read(packet: TimedPayload): MediaFrame[];
   /** Packets before the next one are missing. */
   gap(): void;
-  /** What is under assembly when the stream ends, if whole. */
+  /** At the end of the stream: the frames still under assembly, if complete. */
   flush(): MediaFrame[];
 }
 
-/** One medium of a session description (RFC 4566), as far as it tells how its packets are to be read. */
+/** One medium of a session description (RFC 4566): the properties needed to read its packets. */
 export interface MediaDescription {
   kind: 'video' | 'audio';
   payloadType: number;
-  /** As in `a=rtpmap`, in capitals, such as `H264`; the name of a static payload type where there is none (RFC 3551, section 6). */
+  /**
+   * As in `a=rtpmap`, in capitals, such as `H264`; without it the name of the static payload type (RFC 3551,
+   * section 6).
+   */
   encoding: string;
   /** RTP ticks in a second. */
   clockRate: number;
-  /** Of sound; 1 unless said. */
+  /** Of audio; 1 by default. */
   channels: number;
   /** Parameters of `a=fmtp`, names in lower case, values as they are. */
   parameters: ReadonlyMap<string, string>;

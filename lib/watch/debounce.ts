@@ -1,14 +1,17 @@
 import { clampTimerMs } from '../concurrency/timers';
 import type { FindingKind, Evaluation, Observation, ActiveFinding } from './findings';
 
-/** What often passes by itself is told once it has lasted, in milliseconds: a request that was lost, a port that another process frees. */
+/**
+ * Milliseconds that an often transient fault (a lost request, a port that another process frees) must last
+ * before it is reported.
+ */
 const PASSING: Readonly<Partial<Record<FindingKind, number>>> = {
   'service-unreachable': 15_000,
   'store-failing': 10_000,
   'spill-in-use': 10_000,
   'listener-down': 10_000,
 };
-/** What is over is told as over once it has stayed so, in milliseconds: longer each time that it comes back within half an hour. */
+/** Milliseconds without a fault before its end is reported; doubled for each return within half an hour. */
 const SHORTEST_END = 5000;
 const LONGEST_END = 10 * 60_000;
 const COMES_BACK_WITHIN = 30 * 60_000;
@@ -17,20 +20,20 @@ interface Entry {
   sighting: Observation;
   /** Wall clock, ISO 8601. */
   since: string;
-  /** As of the steady clock. */
+  /** Of the monotonic clock. */
   seenSince: number;
   absentSince: number | undefined;
   stands: boolean;
 }
 
-/** Keeps what comes and goes from being told each time. */
+/** Prevents a report for each change of a fault that comes and goes. */
 export class Debouncer {
   readonly #entries = new Map<string, Entry>();
-  /** By id: when it came to stand, as of the steady clock. */
+  /** By id: the times when the finding became active, of the monotonic clock. */
   readonly #comings = new Map<string, number[]>();
 
   /**
-   * @param steady milliseconds of a clock that never jumps
+   * @param steady monotonic clock, in milliseconds
    * @param now wall clock, in milliseconds
    */
   constructor(
@@ -38,7 +41,10 @@ export class Debouncer {
     private readonly now: () => number,
   ) {}
 
-  /** @param standsAlready what was told before, by this process or another: it is not waited for */
+  /**
+   * @param standsAlready true for findings reported before by this or another process: these are active at
+   *   once
+   */
   damp({ seen, unsure }: Evaluation, standsAlready: (id: string) => boolean): Evaluation<ActiveFinding> {
     for (const sighting of seen) this.#saw(sighting, standsAlready(sighting.id));
     const present = new Set([...seen.map(({ id }) => id), ...unsure]);
@@ -88,19 +94,19 @@ function asStanding({ sighting, since }: Entry): ActiveFinding {
 }
 
 /**
- * A sign that all is well, every so often. It is made on the event loop: where that is blocked, or the process is gone, there is
- * none.
+ * A periodic sign that all is well. It is sent from the event loop, so it stops where that is blocked or the
+ * process is gone.
  */
 export class PulseOutput {
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param every milliseconds */
+  /** @param every interval in milliseconds */
   constructor(
     private readonly every: number,
     private readonly send: () => void,
   ) {}
 
-  /** All is well: the first one comes at once. */
+  /** Sends the first pulse at once. */
   start(): void {
     if (this.#timer !== undefined) return;
     this.#timer = setInterval(this.send, clampTimerMs(this.every));

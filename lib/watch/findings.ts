@@ -1,95 +1,100 @@
-/** What is known of a Central Station. */
+/** Facts about a Central Station. */
 export interface StationFacts {
   /** Its short name. */
   key: string;
   name: string;
-  /** Of its service; `unknown` where it was not asked yet, but will be. */
+  /** State of its service; `unknown` until the first request that is still to come. */
   service: 'well' | 'unknown' | ServiceTrouble;
-  /** Names of all that have one phrase, with its own; '' where it has one of its own, undefined where that cannot be said yet. */
+  /**
+   * Names of all stations with the same phrase, this one included; '' where the phrase is unique, undefined
+   * where that is unknown yet.
+   */
   samePhrase: string | undefined;
-  /** Milliseconds that the clock of the service is ahead of that of this machine; undefined where no answer has told. */
+  /** Milliseconds that the clock of the service is ahead of this machine; undefined without an answer. */
   clockAhead: number | undefined;
 }
 
 export interface ServiceTrouble {
   kind: 'unreachable' | 'login' | 'key' | 'unusable';
   since?: Date;
-  /** One sentence, of the error. */
+  /** The sentence of the error. */
   reason: string;
 }
 
-/** What is known of a *webhook in*. */
+/** Facts about a *webhook in*. */
 export interface WebhookFacts {
-  /** Of the node. */
+  /** Id of the node. */
   id: string;
-  /** By which people know it. */
+  /** Name for people. */
   title: string;
-  /** Short name of the one Central Station it serves; null where it serves several. */
+  /** Short name of its Central Station; null where it serves several. */
   station: string | null;
-  /** Why nothing can come in by it: the sentence of its listener, or else what its status shows; undefined where it can. */
+  /**
+   * Why it cannot receive: the sentence of its listener, or the text of its status; undefined where it can.
+   */
   down: { reason: string } | { status: string } | undefined | 'unknown';
-  /** Messages were refused for a reason that a wrong phrase has, and nobody has looked at them. */
+  /** True after refusals for which a wrong phrase may be the reason, until a person has reviewed them. */
   isUnproven: boolean;
-  /** True where the last proven message came from the future; undefined until one has come. */
+  /** True where the last proven message was dated in the future; undefined before the first one. */
   isClockBehind: boolean | undefined;
-  /** Hours without a proven message that are too many, and when the last one came. */
+  /** The configured hours without a proven message have passed; `since` is the time of the last one. */
   silent: { hours: number; since: string } | undefined | 'unknown';
-  /** What the last self-tests have come to; undefined where there are none. */
+  /** Result of the last self-tests; undefined where there are none. */
   selfTest: 'well' | 'unknown' | { reason: string } | undefined;
 }
 
-/** What is known of an inbox. */
+/** Facts about an inbox. */
 export interface InboxFacts {
-  /** The same at each start. */
+  /** Stable over restarts. */
   id: string;
-  /** By which people know it. */
+  /** Name for people. */
   title: string;
   /** Undefined until it was first opened. */
   durable: boolean | undefined;
   /** Why it cannot store. */
   fault: string;
-  /** What befell its file last, in a sentence, and how many milliseconds ago; undefined where nothing did. */
+  /** Last incident of its file, in one sentence, and its age in milliseconds; undefined without one. */
   incident: { text: string; ago: number } | undefined;
-  /** Messages that are kept beside it. */
+  /** Messages in the spill folder. */
   spilled: number;
-  /** True where the death of the database server would lose alarms; undefined where nobody knows yet. */
+  /** True where the loss of the database server would lose alarms; undefined while unknown. */
   lacksStandby: boolean | undefined;
-  /** What it answers when it is asked; undefined until it has. */
+  /** Figures that the inbox returns on request; undefined before its first answer. */
   figures: InboxFigures | undefined;
 }
 
 interface InboxFigures {
-  /** By Central Station: dead letters that nobody has dealt with. */
+  /** Dead letters by Central Station that no person has dealt with. */
   dead: Readonly<Record<string, number>>;
-  /** Milliseconds that the oldest event has waited for its first delivery; absent where none waits. */
+  /** Milliseconds that the oldest event has waited for its first delivery; absent without a waiting event. */
   oldestWaiting?: number;
-  /** Events that wait at a path that no *webhook in* has, of whichever instance. */
+  /** Events that wait at a path without a *webhook in* on any instance. */
   ownerless: readonly { path: string; count: number }[];
 }
 
-/** A camera of which there was no recording when it was last asked for. */
+/** A camera without a recording at the last request. */
 export interface VideoFacts {
-  /** The same from one run to the next. */
+  /** Stable over restarts. */
   id: string;
   /** Short name of its Central Station. */
   station: string;
-  /** As people know it, where an event has said; else its id. */
+  /** Name of the camera where an event had one; else its id. */
   camera: string;
   /** ISO 8601, UTC, with `Z`. */
   since: string;
 }
 
-/** All that a watch looks at. */
+/** The input of a watch. */
 export interface Facts {
   stations: readonly StationFacts[];
   webhooks: readonly WebhookFacts[];
   inboxes: readonly InboxFacts[];
   videos: readonly VideoFacts[];
-  /** False where pictures are to be made and there is no ffmpeg; undefined where nobody knows. */
+  /** False where pictures are configured and there is no ffmpeg; undefined while unknown. */
   hasDecoder: boolean | undefined;
 }
 
-/** What is told of by kind, in the order in which a person should look at them. Of a `fault`, alarms may be lost or seen by nobody. */
+/** Kinds of findings, most urgent first. With a `fault`, alarms may be lost or seen by no person. */
 export const FAULTS = [
   'store-failing',
   'listener-down',
@@ -101,7 +106,7 @@ export const FAULTS = [
   'self-test-failed',
   'silent',
 ] as const;
-/** What a person should see to, and what keeps no alarm out by itself. */
+/** Kinds that need a person, but do not lose alarms by themselves. */
 export const WARNINGS = [
   'not-proven',
   'same-phrase',
@@ -116,11 +121,11 @@ export const WARNINGS = [
 export type FindingKind = (typeof FAULTS)[number] | (typeof WARNINGS)[number];
 type Severity = 'fault' | 'warning';
 
-/** A finding as a flow gets it. */
+/** A finding as in the message to the flow. */
 export interface Finding {
   what: FindingKind;
   severity: Severity;
-  /** Short name of the Central Station; null where it is not of one alone. */
+  /** Short name of the Central Station; null where it concerns several or none. */
   station: string | null;
   /** ISO 8601, UTC, with `Z`. */
   since: string;
@@ -128,26 +133,26 @@ export interface Finding {
   text: string;
 }
 
-/** Something that is wrong, as it is seen at one look. Plain values only, for other instances are told of it. */
+/** A fault or warning seen in one evaluation. Plain values only: it is shared with other instances. */
 export interface Observation {
-  /** The same at each look at the same thing. */
+  /** Equal in each evaluation of the same subject. */
   id: string;
   what: FindingKind;
   station: string | null;
-  /** ISO 8601, UTC, with `Z`; absent where only the look itself tells. */
+  /** ISO 8601, UTC, with `Z`; absent where only the evaluation itself has the time. */
   since?: string;
-  /** Which of the sentences of its kind tells of it, and what that names. */
+  /** Key of the sentence that describes it; `values` are the parameters of that sentence. */
   sentence: string;
   values: Readonly<Record<string, string | number>>;
 }
 
-/** A sighting that stands. */
+/** An observation that is active. */
 export type ActiveFinding = Observation & { since: string };
 
-/** What one look has shown. */
+/** The result of one evaluation. */
 export interface Evaluation<Seen extends Observation = Observation> {
   seen: readonly Seen[];
-  /** Ids of what cannot be said now: what was wrong there before may be so still. */
+  /** Ids whose state is unknown now: a finding that was active stays so. */
   unsure: readonly string[];
 }
 
@@ -161,7 +166,7 @@ export function isFault({ what }: { what: FindingKind }): boolean {
   return severityOf(what) === 'fault';
 }
 
-/** Faults first, then as long as they stand. */
+/** Sorted by kind, faults first, then oldest first. */
 export function inOrder<Each extends ActiveFinding>(findings: readonly Each[]): Each[] {
   const rank = ({ what }: Each): number => RANKS.indexOf(what);
   return [...findings].sort(
@@ -170,23 +175,26 @@ export function inOrder<Each extends ActiveFinding>(findings: readonly Each[]): 
   );
 }
 
-/** True where both tell of the same things. */
+/** True where both have the same ids. */
 export function areSameFindings(some: readonly Observation[], others: readonly Observation[]): boolean {
   const ids = new Set(some.map(({ id }) => id));
   return ids.size === others.length && others.every(({ id }) => ids.has(id));
 }
 
-/** A clock may be off this far, in milliseconds: as far as that of a sender, and half of it for the way. */
+/** Tolerated clock difference in milliseconds: the 20 s of senders, and half of that for the transfer. */
 const TOLERATED_CLOCK = 30_000;
-/** An event may wait this long for its first delivery, in milliseconds. */
+/** Milliseconds that an event may wait for its first delivery. */
 const TOLERATED_WAIT = 60_000;
-/** How long what befell an inbox is found, in milliseconds: for whoever is called by that, and not to be silent of what comes next. */
+/**
+ * Milliseconds for which an incident of an inbox stays a finding: long enough to alert a person, and then
+ * free to report the next one.
+ */
 const INCIDENT_STANDS = 10 * 60_000;
 
-/** What a fact says of one kind of finding: that it is so, that it is not, or that nobody knows. */
+/** State of one kind of finding: present, absent (undefined) or unknown. */
 type Said = Omit<Observation, 'id' | 'what' | 'station'> | undefined | 'unknown';
 
-/** Which kinds tell of the service, and how. */
+/** Kind of finding for each trouble of the service. */
 const OF_SERVICE: Readonly<Record<ServiceTrouble['kind'], FindingKind>> = {
   unreachable: 'service-unreachable',
   unusable: 'service-unreachable',
@@ -194,7 +202,7 @@ const OF_SERVICE: Readonly<Record<ServiceTrouble['kind'], FindingKind>> = {
   key: 'key-rejected',
 };
 
-/** What is wrong, of all that is known. */
+/** Derives all findings from the facts. */
 export function evaluate(facts: Facts): Evaluation {
   const looked = new Looked();
   for (const station of facts.stations) lookAtStation(looked, station);
@@ -206,7 +214,7 @@ export function evaluate(facts: Facts): Evaluation {
   return looked;
 }
 
-/** What one look has come to so far. */
+/** Collects the findings of one evaluation. */
 class Looked implements Evaluation {
   readonly seen: Observation[] = [];
   readonly unsure: string[] = [];
@@ -279,7 +287,7 @@ function lookAtInbox(looked: Looked, inbox: InboxFacts): void {
   lookAtFigures(looked, inbox, figures);
 }
 
-/** What befell its file is told also where it can store again at once. */
+/** An incident is reported even where the inbox can store again. */
 function saidOfStore({ durable, fault, title, incident }: InboxFacts): Said {
   if (durable !== false && incident !== undefined && incident.ago < INCIDENT_STANDS)
     return { sentence: 'inbox-incident', values: { title, text: incident.text } };
@@ -288,7 +296,7 @@ function saidOfStore({ durable, fault, title, incident }: InboxFacts): Said {
 
 function lookAtFigures(looked: Looked, { id, title }: InboxFacts, figures: InboxFacts['figures']): void {
   if (figures === undefined) {
-    // Which stations and paths are concerned, only the inbox can say: all that was wrong there may be so still.
+    // Only the inbox knows these figures: findings that were active stay so.
     for (const what of ['backlog', 'dead-letters', 'no-owner']) looked.unsure.push(`${what} ${id}`);
     return;
   }
@@ -304,7 +312,7 @@ function lookAtFigures(looked: Looked, { id, title }: InboxFacts, figures: Inbox
   looked.add('no-owner', id, null, saidIf(waiting > 0, 'no-owner', { title, count: waiting, paths }));
 }
 
-/** @param isSo undefined where nobody knows */
+/** @param isSo undefined while unknown */
 function saidIf(isSo: boolean | undefined, sentence: string, values: Observation['values']): Said {
   if (isSo === undefined) return 'unknown';
   return isSo ? { sentence, values } : undefined;

@@ -3,25 +3,28 @@ import type { Slot, SlotOutcome, Slots, SlotWrite } from '../inbox/slot';
 import { isRecord } from '../json/json';
 import { areSameFindings, inOrder, type Evaluation, type ActiveFinding } from './findings';
 
-/** What has been told; and, by instance, what each of those that live sees. */
+/** Slot names: the reported findings, and by instance what each live instance sees. */
 const STATE = 'state';
 const INSTANCE = 'instance/';
-/** An instance that has not said for so long what it sees is dead; it says so three times as often. Milliseconds. */
+/**
+ * Milliseconds after which an instance without a sign of life counts as dead; each writes one three times as
+ * often.
+ */
 const LIVES = 45_000;
-/** For the store, in milliseconds. */
+/** Timeout of the store in milliseconds. */
 const PATIENCE = 5000;
-/** Of a write that another instance was faster with. */
+/** Attempts of a write while other instances are faster. */
 const TRIES = 3;
 
 interface SharedFindingsOptions {
   place: Pick<Slots, 'slots' | 'putSlots'>;
-  /** Whose slots these are. */
+  /** Owner of the slots. */
   owner: string;
-  /** True where other instances may have this watch, too. */
+  /** True where other instances may run this watch, too. */
   isShared: boolean;
-  /** Of this process. */
+  /** Id of this process. */
   instance: string;
-  /** Milliseconds of a clock that never jumps. */
+  /** Monotonic clock, in milliseconds. */
   steady: () => number;
 }
 
@@ -30,7 +33,7 @@ interface Told {
   findings: readonly ActiveFinding[];
 }
 
-/** What stands for all; `isChange` where this instance has written that down. */
+/** The active findings of all instances; `isChange` where this instance has written the change. */
 interface Shared {
   next: readonly ActiveFinding[];
   isChange: boolean;
@@ -38,19 +41,19 @@ interface Shared {
 
 interface Other {
   look: Evaluation<ActiveFinding>;
-  /** As of the steady clock. */
+  /** Of the monotonic clock. */
   livesUntil: number;
 }
 
 /**
- * What a watch has found, kept in an inbox: it outlives a restart, and where several instances have the watch, the one that writes a
- * change down tells it. A finding stands as long as one of them sees it that lives, or cannot say. Without the inbox each goes on
- * by itself.
+ * The findings of a watch, stored in an inbox: they survive a restart, and of several instances the one that
+ * writes a change reports it. A finding is active as long as a live instance sees it or cannot tell. Without
+ * the inbox each instance continues alone.
  */
 export class SharedFindings {
   readonly #options: SharedFindingsOptions;
   #told: Told | undefined;
-  /** Those of the last time that something was told here, or was found told. */
+  /** The findings last reported by this instance, or read as reported. */
   #last: readonly ActiveFinding[] = [];
   #spokeAlone = false;
   #isSharing = false;
@@ -63,12 +66,12 @@ export class SharedFindings {
     this.#options = options;
   }
 
-  /** True once it is known what was told before. */
+  /** True once the findings reported before are known. */
   get isKnown(): boolean {
     return this.#told !== undefined;
   }
 
-  /** What stands, for all instances, as far as this one knows. */
+  /** The active findings of all instances, as far as this one knows. */
   get standing(): readonly ActiveFinding[] {
     return this.#last;
   }
@@ -77,7 +80,7 @@ export class SharedFindings {
     return this.#last.some((finding) => finding.id === id);
   }
 
-  /** Reads what was told before. False where that is not known yet. */
+  /** Reads the findings reported before. @returns false while they are unknown */
   async read(): Promise<boolean> {
     if (this.#told !== undefined) return true;
     const read = await withTimeout(this.#read(), PATIENCE).catch(() => undefined);
@@ -87,8 +90,8 @@ export class SharedFindings {
   }
 
   /**
-   * Takes in what this instance sees.
-   * @returns what stands from now on, where it is for this instance to tell that something has come or gone
+   * Takes in the evaluation of this instance.
+   * @returns the active findings, where this instance has to report a change; else undefined
    */
   async take(own: Evaluation<ActiveFinding>): Promise<readonly ActiveFinding[] | undefined> {
     const shared = await this.#shareInTime(own);
@@ -100,12 +103,12 @@ export class SharedFindings {
     return isToTell ? next : undefined;
   }
 
-  /** This instance sees nothing any more. @throws RvmError STORE_FAILED */
+  /** Removes the observations of this instance. @throws RvmError STORE_FAILED */
   async leave(): Promise<void> {
     if (this.#options.isShared) await this.#put([{ name: this.#ownName, value: undefined }]);
   }
 
-  /** True where another instance has the watch, too, and lives. */
+  /** True where another live instance runs the watch, too. */
   get hasOthers(): boolean {
     return this.#living().length > 0;
   }
@@ -118,7 +121,7 @@ export class SharedFindings {
     return this.#told?.findings ?? [];
   }
 
-  /** Undefined where the inbox does not answer in time; it is asked nothing more until it has. */
+  /** Undefined where the inbox does not answer in time; no further request is sent until it has. */
   async #shareInTime(own: Evaluation<ActiveFinding>): Promise<Shared | undefined> {
     if (this.#isSharing) return undefined;
     this.#isSharing = true;
@@ -132,7 +135,7 @@ export class SharedFindings {
     for (let tries = 0; ; tries += 1) {
       if (this.#options.isShared || this.#told === undefined) await this.#read();
       const next = this.#merged(this.#findings, own);
-      // Where the others are at it again and again, it is theirs to tell.
+      // After repeated conflicts the report is left to the other instances.
       const isSame = tries === TRIES || areSameFindings(next, this.#findings);
       if (isSame) return { next, isChange: false };
       if (await this.#writeTold(next)) return { next, isChange: true };
@@ -147,7 +150,7 @@ export class SharedFindings {
     return next;
   }
 
-  /** What was told stays while somebody sees it, or cannot say; in words of now. */
+  /** Reported findings stay while an instance sees them or cannot tell, with the newest values. */
   #merged(told: readonly ActiveFinding[], own: Evaluation<ActiveFinding>): ActiveFinding[] {
     const looks = [own, ...this.#living()];
     const seen = new Map(looks.flatMap((look) => look.seen).map((each) => [each.id, each]));
@@ -179,7 +182,7 @@ export class SharedFindings {
   async #writeTold(findings: readonly ActiveFinding[]): Promise<boolean> {
     const expected = this.#told?.version ?? 0;
     const [outcome] = await this.#put([{ name: STATE, expected, value: { findings } }]);
-    // What another instance has written is read next.
+    // The slot written by another instance is read next.
     if (outcome?.written !== true) {
       this.#told = undefined;
       this.#version = 0;
@@ -214,7 +217,7 @@ export class SharedFindings {
   }
 }
 
-/** One that was removed is none. */
+/** A removed slot has no version. */
 function toldVersion({ value, version }: Slot): number {
   return value === undefined ? 0 : version;
 }
@@ -228,7 +231,7 @@ function findingsIn(value: unknown): ActiveFinding[] {
   return isRecord(value) ? standingsIn(value['findings']) : [];
 }
 
-/** Another version of the package may have written them. */
+/** Skips values that cannot be read: another version of the package may have written them. */
 function standingsIn(value: unknown): ActiveFinding[] {
   return Array.isArray(value) ? value.filter(isStanding) : [];
 }

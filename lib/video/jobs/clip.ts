@@ -5,43 +5,44 @@ import type { Subscription } from '../sessions/shared-stream';
 import { type Job, later, startOf } from './job';
 import { SpanEnd } from './span-reader';
 
-/** Seconds: a recording that ends so near to what was wanted is whole. */
+/** Seconds: a recording that ends this close to the wanted end is complete. */
 const WHOLE = 1;
 
-/** Takes the pictures and the sound of a clip, in the order of decoding, with times from 0 on. */
+/** Receives the pictures and audio of a clip in decoding order, with times from 0 on. */
 export interface ClipSink {
-  /** False where it takes no more: it is as long as it may be. */
+  /** Resolves with false once the sink accepts no more frames. */
   add(frame: MediaFrame): Promise<boolean>;
-  /** Why it takes no more. */
+  /** Why the sink accepts no more frames. */
   readonly ended: 'format changed' | 'too large' | undefined;
-  /** Whether any of the sound became part of it. */
+  /** Whether the clip contains audio. */
   readonly hasSound: boolean;
 }
 
 export interface ClipSpan {
   /**
-   * When it ends, in milliseconds since 1970; asked again and again, for the end of an alarm may not be known yet.
-   * @param from the moment of the first picture; undefined before there is one
+   * End of the clip in milliseconds since 1970. Called repeatedly, because the end of an alarm may not be
+   * known yet.
+   * @param from the moment of the first picture; undefined before it
    */
   until: (from?: number) => number;
 }
 
-/** Why a clip is shorter than was asked for. */
+/** Why a clip is shorter than requested. */
 type Shortness = 'recording ends' | 'stalled' | 'broken off' | 'format changed' | 'too large';
 
 export interface Recorded {
-  /** The moments of its first and of its last picture, in milliseconds since 1970. */
+  /** Moments of the first and last picture, in milliseconds since 1970. */
   from: number;
   to: number;
   camera: Subscription['session']['device'];
-  /** Codecs that were left out, or were announced and are not in it. */
+  /** Codecs that were left out, or announced but absent. */
   leftOut: readonly string[];
   reason: Shortness | undefined;
 }
 
 /**
- * Records a clip. A recording that stops short of what is wanted, while it is young, is asked for again from there on; what
- * breaks off after the first picture is given as it is.
+ * Records a clip. Where a recent recording ends too early, the rest is requested again from there on; a
+ * stream that breaks off after the first picture yields the clip so far.
  * @throws RvmError those of the session and of the relay, before the first picture; CANCELLED
  */
 export async function recordClip(
@@ -59,23 +60,23 @@ class Recording {
   readonly #source: VideoSource;
   readonly #span: ClipSpan;
   readonly #sink: ClipSink;
-  /** The moment of the first picture. */
+  /** Moment of the first picture. */
   #from: number | undefined;
-  /** The moment of the newest. */
+  /** Moment of the newest picture in display order. */
   #to = -Infinity;
-  /** That of the last one, in the order of decoding. */
+  /** Moment of the last picture in decoding order. */
   #last = -Infinity;
   #camera: Recorded['camera'] = { id: '', name: '', status: '' };
   #leftOut: readonly string[] = [];
-  /** Sound that was announced. */
+  /** Announced audio. */
   #audio: AudioFormat | undefined;
-  /** That of the sound. */
+  /** Moment of the newest audio frame. */
   #heard = -Infinity;
-  /** The session has not come to what is new. */
+  /** The session still repeats pictures that the clip has. */
   #isBehind = true;
   /** The sink has failed, not the video. */
   #isLost = false;
-  /** Milliseconds that its times are too early by. */
+  /** Milliseconds to add to the times of the session. */
   #shift = 0;
   readonly #seam = new ClipSeam();
   #end = new SpanEnd();
@@ -106,7 +107,7 @@ class Recording {
     return this.#recorded(undefined);
   }
 
-  /** Undefined where there was something, and no more of it comes. */
+  /** Undefined where the clip has pictures and no more can be fetched. */
   async #join(): Promise<Subscription | undefined> {
     try {
       return await this.#job.join(this.#next(), 'stream waits');
@@ -116,14 +117,14 @@ class Recording {
     }
   }
 
-  /** From the beginning, or from where it has stopped. */
+  /** The source from the beginning, or from where the recording ended. */
   #next(): VideoSource {
     const start = startOf(this.#source.wanted, Infinity);
     if (this.#from === undefined || start === undefined) return this.#source;
     return later(this.#source, (this.#to - start) / 1000);
   }
 
-  /** @returns undefined where all is there */
+  /** @returns undefined once the clip is complete */
   async #read(joined: Subscription): Promise<Shortness | undefined> {
     const { reader, session } = joined;
     this.#camera = session.device;
@@ -163,7 +164,7 @@ class Recording {
 
   async #take(frame: MediaFrame, moment: number): Promise<Shortness | 'goes on' | undefined> {
     const isBeyond = this.#from !== undefined && moment >= this.#until();
-    // Sound may be ahead: only the pictures tell how far it is.
+    // Audio may be ahead: only pictures show the progress.
     if (frame.kind === 'audio') return isBeyond ? 'goes on' : this.#keep(frame, moment);
     const pictures = this.#end.next(frame, isBeyond);
     for (const picture of pictures ?? []) {
@@ -198,7 +199,7 @@ class Recording {
     this.#job.tell({ kind: 'reading', ...this.#told() });
   }
 
-  /** A session that goes on where another has stopped begins with what is known. */
+  /** A session that continues another one begins with pictures that the clip already has. */
   #isNew(frame: MediaFrame, moment: number): boolean {
     if (frame.kind === 'audio') return !this.#isBehind && moment + this.#shift > this.#heard;
     if (!this.#isBehind) return true;
@@ -207,7 +208,7 @@ class Recording {
       this.#isBehind = false;
       return false;
     }
-    // The same was encoded anew: the next key frame is the first new one.
+    // The relay has encoded the video again: the next key frame is the first new one.
     if (frame.key && moment > this.#to) this.#isBehind = false;
     return !this.#isBehind;
   }
@@ -231,15 +232,16 @@ function endsShort(): RvmError {
 }
 
 /**
- * Where a session goes on behind another that has stopped within a group of pictures: at the same picture, byte by byte. What the
- * relay says of times does not help: it begins with the key frame before the time that was asked for, and few tell which that is.
+ * Finds where a session continues another one that ended within a group of pictures: at the same picture,
+ * byte by byte. Times do not help: a relay starts at the key frame before the requested time, and few relays
+ * report which one that is.
  */
 class ClipSeam {
-  /** What was taken last, from its key frame on. */
+  /** Key frame of the last picture taken. */
   #key: VideoFrame | undefined;
   #last: VideoFrame | undefined;
   #behindKey = 0;
-  /** Pictures of another session behind a key frame that is the same; undefined where it is not. */
+  /** Pictures of the new session since a key frame that equals `#key`; undefined without one. */
   #seen: number | undefined;
 
   /** In the order of decoding. */
@@ -250,7 +252,9 @@ class ClipSeam {
     this.#seen = undefined;
   }
 
-  /** Whether a picture of another session, asked of each from its beginning on, is the one that was taken last. */
+  /**
+   * Whether this picture of the new session is the last one taken. Call it for every picture from the start.
+   */
   isLast(frame: VideoFrame): boolean {
     if (frame.key) this.#seen = isSame(frame, this.#key) ? 0 : undefined;
     else if (this.#seen !== undefined) this.#seen += 1;

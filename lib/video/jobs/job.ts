@@ -10,7 +10,10 @@ import { meter, secondsSince } from '../../meter';
 import type { VideoSource } from '../sessions/session-slots';
 import type { Subscription, Slow, SharedStreams } from '../sessions/shared-stream';
 
-/** Video that has begun may take so many times its length, and so many milliseconds more: lines are slow, and places are waited for. */
+/**
+ * Once video has begun, it may take `TIMES` its length plus `GRACE` milliseconds: networks are slow, and
+ * slots are waited for.
+ */
 const TIMES = 2;
 const GRACE = 60_000;
 
@@ -25,28 +28,28 @@ export interface JobOptions {
 }
 
 interface JobClocks {
-  /** Milliseconds of a clock that never jumps. */
+  /** Monotonic clock, in milliseconds. */
   steady: () => number;
   /** Wall clock, in milliseconds. */
   now: () => number;
 }
 
-/** One picture, clip or view on its way: how long it may wait, and for what. */
+/** One picture, clip or view in progress: its deadline, its retries and its waiting times. */
 export class Job {
   readonly #upstreams: SharedStreams;
   readonly #options: JobOptions;
   readonly #ending = new CancelToken();
   readonly #clocks: JobClocks;
-  /** Since when more of the recording is waited for. */
+  /** Start of the current wait for more of the recording. */
   #waitsSince: number | undefined;
-  /** When the first session had a picture: the deadline does not count any more. */
+  /** When the first session had a picture: from then on the deadline no longer applies. */
   #begunAt: number | undefined;
   readonly #deadline: NodeJS.Timeout;
   readonly #stopListening: readonly (() => void)[];
   readonly #madeAt = performance.now();
   #failure: RvmError | undefined;
 
-  /** @param closing ends it as well */
+  /** @param closing ends the job as well */
   constructor(upstreams: SharedStreams, options: JobOptions, closing: CancelToken, clocks: JobClocks) {
     this.#upstreams = upstreams;
     this.#options = options;
@@ -60,7 +63,7 @@ export class Job {
     );
   }
 
-  /** Its signal was aborted, or its deadline is over. */
+  /** True once its signal is aborted or its deadline is over. */
   get hasEnded(): boolean {
     return this.#ending.reason !== undefined;
   }
@@ -70,9 +73,10 @@ export class Job {
   }
 
   /**
-   * Joins the session that has what is wanted; what failed in passing is tried again, and a recording that does not exist yet is
-   * waited for. Its readers end with the job.
-   * @throws RvmError VIDEO_NOT_YET where there is no recording until the end of the waiting; at the deadline the last error
+   * Joins a session with the wanted video. Retries transient failures, and waits for a recording that does
+   * not exist yet. The reader ends with the job.
+   * @throws RvmError VIDEO_NOT_YET without a recording at the end of the wait; at the deadline the last
+   *   error
    */
   async join(source: VideoSource, slow: Slow): Promise<Subscription> {
     for (let attempt = 1; ; attempt += 1) {
@@ -91,9 +95,10 @@ export class Job {
   }
 
   /**
-   * Waits before what failed is tried again: before the first picture until the deadline, behind it no longer than for a recording.
-   * @param attempt how often it has failed, from 1
-   * @throws the error where that makes no sense, or there is no time; the reason where the job has ended
+   * Waits before a retry: until the deadline before the first picture; afterwards only as long as for a
+   * recording.
+   * @param attempt number of failures, from 1
+   * @throws the error where a retry is useless or there is no time; the reason where the job has ended
    */
   async again(error: unknown, attempt: number, isLive = false): Promise<void> {
     if (this.#ending.reason !== undefined) throw this.#ending.reason;
@@ -107,19 +112,22 @@ export class Job {
     await this.#pause(ms);
   }
 
-  /** Some of the recording came: the time to wait for the rest begins anew. */
+  /** Part of the recording has arrived: restarts the time limit of the wait for the rest. */
   came(): void {
     this.#waitsSince = undefined;
   }
 
-  /** Whether a recording of this moment, in milliseconds since 1970, may still come: not what is missing in one that is old. */
+  /**
+   * Whether a recording of this moment (milliseconds since 1970) may still appear: not where the moment is
+   * long past.
+   */
   mayCome(moment: number): boolean {
     return moment > this.#clocks.now() - LONGEST_VIDEO_WAIT_S * 1000;
   }
 
   /**
-   * Whether video of this length should have come long ago: a relay that sends a little now and then must not keep a session, and
-   * the message that waits for it, for ever.
+   * Whether video of this length is overdue: a relay that sends a little now and then must not occupy a
+   * session, and the waiting message, for ever.
    */
   isOverdue(seconds: number): boolean {
     if (this.#begunAt === undefined) return false;
@@ -166,25 +174,28 @@ function deadlineOver(): RvmError {
   );
 }
 
-/** What may be done about a video that did not come. */
+/** What to do about a video that failed. */
 type RetryAdvice =
-  /** There is no recording yet: it may come. */
+  /** There is no recording yet, but it may appear. */
   | 'wait for the recording'
-  /** Something failed in passing. */
+  /** The failure is transient. */
   | 'try again'
-  /** Only a person can cure it, or it would be the same again. */
+  /** Only a person can fix it, or a retry would fail the same way. */
   | 'none';
 
-/** RTSP statuses of a relay that has no video of this time: not found, and a range outside the recording (RFC 2326, section 7.1.1). */
+/**
+ * RTSP statuses of a relay without video of this time: not found, and range outside the recording (RFC 2326,
+ * section 7.1.1).
+ */
 const NO_RECORDING: ReadonlySet<number> = new Set([404, 457]);
-/** Not enough bandwidth: a relay that is busy. */
+/** Not enough bandwidth: the relay is busy. */
 const BUSY = 453;
-/** A relay that breaks off, or sends what cannot be read, may do so once or twice by chance. */
+/** Attempts after a relay broke off or sent unreadable data: once or twice that may be by chance. */
 const MOST_BREAKS = 3;
 
 /**
- * The one place that says what may be asked for again, until the deadline of the job.
- * @param isLive live video comes from no recording: what a relay does not know now it will not know later
+ * The single rule for retries within the deadline of a job.
+ * @param isLive live video needs no recording: an address that the relay does not know now stays unknown
  */
 function retryAdvice(error: unknown, attempts: number, isLive = false): RetryAdvice {
   if (!(error instanceof RvmError)) return 'none';
@@ -205,19 +216,19 @@ function pauseBefore(attempt: number): number {
   return Math.min(1000 * 2 ** (attempt - 1), 8000);
 }
 
-/** What a job is at, for the status of its node. */
+/** Progress of a job, for the status of its node. */
 export type Progress =
-  /** For a session of the cloud, and for the relay's first picture. */
+  /** Waits for a session of the cloud and the first picture of the relay. */
   | { kind: 'opening' }
   /** There is no recording yet. */
   | { kind: 'waiting' }
-  /** Seconds of video that are there, of those wanted; undefined while the end is not known. */
+  /** Seconds of video received, and seconds wanted; undefined while the end is unknown. */
   | { kind: 'reading'; seconds: number; of: number | undefined };
 
-/** Milliseconds: clocks of two machines are hardly ever nearer. */
+/** Tolerated difference between the clocks of two machines, in milliseconds. */
 const CLOCKS = 5000;
 
-/** The same camera from a time some seconds later on; live video is live. */
+/** The same source, some seconds later; live video stays unchanged. */
 export function later(source: VideoSource, seconds: number): VideoSource {
   const { wanted } = source;
   if (wanted.mode === 'live' || seconds === 0) return source;
@@ -225,8 +236,9 @@ export function later(source: VideoSource, seconds: number): VideoSource {
 }
 
 /**
- * When what is wanted begins, in milliseconds since 1970; undefined for live video. Asked before anything is opened.
- * @throws RvmError BAD_INPUT for a time that cannot be read, and for a chosen one in the future
+ * Start of the wanted video in milliseconds since 1970; undefined for live video. Called before anything is
+ * opened.
+ * @throws RvmError BAD_INPUT for a time that cannot be read, and for a chosen time in the future
  */
 export function startOf(wanted: RtspWanted, now: number): number | undefined {
   const time = parseWantedTime(wanted);

@@ -5,12 +5,12 @@ import type { VideoSource } from '../sessions/session-slots';
 import type { Subscription, MomentClock } from '../sessions/shared-stream';
 import { type Job, later, startOf } from './job';
 
-/** Seconds: pictures that are further apart are faster had from two sessions. */
+/** Seconds: pictures further apart are faster to get from two sessions. */
 const APART = 10;
-/** Seconds before the wanted time at which a recording may end: the last picture is still that of the moment. */
+/** Seconds that a recording may end before the wanted time: its last picture still shows that moment. */
 const NEAR = 1;
 
-/** The pictures that can be decoded together, and the time of the one that is wanted. */
+/** Frames that can be decoded together, and the time of the wanted picture. */
 export interface Moment {
   offset: number;
   /** From a key frame on, in the order of decoding. */
@@ -24,9 +24,10 @@ export interface Moment {
 }
 
 /**
- * Finds the moments at some seconds before or after the time of a source, from as few sessions as is fast.
- * @param found told of each as soon as it is there
- * @throws RvmError VIDEO_NOT_YET where the recording ends before one of them, and those of the session and of the relay
+ * Finds the moments at offsets from the time of a source, with as few sessions as are fast.
+ * @param found called with each moment as soon as it is available
+ * @throws RvmError VIDEO_NOT_YET where the recording ends before one of them, and those of the session and
+ *   of the relay
  */
 export async function findMoments(
   job: Job,
@@ -49,7 +50,7 @@ function groupsOf(sorted: readonly number[]): number[][] {
   return groups;
 }
 
-/** A recording that ends too early, while it is young, is asked for again. */
+/** Requests the rest again where a recent recording ends too early. */
 async function findNear(
   job: Job,
   source: VideoSource,
@@ -80,7 +81,7 @@ class MomentSearch {
   readonly #joined: Subscription;
   readonly #missing: number[];
   readonly #start: number | undefined;
-  /** Seconds of video that have all that is wanted. */
+  /** Seconds of video that contain all wanted pictures. */
   readonly #length: number;
   #run = new GroupOfPictures();
 
@@ -110,7 +111,7 @@ class MomentSearch {
     this.#settle(found, this.#run.newest + NEAR);
   }
 
-  /** Those that come before the next picture: nothing more comes for them. */
+  /** Reports the wanted moments before this time: no later frame changes them. */
   #settle(found: (moment: Moment) => void, until: number): void {
     while (this.#missing.length > 0 && this.#run.frames.length > 0 && this.#wanted() < until)
       this.#give(found);
@@ -132,7 +133,7 @@ class MomentSearch {
     });
   }
 
-  /** The time of the next one, on the clock of the stream. Live video begins now. */
+  /** Time of the next wanted picture on the clock of the stream. Live video starts now. */
   #wanted(): number {
     const [offset = 0] = this.#missing;
     if (this.#start === undefined) return (this.#run.frames[0]?.time ?? 0) + offset;
@@ -154,12 +155,12 @@ function endsBefore(): RvmError {
   );
 }
 
-/** Bytes from one key frame to the next. */
+/** Largest number of bytes between two key frames. */
 const LONGEST = 32 * 1024 * 1024;
-/** Baseline profiles have no B-frames (ITU-T H.264, annex A.2.1): each picture is shown when it comes. */
+/** Baseline profiles have no B-frames (ITU-T H.264, annex A.2.1): pictures come in display order. */
 export const IN_ORDER = /^avc1\.42/i;
 
-/** How far the pictures were looked through for those of one time: each of them once, however many a relay sends. */
+/** State of the search for one time: each picture is examined once, however many a relay sends. */
 interface Search {
   readonly time: number;
   looked: number;
@@ -168,7 +169,7 @@ interface Search {
   isSettled: boolean;
 }
 
-/** What can be decoded together: the pictures from a key frame on, in the order of decoding. */
+/** The pictures from a key frame on, which can be decoded together. */
 export class GroupOfPictures {
   readonly #frames: VideoFrame[] = [];
   #bytes = 0;
@@ -180,12 +181,12 @@ export class GroupOfPictures {
     return this.#frames;
   }
 
-  /** When the newest of its pictures is shown. */
+  /** Display time of the newest picture. */
   get newest(): number {
     return this.#newest;
   }
 
-  /** @throws RvmError VIDEO_FAILED where there is no end of it */
+  /** @throws RvmError VIDEO_FAILED where the group becomes too large */
   add(frame: VideoFrame): void {
     this.#bytes += costOf(frame);
     if (this.#bytes > LONGEST) throw endless();
@@ -193,7 +194,10 @@ export class GroupOfPictures {
     this.#newest = Math.max(this.#newest, frame.time);
   }
 
-  /** Whether all pictures up to a time are there. With B-frames one that is shown earlier may come after one that is shown later. */
+  /**
+   * Whether all pictures up to a time have arrived. With B-frames a picture may arrive after one that is
+   * displayed later.
+   */
   has(time: number): boolean {
     const [first] = this.#frames;
     if (first === undefined) return false;
@@ -214,7 +218,7 @@ function searchFor(time: number): Search {
   return { time, looked: 0, highest: -Infinity, isBeyond: false, isSettled: false };
 }
 
-/** B-frames come directly behind the picture that they refer to: one that is newer than it ends them. */
+/** B-frames follow the picture that they refer to: a picture newer than that one ends them. */
 function look(search: Search, frame: VideoFrame): void {
   if (frame.time <= search.highest) return;
   search.isSettled ||= search.isBeyond;

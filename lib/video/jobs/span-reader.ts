@@ -3,22 +3,25 @@ import type { Subscription } from '../sessions/shared-stream';
 import { IN_ORDER } from './pictures';
 
 /**
- * Where pictures end at a moment. One that is decoded later may be shown earlier, and then needs those before it: what lies beyond
- * the moment is held back until a picture tells that nothing before it is missing.
+ * Ends a sequence of pictures at a moment. A picture decoded later may be displayed earlier and need those
+ * before it: pictures beyond the moment are held back until one shows that none before it is missing.
  */
 export class SpanEnd {
   /** In the order of decoding. */
   #beyond: VideoFrame[] = [];
   #highest = -Infinity;
 
-  /** A picture beyond it has come: nothing that the span needs is missing, but pictures shown right before its end. */
+  /**
+   * True once a picture beyond the end has arrived: only pictures displayed right before the end may be
+   * missing.
+   */
   get isReached(): boolean {
     return this.#beyond.length > 0;
   }
 
   /**
-   * The next picture, in the order of decoding.
-   * @returns those that belong to the span now; undefined once it is over
+   * Takes the next picture in decoding order.
+   * @returns the pictures that now belong to the span; undefined once it is over
    */
   next(frame: VideoFrame, isBeyond: boolean): VideoFrame[] | undefined {
     const held = this.#beyond;
@@ -27,7 +30,7 @@ export class SpanEnd {
       this.#highest = -Infinity;
       return [...held, frame];
     }
-    // B-frames come directly behind the picture that they refer to: one that is shown later than that ends them.
+    // B-frames follow the picture that they refer to: a picture displayed later than that one ends them.
     const isLast = IN_ORDER.test(frame.format.codecString) || (held.length > 0 && frame.time > this.#highest);
     if (isLast) return undefined;
     held.push(frame);
@@ -41,7 +44,7 @@ export class SpanReader implements MediaStream {
   readonly #joined: Subscription;
   readonly #until: number;
 
-  /** @param until in milliseconds since 1970 */
+  /** @param until milliseconds since 1970 */
   constructor(joined: Subscription, until: number) {
     this.#joined = joined;
     this.#until = until;
@@ -72,7 +75,7 @@ export class SpanReader implements MediaStream {
         const pictures = end.next(frame, isBeyond);
         if (pictures === undefined) break;
         yield* pictures;
-        // Sound may be ahead: only the pictures tell how far it is.
+        // Audio may be ahead: only pictures show the progress.
       } else if (!isBeyond) yield frame;
     }
     await this.close();

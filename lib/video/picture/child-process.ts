@@ -6,22 +6,22 @@ import type { CancelToken } from '../../concurrency/signals';
 import { lenientTimeout } from '../../concurrency/timers';
 
 export interface ChildLimits {
-  /** Milliseconds from the start to the end, by the clock on the wall. */
+  /** Milliseconds from start to end, wall clock time. */
   longestMs: number;
-  /** Milliseconds that it has to end by itself once it was asked to. */
+  /** Milliseconds from SIGTERM to SIGKILL. */
   graceMs: number;
-  /** Bytes of its standard output. */
+  /** Largest number of bytes of standard output. */
   mostOutput: number;
 }
 
-/** What became of a program. */
+/** The result of a program. */
 export interface Ended {
-  /** `exited` where nobody made it end. */
+  /** `exited` where it was not stopped for a limit. */
   how: 'exited' | 'too slow' | 'too much output';
-  /** Undefined where a signal ended it. */
+  /** Undefined where it was ended by a signal. */
   exitCode: number | undefined;
   output: Buffer;
-  /** The beginning of what it wrote to standard error. Not for the eyes of users: it may quote what it was given. */
+  /** The beginning of its standard error. Not to be shown to users: it may quote its input. */
   complaint: string;
 }
 
@@ -29,8 +29,8 @@ const FIRST_OUTPUT = 64 * 1024;
 /** Bytes. */
 const MOST_COMPLAINT = 4096;
 /**
- * What a program may need of the environment to run at all. Nothing else: it holds secrets of Node-RED, and settings of ffmpeg that
- * write files (`FFREPORT`).
+ * The variables that a program may need to run. The others are not passed: they contain secrets of Node-RED,
+ * and settings of ffmpeg that write files (`FFREPORT`).
  */
 const NEEDED_VARIABLES = [
   'PATH',
@@ -43,10 +43,10 @@ const NEEDED_VARIABLES = [
 ];
 
 /**
- * Runs a program, without a shell, until it has ended: then nothing of it is left, however it came to that.
+ * Runs a program without a shell until it has ended; it never outlives the call.
  * @param file absolute path
- * @param input what it reads from its standard input, as far as it wants to
- * @throws Error what keeps it from starting, with the `code` of the system; the reason of the abort
+ * @param input its standard input, which it need not read to the end
+ * @throws Error with the `code` of the system where it cannot be started; the reason of the abort
  */
 export async function runChild(
   file: string,
@@ -95,7 +95,7 @@ class Child {
     });
   }
 
-  /** Asks it to end, and does not ask any more when it had time for that. */
+  /** Ends it: SIGTERM, and SIGKILL after the grace period. */
   end(): void {
     if (this.#isEnding) return;
     this.#isEnding = true;
@@ -113,13 +113,16 @@ class Child {
     this.end();
   }
 
-  /** The pipes of one that has ended: another process that it left behind may hold their other ends for ever. */
+  /**
+   * Destroys the pipes of an ended program: a process that it left behind may hold their other ends open for
+   * ever.
+   */
   #letGo(): void {
     const { stdin, stdout, stderr } = this.#child;
     for (const pipe of [stdin, stdout, stderr]) pipe.destroy();
   }
 
-  /** One that has seen enough closes its input: no fault. What is wrong with its output, its end tells. */
+  /** Errors are ignored: a program may close its input early, and output errors show in its result. */
   #feed(input: Iterable<Buffer>): void {
     pipeline(Readable.from(input), this.#child.stdin).catch(() => undefined);
   }
@@ -144,7 +147,7 @@ class Child {
   #ended(): Promise<Ended> {
     return new Promise((resolve, reject) => {
       this.#child.on('error', (error) => {
-        // One that runs tells so of a signal that it may not be sent.
+        // A running program also emits `error` where a signal cannot be sent.
         if (this.#child.pid === undefined) reject(error);
       });
       this.#child.once('close', (code: number | null) => resolve(this.#result(code)));

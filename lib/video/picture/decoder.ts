@@ -14,7 +14,7 @@ import { wantedAt } from './wanted-picture';
 export type { Jpeg } from './ffmpeg-arguments';
 
 export interface DecoderLimits extends ChildLimits {
-  /** Programs that run at a time. */
+  /** Programs that run at the same time. */
   atOnce: number;
 }
 
@@ -25,20 +25,23 @@ interface DecoderOptions {
 }
 
 export interface PictureOptions {
-  /** Pixels at most; a picture is never made wider. As wide as the video where absent; a sheet 1920 at most. */
+  /**
+   * Largest width in pixels; a picture is never enlarged. Default: the width of the video; for a sheet 1920.
+   */
   width?: number | undefined;
-  /** Ends it, with its reason where that is an RvmError. */
+  /** Cancels it, with its reason where that is an RvmError. */
   signal: AbortSignal;
 }
 
 const LIMITS = { longestMs: 10_000, graceMs: 2_000, mostOutput: 16 * 1024 * 1024 };
 const VERSION = ['-version'];
-/** How its answer begins, since ever. */
+/** How all versions begin their answer. */
 const NAME = 'ffmpeg version ';
 
 /**
- * Makes JPEGs of video with ffmpeg, which sees the video alone: it comes by its standard input, and nothing of it, nor of where it
- * is from, stands in its arguments. A program for each picture, not more at a time than there are processors; the others wait in line.
+ * Makes JPEGs of video with ffmpeg, which gets only the video, by standard input; its arguments contain
+ * nothing of the video or its source. One program per picture, not more at a time than processors; the others
+ * are queued.
  */
 export class Decoder {
   readonly #path: string | undefined;
@@ -54,7 +57,7 @@ export class Decoder {
     this.#places = new Semaphore(this.#limits.atOnce);
   }
 
-  /** Whether there is an ffmpeg that runs. Where there is none, it is looked for again after a minute. */
+  /** Whether there is a working ffmpeg. A missing one is searched again after a minute. */
   async available(): Promise<boolean> {
     return (await this.#program.find()) !== undefined;
   }
@@ -65,10 +68,12 @@ export class Decoder {
   }
 
   /**
-   * The picture that is on the screen at a time: the last one shown at or before it; where all are later, the first.
-   * @param frames in the order of decoding, from a key frame on, with at least one that is shown after the time where there is one
+   * The picture on the screen at a time: the last one shown at or before it; where all are later, the first.
+   * @param frames in decoding order, from a key frame on, including one shown after the time where there is
+   *   one
    * @param time in seconds on the clock of the frames
-   * @throws RvmError DECODER_MISSING; VIDEO_FAILED where no picture comes out; CANCELLED, or the reason of the signal
+   * @throws RvmError DECODER_MISSING; VIDEO_FAILED where no picture results; CANCELLED, or the reason of
+   *   the signal
    */
   async picture(frames: readonly VideoFrame[], time: number, options: PictureOptions): Promise<Jpeg> {
     const wanted = wantedAt(frames, time);
@@ -78,7 +83,7 @@ export class Decoder {
   }
 
   /**
-   * One picture of one to nine: in rows of up to three, from left to right, in cells of the same size.
+   * One picture composed of one to nine: rows of up to three, left to right, in cells of equal size.
    * @throws RvmError as `picture`
    */
   async sheet(pictures: readonly Jpeg[], options: PictureOptions): Promise<Jpeg> {
@@ -86,7 +91,7 @@ export class Decoder {
     return this.#make(args, () => pictures.map(({ jpeg }) => jpeg), options.signal);
   }
 
-  /** Ends all that is under way, and waits until it has ended. */
+  /** Cancels all pictures in progress. Resolves when their programs have ended. */
   async close(): Promise<void> {
     this.#closing.abort(cancelled());
     await Promise.allSettled(this.#running);
@@ -115,7 +120,7 @@ export class Decoder {
     }
   }
 
-  /** @throws RvmError DECODER_MISSING where a program that was found is not there any more */
+  /** @throws RvmError DECODER_MISSING where a program found before is gone */
   async #start(
     file: string,
     args: readonly string[],
@@ -134,7 +139,7 @@ export class Decoder {
   }
 
   #pictureIn(ended: Ended): Jpeg {
-    // Of what has come by then, nothing is taken: it was made to end because something is wrong.
+    // The output of a program that was stopped is never used: something is wrong with it.
     const jpeg = ended.how === 'exited' && ended.exitCode !== undefined ? jpegIn(ended.output) : undefined;
     if (jpeg === undefined) throw noPicture(ended, this.#limits.longestMs / 1000);
     return jpeg;
@@ -154,12 +159,12 @@ export class Decoder {
       const { how, exitCode, output } = await this.#run(file, VERSION, [], LIMITS, this.#closing);
       return how === 'exited' && exitCode === 0 && output.toString('latin1', 0, NAME.length) === NAME;
     } catch {
-      // No program of this machine, or the decoder was closed meanwhile.
+      // It cannot run on this machine, or the decoder was closed meanwhile.
       return false;
     }
   }
 
-  /** Until it has ended, whoever still waits for it: `close` does. */
+  /** Tracks the program until it has ended, even after its caller was cancelled: `close` waits for it. */
   #run(...asked: Parameters<typeof runChild>): Promise<Ended> {
     const run = runChild(...asked);
     this.#running.add(run);
@@ -172,14 +177,17 @@ export class Decoder {
 /** Milliseconds. */
 const ASK_AGAIN = 60_000;
 
-/** Where a program is. One that was found stays until it is forgotten; one that is missing is looked for again after a minute. */
+/**
+ * The path of a program. A found path is cached until `forget`; a missing program is searched again after a
+ * minute.
+ */
 export class Program {
   readonly #look: () => Promise<string | undefined>;
   #found: Promise<string | undefined> | undefined;
   /** Milliseconds of `performance.now`. */
   #lookAgainAt = Infinity;
 
-  /** @param look gives the file of one that runs, undefined where there is none; never fails */
+  /** @param look returns the file of a program that runs, undefined without one; never fails */
   constructor(look: () => Promise<string | undefined>) {
     this.#look = look;
   }
@@ -190,7 +198,7 @@ export class Program {
     return this.#found;
   }
 
-  /** For one that was found, and is not there any more. */
+  /** To be called where the program found before is gone. */
   forget(): void {
     this.#found = undefined;
     this.#lookAgainAt = Infinity;
@@ -204,8 +212,8 @@ export class Program {
 }
 
 /**
- * The files that a program's name may mean: in the folders of the PATH, in their order. By absolute path, as Windows would look
- * into the working folder first.
+ * The executable files with a program's name in the folders of the PATH, in order. By absolute path, because
+ * Windows would search the working folder first.
  */
 async function executablesOnPath(name: string): Promise<string[]> {
   const folders = (process.env.PATH ?? '').split(path.delimiter).filter((folder) => path.isAbsolute(folder));
@@ -228,13 +236,13 @@ async function isExecutable(file: string): Promise<boolean> {
   }
 }
 
-/** What a program that cannot decode this video says, in the words of all its versions. */
+/** Messages, in all versions of ffmpeg, about a video that it cannot decode. */
 const NO_DECODER =
   /Decoder \(codec [\w-]+\) not found|Unknown decoder|Unknown input format|no decoder found/i;
-/** Why the system starts no program: it is not there any more, or not what it was. */
+/** Codes of a program that is gone or was replaced by something else. */
 const GONE = new Set(['ENOENT', 'EACCES', 'EPERM', 'ENOEXEC', 'ENOTDIR', 'EINVAL', 'UNKNOWN']);
 
-/** @param path what the user has set */
+/** @param path as configured by the user */
 export function decoderMissing(path: string | undefined): RvmError {
   return new RvmError(
     'DECODER_MISSING',
@@ -244,7 +252,7 @@ export function decoderMissing(path: string | undefined): RvmError {
   );
 }
 
-/** @returns whether a program that was found cannot be started any more, by what the system says */
+/** @returns whether the error means that a program found before can no longer be started */
 export function isGone(error: NodeJS.ErrnoException): boolean {
   return error.code !== undefined && GONE.has(error.code);
 }
@@ -263,7 +271,7 @@ function noKeyFrame(): RvmError {
   );
 }
 
-/** Of a program that ended without a picture. @param seconds that it had */
+/** The error for a program without a picture. @param seconds its time limit */
 export function noPicture({ how, complaint }: Ended, seconds: number): RvmError {
   if (how === 'too slow')
     return failed(
@@ -288,8 +296,8 @@ function failed(message: string): RvmError {
 const START_CODE = Buffer.from([0, 0, 0, 1]);
 
 /**
- * Frames as a decoder reads them without a container: NAL units behind start codes, the parameter sets in front and wherever
- * they change (ITU-T H.264 and H.265, annex B).
+ * Frames as a byte stream without a container: NAL units behind start codes, with parameter sets at the start
+ * and wherever they change (ITU-T H.264 and H.265, annex B).
  */
 export function* byteStream(frames: readonly VideoFrame[]): Generator<Buffer> {
   let format: VideoFormat | undefined;

@@ -1,25 +1,32 @@
 import type { VideoFormat } from '../media';
 
 const DEMUXERS = { h264: 'h264', h265: 'hevc' } satisfies Record<VideoFormat['codec'], string>;
-/** Standard input and output, and no other protocol: nothing in the video can make ffmpeg open a file or a connection. */
+/** Standard input and output are the only protocols: no video can make ffmpeg open a file or a connection. */
 const QUIET = ['-hide_banner', '-loglevel', 'error', '-protocol_whitelist', 'pipe'];
 /**
- * Looks at nothing in advance, for the stream says all that is needed: a fifth less time. As that would have found out how many
- * pictures may wait for their turn, `strict` takes the most that the level allows where the stream does not say (H.264 without
- * `bitstream_restriction`): else B-frames get lost. Two threads: more gain little, and each takes memory.
+ * No probing, which saves a fifth of the time: the stream describes itself. Probing would also have found the
+ * reorder depth, so `strict` assumes the largest depth of the level where the stream does not state it (H.264
+ * without `bitstream_restriction`): otherwise B-frames get lost. Two threads: more gain little, and each
+ * costs memory.
  */
 const AT_ONCE = ['-probesize', '32', '-analyzeduration', '0', '-fpsprobesize', '0'];
 const IN_ORDER = ['-strict', '1', '-threads', '2'];
-/** What is larger is refused, before memory is taken for it: parameter sets are a relay's, and a decoder may read more into them. */
+/**
+ * Larger pictures are refused before memory is allocated: parameter sets come from a relay, and a decoder may
+ * read a larger size from them.
+ */
 const SMALL = ['-max_pixels', '40000000'];
 /**
- * Each picture that is given comes out, so that they can be counted: those right behind a key frame that is no IDR picture, too,
- * of which a decoder cannot know that they are whole.
+ * Every input picture is output, so that pictures can be counted. That includes those right after a key frame
+ * that is no IDR picture, which a decoder cannot know to be complete.
  */
 const ALL = ['-flags', '+output_corrupt'];
-/** One JPEG, of good quality. Only names that old and new versions share: `-vsync`, for one, became `-fps_mode`. */
+/**
+ * One JPEG of good quality. Only options that old and new versions share: `-vsync`, for example, became
+ * `-fps_mode`.
+ */
 const OUTPUT = ['-frames:v', '1', '-threads', '1', '-q:v', '3', '-f', 'mjpeg', 'pipe:1'];
-/** Pixels; what would be wider has pixels of a shape that no screen has. */
+/** Pixels; a wider result can only come from an absurd pixel aspect. */
 const WIDEST = 16_384;
 /** Pixels. */
 const SHEET_WIDTH = 1920;
@@ -27,27 +34,27 @@ const SHEET_WIDTH = 1920;
 const GAP = 4;
 
 /**
- * Video in, one picture out.
- * @param before how many pictures are shown before it
- * @param width pixels at most
+ * Arguments for one picture of a video.
+ * @param before number of pictures shown before it
+ * @param width largest width in pixels
  */
 export function pictureArguments(codec: VideoFormat['codec'], before: number, width = WIDEST): string[] {
   const input = [...AT_ONCE, ...IN_ORDER, ...SMALL, ...ALL, '-f', DEMUXERS[codec], '-i', 'pipe:0'];
-  // Its time is of no interest: ffmpeg would fill up what is missing before it.
+  // The time is reset: otherwise ffmpeg would duplicate the picture to fill the time before it.
   const filters = [`select=eq(n\\,${before})`, 'setpts=0', squarePixels(width), 'setsar=1'];
   return [...QUIET, ...input, '-vf', filters.join(','), ...OUTPUT];
 }
 
-/** As it is shown: JPEGs have square pixels only. Even, as a picture with half as many pixels for colours has to be; never wider. */
+/** Scales to square pixels, the only ones of JPEGs; even sizes, as halved chroma requires; never enlarged. */
 function squarePixels(width: number): string {
   const shown = `max(2\\,trunc(min(${width}\\,iw*sar)/2)*2)`;
   return `scale=w=${shown}:h=max(2\\,round(ow/dar/2)*2)`;
 }
 
 /**
- * JPEGs one after the other in, one with all out: in rows of up to three, in cells of the same size, which has the shape of the
- * first; one of another shape stands in the middle of its cell.
- * @param width pixels at most, of the whole sheet
+ * Arguments for one JPEG composed of several: rows of up to three, in cells of equal size with the aspect of
+ * the first picture; one of another aspect is centred in its cell.
+ * @param width largest width of the whole sheet in pixels
  */
 export function sheetArguments(pictures: readonly Jpeg[], width = SHEET_WIDTH): string[] {
   const columns = columnsFor(pictures.length);
@@ -58,7 +65,7 @@ export function sheetArguments(pictures: readonly Jpeg[], width = SHEET_WIDTH): 
     'setsar=1',
     `tile=layout=${columns}x${Math.ceil(pictures.length / columns)}:padding=${GAP}`,
   ];
-  // Without `reinit_filter` a picture of another size would begin another sheet.
+  // By default a picture of another size would start another sheet.
   const input = ['-f', 'mjpeg', '-reinit_filter', '0', '-i', 'pipe:0'];
   return [...QUIET, ...input, '-vf', filters.join(','), ...OUTPUT];
 }
@@ -68,7 +75,7 @@ function columnsFor(count: number): number {
   return count <= 3 ? count : Math.ceil(Math.sqrt(count));
 }
 
-/** Not wider than the first picture itself is. */
+/** A cell is never wider than the first picture. */
 function cellOf(first: Jpeg | undefined, room: number): string {
   const { width, height } = first ?? { width: 16, height: 9 };
   const wide = evenBelow(Math.min(width, room));
@@ -79,7 +86,6 @@ function evenBelow(length: number): number {
   return Math.max(2, Math.floor(length / 2) * 2);
 }
 
-/** A picture that any program shows. */
 export interface Jpeg {
   jpeg: Buffer;
   /** Pixels. */
@@ -90,14 +96,14 @@ export interface Jpeg {
 const START = 0xffd8;
 const END = 0xffd9;
 const SCAN = 0xda;
-/** SOF0 to SOF15 (ITU-T T.81, table B.1), among which stand three markers that are none. */
+/** SOF0 to SOF15 (ITU-T T.81, table B.1), without the three markers in that range that are none. */
 const FRAMES = { first: 0xc0, last: 0xcf, others: [0xc4, 0xc8, 0xcc] };
 /** Marker and length of a segment. */
 const HEAD = 4;
 
 /**
- * A JPEG as one, with the size that its frame header tells (ITU-T T.81, section B.2.2).
- * @returns undefined for bytes that are no JPEG, or only a part of one
+ * Checks that bytes are a JPEG, and reads its size from the frame header (ITU-T T.81, section B.2.2).
+ * @returns undefined for bytes that are no JPEG, or an incomplete one
  */
 export function jpegIn(bytes: Buffer): Jpeg | undefined {
   if (bytes.length < HEAD || bytes.readUInt16BE(0) !== START) return undefined;
@@ -116,7 +122,7 @@ function isFrame(marker: number): boolean {
   return marker >= FRAMES.first && marker <= FRAMES.last && !FRAMES.others.includes(marker);
 }
 
-/** @param at behind the length: precision, height, width */
+/** @param at position after the length: precision, height, width */
 function withSize(bytes: Buffer, at: number): Jpeg | undefined {
   if (at + 5 > bytes.length) return undefined;
   const height = bytes.readUInt16BE(at + 1);

@@ -3,20 +3,20 @@ import { FARTHEST_OFFSET_S, MOST_OFFSETS, NARROWEST_PICTURE, WIDEST_PICTURE } fr
 import { plural } from '../../text';
 import type { VideoFormat, VideoFrame } from '../media';
 
-/** Seconds with a sign and a decimal point, and nothing that only a program would write, such as `1e3`. */
+/** Seconds with optional sign and decimal point; no exponents such as `1e3`. */
 const NUMBER = /^[+-]?(?:\d+(?:\.\d+)?|\.\d+)$/;
 const EXAMPLE = 'write one such as 0, or several such as -3, 0, 3';
 
 /**
- * The times that a user wants pictures of: a number, or numbers separated by commas.
- * @returns seconds relative to the start of the alarm, in the order in which they stand there; at least one
+ * Parses the offsets entered by a user: a number, or numbers separated by commas.
+ * @returns seconds relative to the start of the alarm, in the order entered; at least one
  * @throws RvmError BAD_INPUT
  */
 export function offsetsIn(value: unknown): number[] {
   const text = typeof value === 'number' ? String(value) : value;
   if (typeof text !== 'string') throw badOffsets(`The offsets are no text: ${EXAMPLE}.`);
   if (text.trim() === '') throw badOffsets(`There is no offset: ${EXAMPLE}.`);
-  // One too many is enough to know, however long the text is.
+  // The limit bounds the work for a long text; one part too many is enough to refuse it.
   const parts = text.split(',', MOST_OFFSETS + 1);
   if (parts.length > MOST_OFFSETS)
     throw badOffsets(`There are more than ${plural(MOST_OFFSETS, 'offset')}: leave some out.`);
@@ -29,7 +29,7 @@ function offsetIn(text: string): number {
   const offset = Number(text);
   if (Math.abs(offset) > FARTHEST_OFFSET_S)
     throw badOffsets(`Each offset must be from -${FARTHEST_OFFSET_S} to ${FARTHEST_OFFSET_S} seconds.`);
-  // Not the zero with a sign, which some print.
+  // Never -0, which some code prints with its sign.
   return offset === 0 ? 0 : offset;
 }
 
@@ -38,9 +38,9 @@ function badOffsets(message: string): RvmError {
 }
 
 /**
- * The width that a user wants a picture to have at most.
+ * Parses the largest width of a picture entered by a user.
  * @returns pixels; undefined for nothing or an empty text: as wide as the video
- * @throws RvmError BAD_INPUT for anything else than a whole number within the bounds
+ * @throws RvmError BAD_INPUT for anything but a whole number within the bounds
  */
 export function pictureWidthIn(value: unknown): number | undefined {
   if (value === undefined || value === null || (typeof value === 'string' && value.trim() === ''))
@@ -54,21 +54,23 @@ export function pictureWidthIn(value: unknown): number | undefined {
   );
 }
 
-/** Seconds: time stamps are rounded. What is shown so little after a time is shown at it. */
+/**
+ * Seconds, because time stamps are rounded: a picture shown this little after a time counts as shown at it.
+ */
 export const ROUNDING = 0.002;
 
-/** What a decoder must be given for one picture. */
+/** The input of a decoder for one picture. */
 interface Wanted {
   codec: VideoFormat['codec'];
-  /** A key frame, then all that the wanted one may need, and it itself last: in the order of decoding. */
+  /** In decoding order: a key frame, all frames that the wanted one may need, and the wanted one last. */
   frames: readonly VideoFrame[];
-  /** How many of them are shown before the wanted one. */
+  /** Number of these frames shown before the wanted one. */
   before: number;
 }
 
 /**
- * The frame that is on the screen at a time: the last one shown at or before it; where all are later, the first.
- * @param frames in the order of decoding
+ * The frame on the screen at a time: the last one shown at or before it; where all are later, the first.
+ * @param frames in decoding order
  * @param time on the clock of the frames
  * @returns undefined where there is no key frame
  */
@@ -85,14 +87,15 @@ export function wantedAt(frames: readonly VideoFrame[], time: number): Wanted | 
 }
 
 /**
- * Pictures that are decoded after a key frame and shown before it may need what came before that key frame: a decoder that begins
- * there leaves them out, or not, and nothing behind them needs them (leading pictures: ITU-T H.265, section 3; open GOPs of H.264).
+ * Excludes leading pictures, which are decoded after a key frame and shown before it: they may need frames
+ * from before it, so a decoder that starts there may or may not output them, and no later picture needs them
+ * (ITU-T H.265, section 3; open GOPs of H.264).
  */
 function isNotLed(key: VideoFrame | undefined): (frame: VideoFrame) => boolean {
   return ({ time }) => key === undefined || time >= key.time;
 }
 
-/** Of several that are shown at the same time, the one that was decoded last. */
+/** Of several pictures shown at the same time, the one decoded last. */
 function shownAt(frames: readonly VideoFrame[], time: number): VideoFrame | undefined {
   let [shown] = frames;
   for (const frame of frames)

@@ -4,22 +4,23 @@ import type { Release } from '../../concurrency/semaphore';
 import type { CancelToken } from '../../concurrency/signals';
 import { RvmError } from '../../error';
 
-/** How many wait for a session at most. */
+/** Longest queue for a session. */
 const LONGEST_LINE = 100;
-/** Milliseconds: whoever has waited longer shows that there are more alarms than sessions. */
+/** Milliseconds: a longer wait shows that there are more alarms than sessions. */
 const PATIENCE = 30_000;
 
 interface Waiting {
-  /** When it came, on the clock that never jumps. */
+  /** When it was queued, on the monotonic clock. */
   readonly since: number;
-  /** When its alarm began; the oldest of all where it is none. */
+  /** When its alarm began; -Infinity without an alarm. */
   readonly alarmTime: number;
   readonly start: () => void;
 }
 
 /**
- * Bounds how many RTSP sessions of a cloud are open at a time. The others wait in order; once the first has waited for half a
- * minute, the newest alarm goes first: an operator can still act on that one.
+ * Limits the RTSP sessions of a cloud that are open at a time. Requests are queued first in, first out; once
+ * the first has waited for half a minute, the newest alarm goes first, because an operator can still act on
+ * that one.
  */
 export class SessionSlots {
   readonly #all: number;
@@ -27,7 +28,7 @@ export class SessionSlots {
   readonly #line: Waiting[] = [];
   #taken = 0;
 
-  /** @param steady milliseconds of a clock that never jumps */
+  /** @param steady monotonic clock, in milliseconds */
   constructor(all: number, steady: () => number = () => performance.now()) {
     this.#all = all;
     this.#steady = steady;
@@ -42,9 +43,9 @@ export class SessionSlots {
   }
 
   /**
-   * Waits for a place.
+   * Waits for a slot.
    * @param alarmTime when the alarm of this video began, in milliseconds since 1970
-   * @throws RvmError VIDEO_BUSY where too many wait already; else the reason of the ending
+   * @throws RvmError VIDEO_BUSY where the queue is full; else the reason of the ending
    */
   take(ending: CancelToken, alarmTime = -Infinity): Promise<Release> {
     if (this.#line.length >= LONGEST_LINE) return Promise.reject(busy());
@@ -101,7 +102,7 @@ function busy(): RvmError {
   );
 }
 
-/** Who opens RTSP sessions: the client of a Central Station. */
+/** Opens RTSP sessions: the client of a Central Station. */
 interface SessionOpener {
   openRtsp(wanted: RtspWanted, options: CallOptions): Promise<RtspSession>;
 }
@@ -112,7 +113,7 @@ export interface VideoSource {
   wanted: RtspWanted;
 }
 
-/** The words that a camera goes by in what is wanted; the same for all that is wanted of one alarm. */
+/** The text that identifies the camera of a request; equal for all requests of one alarm. */
 export function cameraOf(wanted: RtspWanted): string {
   if (wanted.mode !== 'event') return wanted.camera;
   const { event } = wanted;

@@ -6,41 +6,43 @@ import { RvmError } from '../../error';
 import { type AudioFormat, costOf, type MediaFrame, type MediaStream } from '../media';
 import { cameraOf, type SessionSlots, type VideoSource } from './session-slots';
 
-/** Bytes that wait for a reader at most. */
+/** Largest number of bytes queued for a reader. */
 const MOST = 4 * 1024 * 1024;
 
 /** What happens while a reader is slower than its stream. */
 export type Slow = 'stream waits' | 'pictures are left out';
 
-/** The stream that several read, as its readers see it. */
+/** A shared stream as its readers see it. */
 interface SharedStream {
   readonly leftOut: readonly string[];
   readonly audio: AudioFormat | undefined;
   readonly lost: number;
   wallClock(time: number): number | undefined;
-  /** A reader has taken what had waited for it. */
+  /** Called when a reader has emptied its queue. */
   hasRoom(): void;
   leave(reader: StreamReader): Promise<void>;
 }
 
-/** How a stream ended: `error` where it broke off. */
+/** The end of a stream: `error` where it broke off. */
 interface StreamEnd {
   error?: unknown;
 }
 
-/** One of those who read a stream together: a stream of its own, whose end is not that of the others. */
+/** One of several readers of a stream: closing it does not end the others. */
 class StreamReader implements MediaStream {
   readonly #shared: SharedStream;
   readonly #slow: Slow;
   #waiting: MediaFrame[];
-  /** Of what has come since, and waits. */
+  /** Bytes of the queued frames that came after the reader joined. */
   #bytes = 0;
-  /** At the beginning, and where pictures were left out: nothing can be decoded before the next key frame. */
+  /** True at the beginning and after pictures were left out: decoding needs a key frame. */
   #needsKey: boolean;
   #end: StreamEnd | undefined;
   #wake: () => void = () => undefined;
 
-  /** @param kept what came before, from a key frame on: bounded by who keeps it, and not left out, for nobody was slow yet */
+  /**
+   * @param kept earlier frames from a key frame on. The stream bounds them, so they do not count as queued.
+   */
   constructor(shared: SharedStream, slow: Slow, kept: readonly MediaFrame[]) {
     this.#shared = shared;
     this.#slow = slow;
@@ -60,7 +62,7 @@ class StreamReader implements MediaStream {
     return this.#shared.lost;
   }
 
-  /** The stream has to wait for it. */
+  /** True while the stream has to wait for this reader. */
   get isFull(): boolean {
     return this.#slow === 'stream waits' && this.#bytes > MOST;
   }
@@ -79,7 +81,7 @@ class StreamReader implements MediaStream {
     this.#wake();
   }
 
-  /** What waits for it still comes. */
+  /** Ends the iteration after the queued frames. */
   end(end: StreamEnd): void {
     this.#end ??= end;
     this.#wake();
@@ -107,7 +109,7 @@ class StreamReader implements MediaStream {
     return this.#leave({});
   }
 
-  /** Closes it, and lets the iteration fail. */
+  /** Closes the reader and lets its iteration fail. */
   abandon(error: Error): void {
     void this.#leave({ error });
   }
@@ -125,33 +127,37 @@ class StreamReader implements MediaStream {
   }
 }
 
-/** Bytes of pictures that are kept for those who come later. */
+/** Bytes of frames cached for later readers. */
 const KEPT = 4 * 1024 * 1024;
-/** Milliseconds that a recording's own clock may be before and after the time that was asked for. */
+/** Milliseconds that the clock of a recording may be before and after the requested time. */
 const EARLY = 20_000;
 const LATE = 2000;
-/** Milliseconds: a clock so near to ours tells when the packets were sent. */
+/**
+ * Milliseconds: a sender clock this close to ours shows when packets were sent, not when they were recorded.
+ */
 const PRESENT = 3000;
-/** Milliseconds: a camera whose clock is further off ours has none that a picture of now may be dated by. */
+/** Milliseconds: a camera clock that differs by more from ours cannot date a live picture. */
 const OFF = 10_000;
 
-/** Whose clock a moment is told by: that of the camera, or of its recording; ours where that is absent, or off. */
+/** The clock of a moment: that of the camera or its recording; `here` where that is absent or off. */
 export type MomentClock = 'camera' | 'here';
 
 interface UpstreamOptions {
-  /** The time that was asked for, in milliseconds since 1970; undefined for live video. */
+  /** The requested time in milliseconds since 1970; undefined for live video. */
   asked: number | undefined;
   now: () => number;
-  /** Called once, when nothing is open any more. */
+  /** Called once, when the session is closed. */
   onEnd: () => void;
 }
 
-/** One RTSP session that all read who want the same: a picture, a clip and the views of an alarm. */
+/**
+ * One RTSP session, shared by all requests for the same video: a picture, a clip and the views of an alarm.
+ */
 class Upstream implements SharedStream {
   readonly #stream: MediaStream;
   readonly #options: UpstreamOptions;
   readonly #readers = new Set<StreamReader>();
-  /** From a key frame on. */
+  /** Cached frames, from a key frame on. */
   #kept: MediaFrame[] = [];
   #keptBytes = 0;
   #newest: number | undefined;
@@ -184,8 +190,9 @@ class Upstream implements SharedStream {
   }
 
   /**
-   * Begins to read. Resolves with the first picture.
-   * @throws RvmError VIDEO_NOT_YET where there is none, of live video VIDEO_FAILED, and those of the stream; then nothing is open any more
+   * Starts reading. Resolves with the first picture.
+   * @throws RvmError VIDEO_NOT_YET without a picture (VIDEO_FAILED for live video), and those of the
+   *   stream; the session is then closed
    */
   async start(): Promise<void> {
     const started = new Promise<StreamEnd | undefined>((resolve) => {
@@ -198,29 +205,29 @@ class Upstream implements SharedStream {
     throw end.error ?? (this.#options.asked === undefined ? endedLive() : endedAtOnce());
   }
 
-  /** Somebody reads it, or has read it to its end. */
+  /** True with a reader, or once the stream has ended. */
   get isRead(): boolean {
     return this.#readers.size > 0 || this.#end !== undefined;
   }
 
-  /** Nobody can join it any more: it has ended, or says good-bye to the relay. */
+  /** True once no reader can join: the stream has ended, or the session is being closed. */
   get isOver(): boolean {
     return this.#end !== undefined || this.#closing !== undefined;
   }
 
-  /** The moment that a picture of this stream shows, in milliseconds since 1970. */
+  /** The moment of a picture of this stream, in milliseconds since 1970. */
   momentOf(time: number): number {
     this.#zero ??= this.#foundZero(time);
     return this.#zero.moment + time * 1000;
   }
 
-  /** Whose clock `momentOf` tells that by. */
+  /** The clock that `momentOf` uses. */
   clockOf(time: number): MomentClock {
     this.#zero ??= this.#foundZero(time);
     return this.#zero.clock;
   }
 
-  /** Whether one who wants video from this moment on can have it here without waiting. */
+  /** Whether video from this moment on is available here without waiting. */
   covers(moment: number): boolean {
     if (this.isOver || this.#newest === undefined) return false;
     const [first] = this.#kept;
@@ -228,7 +235,7 @@ class Upstream implements SharedStream {
     return this.momentOf(this.#newest) >= moment - 1000;
   }
 
-  /** @param from moment that it is to begin at, or shortly before, with a key frame; the newest one there is for live video */
+  /** @param from moment to start at, or at the key frame before it; the newest key frame for live video */
   join(slow: Slow, from?: number): StreamReader {
     const reader = new StreamReader(this, slow, this.#kept.slice(this.#keyAt(from)));
     this.#readers.add(reader);
@@ -240,7 +247,7 @@ class Upstream implements SharedStream {
     this.#resume();
   }
 
-  /** Resolves when the session is closed, where it was the last one. */
+  /** Removes a reader. The last one closes the session; resolves when that is done. */
   async leave(reader: StreamReader): Promise<void> {
     if (!this.#readers.delete(reader)) return;
     this.#resume();
@@ -312,8 +319,8 @@ class Upstream implements SharedStream {
   }
 
   /**
-   * The sender's clock where it tells when the pictures were taken. Many tell when they were sent: then the recording begins
-   * at the time that was asked for.
+   * Uses the clock of the sender where it shows when pictures were taken. Many senders report the time of
+   * sending: then the recording is assumed to start at the requested time.
    */
   #foundZero(time: number): { moment: number; clock: MomentClock } {
     const { asked, now } = this.#options;
@@ -347,35 +354,34 @@ function endedLive(): RvmError {
   );
 }
 
-/** Milliseconds: who wants video from a time so near has no need of a session of its own while that is being opened. */
+/** Milliseconds: a request for a time this close joins a session that is still being opened. */
 const SAME_TIME = 1000;
 
 /** Opens a stream at a relay. @param signal ends it */
 export type OpenStream = (url: string, signal: AbortSignal, isLive: boolean) => Promise<MediaStream>;
 
-/** A reader of an upstream, and what the service said of its session. */
+/** A reader of a shared session, with the service's data of that session. */
 export interface Subscription {
   reader: StreamReader;
   session: RtspSession;
-  /** The moment that a picture shows, in milliseconds since 1970. */
+  /** The moment of a picture, in milliseconds since 1970. */
   momentOf: (time: number) => number;
-  /** Whose clock tells it. */
+  /** The clock that `momentOf` uses. */
   clockOf: (time: number) => MomentClock;
 }
 
 export interface JoinOptions {
-  /** Ends the waiting of this one, not of others who want the same. */
+  /** Ends the wait of this request, not of others for the same video. */
   ending: CancelToken;
   slow: Slow;
 }
 
-/** What is open. */
 interface Opened {
   upstream: Upstream;
   session: RtspSession;
 }
 
-/** An upstream that is open, or being opened. */
+/** A session that is open or being opened. */
 interface Entry {
   readonly source: VideoSource;
   /** Undefined for live video. */
@@ -383,11 +389,11 @@ interface Entry {
   readonly opening: Promise<Opened>;
   opened?: Opened;
   readonly controller: AbortController;
-  /** Those who wait for the opening. */
+  /** Number of requests that wait for the opening. */
   waiting: number;
 }
 
-/** The RTSP sessions of a cloud: one for all who want the same of a camera. */
+/** The RTSP sessions of a cloud: one for all requests for the same video of a camera. */
 export class SharedStreams {
   readonly #places: SessionSlots;
   readonly #open: OpenStream;
@@ -407,8 +413,9 @@ export class SharedStreams {
   }
 
   /**
-   * Joins a session that has what is wanted, or opens one, and resolves with its first picture.
-   * @throws RvmError VIDEO_BUSY, VIDEO_NOT_YET where the relay has no picture, and those of the session and of the relay
+   * Joins a session with the wanted video, or opens one. Resolves with its first picture.
+   * @throws RvmError VIDEO_BUSY, VIDEO_NOT_YET where the relay has no picture, and those of the session and
+   *   of the relay
    */
   async join(source: VideoSource, { ending, slow }: JoinOptions): Promise<Subscription> {
     if (ending.reason !== undefined) throw ending.reason;
@@ -416,7 +423,7 @@ export class SharedStreams {
     const entry = this.#entryFor(source, from) ?? this.#newEntry(source, from);
     entry.waiting += 1;
     try {
-      // Without a pause where it is open: its last reader could leave meanwhile.
+      // No `await` where the session is open: its last reader could close it meanwhile.
       const { upstream, session } = entry.opened ?? (await cancellable(ending, entry.opening));
       return {
         reader: upstream.join(slow, from),
@@ -471,7 +478,7 @@ export class SharedStreams {
       ended();
     };
     try {
-      // What fails in passing is tried again by whoever waits for the video, with the place given back.
+      // No retry here: the job retries transient failures, after its slot has been released.
       const session = await source.client.openRtsp(source.wanted, { signal, once: true });
       const stream = await this.#open(session.url, signal, asked === undefined);
       const upstream = new Upstream(stream, { asked, now: this.#now, onEnd });

@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RvmErrorCode } from '../../error';
 
-/** Why a viewer gets nothing, as the player is told: a code of an error, or what only a view knows. */
+/** Why a viewer gets no video, as reported to the player: an error code, or a fault of the view itself. */
 export type ViewFault = RvmErrorCode | 'VIEWERS' | 'EXPIRED' | 'INVALID' | 'NOT_ALLOWED';
 
-/** Status of a fault; 502 for all others: what is behind us has failed. */
+/** HTTP status by fault; 502 for all others: a server behind this one has failed. */
 const STATUS: { readonly [Fault in ViewFault]?: number } = {
   BAD_INPUT: 422,
   UNKNOWN_DELIVERY: 404,
@@ -17,13 +17,16 @@ const STATUS: { readonly [Fault in ViewFault]?: number } = {
   DECODER_MISSING: 501,
   TIMEOUT: 504,
 };
-/** Seconds after which it may be worth another try. */
+/** Seconds after which a retry may succeed. */
 const RETRY_AFTER = '5';
 
-/** A viewer that takes nothing for so long is gone, whatever its connection says. Milliseconds. */
+/** Milliseconds after which a viewer that reads nothing counts as gone, even if its connection is open. */
 export const LONGEST_STANDSTILL = 20_000;
 
-/** Of every answer: a view is for the one who has its address, and for nobody whom the browser might tell of it. */
+/**
+ * Headers of every answer: only the holder of the address may see a view, and browsers must not pass the
+ * address on.
+ */
 const HEADERS = {
   'Cache-Control': 'no-store',
   'Cross-Origin-Resource-Policy': 'same-origin',
@@ -34,7 +37,7 @@ const HEADERS = {
 
 export type Headers = Record<string, string | number>;
 
-/** Answers with all of a content, or, to HEAD, with its head alone. */
+/** Sends a complete answer; its headers alone to HEAD. */
 export function send(
   { method }: IncomingMessage,
   res: ServerResponse,
@@ -48,24 +51,27 @@ export function send(
   else res.end(body);
 }
 
-/** Whoever does not fetch the rest of an answer must not make us keep it, which may be a whole clip. */
+/** A client that stops reading must not keep the rest of an answer in memory: that may be a whole clip. */
 export function limitStandstill(res: ServerResponse): void {
   res.setTimeout(LONGEST_STANDSTILL, () => res.destroy());
 }
 
-/** The head of an answer whose body is still to come. */
+/** Sends the headers of an answer whose body follows. */
 export function begin(res: ServerResponse, status: number, headers: Headers): void {
   res.writeHead(status, { ...HEADERS, ...headers });
 }
 
-/** What a viewer's player makes words of. */
+/** Sends a fault as JSON; the player shows a text for its code. */
 export function sendFault(req: IncomingMessage, res: ServerResponse, code: ViewFault): void {
   const status = STATUS[code] ?? 502;
   const headers: Headers = status === 503 ? { 'Retry-After': RETRY_AFTER } : {};
   send(req, res, { status, type: 'application/json', body: JSON.stringify({ code }), headers });
 }
 
-/** Whole, or the part of it that was asked for: players ask for a finished clip in pieces, some for nothing else. */
+/**
+ * Sends a file or the requested range of it: players request a finished clip in parts, and some accept
+ * nothing else.
+ */
 export function sendFile(req: IncomingMessage, res: ServerResponse, type: string, body: Buffer): void {
   const headers: Headers = { 'Accept-Ranges': 'bytes' };
   const range = byteRange(req.headers.range, body.length);
@@ -95,8 +101,8 @@ interface ByteRange {
 const SINGLE = /^bytes=(\d{0,15})-(\d{0,15})$/;
 
 /**
- * The part of a file that a `Range` header asks for (RFC 9110, section 14): undefined where it counts as none, such as several
- * parts at once, which nobody needs to be given; 'outside' where the file has nothing there.
+ * The range of a file that a `Range` header requests (RFC 9110, section 14). Undefined where the header is
+ * ignored, for example with several ranges; 'outside' where the file has no such bytes.
  */
 export function byteRange(header: string | undefined, size: number): ByteRange | 'outside' | undefined {
   const [, from = '', to = ''] = SINGLE.exec(header ?? '') ?? [];

@@ -11,8 +11,8 @@ import type { PageData, PlayerSettings } from './player/settings';
 import type { ViewRight } from './signed-address';
 
 /**
- * The page of one right. It holds nothing that opens a video: messengers fetch it for a preview. No script and no style stands in
- * it, so that the policy can forbid both.
+ * The page of one right. The page itself opens no video, because messengers fetch it for a preview. It has no
+ * inline script or style, so that the policy can forbid both.
  */
 export function viewPage(address: string, right: ViewRight, language: Language, assets: ViewAssets): string {
   const { texts } = language;
@@ -33,7 +33,7 @@ export function viewPage(address: string, right: ViewRight, language: Language, 
   return documentOf(titleOf(right, language), language, assets, body);
 }
 
-/** The page of an address that opens nothing. */
+/** The page of an invalid or expired address. */
 export function refusedPage(why: 'expired' | 'invalid', language: Language, assets: ViewAssets): string {
   const { page } = language.texts;
   const [said, hint] =
@@ -101,13 +101,13 @@ function factsOf({ facts, expires }: ViewRight, { texts }: Language): Html[] {
   );
 }
 
-/** In UTC, until the script has put the time of the reader there. */
+/** In UTC, until the script replaces it with the local time of the reader. */
 function timeOf(time: number): Html {
   const text = new Date(time).toISOString();
   return html`<time datetime="${text}">${text.slice(0, 19).replace('T', ' ')} UTC</time>`;
 }
 
-/** Names are relative: proxies may put the pages elsewhere. */
+/** Addresses are relative: a proxy may serve the pages under another path. */
 function documentOf(
   title: string,
   { tag }: Language,
@@ -140,12 +140,12 @@ const CODES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Text that is HTML already. */
+/** Text that is HTML already and is not escaped. */
 class Html {
   constructor(readonly text: string) {}
 }
 
-/** HTML with values in it, of which each that is no HTML itself is text: no other way leads into a page. */
+/** HTML with values, each escaped unless it is `Html`: the only way to put values into a page. */
 function html(parts: TemplateStringsArray, ...values: readonly (string | Html | readonly Html[])[]): Html {
   const texts = values.map(textOf);
   return new Html(parts.map((part, index) => part + (texts[index] ?? '')).join(''));
@@ -160,10 +160,10 @@ function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (character) => CODES[character] ?? '');
 }
 
-/** What stands on the page, and what the player says. */
+/** The texts of the page and of the player. */
 type ViewTexts = typeof enUS;
 
-/** The texts, and the name of their language (BCP 47). */
+/** Texts, and the tag of their language (BCP 47). */
 interface Language {
   tag: string;
   texts: ViewTexts;
@@ -178,13 +178,13 @@ const LANGUAGES: readonly Language[] = [
   { tag: 'zh-CN', texts: zhCN },
 ];
 const [ENGLISH] = LANGUAGES;
-/** Longer headers than any browser sends are not read to their end. */
+/** Characters read of an `Accept-Language` header; no browser sends more. */
 const LONGEST_HEADER = 500;
 
 /**
- * The language that a reader wants most, of those that we speak: `de-AT` gets German. English where we speak none of them.
+ * The available language that a reader prefers: `de-AT` gets German. English where none is available.
  * @param accepted an `Accept-Language` header (RFC 9110, section 12.5.4)
- * @param named by the address; it goes before all that the browser wants
+ * @param named language in the address; takes precedence over the header
  */
 export function languageFor(accepted: string | undefined, named?: string): Language {
   const wanted = [...(named === undefined ? [] : [named]), ...inOrder(accepted ?? '')];
@@ -214,21 +214,24 @@ function primaryOf(tag: string): string {
   return tag.toLowerCase().split('-', 1).join('');
 }
 
-/** A file that pages load, under a name that changes with its content. */
+/** A file loaded by pages. Its name changes with its content. */
 interface Asset {
   name: string;
   type: string;
   body: Buffer;
 }
 
-/** What every page loads, and all it loads. */
+/** All files that a page loads. */
 export interface ViewAssets {
   script: Asset;
   style: Asset;
   icon: Asset;
 }
 
-/** The player as the build lays it beside this file. @throws Error of Node where the package was not built */
+/**
+ * The player as the build places it in the folder beside this file.
+ * @throws Error of Node.js where the package was not built
+ */
 export function readAssets(): ViewAssets {
   const read = (file: string): Buffer => fs.readFileSync(path.join(__dirname, 'player', file));
   return assetsOf({ script: read('player.js'), style: read('player.css'), icon: read('icon.svg') });

@@ -7,17 +7,20 @@ import { beginOf } from '../../text';
 const LONGEST = 2048;
 /** Characters of a name on the page. */
 const LONGEST_NAME = 80;
-/** Stands before what is signed, so that the key signs nothing else that looks the same. */
+/** Prefix of the signed text: the key signs nothing else that looks the same. */
 const PURPOSE = 'remote-monitoring/view/1\n';
-/** 32 bytes in base64url: its last character is never a `-` or `_`, which messengers leave out at the end of a link. */
+/**
+ * Characters of 32 bytes in base64url: the last one is never `-` or `_`, which messengers cut off from a
+ * link.
+ */
 const SIGNATURE = 43;
 
-/** What an address opens, or why it opens nothing. */
+/** The right in an address, or why it is refused. */
 export type ReadAddress = { right: ViewRight } | { refused: 'invalid' | 'expired' };
 
 /**
- * The last part of a page's address: the right itself, which anybody may read who has it, and its HMAC-SHA256. Any instance
- * that has the key can read it; nothing is stored.
+ * The last part of the address of a page: the right, readable by every holder of the address, and its
+ * HMAC-SHA256. Every instance with the key can verify it; nothing is stored.
  * @param key 32 random bytes
  * @throws RvmError BAD_INPUT where the ids are too long for an address
  */
@@ -34,7 +37,8 @@ export function signAddress(key: Uint8Array, right: ViewRight): string {
 }
 
 /**
- * Never throws. There is one spelling of an address: the signature is of its characters, and is compared as text.
+ * Verifies an address. Never throws. Each address has exactly one spelling: its characters are signed, and
+ * signatures are compared as text.
  * @param now milliseconds since 1970
  */
 export function readAddress(key: Uint8Array, address: string, now: number): ReadAddress {
@@ -51,7 +55,7 @@ function signatureOf(key: Uint8Array, body: string): string {
   return createHmac('sha256', key).update(PURPOSE).update(body).digest('base64url');
 }
 
-/** In a time that depends on neither. */
+/** Constant time for texts of equal length. */
 function isSame(one: string, other: string): boolean {
   const [bytes, others] = [Buffer.from(one), Buffer.from(other)];
   return bytes.length === others.length && timingSafeEqual(bytes, others);
@@ -67,12 +71,12 @@ function shortened(facts: ViewFacts): ViewFacts {
   };
 }
 
-/** One line. */
+/** On one line. */
 function nameOf(text: string): string {
   return beginOf(text.replace(/[\p{C}\s]+/gu, ' ').trim(), LONGEST_NAME);
 }
 
-/** A right as an address has it; undefined where that is none, such as one of another version. Never throws. */
+/** Parses a right; undefined where it is invalid, for example of another version. Never throws. */
 function readRight(text: string): ViewRight | undefined {
   const value = parsed(text);
   if (!isRecord(value) || !isRecord(value['camera']) || !isRecord(value['facts'])) return undefined;
@@ -120,19 +124,19 @@ function factsIn({ time, site, camera, rule, sandbox }: JsonRecord): ViewFacts {
   };
 }
 
-/** What is said of the alarm on the page; each line of text is short. */
+/** Facts about the alarm on the page; each text is short. */
 export interface ViewFacts {
-  /** When it began, in milliseconds since 1970. */
+  /** Start of the alarm in milliseconds since 1970. */
   time?: number;
   site?: string;
   /** Name of the camera. */
   camera?: string;
   rule?: string;
-  /** True for what the sandbox made up. */
+  /** True for an alarm of the sandbox. */
   sandbox: boolean;
 }
 
-/** Which camera: by the ids that an event has of it. One of them is there. */
+/** A camera by the ids in its event; at least one is present. */
 export interface ViewCamera {
   id?: string;
   remoteId?: string;
@@ -144,18 +148,18 @@ export interface TimeSpan {
   to: number;
 }
 
-/** What one address opens, and nothing else; who has the address has the right. */
+/** What one address opens. Every holder of the address has the right. */
 export interface ViewRight {
   /** Key of the Central Station. */
   station: string;
-  /** Id of the node that gave the right, and without which it is none. */
+  /** Id of the node that granted the right; the right is valid only while that node is deployed. */
   node: string;
   camera: ViewCamera;
-  /** The part of the recording; undefined where only the camera's video of now may be seen. */
+  /** Span of the recording; undefined where only live video may be seen. */
   recorded?: TimeSpan;
-  /** Whether the camera may be seen as it is now. */
+  /** Whether live video may be seen. */
   live: boolean;
-  /** Milliseconds since 1970: it ends then. */
+  /** End of the right in milliseconds since 1970. */
   expires: number;
   facts: ViewFacts;
 }

@@ -13,31 +13,33 @@ import {
 import type { ViewRight } from './signed-address';
 import { LONGEST_VISIT, type ViewHost, type ViewerSessions, type ViewPart, type ViewSource } from './visits';
 
-/** For so long the picture of a camera is that of now. Milliseconds. */
+/** Milliseconds for which a live picture is reused. */
 const LIVE_PICTURE = 2000;
 
-/** What a player asks for. */
+/** What a player requests. */
 export type ViewContent = ViewPart | 'picture' | 'clip';
 
-/** A right, where it is used, and what it opens. */
+/** A verified right, the viewers of its node, and its video. */
 export interface Opened {
   right: ViewRight;
   viewing: ViewerSessions;
   source: ViewSource;
-  /** Tells what is made for this right from what is made for others. */
+  /** Key of the files made for this right. */
   name: string;
 }
 
 export interface ViewAnswersOptions {
   /** Wall clock, in milliseconds. */
   now?: () => number;
-  /** Milliseconds of a clock that never jumps. */
+  /** Monotonic clock, in milliseconds. */
   steady?: () => number;
-  /** Makes fragmented MP4 for one viewer. It tells the length, in seconds: browsers stutter with what seems to have none. */
+  /**
+   * Makes fragmented MP4 for one viewer. `seconds` is the length to declare: browsers stutter without one.
+   */
   fragments: (stream: MediaStream, seconds: number) => Fragments;
 }
 
-/** What players get of a right: its video as it comes, its picture, its finished clip. */
+/** Answers the requests of players: video stream, picture and finished clip of a right. */
 export class ViewAnswers {
   readonly #now: () => number;
   readonly #steady: () => number;
@@ -49,7 +51,7 @@ export class ViewAnswers {
     this.#fragments = fragments;
   }
 
-  /** Answers GET and HEAD. Never rejects: what fails is told to the viewer as a code, and to the host. */
+  /** Answers GET and HEAD. Never rejects: a failure is reported to the viewer as a code, and to the host. */
   async answer(
     req: IncomingMessage,
     res: ServerResponse,
@@ -57,7 +59,7 @@ export class ViewAnswers {
     content: ViewContent,
   ): Promise<void> {
     if (!isAllowed(opened.right, content)) return sendFault(req, res, 'NOT_ALLOWED');
-    // Whoever wants the head alone opens no video for that.
+    // A HEAD request opens no video.
     if (req.method === 'HEAD') return send(req, res, { type: 'application/octet-stream', body: '' });
     if (content === 'recorded' || content === 'live') return this.#stream(req, res, opened, content);
     return this.#file(req, res, opened, content);
@@ -102,7 +104,7 @@ export class ViewAnswers {
     }
   }
 
-  /** A picture of now is soon another one. */
+  /** Live pictures expire: their name changes with time. */
   #nameOf({ right, name }: Opened, kind: 'picture' | 'clip'): string {
     const file = `${name}/${kind}`;
     return right.recorded === undefined ? `${file}/${Math.floor(this.#now() / LIVE_PICTURE)}` : file;
@@ -114,13 +116,13 @@ function isAllowed({ recorded, live }: ViewRight, content: ViewContent): boolean
   return content === 'picture' || recorded !== undefined;
 }
 
-/** What is live gets the length that it has at most. */
+/** Live video declares the longest length of a stream. */
 function secondsOf({ recorded }: ViewRight, part: ViewPart): number {
   if (part === 'live' || recorded === undefined) return LONGEST_VISIT / 1000;
   return (recorded.to - recorded.from) / 1000;
 }
 
-/** What has begun is cut: an end would say that this was all. */
+/** An answer in progress is aborted: a regular end would mean that it is complete. */
 function fail(req: IncomingMessage, res: ServerResponse, host: ViewHost, error: Error): void {
   const code: ViewFault = error instanceof RvmError ? error.code : 'VIDEO_FAILED';
   if (code !== 'CANCELLED') host.failed?.(error);
@@ -128,25 +130,25 @@ function fail(req: IncomingMessage, res: ServerResponse, host: ViewHost, error: 
   else sendFault(req, res, code);
 }
 
-/** Makes fragmented MP4 of frames. */
+/** Converts frames to fragmented MP4. */
 export interface Fragments {
-  /** What is to be sent now. */
+  /** Returns the data to send now. */
   add(frame: MediaFrame): Buffer[];
-  /** What is left, where nothing follows. */
+  /** Returns the remaining data at the end. */
   end(): Buffer[];
-  /** Media type with the codecs, once there is something to send. */
+  /** Media type with codecs; known once there are data to send. */
   readonly mimeType: string;
 }
 
-/** Bytes that wait for a slow viewer: some seconds of video. */
+/** Largest number of bytes queued for a slow viewer: some seconds of video. */
 const MOST_WAITING = 2 * 1024 * 1024;
 
-/** One viewer's answer: frames as they come, as fragmented MP4. */
+/** The answer to one viewer: frames as fragmented MP4, as they arrive. */
 class FragmentAnswer {
-  /** Since when frames are left out, until the next key frame that the viewer has room for. */
+  /** Since when frames are left out: until a key frame arrives while the queue has capacity. */
   #behindSince: number | undefined;
 
-  /** @param steady milliseconds of a clock that never jumps */
+  /** @param steady monotonic clock, in milliseconds */
   constructor(
     private readonly res: ServerResponse,
     private readonly fragments: Fragments,
@@ -155,9 +157,11 @@ class FragmentAnswer {
   ) {}
 
   /**
-   * Sends until the stream ends, or the viewer goes. The stream is closed then.
-   * @param signal ends it at once; the answer is then cut, because its end would say that this was all
-   * @throws what the stream throws; RvmError VIDEO_FAILED where nothing came, CANCELLED where the viewer takes nothing
+   * Sends until the stream ends or the viewer leaves; then closes the stream.
+   * @param signal ends it at once; the answer is then aborted, because a regular end would mean that it is
+   *   complete
+   * @throws what the stream throws; RvmError VIDEO_FAILED without any video, CANCELLED where the viewer
+   *   reads nothing
    */
   async send(stream: MediaStream, signal: AbortSignal): Promise<void> {
     const close = (): void => void stream.close();
@@ -191,7 +195,7 @@ class FragmentAnswer {
     return this.res.writableLength > MOST_WAITING;
   }
 
-  /** Of a recording nothing is left out here: the stream is not asked for more. What is live goes on, from a key frame on. */
+  /** No frame of a recording is left out: reading pauses instead. Live video continues from a key frame. */
   #isFit(frame: MediaFrame): boolean {
     if (this.part === 'recorded') return true;
     if (this.#isBehind) {

@@ -6,19 +6,21 @@ import { type Opened, ViewAnswers, type ViewAnswersOptions } from './video-answe
 import { ViewerSessions, type ViewNode } from './visits';
 
 export interface ViewServerOptions extends ViewAnswersOptions {
-  /** Signs the addresses: 32 random bytes, the same at each start and at each instance. */
+  /** Key that signs addresses: 32 random bytes, the same at each start and in each instance. */
   key: Uint8Array;
-  /** Where the pages are, from the root of the server: begins and ends with a slash. */
+  /** Path of the pages from the root of the server; begins and ends with a slash. */
   prefix: string;
-  /** Who may show a page in a frame (`frame-ancestors` of CSP). Default: all, for dashboards may be elsewhere. */
+  /**
+   * Sites that may show a page in a frame (`frame-ancestors` of CSP). Default: all, because dashboards may be
+   * on other sites.
+   */
   frameAncestors?: string;
-  /** Default: those of the build. */
   assets?: ViewAssets;
 }
 
 /**
- * The pages with the video of alarms, and what their players fetch. An address opens what it names as long as its node is deployed
- * and its time is not up; no login is asked for. Only *play* opens a video: a page alone opens nothing.
+ * Serves the pages with video of alarms and the requests of their players. An address is valid while its node
+ * is deployed and its time is not over; there is no login. Only *play* opens video, a page alone does not.
  */
 export class ViewServer {
   readonly #viewings = new Map<string, ViewerSessions<ViewNode>>();
@@ -37,20 +39,20 @@ export class ViewServer {
     this.#assets = options.assets;
   }
 
-  /** What signs addresses now. */
+  /** The key that signs addresses now. */
   get key(): Uint8Array {
     return this.#keys[0] ?? this.options.key;
   }
 
-  /** From now on this key signs addresses; those of former ones go on until their time is up. */
+  /** Signs new addresses with this key; addresses signed with earlier keys stay valid until they expire. */
   useKey(key: Uint8Array): void {
     this.#keys = [key, ...this.#keys.filter((other) => !Buffer.from(key).equals(other))];
   }
 
   /**
-   * From now on the addresses that the node signs open something.
-   * @param id of the node, as it stands in the rights that it gives
-   * @returns what takes it away, and ends all that is watched
+   * Makes the addresses of a node valid.
+   * @param id of the node, as in the rights that it grants
+   * @returns removes the node and ends its streams
    */
   add(id: string, node: ViewNode): () => void {
     const viewing = new ViewerSessions(node);
@@ -62,7 +64,7 @@ export class ViewServer {
     };
   }
 
-  /** Answers where the request is for a place of ours. False = not ours, and untouched. */
+  /** Answers requests below the prefix. @returns false for another path; the request is then untouched */
   handle(req: IncomingMessage, res: ServerResponse): boolean {
     const target = req.url ?? '';
     const { prefix } = this.options;
@@ -76,7 +78,7 @@ export class ViewServer {
     return true;
   }
 
-  /** Ends all that is watched; all nodes are taken away. */
+  /** Ends all streams and removes all nodes. */
   close(): void {
     for (const viewing of this.#viewings.values()) viewing.close();
     this.#viewings.clear();
@@ -139,7 +141,7 @@ export class ViewServer {
   }
 }
 
-/** Nothing from elsewhere, nothing that stands in the page itself; `blob:` is what the player has fetched. */
+/** Nothing from other sites and nothing inline; `blob:` is for media fetched by the player. */
 function contentPolicy(frameAncestors: string): string {
   return [
     "default-src 'none'",
@@ -154,15 +156,15 @@ function contentPolicy(frameAncestors: string): string {
   ].join('; ');
 }
 
-/** What a request below the views asks for. */
+/** The target of a request below the prefix. */
 export type Route =
   | { kind: 'asset'; name: string }
-  /** With the language that the address names, if it names one. */
+  /** With the language in the address, if there is one. */
   | { kind: 'page'; address: string; language?: string }
   | { kind: 'recorded' | 'live' | 'picture' | 'clip'; address: string };
 
 const ASSETS = 'assets/';
-/** What stands behind an address, the query included. */
+/** The part of the target after an address, query included. */
 const PARTS: Readonly<Record<string, 'recorded' | 'live' | 'picture' | 'clip'>> = {
   'stream?part=recorded': 'recorded',
   'stream?part=live': 'live',
@@ -171,8 +173,8 @@ const PARTS: Readonly<Record<string, 'recorded' | 'live' | 'picture' | 'clip'>> 
 };
 
 /**
- * Nothing is decoded or resolved: what is not spelled as our pages spell it is nothing.
- * @param rest of the request target, behind the place of the views
+ * Nothing is decoded or resolved: a target not spelled exactly as in our pages is invalid.
+ * @param rest of the request target after the prefix
  */
 function routeOf(rest: string): Route | undefined {
   if (rest.startsWith(ASSETS)) return { kind: 'asset', name: rest.slice(ASSETS.length) };
@@ -184,7 +186,7 @@ function routeOf(rest: string): Route | undefined {
   return kind && { kind, address };
 }
 
-/** A mail program or messenger may hang its own parameters on a link. */
+/** Other parameters are ignored: a mail program or messenger may append its own to a link. */
 function pageOf(address: string, query: string): Route {
   const language = new URLSearchParams(query).get('lang');
   return { kind: 'page', address, ...(language !== null && { language }) };

@@ -5,16 +5,16 @@ import { lenientTimeout, clampTimerMs, cancellable } from '../../concurrency/tim
 import { cancelled, type MediaStream } from '../media';
 import type { ViewRight } from './signed-address';
 
-/** Longest time for one stream: whoever still watches then presses *play* once more. Milliseconds. */
+/** Longest stream in milliseconds; afterwards the viewer has to press *play* again. */
 export const LONGEST_VISIT = 30 * 60_000;
 
-/** One viewer's stay: its signal tells when it is over, and `end` that it is. */
+/** One request of a viewer: `signal` aborts it, `end` marks it as answered. */
 interface Viewer {
   readonly signal: AbortSignal;
   end(): void;
 }
 
-/** What goes on at one place: who is there, and what was made for them. */
+/** The viewers of one node, and the files made for them. */
 export class ViewerSessions<Host extends ViewHost = ViewHost> {
   readonly files = new MediaCache();
   readonly #streams: Semaphore;
@@ -25,12 +25,12 @@ export class ViewerSessions<Host extends ViewHost = ViewHost> {
     this.#streams = new Semaphore(host.viewers);
   }
 
-  /** A place to watch; undefined where so many watch already. */
+  /** A permit to watch; undefined where all are taken. */
   takePlace(): Release | undefined {
     return this.#streams.tryAcquire();
   }
 
-  /** True where no picture or clip can be made now: each is an RTSP session, too, but takes the place of nobody who watches. */
+  /** True where no more files can be made now. Each needs an RTSP session too, but no permit of a viewer. */
   get isMakingMost(): boolean {
     return this.#making >= this.host.viewers;
   }
@@ -44,7 +44,7 @@ export class ViewerSessions<Host extends ViewHost = ViewHost> {
     }
   }
 
-  /** Over once the answer is, or its connection, once the time is up, and where the node goes. */
+  /** The signal aborts when the connection closes, when the time is over, and when the node is removed. */
   begin(res: ServerResponse, durationMs: number): Viewer {
     const visit = new AbortController();
     const abort = (): void => visit.abort(cancelled());
@@ -60,7 +60,7 @@ export class ViewerSessions<Host extends ViewHost = ViewHost> {
     return { signal: visit.signal, end };
   }
 
-  /** Ends all visits. */
+  /** Aborts all requests and clears the files. */
   close(): void {
     for (const visit of this.#visits) visit.abort(cancelled());
     this.files.close();
@@ -72,23 +72,23 @@ type Make = (signal: AbortSignal) => Promise<Buffer>;
 interface Kept {
   readonly file: Promise<Buffer>;
   readonly making: AbortController;
-  /** Those who wait for it. */
+  /** Number of requests that wait for it. */
   askers: number;
-  /** Of the finished file. */
+  /** Size of the finished file; undefined while it is being made. */
   bytes: number | undefined;
   timer?: NodeJS.Timeout;
 }
 
 interface KeptFilesOptions {
-  /** How long a file is kept behind its last use, in milliseconds. Default 60,000. */
+  /** Milliseconds that a file stays cached after its last use. Default 60,000. */
   keptMs?: number;
-  /** Bytes that are kept in all, the newest file aside. Default 64 MiB. */
+  /** Largest total of cached bytes, except the newest file. Default 64 MiB. */
   mostBytes?: number;
 }
 
 /**
- * Finished clips and pictures, for a while: a player fetches a clip in many pieces, and several viewers want the same, yet each is
- * made once. What nobody waits for any more is not made to its end.
+ * Short-term cache of finished clips and pictures: a player fetches a clip in many parts, and several viewers
+ * want the same file, yet each is made once. Making a file is aborted when no request waits for it any more.
  */
 export class MediaCache {
   readonly #kept = new Map<string, Kept>();
@@ -100,14 +100,14 @@ export class MediaCache {
     this.#mostBytes = mostBytes;
   }
 
-  /** Whether it need not be made. */
+  /** True for a file that is cached or being made. */
   has(name: string): boolean {
     return this.#kept.has(name);
   }
 
   /**
-   * The file, made where it is not there, and not being made.
-   * @throws what the making throws; CANCELLED, or the `RvmError` that is the reason of the signal
+   * Returns the cached file, joins its making, or starts it.
+   * @throws what `make` throws; CANCELLED, or the `RvmError` that is the reason of the signal
    */
   async get(name: string, make: Make, signal: AbortSignal): Promise<Buffer> {
     const kept = this.#kept.get(name) ?? this.#make(name, make);
@@ -124,7 +124,7 @@ export class MediaCache {
     }
   }
 
-  /** Ends what is being made, and keeps nothing. */
+  /** Aborts what is being made and empties the cache. */
   close(): void {
     for (const [name, kept] of this.#kept) {
       this.#forget(name, kept);
@@ -146,7 +146,7 @@ export class MediaCache {
     return kept;
   }
 
-  /** The one that was used last stands last. */
+  /** The most recently used file is last in the map. */
   #use(name: string, kept: Kept): void {
     if (this.#kept.get(name) !== kept) return;
     this.#kept.delete(name);
@@ -175,29 +175,32 @@ export class MediaCache {
   }
 }
 
-/** Which of the two videos that a right may open. */
+/** The two kinds of video that a right may open. */
 export type ViewPart = 'recorded' | 'live';
 
-/** Where the video of one right comes from. */
+/** The video of one right. */
 export interface ViewSource {
   /** @throws RvmError such as VIDEO_NOT_YET, VIDEO_BUSY; CANCELLED at the abort */
   open(part: { kind: ViewPart }, signal: AbortSignal): Promise<MediaStream>;
-  /** A JPEG: of the alarm, or of now where only that may be seen. @throws RvmError such as DECODER_MISSING */
+  /**
+   * A JPEG of the alarm, or a live one where only live video may be seen.
+   * @throws RvmError such as DECODER_MISSING
+   */
   picture(signal: AbortSignal): Promise<Buffer>;
-  /** The part of the recording as an MP4 with fast start. @throws RvmError */
+  /** The span of the recording as an MP4 with fast start. @throws RvmError */
   clip(signal: AbortSignal): Promise<Buffer>;
 }
 
-/** Where people watch. */
+/** The host of viewers. */
 export interface ViewHost {
-  /** How many may watch at a time. */
+  /** Largest number of viewers at a time. */
   viewers: number;
-  /** Told why a viewer got nothing, or no more. Viewers are told the code alone. */
+  /** Called with the reason why a viewer got no video, or no more. Viewers only get the code. */
   failed?(error: Error): void;
 }
 
-/** A node that gives rights, as long as it is deployed. */
+/** A node that grants rights while it is deployed. */
 export interface ViewNode extends ViewHost {
-  /** Opens nothing yet. */
+  /** Returns the video of a right without opening it. */
   source(right: ViewRight): ViewSource;
 }

@@ -3,19 +3,19 @@ import type { PlayerTexts } from './settings';
 interface FeedOptions extends Asking {
   url: string;
   isLive: boolean;
-  /** The media type of what comes, before its first picture. */
+  /** Called with the media type, before the first picture. */
   onType: (mimeType: string) => void;
-  /** All of it has come. */
+  /** Called when all data have arrived. */
   onComplete: () => void;
   onFailure: (failure: PlayFailure) => void;
 }
 
-/** Fragmented MP4 on its way from the server into a video element. */
+/** Transfers fragmented MP4 from the server into a video element. */
 export class Feed {
   readonly #ending = new AbortController();
   readonly #detach: () => void;
 
-  /** Begins at once: a browser lets a video play where its source was set by a click. */
+  /** Starts at once: a browser allows playback where the source is set in a click. */
   constructor(
     private readonly video: HTMLVideoElement,
     private readonly options: FeedOptions,
@@ -26,7 +26,7 @@ export class Feed {
     void this.#run(source, opened);
   }
 
-  /** Ends the stream, and with it the camera's session. What has come can still be seen. */
+  /** Ends the stream, and with it the session of the camera. Data that have arrived can still be shown. */
   stop(): void {
     this.#ending.abort();
     this.#detach();
@@ -36,15 +36,15 @@ export class Feed {
     const { signal } = this.#ending;
     try {
       await this.#fill(source, opened);
-      // What nothing could be made of was no video.
+      // Data that gave no picture were no video.
       if (this.video.buffered.length === 0) throw new PlayFailure('PLAYBACK');
       if (source.readyState === 'open' && !signal.aborted) source.endOfStream();
       if (!signal.aborted) this.options.onComplete();
     } catch (error) {
       if (signal.aborted) return;
-      // The place at the server is given back.
+      // Releases the viewer permit at the server.
       this.stop();
-      // What a stream breaks off with has no code.
+      // A broken stream has no code.
       this.options.onFailure(error instanceof PlayFailure ? error : new PlayFailure('VIDEO_FAILED'));
     }
   }
@@ -67,7 +67,7 @@ export class Feed {
   }
 }
 
-/** How the server is asked: with what proves the right, where that is not in the address. */
+/** Options of requests: headers that prove the right, where the address does not. */
 export interface Asking {
   headers?: () => Record<string, string>;
 }
@@ -96,23 +96,23 @@ async function answerTo(url: string, init: RequestInit & { signal: AbortSignal }
 
 declare global {
   interface Window {
-    /** The one of iPhones, which have no other. */
+    /** The only kind on iPhones. */
     ManagedMediaSource?: typeof MediaSource;
   }
 }
 
-/** What browsers play a stream through; undefined where a browser has none, or it was taken away. */
+/** The media source class of the browser; undefined where there is none, or it was disabled. */
 export function mediaSourceKind(): typeof MediaSource | undefined {
   return typeof MediaSource === 'undefined' ? window.ManagedMediaSource : MediaSource;
 }
 
-/** Gives the element a source that media can be appended to. It is open once the promise says so. */
+/** Sets a media source on the element; data can be appended once `opened` resolves. */
 function attachSource(
   video: HTMLVideoElement,
   kind: typeof MediaSource,
 ): { source: MediaSource; opened: Promise<void>; detach: () => void } {
   const source = new kind();
-  // A managed source opens only where no other device may take the video over.
+  // A managed source opens only while remote playback is disabled.
   if (kind === window.ManagedMediaSource) video.disableRemotePlayback = true;
   const url = URL.createObjectURL(source);
   const opened = new Promise<void>((resolve) => {
@@ -122,12 +122,15 @@ function attachSource(
   return { source, opened, detach: () => URL.revokeObjectURL(url) };
 }
 
-/** Seconds behind the playhead that are kept of what is live, and where a browser has no room for a whole recording. */
+/**
+ * Seconds behind the playhead that stay buffered of live video, and where the browser has no capacity for a
+ * whole recording.
+ */
 const KEPT_BEHIND = 5;
-/** Seconds behind the playhead from which on what is live is thrown away. */
+/** Seconds behind the playhead beyond which live video is removed. */
 const MOST_BEHIND = 20;
 
-/** Appends to a source buffer, piece by piece, and makes room where there is none. */
+/** Appends pieces to a source buffer, and removes old data where the buffer is full. */
 class SourceWriter {
   constructor(
     private readonly video: HTMLVideoElement,
@@ -148,12 +151,12 @@ class SourceWriter {
     }
   }
 
-  /** Of what is live only the last seconds are kept. */
+  /** Removes all but the last seconds of live video. */
   async tidy(): Promise<void> {
     await this.#forget(MOST_BEHIND);
   }
 
-  /** @returns whether there was something to forget */
+  /** @returns whether data were removed */
   async #forget(most: number): Promise<boolean> {
     const { buffered } = this.buffer;
     if (buffered.length === 0) return false;
@@ -183,7 +186,7 @@ class SourceWriter {
     });
   }
 
-  /** Until the playhead has moved. */
+  /** Resolves when the playhead has moved. */
   #played(): Promise<void> {
     return new Promise((resolve, reject) => {
       const end = (): void => {
@@ -202,16 +205,16 @@ class SourceWriter {
 export class PlayFailure extends Error {
   constructor(
     readonly code: string,
-    /** What the words about it name, such as a codec. */
+    /** Parameter of the message, such as a codec. */
     readonly detail = '',
   ) {
     super(code);
   }
 }
 
-/** Those where another try, or a picture, would end the same. */
+/** Codes where a retry, or a picture, would fail the same way. */
 const FINAL: ReadonlySet<string> = new Set(['EXPIRED', 'INVALID', 'NOT_ALLOWED', 'DEVICE_NOT_FOUND']);
-/** Those where the video is there, and only this browser cannot show it. */
+/** Codes where the video exists, but this browser cannot show it. */
 const OF_BROWSER: ReadonlySet<string> = new Set(['CODEC', 'PLAYBACK']);
 
 export function isFinal({ code }: PlayFailure): boolean {
@@ -222,25 +225,25 @@ export function isOfBrowser({ code }: PlayFailure): boolean {
   return OF_BROWSER.has(code);
 }
 
-/** What happened, in the language of the reader. */
+/** The message for a failure, in the language of the reader. */
 export function wordsFor({ code, detail }: PlayFailure, { fault }: PlayerTexts): string {
   const texts = new Map(Object.entries(fault));
   return (texts.get(code) ?? fault.OTHER).replace('__codec__', detail).replace('__code__', code);
 }
 
-/** What the server has answered instead of a video. */
+/** The failure in an error answer of the server. */
 async function failureOf(response: Response): Promise<PlayFailure> {
   try {
     const body: unknown = await response.json();
     if (typeof body === 'object' && body !== null && 'code' in body && typeof body.code === 'string')
       return new PlayFailure(body.code);
   } catch {
-    // A proxy in between has answered, in its own words.
+    // A proxy has answered with its own text.
   }
   return new PlayFailure(response.status === 504 ? 'TIMEOUT' : 'NETWORK');
 }
 
-/** Codecs as people know them. */
+/** Common names of codecs. */
 function codecNames(mimeType: string): string {
   if (/hvc1|hev1/.test(mimeType)) return 'H.265';
   return /avc[13]/.test(mimeType) ? 'H.264' : mimeType;

@@ -1,7 +1,7 @@
 import { mount } from './player.browser';
 import type { PageData } from './settings';
 
-/** The script of the page of a view: the times of the reader, and the player. */
+/** The script of a view page: shows times in local time and mounts the player. */
 function begin(): void {
   const { lang } = document.documentElement;
   for (const element of document.querySelectorAll('time')) {
@@ -14,7 +14,7 @@ function begin(): void {
   if (place === null || data === undefined) return;
   const { settings, texts }: PageData = JSON.parse(data);
   const player = mount(place, settings, texts, { keysOf: document });
-  // A page that comes back from the memory of the browser begins anew.
+  // A page restored from the back/forward cache mounts a new player.
   window.addEventListener('pagehide', () => player.close());
   window.addEventListener('pageshow', (event) => {
     if (event.persisted) mount(place, settings, texts, { keysOf: document });

@@ -3,18 +3,18 @@ import { type Asking, Feed, fetchVideo, mediaSourceKind, PlayFailure } from './f
 interface PlaybackOptions extends Asking {
   isLive: boolean;
   url: string;
-  /** Of a finished file, where there is one. */
+  /** Address of the finished clip, where there is one. */
   clipUrl?: string | undefined;
-  /** Length that is expected; 0 for what is live. */
+  /** Expected length; 0 for live video. */
   seconds: number;
   onChange: () => void;
   onFailure: (failure: PlayFailure) => void;
 }
 
-/** What a video element tells that changes what is to be seen of it. */
+/** Events of the video element after which the controls are drawn again. */
 const TELLING = ['play', 'pause', 'playing', 'waiting', 'timeupdate', 'progress', 'seeked', 'volumechange'];
 
-/** One video: the recording, which is fetched once and then shown again and again, or what the camera sees now. */
+/** One video: the recording, which is fetched once and replayed, or live video. */
 export class Playback {
   readonly video = document.createElement('video');
   hasSound = false;
@@ -50,7 +50,7 @@ export class Playback {
     return Math.max(0, this.video.currentTime - this.#origin);
   }
 
-  /** Seconds; what is expected until all has come. */
+  /** Seconds; the expected length until all data have arrived. */
   get total(): number {
     const { duration } = this.video;
     const known = Number.isFinite(duration) ? duration - this.#origin : 0;
@@ -64,27 +64,27 @@ export class Playback {
     this.options.onChange();
   }
 
-  /** What is live is not held: to go on means to see what is now. */
+  /** Live video is closed instead of paused: playing again shows the current picture. */
   pause(): void {
     this.video.pause();
     if (this.options.isLive || this.isOpening) this.close();
     this.options.onChange();
   }
 
-  /** As far as it has come. */
+  /** Limited to the data that have arrived. */
   seek(position: number): void {
     const last = this.#end - this.#origin;
     this.video.currentTime = this.#origin + Math.min(Math.max(0, position), Math.max(0, last - 0.05));
     this.options.onChange();
   }
 
-  /** Not to be looked at for now. What has not come to its end is not fetched any further. */
+  /** Hides it for now: pauses, and stops fetching unless all data have arrived. */
   leave(): void {
     this.video.pause();
     if (!this.#isComplete) this.close();
   }
 
-  /** Ends what is fetched. */
+  /** Stops fetching. */
   close(): void {
     this.#feed?.stop();
     this.#clip?.abort();
@@ -162,7 +162,9 @@ export class Playback {
     this.options.onFailure(failure);
   }
 
-  /** The element cannot read what it has. An element that has no source any more tells of an error, too. */
+  /**
+   * The element cannot read its data. An element without a source reports an error, too, which is ignored.
+   */
   #broke(): void {
     if (this.#feed !== undefined || this.#clip !== undefined) this.#fail(new PlayFailure('PLAYBACK'));
   }
@@ -173,7 +175,7 @@ export class Playback {
     this.video.play().catch((reason: unknown) => this.#playedNot(reason));
   }
 
-  /** Without a click before, browsers let a video play only where it is silent. */
+  /** Without a click before, browsers only allow muted playback. */
   #playedNot(reason: unknown): void {
     const isForbidden = reason instanceof DOMException && reason.name === 'NotAllowedError';
     if (!isForbidden || this.video.muted) return;
@@ -181,7 +183,7 @@ export class Playback {
     this.video.play().catch(() => this.options.onChange());
   }
 
-  /** Where packets were lost, or before the first picture, there is nothing: players would wait there for ever. */
+  /** Skips gaps where packets were lost and before the first picture: players would wait there for ever. */
   #skipGap(): void {
     const { buffered, currentTime, seeking } = this.video;
     if (seeking || this.#feed === undefined) return;
@@ -196,13 +198,13 @@ export class Playback {
 }
 
 /**
- * The whole recording, for browsers that a stream cannot be played through. The first byte is fetched before, for a video element
- * would not tell why there is nothing.
+ * The whole recording, for browsers without streaming. The first byte is fetched before, because a video
+ * element does not report why there is no video.
  * @returns the address to play
  * @throws PlayFailure; the reason of the signal
  */
 async function finishedClip(url: string, asking: Asking, signal: AbortSignal): Promise<string> {
-  // An element sends no headers: what needs them is fetched whole.
+  // An element sends no headers: a file that needs headers is fetched whole.
   if (asking.headers === undefined) {
     await fetchVideo(url, asking, signal, 'bytes=0-0');
     return url;
@@ -219,42 +221,42 @@ async function broken(blob: Promise<Blob>): Promise<Blob> {
   }
 }
 
-/** Seconds behind the newest picture that are aimed at, where pictures come evenly. */
+/** Target lag behind the newest picture in seconds, where pictures arrive evenly. */
 const AIM = 0.25;
-/** Seconds by which that grows when the video stands still for want of pictures, and the most that it grows to. */
+/** Seconds by which the target grows after each stall, and its maximum. */
 const GROWTH = 0.1;
 const MOST = 1.5;
-/** Seconds by which it shrinks in each second without that. */
+/** Seconds by which the target shrinks in each second without a stall. */
 const SHRINKING = 0.005;
-/** So many seconds beyond the aim it goes faster, so little that nobody sees it. */
+/** Seconds beyond the target from which playback runs slightly faster, which viewers do not notice. */
 const FASTER_BEYOND = 0.1;
 const FASTER = 1.1;
-/** So many seconds beyond it jumps. */
+/** Seconds beyond the target from which playback jumps. */
 const JUMP_BEYOND = 0.65;
 
 interface EdgeState {
-  /** Seconds of the video, up to which it has come. */
+  /** End of the received video in seconds. */
   end: number;
   playhead: number;
   rate: number;
 }
 
-/** What keeps a player at the newest picture: a jump to a time, or a rate. */
+/** The next step to stay at the newest picture: a jump to a time, or a playback rate. */
 export type EdgeStep = { jumpTo: number } | { rate: number };
 
 /**
- * How far behind the newest picture a player stays: as little as lets it play. Cameras with few pictures a second, pictures that
- * are shown in another order than they come in, and uneven ways need more.
+ * Chooses the lag behind the newest picture: as short as playback allows. Few pictures per second, B-frames
+ * and uneven networks need more.
  */
 export class LiveEdge {
   #aim = AIM;
 
-  /** It plays without a standstill for so long, in seconds. */
+  /** Notes time without a stall, in seconds. */
   passed(seconds: number): void {
     this.#aim = Math.max(AIM, this.#aim - seconds * SHRINKING);
   }
 
-  /** It stood still, because the next picture was not there. */
+  /** Notes a stall: the next picture was missing. */
   stood(): void {
     this.#aim = Math.min(MOST, this.#aim + GROWTH);
   }
@@ -263,15 +265,15 @@ export class LiveEdge {
     const lag = end - playhead;
     if (lag > this.#aim + JUMP_BEYOND || lag < 0) return { jumpTo: end - this.#aim };
     if (lag > this.#aim + FASTER_BEYOND) return { rate: FASTER };
-    // Between the two it goes on as it did, so that it does not swing.
+    // Between both limits the rate stays, which prevents oscillation.
     return { rate: lag <= this.#aim ? 1 : rate };
   }
 }
 
-/** Looks at it this often, in seconds. */
+/** Interval of the check in seconds. */
 const EVERY = 0.1;
 
-/** Keeps a video at its newest picture, for as long as it plays. Returns the way to end that. */
+/** Keeps a video at its newest picture while it plays. @returns ends that */
 function keepAtEdge(video: HTMLVideoElement): () => void {
   const edge = new LiveEdge();
   const look = (): void => {
@@ -286,7 +288,7 @@ function keepAtEdge(video: HTMLVideoElement): () => void {
       video.currentTime = Math.max(step.jumpTo, buffered.start(buffered.length - 1));
     }
   };
-  // Before the first picture, and while it jumps, it only seems to stand still.
+  // `waiting` before the first picture or during a jump is no stall.
   const stood = (): void => {
     if (video.played.length > 0 && !video.seeking) edge.stood();
   };

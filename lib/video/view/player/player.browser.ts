@@ -3,26 +3,26 @@ import { Playback } from './playback.browser';
 import type { PlayerSettings, PlayerTexts } from './settings';
 
 export interface PlayerOptions extends Asking {
-  /** Plays at once, where the click was made elsewhere. */
+  /** Plays at once, because the user has clicked elsewhere. */
   start?: 'recorded' | 'live';
-  /** Whose keys are meant: the whole page's, those of a part of it, or, unless said, only those pressed in the player. */
+  /** Element whose keys control the player: the whole page, or a part of it. Default: the player itself. */
   keysOf?: Document | HTMLElement;
 }
 
 export interface MountedPlayer {
-  /** What stands in the place of the recording until that plays. @param url of a picture */
+  /** Sets the picture shown until the recording plays. @param url of a picture */
   setPoster(url: string): void;
-  /** Shows the picture in the place of the video, which halts. */
+  /** Pauses the video and shows the picture in its place. */
   showPicture(): void;
-  /** Ends all that is fetched, and leaves the element empty. */
+  /** Stops fetching and empties the element. */
   close(): void;
 }
 
-/** Milliseconds after which it is said what the wait may be for. */
+/** Milliseconds after which the player explains a long wait. */
 const LONG_WAIT = 4000;
 
 /**
- * Puts a player into an element. It opens nothing before somebody presses *play*.
+ * Puts a player into an element. Nothing is opened before the user presses *play*.
  * @param settings with a recording, live video, or both
  */
 export function mount(
@@ -160,11 +160,11 @@ class VideoPlayer implements MountedPlayer {
       if (document.fullscreenElement === null) await this.#root.requestFullscreen();
       else await document.exitFullscreen();
     } catch {
-      // A frame may not be allowed to: then it stays as it is.
+      // A frame may not be allowed full screen: then nothing changes.
     }
   }
 
-  /** The video that is not shown has nothing to say. */
+  /** Failures of the hidden video are ignored. */
   #failed(isLive: boolean, failure: PlayFailure): void {
     if (isLive !== this.#isLive) return;
     const { expires = Infinity, pictureUrl } = this.settings;
@@ -174,7 +174,10 @@ class VideoPlayer implements MountedPlayer {
     if (isOfBrowser(failure) && pictureUrl !== undefined) void this.#showPicture();
   }
 
-  /** In the place of the video; what was said of that stays, unless the picture is what fails. */
+  /**
+   * Shows the picture in place of the video. The message about the video stays, unless the picture itself
+   * fails.
+   */
   async #showPicture(): Promise<void> {
     const { pictureUrl } = this.settings;
     if (pictureUrl === undefined) return;
@@ -286,7 +289,7 @@ interface BarActions {
 interface BarView {
   isPlaying: boolean;
   isLive: boolean;
-  /** True where there are both, so that one can be left for the other. */
+  /** True with both recording and live video. */
   canSwitch: boolean;
   hasSound: boolean;
   isMuted: boolean;
@@ -297,10 +300,10 @@ interface BarView {
   total: number;
 }
 
-/** Seconds that an arrow key goes. */
+/** Seconds that an arrow key moves. */
 const STEP = 1;
 
-/** The buttons and the line of time below the video. */
+/** The buttons and the time line below the video. */
 class ControlBar {
   readonly element = make('div', 'bar');
   readonly #play: HTMLButtonElement;
@@ -349,7 +352,7 @@ class ControlBar {
   }
 
   #drawTime({ isLive, position, total }: BarView): void {
-    // What is live has no length; the place stays, so that nothing jumps.
+    // Live video has no length; the line keeps its space, so that the layout does not jump.
     this.#line.classList.toggle('rvm-gone', isLive);
     this.#seek.disabled = isLive;
     this.#time.hidden = isLive;
@@ -367,7 +370,7 @@ class ControlBar {
   }
 }
 
-/** As 1:05. */
+/** Format 1:05. */
 function clock(seconds: number): string {
   const whole = Math.floor(seconds + 0.001);
   return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, '0')}`;
@@ -375,7 +378,7 @@ function clock(seconds: number): string {
 
 const SVG = 'http://www.w3.org/2000/svg';
 
-/** Shapes of 24 by 24, drawn with the colour of the text. */
+/** Paths of 24 by 24, filled with the text colour. */
 const ICONS = {
   play: 'M8 5v14l11-7z',
   pause: 'M7 5h3.5v14H7zM13.5 5H17v14h-3.5z',
@@ -387,7 +390,7 @@ const ICONS = {
 } as const;
 type IconName = keyof typeof ICONS;
 
-/** An element with a class of the player, and with attributes. */
+/** Creates an element with a class of the player and attributes. */
 function make<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
   name: string,
@@ -399,7 +402,7 @@ function make<Tag extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-/** @param key that does the same */
+/** @param key shortcut for the same action */
 function button(name: string, act: () => void, key?: string): HTMLButtonElement {
   const made = make('button', name, {
     type: 'button',
@@ -409,7 +412,7 @@ function button(name: string, act: () => void, key?: string): HTMLButtonElement 
   return made;
 }
 
-/** Gives a button its icon and what it is called; nothing is touched where it has both. */
+/** Sets icon and label of a button; changes nothing where both are set. */
 function show(element: HTMLButtonElement, icon: IconName, label: string): void {
   if (element.dataset['icon'] === icon && element.getAttribute('aria-label') === label) return;
   element.dataset['icon'] = icon;
@@ -428,7 +431,7 @@ function drawn(icon: IconName): SVGElement {
   return svg;
 }
 
-/** What a key does, wherever the focus is. */
+/** The action of a key, independent of the focus. */
 type KeyAction = 'toggle' | 'back' | 'forward' | 'begin' | 'live' | 'fullScreen';
 
 const ACTIONS: Readonly<Record<string, KeyAction>> = {
@@ -439,11 +442,13 @@ const ACTIONS: Readonly<Record<string, KeyAction>> = {
   l: 'live',
   f: 'fullScreen',
 };
-/** Keys that mean something of their own to what has the focus. */
+/** Keys with a meaning of their own for the focused element. */
 const OF_BUTTONS = new Set([' ']);
 const OF_FIELDS = new Set(['ArrowLeft', 'ArrowRight', 'Home', 'l', 'f']);
 
-/** Undefined for what is not for the player: with Ctrl and the like, or where the focus has its own use of it. */
+/**
+ * Undefined for keys not meant for the player: with Ctrl or another modifier, or used by the focused element.
+ */
 function actionOf(event: KeyboardEvent): KeyAction | undefined {
   if (event.ctrlKey || event.altKey || event.metaKey || event.defaultPrevented) return undefined;
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
@@ -461,26 +466,26 @@ interface StageActions {
   picture: () => void;
 }
 
-/** What is to be seen in the place of the video, or above it. */
+/** The overlays on the video. */
 interface StageView {
-  /** The button in the middle: nothing has been opened, or it was paused. */
+  /** Shows the button in the middle: before the first *play*, and while paused. */
   offersPlay: boolean;
   isOpening: boolean;
   isLive: boolean;
-  /** In words; empty where all is well. */
+  /** The message; empty without a problem. */
   said: string;
   offersAgain: boolean;
   offersPicture: boolean;
 }
 
-/** The place of the videos, with what is said above them. */
+/** The area of the videos with their overlays. */
 class Stage {
   readonly element = make('div', 'stage');
   readonly #start: HTMLButtonElement;
   readonly #spinner = make('div', 'spinner', { 'aria-hidden': 'true' });
   readonly #live: HTMLElement;
   readonly #notice = make('div', 'notice');
-  /** Read out as it changes, so it is there from the beginning. */
+  /** A status region: present from the beginning, so that screen readers announce its changes. */
   readonly #words = make('p', 'words', { role: 'status' });
   readonly #again: HTMLButtonElement;
   readonly #picture: HTMLButtonElement;
@@ -511,11 +516,11 @@ class Stage {
     this.#picture.hidden = !view.offersPicture;
     if (this.#words.textContent !== view.said) this.#words.textContent = view.said;
     this.#notice.classList.toggle('rvm-empty', view.said === '');
-    // What is said of a picture stands below it.
+    // The message about a picture is shown below it.
     this.#notice.classList.toggle('rvm-central', view.offersAgain && this.#image.hidden === true);
   }
 
-  /** In the place of the video. @throws PlayFailure where it is none */
+  /** Shows the picture in place of the video. @throws PlayFailure where it is no picture */
   async showPicture(url: string): Promise<void> {
     this.#image.src = url;
     try {
@@ -533,8 +538,8 @@ class Stage {
 }
 
 /**
- * Has a picture made, and fetches it. An image element would not tell why there is none.
- * @returns an address of this page, to be revoked
+ * Requests a picture by fetch, because an image element does not report why there is none.
+ * @returns an object URL, to be revoked
  * @throws PlayFailure; the reason of the signal
  */
 export async function stillPicture(url: string, asking: Asking, signal: AbortSignal): Promise<string> {

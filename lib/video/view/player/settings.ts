@@ -1,32 +1,32 @@
 import type english from '../locales/en-US.json';
 
-/** What the player says, in the language of who looks at it. */
+/** Texts of the player, in the language of the reader. */
 export type PlayerTexts = Pick<typeof english, 'player' | 'fault'>;
 
-/** A part of a recording, which the player shows again and again. */
+/** A span of a recording, which the player repeats. */
 interface RecordedPart {
-  /** Of its fragmented MP4. */
+  /** Address of its fragmented MP4. */
   url: string;
-  /** Its length. */
+  /** Length in seconds. */
   seconds: number;
-  /** Seconds from its beginning to the alarm; absent where it has no alarm in it. */
+  /** Seconds from its start to the alarm; absent without an alarm in it. */
   alarmAt?: number;
 }
 
-/** What a player may show. All addresses are relative to the page, or of its origin. */
+/** The content of a player. All addresses are relative to the page, or of its origin. */
 export interface PlayerSettings {
   recorded?: RecordedPart;
-  /** Of the fragmented MP4 of what the camera sees now; absent where that may not be seen. */
+  /** Address of live video as fragmented MP4; absent where live video is not allowed. */
   liveUrl?: string;
-  /** Of a JPEG, for browsers that cannot play the video; absent where there is none. */
+  /** Address of a JPEG, for browsers that cannot play the video; absent without one. */
   pictureUrl?: string;
-  /** Of the finished recording, for browsers without Media Source Extensions. */
+  /** Address of the finished recording, for browsers without Media Source Extensions. */
   clipUrl?: string;
-  /** When the addresses end, in milliseconds since 1970. */
+  /** When the addresses expire, in milliseconds since 1970. */
   expires?: number;
 }
 
-/** What the server gives to the page's player. */
+/** Data from the server for the player in the page. */
 export interface PageData {
   settings: PlayerSettings;
   texts: PlayerTexts;
