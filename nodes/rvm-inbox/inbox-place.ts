@@ -117,8 +117,8 @@ export function folderPlace(RED: NodeAPI, setting = ''): InboxPlace {
 }
 
 /**
- * File that stores the last sequence of an inbox. It lies outside of the inbox folder, so that restoring an
- * old copy of that does not restore it too.
+ * File that stores the last sequence of an inbox. It lies outside of the inbox folder: restoring an old copy
+ * of the folder must not restore this file, too.
  */
 function besideFlows(RED: NodeAPI, folder: string): string {
   const name = createHash('sha256').update(shownFolder(RED, folder)).digest('hex').slice(0, 12);
