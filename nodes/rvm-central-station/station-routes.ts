@@ -143,7 +143,7 @@ async function withSandbox<Result>(RED: NodeAPI, draft: StationDraft, use: Use<R
   const placement = placementOf(RED.settings.get('rvmSandbox'));
   if (placement === false) throw sandboxForbidden();
   const { apiKey = '', username, password } = draft.credentials;
-  // The same style as the deployed sandbox, so that the dialog lists the same cameras.
+  // Without host and ports of the deployed sandbox; the cameras are the same.
   const { liveStyle } = placement;
   const options = { apiKey, port: 0, rtspPort: 0, eventsPerMinute: 0, liveStyle };
   const host = new SandboxHost(options, () => undefined);

@@ -9,7 +9,7 @@ import { timeText } from '../../lib/inbox/store/time-text';
 const INBOX_TEXTS = '@rvm/node-red-remote-monitoring/rvm-inbox:rvm-inbox';
 const LOG = `${INBOX_TEXTS}.log`;
 
-/** Logs events of a local inbox for the operator. */
+/** Logs news of a local inbox for the operator. */
 export function logNews(RED: NodeAPI, ofInbox: string, news: InboxNews): void {
   const folder = 'folder' in news && news.folder !== undefined ? news.folder : ofInbox;
   switch (news.kind) {
@@ -131,7 +131,7 @@ export function logForgotten(
 
 const SHARED_LOG = `${INBOX_TEXTS}.log.shared`;
 
-/** Logs events of a shared inbox (several instances) for the operator. */
+/** Logs news of a shared inbox (several instances) for the operator. */
 export function logSharedNews(RED: NodeAPI, inbox: string, news: InboxNews): void {
   switch (news.kind) {
     case 'fault':
