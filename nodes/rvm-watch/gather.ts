@@ -68,7 +68,7 @@ function stationFacts(station: Station): StationFacts {
 function serviceOf({ serviceState, canCall, unsetVariables }: Station): StationFacts['service'] {
   if (unsetVariables !== undefined)
     return { kind: 'unusable', reason: unsetVariableError(unsetVariables).message };
-  // A station that only receives is never called, so its service stays unknown.
+  // A station that only receives never calls its service, so `unknown` would never end.
   if (serviceState.kind === 'idle') return canCall ? 'unknown' : 'well';
   return ofState(serviceState);
 }

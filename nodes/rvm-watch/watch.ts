@@ -17,7 +17,7 @@ import { AskedInboxes, DecoderLook, gather } from './gather';
 
 /** Milliseconds between two evaluations. */
 const LOOK_EVERY = 1000;
-/** Identifies this process: after a deploy it repeats what it has reported before. */
+/** Identifies this process in the shared findings: after a deploy it overwrites its own entry. */
 const INSTANCE = randomUUID();
 const MISSING = 'no-recording ';
 

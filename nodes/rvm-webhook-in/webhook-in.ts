@@ -235,7 +235,7 @@ export class WebhookIn implements DeployedWebhook {
    */
   #flowsStarted(): void {
     this.#unwatchServer = this.server.watch(() => this.#shown.show());
-    // First, because this updates the status and releases held requests: if a later step failed before it,
+    // First: this updates the status and releases held requests. Behind a step that fails, it would not run, and
     // every alarm would be cut.
     this.#stations.flowsStarted();
     this.#consumption?.resume();
