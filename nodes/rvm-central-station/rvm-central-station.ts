@@ -14,7 +14,7 @@ interface Config extends NodeDef {
 function build(RED: NodeAPI, node: CentralStationNode, config: Config): void {
   const cloud = config.cloud ? (RED.nodes.getNode(config.cloud) as CloudNode | null | undefined) : undefined;
   node.station = new Station(RED, node, config, cloud ?? undefined);
-  // A warning only, and the flows run on: the key may be no secret of the service, and the user decides on it.
+  // A warning only, and the flows run on: the key may be no secret of the service, so the user decides.
   if (isSecretKey(config)) node.warn(RED._('rvm-central-station.log.keyIsApiKey'));
   node.station.onPhraseKnown = () => checkPhrases(RED);
 

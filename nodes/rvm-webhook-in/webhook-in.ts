@@ -235,8 +235,8 @@ export class WebhookIn implements DeployedWebhook {
    */
   #flowsStarted(): void {
     this.#unwatchServer = this.server.watch(() => this.#shown.show());
-    // First: this updates the status and releases held requests. Behind a step that fails, it would not run, and
-    // every alarm would be cut.
+    // First: this updates the status and releases held requests. Behind a step that fails it would not run,
+    // and every alarm would be cut.
     this.#stations.flowsStarted();
     this.#consumption?.resume();
     this.#proven.start();

@@ -59,7 +59,7 @@ export function textOf(properties: Properties, name: string, byDefault = ''): st
   return typeof value === 'string' || typeof value === 'number' ? `${value}` : byDefault;
 }
 
-/** A number property in its unit; `${ENV}` arrives as text. The default where it is absent or below `least`. */
+/** A number property in its unit; `${ENV}` arrives as text. The default where absent or below `least`. */
 export function numberOf(properties: Properties, name: string, byDefault: number, least = 0): number {
   const value = properties[name];
   if (value === undefined || value === null || value === '') return byDefault;
