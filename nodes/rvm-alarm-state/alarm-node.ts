@@ -15,12 +15,12 @@ import { flagOf, numberOf, type Properties, textOf } from '../support/settings';
 import { joint, momentOf, status } from '../support/status';
 import { withWords, wordsOf, type WordValue } from '../support/status-words';
 
-/** An *alarm state* node that lives. */
+/** A live *alarm state* node. */
 export interface LivingAlarmState {
   readonly nodeId: string;
-  /** Unlike that of any other, and of its next run. */
+  /** Unique per node and run. */
   readonly life: string;
-  /** Of its state: its inbox and its key. Nodes with the same one share it. */
+  /** Identifies its state: inbox and key. Nodes with the same value share the state. */
   readonly shared: string;
   /** Names of the groups that are raised. */
   raised(): string[];
@@ -28,7 +28,7 @@ export interface LivingAlarmState {
 
 const states = new Set<LivingAlarmState>();
 
-/** Returns the way to end it. */
+/** Returns a function that removes the node. */
 export function addAlarmState(state: LivingAlarmState): () => void {
   states.add(state);
   return () => states.delete(state);
@@ -38,24 +38,24 @@ export function alarmStates(): readonly LivingAlarmState[] {
   return [...states];
 }
 
-/** How many nodes have the state of this one, itself included. */
+/** Number of nodes with the same state, including this one. */
 export function countSharing({ shared }: Pick<LivingAlarmState, 'shared'>): number {
   return [...states].filter((other) => other.shared === shared).length;
 }
 
-/** Names in a status: a line has room for few. */
+/** Maximum of names in a status, which is one short line. */
 const MOST_NAMES = 3;
 
 interface AlarmStateShown {
   state: Pick<AlarmState, 'raised' | 'arming' | 'isDurable' | 'counting'>;
-  /** Events that raise a group. */
+  /** Events needed to raise a group. */
   count: number;
-  /** Nodes that have this state. */
+  /** Number of nodes that share this state. */
   sharing: number;
   hasWrongSetting: boolean;
 }
 
-/** The level comes first; what is wrong stands behind it. */
+/** The level is first, faults follow. */
 export function alarmStatus(RED: NodeAPI, shown: AlarmStateShown): NodeStatus {
   const faults = faultsOf(RED, shown);
   const level = levelStatus(RED, shown);
@@ -102,7 +102,7 @@ function namesOf(groups: readonly string[]): string {
 
 const SECOND = 1000;
 
-/** What cannot be read has its default: better an alarm as the defaults have it than none. */
+/** Unreadable values are replaced by defaults: an alarm with default settings is better than none. */
 export function settingsOf(properties: Properties): AlarmSettings {
   const seconds = (name: string, byDefault: number, least: number): number =>
     Math.min(LONGEST_HOLD, numberOf(properties, name, byDefault, least));
@@ -118,13 +118,13 @@ export function settingsOf(properties: Properties): AlarmSettings {
   };
 }
 
-/** Undefined for a word that says nothing: the flow was edited by hand. */
+/** Undefined for an unknown value, which means that the flow was edited by hand. */
 export function groupingOf(properties: Properties): Grouping | undefined {
   const wanted = textOf(properties, 'group').trim() || 'site';
   return GROUPINGS.find((grouping) => grouping === wanted);
 }
 
-/** Undefined where it cannot be one. A node without a name has a state of its own. */
+/** Undefined for an invalid key. A node without key and name has a state of its own. */
 export function keyOf(properties: Properties, id: string): string | undefined {
   const key = textOf(properties, 'key').trim() || keyFromName(textOf(properties, 'name')) || id;
   return key === id || KEY.test(key) ? key : undefined;
@@ -139,8 +139,10 @@ export function eventIn(msg: FlowMessage): JsonRecord {
 }
 
 /**
- * What travels with the state that an event has raised; undefined where it is no JSON.
- * @param most characters: beyond it the state travels without its event, beyond that with nothing but what settles it
+ * JSON with the facts of the event, stored with the state that it raises; undefined where the facts are not
+ * JSON.
+ * @param most maximum of characters: a longer text loses the event, then all but the delivery id, which is
+ *   needed to settle it
  */
 export function raisedJson(webhook: JsonRecord, event: JsonRecord, most: number): string | undefined {
   try {
@@ -156,14 +158,16 @@ export function raisedJson(webhook: JsonRecord, event: JsonRecord, most: number)
   }
 }
 
-/** The message of an event becomes that of a state; what else it holds stays. */
+/** Turns the message of an event into one of a state; its other properties stay. */
 export function becomeState(msg: FlowMessage, group: string, raised: boolean): void {
   msg.event = eventIn(msg);
   msg.payload = raised;
   msg.topic = group;
 }
 
-/** A state that no message asked for, with `webhook` and `event` of the event that raised it. */
+/**
+ * Message of a state change that no message caused, with `webhook` and `event` of the event that raised it.
+ */
 export function stateMessage({ group, raised, json }: StateMessage): NodeMessage {
   const facts: unknown = json === undefined ? {} : JSON.parse(json);
   const { webhook, event } = isRecord(facts) ? facts : {};

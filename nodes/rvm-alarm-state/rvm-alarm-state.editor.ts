@@ -6,7 +6,7 @@ import type { Pickable } from '../support/editor/picker';
 import { isVariable, numberOrReason, reasoned, trimmed, wholeOrReason } from '../support/editor/validate';
 import { KEY, keyFromName, stationKey } from '../support/rules';
 
-/** Makes the classes of the dialog chips. Events of any Central Station may come in. */
+/** Turns the classes of the dialog into chips. Events of any Central Station may arrive. */
 function classField(node: EditorNode): void {
   let offers: Promise<readonly Pickable[]> | undefined;
   const load = (fresh: boolean): Promise<readonly Pickable[]> => {
@@ -27,7 +27,7 @@ function classField(node: EditorNode): void {
   if (field.ids.some((id) => !isVariable(id))) void load(false);
 }
 
-/** From here on the node knows which there are. */
+/** Loads the classes, and sets them as known for the node. */
 async function classesOf(node: EditorNode): Promise<readonly Pickable[]> {
   const seen = await askSeen(node, stationKeys());
   setKnown(node, knownIds(undefined, seen && namedBy(seen)));
@@ -44,7 +44,7 @@ function stationKeys(): string[] {
 
 const OUTPUTS = ['state', 'extended', 'held'] as const;
 
-/** True, or the reason: nothing, for the name has one in it, or a short name. */
+/** True, or the reason. Valid: a key, or empty, because one is derived from the name. */
 function keyOrReason(node: EditorNode, value: unknown): boolean | string {
   const key = trimmed(value);
   return key === '' || isVariable(key) || KEY.test(key) || node._('rvm-alarm-state.errors.key');
@@ -96,7 +96,7 @@ RED.nodes.registerType('rvm-alarm-state', {
     classField(this);
   },
   oneditsave() {
-    // So that another name later is not another state.
+    // Stored once, so that a later change of the name does not select another state.
     const key = $('#node-input-key');
     if (trimmed(key.val()) === '') key.val(keyFromName(String($('#node-input-name').val())));
   },

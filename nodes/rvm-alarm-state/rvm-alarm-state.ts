@@ -32,13 +32,12 @@ import {
   stateMessage,
 } from './alarm-node';
 
-/** Milliseconds between two statuses: groups may be many. */
+/** Milliseconds between two updates of the status: there may be many groups. */
 const SHOW_EVERY = 200;
 
 type FlowMessage = NodeMessage & Record<string, unknown>;
 type Send = (msg: (NodeMessage | null)[]) => void;
 
-/** One *alarm state* node. */
 class AlarmStateNode implements LivingAlarmState {
   readonly nodeId: string;
   readonly life = randomUUID();
@@ -78,7 +77,7 @@ class AlarmStateNode implements LivingAlarmState {
       owner: this.#owner,
       settings: this.#settings,
       instance: this.life,
-      // A file has no other instances than those that are known here.
+      // An inbox file is used by this process only, so all nodes that share the state are known here.
       isAlone: () => !isShared && countSharing(this) <= 1,
       mayLive: (life) => isShared || alarmStates().some((other) => other.life === life),
       say: (said) => this.#send([stateMessage(said)]),
@@ -92,7 +91,10 @@ class AlarmStateNode implements LivingAlarmState {
     return this.#state.raised();
   }
 
-  /** @returns once it is done, where that takes a while. @throws RvmError BAD_INPUT, CONFIG_MISSING */
+  /**
+   * @returns a promise where the message cannot be handled at once
+   * @throws RvmError BAD_INPUT, CONFIG_MISSING
+   */
   take(msg: FlowMessage, send: Send): void | Promise<void> {
     if (this.#unset !== undefined) throw unsetVariableError(this.#unset);
     const { webhook } = msg;
@@ -104,7 +106,7 @@ class AlarmStateNode implements LivingAlarmState {
     return outcome.then((settled) => this.#leave(msg, settled, send));
   }
 
-  /** @param removed the node is deleted or disabled */
+  /** @param removed true where the node is deleted or disabled */
   async close(removed: boolean): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#showing);
@@ -124,13 +126,15 @@ class AlarmStateNode implements LivingAlarmState {
       msg.reason = outcome.reason;
       if (outcome.counted !== undefined) msg.held = { events: outcome.counted, of: this.#settings.count };
     }
-    // The flow behind may change the message.
+    // Read before sending, because the flow behind may change the message.
     const deliveryId = deliveryIdOf(msg);
     send(outcome.output === 'held' ? [null, null, msg] : [null, msg]);
     if (deliveryId !== '') void this.#settle(deliveryId, outcome);
   }
 
-  /** What has no lease has not to be settled. What cannot be settled now comes again. */
+  /**
+   * Settles a leased event once its effect is durable. An event that cannot be settled now is redelivered.
+   */
   async #settle(deliveryId: string, { isDurable }: EventOutcome): Promise<void> {
     const inboxes = allInboxes().filter((inbox) => inbox.leaseOf(deliveryId) !== undefined);
     if (inboxes.length === 0 || !(await isDurable())) return;
@@ -169,7 +173,10 @@ class AlarmStateNode implements LivingAlarmState {
     });
   }
 
-  /** A node that is only disabled comes back with its state; what other instances may use stays as well. */
+  /**
+   * Removes the state, unless the node is only disabled and may return, or other nodes or instances may use
+   * it.
+   */
   async #forget(): Promise<void> {
     let isInFlows = false;
     this.RED.nodes.eachNode(({ id }) => {

@@ -4,7 +4,7 @@ import { AskError, showSteps, stationAsTyped, type Step, tryStation } from '../s
 import { isVariable, reasoned, trimmed } from '../support/editor/validate';
 import { isRealService, KEY, keyFromName, looksLikeApiKey, remarksOn } from '../support/rules';
 
-/** The button that tries how far the way to a moving picture goes, with what the dialog has just now. */
+/** The test button: tries each step on the way to live video with the values in the dialog. */
 function testButton(node: EditorNode): void {
   const button = $('#rvm-station-test');
   button.on('click', () => {
@@ -53,7 +53,7 @@ function keyOrReason(node: EditorNode, value: unknown): boolean | string {
   return !taken || node._('rvm-central-station.errors.keyTaken');
 }
 
-/** What each half of a station is for, where it is empty and nothing else stands for it: the sandbox has its own. */
+/** Requires a credential with a real service. The sandbox has its own, so the field may be empty there. */
 function credentialOrReason(node: EditorNode, value: unknown, reason: string): boolean | string {
   const cloud = RED.nodes.node(String($('#node-config-input-cloud').val()));
   return trimmed(value) !== '' || !isRealService(cloud?.url) || node._(reason);
@@ -74,7 +74,10 @@ function showSchemeTip(): void {
   $('.rvm-scheme-http-only').toggle(scheme === 'http');
 }
 
-/** The phrase is kept as typed, so what cannot be seen in a password field is told. */
+/**
+ * The phrase is stored as typed, so the tip reports what a password field does not show (spaces, for
+ * example).
+ */
 function showSecretTip(node: EditorNode): void {
   const secret = String($('#node-config-input-secret').val());
   const remarks = secret === '__PWRD__' || isVariable(secret) ? [] : remarksOn(secret);
@@ -112,7 +115,8 @@ RED.nodes.registerType('rvm-central-station', {
     $('#node-config-input-scheme').on('change', showSchemeTip);
     const credentials = ['username', 'password', 'secret'].map((name) => `#node-config-input-${name}`);
     $('#node-config-input-secret').on('input change', () => showSecretTip(this));
-    // What may be empty depends on the cloud; Node-RED 4.1 looks at a field only when that changes.
+    // Whether these fields may be empty depends on the cloud; Node-RED 4.1 validates a field only when that
+    // field changes.
     $('#node-config-input-cloud').on('change', () => $(credentials.join(', ')).trigger('change'));
     $('#node-config-input-name').on('input', () => {
       const proposal = keyFromName(String($('#node-config-input-name').val()));

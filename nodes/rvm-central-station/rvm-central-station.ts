@@ -14,7 +14,7 @@ interface Config extends NodeDef {
 function build(RED: NodeAPI, node: CentralStationNode, config: Config): void {
   const cloud = config.cloud ? (RED.nodes.getNode(config.cloud) as CloudNode | null | undefined) : undefined;
   node.station = new Station(RED, node, config, cloud ?? undefined);
-  // Flows that have such a key go on: the service may know nothing of it, and to change it is for the user to decide.
+  // A warning only, and the flows run on: the key may be no secret of the service, so the user decides.
   if (isSecretKey(config)) node.warn(RED._('rvm-central-station.log.keyIsApiKey'));
   node.station.onPhraseKnown = () => checkPhrases(RED);
 
@@ -25,12 +25,12 @@ function build(RED: NodeAPI, node: CentralStationNode, config: Config): void {
   });
 }
 
-/** The key that was entered looks like a secret; one that was made from a name or an id is none. */
+/** True where the key that was entered looks like a secret. A key derived from a name or an id never does. */
 function isSecretKey({ key }: Config): boolean {
   return typeof key === 'string' && looksLikeApiKey(key);
 }
 
-/** Keys tell stations apart, so two of a kind are reported on both, and so is a key that is none. */
+/** Keys identify stations, so a duplicate key is reported on both stations, and an invalid key on its own. */
 function reportClashes(RED: NodeAPI, node: CentralStationNode, config: Config): void {
   const mine = node.station;
   mine.clash = !KEY.test(mine.key);
@@ -49,7 +49,7 @@ function reportClashes(RED: NodeAPI, node: CentralStationNode, config: Config): 
 export = (RED: NodeAPI): void => {
   if (nodeIsNewEnough()) {
     addStationRoutes(RED);
-    // Before any node is told of the start: a webhook in can rely on it.
+    // Registered before any node hears of the start, so that a webhook in can rely on the result.
     onFlowsState(RED, 'started', () => checkPhrases(RED));
   }
   registerNode<CentralStationNode, Config>(

@@ -1,19 +1,20 @@
 import { RvmError } from '../../lib/error';
 import type { CloudNode, Sandbox, StationCredentials, StationSettings } from '../rvm-cloud/connection';
 
-/** Until a sandbox that could not start is tried again, in milliseconds: its port may be free by then. */
+/** Milliseconds before a sandbox that could not start is tried again: its port may be free by then. */
 const RETRY_MS = 5_000;
 
 interface Callbacks {
-  /** The station is in: its credentials are known, and its alarms come. */
+  /** The station has entered: its credentials are known and the sandbox sends its alarms. */
   entered(): void;
-  /** It could not enter, when nobody else asked for it. */
+  /** The station could not enter, and no caller was waiting for the result. */
   failed(error: unknown): void;
 }
 
 /**
- * The place of one Central Station in the sandbox of its cloud: its credentials there, and where its alarms go. A
- * station that only receives sends no message that would try again after a failed start, so this does.
+ * Membership of one Central Station in the sandbox of its cloud: its credentials there and the endpoints for
+ * its alarms. Retries after a failed start, because a station that only receives makes no call that would
+ * retry.
  */
 export class SandboxEntry {
   credentials: StationCredentials | undefined;
@@ -31,7 +32,8 @@ export class SandboxEntry {
   ) {}
 
   /**
-   * Enters once, starting the sandbox if need be. Empty credentials stand for those of the sandbox.
+   * Enters once, and starts the sandbox where necessary. Empty settings are replaced by the credentials of
+   * the sandbox.
    * @throws RvmError CONFIG_MISSING, BAD_INPUT, NETWORK, CANCELLED after close.
    */
   enter(): Promise<StationCredentials> {
@@ -42,12 +44,12 @@ export class SandboxEntry {
     return this.#entering;
   }
 
-  /** Enters although nobody waits for it; a failure is reported. */
+  /** Enters without a waiting caller; a failure goes to `callbacks.failed`. */
   enterByItself(): void {
     this.enter().catch((error: unknown) => this.callbacks.failed(error));
   }
 
-  /** Where alarms of this station go, now or as soon as it is in. */
+  /** Sets the endpoint for alarms of this station, now or as soon as the station has entered. */
   setEndpoint(id: string, url: () => string | undefined): void {
     this.#endpoints.set(id, url);
     this.#sandbox?.setEndpoint(id, { station: this.key, url });

@@ -19,8 +19,8 @@ import { showFromStart, status, unsetStatus } from '../support/status';
 import { LastStation, type Station, stationById, stationOfMessage } from './station';
 
 /**
- * What a node that calls the service does with one message: it changes that, or returns those that leave in its place.
- * `options` go with each call: they tell how long the message may take, and that the node closes.
+ * Handles one message of a node that calls the service: changes the message, or returns the messages to send
+ * instead. `options` belong to each call: deadline of the message, and the signal that the node closes.
  */
 export type ServiceWork = (
   msg: NodeMessageInFlow,
@@ -30,16 +30,16 @@ export type ServiceWork = (
 ) => Promise<Messages | void>;
 
 interface ServiceNodeOptions {
-  /** Seconds that a message may take where the node does not say. */
+  /** Default deadline of a message in seconds, where the node sets none. */
   deadlineS?: number;
-  /** What this node lacks beyond its station; undefined where it lacks nothing. */
+  /** Status for settings that the node itself lacks; undefined where nothing is missing. */
   lack?: () => NodeStatus | undefined;
 }
 
 /**
- * What all nodes that call the service share: the station of the message, its status on the node and that of the last failure,
- * the two outputs, the deadline, and the refusal of variables that are not set.
- * @returns what it shows
+ * Common part of all nodes that call the service: the station of the message, the status on the node and of
+ * the last failure, the two outputs, the deadline, and the error for variables that are not set.
+ * @returns the status that the node shows
  */
 export function serviceNode(
   RED: NodeAPI,
@@ -79,7 +79,6 @@ export function serviceNode(
   return shown;
 }
 
-/** What a video node works with. */
 export interface VideoCall {
   station: Station;
   client: StationClient;
@@ -87,12 +86,12 @@ export interface VideoCall {
   options: JobOptions;
 }
 
-/** What a video node does with one message: it changes that, or returns those that leave in its place. */
+/** Handles one message of a video node: changes the message, or returns the messages to send instead. */
 type VideoWork = (msg: NodeMessageInFlow, call: VideoCall) => Promise<Messages | void>;
 
 /**
- * What all nodes share that make something of video: beyond what every node has that calls the service, the time to wait for the
- * recording, the lease of the event while its video is made, and the progress in the status.
+ * Common part of all video nodes. Adds to `serviceNode` the time to wait for the recording, the lease of the
+ * event while its video is made, and the progress in the status.
  */
 export function videoNode(
   RED: NodeAPI,
@@ -153,8 +152,8 @@ function progressStatus(RED: NodeAPI, progress: Progress): NodeStatus {
 }
 
 /**
- * A device as a flow gets it: a copy, for the records are those of the directory, and a flow may change what it gets.
- * The links of the service only where they are asked for.
+ * Copies a device for a flow: a flow may change its copy, and the records belong to the device directory.
+ * Links of the service are included only on request.
  */
 export function deviceCopy(device: Device, links = false): Omit<Device, '_links'> {
   if (links) return copyOfJson(device);

@@ -15,23 +15,23 @@ interface AgentUser {
   password?: string | undefined;
 }
 
-/** Whose connection it is. */
+/** The station that owns the connection. */
 interface Owner {
   /** Short name of the station. */
   readonly key: string;
   readonly name: string;
-  /** The variables that it and its cloud lack. */
+  /** Unset variables of the station and of its cloud. */
   readonly unsetVariables: UnsetVariables | undefined;
   readonly cloud: CloudNode | undefined;
-  /** As they stand in the dialog; in the sandbox empty ones stand for its own. */
+  /** As entered in the dialog. In the sandbox, empty ones are replaced by credentials of the sandbox. */
   readonly credentials: AgentUser;
-  /** Those to log in with, once they are known. */
+  /** Resolves to the login to use, as soon as it is known. */
   agentUser: () => Promise<AgentUser>;
-  /** The state may be another. */
+  /** Called when the state may have changed. */
   changed: () => void;
 }
 
-/** The one client of a Central Station, and what its nodes and the log are told of the session. */
+/** The single client of a Central Station; reports its session to the nodes and to the log. */
 export class StationConnection {
   readonly #RED: NodeAPI;
   readonly #node: Node;
@@ -42,9 +42,9 @@ export class StationConnection {
   #connecting: Promise<StationClient> | undefined;
   #client: StationClient | undefined;
   #closed = false;
-  /** Why the station is not in the sandbox stands in the log already. */
+  /** True once the log says why the station is not in the sandbox. */
   #reported = false;
-  /** Until it asks for a sign of life although no node has used it. */
+  /** Fires the first sign of life if no node has used the connection until then. */
   #firstSign: NodeJS.Timeout | undefined;
 
   constructor(RED: NodeAPI, node: Node, owner: Owner) {
@@ -60,22 +60,25 @@ export class StationConnection {
     return this.#state;
   }
 
-  /** True while nothing is sent to the service but probes. */
+  /** True while only probes are sent to the service. */
   get isHeldUp(): boolean {
     return this.#client?.isHeldUp === true;
   }
 
-  /** Milliseconds that the clock of the service is ahead of that of this machine; undefined where no answer has told. */
+  /**
+   * Milliseconds by which the clock of the service is ahead of this machine; undefined before the first
+   * answer with a time.
+   */
   get clockAhead(): number | undefined {
     return this.#client?.clockAhead;
   }
 
-  /** True where it has an Agent User to log in with. */
+  /** True where the station has an Agent User to log in with. */
   get canCall(): boolean {
     return this.#canCall();
   }
 
-  /** Asks the service for a sign of life, where it can be asked; what comes of it shows in the state. */
+  /** Sends a sign of life now, where the station can call the service. The result shows in the state. */
   askForLife(): void {
     if (this.#canCall()) this.#use((client) => client.askForLife());
   }
@@ -85,7 +88,7 @@ export class StationConnection {
   }
 
   /**
-   * The client; made at first use.
+   * The client, created at first use.
    * @throws RvmError CONFIG_MISSING, BAD_INPUT, NETWORK (sandbox), CANCELLED after close.
    */
   client(): Promise<StationClient> {
@@ -97,13 +100,13 @@ export class StationConnection {
     return this.#connecting;
   }
 
-  /** Opens the session and has the cameras listed; what fails shows in the state. */
+  /** Opens the session and loads the list of cameras; a failure shows in the state. */
   open(): void {
     this.#use((client) => client.listDevices());
   }
 
   /**
-   * Has the cameras listed anew, where they were asked for before.
+   * Reloads the list of cameras, if the station has a client already.
    * @throws RvmError those of session and transport
    */
   async refreshCameras(): Promise<void> {
@@ -111,14 +114,14 @@ export class StationConnection {
     await client?.listDevices({ fresh: true });
   }
 
-  /** What kept the station out of the sandbox is over. */
+  /** Clears the failure that prevented the station from entering the sandbox. */
   sandboxEntered(): void {
     this.#reported = false;
     if (this.#state.kind === 'refused') this.#state = { kind: 'idle' };
     this.#owner.changed();
   }
 
-  /** The station could not enter the sandbox, when nobody had asked for it: told once. */
+  /** Reports once that the station could not enter the sandbox while no caller was waiting. */
   sandboxFailed(error: unknown): void {
     if (this.#closed || this.#reported || (error instanceof RvmError && error.code === 'CANCELLED')) return;
     this.#reported = true;
@@ -140,7 +143,7 @@ export class StationConnection {
     const connection = await cloud.connection();
     const { username = '', password = '' } = await this.#owner.agentUser();
 
-    // Loaded here and not above: registering types must not cost the memory of an HTTP client.
+    // Loaded lazily: registering the node types must not cost the memory of an HTTP client.
     const { StationClient } = require('../../lib/cloud/station-client') as ClientModule;
     const { key } = this.#owner;
     const client = new StationClient({ ...connection, key, username, password, ...this.#hints(cloud) });
@@ -159,7 +162,7 @@ export class StationConnection {
     throw closedError();
   }
 
-  /** The cameras of the sandbox have other ids after each start: nothing of them is worth keeping. */
+  /** None for the sandbox: its cameras have other ids after each start, so cached hints would be useless. */
   #hints({ isSandbox }: CloudNode): Pick<StationClientOptions, 'hints'> {
     if (isSandbox) return {};
     const folder = path.join(ownFolder(this.#RED), 'hints');
@@ -167,8 +170,8 @@ export class StationConnection {
   }
 
   /**
-   * A station that no node uses to call the service, such as one that only receives, looks after it all the same; one that is
-   * used does so in its client.
+   * Starts the sign of life for a station that no node uses to call the service, for example one that only
+   * receives. For all others their client does this.
    */
   #askUnlessUsed(): void {
     const { signOfLifeMs = 0 } = this.#owner.cloud ?? {};
@@ -196,7 +199,8 @@ export class StationConnection {
   }
 
   #failed(error: unknown): void {
-    // A refusal of the service is in the client's state already; what is left are faults of the settings.
+    // A refusal by the service is in the state of the client already; what arrives here is a fault of the
+    // settings.
     if (this.#state.kind !== 'idle' || !(error instanceof RvmError) || error.code === 'CANCELLED') return;
     this.#state = { kind: 'refused', error };
     if (!this.#reported) this.#log.hear(this.#state);
@@ -215,9 +219,12 @@ export function cloudMissing(name: string): RvmError {
   );
 }
 
-/** Tells the log of each change in what a Central Station can reach, once: a machine without an editor has nothing else. */
+/**
+ * Logs each change in the reachability of a Central Station once: a machine without an editor shows it
+ * nowhere else.
+ */
 class StateLog {
-  /** The trouble that stands in the log: out of reach, or the code of a refusal. */
+  /** The trouble that was logged last: `offline`, or the code of a refusal. */
   #trouble: string | undefined;
   #isOld = false;
 
@@ -227,7 +234,7 @@ class StateLog {
   ) {}
 
   hear(state: StationState): void {
-    // Out of reach is one trouble, whatever it shows in.
+    // All ways of being offline count as one trouble.
     if (state.kind === 'offline') this.#tell(state.kind, state.error);
     if (state.kind === 'refused') this.#tell(state.error.code, state.error);
     if (state.kind !== 'connected' || this.#trouble === undefined) return;
@@ -235,7 +242,7 @@ class StateLog {
     this.node.log(this.RED._('rvm-central-station.log.connectedAgain'));
   }
 
-  /** @param error why the list of cameras could not be refreshed, undefined where it was */
+  /** @param error why the list of cameras could not be refreshed; undefined after success */
   refreshed(error: RvmError | undefined): void {
     const isOld = error !== undefined && error.code !== 'CANCELLED';
     if (isOld && !this.#isOld && this.#trouble === undefined) {
@@ -244,7 +251,7 @@ class StateLog {
     this.#isOld = isOld;
   }
 
-  /** @param error why what was learned of the cameras cannot be kept for the next run */
+  /** @param error why the camera hints cannot be stored for the next run */
   hintsNotKept(error: NodeJS.ErrnoException): void {
     const code = error.code ?? 'unknown error';
     this.node.warn(this.RED._('rvm-central-station.log.hintsNotKept', { code }));
@@ -257,21 +264,24 @@ class StateLog {
   }
 }
 
-/** Tells the log of a version that was not agreed on, each once: nothing else is wrong, so all goes on (rule T-09). */
+/**
+ * Logs each API version outside of the requested range once. No other fault comes of it, so all continues
+ * (rule T-09).
+ */
 class VersionLog {
   readonly #told = new Set<string | undefined>();
 
   constructor(
     private readonly RED: NodeAPI,
     private readonly node: Node,
-    /** Of the Central Station. */
+    /** Name of the Central Station. */
     private readonly name: string,
   ) {}
 
   /**
-   * Hears what the service has answered.
-   * @param version undefined where it names none
-   * @param isUnasked true where it lies outside of the range that was asked for
+   * Notes the version of an answer.
+   * @param version undefined where the service names none
+   * @param isUnasked true where the version lies outside of the requested range
    */
   hear(version: string | undefined, isUnasked: boolean): void {
     if (version !== undefined && !isUnasked) return;

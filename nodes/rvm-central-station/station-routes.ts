@@ -32,8 +32,9 @@ import { stationById } from './station';
 type TestModule = typeof import('../../lib/station-test');
 
 /**
- * What the dialogs ask of a Central Station: its cameras, and the presets and tours of one. A deployed station is asked by its
- * id; for one that is not, all that is needed comes with the question, the address too: only those may ask it who may deploy.
+ * Routes for the dialogs: cameras of a Central Station, presets and tours of one camera. A deployed station
+ * is named by its id. For one that is not deployed, the request carries all settings including the address,
+ * so only users who may deploy can send it.
  */
 export function addStationRoutes(RED: NodeAPI): void {
   const both = (
@@ -86,7 +87,7 @@ async function targetsOf(client: StationClient, asked: JsonRecord): Promise<{ ta
   return { targets: targets.map(({ id, name }) => ({ id: String(id), name })) };
 }
 
-/** The last picture that was taken of a camera, if one is kept: the service is not asked. */
+/** The last picture of a camera, if one is cached; the service is not called. */
 function pictureOf(RED: NodeAPI, asked: JsonRecord): { jpeg: string | null } {
   const station = stationById(RED, textOf(asked, 'station'));
   const jpeg = station && lastPictureOf({ station: station.key, camera: textOf(asked, 'camera') });
@@ -102,13 +103,13 @@ type ClientModule = typeof import('../../lib/cloud/station-client');
 type Access = Pick<CloudConnection, 'apiKey'> & { username: string; password: string };
 type Use<Result> = (client: StationClient) => Promise<Result>;
 
-/** Milliseconds for all that one question of the editor may take. */
+/** Milliseconds for one whole request of the editor. */
 const DEADLINE = 30_000;
 const TOO_LATE = 'The service did not answer in time: check the base URL, the proxy and the firewall.';
 
 /**
- * Lets a deployed Central Station answer.
- * @throws RvmError CONFIG_MISSING where there is none of this id, and what `use` throws
+ * Runs `use` with a deployed Central Station.
+ * @throws RvmError CONFIG_MISSING where no station has this id, and what `use` throws
  */
 async function withStation<Result>(RED: NodeAPI, id: unknown, use: Use<Result>): Promise<Result> {
   const station = typeof id === 'string' ? stationById(RED, id) : undefined;
@@ -119,8 +120,8 @@ async function withStation<Result>(RED: NodeAPI, id: unknown, use: Use<Result>):
 }
 
 /**
- * Asks the service as a Central Station would that is not deployed. Nothing that is stored goes to the address of a draft: all
- * its secrets come with it, and no variable stands for one.
+ * Calls the service for a Central Station that is not deployed. No stored secret may go to the address of a
+ * draft: the request carries all secrets, and none may come from a variable.
  * @throws RvmError BAD_INPUT, CONFIG_MISSING, and what `use` throws
  */
 async function withDraft<Result>(RED: NodeAPI, asked: JsonRecord, use: Use<Result>): Promise<Result> {
@@ -142,7 +143,7 @@ async function withSandbox<Result>(RED: NodeAPI, draft: StationDraft, use: Use<R
   const placement = placementOf(RED.settings.get('rvmSandbox'));
   if (placement === false) throw sandboxForbidden();
   const { apiKey = '', username, password } = draft.credentials;
-  // Its cameras are those that the sandbox has once it is deployed.
+  // Without host and ports of the deployed sandbox; the cameras are the same.
   const { liveStyle } = placement;
   const options = { apiKey, port: 0, rtspPort: 0, eventsPerMinute: 0, liveStyle };
   const host = new SandboxHost(options, () => undefined);

@@ -35,51 +35,53 @@ export interface CentralStationNode extends Node<CentralStationCredentials> {
   station: Station;
 }
 
-/** Which other stations have the phrase of a station. */
+/** The other stations that have the same phrase. */
 interface SamePhrase {
   as: readonly Station[];
-  /** False while another station has no phrase yet. */
+  /** False while the phrase of another station is not known yet. */
   isCertain: boolean;
 }
 
 /** Why a station cannot judge a webhook message. */
 type NotReceiving = 'no-secret' | 'not-ready' | 'not-configured' | 'refused' | { variables: UnsetVariables };
 
-/** States of the session that matter more than what alarms alone suffer from. */
+/** States of the session that take precedence over a fault that concerns alarms only. */
 const TROUBLE: readonly StationState['kind'][] = ['offline', 'refused'];
 
-/** For a text that tells of several stations. */
+/** For a text that names several stations. */
 export function quotedNames(stations: readonly Station[]): string {
   return stations.map(({ name }) => `"${name}"`).join(', ');
 }
 
-/** The same in a status: whichever station tells of it, one order. */
+/** The same for a status: one order, whichever station shows it. */
 export function sortedNames(stations: readonly Station[]): string {
   return [...new Set(stations.map(({ name }) => name))].sort().join(', ');
 }
 
 /**
- * What the nodes of one Central Station share: one client of the service with one session, and what the receiver
- * needs to prove its alarms. Lives as long as its config node.
+ * Shared by the nodes of one Central Station: one client of the service with one session, and the settings by
+ * which the receiver proves its alarms. Lives as long as its config node.
  */
 export class Station {
-  /** Of its config node. */
+  /** Id of its config node. */
   readonly id: string;
   readonly key: string;
   readonly name: string;
   readonly isSandbox: boolean;
   readonly #properties: Properties;
-  /** The variables that it and its cloud lack: asked for with each alarm. */
+  /** Unset variables of the station and its cloud; computed once because each alarm reads it. */
   readonly #unset: UnsetVariables | undefined;
   readonly #watchers = new ChangeListeners();
   readonly #connection: StationConnection;
-  /** Only with a cloud that is the sandbox. */
+  /** Only where the cloud is the sandbox. */
   readonly #inSandbox: SandboxEntry | undefined;
-  /** Other stations have its phrase, too. */
+  /** Other stations with the same phrase. */
   #samePhrase: SamePhrase = { as: [], isCertain: false };
-  /** To be called when the station comes to have a phrase after all nodes are built. */
+  /** Called when the phrase becomes known after all nodes are built. */
   onPhraseKnown: () => void = () => undefined;
-  /** Another station has this key, or the key is none: its events could not be told from those of the other. */
+  /**
+   * True where another station has the same key, or the key is invalid: their events could not be told apart.
+   */
   clash = false;
 
   constructor(
@@ -99,13 +101,13 @@ export class Station {
     if (this.#unset === undefined) this.#inSandbox?.enterByItself();
   }
 
-  /** The variables that the station or its cloud lacks. */
+  /** Unset variables of the station and its cloud. */
   get unsetVariables(): UnsetVariables | undefined {
     return this.#unset;
   }
 
   /**
-   * The one client of this station; made at first use.
+   * The single client of this station, created at first use.
    * @throws RvmError CONFIG_MISSING, BAD_INPUT, NETWORK (sandbox), CANCELLED after close.
    */
   client(): Promise<StationClient> {
@@ -122,14 +124,14 @@ export class Station {
   }
 
   /**
-   * Has the cameras listed anew, where they were asked for before.
+   * Reloads the list of cameras, if the station has a client already.
    * @throws RvmError those of session and transport
    */
   refreshCameras(): Promise<void> {
     return this.#connection.refreshCameras();
   }
 
-  /** What the receiver needs. It does not judge by an empty phrase: see `notReceiving`. */
+  /** Settings for the receiver, which never judges by an empty phrase: see `notReceiving`. */
   receiving(): ReceivingStation {
     const isWhole = this.#unset === undefined;
     return {
@@ -144,7 +146,7 @@ export class Station {
     };
   }
 
-  /** Why this station cannot judge a message, for the status of the nodes that serve it. */
+  /** Why this station cannot judge a message; for the status of the nodes that serve it. */
   notReceiving(): NotReceiving | undefined {
     if (this.#unset !== undefined) return { variables: this.#unset };
     if (this.#inSandbox !== undefined && this.#inSandbox.credentials === undefined) {
@@ -158,7 +160,7 @@ export class Station {
     return this.#samePhrase;
   }
 
-  /** Each begin of it stands in the log. */
+  /** Logs each new duplicate. */
   setSamePhrase(same: SamePhrase): void {
     const before = this.#samePhrase;
     const others = quotedNames(same.as);
@@ -169,7 +171,7 @@ export class Station {
     if (isOther || before.isCertain !== same.isCertain) this.#watchers.tell();
   }
 
-  /** Tells the sandbox where this station's alarms go; nothing for a real service. */
+  /** Registers with the sandbox the endpoint for alarms of this station; does nothing with a real service. */
   setSandboxEndpoint(id: string, url: () => string | undefined): void {
     if (!this.#connection.isClosed) this.#inSandbox?.setEndpoint(id, url);
   }
@@ -178,21 +180,23 @@ export class Station {
     this.#inSandbox?.removeEndpoint(id);
   }
 
-  /** Calls back whenever `status` or `notReceiving` may have changed. Returns the way to end that. */
+  /**
+   * Calls `changed` whenever `status` or `notReceiving` may have changed. Returns a function that ends this.
+   */
   watch(changed: () => void): () => void {
     return this.#watchers.add(changed);
   }
 
   /**
-   * Tells a node that calls the service, until it closes, when the status may be another, and opens the session at once, so that
-   * the first alarm finds its camera without waiting for a login.
+   * Calls `changed` when the status may have changed, until the node closes. Opens the session at once, so
+   * that the first alarm finds its camera without waiting for a login.
    */
   serve(node: Node, changed: () => void): void {
     node.on('close', this.watch(changed));
     this.#connection.open();
   }
 
-  /** The state of the session, as every node of this station shows it. */
+  /** State of the session, as every node of this station shows it. */
   status(): NodeStatus {
     if (this.#unset !== undefined) return unsetStatus(this.RED, this.#unset);
     if (this.cloud?.isForbidden === true) return status(this.RED, 'sandboxForbidden');
@@ -203,32 +207,35 @@ export class Station {
     return status(this.RED, 'samePhrase', { stations: sortedNames([this, ...as]) });
   }
 
-  /** True while nothing is sent to the service but probes. */
+  /** True while only probes are sent to the service. */
   get isHeldUp(): boolean {
     return this.#connection.isHeldUp;
   }
 
-  /** Of the session, as far as it is known. */
+  /** State of the session, as far as it is known. */
   get serviceState(): StationState {
     return this.#connection.state;
   }
 
-  /** True where it has an Agent User to log in with: others only receive. */
+  /** True where the station has an Agent User to log in with. Without one it only receives. */
   get canCall(): boolean {
     return this.#connection.canCall;
   }
 
-  /** Milliseconds that the clock of the service is ahead of that of this machine; undefined where no answer has told. */
+  /**
+   * Milliseconds by which the clock of the service is ahead of this machine; undefined before the first
+   * answer with a time.
+   */
   get clockAhead(): number | undefined {
     return this.#connection.clockAhead;
   }
 
-  /** Asks the service for a sign of life now, where it can be asked; what comes of it shows in the state. */
+  /** Sends a sign of life now, where the station can call the service. The result shows in the state. */
   askForLife(): void {
     this.#connection.askForLife();
   }
 
-  /** Since when the service is out of reach; undefined where it is not, or nobody has asked. */
+  /** Since when the service is out of reach; undefined where it is reachable or was never called. */
   get offlineSince(): Date | undefined {
     const { state } = this.#connection;
     return state.kind === 'offline' ? state.since : undefined;
@@ -277,7 +284,7 @@ export class Station {
   }
 }
 
-/** What a node shows whose station cannot judge a message; undefined where it can, or is about to. */
+/** Status of a node whose station cannot judge a message; undefined where the station can, or will soon. */
 export function missingStatus(RED: NodeAPI, station: Station): NodeStatus | undefined {
   const lack = station.notReceiving();
   switch (lack) {
@@ -302,7 +309,7 @@ const CURES: Record<Extract<NotReceiving, string>, string> = {
   refused: 'is not in the sandbox: its status says why.',
 };
 
-/** Why a station cannot judge a message, for the flow. */
+/** Error for the flow: why a station cannot judge a message. */
 export function missingError(station: Station): RvmError {
   const lack = station.notReceiving() ?? 'not-ready';
   if (typeof lack === 'object') return unsetVariableError(lack.variables);
@@ -323,12 +330,12 @@ export function allStations(RED: NodeAPI): Station[] {
   return stationsWhere(RED, () => true);
 }
 
-/** Every live station of one cloud. */
+/** Live stations of one cloud. */
 export function stationsOfCloud(RED: NodeAPI, cloudId: string): Station[] {
   return stationsWhere(RED, (config) => config.cloud === cloudId);
 }
 
-/** Key of the station of this process that an Agent User belongs to, to tell a foreign event. */
+/** Key of the station of this process whose Agent User has this id; by it a foreign event is recognised. */
 export function stationOfAgentUser(RED: NodeAPI, agentUserId: string): string | undefined {
   const wanted = agentUserId.toLowerCase();
   if (wanted === '') return undefined;
@@ -338,7 +345,7 @@ export function stationOfAgentUser(RED: NodeAPI, agentUserId: string): string | 
 
 /**
  * The station that is chosen in a node.
- * @throws RvmError CONFIG_MISSING where it is not there.
+ * @throws RvmError CONFIG_MISSING where it is missing or disabled.
  */
 export function chosenStation(RED: NodeAPI, id: string): Station {
   const station = stationById(RED, id);
@@ -350,8 +357,8 @@ export function chosenStation(RED: NodeAPI, id: string): Station {
 }
 
 /**
- * The station a message is for: the node's property, else `msg.station` (a key), else the station of the event.
- * @throws RvmError CONFIG_MISSING where none of them names one.
+ * The station of a message: the node's property, else `msg.station` (a key), else the station of the event.
+ * @throws RvmError CONFIG_MISSING where none of them names a live station.
  */
 export function stationOfMessage(RED: NodeAPI, configuredId: string, msg: NodeMessage): Station {
   if (configuredId !== '') return chosenStation(RED, configuredId);
@@ -387,9 +394,9 @@ function textIn(holder: unknown, name: string): string | undefined {
 }
 
 /**
- * A node without a station of its own shows that of its last message, from then on: a service that comes back shows without
- * another message. Before the first message it shows the only station, if there is just one. A deploy that does not touch
- * the node may replace the station, or remove it.
+ * Status source of a node without a station of its own: it follows the station of the last message, so that a
+ * service that recovers shows without another message. Before the first message it shows the only station, if
+ * there is exactly one. A deploy that does not touch the node may replace or remove the station.
  */
 export class LastStation {
   #station: Station | undefined;
@@ -407,12 +414,12 @@ export class LastStation {
     node.on('close', () => this.#unwatch?.());
   }
 
-  /** Sets who is told when the status may be another. */
+  /** Sets the callback for a possible change of the status. */
   onChange(changed: () => void): void {
     this.#changed = changed;
   }
 
-  /** That of the station; empty where there is none. */
+  /** Status of the station; empty where there is none. */
   status(): NodeStatus {
     return this.#station?.status() ?? {};
   }
@@ -437,8 +444,8 @@ export class LastStation {
 }
 
 /**
- * Phrases tell stations apart, so two that have one are told of it: at each start of the flows, and when a station comes to
- * have its phrase later, as it does in the sandbox.
+ * Reports stations with the same phrase, because phrases tell stations apart. Runs at each start of the
+ * flows, and when a station gets its phrase later, as in the sandbox.
  */
 export function checkPhrases(RED: NodeAPI): void {
   const all = allStations(RED).map((station) => ({ station, receiving: station.receiving() }));

@@ -12,7 +12,7 @@ import type { CloudNode } from './connection';
 type VideoModule = typeof import('../../lib/video/cloud-video');
 type StreamModule = typeof import('../../lib/video/rtsp/open-stream');
 
-/** The video of one `rvm-cloud`, made at first use and ended with the node. */
+/** The video of one `rvm-cloud`, created at first use and closed with the node. */
 export class VideoHost {
   readonly #RED: NodeAPI;
   readonly #node: CloudNode;
@@ -47,7 +47,7 @@ export class VideoHost {
     const relays = { suffixes: relayHosts, localAllowed: localRelays, ...(await this.#ownRelay()) };
     const tls = this.#node.isSandbox ? undefined : tlsOf(this.#RED, textOf(this.#properties, 'tls'), 'cloud');
 
-    // Loaded here and not above: registering types must not cost the memory of a video client.
+    // Loaded lazily: registering the node types must not cost the memory of a video client.
     const { CloudVideo } = require('../../lib/video/cloud-video') as VideoModule;
     const { openStream } = require('../../lib/video/rtsp/open-stream') as StreamModule;
     if (this.#closed) throw closed();
@@ -59,7 +59,10 @@ export class VideoHost {
     });
   }
 
-  /** The sandbox is on this machine: its relay is the only one there that is no way into the user's network. */
+  /**
+   * The sandbox runs on this machine. Its relay is exempt from the ban on local relays, because it is no way
+   * into the user's network.
+   */
   async #ownRelay(): Promise<{ exempt?: { host: string; port: number } }> {
     if (!this.#node.isSandbox) return {};
     const { hostname, port } = new URL((await this.#node.sandbox()).rtspUrl);
@@ -73,25 +76,27 @@ function closed(): RvmError {
 
 type DecoderModule = typeof import('../../lib/video/picture/decoder');
 
-/** Makes pictures with the ffmpeg that `rvmFfmpeg` of settings.js names, else with that on the PATH. */
+/** Creates a decoder with the ffmpeg of `rvmFfmpeg` in settings.js, else with that on the PATH. */
 export function newDecoder(RED: NodeAPI): Decoder {
-  // Loaded here and not above: most flows make no pictures of video.
+  // Loaded lazily: most flows make no pictures of video.
   const { Decoder } = require('../../lib/video/picture/decoder') as DecoderModule;
   const path: unknown = RED.settings.get('rvmFfmpeg');
   return new Decoder(typeof path === 'string' && path !== '' ? { path } : {});
 }
 
-/** What a cloud lets its video nodes do. */
+/** Video settings of a cloud. */
 interface VideoSettings {
-  /** RTSP sessions at a time; further ones wait. */
+  /** Maximum of concurrent RTSP sessions; further ones wait. */
   sessions: number;
-  /** Hosts that relays may have, and ends of their names; empty where those that the service names will do. */
+  /** Allowed relay hosts and domain suffixes; empty = those that the service names. */
   relayHosts: readonly string[];
-  /** Relays may be on this machine, or in its network. */
+  /** True where relays may be on this machine or in its network. */
   localRelays: boolean;
 }
 
-/** @throws RvmError BAD_INPUT for a host that is none: left out, it could leave a list that allows all. */
+/**
+ * @throws RvmError BAD_INPUT for an invalid host: dropping it could leave an empty list, which allows all.
+ */
 export function videoSettingsOf(properties: Properties): VideoSettings {
   const relayHosts = listOf(properties, 'relayHosts');
   if (!relayHosts.every(isRelayHost)) {

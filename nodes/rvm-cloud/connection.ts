@@ -25,46 +25,53 @@ interface CloudCredentials {
   loginExtra?: string;
 }
 
-/** What the client of a Central Station needs to know of its cloud. */
+/** Settings of the cloud for the client of a Central Station. */
 export type CloudConnection = Omit<StationClientOptions, 'username' | 'password'>;
 
 export interface CloudNode extends Node<CloudCredentials> {
   isSandbox: boolean;
-  /** It is the sandbox, and settings.js forbids that. */
+  /** True where the cloud is the sandbox and settings.js forbids that. */
   isForbidden: boolean;
-  /** Milliseconds without any request after which each of its stations is asked for a sign of life; 0 = never. */
+  /** Milliseconds without a request before each of its stations sends a sign of life; 0 = never. */
   signOfLifeMs: number;
-  /** What stands in properties and credentials for environment variables that are not set. */
+  /** Unset environment variables in properties and credentials. */
   unsetVariables: UnsetVariables | undefined;
   /** @throws RvmError CONFIG_MISSING, BAD_INPUT; NETWORK where the sandbox cannot listen. */
   connection(): Promise<CloudConnection>;
-  /** @throws RvmError CONFIG_MISSING where the settings forbid it, BAD_INPUT for an option; NETWORK where it cannot listen. */
+  /**
+   * @throws RvmError CONFIG_MISSING where the settings forbid the sandbox, BAD_INPUT for an invalid option;
+   *   NETWORK where it cannot listen.
+   */
   sandbox(): Promise<Sandbox>;
-  /** Its video; made at first use. @throws RvmError CONFIG_MISSING, BAD_INPUT, NETWORK as above, CANCELLED after close */
+  /**
+   * Its video, created at first use.
+   * @throws RvmError CONFIG_MISSING, BAD_INPUT, NETWORK as above, CANCELLED after close
+   */
   video(): Promise<CloudVideo>;
-  /** The sandbox where it runs: unlike `sandbox` this starts none. */
+  /** The running sandbox; unlike `sandbox` this does not start one. */
   runningSandbox(): Sandbox | undefined;
 }
 
-/** Where the sandbox listens, and how it gives live video; `false` where the settings forbid it. */
+/** Addresses of the sandbox and its style of live video; `false` where the settings forbid the sandbox. */
 type Placement = false | Pick<SandboxOptions, 'host' | 'port' | 'rtspPort' | 'liveStyle'>;
 
-/** The sandbox is in this process. */
+/** No TLS and no proxy, because the sandbox runs in this process. */
 const DIRECT = { tls: undefined, proxy: { kind: 'none' } } as const;
 
-/** The base URL of the service, or the word for the sandbox. */
+/** Base URL of the service, or the word for the sandbox. */
 export function baseUrlOf(properties: Properties): string {
   return textOf(properties, 'url', SANDBOX).trim();
 }
 
-/** Milliseconds without any other request after which a station is asked for a sign of life; 0 = never. */
+/** Milliseconds without a request before a station sends a sign of life; 0 = never. */
 export function signOfLifeMsOf(properties: Properties): number {
   return numberOf(properties, 'signOfLife', 60) * 1000;
 }
 
 /**
- * How the service is reached.
- * @throws RvmError CONFIG_MISSING where a TLS or proxy node is gone, BAD_INPUT for a style of live video that there is not
+ * Connection settings of a real service.
+ * @throws RvmError CONFIG_MISSING where a TLS or proxy node is missing, BAD_INPUT for an unknown style of
+ *   live video
  */
 export function serviceConnection(
   RED: NodeAPI,
@@ -76,7 +83,10 @@ export function serviceConnection(
   return { ...details(properties), ...credentials, tls, proxy, baseUrl: baseUrlOf(properties) };
 }
 
-/** How the sandbox is reached. @throws RvmError BAD_INPUT as above */
+/**
+ * Connection settings of the sandbox.
+ * @throws RvmError BAD_INPUT as above
+ */
 export function sandboxConnection(
   properties: Properties,
   loginExtra: CloudConnection['loginExtra'],
@@ -85,18 +95,21 @@ export function sandboxConnection(
   return { ...details(properties), ...DIRECT, loginExtra, baseUrl: url, apiKey };
 }
 
-/** `rvmSandbox` of settings.js. What cannot be read as a permission forbids: in production a slip must not open it. */
+/**
+ * Reads `rvmSandbox` of settings.js. A value that cannot be read forbids the sandbox: in production a typing
+ * error must not allow it.
+ */
 export function placementOf(setting: unknown): Placement {
   if (setting === undefined || setting === true) return {};
   if (!isRecord(setting)) return false;
-  // Nothing else: options of the node and those for tests are not for settings.js.
+  // These only: options of the node and options for tests do not belong in settings.js.
   const { host, port, rtspPort, liveStyle } = setting as Exclude<Placement, false>;
   return { host, port, rtspPort, liveStyle };
 }
 
 type Details = Omit<CloudConnection, 'baseUrl' | 'apiKey' | 'loginExtra' | 'tls' | 'proxy'>;
 
-/** @throws RvmError BAD_INPUT for a style of live video that there is not. */
+/** @throws RvmError BAD_INPUT for an unknown style of live video. */
 function details(properties: Properties): Details {
   return {
     versionLow: textOf(properties, 'versionLow', '1'),
@@ -130,7 +143,7 @@ export function sandboxForbidden(): RvmError {
   );
 }
 
-/** The text is a secret: it appears in no error. */
+/** The text is a secret, so no error may contain it. */
 export function parseLoginExtra(text: string | undefined): Record<string, unknown> {
   if (text === undefined || text.trim() === '') return {};
   const value = parseJson(text);
@@ -156,8 +169,8 @@ interface ProxyNode extends Node<{ username?: string; password?: string }> {
 }
 
 /**
- * What a proxy node says; without one the proxy variables of the process hold.
- * @throws RvmError CONFIG_MISSING where it is gone
+ * Settings of a proxy node; without one the proxy environment variables apply.
+ * @throws RvmError CONFIG_MISSING where the node is missing
  */
 export function proxyOf(RED: NodeAPI, id: string): ProxySettings {
   if (id === '') return { kind: 'environment' };

@@ -10,7 +10,7 @@ import {
 } from '../support/editor/validate';
 import { isRelayHost, isRealService, SANDBOX } from '../support/rules';
 
-/** Alarms per minute, the most that the sandbox raises. */
+/** Maximum of sandbox alarms per minute. */
 const MOST_EVENTS = 600;
 
 const VERSION = /^\d+(\.\d+)*$/;
@@ -21,7 +21,7 @@ function urlOrReason(node: EditorNode, value: unknown): boolean | string {
   try {
     if (['http:', 'https:'].includes(new URL(text).protocol)) return true;
   } catch {
-    // Not a URL: the reason below says what is wanted.
+    // Not a URL: the reason below says what is expected.
   }
   return node._('rvm-cloud.errors.url');
 }
@@ -43,21 +43,23 @@ function relaysOrReason(node: EditorNode, value: unknown): boolean | string {
   return text.split(',').every((part) => isRelayHost(part.trim())) || node._('rvm-cloud.errors.relays');
 }
 
-/** One relation; which ones there are is a matter of the service. */
+/** One relation; which relations exist depends on the service. */
 function relationOrReason(node: EditorNode, value: unknown): boolean | string {
   return isVariable(value) || /^[^\s,]*$/.test(trimmed(value)) || node._('rvm-cloud.errors.relation');
 }
 
-/** The sandbox has a key of its own, and a variable may stand for it. */
+/** Not needed where the sandbox, which has its own key, or a variable is the URL. */
 function apiKeyOrReason(node: EditorNode, value: unknown): boolean | string {
   const url = $('#node-config-input-url').val();
   return trimmed(value) !== '' || !isRealService(url) || node._('rvm-cloud.errors.noApiKey');
 }
 
-/** Rows that only one of the two, sandbox or real service, has a use for. The key stays, for everybody looks for its place. */
+/**
+ * Shows the rows of the sandbox or of a real service. The API key stays visible, because users look for it.
+ */
 function showRows(): void {
   const url = trimmed($('#node-config-input-url').val());
-  // A variable may stand for either.
+  // A variable may stand for the sandbox or a service.
   $('.rvm-sandbox-only').toggle(url === SANDBOX || isVariable(url));
   $('.rvm-service-only').toggle(url !== SANDBOX);
   $('.rvm-cloud-no-key').toggle(url === SANDBOX);

@@ -64,7 +64,7 @@ function build(RED: NodeAPI, node: CloudNode, config: NodeDef): void {
   };
 
   node.on('close', (_removed: boolean, done: () => void) => {
-    // The video first: it is that of the sandbox.
+    // First, because it uses the sandbox.
     videoHost
       .close()
       .then(() => host.close())

@@ -3,7 +3,7 @@ import { RvmError } from '../../lib/error';
 
 type SandboxModule = typeof import('../../sandbox');
 
-/** Starts the sandbox of one `rvm-cloud` at first use, once, and ends it with the node. */
+/** Starts the sandbox of one `rvm-cloud` once, at first use, and closes it with the node. */
 export class SandboxHost {
   #starting: Promise<Sandbox> | undefined;
   #running: Sandbox | undefined;
@@ -14,7 +14,10 @@ export class SandboxHost {
     private readonly started: (sandbox: Sandbox) => void,
   ) {}
 
-  /** @throws RvmError CANCELLED after close, BAD_INPUT for an option, NETWORK where its ports cannot be opened. */
+  /**
+   * @throws RvmError CANCELLED after close, BAD_INPUT for an invalid option, NETWORK where its ports cannot
+   *   be opened.
+   */
   sandbox(): Promise<Sandbox> {
     if (this.#closed)
       return Promise.reject(new RvmError('CANCELLED', 'The sandbox has ended with its cloud node.'));
@@ -34,7 +37,7 @@ export class SandboxHost {
   }
 
   async #start(): Promise<Sandbox> {
-    // Loaded here and not above: most of its users only ever talk to the real service.
+    // Loaded lazily: most clouds use a real service only.
     const { OptionError, Sandbox } = require('../../sandbox') as SandboxModule;
     try {
       const sandbox = await Sandbox.start(this.options);
@@ -42,7 +45,7 @@ export class SandboxHost {
       this.started(sandbox);
       return sandbox;
     } catch (error) {
-      // The next use tries again, for the port may be free by then.
+      // The next use tries again: the port may be free by then.
       this.#starting = undefined;
       const reason = error instanceof Error ? error.message : String(error);
       if (error instanceof OptionError) {

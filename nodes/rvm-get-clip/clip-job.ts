@@ -9,20 +9,20 @@ import type { ClipDestination } from '../../lib/video/mp4/clip-destination';
 import { cameraOf } from '../../lib/video/sessions/session-slots';
 import { type Properties, strictNumberOf, textOf } from '../support/settings';
 
-/** Milliseconds between two looks for the end of an alarm. */
+/** Milliseconds between two queries for the end of an alarm. */
 const LOOK = 2000;
 
-/** An alarm that goes on. */
+/** An alarm that may still continue. */
 interface Alarm {
   station: string;
   alarmId: string;
-  /** When its first event came, in milliseconds since 1970. */
+  /** Time of its first event, in milliseconds since 1970. */
   since: number;
 }
 
 /**
  * The alarm that a message belongs to.
- * @throws RvmError BAD_INPUT where it is none of *webhook in*
+ * @throws RvmError BAD_INPUT where the message is not from *webhook in*
  */
 export function alarmOf(msg: NodeMessage): Alarm {
   const { event, webhook } = msg as { event?: unknown; webhook?: unknown };
@@ -39,7 +39,7 @@ export function alarmOf(msg: NodeMessage): Alarm {
   );
 }
 
-/** Looks every two seconds when something ended, until it did. */
+/** Queries the end time every two seconds, until there is one. */
 export class EndWatch {
   #end: number | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -49,7 +49,7 @@ export class EndWatch {
     this.#look(look);
   }
 
-  /** In milliseconds since 1970; undefined while it has not ended. */
+  /** End time in milliseconds since 1970; undefined while the alarm continues. */
   get end(): number | undefined {
     return this.#end;
   }
@@ -61,7 +61,7 @@ export class EndWatch {
 
   #look(look: () => Promise<number | undefined>): void {
     void look()
-      // An inbox that cannot be read now may be in two seconds.
+      // An inbox that cannot be read now may be readable in two seconds.
       .catch(() => undefined)
       .then((end) => {
         this.#end = end;
@@ -74,14 +74,14 @@ type MemoryModule = typeof import('../../lib/video/mp4/clip-destination');
 type FolderModule = typeof import('../../lib/video/clip-folder');
 type FileModule = typeof import('../../lib/video/clip-folder');
 
-/** Where one clip goes. */
+/** Destination of one clip. */
 interface ClipPlace {
   destination: ClipDestination;
-  /** What leaves the node, once the clip is complete. */
+  /** Payload of the message, once the clip is complete. */
   payload: () => Buffer | string;
 }
 
-/** Where the clips of a node go: into the message, or into files in a folder. */
+/** Destinations of a node's clips: the message, or files in a folder. */
 export class ClipPlaces {
   readonly #RED: NodeAPI;
   readonly #properties: Properties;
@@ -93,7 +93,7 @@ export class ClipPlaces {
   }
 
   /**
-   * @param start of the clip, in milliseconds since 1970
+   * @param start start of the clip, in milliseconds since 1970
    * @throws RvmError BAD_INPUT for a folder that cannot be used
    */
   async open(wanted: RtspWanted, start: number): Promise<ClipPlace> {

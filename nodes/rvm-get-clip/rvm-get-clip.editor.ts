@@ -15,7 +15,7 @@ import {
   waitOrReason,
 } from '../support/editor/fields';
 
-/** Rows that only a clip to the end of its alarm has a use for, or one that is kept in a file. */
+/** Shows rows used only by a clip to the end of its alarm, or by one stored in a file. */
 function showRows(node: EditorNode): void {
   $('.rvm-clip-whole').toggle(videoUses(node).event && $('#node-input-untilEnd').prop('checked') === true);
   $('.rvm-clip-kept').toggle(trimmed($('#node-input-folder').val()) !== '');

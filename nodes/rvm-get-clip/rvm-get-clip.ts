@@ -15,7 +15,7 @@ import { alarmOf, EndWatch, ClipPlaces } from './clip-job';
 
 type WriterModule = typeof import('../../lib/video/mp4/clip-writer');
 
-/** Seconds that a clip begins before its alarm, and goes on behind it, where the node does not say. */
+/** Default seconds of a clip before and after its alarm. */
 const PRE_ROLL_S = 5;
 const SECONDS = 20;
 
@@ -37,7 +37,7 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
         const { camera } = recorded;
         msg.payload = place.payload();
         msg.filename = fileNameOf(camera.name || camera.id, new Date(recorded.from), 'mp4');
-        // All of them: behind http in they were those of a request, and http response would send them.
+        // Replaces all headers: behind http in these are request headers, and http response would send them.
         msg.headers = { 'content-type': 'video/mp4' };
         msg.clip = clipOf(recorded, facts);
       } catch (error) {
@@ -51,7 +51,7 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
 }
 
 /**
- * From the time of what is wanted until so many seconds after it, or after the end of its alarm.
+ * Span from the wanted start until some seconds after it, or after the end of the alarm.
  * @throws RvmError BAD_INPUT
  */
 function spanOf(
@@ -60,7 +60,7 @@ function spanOf(
   { from, msg }: { from: number; msg: NodeMessage },
 ): { span: ClipSpan; watch?: EndWatch } {
   const after = strictNumberOf(properties, 'seconds', SECONDS, 1, LONGEST_CLIP_S) * 1000;
-  // Live, it begins when the relay sends: it may have waited for its turn.
+  // A live clip starts with the first frame of the relay, because it may have waited for a free session.
   if (wanted.mode === 'live') return { span: { until: (first = Infinity) => first + after } };
   const start = from + wanted.preRoll * 1000;
   if (!flagOf(properties, 'untilEnd') || wanted.mode !== 'event')
@@ -71,7 +71,7 @@ function spanOf(
   return { span: { until: () => Math.min((watch.end ?? Infinity) + after, from + most) }, watch };
 }
 
-/** What `msg.clip` tells. */
+/** Facts for `msg.clip`. */
 function clipOf(
   { camera, from, to, leftOut, reason }: Recorded,
   { seconds, bytes, sha256, codecs, width, height, frames }: ClipFacts,

@@ -10,7 +10,7 @@ import {
   waitOrReason,
 } from '../support/editor/fields';
 
-/** Of live video there is no earlier picture. */
+/** Negative offsets are invalid for live video, which has no earlier pictures. */
 function offsetsOrReason(node: EditorNode, value: unknown): boolean | string {
   if (isOpen(value)) return true;
   const offsets = usableOffsets(value);
@@ -20,7 +20,7 @@ function offsetsOrReason(node: EditorNode, value: unknown): boolean | string {
   return !isTooEarly || node._('rvm-get-picture.errors.earlierThanLive');
 }
 
-/** Read as the runtime reads them. */
+/** Parsed as in the runtime. */
 function usableOffsets(value: unknown): number[] | undefined {
   try {
     return offsetsIn(value);

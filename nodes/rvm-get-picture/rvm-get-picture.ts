@@ -34,7 +34,7 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
       if (first === undefined) return;
       msg.payload = await payloadOf(layout, pictures, video, { width, signal: options.signal });
       msg.filename = fileNameOf(first.camera.name || first.camera.id, new Date(first.time), 'jpg');
-      // All of them: behind http in they were those of a request, and http response would send them.
+      // Replaces all headers: behind http in these are request headers, and http response would send them.
       msg.headers = { 'content-type': 'image/jpeg' };
       msg.pictures = pictures.map(({ camera: _camera, ...picture }) => ({
         ...picture,
@@ -53,7 +53,7 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
     shown.show();
   }
 
-  /** Before the first alarm, so that nobody learns of it by that. */
+  /** Checked before the first alarm, so that a missing decoder shows early. */
   const lookForDecoder = async (): Promise<void> => {
     const decoder = newDecoder(RED);
     tellDecoder(await decoder.available());
@@ -61,12 +61,12 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   };
   node.on(
     'close',
-    // What keeps it from looking shows with the first picture.
+    // A failure of the check itself shows with the first picture.
     onFlowsState(RED, 'started', () => void lookForDecoder().catch(() => undefined)),
   );
 }
 
-/** Bytes of its own each: a flow may change what it gets, and the sidebar shows the picture as it was taken. */
+/** Copies the bytes: a flow may change its copy, and the sidebar shows the picture as taken. */
 async function payloadOf(
   layout: Layout,
   pictures: readonly AlarmPicture[],
@@ -80,7 +80,7 @@ async function payloadOf(
   return jpeg;
 }
 
-/** The one of the alarm itself, as near as there is one. */
+/** The picture nearest to the alarm. */
 function nearest(pictures: readonly AlarmPicture[], first: AlarmPicture): Buffer {
   return pictures.reduce((a, b) => (Math.abs(b.offset) < Math.abs(a.offset) ? b : a), first).jpeg;
 }

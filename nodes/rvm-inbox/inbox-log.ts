@@ -5,11 +5,11 @@ import type { SlowSpell } from '../../lib/inbox/slow-store';
 import type { InboxNews } from '../../lib/inbox/store-health';
 import { timeText } from '../../lib/inbox/store/time-text';
 
-/** With its namespace: the `RED` at hand is often that of *webhook in*, which looks among its own texts. */
+/** Full namespace: the `RED` passed in is often that of *webhook in*, which searches its own texts only. */
 const INBOX_TEXTS = '@rvm/node-red-remote-monitoring/rvm-inbox:rvm-inbox';
 const LOG = `${INBOX_TEXTS}.log`;
 
-/** Logs what an operator should know of the inbox of a folder. */
+/** Logs news of a local inbox for the operator. */
 export function logNews(RED: NodeAPI, ofInbox: string, news: InboxNews): void {
   const folder = 'folder' in news && news.folder !== undefined ? news.folder : ofInbox;
   switch (news.kind) {
@@ -49,19 +49,22 @@ export function logNews(RED: NodeAPI, ofInbox: string, news: InboxNews): void {
     case 'reserve-used':
       return RED.log.error(RED._(`${LOG}.reserveUsed`, { folder }));
     case 'back':
-      // What it means for what was spilled is told as `read-back`.
+      // For spilled messages, `read-back` reports it.
       return undefined;
     case 'unsafe':
     case 'epoch-lost':
     case 'taken-over':
-      // Of one that is shared, which has lines of its own.
+      // Kinds of a shared inbox, which has its own log function.
       return undefined;
     default:
       return news satisfies never;
   }
 }
 
-/** What took how long. The disk is to be seen to only where writing to it took long again and again. */
+/**
+ * Logs a slow store with its times. An error, which concerns the disk, only where writes to the disk were
+ * slow repeatedly.
+ */
 function logSlow(RED: NodeAPI, folder: string, { cause, took, sync, work, slowSyncs }: SlowSpell): void {
   const times = { took: seconds(took), sync: seconds(sync), work: seconds(work) };
   const line = RED._(`${LOG}.slow.${cause}`, { folder, ...times, times: slowSyncs });
@@ -69,7 +72,10 @@ function logSlow(RED: NodeAPI, folder: string, { cause, took, sync, work, slowSy
   else RED.log.warn(line);
 }
 
-/** What befell an inbox, and what to do. @param folder by which people know it */
+/**
+ * Text of an incident of an inbox, and what to do.
+ * @param folder as shown to users
+ */
 export function incidentText(RED: NodeAPI, folder: string, incident: Incident): string {
   switch (incident.kind) {
     case 'moved':
@@ -93,7 +99,7 @@ export function incidentText(RED: NodeAPI, folder: string, incident: Incident): 
   }
 }
 
-/** Of which time messages are concerned, as far as is known. */
+/** The period whose messages may be lost, as far as it is known. */
 function lostText(RED: NodeAPI, { from, to }: LostTime): string {
   const times = { from: timeText(from ?? 0), to: timeText(to ?? 0) };
   if (from !== undefined && to !== undefined) return ` ${RED._(`${LOG}.lost.between`, times)}`;
@@ -101,12 +107,18 @@ function lostText(RED: NodeAPI, { from, to }: LostTime): string {
   return to === undefined ? '' : ` ${RED._(`${LOG}.lost.until`, times)}`;
 }
 
-/** A duration for people. @param ms milliseconds */
+/**
+ * Seconds with one decimal, for people.
+ * @param ms milliseconds
+ */
 function seconds(ms: number): string {
   return (ms / 1000).toFixed(1);
 }
 
-/** Events that nobody looks at any more: `leftBehind` in an inbox that is used no more, `abandoned` by their webhook node. */
+/**
+ * Warns of events that no node processes any more: `leftBehind` in an inbox no longer used, `abandoned` by
+ * their webhook node.
+ */
 export function logForgotten(
   RED: NodeAPI,
   kind: 'leftBehind' | 'abandoned',
@@ -119,7 +131,7 @@ export function logForgotten(
 
 const SHARED_LOG = `${INBOX_TEXTS}.log.shared`;
 
-/** Logs what an operator should know of an inbox that several instances share. */
+/** Logs news of a shared inbox (several instances) for the operator. */
 export function logSharedNews(RED: NodeAPI, inbox: string, news: InboxNews): void {
   switch (news.kind) {
     case 'fault':
@@ -152,21 +164,21 @@ export function logSharedNews(RED: NodeAPI, inbox: string, news: InboxNews): voi
     case 'moved':
     case 'found':
     case 'unwatched':
-      // Of one that is a file.
+      // Kinds of an inbox in a file.
       return undefined;
     default:
       return news satisfies never;
   }
 }
 
-/** One that was stopped in order has left nothing behind. */
+/** A warning only with events to take over: an instance that stopped in order leaves none. */
 function logTakenOver(RED: NodeAPI, inbox: string, { name, count }: { name: string; count: number }): void {
   const line = RED._(`${SHARED_LOG}.tookOver`, { inbox, name, count });
   if (count > 0) RED.log.warn(line);
   else RED.log.info(line);
 }
 
-/** What is odd about a server that can be used. */
+/** Logs a weakness of a server that can be used all the same. */
 function logUnsafe(RED: NodeAPI, inbox: string, what: string): void {
   const warning = RED._(`${INBOX_TEXTS}.warning.${what}`);
   RED.log.warn(RED._(`${SHARED_LOG}.warning`, { inbox, warning }));

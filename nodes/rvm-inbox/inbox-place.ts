@@ -22,7 +22,7 @@ import {
 import { tlsOf } from '../support/tls-node';
 import { logNews, logSharedNews } from './inbox-log';
 
-/** What a node has, of what has been entered in its dialog. */
+/** Settings of an inbox node, as entered in its dialog. */
 interface Entered {
   id: string;
   name: string;
@@ -30,22 +30,25 @@ interface Entered {
   credentials: Properties;
 }
 
-/** What the settings of a node make of its inbox. */
+/** The place of an inbox as read from the settings of its node. */
 interface PlaceReading {
-  /** Undefined where the default one takes its place. */
+  /** Undefined: the default inbox is used instead. */
   place: InboxPlace | undefined;
   unset: UnsetVariables | undefined;
-  /** Why they cannot be used, and what to do; undefined where they can, or variables are not set. */
+  /**
+   * Why the settings cannot be used, and what to do; undefined where they can, or where variables are not
+   * set.
+   */
   fault?: string;
 }
 
-/** What only the other engine has a use for. */
+/** Properties that only the other engine uses. */
 const UNUSED: Readonly<Record<Engine, readonly string[]>> = {
   sqlite: ['schema', 'tls', 'instanceName'],
   postgres: ['folder', 'spillFolder'],
 };
 
-/** Undefined where none of this name is known. */
+/** Undefined for an unknown engine. */
 export function engineOf(properties: Properties): Engine | undefined {
   const wanted = textOf(properties, 'engine').trim() || 'sqlite';
   return ENGINES.find((engine) => engine === wanted);
@@ -56,7 +59,7 @@ export function readPlace(RED: NodeAPI, entered: Entered): PlaceReading {
   return engine === 'sqlite' ? readFolder(RED, entered) : readShared(RED, entered, engine);
 }
 
-/** The default folder takes the place of one that cannot be used: better there than nowhere. */
+/** The default folder replaces one that cannot be used: an alarm stored there is better than a lost one. */
 function readFolder(RED: NodeAPI, { properties }: Entered): PlaceReading {
   const unset = unsetVariables(usedBy('sqlite', properties));
   if (unset !== undefined) return { place: undefined, unset };
@@ -67,7 +70,7 @@ function readFolder(RED: NodeAPI, { properties }: Entered): PlaceReading {
   return { place: undefined, unset, fault: RED._('rvm-inbox.errors.noFolder', { folder: wrong }) };
 }
 
-/** Nothing takes the place of one that is meant to be shared. */
+/** No other inbox replaces one that is meant to be shared. */
 function readShared(RED: NodeAPI, entered: Entered, engine: Engine | undefined): PlaceReading {
   const { properties, credentials } = entered;
   const unset = unsetVariables(usedBy('postgres', properties), credentials);
@@ -93,7 +96,7 @@ function usedBy(engine: Engine, properties: Properties): Properties {
 type DurableInboxModule = typeof import('../../lib/inbox/durable-inbox');
 
 /**
- * The place of an inbox that is a file on this machine.
+ * The place of an inbox in a local file.
  * @param setting '' = `remote-monitoring` in the user directory
  */
 export function folderPlace(RED: NodeAPI, setting = ''): InboxPlace {
@@ -104,7 +107,7 @@ export function folderPlace(RED: NodeAPI, setting = ''): InboxPlace {
     title: folder,
     folder,
     open: (keeping) => {
-      // Loaded here and not above: registering types must not start a thread.
+      // Loaded lazily: registering the node types must not start a thread.
       const { DurableInbox } = require('../../lib/inbox/durable-inbox') as DurableInboxModule;
       const file = path.join(folder, INBOX_FILE);
       const lastSequence = besideFlows(RED, folder);
@@ -113,19 +116,22 @@ export function folderPlace(RED: NodeAPI, setting = ''): InboxPlace {
   };
 }
 
-/** Where the last sequence of an inbox is remembered: one that is put back does not take it along. */
+/**
+ * File that stores the last sequence of an inbox. It lies outside of the inbox folder: restoring an old copy
+ * of the folder must not restore this file, too.
+ */
 function besideFlows(RED: NodeAPI, folder: string): string {
   const name = createHash('sha256').update(shownFolder(RED, folder)).digest('hex').slice(0, 12);
   return path.join(RED.settings.userDir ?? process.cwd(), `remote-monitoring-${name}.last`);
 }
 
-/** A folder for people to tell it from another: relative to the user directory, where it lies there. */
+/** A folder as shown to users: relative to the user directory where it lies inside. */
 export function shownFolder(RED: NodeAPI, folder: string): string {
   const relative = path.relative(realFolder(RED, '.'), folder);
   return relative.startsWith('..') || path.isAbsolute(relative) ? folder : relative;
 }
 
-/** One name for one folder, whatever links lead to it. */
+/** One name for one folder, whichever symbolic links lead to it. */
 function realFolder(RED: NodeAPI, setting: string): string {
   const folder =
     setting === '' ? ownFolder(RED) : path.resolve(RED.settings.userDir ?? process.cwd(), setting);
@@ -133,7 +139,7 @@ function realFolder(RED: NodeAPI, setting: string): string {
     ensurePrivateFolder(folder);
     return fs.realpathSync(folder);
   } catch {
-    // The store will say what is wrong with it.
+    // The store will report what is wrong with the folder.
     return folder;
   }
 }
@@ -142,14 +148,14 @@ type SettingsModule = typeof import('../../lib/inbox/postgres/connection-setting
 type StoreModule = typeof import('../../lib/inbox/postgres/postgres-store');
 type SharedInboxModule = typeof import('../../lib/inbox/shared-inbox');
 
-/** The place of an inbox that several instances of Node-RED share. */
+/** The place of an inbox that several Node-RED instances share. */
 function sharedPlace(RED: NodeAPI, settings: ConnectionSettings): InboxPlace {
   const { connectionTitle } = require('../../lib/inbox/postgres/connection-settings') as SettingsModule;
   const title = connectionTitle(settings);
   return placeOf(
     { title, key: keyOf(settings), store: storeOf(settings), servers: settings.hosts.length },
     (news) => {
-      // Loaded here and not above, as all of PostgreSQL: most inboxes are files.
+      // Loaded lazily, like all of PostgreSQL: most inboxes are files.
       const { PostgresStore } = require('../../lib/inbox/postgres/postgres-store') as StoreModule;
       return new PostgresStore({ settings }, news);
     },
@@ -158,8 +164,9 @@ function sharedPlace(RED: NodeAPI, settings: ConnectionSettings): InboxPlace {
 }
 
 /**
- * In the place of one that cannot be opened: alarms for it are left unanswered, and the service sends them again. In any other
- * inbox they would lie where nobody looks for them once this one can be opened. Whoever refuses it tells the log why.
+ * Stands in for an inbox that cannot be opened: its alarms are left unanswered, and the service sends them
+ * again. In another inbox they would stay unprocessed once this one can be opened. The caller logs the
+ * reason.
  * @param reason why not, and what to do
  */
 function refusedPlace({ id, name }: { id: string; name: string }, reason: string): InboxPlace {
@@ -186,12 +193,12 @@ function placeOf(
   };
 }
 
-/** Of all that opens it; from what it holds no password can be read. */
+/** Hash of all connection settings; no password can be read from it. */
 function keyOf(settings: ConnectionSettings): string {
   return createHash('sha256').update(JSON.stringify(settings)).digest('hex');
 }
 
-/** One schema of one database, whoever logs in there. */
+/** Identifies one schema of one database, whichever user logs in. */
 function storeOf({ hosts, database, schema }: ConnectionSettings): string {
   const names = hosts.map(({ name, port }) => `${name.toLowerCase()}:${port}`).sort();
   return JSON.stringify([names, database, schema]);
@@ -208,17 +215,16 @@ function refusingStore(news: SharedStoreNews, reason: string): SharedStore {
   };
 }
 
-/** What a user has entered of an inbox in PostgreSQL. Holds a password: not for logs. */
+/** Settings of an inbox in PostgreSQL, as entered by the user. Contain a password: not for logs. */
 export interface SharedSettings {
   connection: string;
   schema: string;
-  /** One of a few words, or the id of a TLS node. */
+  /** One of the words in `TLS`, or the id of a TLS node. */
   tls: string;
-  /** Empty for the name of this machine. */
+  /** Empty = the name of this machine. */
   instanceName: string;
 }
 
-/** What credentials the node has. */
 export const CREDENTIALS = { connection: { type: 'password' } } as const;
 
 export function sharedSettingsOf(properties: Properties, credentials: Properties): SharedSettings {
@@ -231,8 +237,8 @@ export function sharedSettingsOf(properties: Properties, credentials: Properties
 }
 
 /**
- * How the database is reached. To be asked once all config nodes are there.
- * @param allowed what may be used of a TLS node
+ * Settings of the database connection. To be called once all config nodes exist.
+ * @param allowed filters which settings of a TLS node may be used
  * @throws RvmError CONFIG_MISSING, which shows nothing of the connection
  */
 export function connectionOf(
@@ -240,7 +246,7 @@ export function connectionOf(
   { connection, schema, tls, instanceName }: SharedSettings,
   allowed: (tls: TlsSettings | undefined) => TlsSettings | undefined = (all) => all,
 ): ConnectionSettings {
-  // Loaded here and not above: most inboxes are files.
+  // Loaded lazily: most inboxes are files.
   const { readConnection } = require('../../lib/inbox/postgres/connection-settings') as SettingsModule;
   const word = TLS.find((choice) => choice === tls);
   return readConnection(connection, {

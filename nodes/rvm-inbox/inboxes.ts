@@ -13,15 +13,14 @@ import { folderPlace, type SharedSettings, shownFolder } from './inbox-place';
 let inboxes: Inboxes | undefined;
 
 /**
- * The inbox of a place, opened at its first claim, until it is released.
- * @param place by default, that of those that name none
- * @param settings lays down how it is kept; of several nodes with one place that do, the first counts
+ * Claims the inbox of a place. The first claim opens it, the last release closes it.
+ * @param place by default that of nodes that name no inbox
+ * @param settings how messages are stored; where several nodes with one place pass settings, the first counts
  */
 export function claimInbox(RED: NodeAPI, place = folderPlace(RED), settings?: InboxSettings): InboxClaim {
   return inboxesOf(RED).claim(place, settings);
 }
 
-/** Those that are open. */
 export function openInboxes(): readonly OpenInbox[] {
   return inboxes?.all() ?? [];
 }
@@ -30,18 +29,21 @@ export function allInboxes(): Inbox[] {
   return openInboxes().map(({ inbox }) => inbox);
 }
 
-/** By which people tell an inbox from another. */
+/** Title of an inbox, as shown to users. */
 export function shownTitle(RED: NodeAPI, { place }: OpenInbox): string {
   return place.folder === undefined ? place.title : shownFolder(RED, place.folder);
 }
 
-/** The same of an inbox that is open. */
+/** The same for an open inbox; '' where it is not open. */
 export function titleOf(RED: NodeAPI, inbox: Inbox): string {
   const open = openInboxes().find((each) => each.inbox === inbox);
   return open === undefined ? '' : shownTitle(RED, open);
 }
 
-/** The first of those that are open, the same one at each start: one that several instances share is it for all of them. */
+/**
+ * The first of the open inboxes, the same at each start: a shared inbox comes first, so all its instances
+ * choose it.
+ */
 export function firstInbox(): Inbox | undefined {
   const rank = ({ place }: OpenInbox): string => `${place.folder === undefined ? 0 : 1}${place.title}`;
   return [...openInboxes()].sort((one, other) => rank(one).localeCompare(rank(other)))[0]?.inbox;
@@ -59,9 +61,9 @@ function inboxesOf(RED: NodeAPI): Inboxes {
 }
 
 /**
- * The inbox node that a node names; undefined where it names none. The default one takes the place of one that is gone, and the node
- * says so: better there than nowhere.
- * @param gone key of the text that says so
+ * The inbox node that a node names; undefined where it names none, or one that no longer exists. In that case
+ * the default inbox is used and the node reports it: an alarm stored there is better than a lost one.
+ * @param gone key of the text for this report
  */
 export function chosenInbox(
   RED: NodeAPI,
@@ -78,29 +80,32 @@ export function chosenInbox(
 
 /** The config node, as webhook nodes see it. */
 export interface InboxNode extends Node {
-  /** None while a variable is not set, or a folder cannot be used: the default one takes its place then. */
+  /** Undefined while a variable is not set, or a folder cannot be used: the default inbox is used then. */
   place: InboxPlace | undefined;
-  /** How its database is reached, where it is in one. Holds a password: not for logs. */
+  /** Connection settings, for PostgreSQL. Contain a password: not for logs. */
   shared: SharedSettings;
-  /** The variables that it lacks. */
   unsetVariables: UnsetVariables | undefined;
-  /** True where its settings do not count: another inbox node has the same store, or they cannot be used. */
+  /** True where the settings do not count: another inbox node has the same store, or they cannot be used. */
   isRefused(): boolean;
 }
 
-/** Of a lease: late timers of a busy machine do not let it end. */
+/** Fraction of the lease after which it is extended: late timers of a busy machine do not let it end. */
 const PART = 1 / 4;
-/** Milliseconds between two looks where no lease is known, or a long one: a deploy may make it shorter. */
+/**
+ * Longest time between two checks in milliseconds, with a long lease or none known: a deploy may shorten the
+ * lease.
+ */
 const SELDOM = 5000;
 
-/** Of the event that a message belongs to; '' where there is none. */
+/** Delivery id of the event that a message belongs to; '' where there is none. */
 export function deliveryIdOf({ webhook }: NodeMessage & { webhook?: unknown }): string {
   return textOf(isRecord(webhook) ? webhook : {}, 'deliveryId');
 }
 
 /**
- * Extends the lease of the event that a message belongs to while a node works on it, so that the event does not come again
- * meanwhile. @returns the way to end that
+ * Extends the lease of the event that a message belongs to while a node works on it, so that the event is not
+ * redelivered meanwhile.
+ * @returns a function that ends this
  */
 export function extendLease(inboxes: () => readonly Inbox[], msg: NodeMessage): () => void {
   const deliveryId = deliveryIdOf(msg);
@@ -116,7 +121,7 @@ export function extendLease(inboxes: () => readonly Inbox[], msg: NodeMessage): 
   return () => clearTimeout(timer);
 }
 
-/** An event that was settled meanwhile has no lease: nothing is lost. */
+/** An event that was settled meanwhile has no lease; that error is ignored. */
 function extend(inboxes: readonly Inbox[], deliveryId: string): void {
   const extending = actWhereKnown(inboxes, (inbox) => inbox.settle(deliveryId, { action: 'extend' }));
   extending.catch(() => undefined);

@@ -15,7 +15,7 @@ import { ENGINES, looksLikeConnection, TLS } from '../support/rules';
 
 type Said = (key: string, values?: Record<string, unknown>) => string;
 
-/** What a test of a connection has found, as far as it came. */
+/** Results of a connection test, as far as it got. */
 function connectionSteps(node: EditorNode, report: ConnectionReport): Step[] {
   const said: Said = (key, values) => node._(`rvm-inbox.test.${key}`, values);
   const { isWritable, hasRights, roundTrip, listens, warnings, fault } = report;
@@ -44,7 +44,7 @@ function schemaStep({ schemaVersion }: ConnectionReport, said: Said): Step | fal
   return good(schemaVersion === 'absent' ? said('noSchema') : said('schema', { version: schemaVersion }));
 }
 
-/** That one machine alone has an alarm is no fault, and not to be overlooked. */
+/** That only one machine stores an alarm is no fault, but must be visible. */
 function durabilityStep({ standbys, warnings }: ConnectionReport, said: Said): Step | false {
   if (standbys === undefined || warnings.includes('standby-away')) return false;
   if (standbys.length > 0) return good(said('standbys', { standbys: standbys.join(', ') }));
@@ -61,22 +61,22 @@ function good(title: string): Step {
   return { outcome: 'ok', title, detail: '' };
 }
 
-/** What a user should know, and may have meant so. */
+/** A result that the user should know and may have intended. */
 function open(title: string, detail = ''): Step {
   return { outcome: 'open', title, detail };
 }
 
-/** What stands in a field for a credential that is stored. */
+/** Value of a field whose credential is stored. */
 const STORED = '__PWRD__';
 
 const FIELD = '#node-config-input-tls';
 const CHOICE = '#rvm-inbox-tls';
-/** The choice of a TLS node, which is made below. */
+/** The choice "TLS node"; the node is selected in the field below it. */
 const OWN = '';
 
 /**
- * Shows what encrypts the connection: the property names a TLS node, or is one of a few words, which the editor's own choice of
- * config nodes does not offer.
+ * Prepares the choice of encryption: the property contains a TLS node or one of a few words, which the
+ * editor's own choice of config nodes does not offer.
  */
 function prepareTls(node: EditorNode, changed: () => void): void {
   const kept = trimmed(node.tls) || 'verify';
@@ -85,7 +85,7 @@ function prepareTls(node: EditorNode, changed: () => void): void {
     .on('change', changed);
 }
 
-/** Of the open dialog: one of the words, or the id of a TLS node; empty where none is chosen. */
+/** Choice in the open dialog: one of the words, or the id of a TLS node; empty where none is chosen. */
 function chosenTls(): string {
   const choice = String($(CHOICE).val());
   if (choice !== OWN) return choice;
@@ -93,7 +93,7 @@ function chosenTls(): string {
   return id === '_ADD_' ? '' : id;
 }
 
-/** Has the editor keep the word that is chosen in the place of a node. */
+/** Makes the editor save the chosen word in a field that it takes for a config node. */
 function keepTls(): void {
   const choice = chosenTls();
   if (isWord(choice)) $(FIELD).append($('<option>').val(choice)).val(choice);
@@ -107,10 +107,10 @@ function isWord(choice: string): boolean {
   return TLS.some((word) => word === choice);
 }
 
-/** What of the settings decides how the database is reached. The instance name does not: it may be a variable. */
+/** Settings that decide how the database is reached. The instance name does not, so it may be a variable. */
 const WAY = ['schema', 'tls'] as const;
 
-/** The button that tries the connection, as the dialog has it just now. */
+/** The test button: tries the connection with the values in the dialog. */
 function connectionTestButton(node: EditorNode): void {
   const button = $('#rvm-inbox-test');
   button.on('click', () => {
@@ -133,8 +133,8 @@ async function test(node: EditorNode): Promise<void> {
 }
 
 /**
- * A connection that was typed goes along; one that is stored is tried by the node that has it, as it is deployed.
- * @throws AskError where neither will do
+ * A typed connection is part of the request; a stored one is tried by its node, as deployed.
+ * @throws AskError where neither is possible
  */
 function askedOf(node: EditorNode): object {
   const draft = typed(node);
@@ -152,7 +152,7 @@ function typed(node: EditorNode): Record<(typeof WAY)[number] | 'connection', st
   const connection = field('connection');
   const hasStored = (node.credentials as { has_connection?: boolean } | undefined)?.has_connection === true;
   return {
-    // A field that was not touched may be empty, too.
+    // An untouched field may be empty, too.
     connection: connection === '' && hasStored ? STORED : connection,
     schema: field('schema'),
     tls: chosenTls(),
@@ -188,7 +188,7 @@ function tlsOrReason(node: EditorNode, value: unknown): boolean | string {
   return isWord || hasNode || node._('rvm-inbox.errors.tls');
 }
 
-/** Rows that only one of the two engines has a use for. A variable may stand for either. */
+/** Shows the rows of the chosen engine; all of them where a variable stands for the engine. */
 function showRows(): void {
   const engine = trimmed($('#node-config-input-engine').val());
   $('.rvm-inbox-sqlite').toggle(engine !== 'postgres');
@@ -203,7 +203,7 @@ function prepareEngine(): void {
   choices.filter(`[value="${CSS.escape(trimmed(field.val()))}"]`).prop('checked', true);
   choices.on('change', (event) => {
     field.val(String($(event.target).val())).trigger('change');
-    // What may be empty depends on it.
+    // Whether the connection may be empty depends on the engine.
     $('#node-config-input-connection').trigger('change');
     showRows();
   });

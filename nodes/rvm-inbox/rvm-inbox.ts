@@ -20,7 +20,7 @@ import { claimInbox, type InboxNode } from './inboxes';
 
 function settingsOf(properties: Properties): InboxSettings {
   return {
-    // Nothing is spilled beside one that is shared.
+    // A shared inbox has no spill folder.
     spillFolder: engineOf(properties) === 'sqlite' ? textOf(properties, 'spillFolder').trim() : '',
     keyDays: Math.max(LEAST_KEY_DAYS, numberOf(properties, 'keyDays', DEFAULT_SETTINGS.keyDays)),
     bodyDays: numberOf(properties, 'bodyDays', DEFAULT_SETTINGS.bodyDays),
@@ -56,8 +56,8 @@ export = (RED: NodeAPI): void => {
 type TestModule = typeof import('../../lib/inbox/postgres/test-connection');
 
 /**
- * What the dialog asks of a connection to PostgreSQL: of a deployed inbox by its id, for its password goes nowhere else than it is
- * deployed for; of any other with all that was typed.
+ * Connection test for the dialog. A deployed inbox is named by its id, because its password may go only where
+ * it is deployed for; a draft carries everything typed.
  */
 function addConnectionTest(RED: NodeAPI): void {
   writeRoute(
@@ -86,7 +86,10 @@ function deployedConnection(RED: NodeAPI, { inbox }: JsonRecord): ConnectionSett
   return connectionOf(RED, node.shared);
 }
 
-/** Nothing that is stored goes to the address of a draft. @throws RvmError CONFIG_MISSING */
+/**
+ * Nothing stored may go to the address of a draft.
+ * @throws RvmError CONFIG_MISSING
+ */
 function draftConnection(RED: NodeAPI, { draft }: JsonRecord): ConnectionSettings {
   const typed = isRecord(draft) ? draft : {};
   const unset = unsetVariables(typed);

@@ -35,7 +35,7 @@ async function copiesOf(devices: readonly Device[], links: boolean): Promise<obj
   return copies;
 }
 
-/** One message per device, with the parts that a join node puts together; parts that the message had go one level down. */
+/** One message per device, with `parts` for a join node; existing `parts` are nested inside. */
 async function* messageEach(
   RED: NodeAPI,
   msg: NodeMessage,
@@ -59,8 +59,8 @@ export = (RED: NodeAPI): void => {
 };
 
 /**
- * Tells the devices to show: by their state, and by a text that is part of name, site or id, in any case of letters.
- * An empty text is part of all.
+ * Filter for devices: by state, and by a text contained in name, site or id, ignoring case. An empty text
+ * matches all.
  */
 function deviceFilter(show: 'all' | 'online' | 'not-online', search: string): (device: Device) => boolean {
   const sought = comparable(search.trim());
@@ -70,7 +70,7 @@ function deviceFilter(show: 'all' | 'online' | 'not-online', search: string): (d
   };
 }
 
-/** One form for a letter with its accent and for the two characters that look the same. */
+/** Normal form: a letter with an accent may be one character or two that look the same. */
 function comparable(text: string): string {
   return text.normalize('NFC').toLowerCase();
 }

@@ -2,7 +2,7 @@ import { addPaletteWords, prepareForm } from '../support/editor/form';
 import { typedField } from '../support/editor/fields';
 import { numberOrReason, reasoned } from '../support/editor/validate';
 
-/** Counts have no history of their own, and make sense only over all that is asked for. */
+/** Counts have no history. A hint shows that they cover only the selected state. */
 function showRows(): void {
   const isCounted = $('#node-input-groupBy').val() !== '';
   $('.rvm-list-events-history').toggle(!isCounted);

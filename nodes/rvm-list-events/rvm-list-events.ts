@@ -22,10 +22,13 @@ import { typedValue } from '../support/typed-input';
 
 const SINCE = { value: '', type: 'str' };
 const LIMIT = 100;
-/** Rows are read and sent as one message. */
+/** Maximum: all rows are sent in one message. */
 const MOST = 10_000;
 
-/** @returns milliseconds since 1970; undefined = from the beginning. @throws RvmError BAD_INPUT */
+/**
+ * @returns milliseconds since 1970; undefined = from the beginning
+ * @throws RvmError BAD_INPUT
+ */
 function sinceOf(value: unknown): number | undefined {
   if (value === undefined || value === null || value === '') return undefined;
   const time = timeOf(value) ?? timeIn(value);
@@ -41,20 +44,20 @@ function timeIn(value: unknown): number {
   return readTime(value)?.getTime() ?? Number(value);
 }
 
-/** What there is to list, and why it is not all. */
+/** Rows, and the fault that makes them incomplete. */
 interface Listed {
   rows: (EventRow | TallyRow)[];
   fault?: unknown;
 }
 
-/** @throws RvmError STORE_FAILED where none of the inboxes can be read, and nothing is kept beside them */
+/** @throws RvmError STORE_FAILED where no inbox can be read and there are no spilled messages */
 function listed(inboxes: readonly Inbox[], rows: Listed['rows'], faults: readonly unknown[]): Listed {
   const [fault] = faults;
   if (fault !== undefined && rows.length === 0 && faults.length === inboxes.length) throw fault;
   return { rows, ...(fault !== undefined && { fault }) };
 }
 
-/** Of all inboxes, as far as they can be read. */
+/** Events of all inboxes that can be read. */
 async function eventsOf(inboxes: readonly Inbox[], query: ListQuery): Promise<Listed> {
   const { messages, faults } = await listAll(inboxes, query);
   const rows = messages.map((message) => ({
@@ -75,12 +78,12 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   const shown = new FailureStatus(node, () => (unset === undefined ? {} : unsetStatus(RED, unset)));
   if (unset !== undefined) showFromStart(RED, node, () => shown.current());
 
-  // Without a webhook node no inbox is open; what the default one holds is asked for all the same.
+  // Without a webhook node no inbox is open; the default one is queried then.
   let claim: InboxClaim | undefined;
   const inboxes = (): Inbox[] =>
     allInboxes().length > 0 ? allInboxes() : [(claim ??= claimInbox(RED)).inbox];
   node.on('close', () => claim?.release());
-  /** Why the last list was not all. */
+  /** Why the last list was incomplete. */
   let missing: RvmError | undefined;
 
   onInput(

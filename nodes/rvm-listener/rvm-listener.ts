@@ -19,7 +19,7 @@ interface TlsNode extends Node {
 
 let listeners: Listeners | undefined;
 
-/** All listeners of this process, whose ports stay open while their nodes are built anew. */
+/** All listeners of this process. Their ports stay open while their nodes are rebuilt. */
 function listenersOf(RED: NodeAPI): Listeners {
   if (listeners !== undefined) return listeners;
   const all = new Listeners({
@@ -36,7 +36,7 @@ function listenersOf(RED: NodeAPI): Listeners {
   return all;
 }
 
-/** One `rvm-listener` node: its claim on a port, as far as its settings allow one, and what it tells of it. */
+/** One `rvm-listener` node: its claim on a port, where its settings allow one, and its reports. */
 class OwnServer {
   readonly #properties: Properties;
   readonly #claim: ListenerClaim | undefined;
@@ -53,7 +53,7 @@ class OwnServer {
     this.#properties = { ...config };
     this.#claim = this.#tryToClaim();
     const listener = this.#claim?.listener;
-    // Without a claim nothing ever comes by it, but its webhook nodes need something to add their path to.
+    // Without a claim no request arrives, but the webhook nodes need a dispatcher to register with.
     const dispatcher = listener?.dispatcher ?? new Dispatcher();
     node.server = {
       dispatcher,
@@ -87,7 +87,7 @@ class OwnServer {
     }
   }
 
-  /** @throws RvmError CONFIG_MISSING for a variable that is not set, BAD_INPUT for what is no port. */
+  /** @throws RvmError CONFIG_MISSING for a variable that is not set, BAD_INPUT for an invalid port. */
   #port(): number {
     const unset = unsetVariables(this.#properties);
     if (unset !== undefined) throw unsetVariableError(unset);
@@ -96,13 +96,16 @@ class OwnServer {
     throw new RvmError('BAD_INPUT', this.RED._('rvm-listener.errors.port'));
   }
 
-  /** A chosen TLS node that is gone counts as one without a certificate: phrases must not come in clear then. */
+  /**
+   * A missing TLS node counts as one without a certificate, not as plain HTTP: phrases must not arrive in
+   * clear then.
+   */
   #settings(): ListenerSettings {
     const proxies = listOf(this.#properties, 'proxies');
     const id = textOf(this.#properties, 'tls');
     if (id === '') return { proxies };
     const tlsNode = this.RED.nodes.getNode(id) as Partial<TlsNode> | null | undefined;
-    // What else it sets is for clients.
+    // Its other settings are for clients.
     const { key, cert, ca, pfx, passphrase } = tlsNode?.addTLSOptions?.({}) ?? {};
     return { proxies, tls: { key, cert, ca, pfx, passphrase } };
   }
@@ -123,7 +126,7 @@ class OwnServer {
     return fault && status(this.RED, fault.code === 'NETWORK' ? 'portInUse' : 'wrongSetting');
   }
 
-  /** Each state once, however often a port is tried. */
+  /** Reports each state once, however often the port is tried. */
   #report(): void {
     const fault = this.#fault();
     const url = this.#claim?.listener.origin ?? '';

@@ -11,23 +11,23 @@ import { AskedFigures, snapshotOf } from './snapshot';
 type MetricsModule = typeof import('../../lib/metrics/metrics');
 type ServerModule = typeof import('../../lib/metrics/metrics-server');
 
-/** True once this process serves them: an application that embeds Node-RED may start it again. */
+/** True once this process serves metrics: an application that embeds Node-RED may start it again. */
 let isServed = false;
 
-/** Serves metrics as `rvmMetrics` of settings.js says; without it nothing is loaded, and nothing is counted. */
+/** Serves metrics according to `rvmMetrics` of settings.js; without it nothing is loaded or counted. */
 export = (RED: NodeAPI): void => {
   if (!nodeIsNewEnough() || isServed) return;
   try {
     const place = readMetricsPlace(RED.settings.get('rvmMetrics'));
     if (place !== undefined) serve(RED, place);
   } catch (error) {
-    // What cannot be read, or installed, is no reason for Node-RED not to start.
+    // An invalid setting or a missing module must not stop Node-RED from starting.
     RED.log.error(error instanceof RvmError ? error.message : RED._('rvm-metrics.log.notLoaded'));
   }
 };
 
 function serve(RED: NodeAPI, place: MetricsPlace): void {
-  // Loaded here and not above: most installations ask for no metrics.
+  // Loaded lazily: most installations use no metrics.
   const { Metrics } = require('../../lib/metrics/metrics') as MetricsModule;
   const { MetricsServer } = require('../../lib/metrics/metrics-server') as ServerModule;
   const figures = new AskedFigures();

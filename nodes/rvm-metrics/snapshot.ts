@@ -10,7 +10,7 @@ import { allStations, type Station } from '../rvm-central-station/station';
 import { openInboxes } from '../rvm-inbox/inboxes';
 import { allStanding } from '../rvm-watch/watch-node';
 
-/** What is so at the moment. */
+/** Current values of all metrics. */
 export async function snapshotOf(RED: NodeAPI, figures: AskedFigures): Promise<Snapshot> {
   const inboxes = openInboxes().map(async (open) => inboxSnapshot(open, await figures.of(open.inbox)));
   return {
@@ -41,7 +41,7 @@ function inboxSnapshot({ inbox, place }: OpenInbox, figures: InboxFigures | unde
   };
 }
 
-/** Nodes that share a state have its groups in common. */
+/** Counts groups once per state, because nodes may share a state. */
 function raisedGroups(): Pick<Snapshot, 'raisedGroups'> {
   const raised = new Map(alarmStates().map((state) => [state.shared, state.raised().length]));
   if (raised.size === 0) return {};
@@ -58,14 +58,14 @@ function findingsOf(RED: NodeAPI): Snapshot['findings'] {
   }));
 }
 
-/** Whoever scrapes waits no longer for one inbox, in milliseconds. */
+/** Milliseconds that a scrape waits for one inbox at most. */
 const PATIENCE = 1000;
 
-/** Asks inboxes how they stand. One that hangs is asked once, however often somebody scrapes. */
+/** Queries the figures of inboxes. An inbox that hangs has one pending query, however often it is scraped. */
 export class AskedFigures {
   readonly #asking = new WeakMap<Inbox, Promise<InboxFigures | undefined>>();
 
-  /** Undefined where it cannot say, or not in time. */
+  /** Undefined where the inbox fails or does not answer in time. */
   of(inbox: Inbox): Promise<InboxFigures | undefined> {
     const asking = this.#asking.get(inbox) ?? this.#ask(inbox);
     return withTimeout(asking, PATIENCE);

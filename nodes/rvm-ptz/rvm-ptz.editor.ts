@@ -5,7 +5,7 @@ import { prepareForm, checkAgain, currently, dialogOpened, addPaletteWords } fro
 import { typedField } from '../support/editor/fields';
 import { cameraOrReason, deadlineOrReason, isOpen, reasoned, trimmed } from '../support/editor/validate';
 
-/** The action that is chosen here; undefined where the message decides. */
+/** The action chosen in the dialog; undefined where the message decides. */
 function fixedAction(node: EditorNode): unknown {
   const isFixed = (currently(node, 'actionType') ?? 'str') === 'str';
   return isFixed ? (currently(node, 'action') ?? PTZ_ACTIONS[0]) : undefined;
@@ -19,7 +19,7 @@ function showRows(node: EditorNode): void {
   $('#rvm-ptz-target-label').text(targetLabel(node, action));
 }
 
-/** Where the action finds its target; undefined where it takes none, or the message decides. */
+/** List with targets of the action; undefined where it has no target, or the message decides. */
 function listOf(action: unknown): PtzList | undefined {
   if (action === 'goto-preset') return 'presets';
   return action === 'start-tour' || action === 'stop-tour' ? 'tours' : undefined;

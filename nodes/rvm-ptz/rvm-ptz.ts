@@ -38,7 +38,10 @@ async function actionOf(
   );
 }
 
-/** The target is looked at only where the action has one. @throws RvmError BAD_INPUT, CONFIG_MISSING */
+/**
+ * Reads the target only for an action that has one.
+ * @throws RvmError BAD_INPUT, CONFIG_MISSING
+ */
 async function commandOf(
   RED: NodeAPI,
   node: Node,

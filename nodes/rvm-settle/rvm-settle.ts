@@ -13,7 +13,7 @@ import { addSettler } from '../support/flows';
 
 const ACTION = { value: 'done', type: 'str' };
 const DELIVERY = { value: 'webhook.deliveryId', type: 'msg' };
-/** What a person has found is in the message unless the node says otherwise. */
+/** Default source: what a person found is a property of the message. */
 const inMessage = (name: string): typeof ACTION => ({ value: name, type: 'msg' });
 
 function settlementOf(action: unknown, properties: Properties): Settlement {
@@ -43,7 +43,10 @@ function verdictOf(value: unknown): Verdict | undefined {
   );
 }
 
-/** Anything else in its place, such as an object that the flow carries under that name, keeps no event from being settled. */
+/**
+ * Other types, such as an object that the flow has under that name, are ignored: they must not stop an event
+ * from being settled.
+ */
 function remarkOf(value: unknown): string {
   if (typeof value === 'number') return `${value}`;
   return typeof value === 'string' ? value.trim() : '';

@@ -21,7 +21,7 @@ import {
   textOf,
 } from './rows.editor';
 
-/** What no flow gets any more, with what can be done about it: of one, or of all. */
+/** List of the dead letters, with actions for one or for all. */
 export class DeadLetterList {
   readonly feed: EventFeed;
   readonly bulk: BulkActions;
@@ -49,13 +49,13 @@ export class DeadLetterList {
     });
   }
 
-  /** How many there are that match. */
+  /** Number of dead letters that match the search. */
   count({ dead, totals }: Overview): number {
     if (this.options.search() === '') return Math.max(totals.dead, dead.length);
     return this.feed.found?.matches ?? dead.length;
   }
 
-  /** Whether more can be had than are listed. */
+  /** True where more can be loaded than are listed. */
   get hasMore(): boolean {
     return this.feed.hasMore(this.#count);
   }
@@ -68,7 +68,7 @@ export class DeadLetterList {
     const waiting = this.#rows.show(this.shown, showing);
     const discard = this.count(overview);
     this.#count = discard;
-    // Of those that match, how many can be had again is known once they have been looked through.
+    // During a search, the number that can be delivered again is known only after all were read.
     this.bulk.show({ retry: this.options.search() === '' ? totals.exhausted : this.#retryable(), discard });
     return waiting;
   }
@@ -78,7 +78,7 @@ export class DeadLetterList {
   }
 }
 
-/** Why it is a dead letter, and what can be done with it. */
+/** Shows below a dead letter why it is one, with its actions. */
 class DeadBelow implements RowView<SidebarRow> {
   readonly #element = $('<div>');
   readonly #why = $('<div class="rvm-quiet rvm-why">');
@@ -108,13 +108,13 @@ class DeadBelow implements RowView<SidebarRow> {
 
 type Action = (typeof DEAD_ACTIONS)[number];
 
-/** How many dead letters there are that match what is looked for, and how many of them can be delivered again. */
+/** Number of dead letters that match the search, and of those that can be delivered again. */
 interface BulkCounts {
   retry: number;
   discard: number;
 }
 
-/** What can be done with all dead letters, or with all that match what is looked for. */
+/** Actions on all dead letters, or on all that match the search. */
 class BulkActions {
   readonly element = $('<div class="rvm-bulk">');
   readonly #buttons: Record<Action, JQuery>;
@@ -123,7 +123,7 @@ class BulkActions {
   #isStopped = false;
   #isAtWork = false;
 
-  /** @param search what is looked for; '' where nothing is */
+  /** @param search the search text; '' where there is none */
   constructor(
     private readonly desk: ListContext,
     private readonly search: () => string,
@@ -139,7 +139,7 @@ class BulkActions {
       const text = own(`bulk.${action}`, { count: count.toLocaleString() });
       const button = this.#buttons[action];
       if (button.text() !== text) button.text(text);
-      // It stays in its place: nothing moves under the pointer.
+      // The button stays in place while at work: nothing moves under the pointer.
       button.toggle(this.desk.mayAct && (count > 1 || this.#isAtWork)).prop('disabled', this.#isAtWork);
     }
   }
@@ -164,7 +164,10 @@ class BulkActions {
     }
   }
 
-  /** Those that there are when the question is asked, and no others; nor what somebody has just discarded and may have back. */
+  /**
+   * Acts on the dead letters present when the user was asked, without those just discarded that can still be
+   * undone.
+   */
   async #run(action: Action): Promise<void> {
     const search = this.search();
     const { letters } = await ask<DeadLetters>(said, { url: 'rvm/dead-letters', data: { search } });

@@ -9,22 +9,22 @@ import type { EventHistory, SidebarRow } from './overview';
 import { nothing, own, present, said, textOf } from './rows.editor';
 import { EventVideo } from './video.editor';
 
-/** Between two questions for the history, in milliseconds: it grows by what shows nowhere else. */
+/** Milliseconds between two requests for the history: some of its steps show nowhere else. */
 const EVERY = 3000;
-/** Between two looks whether the row is still listed, in milliseconds. */
+/** Milliseconds between two checks whether the row is still listed. */
 const LOOK = 500;
 
 interface OpenedOptions {
   hand: Hand;
-  /** True where what can be done with the event stands in its row already. */
+  /** True where the row itself already has the actions of the event. */
   hasActions: boolean;
-  /** By which people know the event. */
+  /** Name of the event for users. */
   name: string;
-  /** Called when the row is listed no more. */
+  /** Called when the row is no longer listed. */
   lost: () => void;
 }
 
-/** All about one event, below its row for as long as that is open. */
+/** Details of one event, shown below its row while that is open. */
 export class EventDetails {
   readonly element = $('<div class="rvm-opened" role="region" tabindex="-1">');
   readonly #video: EventVideo | undefined;
@@ -58,7 +58,7 @@ export class EventDetails {
     void this.#ask();
   }
 
-  /** What of it may have changed. */
+  /** Updates the details from the row. */
   show(row: SidebarRow): void {
     this.#row = row;
     const { hand, hasActions, name } = this.options;
@@ -66,7 +66,7 @@ export class EventDetails {
     this.#draw(this.#reason, reason, () => $('<span>').text(reason));
     this.#showFacts();
     if (!hasActions) this.#draw(this.#again, [row.state, row.canRetry], () => deliverAgain(row, name, hand));
-    // What has changed may be a step of its history.
+    // The change may be a new step of the history, so load that at once.
     this.#askedAt = -Infinity;
   }
 
@@ -121,7 +121,7 @@ export class EventDetails {
     }
   }
 
-  /** Nothing that is the same is drawn again under the pointer. */
+  /** Redraws only what has changed, so that nothing moves under the pointer. */
   #draw(place: JQuery, of: unknown, draw: () => JQuery): void {
     const shown = JSON.stringify(of);
     if (this.#drawn.get(place) === shown) return;
@@ -136,10 +136,10 @@ function heading(key: string): JQuery {
   return $('<h4>').text(own(key));
 }
 
-/** An id by the name of its text; null where the event has none. */
+/** Ids of an event by the name of their text; null where the event has none. */
 type Ids = readonly (readonly [name: string, id: string | null])[];
 
-/** The ids of an event, each with a button that copies it and says so. */
+/** Ids of an event, each with a button that copies it and confirms. */
 function copyableIds(ids: Ids): JQuery {
   const rows = ids.flatMap(([name, id]) => (id === null || id === '' ? [] : [rowOf(name, id)]));
   return $('<dl class="rvm-ids">').append(rows.flat());
@@ -159,19 +159,19 @@ function rowOf(name: string, id: string): JQuery[] {
   return [$('<dt>').text(what), $('<dd>').append($('<code>').text(id), button)];
 }
 
-/** What an opened row needs to change something. */
+/** Lets an open row change something. */
 export interface Hand {
-  /** Whether the user may. */
+  /** True where the user has the permission. */
   readonly mayAct: boolean;
-  /** Undefined where it failed, which the user is told. */
+  /** Resolves with undefined after a failure, which is reported to the user. */
   act(path: string, body: object): Promise<unknown>;
 }
 
-/** The way to have an event delivered again, or why there is none. */
+/** Button that delivers an event again, or the reason why that is impossible. */
 function deliverAgain(row: SidebarRow, name: string, hand: Hand): JQuery {
   const reason = reasonAgainst(row, hand);
   if (reason !== undefined) return $('<div class="rvm-quiet rvm-not-again">').text(reason);
-  // What was filtered has never been delivered.
+  // A filtered event has never been delivered.
   const text = own(row.state === 'filtered' ? 'opened.deliver' : 'retry');
   return $('<button type="button" class="red-ui-button red-ui-button-small">')
     .text(text)
@@ -184,25 +184,31 @@ async function again({ deliveryId }: SidebarRow, hand: Hand): Promise<void> {
   if (answer !== undefined) tell(own('opened.sentAgain'), { timeout: 3000 });
 }
 
-/** What the inbox delivers again: what was given up for want of attempts or filtered, and what the flow has and has not settled. */
+/**
+ * Why the event cannot be delivered again. Possible for dead letters that ran out of attempts, filtered
+ * events, and events the flow has not settled.
+ */
 function reasonAgainst({ canRetry, state }: SidebarRow, { mayAct }: Hand): string | undefined {
   if (!canRetry && state !== 'leased') return own(`opened.notAgain.${state}`);
   return mayAct ? undefined : own('opened.notAgain.notAllowed');
 }
 
-/** States that a person is told of as a problem, in the words of that. */
+/** States that are reported as a problem, with the text of that problem. */
 const PROBLEMS: Partial<Record<string, string>> = {
   conflict: 'shared.problem.conflict',
   stale: 'shared.problem.too-old',
   other: 'shared.problem.other',
 };
 
-/** Why an event is where it is, and what there is to do. */
+/** Explains the state of an event and what to do. */
 function reasonOf({ why, state }: SidebarRow): string {
   return said(why ?? PROBLEMS[state] ?? `rvm-sidebar.opened.state.${state}`);
 }
 
-/** What else there is to know of an event. @param webhook the one that has it, once that is known */
+/**
+ * Further facts of an event.
+ * @param webhook the node that owns it, once known
+ */
 function factsOf(row: SidebarRow, webhook: EventHistory['webhook']): JQuery {
   const { time, attempts, station, rule, site, camera } = row;
   const most = webhook?.maxAttempts ?? undefined;
@@ -220,7 +226,7 @@ function factsOf(row: SidebarRow, webhook: EventHistory['webhook']): JQuery {
   );
 }
 
-/** Its name, with the key that stands in messages. */
+/** Name of the station, with the key that messages contain. */
 function stationOf(key: string): string {
   const name = stationName(key);
   return name === '' || name === key ? key : `${name} (${key})`;
@@ -234,11 +240,11 @@ function stationName(key: string): string {
   return found;
 }
 
-/** Of rows that can be opened, one is open: each may hold an RTSP session. */
+/** At most one row is open at a time: each may use an RTSP session. */
 export class SingleOpen {
   #close: (() => void) | undefined;
 
-  /** @param close called when another opens */
+  /** @param close called when another row opens */
   opens(close: () => void): void {
     if (this.#close !== close) this.#close?.();
     this.#close = close;
@@ -250,7 +256,7 @@ export class SingleOpen {
   }
 }
 
-/** How a step is to be taken, for the colour and the form of its point. */
+/** Tone of a step, for colour and shape of its point. */
 const TONES: Partial<Record<HistoryEntry['step'], 'good' | 'bad'>> = {
   settled: 'good',
   rejected: 'bad',
@@ -259,10 +265,10 @@ const TONES: Partial<Record<HistoryEntry['step'], 'good' | 'bad'>> = {
   dead: 'bad',
 };
 
-/** Reasons that have words of their own; any other is a code, which the documentation explains. */
+/** Reasons with a text of their own; others are codes, explained in the documentation. */
 const REASONS: ReadonlySet<string> = new Set(['attempts', 'rejected', 'unreadable']);
 
-/** What became of an event, step by step, as a list for eyes and for screen readers. */
+/** History of an event as a list, also for screen readers. */
 function timeline(history: readonly HistoryEntry[]): JQuery {
   const days = history.map(({ time }) => new Date(time).toDateString());
   const today = new Date().toDateString();
@@ -289,7 +295,7 @@ function stepOf(entry: HistoryEntry, isOtherDay: boolean): JQuery {
   return item;
 }
 
-/** What is one with the receipt: nothing is answered before it is proven and stored. */
+/** Steps that are part of the receipt: no message is answered before it is proven and stored. */
 function stepNamed(name: string, facts = ''): JQuery {
   const item = $('<li data-tone="good">').attr('data-step', name);
   item.append($('<div>').append($('<b>').text(own(`step.${name}`))));
@@ -302,12 +308,12 @@ function proofOf({ proof, secret }: HistoryEntry): JQuery[] {
   return [stepNamed('proven', present([own(`proof.${proof}`), phrase], ' · '))];
 }
 
-/** Somebody may have remarked something without a verdict. */
+/** A user may add a note without a verdict. */
 function nameOf({ step, verdict }: HistoryEntry): string {
   return step === 'verdict' && verdict === undefined ? 'note' : step;
 }
 
-/** The day only where it is another than that of the step before. */
+/** With the day where it differs from that of the step before. */
 function timeOf({ time }: HistoryEntry, isOtherDay: boolean): JQuery {
   const at = new Date(time);
   const shown = isOtherDay ? at.toLocaleString() : at.toLocaleTimeString();

@@ -1,18 +1,24 @@
 import { type FoundEvents, MOST_SHOWN, type SidebarRow } from './overview';
 
-/** Rows that the overview has, and those that come with each wish for more. */
+/** Rows of the overview, and half of those that each "more" adds. */
 export const PAGE = 50;
-/** Between two questions for what the overview has not, in milliseconds; and so many times as long as the last one took. */
+/**
+ * Shortest time in milliseconds between two requests for further rows; at least `TIMES` times the duration of
+ * the last request.
+ */
 const EVERY = 5000;
 const TIMES = 20;
 
-/** Of the overview: the newest that match, and the oldest of those that were looked at, null where there are no others. */
+/**
+ * Part of the overview: the newest matching events, and the time of the oldest that was read; null where
+ * there are no others.
+ */
 interface Newest {
   events: readonly SidebarRow[];
   from: string | null;
 }
 
-/** What is asked of the runtime: which list, how many rows, and the words that are looked for, absent where there are none. */
+/** Request to the runtime: list, number of rows, and search words, absent where there are none. */
 export interface FeedQuestion {
   state: 'all' | 'dead';
   limit: number;
@@ -22,28 +28,34 @@ export interface FeedQuestion {
 export interface FeedOptions {
   state: FeedQuestion['state'];
   ask: (question: FeedQuestion) => Promise<FoundEvents>;
-  /** Why the runtime could not answer. */
+  /** Text of a failed request. */
   faultOf: (failure: unknown) => string;
-  /** Called when there is what somebody has just asked for: the rest comes with the next overview, which may be held. */
+  /**
+   * Called when a result that the user waits for is there. Other results appear with the next overview, which
+   * may be frozen.
+   */
   changed: () => void;
 }
 
-/** One list of events: the newest, of which the overview tells, and older ones, which are asked for where somebody wants to see them. */
+/**
+ * One list of events: the newest come with the overview, older ones are requested only while the user wants
+ * to see them.
+ */
 export class EventFeed {
   #search = '';
   #limit = PAGE;
   #found: FoundEvents | undefined;
   #asking = false;
   #dueAt = -Infinity;
-  /** How often what there was has become stale. */
+  /** Number of times the cached rows became stale. */
   #generation = 0;
-  /** Somebody waits for the answer. */
+  /** True while the user waits for the answer. */
   #isAsked = false;
   fault = '';
 
   constructor(private readonly options: FeedOptions) {}
 
-  /** What the runtime has found of what is looked for; undefined where nothing is, and until it has answered. */
+  /** Result of the search; undefined without a search, and until the runtime has answered. */
   get found(): FoundEvents | undefined {
     return this.#search === '' ? undefined : this.#found;
   }
@@ -60,7 +72,7 @@ export class EventFeed {
     this.#askNow();
   }
 
-  /** Whether more can be had of so many: beyond a bound the filter finds what is wanted. */
+  /** True where more of `count` rows can be listed; beyond the limit the user has to search. */
   hasMore(count: number): boolean {
     return count > this.#limit && this.#limit < MOST_SHOWN;
   }
@@ -70,21 +82,20 @@ export class EventFeed {
     this.#askNow();
   }
 
-  /** Nobody wants to see more than the newest any more. */
+  /** Reduces the list to the newest rows. */
   fold(): void {
     this.#limit = PAGE;
   }
 
-  /** What there was is not so any more, nor what is on its way. */
+  /** Marks the cached rows and any pending answer as stale. */
   stale(): void {
     this.#generation += 1;
     this.#dueAt = -Infinity;
   }
 
-  /** Newest first. */
   rows({ events, from }: Newest): SidebarRow[] {
     const newest = new Set(events.map(({ deliveryId }) => deliveryId));
-    // What is not among the newest, though it would be, is gone.
+    // A row in the time span of the newest rows that is not among them is gone.
     const isThere = ({ deliveryId, time }: SidebarRow): boolean =>
       from !== null && time <= from && !newest.has(deliveryId);
     const older = (this.#found?.events ?? []).filter(isThere);
@@ -93,7 +104,7 @@ export class EventFeed {
       .slice(0, this.#limit);
   }
 
-  /** Asks for what the overview has not, where somebody wants to see it, and it is time. */
+  /** Requests further rows, where the user wants to see them and the pause is over. */
   look(dueAt = this.#dueAt): void {
     const isWanted = this.#search !== '' || this.#limit > PAGE;
     if (!isWanted) {

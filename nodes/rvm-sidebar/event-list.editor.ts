@@ -16,7 +16,6 @@ import {
   textOf,
 } from './rows.editor';
 
-/** The events, newest first. */
 export class EventList {
   readonly section: Section;
   readonly feed: EventFeed;
@@ -35,12 +34,12 @@ export class EventList {
     this.#rows = new RowList(this.section.list, {
       keyOf: ({ deliveryId }) => deliveryId,
       make: () => new EventRow(options),
-      // An event stays; it is only that newer ones take its place.
+      // Events are not removed; newer ones only take their place.
       isGone: () => false,
     });
   }
 
-  /** @returns how many wait to be shown */
+  /** @returns number of rows that wait to be shown */
   show({ events, from, totals, isPartial }: Overview): number {
     this.feed.look();
     this.#shown = this.feed.rows({ events, from: from.events });
@@ -51,7 +50,6 @@ export class EventList {
     return waiting;
   }
 
-  /** Those that are listed. */
   get shown(): readonly SidebarRow[] {
     return this.#shown;
   }
@@ -69,17 +67,17 @@ export class EventList {
   }
 }
 
-/** As the language of the browser writes it. */
+/** In the number format of the browser. */
 export function shownNumber(count: number): string {
   return count.toLocaleString();
 }
 
-/** @param isCut there are more */
+/** @param isCut true where there are more */
 export function totalText(count: number, isCut: boolean): string {
   return isCut ? `${shownNumber(count)}+` : shownNumber(count);
 }
 
-/** A list of events that is asked of the runtime. */
+/** A list of events that is loaded from the runtime. */
 export function newFeed(state: FeedOptions['state'], changed: FeedOptions['changed']): EventFeed {
   return new EventFeed({
     state,
@@ -91,14 +89,14 @@ export function newFeed(state: FeedOptions['state'], changed: FeedOptions['chang
 
 export interface EventRowOptions {
   thumbnails: Thumbnails;
-  /** Which row of all lists is open. */
+  /** Ensures that one row of all lists is open. */
   opened: SingleOpen;
   hand: Hand;
-  /** What stands below an event, made once for each; nothing unless said. */
+  /** Creates the part below an event, once per row; none by default. */
   below?: (row: SidebarRow) => RowView<SidebarRow>;
 }
 
-/** One event of a list: what of it shows, and what is opened from it. */
+/** Row of one event, with its details when open. */
 export class EventRow {
   readonly #element = $('<div class="rvm-row">');
   readonly #facts = $('<div>');
@@ -154,7 +152,7 @@ export class EventRow {
     scrollToSee(this.#element);
   }
 
-  /** The focus goes back to what opened it, where it was in what closes. */
+  /** If the focus was in the closed part, it returns to the element that opened that. */
   readonly #close = (): void => {
     const opened = this.#opened;
     if (opened === undefined) return;
@@ -166,11 +164,11 @@ export class EventRow {
   };
 }
 
-/** What, where, and what becomes of it. */
+/** Texts of an event: what, where, and its state. */
 function eventTexts(row: SidebarRow): [what: string, where: string, quiet: string] {
   const { time, site, camera, rule, phase, state, proof, station, verdict } = row;
   const what = present([rule, phase === 'end' ? own('end') : null], ', ');
-  // Where the line is too short, the site is what can be missed.
+  // The site is last, because a short line cuts the end.
   const where = present([camera, site], ' · ');
   const at = new Date(time).toLocaleTimeString();
   const told = [proof && own(`proof.${proof}`), verdict && own(`verdict.${verdict}`)];
@@ -182,18 +180,18 @@ function eventLines(row: SidebarRow): JQuery[] {
   return linesOf(...eventTexts(row));
 }
 
-/** By which people know an event where there is one line for it, or none. */
+/** Name of an event where one line, or only a label, is available. */
 export function eventName(row: SidebarRow): string {
   const [what, where] = eventTexts(row);
   return present([what, where, new Date(row.time).toLocaleTimeString()], ', ');
 }
 
-/** The small pictures of events, each asked for once. */
+/** Thumbnails of events, each requested once. */
 export class Thumbnails {
-  /** By delivery id and by what they show, as data URLs. */
+  /** Data URLs by picture kind and delivery id. */
   readonly #known = new Map<string, Promise<string>>();
 
-  /** An image that fills itself; undefined where there is none. */
+  /** An image element that loads its picture; undefined where there is none. */
   of({ deliveryId, picture }: SidebarRow): JQuery | undefined {
     if (picture === null) return undefined;
     const image = $('<img class="rvm-thumbnail" alt="">');
@@ -216,7 +214,7 @@ export class Thumbnails {
   }
 }
 
-/** Read by a request that carries the login of the user, as the address of an image could not. */
+/** Loaded by a request with the login of the user, which the URL of an image could not carry. */
 async function pictureOf(deliveryId: string): Promise<string> {
   const { jpeg } = await ask<Picture>(said, { url: 'rvm/picture', data: { deliveryId } });
   if (jpeg === null) throw new AskError('gone');

@@ -26,7 +26,10 @@ import {
   type SidebarRow,
 } from './overview';
 
-/** Finds events, also those that the overview does not have. @throws RvmError BAD_INPUT */
+/**
+ * Finds events, including those that are not in the overview.
+ * @throws RvmError BAD_INPUT
+ */
 export async function findEvents(RED: NodeAPI, searches: Searches, asked: JsonRecord): Promise<FoundEvents> {
   const limit = Number(asked['limit']);
   const state = asked['state'];
@@ -65,7 +68,7 @@ async function search(
   return { ...found, looked: count, isCut };
 }
 
-/** Those that a list of dead letters has, as far as they match. */
+/** All dead letters that match the search. */
 export async function deadLetters(RED: NodeAPI, searches: Searches, asked: JsonRecord): Promise<DeadLetters> {
   const words = wordsOf(asked['search']);
   return searches.run(JSON.stringify(['letters', words]), async () => {
@@ -79,19 +82,22 @@ export async function deadLetters(RED: NodeAPI, searches: Searches, asked: JsonR
   });
 }
 
-/** Whether an event has these words. */
+/** Filter for events that contain these words. */
 export function matching(RED: NodeAPI, words: Words): (message: ListedMessage) => boolean {
   if (words.length === 0) return () => true;
   const names = new Map(allStations(RED).map(({ key, name }) => [key, name]));
   return (message) => matches(message, words, names.get(message.station));
 }
 
-/** Each search reads much: they go one after the other, and those who look for the same at the same time have one for all. */
+/**
+ * Runs searches one after the other, because each reads much. Equal searches at the same time share one
+ * result.
+ */
 export class Searches {
   #last: Promise<unknown> = Promise.resolve();
   readonly #running = new Map<string, Promise<unknown>>();
 
-  /** @param wanted what tells this search from others; the same is answered by the same kind of answer */
+  /** @param wanted key of the search; equal keys must have the same type of answer */
   run<Answer>(wanted: string, search: () => Promise<Answer>): Promise<Answer> {
     const running = this.#running.get(wanted);
     if (running !== undefined) return running as Promise<Answer>;
@@ -102,11 +108,11 @@ export class Searches {
   }
 }
 
-/** Characters. */
+/** Longest text in characters. */
 const MOST_OF_NAME = 200;
 const MOST_OF_ID = 512;
 
-/** An event of an inbox, with what the sidebar can do with it. */
+/** Row of an event, with the actions that the sidebar offers. */
 export function sidebarRow(RED: NodeAPI, message: ListedMessage): SidebarRow {
   const { proof, canRetry, reason, deliveryId, verdict } = message;
   const picture = pictureKindOf(deliveryId) ?? null;
@@ -115,7 +121,10 @@ export function sidebarRow(RED: NodeAPI, message: ListedMessage): SidebarRow {
   return { ...row, ...(proof && { proof }), ...(verdict && { verdict }), ...why };
 }
 
-/** What is sent to a browser each second. A name or an id of an event can be as long as its body. */
+/**
+ * Shortens texts, because rows are sent to the browser each second and a name or an id can be as long as a
+ * body.
+ */
 function shortened(row: EventRow): EventRow {
   const cut = (text: string | null): string | null => text && cutText(text, MOST_OF_NAME);
   return {
@@ -128,13 +137,13 @@ function shortened(row: EventRow): EventRow {
   };
 }
 
-/** What a disk has damaged was no problem while it came in. */
+/** A body that the disk has damaged was no problem on receipt, so the text is the sidebar's own. */
 function whyKey(reason: DeadReason): string {
   return reason === 'unreadable' ? 'rvm-sidebar.unreadable' : problemKey({ kind: 'dead-letter', reason });
 }
 
 /**
- * The event of a delivery, in whichever inbox it is.
+ * The event of a delivery, from whichever inbox has it.
  * @throws RvmError UNKNOWN_DELIVERY; STORE_FAILED where an inbox that may have it cannot be read
  */
 async function keptEvent(
@@ -149,7 +158,7 @@ async function keptEvent(
 }
 
 /**
- * What became of an event, of which camera it is, and which *webhook in* has it.
+ * History of an event, its camera, and the *webhook in* that owns it.
  * @throws RvmError BAD_INPUT, UNKNOWN_DELIVERY, STORE_FAILED
  */
 export async function eventHistory(RED: NodeAPI, { deliveryId }: JsonRecord): Promise<EventHistory> {
@@ -170,23 +179,26 @@ function textIn(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
 }
 
-/** Stands in the rights of the sidebar in the place of a node. */
+/** Node id in view rights of the sidebar. */
 const SIDEBAR = 'rvm-sidebar';
-/** Milliseconds. A right of the sidebar is made anew for each request: this bounds what one of them opens. */
+/** Milliseconds. Each request gets a new right, so this limits one view only. */
 const LASTING = 30 * 60_000;
 
-/** A camera that is off line may have recorded the alarm all the same: somebody may have cut its cable for that. */
+/**
+ * `try`: a camera that is offline may have recorded the alarm all the same; its cable may have been cut
+ * during the alarm.
+ */
 export const SIDEBAR_VIDEO = { quality: 'high', whenOffline: 'try' } as const;
 
-/** What the sidebar asks to see, and the event that it is of, if it is of one. */
+/** The video that the sidebar requests, and its event, if there is one. */
 export interface AskedVideo {
   right: ViewRight;
   deliveryId?: string;
 }
 
 /**
- * What one may see who asks for an event of an inbox, or for a camera. Of what is asked the ids alone count: the camera and the
- * time of an event are those that the inbox has.
+ * The right to view an event of an inbox, or a camera live. Only ids of the request count: camera and time of
+ * an event come from the inbox.
  * @throws RvmError BAD_INPUT, UNKNOWN_DELIVERY, CONFIG_MISSING, EVENT_WITHOUT_CAMERA
  */
 export async function askedVideo(RED: NodeAPI, asked: JsonRecord): Promise<AskedVideo> {
@@ -197,7 +209,7 @@ export async function askedVideo(RED: NodeAPI, asked: JsonRecord): Promise<Asked
   throw new RvmError('BAD_INPUT', 'Name an event by its delivery, or a Central Station and a camera.');
 }
 
-/** Whether there is anything to ask for. */
+/** True where the event names a camera of a deployed station. */
 function hasVideo(RED: NodeAPI, { event, station }: ListedMessage): boolean {
   return namesCamera(event) && allStations(RED).some(({ key }) => key === station);
 }

@@ -2,15 +2,15 @@ import { tell } from '../support/editor/requests';
 import type { SidebarRow } from './overview';
 import { own } from './rows.editor';
 
-/** Before the event, in milliseconds: the alarm may have begun with another message. */
+/** Milliseconds before the event: the alarm may have begun with another message. */
 const BEFORE = 3_600_000;
-/** As many rows as the node reads. */
+/** Maximum of rows that the node reads. */
 const MOST = 10_000;
 
 /**
- * Shows *list events* with what lists an alarm: on a tab of its own, with a button before it and the debug sidebar behind it. Where
- * there is such a tab already, that one.
- * @param name by which people know the event among those of a day
+ * Opens a tab with *list events* set to one alarm: a button before the node, the debug sidebar after it. An
+ * existing tab for the same alarm is shown instead.
+ * @param name names the event among those of a day
  */
 export function openInListEvents(row: SidebarRow, name: string): void {
   const known = tabOf(row);
@@ -21,7 +21,10 @@ export function openInListEvents(row: SidebarRow, name: string): void {
   tell(own(known === undefined ? 'opened.list.made' : 'opened.list.known'), { timeout: 8000 });
 }
 
-/** By what picks the alarm: its label may be that of another, and people change it. */
+/**
+ * Finds the tab by the expression that selects the alarm: users may change the label, and labels may be
+ * equal.
+ */
 function tabOf(row: SidebarRow): string | undefined {
   const picks = rowsOf(row);
   let found: string | undefined;
@@ -93,7 +96,9 @@ function flowOf(row: SidebarRow, name: string): object[] {
   ];
 }
 
-/** All messages of the alarm, or the one alone that names none; a list also of one. */
+/**
+ * JSONata expression: all messages of the alarm, or the single message without an alarm id; always an array.
+ */
 function rowsOf({ alarmId, deliveryId }: SidebarRow): string {
   const [name, id] = alarmId === null ? ['deliveryId', deliveryId] : ['alarmId', alarmId];
   return `payload[${name}=${JSON.stringify(id)}][]`;

@@ -9,193 +9,205 @@ import type { Words } from '../support/status-words';
 
 /** An event as the sidebar shows it. */
 export interface SidebarRow extends EventRow {
-  /** How it was proven; absent where that was not kept. */
+  /** How the message was proven; absent where that was not stored. */
   proof?: 'hmac' | 'token';
-  /** What a person found last; absent where nobody has said. */
+  /** The last verdict of a person; absent where there is none. */
   verdict?: 'real' | 'false';
-  /** True where it can be delivered again. */
+  /** True where the event can be delivered again. */
   canRetry: boolean;
-  /** Key of the sentence that says why it is a dead letter, and what to do; absent where that is not known. */
+  /** Text key: why the event is a dead letter, and what to do; absent where unknown. */
   why?: string;
-  /** What the picture shows that was made for it a while ago: the alarm, or the camera after it; null where there is none. */
+  /**
+   * Content of the picture taken shortly after the alarm: the alarm, or the camera afterwards; null where
+   * there is none.
+   */
   picture: PictureKind | null;
-  /** True where it names a camera of a Central Station that is deployed. */
+  /** True where the event names a camera of a deployed Central Station. */
   hasVideo: boolean;
 }
 
-/** What one inbox holds of what nothing has proved at a *webhook in*, as the sidebar shows it. */
+/** Unproven messages of one inbox at one *webhook in*, as the sidebar shows them. */
 export interface QuarantineRow extends QuarantineSum {
-  /** Names the inbox in what is asked for; ids of messages count in it alone. */
+  /** Id of the inbox in requests; ids of messages are unique only within it. */
   inbox: string;
-  /** By which people know that inbox; null where there is no other. */
+  /** Title of the inbox; null where there is only one. */
   inboxTitle: string | null;
-  /** At which they came; a node id where they wait while nodes exchange their paths. */
+  /** Path on which the messages arrived; a node id while nodes exchange their paths. */
   path: string;
-  /** By which people know the *webhook in* that has it; null where none has. */
+  /** Title of the *webhook in* with this path; null where there is none. */
   title: string | null;
-  /** True where its *webhook in* can look at them: it uses this inbox. */
+  /** True where that *webhook in* can judge them again, which requires that it uses this inbox. */
   canVerify: boolean;
 }
 
-/** A *webhook in* that can be given events. */
+/** A *webhook in* to which events can be assigned. */
 export interface Taker {
   endpointId: string;
   path: string;
-  /** By which people know it. */
+  /** Title for users. */
   title: string;
 }
 
-/** Events that wait at a path that no *webhook in* of this Node-RED has. */
+/** Events at a path that no *webhook in* of this Node-RED has. */
 export interface AbandonedRow {
-  /** Names the inbox in what is asked for. */
+  /** Id of the inbox in requests. */
   inbox: string;
-  /** By which people know it; null where there is no other inbox. */
+  /** Title of the inbox; null where there is only one. */
   inboxTitle: string | null;
   endpointId: string;
-  /** A node id where they wait while nodes exchange their paths. */
+  /** A node id while nodes exchange their paths. */
   path: string;
-  /** That of the listener; '' = the one of Node-RED itself. */
+  /** Port of the listener; '' = Node-RED's own server. */
   port: string;
   count: number;
-  /** Those that use this inbox. */
+  /** Nodes that use this inbox. */
   takers: Taker[];
 }
 
-/** What went wrong at a *webhook in*, and nothing has cured since. */
+/** A problem of a *webhook in* that is not cured yet. */
 export interface ProblemRow extends ProblemTally {
-  /** Id of the node: several may have one title. */
+  /** Id of the node: several nodes may have the same title. */
   webhook: string;
-  /** By which people know the *webhook in*. */
+  /** Title of the *webhook in*. */
   title: string;
-  /** Key of the sentence that says what happened and what to do. */
+  /** Text key: what happened, and what to do. */
   text: string;
 }
 
 /** A Central Station as the sidebar shows it. */
 export interface StationRow {
-  /** Of its config node. */
+  /** Id of its config node. */
   id: string;
   key: string;
   name: string;
   isSandbox: boolean;
   status: NodeStatus;
-  /** What that says, for the editor to say it in its language; null where it says nothing. */
+  /** Text key and values of the status, for the language of the editor; null where the status is empty. */
   words: Words | null;
-  /** When its newest event was received: ISO 8601, UTC, with `Z`; null where it has none. */
+  /** Time of receipt of its newest event: ISO 8601, UTC, with `Z`; null where it has none. */
   last: string | null;
 }
 
-/** The instances of Node-RED that share an inbox, oldest first. */
+/** Node-RED instances that share an inbox, oldest first. */
 export interface SharingRow {
-  /** By which people know the inbox. */
+  /** Title of the inbox. */
   inbox: string;
   instances: InstanceRow[];
 }
 
-/** A site of the sandbox that waits to be accepted, as the sidebar shows it. */
+/** A site of the sandbox that waits to be accepted. */
 export interface PendingRow {
-  /** Id of the config node whose sandbox it is. */
+  /** Id of the config node that owns the sandbox. */
   cloud: string;
-  /** Id of the customer, by which a site is accepted. */
+  /** Id of the customer, used to accept the site. */
   customer: string;
-  /** Of the customer. */
+  /** Name of the customer. */
   name: string;
-  /** Its name. */
+  /** Name of the site. */
   site: string;
 }
 
-/** How many messages the inboxes have, as far as they can be read. */
+/** Numbers of messages in all inboxes that can be read. */
 export interface Totals {
-  /** Of the newest 10,000 messages of each inbox. */
+  /** Among the newest 10,000 messages of each inbox. */
   events: number;
   /** True where there are older ones. */
   isCut: boolean;
-  /** The same by their state. */
+  /** The same messages by state. */
   byState: Partial<Record<MessageState, number>>;
-  /** Of all: dead letters, conflicts and what came too late; and how many of these can be delivered again. */
+  /**
+   * Among all messages: dead letters, conflicts and messages that came too late; `exhausted` counts those
+   * that can be delivered again.
+   */
   dead: number;
   exhausted: number;
 }
 
-/** What the sidebar shows, newest first: of events and dead letters the newest, as far as they match what is looked for. */
+/** Data of the sidebar, newest first: the newest events and dead letters, as far as they match the search. */
 export interface Overview {
   totals: Totals;
-  /** The oldest of the events and dead letters that were looked at; null where there are no others. */
+  /** Time of the oldest event and dead letter that was read; null where there are no others. */
   from: { events: string | null; dead: string | null };
   events: SidebarRow[];
-  /** Of those, and of older ones, what no flow gets any more: dead letters, conflicts, and what came too late. */
+  /**
+   * Messages that no flow receives any more, also older than `events`: dead letters, conflicts, and messages
+   * that came too late.
+   */
   dead: SidebarRow[];
   quarantine: QuarantineRow[];
   abandoned: AbandonedRow[];
-  /** Refused messages of each *webhook in* of whose reason the quarantine does not tell. */
+  /** Refused messages of each *webhook in* for reasons that the quarantine does not show. */
   refused: ProblemRow[];
-  /** Problems that no flow took. */
+  /** Problems that no flow received. */
   problems: ProblemRow[];
-  /** What was posted to paths that no *webhook in* has. */
+  /** Messages posted to paths that no *webhook in* has. */
   unknownPaths: UnknownPath[];
-  /** Number of the newest problem; to be sent back once a person has seen this. */
+  /** Number of the newest problem; the editor sends it back once the user has seen it. */
   lastProblem: number;
-  /** True where there is a problem that nobody has seen. */
+  /** True where there is a problem that no user has seen. */
   hasUnseen: boolean;
   stations: StationRow[];
   pending: PendingRow[];
   sharing: SharingRow[];
-  /** Why an inbox cannot store, or be read; null where all can. */
+  /** Why an inbox cannot store or be read; null where all work. */
   fault: string | null;
-  /** What befell the file of an inbox within the last day; null where nothing did. */
+  /** Text of an incident of an inbox file within the last day; null where there was none. */
   incident: string | null;
-  /** True where alarms for an inbox that fails are left unanswered meanwhile, for nothing is kept beside one that is shared. */
+  /**
+   * True where a shared inbox fails: its alarms are left unanswered meanwhile, because it has no spill
+   * folder.
+   */
   isCut: boolean;
-  /** True where an inbox cannot be read: what it holds is not among the events. */
+  /** True where an inbox cannot be read: its messages are not among the events. */
   isPartial: boolean;
 }
 
-/** What became of an event, oldest first, and what else is known of it. */
+/** History of an event, oldest step first, with further facts. */
 export interface EventHistory {
   history: HistoryEntry[];
-  /** As the event names its camera; null what it does not say. */
+  /** Ids of the camera in the event; null where the event has none. */
   camera: { id: string | null; remoteId: string | null };
-  /** The *webhook in* that has it; null where none has. */
+  /** The *webhook in* that owns the event; null where there is none. */
   webhook: { title: string; path: string; maxAttempts: number | null } | null;
 }
 
-/** Events that were looked for, newest first. */
+/** Result of a search for events, newest first. */
 export interface FoundEvents {
   events: SidebarRow[];
-  /** How many match; null where no words were looked for. */
+  /** Number of matching events; null without search words. */
   matches: number | null;
-  /** How many of them can be delivered again; null in the same case. */
+  /** Number of matching events that can be delivered again; null without search words. */
   retryable: number | null;
-  /** How many were looked at. */
+  /** Number of events that were read. */
   looked: number;
   /** True where there are older ones. */
   isCut: boolean;
 }
 
-/** All dead letters that match. */
+/** All dead letters that match the search. */
 export interface DeadLetters {
   letters: { deliveryId: string; canRetry: boolean }[];
 }
 
-/** What became of what was asked for several dead letters. */
+/** Result of an action on several dead letters. */
 export interface ActedOn {
   done: number;
   failed: number;
 }
 
-/** Rows of one list that are shown: beyond them the filter finds what is wanted. */
+/** Maximum of rows shown in one list; beyond it the user has to search. */
 export const MOST_SHOWN = 1000;
 
-/** Dead letters that may be named in one request. */
+/** Maximum of dead letters in one request. */
 export const MOST_AT_ONCE = 50;
 
-/** What can be done with a dead letter: deliver it again, or take it off the list. */
+/** Actions on a dead letter: deliver it again, or remove it from the list. */
 export const DEAD_ACTIONS = ['retry', 'discard'] as const;
 
-/** What can be done with a quarantine: judge it with the current phrases, or let it go. */
+/** Actions on a quarantine: judge it with the current phrases, or delete it. */
 export const QUARANTINE_ACTIONS = ['verify', 'discard'] as const;
 
-/** The picture of an event, in base64; null where there is none any more. */
+/** Picture of an event in base64; null where it is no longer cached. */
 export interface Picture {
   jpeg: string | null;
 }

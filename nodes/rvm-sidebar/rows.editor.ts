@@ -12,12 +12,12 @@ export function own(key: string, values?: Record<string, unknown>): string {
   return said(`rvm-sidebar.${key}`, values);
 }
 
-/** Those that are there, in one line. */
+/** Joins the non-empty parts in one line. */
 export function present(parts: readonly (string | null)[], between: string): string {
   return parts.filter((part) => part !== null && part !== '').join(between);
 }
 
-/** What an entry says, each in a line of its own; no line is empty. */
+/** Lines of an entry, without empty ones. */
 export function linesOf(...lines: [what: string, where: string, quiet: string]): JQuery[] {
   const classes = ['rvm-what', 'rvm-where', 'rvm-quiet'];
   const shown = lines.map((text, index) =>
@@ -28,32 +28,32 @@ export function linesOf(...lines: [what: string, where: string, quiet: string]):
   return shown.filter((line) => line.text() !== '');
 }
 
-/** In the place of the entries of a list that has none. */
+/** Placeholder of an empty list. */
 export function nothing(): JQuery {
   return $('<div class="rvm-quiet">').text(own('none'));
 }
 
-/** Why the runtime could not answer. */
+/** Text of a failed request. */
 export function textOf(failure: unknown): string {
   if (failure instanceof AskError) return failure.message;
   throw failure;
 }
 
-/** What can be done with a row. */
+/** An action of a row. */
 export interface RowAction {
-  /** Names its text. */
+  /** Key of its text. */
   action: string;
   asked: Asked;
-  /** It is done only when it cannot be taken back any more. */
+  /** True where the action is sent only after the time for undo. */
   canUndo?: boolean;
-  /** What the runtime has answered. */
+  /** Called with the answer of the runtime. */
   done?: (answer: unknown) => void;
 }
 
-/** The buttons of a row, each of which names what it is of; and the way back from what was discarded. */
+/** The buttons of a row, each labelled with the name of the row, and the undo of a discard. */
 export class RowActions {
   readonly element = $('<div class="rvm-actions">');
-  /** By their names. */
+  /** By action name. */
   #actions = new Map<string, RowAction>();
   #name = '';
   #drawn = '';
@@ -63,7 +63,7 @@ export class RowActions {
     private readonly desk: ListContext,
   ) {}
 
-  /** @param name by which people know the row */
+  /** @param name name of the row for users */
   show(actions: readonly RowAction[], name: string): JQuery {
     this.#actions = new Map(this.desk.mayAct ? actions.map((action) => [action.action, action]) : []);
     this.#name = name;
@@ -77,7 +77,7 @@ export class RowActions {
     if (drawn === this.#drawn) return;
     this.#drawn = drawn;
     if (state === 'sent') {
-      // Whoever has the focus here keeps it until the row goes.
+      // An element with the focus keeps it until the row is removed.
       this.element.find('button').attr('aria-disabled', 'true');
       return;
     }
@@ -125,8 +125,8 @@ export class RowActions {
 }
 
 /**
- * Makes an element a button that opens something, by click, Enter and space.
- * @param opens a dialog elsewhere, or what stands below it
+ * Makes an element a button that opens something by click, Enter and space.
+ * @param opens a dialog elsewhere, or a part below the element
  */
 export function makeOpener(
   element: JQuery,
@@ -145,14 +145,17 @@ export function makeOpener(
     .on('click', act)
     .on('keydown', (event) => {
       if (event.key !== 'Enter' && event.key !== ' ') return;
-      // The editor has its own use of keys.
+      // The editor uses these keys itself.
       event.preventDefault();
       event.stopPropagation();
       act();
     });
 }
 
-/** A part of the sidebar: a heading that says how many there are, what can be done with all, the list, and the way to more of it. */
+/**
+ * A section of the sidebar: heading with a count, actions for all rows, the list, and the button for more
+ * rows.
+ */
 export class Section {
   readonly element = $('<section>');
   readonly list: JQuery;
@@ -162,7 +165,7 @@ export class Section {
   #isEmpty = false;
   readonly #more = $('<button type="button" class="red-ui-button red-ui-button-small rvm-more">');
 
-  /** @param name its list's class is made of it, and its heading */
+  /** @param name used for the class of the list and the heading */
   constructor(
     readonly name: string,
     more: () => void = () => undefined,
@@ -176,13 +179,16 @@ export class Section {
     this.element.append(this.#heading, this.tools, this.list, this.#more);
   }
 
-  /** How many there are, as a text; and more about them. */
+  /** Shows the count, and a further text. */
   count(text: string, further = ''): void {
     const shown = further === '' ? text : `${text} · ${further}`;
     if (this.#count.text() !== shown) this.#count.text(shown);
   }
 
-  /** What the button for more says; '' hides it. @param isEmpty no rows are shown so far */
+  /**
+   * Sets the text of the button for more; '' hides it.
+   * @param isEmpty true where no rows are shown so far
+   */
   more(text: string, isEmpty = false): void {
     const hadFocus = this.#more.is(':focus');
     if (isEmpty !== this.#isEmpty) {
@@ -196,7 +202,7 @@ export class Section {
     if (hadFocus) this.#keepFocus(text === '' ? this.#heading : this.#more);
   }
 
-  /** What is put elsewhere, or hidden, has lost it. */
+  /** An element that is moved or hidden loses the focus. */
   #keepFocus(place: JQuery): void {
     if (!place.is(':focus')) place.get(0)?.focus({ preventScroll: true });
   }
@@ -210,9 +216,9 @@ export class Section {
   }
 }
 
-/** A row that consists of text, with what can be done with it. */
+/** A row of text with actions. */
 export interface TextRow {
-  /** Unlike that of any other row of the sidebar. */
+  /** Unique among all rows of the sidebar. */
   key: string;
   lines: [what: string, where: string, quiet: string];
   title?: string;
@@ -242,8 +248,8 @@ export class TextRowView {
 }
 
 /**
- * Asks a question that has to be answered first.
- * @param yes what the button says that does it
+ * Asks the user to confirm an action.
+ * @param yes label of the confirming button
  */
 export function confirm(question: string, yes: string): Promise<boolean> {
   const before = document.activeElement;
@@ -266,7 +272,7 @@ export function confirm(question: string, yes: string): Promise<boolean> {
   });
 }
 
-/** Scrolls the sidebar so far that this is to be seen whole, or from its beginning on, below what stays at the top. */
+/** Scrolls the sidebar so that the element is visible as a whole, or from its top, below the fixed bar. */
 export function scrollToSee(element: JQuery): void {
   const [sidebar] = element.closest('.rvm-sidebar').get();
   const [part] = element.get();
@@ -278,15 +284,18 @@ export function scrollToSee(element: JQuery): void {
   if (hidden > 0) sidebar.scrollTop += hidden;
 }
 
-/** Whether rows have to stay where they are: somebody points at them, is among them with the keyboard, or has scrolled past them. */
+/**
+ * Decides whether rows must stay in place: while the pointer is over them, the keyboard focus is among them,
+ * or the user has scrolled past them.
+ */
 export class UpdateFreeze {
-  /** What a mouse has clicked keeps the focus for as long as nothing else is clicked: that alone holds nothing. */
+  /** After a mouse click the element keeps the focus until the next click; that alone freezes nothing. */
   #byKeyboard = true;
 
   /**
-   * @param scroll what scrolls
-   * @param body what of it holds rows
-   * @param top what stays at the top of it
+   * @param scroll the scrolling element
+   * @param body the part with the rows
+   * @param top the fixed bar
    */
   constructor(
     private readonly scroll: JQuery,
@@ -307,7 +316,7 @@ export class UpdateFreeze {
     return focused.length > 0 && (this.#byKeyboard || focused.is('select, input, textarea'));
   }
 
-  /** Of one that is not shown nobody knows where it would be. */
+  /** The position of a hidden section is unknown, so it counts as passed. */
   #isPast(section: JQuery): boolean {
     if ((this.scroll.scrollTop() ?? 0) <= 0) return false;
     const [[element], [top]] = [section.get(), this.top.get()];
@@ -316,10 +325,10 @@ export class UpdateFreeze {
   }
 }
 
-/** For which what was discarded can be had back, in milliseconds. */
+/** Milliseconds in which a discard can be undone. */
 const UNDO_MS = 10_000;
 
-/** What is asked of the runtime, below `rvm/`. */
+/** A request to the runtime, below `rvm/`. */
 interface Asked {
   path: string;
   body: object;
@@ -331,16 +340,18 @@ interface Discard {
   isSent: boolean;
 }
 
-/** What somebody has discarded, which is asked of the runtime only when nobody takes it back any more. */
+/**
+ * Discards that can be undone: each is sent to the runtime only after that time, or when the page is closed.
+ */
 export class UndoableActions {
   readonly #all = new Map<string, Discard>();
 
-  /** @param send asks the runtime; it tells the user itself where that fails */
+  /** @param send sends the request; it reports a failure to the user itself */
   constructor(private readonly send: (asked: Asked) => Promise<unknown>) {
     window.addEventListener('pagehide', () => this.#leave());
   }
 
-  /** @param changed called when it cannot be taken back any more, and when the runtime has answered */
+  /** @param changed called when undo is no longer possible, and when the runtime has answered */
   begin(key: string, asked: Asked, changed: () => void): void {
     const timer = window.setTimeout(() => void this.#end(key, changed), UNDO_MS);
     this.#all.set(key, { asked, timer, isSent: false });
@@ -353,7 +364,7 @@ export class UndoableActions {
     this.#all.delete(key);
   }
 
-  /** `offered`: it can be had back; undefined where nobody has discarded it. */
+  /** `offered`: can be undone; undefined where nothing was discarded. */
   stateOf(key: string): 'offered' | 'sent' | undefined {
     const discard = this.#all.get(key);
     return discard && (discard.isSent ? 'sent' : 'offered');
@@ -378,22 +389,25 @@ export class UndoableActions {
   }
 }
 
-/** What the lists of the sidebar have in common. */
+/** Shared context of the lists in the sidebar. */
 export interface ListContext {
-  /** Whether the user may change something. */
+  /** True where the user has the permission to act. */
   mayAct: boolean;
   discards: UndoableActions;
-  /** Asks the runtime, and looks what has become of it. Undefined where it failed, which the user is told. */
+  /**
+   * Sends a request and refreshes the lists. Resolves with undefined after a failure, which is reported to
+   * the user.
+   */
   act<Answer>(path: string, body: object): Promise<Answer | undefined>;
-  /** What the lists have had is not so any more. */
+  /** Marks the cached rows as stale. */
   stale(): void;
-  /** What of the rows of a section must not change now. */
+  /** Which changes of a section must not be shown now. */
   holdOf(section: JQuery): Holding;
-  /** Draws all anew, whatever holds the rows: the user has asked for it. */
+  /** Redraws all at the user's request, even while rows are frozen. */
   redraw(): void;
 }
 
-/** One row of a list; the same element for as long as it is listed, so that it keeps the focus. */
+/** One row of a list. Its element stays the same as long as it is listed, so that it keeps the focus. */
 export interface RowView<Row> {
   show(row: Row): JQuery;
 }
@@ -401,18 +415,21 @@ export interface RowView<Row> {
 interface RowListOptions<Row, View extends RowView<Row>> {
   keyOf: (row: Row) => string;
   make: (row: Row) => View;
-  /** Whether one that is not listed any more is gone for good, rather than out of what is listed. Default: it is. */
+  /**
+   * True where a row that is no longer listed is gone for good, rather than outside of the list. Default:
+   * always.
+   */
   isGone?: (row: Row) => boolean;
 }
 
-/** What must not change now: `all`, no row may move; `new`, none may come; `none`, nothing is held. */
+/** `all`: no row may move; `new`: no row may be added; `none`: nothing is frozen. */
 type Holding = 'all' | 'new' | 'none';
 
 export interface Showing {
   hold: Holding;
-  /** Rows at most; default all. */
+  /** Maximum of rows; default all. */
   most?: number;
-  /** What stands behind the rows. */
+  /** Elements behind the rows. */
   further?: readonly JQuery[];
 }
 
@@ -425,13 +442,13 @@ interface Shown<Row, View> {
 const GONE = 'rvm-gone';
 
 /**
- * Rows that do not move while they are held: what is new waits then, what is listed is shown as it is now, in its place, and what is
- * gone stays there, greyed, and does nothing.
+ * A list whose rows do not move while frozen: new rows wait, listed rows are updated in place, and rows that
+ * are gone stay, greyed and inactive.
  */
 export class RowList<Row, View extends RowView<Row> = RowView<Row>> {
-  /** By key, in their order. */
+  /** By key, in order of display. */
   #shown = new Map<string, Shown<Row, View>>();
-  /** Keys of all that there were when rows were put in order last. */
+  /** Keys of all rows when the order was last updated. */
   #known: ReadonlySet<string> = new Set();
 
   constructor(
@@ -442,7 +459,7 @@ export class RowList<Row, View extends RowView<Row> = RowView<Row>> {
     for (const name of ['click', 'keydown']) list?.addEventListener(name, keepFromGone, true);
   }
 
-  /** @returns how many wait to be shown */
+  /** @returns number of rows that wait to be shown */
   show(rows: readonly Row[], { hold, most = Infinity, further = [] }: Showing): number {
     if (hold === 'all') return this.#update(rows);
     if (hold === 'none') this.#known = new Set(rows.map(this.options.keyOf));
@@ -488,7 +505,7 @@ export class RowList<Row, View extends RowView<Row> = RowView<Row>> {
     return this.#shown.get(key)?.element.hasClass(GONE) ?? true;
   }
 
-  /** To the same place in the next row that is still there, or in the one before. */
+  /** Moves the focus to the same button of the next row that is still there, or of the previous one. */
   #moveFocus(order: readonly string[], from: string): void {
     const action = $(document.activeElement ?? document.body).attr('data-action');
     const at = order.indexOf(from);
@@ -500,7 +517,7 @@ export class RowList<Row, View extends RowView<Row> = RowView<Row>> {
       row?.find('button, [tabindex="0"], summary, select'),
     ];
     const place = [same, ...others].find((each) => each !== undefined && each.length > 0) ?? $();
-    // It may be about to be shown only now.
+    // The element may become visible only now.
     requestAnimationFrame(() =>
       (place.get(0) ?? this.element.closest('[tabindex]').get(0))?.focus({ preventScroll: true }),
     );
@@ -510,7 +527,7 @@ export class RowList<Row, View extends RowView<Row> = RowView<Row>> {
 function markGone(element: JQuery, isGone: boolean): void {
   if (element.hasClass(GONE) === isGone) return;
   element.toggleClass(GONE, isGone);
-  // A button that is disabled would lose the focus.
+  // Not `disabled`: a disabled button would lose the focus.
   element.find('button, select, [role="button"]').attr('aria-disabled', String(isGone));
 }
 
@@ -521,12 +538,15 @@ function keepFromGone(event: Event): void {
   event.stopPropagation();
 }
 
-/** Puts these into a list, in order. What is in its place already is not touched: what has the focus keeps it. */
+/**
+ * Makes these elements the children of a list, in order. Elements already in place are not touched, so they
+ * keep the focus.
+ */
 export function reconcileChildren(list: JQuery, wanted: readonly JQuery[]): void {
   const [parent] = list.get();
   if (parent === undefined) return;
   const elements = wanted.flatMap((each) => each.get());
-  // Texts, too.
+  // Including text nodes.
   list.contents().not(elements).remove();
   for (const [index, element] of elements.entries()) {
     const there = parent.children[index] ?? null;

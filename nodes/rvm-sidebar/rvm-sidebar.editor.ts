@@ -17,7 +17,7 @@ import { InstanceList, isTroubled, type OpenCamera, sayStatuses, StationList } f
 import { Tasks } from './tasks.editor';
 import { VideoPanel } from './video.editor';
 
-/** Where a chip leads. */
+/** Target of a chip. */
 type Part = 'hands' | 'events' | 'stations';
 
 interface BarOptions {
@@ -28,17 +28,20 @@ interface BarOptions {
 
 interface BarFigures {
   hands: number;
-  /** As a text: there may be more. */
+  /** A text, because there may be more. */
   events: string;
   stations: number;
-  /** Of the stations. */
+  /** Number of stations with a trouble. */
   troubled: number;
 }
 
-/** What somebody types is looked for once it rests for this long, in milliseconds. */
+/** Milliseconds without typing before the search starts. */
 const REST = 250;
 
-/** What stays at the top of the sidebar: how many there are of what, the way there, the filter, and what is new meanwhile. */
+/**
+ * Fixed bar of the sidebar: counts that lead to their sections, the filter, and the number of new rows that
+ * wait.
+ */
 class Toolbar {
   readonly element = $('<div class="rvm-top">');
   readonly #chips: Record<Part, JQuery>;
@@ -49,7 +52,7 @@ class Toolbar {
   #timer: number | undefined;
   #searched = '';
 
-  /** @param beside what stands beside the filter */
+  /** @param beside element next to the filter */
   constructor(
     private readonly options: BarOptions,
     beside: JQuery,
@@ -82,13 +85,13 @@ class Toolbar {
     draw(this.#chips.stations, troubled > 0 ? 'alarm' : '', own('bar.stations'), text, troubled);
   }
 
-  /** What the filter has found; '' where there is none. */
+  /** Shows the result of the search; '' hides it. */
   found(text: string): void {
     if (this.#found.text() !== text) this.#found.text(text);
     this.#found.toggle(text !== '');
   }
 
-  /** @param isMany there may be more */
+  /** @param isMany true where there may be more */
   waiting(count: number, isMany: boolean): void {
     const text = count === 0 ? '' : own('bar.new', { count: isMany ? `${count}+` : count });
     this.#new.toggle(count > 0);
@@ -119,7 +122,7 @@ class Toolbar {
 
 const FORMS: Readonly<Record<string, string>> = { alarm: 'fa-exclamation-triangle', good: 'fa-check-circle' };
 
-/** Colour and form say the same. */
+/** Shows the tone by colour and by symbol. */
 function draw(chip: JQuery, tone: 'alarm' | 'good' | '', name: string, figure: string, troubled = 0): void {
   const drawn = JSON.stringify([tone, name, figure, troubled]);
   if (chip.data('drawn') === drawn) return;
@@ -140,14 +143,14 @@ function draw(chip: JQuery, tone: 'alarm' | 'good' | '', name: string, figure: s
     .append(troubled === 0 && tone !== '' ? form : $(), $('<span>').text(name), $('<b>').text(figure), mark);
 }
 
-/** Between two looks at the inbox while the sidebar is open, in milliseconds. */
+/** Milliseconds between two requests for the overview while the sidebar is open. */
 const EVERY = 1000;
-/** New rows of which the overview tells at most. */
+/** From this number on, the overview may not contain all new rows. */
 const MANY = 50;
 
-/** The sidebar "Remote monitoring": what needs hands, what the inbox has, and what the stations do. */
+/** The sidebar "Remote monitoring": tasks for a person, events, and stations. */
 class Sidebar {
-  /** Takes the focus from a row that is there no more. */
+  /** Takes the focus from a row that was removed. */
   readonly content = $('<div class="rvm-sidebar" tabindex="-1">');
   readonly #fault = $('<div class="rvm-fault" role="status">');
   readonly #alarm = $('<button type="button" class="red-ui-button red-ui-button-small rvm-sandbox-alarm">');
@@ -171,9 +174,9 @@ class Sidebar {
   readonly #instances = new Section('instances');
   readonly #instanceList = new InstanceList(this.#instances.list);
   #search = '';
-  /** The newest, and what was looked for in it. */
+  /** The newest overview, with its search text. */
   #known: { overview: Overview; search: string } | undefined;
-  /** True while what the user has asked for is drawn: nothing holds the rows then. */
+  /** True while drawing at the user's request: no row is frozen then. */
   #isFree = false;
   #asking = false;
 
@@ -228,7 +231,7 @@ class Sidebar {
     if (search !== this.#search) await this.#refresh();
   }
 
-  /** The first of all, and the first of what is looked for now, is what somebody waits for. */
+  /** Redraws all for the first overview, and for the first after a new search: the user waits for it. */
   async #take(overview: Overview): Promise<void> {
     const isAwaited = this.#known?.search !== this.#search;
     this.#known = { overview, search: this.#search };
@@ -238,8 +241,8 @@ class Sidebar {
   }
 
   /**
-   * Only where a person is there, and what there is to see is in sight: not by a window in the background, nor by one that hangs on
-   * a wall for those who may not act, nor where it would have to be scrolled to.
+   * Reports problems as seen only where a user is present and the rows are in sight: not from a background
+   * window, from a wall display without permission to act, or while the rows are scrolled away.
    */
   async #tellSeen({ hasUnseen, lastProblem }: Overview): Promise<void> {
     if (!hasUnseen || !document.hasFocus() || !this.#desk.mayAct) return;
@@ -266,7 +269,7 @@ class Sidebar {
     this.#bar.found(this.#foundText(overview));
   }
 
-  /** Not what was looked for before: what is looked for now is on its way. */
+  /** Skipped while the result of a new search is pending: an old one must not be drawn. */
   #redraw(): void {
     if (this.#known?.search !== this.#search) return;
     this.#isFree = true;
@@ -295,7 +298,7 @@ class Sidebar {
     void this.#refresh();
   }
 
-  /** To the first row of a part, below what stays at the top. */
+  /** Scrolls to the first row of a part, below the fixed bar. */
   #go(part: Part): void {
     const parts = { events: this.#events.section.element, stations: this.#stations.section.element };
     const [element] = part === 'hands' ? [] : parts[part].get();
@@ -308,7 +311,7 @@ class Sidebar {
     section.find('h3').get(0)?.focus({ preventScroll: true });
   }
 
-  /** Draws what has waited, where it can be seen. */
+  /** Shows the rows that were waiting, and scrolls to them. */
   #showNew(): void {
     this.#go('hands');
     this.#redraw();
@@ -333,7 +336,7 @@ class Sidebar {
     this.#events.feed.stale();
   }
 
-  /** Undefined where it failed, which the user is told. */
+  /** Resolves with undefined after a failure, which is reported to the user. */
   async #act<Answer>(path: string, body: object): Promise<Answer | undefined> {
     try {
       const answer = await post<Answer>(said, path, body);

@@ -22,7 +22,7 @@ import { UnownedEvents, deadLetterAction, actOnQuarantine, isId, problemRows, qu
 import { CachedTotals } from './totals';
 import { addVideoRoutes } from './video-routes';
 
-/** Rows of a list. */
+/** Rows per list. */
 const MOST = 50;
 
 async function overview(
@@ -75,7 +75,10 @@ function stationRow(station: Station, last: number | undefined): StationRow {
   };
 }
 
-/** A person has looked at what the sidebar lists. @throws RvmError BAD_INPUT */
+/**
+ * Marks problems as seen by a user.
+ * @throws RvmError BAD_INPUT
+ */
 function seen({ lastProblem }: JsonRecord): void {
   if (!isId(lastProblem)) throw new RvmError('BAD_INPUT', 'Name the last problem that was seen.');
   problemsSeen(lastProblem);
@@ -86,7 +89,7 @@ function picture({ deliveryId }: JsonRecord): Picture {
   return { jpeg: jpeg?.toString('base64') ?? null };
 }
 
-/** What the sidebar "Remote monitoring" asks. */
+/** Routes of the sidebar "Remote monitoring". */
 export = (RED: NodeAPI): void => {
   if (!nodeIsNewEnough()) return;
   const abandoned = new UnownedEvents(RED);
@@ -98,7 +101,7 @@ export = (RED: NodeAPI): void => {
   readRoute(RED, 'dead-letters', (asked) => deadLetters(RED, searches, asked));
   readRoute(RED, 'picture', picture);
   readRoute(RED, 'history', (asked) => eventHistory(RED, asked));
-  // Not the question for the overview: that is asked by whatever polls, and changes nothing.
+  // A route of its own: the overview is polled and must change nothing.
   writeRoute(RED, 'problems-seen', seen);
   writeRoute(RED, 'dead-letters', (asked, req) => deadLetterAction(asked, userOf(req)));
   writeRoute(RED, 'quarantine', (asked) => actOnQuarantine(RED, asked));
@@ -108,16 +111,17 @@ export = (RED: NodeAPI): void => {
   addVideoRoutes(RED);
 };
 
-/** What the runtime tells of a node whose status has changed. */
+/** Event of the runtime: the status of a node has changed. */
 interface StatusEvent {
   id: string;
-  /** Absent where the node has ended. */
+  /** Absent where the node was closed. */
   status?: NodeStatus;
 }
 
 /**
- * Sends the words of each status with values to the editors, beside the status itself: Node-RED passes on its text, fill and
- * shape alone. They are kept for editors that come later, until the node shows something else.
+ * Sends text key and values of each status to the editors, in addition to the status: Node-RED passes on only
+ * its text, fill and shape. Node-RED retains them for editors that connect later, until the node shows
+ * something else.
  */
 function sendWords(RED: NodeAPI): void {
   const kept = new Set<string>();
@@ -133,7 +137,7 @@ function sendWords(RED: NodeAPI): void {
   });
 }
 
-/** What befell the file of an inbox last. */
+/** Text of the newest incident of an inbox file. */
 function lastIncident(RED: NodeAPI): string | null {
   const [last] = openInboxes()
     .flatMap((open) => {
@@ -144,7 +148,10 @@ function lastIncident(RED: NodeAPI): string | null {
   return last === undefined ? null : incidentText(RED, shownTitle(RED, last.open), last.is);
 }
 
-/** Why an inbox cannot store, or be read. @param unread what was thrown where they were read */
+/**
+ * Why an inbox cannot store or be read.
+ * @param unread errors of reading
+ */
 function inboxFaults(unread: readonly unknown[]): Pick<Overview, 'fault' | 'isCut' | 'isPartial'> {
   const failing = openInboxes().filter(({ inbox }) => inbox.state().durable === false);
   const faults = [
@@ -158,7 +165,10 @@ function inboxFaults(unread: readonly unknown[]): Pick<Overview, 'fault' | 'isCu
   };
 }
 
-/** Who shares the inboxes of this process, as far as they can be read; of one that nobody shares there is nothing to tell. */
+/**
+ * Instances that share the inboxes of this process, as far as they can be read. Inboxes that are not shared
+ * are left out.
+ */
 async function sharingRows(): Promise<SharingRow[]> {
   const shared = openInboxes().filter(({ place }) => place.folder === undefined);
   const { answers } = await readAll(shared, async ({ inbox, place }) => ({

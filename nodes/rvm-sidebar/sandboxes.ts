@@ -5,7 +5,10 @@ import { stationsOfCloud } from '../rvm-central-station/station';
 import type { CloudNode } from '../rvm-cloud/connection';
 import type { PendingRow } from './overview';
 
-/** In every sandbox there is. @throws RvmError CONFIG_MISSING where there is none, and those of its start */
+/**
+ * Raises an alarm in every sandbox.
+ * @throws RvmError CONFIG_MISSING where there is none, and those of its start
+ */
 export async function raiseAlarms(RED: NodeAPI): Promise<{ alarmIds: string[] }> {
   const clouds = sandboxClouds(RED);
   if (clouds.length === 0) {
@@ -15,14 +18,14 @@ export async function raiseAlarms(RED: NodeAPI): Promise<{ alarmIds: string[] }>
   return { alarmIds: sandboxes.map((sandbox) => sandbox.raiseAlarm().alarmId) };
 }
 
-/** Of every sandbox that runs: to look at the sidebar starts none. */
+/** Pending sites of every running sandbox: opening the sidebar must not start one. */
 export function pendingSites(RED: NodeAPI): PendingRow[] {
   return sandboxClouds(RED).flatMap((cloud) => pendingAt(cloud));
 }
 
 /**
- * Accepts a site, as the provider does at the service. Its cameras are listed once this is over: by itself no Central Station
- * would ask for them before its next refresh.
+ * Accepts a site, as the provider does at the service. Resolves after its cameras are listed, because a
+ * Central Station would not list them before its next refresh.
  * @throws RvmError BAD_INPUT
  */
 export async function acceptSite(RED: NodeAPI, { cloud: id, customer }: JsonRecord): Promise<void> {
@@ -34,7 +37,7 @@ export async function acceptSite(RED: NodeAPI, { cloud: id, customer }: JsonReco
     throw new RvmError('BAD_INPUT', 'This site is not pending any more: see what the sidebar shows now.');
   }
   cloud.runningSandbox()?.acceptCustomer(customer);
-  // A station that cannot ask now says so in its status, and asks later.
+  // A station that fails now shows that in its status, and tries again later.
   await Promise.allSettled(stationsOfCloud(RED, id).map((station) => station.refreshCameras()));
 }
 

@@ -21,7 +21,7 @@ import {
   textOf,
 } from './rows.editor';
 
-/** The Central Stations, a line each, with their cameras, which are asked for when somebody wants to see them. */
+/** The Central Stations, one line each. Their cameras are loaded when the user opens the line. */
 export class StationList {
   readonly section = new Section('stations');
   readonly #rows: RowList<StationRow, StationRowView>;
@@ -37,8 +37,8 @@ export class StationList {
   }
 
   /**
-   * @param search what is looked for in their names; '' where nothing is
-   * @returns how many wait to be shown
+   * @param search search text for names and keys; '' = none
+   * @returns number of rows that wait to be shown
    */
   show({ stations }: Overview, search: string): number {
     const words = wordsOf(search);
@@ -48,16 +48,16 @@ export class StationList {
     return this.#rows.show(found, { hold: this.desk.holdOf(this.section.element) });
   }
 
-  /** Lists of cameras that are open ask again. */
+  /** Reloads the open lists of cameras. */
   refresh(): void {
     for (const view of this.#rows.views()) view.refresh();
   }
 }
 
-/** Somebody wants to see a camera of a Central Station as it is now. */
+/** Called when the user opens the live video of a camera. */
 export type OpenCamera = (station: StationRow, camera: PickedDevice, opener: HTMLElement) => void;
 
-/** A state by its form as well as by its colour; its word stands beside it. */
+/** Symbol of a state, in addition to its colour and text. */
 const FORMS: Readonly<Record<string, string>> = {
   green: 'fa-check-circle',
   yellow: 'fa-adjust',
@@ -65,18 +65,18 @@ const FORMS: Readonly<Record<string, string>> = {
   red: 'fa-exclamation-triangle',
 };
 
-/** Whether something is wrong with a Central Station that a person has to see to. */
+/** True where a Central Station has a fault that needs a person. */
 export function isTroubled({ status }: StationRow): boolean {
   return 'fill' in status && status.fill === 'red';
 }
 
-/** A Central Station in one line, which opens to its cameras. */
+/** A Central Station in one line, which opens the list of its cameras. */
 class StationRowView implements RowView<StationRow> {
   readonly #element = $('<div class="rvm-row rvm-station">');
   readonly #line = $('<summary>');
   readonly #details = $('<details>');
   readonly #list = $('<div class="rvm-cameras">');
-  /** By all that is shown of a camera. */
+  /** Key: all displayed values of a camera. */
   #rows = new Map<string, JQuery>();
   #station: StationRow | undefined;
   #shown = '';
@@ -131,7 +131,7 @@ class StationRowView implements RowView<StationRow> {
     }
   }
 
-  /** Those that somebody has to look after come first. */
+  /** Cameras that are offline come first. */
   #showCameras(station: StationRow, devices: readonly PickedDevice[]): void {
     const ordered = [...devices].sort((one, other) => Number(one.online) - Number(other.online));
     const rows = ordered.map((device): [string, JQuery] => {
@@ -152,7 +152,7 @@ class StationRowView implements RowView<StationRow> {
   }
 }
 
-/** The instances of Node-RED that share the inboxes of this one, below the name of each inbox. */
+/** Node-RED instances that share the inboxes of this one, under the title of each inbox. */
 export class InstanceList {
   constructor(private readonly list: JQuery) {}
 
@@ -173,12 +173,12 @@ function instanceRow({ name, isSelf, sinceBeat, held }: InstanceRow): JQuery {
   return $('<div class="rvm-row">').append(what, ...further);
 }
 
-/** By node, what its status says. */
+/** Status key and values by node id. */
 const sent = new Map<string, SentWords>();
 
 /**
- * Says the statuses of our nodes in the language of the editor, with its clock. The status comes from Node-RED, in its language;
- * what it is made of comes beside it, before or after.
+ * Shows the statuses of the nodes of this package in the language and time zone of the editor. The text comes
+ * from Node-RED in its own language; key and values come separately, before or after it.
  */
 export function sayStatuses(): void {
   RED.comms.subscribe(`${WORDS_TOPIC}/#`, (topic, told) => {
@@ -187,7 +187,7 @@ export function sayStatuses(): void {
     else sent.delete(id);
     say(id);
   });
-  // Node-RED shows its text first, whichever of the two is told first.
+  // Node-RED updates its text first, whichever subscription is called first.
   RED.comms.subscribe('status/#', (topic) => queueMicrotask(() => say(idIn(topic))));
 }
 
@@ -199,7 +199,7 @@ function isWords(told: object): told is SentWords {
   return 'words' in told;
 }
 
-/** Only in the place of the text that it says: any other is of a status that came since. */
+/** Replaces only the text that the values belong to: any other text is of a newer status. */
 function say(id: string): void {
   const node = RED.nodes.node(id);
   const words = sent.get(id);
@@ -209,12 +209,12 @@ function say(id: string): void {
   RED.view.redrawStatus(node);
 }
 
-/** In the language of the editor, with its clock. */
+/** In the language of the editor, with its time. */
 function ownWords(words: Words, say: Say): string {
   return wordsToText(words, say, clockTime);
 }
 
-/** As people of the editor's language write it. */
+/** In the format of the editor's language. */
 function clockTime(time: Date): string {
   const language = localStorage.getItem('editor-language') ?? navigator.language;
   return time.toLocaleTimeString(language);

@@ -29,30 +29,36 @@ import {
   TextRowView,
 } from './rows.editor';
 
-/** What needs hands, in the order in which it is shown. */
+/** Kinds of tasks in order of display. */
 const KINDS = ['problems', 'abandoned', 'quarantine', 'unknownPaths', 'dead', 'pending'] as const;
 type Kind = (typeof KINDS)[number];
-/** Those whose rows are text alone. */
+/** Kinds whose rows consist of text only. */
 type TextKind = Exclude<Kind, 'abandoned' | 'dead'>;
 
-/** Rows of all kinds that are shown before somebody wants to see more, where there are many: the events below must be in sight. */
+/**
+ * Rows of all kinds together that are shown at first, where there are many: the events below must stay in
+ * sight.
+ */
 const FEW = 2;
-/** And where there are no more than these, all are. */
+/** Up to this number all rows are shown. */
 const NOT_MANY = 4;
 
 interface Shown {
   count: number;
-  /** Shows the rows. @returns how many wait */
+  /**
+   * Shows the rows.
+   * @returns number of rows that wait
+   */
   show: (showing: Showing) => number;
 }
 
 interface TasksOptions extends Pick<EventRowOptions, 'thumbnails' | 'opened' | 'hand'> {
   search: () => string;
-  /** A site of the sandbox was accepted: its cameras are there. */
+  /** Called when a site of the sandbox was accepted: its cameras are there now. */
   accepted: () => void;
 }
 
-/** What needs hands, where there is any: a few rows of each kind, and all of them where somebody wants to see them. */
+/** Tasks that need a person: a few rows of each kind, all after "show all". */
 export class Tasks {
   readonly #sections: Record<Kind, Section>;
   readonly #lists: Record<TextKind, RowList<TextRow>>;
@@ -95,7 +101,7 @@ export class Tasks {
     return KINDS.map((kind) => this.#sections[kind].element);
   }
 
-  /** Dead letters that are listed. */
+  /** Dead letters in the list. */
   get dead(): readonly SidebarRow[] {
     return this.#dead.shown;
   }
@@ -104,19 +110,19 @@ export class Tasks {
     this.#dead.feed.search(search);
   }
 
-  /** What there was is not so any more. */
+  /** Marks the cached rows as stale. */
   stale(): void {
     this.#dead.feed.stale();
   }
 
-  /** How many there are of all kinds, whatever is looked for. */
+  /** Number of tasks of all kinds, independent of the search. */
   count(overview: Overview): number {
     const { problems, abandoned, quarantine, refused, unknownPaths, pending, dead, totals } = overview;
     const lists = [problems, abandoned, quarantine, refused, unknownPaths, pending];
     return lists.reduce((sum, { length }) => sum + length, Math.max(totals.dead, dead.length));
   }
 
-  /** @returns how many rows wait to be shown */
+  /** @returns number of rows that wait to be shown */
   show(overview: Overview): number {
     const kinds = this.#kinds(overview);
     this.#quarantine = overview.quarantine;
@@ -129,7 +135,7 @@ export class Tasks {
     return Object.values(this.#waiting).reduce((sum, count) => sum + count, 0);
   }
 
-  /** True where somebody can see the first row of what went wrong at *webhook in*, or there is none. */
+  /** True where the first problem of a *webhook in* is in sight, or there is none. */
   get areProblemsInSight(): boolean {
     return (['problems', 'quarantine'] as const).every(
       (kind) => (this.#waiting[kind] ?? 0) === 0 && isInSight(this.#sections[kind]),
@@ -164,7 +170,7 @@ export class Tasks {
     if (waiting > 0) this.#waiting[kind] = waiting;
     section.count(count.toLocaleString());
     if (hold === 'all') return;
-    // One that comes would move what is looked at.
+    // A new section would move the rows the user looks at.
     section.toggle(count > 0 && (hold === 'none' || section.isShown));
     section.more(this.#moreText(kind, count, share), share === 0 && !isOpened);
   }
@@ -214,7 +220,7 @@ function sumOf(rows: readonly { count: number }[]): number {
   return rows.reduce((sum, { count }) => sum + count, 0);
 }
 
-/** Whether the first row of a list can be seen; true where there is none to see. */
+/** True where the first row of a list is in sight, or no list is shown. */
 function isInSight({ list, isShown }: Section): boolean {
   if (!isShown) return true;
   const [row] = list.children('.rvm-row').get();
@@ -223,7 +229,7 @@ function isInSight({ list, isShown }: Section): boolean {
   return row.contains(document.elementFromPoint(left + width / 2, top + Math.min(height / 2, 10)));
 }
 
-/** What nothing proved at a *webhook in*. */
+/** Row of unproven messages of a *webhook in*. */
 function quarantineRow(row: QuarantineRow): TextRow {
   const { count, lastTime, lastReason, title, path, inboxTitle, inbox: inboxId, endpointId } = row;
   const cure = lastReason === undefined ? null : said(`shared.problem.${lastReason}`);
@@ -237,7 +243,7 @@ function quarantineRow(row: QuarantineRow): TextRow {
   };
 }
 
-/** Checks all that a *webhook in* has, once more. */
+/** Request to judge all messages of a *webhook in* again. */
 function verifyAsked({ inbox, endpointId, lastId }: QuarantineRow): object {
   return { inbox, endpointId, lastId, action: 'verify' };
 }
@@ -259,19 +265,19 @@ function tellAccepted(count: number): void {
   tell(own('accepted', { count }), { timeout: 4000 });
 }
 
-/** What went wrong at a *webhook in*. */
+/** Row of a problem of a *webhook in*. */
 function problemRow(row: ProblemRow): TextRow {
   const { webhook, kind, reason, title, text, count, lastTime } = row;
   const told = said(text, { count, stations: '' });
   return {
-    // As many as are counted: others may have its title, and its text.
+    // As unique as the tally itself: another node may have the same title and text.
     key: `problem ${webhook} ${kind} ${reason ?? ''}`,
     lines: [title, told, lastOf(row, own('times', { count }))],
     title: lastTime,
   };
 }
 
-/** What was posted to a path that no *webhook in* has. */
+/** Row of a path that no *webhook in* has, but messages were posted to. */
 function unknownPathRow(row: UnknownPath): TextRow {
   const { path, port, count, lastTime } = row;
   const times = own('times', { count });
@@ -279,7 +285,10 @@ function unknownPathRow(row: UnknownPath): TextRow {
   return { key: `path ${port ?? ''} ${path}`, lines: [path, own('unknownPath'), quiet], title: lastTime };
 }
 
-/** A site of the sandbox that waits to be accepted. @param accepted called once it is */
+/**
+ * Row of a sandbox site that waits to be accepted.
+ * @param accepted called after it was accepted
+ */
 function pendingRow({ cloud, customer, site, name }: PendingRow, accepted: () => void): TextRow {
   return {
     key: `pending ${cloud} ${customer}`,
@@ -297,15 +306,15 @@ function pendingRow({ cloud, customer, site, name }: PendingRow, accepted: () =>
   };
 }
 
-/** When the last one came, of whom, and what else there is to say. */
+/** Time and sender of the last message, and a further text. */
 function lastOf(row: { lastTime: string; lastAddress?: string }, further: string | null): string {
   const time = new Date(row.lastTime).toLocaleTimeString();
   return present([said('status.lastAlarm', { time }), row.lastAddress ?? null, further], ' · ');
 }
 
 /**
- * Events that wait for a *webhook in* that is not there. A row stays the same element for as long as it is listed, so that nobody's
- * choice is taken back while others count on.
+ * Row of events whose *webhook in* is missing. Its element stays the same as long as it is listed, so that
+ * updates of the count do not reset the user's choice.
  */
 class AbandonedRowView implements RowView<AbandonedRow> {
   readonly #element = $('<div class="rvm-row">');
@@ -344,7 +353,7 @@ class AbandonedRowView implements RowView<AbandonedRow> {
     if (answer !== undefined) tell(own('assigned', { count: answer.assigned }), { timeout: 4000 });
   }
 
-  /** What was chosen stays so, while it is there. */
+  /** The choice is retained while it is available. */
   #offer(takers: readonly Taker[]): void {
     const offered = JSON.stringify(takers);
     if (offered === this.#offered) return;
@@ -356,15 +365,16 @@ class AbandonedRowView implements RowView<AbandonedRow> {
   }
 }
 
-/** With its path, where another is known by the same title. */
+/** Adds the path where another node has the same title. */
 function nameIn(takers: readonly Taker[], { title, path }: Taker): string {
   const isUnique = takers.filter((other) => other.title === title).length === 1;
   return isUnique ? title : `${title} (${path})`;
 }
 
 /**
- * How many rows of each list are shown where there is room for a few in all: each in its turn gets one more, from the first on.
- * @param counts how many rows each list has
+ * Number of rows per list where there is space for a few in all: lists get one more row each in turn,
+ * beginning with the first.
+ * @param counts number of rows of each list
  */
 function sharesOf(counts: readonly number[], room: number): number[] {
   const shares = counts.map(() => 0);

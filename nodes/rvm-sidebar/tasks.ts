@@ -25,9 +25,9 @@ import {
   type Taker,
 } from './overview';
 
-/** Events that wait at paths that no *webhook in* of this Node-RED has: they are shown, and can be given to one. */
+/** Events at paths that no *webhook in* of this Node-RED has; a user can assign them to one. */
 export class UnownedEvents {
-  /** In a deploy no path has its node for a moment. */
+  /** False during a deploy, when no path has its node for a moment. */
   #areRunning = false;
 
   constructor(private readonly RED: NodeAPI) {
@@ -40,8 +40,8 @@ export class UnownedEvents {
   }
 
   /**
-   * To a *webhook in* that uses the same inbox.
-   * @returns how many events there were
+   * Assigns events to a *webhook in* that uses the same inbox.
+   * @returns number of events
    * @throws RvmError BAD_INPUT, CONFIG_MISSING, STORE_FAILED
    */
   async assign({ inbox: inboxId, endpointId, to }: JsonRecord, actor: Actor): Promise<{ assigned: number }> {
@@ -61,7 +61,8 @@ export class UnownedEvents {
         'This webhook is not deployed, or has another inbox: choose one that the sidebar shows now.',
       );
     }
-    // Asked of the inbox: what other instances have accepted or dealt with meanwhile is not counted here.
+    // Queried from the inbox, because the local count misses what other instances have accepted or settled
+    // meanwhile.
     const { [endpointId]: assigned = 0 } = await open.inbox.openByEndpoint();
     await open.inbox.assign(endpointId, to, actor);
     return { assigned };
@@ -90,8 +91,8 @@ export class UnownedEvents {
 }
 
 /**
- * Does something with one dead letter, or with several at once, of which some may be gone meanwhile.
- * @throws RvmError BAD_INPUT; of a single one UNKNOWN_DELIVERY and STORE_FAILED, too
+ * Acts on one dead letter, or on several, of which some may be gone meanwhile.
+ * @throws RvmError BAD_INPUT; for a single one UNKNOWN_DELIVERY and STORE_FAILED, too
  */
 export async function deadLetterAction(
   { deliveryId, deliveryIds, action }: JsonRecord,
@@ -119,7 +120,7 @@ function isListOfIds(value: unknown): value is string[] {
 
 type ProblemRows = Pick<Overview, 'refused' | 'problems' | 'lastProblem' | 'hasUnseen'>;
 
-/** What went wrong at the *webhook in* nodes that are deployed. */
+/** Problems of the deployed *webhook in* nodes. */
 export function problemRows(RED: NodeAPI, quarantine: readonly QuarantineRow[]): ProblemRows {
   const ids = webhookIds().filter((id) => findWebhook(RED, id) !== undefined);
   const rows = ids.flatMap((id) => rowsOf(RED, id));
@@ -161,8 +162,8 @@ async function quarantineIn(RED: NodeAPI, open: OpenInbox): Promise<QuarantineRo
 }
 
 /**
- * In the inbox of which the sum was shown, and no other: ids count anew in each.
- * @returns how many messages a current phrase has proved
+ * Acts on a quarantine, only in the inbox of the displayed sum: ids are unique only within an inbox.
+ * @returns number of messages that a current phrase has proved
  * @throws RvmError BAD_INPUT, CONFIG_MISSING, STORE_FAILED
  */
 export async function actOnQuarantine(RED: NodeAPI, asked: JsonRecord): Promise<{ accepted: number }> {
@@ -185,7 +186,7 @@ export async function actOnQuarantine(RED: NodeAPI, asked: JsonRecord): Promise<
   return { accepted: 0 };
 }
 
-/** A webhook looks into its own inbox alone. */
+/** A webhook judges messages of its own inbox only. */
 async function judgeAgain(RED: NodeAPI, endpointId: string, inbox: Inbox): Promise<number> {
   const webhook = webhookAt(RED, endpointId)?.webhook;
   if (webhook === undefined) throw notDeployed();
@@ -196,7 +197,7 @@ async function judgeAgain(RED: NodeAPI, endpointId: string, inbox: Inbox): Promi
   );
 }
 
-/** Whether this is a number that a list has given. */
+/** True for a valid id of a list row. */
 export function isId(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value);
 }

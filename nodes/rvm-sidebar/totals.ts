@@ -4,16 +4,18 @@ import { readAll } from '../../lib/inbox/reading/read-all';
 import { allInboxes } from '../rvm-inbox/inboxes';
 import type { Totals } from './overview';
 
-/** What was counted is told for this long, in milliseconds, and so many times as long as it took. */
+/**
+ * Shortest time in milliseconds for which counts are cached; at least `TIMES` times the duration of counting.
+ */
 const FRESH = 1000;
 const TIMES = 20;
 
-/** How many messages the inboxes have, counted once for all who look. */
+/** Numbers of messages in the inboxes, counted once for all sidebars. */
 export class CachedTotals {
   #counted: Promise<Counted> | undefined;
   #staleAt = -Infinity;
 
-  /** As far as the inboxes can be read. */
+  /** Of all inboxes that can be read. */
   current(): Promise<Counted> {
     if (this.#counted === undefined || performance.now() >= this.#staleAt) this.#counted = this.#count();
     return this.#counted;
@@ -44,7 +46,7 @@ export class CachedTotals {
 
 interface Counted {
   totals: Totals;
-  /** By key of a station: when its newest event was received, in milliseconds since 1970. */
+  /** Time of receipt of the newest event by station key, in milliseconds since 1970. */
   last: ReadonlyMap<string, number>;
 }
 

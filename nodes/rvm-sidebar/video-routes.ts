@@ -13,7 +13,7 @@ type AnswersModule = typeof import('../../lib/video/view/video-answers');
 type ViewingModule = typeof import('../../lib/video/view/visits');
 type FragmentsModule = typeof import('../../lib/video/mp4/fragment-writer');
 
-/** Streams of all sidebars at a time; and as many pictures and clips may be made at a time. */
+/** Maximum of concurrent streams of all sidebars, and of concurrent pictures and clips. */
 const VIEWERS = 4;
 const CHOICE = {
   ...SIDEBAR_VIDEO,
@@ -21,7 +21,7 @@ const CHOICE = {
   waitForVideoMs: VIDEO_WAIT_S * 1000,
 };
 
-/** What shows video, made at its first use: most who look at the sidebar open none. */
+/** Video parts, created at first use: most users of the sidebar open no video. */
 interface Screen {
   answers: ViewAnswers;
   viewing: ViewerSessions;
@@ -29,8 +29,8 @@ interface Screen {
 }
 
 /**
- * What the player in the sidebar fetches: `GET rvm/video/stream`, `…/picture` and `…/clip.mp4`, of the event `delivery`, or of the
- * camera `camera` of `station`, a key. To be called once, when the plugin registers.
+ * Routes for the player in the sidebar: `GET rvm/video/stream`, `…/picture` and `…/clip.mp4`, for the event
+ * `delivery`, or for the camera `camera` of `station` (a key). To be called once, when the plugin registers.
  */
 export function addVideoRoutes(RED: NodeAPI): void {
   let made: Screen | undefined;
@@ -48,7 +48,7 @@ function newScreen(RED: NodeAPI): Screen {
   const { ViewAnswers } = require('../../lib/video/view/video-answers') as AnswersModule;
   const { ViewerSessions } = require('../../lib/video/view/visits') as ViewingModule;
   const { FragmentWriter } = require('../../lib/video/mp4/fragment-writer') as FragmentsModule;
-  // Who looks on is told of what has a code.
+  // Errors with a code are reported to the viewer instead.
   const failed = (error: Error): void => {
     if (!(error instanceof RvmError)) logUnknown(RED, 'video', error);
   };
@@ -84,7 +84,7 @@ function partOf({ query }: Request): 'recorded' | 'live' | undefined {
 }
 
 function sourceOf(RED: NodeAPI, { right, deliveryId }: AskedVideo, content: ViewContent): ViewSource {
-  // Why nothing is to be seen now is known of a camera that is off line.
+  // Live video of a camera that is offline fails at once, with that reason.
   const isLive = content === 'live' || right.recorded === undefined;
   const choice: ViewChoice = isLive ? { ...CHOICE, whenOffline: 'fail' } : CHOICE;
   const view = new ViewVideoSource(RED, right, choice);
@@ -96,7 +96,10 @@ function sourceOf(RED: NodeAPI, { right, deliveryId }: AskedVideo, content: View
   };
 }
 
-/** The one that was made already, by *get picture* or for somebody else. What is made shows as the thumbnail of its event. */
+/**
+ * Returns the cached picture of the alarm, made by *get picture* or for another user; else makes one, which
+ * then becomes the thumbnail of the event.
+ */
 async function pictureOfAlarm(
   deliveryId: string,
   { station, camera }: AskedVideo['right'],

@@ -14,14 +14,14 @@ import './opened/event-video.css';
 import { linesOf, own, said } from './rows.editor';
 import './video/video-panel.css';
 
-/** The picture of an alarm, as wide as the sidebar, and its clip below, which plays at once. */
+/** The picture of an alarm, as wide as the sidebar, with its clip below, which plays at once. */
 export class EventVideo {
   readonly element = $('<div class="rvm-event-video">');
   readonly #ending = new AbortController();
   readonly #player: MountedPlayer | undefined;
   #picture: string | undefined;
 
-  /** @param name by which people know the event */
+  /** @param name name of the event for users */
   constructor(
     private readonly deliveryId: string,
     name: string,
@@ -37,7 +37,7 @@ export class EventVideo {
     void this.#showPicture(still, name);
   }
 
-  /** Ends all that is fetched. */
+  /** Aborts all downloads. */
   close(): void {
     this.#ending.abort();
     this.#player?.close();
@@ -45,7 +45,7 @@ export class EventVideo {
     this.element.remove();
   }
 
-  /** Without one the clip shows what there was all the same, from its first frame on. */
+  /** After a failure the clip still shows the event, from its first frame on. */
   async #showPicture(still: JQuery, name: string): Promise<void> {
     const { pictureUrl = '' } = settingsOf({ delivery: this.deliveryId });
     const { signal } = this.#ending;
@@ -63,10 +63,10 @@ export class EventVideo {
   }
 }
 
-/** Pixels; on less the panel lies above the sidebar, too. */
+/** Pixels. With less free space the panel covers the sidebar. */
 const NARROWEST = 480;
 
-/** What a panel shows, and what was pressed to open it. */
+/** Content of a panel, and the element that opened it. */
 interface PanelView {
   wanted: Wanted;
   texts: readonly [what: string, where: string, quiet: string];
@@ -78,26 +78,26 @@ interface Shown extends PanelView {
   player: MountedPlayer;
 }
 
-/** What a camera sees now, beside the sidebar: of one at a time. */
+/** Live video of one camera at a time, next to the sidebar. */
 export class VideoPanel {
   #shown: Shown | undefined;
 
-  /** @param sidebar beside which it stands */
+  /** @param sidebar element next to which the panel is placed */
   constructor(private readonly sidebar: JQuery) {
     $(window).on('resize', () => this.#place());
     window.addEventListener('pagehide', () => this.close());
-    // The dialog of a node opens where the panel is.
+    // The dialog of a node opens at the position of the panel.
     RED.events.on('editor:open', () => this.close());
   }
 
-  /** In the place of what is shown; what is shown already is closed. */
+  /** Replaces the current video; closes it where the same element is used again. */
   toggle(view: PanelView): void {
     const isShown = this.#shown?.opener === view.opener;
     this.close();
     if (!isShown) this.#open(view);
   }
 
-  /** Ends what is fetched. What was pressed to open it has the focus again, unless that is elsewhere. */
+  /** Ends the stream. The focus returns to the element that opened the panel, if it was inside. */
   close(): void {
     const shown = this.#shown;
     if (shown === undefined) return;
@@ -134,13 +134,13 @@ export class VideoPanel {
     return $('<div class="rvm-video" role="dialog" aria-labelledby="rvm-video-title">')
       .append(head)
       .on('keydown', (event) => {
-        // What is pressed here is not meant for the workspace.
+        // Keys pressed here must not reach the workspace.
         event.stopPropagation();
         if (event.key === 'Escape') this.close();
       });
   }
 
-  /** Where there is most room beside the sidebar, on its side. */
+  /** Places the panel on the side of the sidebar with more free space. */
   #place(): void {
     const [box] = this.sidebar.get();
     if (this.#shown === undefined || box === undefined) return;
@@ -157,10 +157,10 @@ export class VideoPanel {
   }
 }
 
-/** What is asked to be seen: an event, or a camera of a Central Station, which goes by its key. */
+/** The requested video: an event, or a camera of a Central Station named by its key. */
 type Wanted = { delivery: string } | { station: string; camera: string };
 
-/** What a player may show. */
+/** URLs and times for the player. */
 function settingsOf(wanted: Wanted): PlayerSettings {
   const live = {
     liveUrl: addressOf('stream', { ...wanted, part: 'live' }),
@@ -178,12 +178,12 @@ function settingsOf(wanted: Wanted): PlayerSettings {
   };
 }
 
-/** As the editor makes one of what goes by jQuery. */
+/** Builds a URL below the admin root, as the editor does for jQuery requests. */
 function addressOf(name: string, query: Record<string, string>): string {
   return `${RED.settings.apiRootUrl ?? ''}rvm/video/${name}?${new URLSearchParams(query).toString()}`;
 }
 
-/** What the player says, in the language of the editor. Some things are said otherwise here, where there is no link. */
+/** Texts of the player in the language of the editor. Some differ here, because there is no link. */
 function playerTexts(): PlayerTexts {
   const { player, fault } = english;
   const here = {
@@ -194,7 +194,7 @@ function playerTexts(): PlayerTexts {
   return { player: translated('player', player), fault: { ...translated('fault', fault), ...here } };
 }
 
-/** The player fills the places for values itself. */
+/** The player fills in the values itself. */
 function translated<Texts extends Record<string, string>>(group: string, texts: Texts): Texts {
   const entries = Object.keys(texts).map((key) => [
     key,

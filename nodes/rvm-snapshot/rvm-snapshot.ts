@@ -13,17 +13,17 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
     const wanted = widthOf(properties);
     const camera = await cameraOf(RED, node, properties, msg);
     const { jpeg, filename, cameraId, time } = await client.snapshot(camera, wanted, options);
-    // A flow may change what it gets, and the sidebar shows the picture as it was taken.
+    // A copy: a flow may change it, and the sidebar shows the picture as taken.
     msg.payload = Buffer.from(jpeg);
     msg.filename = filename;
-    // All of them: behind http in they were those of a request, and http response would send them.
+    // Replaces all headers: behind http in these are request headers, and http response would send them.
     msg.headers = { 'content-type': 'image/jpeg' };
     keepPicture(deliveryIdOf(msg), jpeg, 'live', { station: station.key, camera: cameraId });
     msg.snapshot = { cameraId, time, live: true };
   });
 }
 
-/** Empty = as the service likes. Whether it can be a width, the client says. */
+/** Empty = the default of the service. The client validates the number. */
 function widthOf(properties: Properties): { width?: number } {
   const text = textOf(properties, 'width').trim();
   return text === '' ? {} : { width: Number(text) };

@@ -25,10 +25,16 @@ import { lastAlarmStatus, showFromStart, status, toldProblem, unsetStatus } from
 
 const AUTHENTIC_OUTPUT = 0;
 const REFUSED_OUTPUT = 1;
-/** Only of what cannot be judged. It stands for no promise of a resend: http response has no way to cut a connection. */
+/**
+ * Status for a message that cannot be judged. It does not guarantee a resend: http response cannot cut a
+ * connection.
+ */
 const UNDECIDED = 500;
 
-/** One `verify webhook` node: takes the request out of each message, and puts the event or the problem in its place. */
+/**
+ * One *verify webhook* node: takes the request out of each message and replaces it by the event or the
+ * problem.
+ */
 class VerifyWebhook {
   readonly #stationId: string;
   readonly #unset: UnsetVariables | undefined;
@@ -58,9 +64,13 @@ class VerifyWebhook {
     onInput(node, (msg) => this.#verify(msg));
   }
 
-  /** Returns the output that the message leaves by. @throws RvmError CONFIG_MISSING where there is nothing to judge by. */
+  /**
+   * Returns the output for the message.
+   * @throws RvmError CONFIG_MISSING where the station cannot judge.
+   */
   async #verify(msg: NodeMessage): Promise<number> {
-    // Whatever happens: without a status http response would answer 200, and the service would never send again.
+    // Set first: without a status http response would answer 200 after any failure, and the service would not
+    // send again.
     msg.statusCode = UNDECIDED;
     const request = takeRequest(msg);
     const reception = await this.#receiver.receive(request, this.#station()?.receiving());
@@ -99,7 +109,7 @@ class VerifyWebhook {
   }
 }
 
-/** What the flow gets, and what http response answers with. */
+/** Sets the result for the flow, and the answer for http response. */
 function putReception(RED: NodeAPI, msg: NodeMessage, reception: Reception): void {
   const { outcome } = reception;
   if (outcome === 'authentic') Object.assign(msg, reception.msg);
@@ -114,12 +124,12 @@ export = (RED: NodeAPI): void => {
   registerNode(RED, 'rvm-verify', (node: Node, config: NodeDef) => void new VerifyWebhook(RED, node, config));
 };
 
-/** Where parsers put the body of a request. It is a proof too, where it holds a token. */
+/** Where parsers put the body of a request. A body with a token is a proof, too. */
 const BODIES = ['body', 'rawBody'];
 
 /**
- * Takes the request out of a message, be it of http in or of a source that sets `headers`. What is left holds no proof, so
- * that no output gets one, and no Catch node either.
+ * Takes the request out of a message of http in, or of another source that sets `headers`. The rest contains
+ * no proof, so that none reaches an output or a Catch node.
  */
 function takeRequest(msg: NodeMessage): RequestParts {
   const { payload, headers } = msg;
@@ -133,7 +143,7 @@ function takeRequest(msg: NodeMessage): RequestParts {
       ),
     },
     authorization: authorizationLines(headerList(source)),
-    // What a function node makes is of another realm, where `instanceof` fails.
+    // A buffer made in a function node belongs to another realm, where `instanceof` fails.
     body: types.isUint8Array(payload) ? payload : undefined,
     remoteAddress: remoteAddressOf(source),
   };
@@ -146,7 +156,10 @@ function takeRequest(msg: NodeMessage): RequestParts {
   return request;
 }
 
-/** Names and values in turn, as Node.js lists them: of several lines with one name it shows no more than the first elsewhere. */
+/**
+ * Names and values alternating, as in Node.js `rawHeaders`: for a name on several lines the other forms show
+ * only the first value.
+ */
 function headerList({ rawHeaders, headers }: JsonRecord): string[] {
   return Array.isArray(rawHeaders) ? rawHeaders.map(String) : linesOf(headers).flat();
 }
@@ -167,7 +180,8 @@ function remoteAddressOf({ socket }: JsonRecord): string | undefined {
 }
 
 function removeAuthorization(holder: JsonRecord): void {
-  // Node.js makes these of the raw list when they are first asked for, and by the length that it had: so that goes last.
+  // Node.js derives these from the raw list at first access, with its original length; therefore the raw list
+  // is changed last.
   for (const headers of [holder.headers, holder.headersDistinct]) {
     if (!isRecord(headers)) continue;
     for (const name of Object.keys(headers)) if (isAuthorization(name)) delete headers[name];

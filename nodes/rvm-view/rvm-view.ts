@@ -21,13 +21,13 @@ import { renewKey, viewsOf, type Views } from './view-servers';
 
 type AddressModule = typeof import('../../lib/video/view/signed-address');
 
-/** Where views are, below the root of a server; the receiver leaves this path alone. */
+/** Path of views below the root of a server; no webhook may have it. */
 const VIEW_PATH = 'remote-monitoring/view/';
-/** At most one line of a kind in this time, in milliseconds. */
+/** Milliseconds in which one kind of failure is logged once. */
 const QUIET_PERIOD = 60_000;
-/** Between two questions to an inbox that cannot give the key, in milliseconds. */
+/** Milliseconds between two requests for the key, while the inbox cannot return it. */
 const RETRY = 5000;
-/** For the inbox to say which key it is now, in milliseconds. */
+/** Timeout in milliseconds for the current key from the inbox. */
 const RENEW_WITHIN = 1000;
 
 function build(RED: NodeAPI, node: Node, config: NodeDef): void {
@@ -39,7 +39,10 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   let isClosed = false;
   const failures = new LogThrottle(QUIET_PERIOD, () => performance.now());
 
-  /** Whoever has an address could fill the log. The text of an error that is not ours may hold anything. */
+  /**
+   * Throttled, because any holder of an address could fill the log. Other errors without their text, which
+   * may contain anything.
+   */
   const tellFailure = (error: Error): void => {
     const isOurs = error instanceof RvmError;
     if (failures.pass(isOurs ? error.code : error.name) === 0) return;
@@ -86,7 +89,7 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
     const right = rightFor(grant, Date.now());
     const views = await attachedOnce();
     const { signAddress } = require('../../lib/video/view/signed-address') as AddressModule;
-    // Where the inbox cannot be asked, the key that was good before is better than no link.
+    // While the inbox does not answer, the previous key is better than no link.
     await withTimeout(renewKey(RED, views.server), RENEW_WITHIN).catch(() => undefined);
     const url = `${publicUrl}${views.prefix}${signAddress(views.server.key, right)}`;
     msg.payload = url;
@@ -94,10 +97,11 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   };
   const shown = serviceNode(RED, node, config, answer, { lack });
 
-  // A listener opens its port for pages alone, too.
+  // A listener opens its port also for pages alone.
   const unwant = server?.pages.want();
   const stopWatching = server?.watch(() => shown.show());
-  // Addresses that were given before a restart, or by another instance, open without a message; once the inbox can give their key.
+  // Attached at the start, so that addresses from before a restart, or of another instance, open without a
+  // message; repeated until the inbox returns the key.
   let retry: NodeJS.Timeout | undefined;
   const attachAlways = (): void => {
     const renewed = attachedOnce().then((views) => renewKey(RED, views.server));
@@ -117,7 +121,10 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   });
 }
 
-/** Empty = the path alone. @throws RvmError BAD_INPUT */
+/**
+ * '' = the path only.
+ * @throws RvmError BAD_INPUT
+ */
 function publicUrlOf(properties: Properties): string {
   const text = textOf(properties, 'publicUrl').trim();
   if (text === '') return '';

@@ -13,20 +13,20 @@ import type { TimeSpan, ViewCamera, ViewFacts, ViewRight } from '../../lib/video
 import type { ViewPart, ViewSource } from '../../lib/video/view/visits';
 import { allStations } from '../rvm-central-station/station';
 
-/** What a view is of, and for whom. */
+/** Content of a view, and its user. */
 interface ViewGrant {
   wanted: RtspWanted;
   msg: NodeMessage;
   station: { key: string; isSandbox: boolean };
   node: string;
   live: boolean;
-  /** Milliseconds. */
+  /** Validity in milliseconds. */
   lasting: number;
 }
 
 /**
- * The right that one message gives.
- * @throws RvmError BAD_INPUT for a time that cannot be read or lies in the future, EVENT_WITHOUT_CAMERA
+ * The right granted by one message.
+ * @throws RvmError BAD_INPUT for a time that is unreadable or in the future, EVENT_WITHOUT_CAMERA
  */
 export function rightFor({ wanted, msg, station, node, live, lasting }: ViewGrant, now: number): ViewRight {
   const from = startOf(wanted, now);
@@ -79,10 +79,10 @@ function textOf(value: unknown): string | undefined {
 type WriterModule = typeof import('../../lib/video/mp4/clip-writer');
 type MemoryModule = typeof import('../../lib/video/mp4/clip-destination');
 
-/** Bytes: some half a minute of the best video. Each viewer may ask for one. */
+/** Bytes: about half a minute of the best video. Limited because each viewer may request one. */
 const LARGEST_CLIP = 64 * 1024 * 1024;
 
-/** How the video of a view is asked for. */
+/** How the video of a view is requested. */
 export interface ViewChoice {
   quality: string;
   whenOffline: WhenOffline;
@@ -90,7 +90,7 @@ export interface ViewChoice {
   waitForVideoMs: number;
 }
 
-/** The video that a right opens, from the cloud of its Central Station. */
+/** The video that a right allows, from the cloud of its Central Station. */
 export class ViewVideoSource implements ViewSource {
   constructor(
     private readonly RED: NodeAPI,
@@ -103,7 +103,7 @@ export class ViewVideoSource implements ViewSource {
     return video.open(source, this.#seconds, this.#options(signal));
   }
 
-  /** Of the alarm, or of now where only that may be seen. */
+  /** Picture of the alarm, or the current one where only live video is allowed. */
   async picture(signal: AbortSignal): Promise<Buffer> {
     const { recorded, facts } = this.right;
     const { video, source } = await this.#source(recorded === undefined ? 'live' : 'recorded');
@@ -140,7 +140,7 @@ export class ViewVideoSource implements ViewSource {
     return { signal, deadlineMs, waitForVideoMs };
   }
 
-  /** @throws RvmError CONFIG_MISSING where the station is there no more, and those of its client */
+  /** @throws RvmError CONFIG_MISSING where the station no longer exists, and those of its client */
   async #source(part: ViewPart): Promise<{ video: CloudVideo; source: VideoSource }> {
     const station = allStations(this.RED).find(({ key }) => key === this.right.station);
     if (station === undefined)
@@ -157,7 +157,7 @@ export class ViewVideoSource implements ViewSource {
     const event = {
       ...(camera.id !== undefined && { cameraId: camera.id }),
       ...(camera.remoteId !== undefined && { cameraRemoteId: camera.remoteId }),
-      // As events have it: UTC, without a zone (specification, section 2).
+      // Format of events: UTC without a zone (specification, section 2).
       eventStartTime: new Date(recorded.from).toISOString().slice(0, -1),
     };
     return { mode: 'event', event, preRoll: 0, quality, whenOffline };

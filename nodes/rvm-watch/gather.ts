@@ -15,16 +15,16 @@ import { type DeployedWebhook, findWebhook } from '../rvm-webhook-in/webhook-nod
 import { missingRecordings } from '../support/recent-video';
 import { unsetVariableError } from '../support/settings';
 
-/** What is not known without asking. */
+/** Facts that must be queried; cached by their sources. */
 interface Asked {
   figuresOf(open: OpenInbox): InboxFacts['figures'];
   standbyOf(open: OpenInbox): InboxFacts['lacksStandby'];
   selfTestOf(webhookId: string): WebhookFacts['selfTest'];
-  /** False where pictures are to be made and there is no ffmpeg; undefined where nobody knows yet. */
+  /** False where pictures are needed and ffmpeg is missing; undefined until checked. */
   hasDecoder(): boolean | undefined;
 }
 
-/** The refusals that have a kind of finding of their own. */
+/** Refusals with a finding kind of their own; others are `unusable`. */
 const REFUSALS: Readonly<Partial<Record<RvmErrorCode, ServiceTrouble['kind']>>> = {
   API_KEY_REJECTED: 'key',
   LOGIN_FAILED: 'login',
@@ -32,8 +32,8 @@ const REFUSALS: Readonly<Partial<Record<RvmErrorCode, ServiceTrouble['kind']>>> 
 };
 
 /**
- * All that is known of what is deployed.
- * @param chosen short names of Central Stations; none = all
+ * All known facts of the deployed nodes.
+ * @param chosen keys of Central Stations; empty = all
  */
 export function gather(RED: NodeAPI, chosen: ReadonlySet<string>, asked: Asked): Facts {
   const isChosen = (station: string): boolean => chosen.size === 0 || chosen.has(station);
@@ -68,7 +68,7 @@ function stationFacts(station: Station): StationFacts {
 function serviceOf({ serviceState, canCall, unsetVariables }: Station): StationFacts['service'] {
   if (unsetVariables !== undefined)
     return { kind: 'unusable', reason: unsetVariableError(unsetVariables).message };
-  // Nobody will ever ask for one that only receives.
+  // A station that only receives never calls its service, so `unknown` would never end.
   if (serviceState.kind === 'idle') return canCall ? 'unknown' : 'well';
   return ofState(serviceState);
 }
@@ -121,19 +121,19 @@ function inboxFacts(
   };
 }
 
-/** Between two questions, and for an answer, in milliseconds. */
+/** Milliseconds between two queries, and timeout of one. */
 const ASK_EVERY = 15_000;
 const PATIENCE = 5000;
-/** An event of a path that another instance has waits there no longer than this, in milliseconds. */
+/** Milliseconds that an event waits at most where another instance has its path; ownerless after that. */
 const OWNED_WAIT = 60_000;
 
-/** What the inboxes answered last, by their id. */
+/** Last answers of the inboxes, by inbox id. */
 export class AskedInboxes {
   readonly #answers = new Map<string, InboxFigures>();
   #askedAt = -Infinity;
   #isAsking = false;
 
-  /** Asks all that are open, where it is time to; an inbox that does not answer has nothing to say. */
+  /** Queries all open inboxes, if the interval has passed. The answer of an inbox that fails is dropped. */
   askInTime(): void {
     if (this.#isAsking || performance.now() - this.#askedAt < ASK_EVERY) return;
     this.#isAsking = true;
@@ -153,7 +153,10 @@ export class AskedInboxes {
     return { dead, ownerless, ...(ages.length > 0 && { oldestWaiting: Math.max(...ages) }) };
   }
 
-  /** Where one server is all there is, nobody has wanted another one; what is waited for and away lets nothing be stored. */
+  /**
+   * True where a standby is missing: with a single server none is expected; while a synchronous standby is
+   * away, nothing can be stored.
+   */
   standbyOf({ id, place }: OpenInbox): boolean | undefined {
     if (place.folder !== undefined) return false;
     const standby = this.#answers.get(id)?.standby;
@@ -176,19 +179,19 @@ export class AskedInboxes {
   }
 }
 
-/** The nodes that make pictures of video. */
+/** Node types that make pictures of video. */
 const NEED_IT: readonly string[] = ['rvm-get-picture', 'rvm-view'];
-/** Between two looks, in milliseconds. */
+/** Milliseconds between two checks. */
 const LOOK_EVERY = 60_000;
 
-/** Whether there is an ffmpeg, where pictures are to be made. */
+/** Checks for ffmpeg, where pictures are needed. */
 export class DecoderLook {
   #isThere: boolean | undefined;
   #lookedAt = -Infinity;
 
   constructor(private readonly RED: NodeAPI) {}
 
-  /** Undefined where nobody knows yet; true where none is needed. */
+  /** Undefined until checked; true where no decoder is needed. */
   get isThere(): boolean | undefined {
     return this.#isNeeded() ? this.#isThere : true;
   }
@@ -196,7 +199,7 @@ export class DecoderLook {
   lookInTime(): void {
     if (performance.now() - this.#lookedAt < LOOK_EVERY || !this.#isNeeded()) return;
     this.#lookedAt = performance.now();
-    // What keeps it from looking shows with the first picture.
+    // A failure of the check itself shows with the first picture.
     void this.#look().catch(() => undefined);
   }
 

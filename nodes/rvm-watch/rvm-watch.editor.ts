@@ -2,7 +2,7 @@ import { stationKey } from '../support/rules';
 import { addPaletteWords, prepareForm } from '../support/editor/form';
 import { isVariable, numberOrReason, reasoned, trimmed } from '../support/editor/validate';
 
-/** More are not offered: their short names can be typed. */
+/** Maximum of stations offered; keys of others can be typed. */
 const MOST = 500;
 
 interface Choice {
@@ -10,7 +10,7 @@ interface Choice {
   name: string;
 }
 
-/** Those of the editor, deployed or not, by name. */
+/** Stations in the editor, deployed or not, by name. */
 function stationsThereAre(): Choice[] {
   const found: Choice[] = [];
   RED.nodes.eachConfig((node) => {
@@ -30,13 +30,13 @@ function keysIn(value: unknown): string[] {
 function stationsOrReason(node: EditorNode, value: unknown): boolean | string {
   if (isVariable(value)) return true;
   const known = stationsThereAre();
-  // A short name that a variable holds, the editor does not know.
+  // The editor does not know the value of a variable, so the key cannot be judged.
   if (known.some(({ key }) => isVariable(key))) return true;
   const unknown = keysIn(value).find((key) => !known.some((station) => station.key === key));
   return unknown === undefined || node._('rvm-watch.errors.unknown', { key: unknown });
 }
 
-/** A box for each Central Station beside the field: what is ticked stands in the field, and the other way round. */
+/** Adds a checkbox per Central Station, kept in step with the field. */
 function offerStations(): void {
   const field = $('#node-input-stations');
   const list = $('#rvm-watch-stations').empty();

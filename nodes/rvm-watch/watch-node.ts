@@ -3,11 +3,11 @@ import { type Finding, inOrder, isFault, severityOf, type ActiveFinding } from '
 import { status } from '../support/status';
 
 export interface WatchNode extends Node {
-  /** What it has found; absent where it cannot look. */
+  /** Its active findings; absent where the node cannot watch. */
   watch?: { readonly standing: readonly ActiveFinding[] };
 }
 
-/** What all *watch* nodes have found, each thing once; undefined where there is none that looks. */
+/** Active findings of all *watch* nodes without duplicates; undefined where no node watches. */
 export function allStanding(RED: NodeAPI): ActiveFinding[] | undefined {
   const watches: NonNullable<WatchNode['watch']>[] = [];
   RED.nodes.eachNode(({ type, id }) => {
@@ -20,7 +20,7 @@ export function allStanding(RED: NodeAPI): ActiveFinding[] | undefined {
   ];
 }
 
-/** What a flow gets of all that stands. */
+/** The state of all findings, as a flow receives it. */
 export interface Verdict {
   /** True where there is no fault. */
   ok: boolean;
@@ -38,7 +38,7 @@ export function verdictOn(RED: NodeAPI, standing: readonly ActiveFinding[]): Ver
   return { ok: !standing.some(isFault), findings };
 }
 
-/** The first of them, and how many there are besides. */
+/** Status with the first finding, and the number of further ones. */
 export function statusOf(RED: NodeAPI, standing: readonly ActiveFinding[]): NodeStatus {
   const [first, ...others] = inOrder(standing);
   if (first === undefined) return status(RED, 'allWell');

@@ -15,29 +15,32 @@ import { faultOf } from '../support/admin-routes';
 import { rememberRecording } from '../support/recent-video';
 import { AskedInboxes, DecoderLook, gather } from './gather';
 
-/** Between two looks, in milliseconds. */
+/** Milliseconds between two evaluations. */
 const LOOK_EVERY = 1000;
-/** Of this process: what it has said of itself before a deploy, it says anew. */
+/** Identifies this process in the shared findings: after a deploy it overwrites its own entry. */
 const INSTANCE = randomUUID();
 const MISSING = 'no-recording ';
 
 interface WatchOptions {
   RED: NodeAPI;
   nodeId: string;
-  /** Short names of the Central Stations to look after; none = all. */
+  /** Keys of the watched Central Stations; empty = all. */
   stations: readonly string[];
-  /** Milliseconds between two pulses, and between two self-tests; 0 = none of these. */
+  /** Milliseconds between two pulses, and between two self-tests; 0 = none. */
   interval: number;
   selfTest: number;
-  /** Something has come or gone. */
+  /** Called when a finding has begun or ended. */
   onChange: (standing: readonly ActiveFinding[]) => void;
-  /** All is well. @param instance name of this one */
+  /**
+   * Called for each pulse: no fault is active.
+   * @param instance name of this instance
+   */
   onPulse: (instance: string) => void;
-  /** Told after each look. */
+  /** Called after each evaluation. */
   onLook: (standing: readonly ActiveFinding[]) => void;
 }
 
-/** Looks after all that is deployed, from one start of the flows to their stop. */
+/** Watches all deployed nodes, from one start of the flows to their stop. */
 export class Watch {
   readonly #options: WatchOptions;
   readonly #damping = new Debouncer(() => performance.now(), Date.now);
@@ -47,10 +50,10 @@ export class Watch {
   readonly #pulse: PulseOutput;
   #inbox: Inbox | undefined;
   #findings: SharedFindings | undefined;
-  /** Of the default inbox, where no other node uses one. */
+  /** Releases the default inbox, claimed where no other node uses an inbox. */
   #release: () => void = () => undefined;
   #instance = os.hostname();
-  /** Its name among several is known, or it is the only one. */
+  /** True once the name in the cluster is known, or the instance is the only one. */
   #isNamed = false;
   #timer: NodeJS.Timeout | undefined;
   #isLooking = false;
@@ -64,7 +67,7 @@ export class Watch {
     this.#pulse = new PulseOutput(options.interval, () => options.onPulse(this.#instance));
   }
 
-  /** Short names that no Central Station has: of these nothing could ever be found. */
+  /** Configured keys that no Central Station has: nothing would ever be found for them. */
   get unknownStations(): string[] {
     const known = new Set(allStations(this.#options.RED).map(({ key }) => key));
     return this.#options.stations.filter((key) => !known.has(key));
@@ -88,7 +91,7 @@ export class Watch {
     this.#pulse.stop();
   }
 
-  /** @param removed the node is deleted or disabled */
+  /** @param removed true where the node is deleted or disabled */
   async close(removed: boolean): Promise<void> {
     this.flowsStopping();
     const [inbox, findings] = [this.#inbox, this.#findings];
@@ -99,7 +102,7 @@ export class Watch {
     this.#release();
   }
 
-  /** That of all instances, where there is one; a deploy may have brought another. */
+  /** Uses the shared inbox where there is one; a deploy may have brought another. */
   #useInbox(): void {
     if (openInboxes().length === 0) {
       const claim = claimInbox(this.#options.RED);
@@ -119,11 +122,13 @@ export class Watch {
     });
     this.#isNamed = !isShared;
     forgetDeleted(this.#options.RED, inbox).catch(() => {
-      // The store fails, which is found anyway; the next start tries again.
+      // The store fails, which is a finding anyway; the next start tries again.
     });
   }
 
-  /** Before the first pulse, which tells it; at each look until the database knows it. */
+  /**
+   * Runs at each evaluation until the database knows the name, and before the first pulse, which contains it.
+   */
   async #learnName(): Promise<void> {
     const instances = (await this.#inbox?.instances().catch(() => [])) ?? [];
     const self = instances.find(({ isSelf }) => isSelf);
@@ -138,7 +143,7 @@ export class Watch {
     try {
       await this.#look();
     } catch (error) {
-      // Nobody has foreseen it: whoever relies on the pulse must not be told that all is well.
+      // An unexpected error: the pulse must stop, because a receiver relies on it.
       this.#pulse.stop();
       this.#options.RED.log.error(this.#options.RED._('rvm-watch.log.failed', { fault: faultOf(error) }));
     } finally {
@@ -155,7 +160,7 @@ export class Watch {
     const look = evaluate(gather(RED, new Set(this.#options.stations), this.#asked()));
     const seen = this.#damping.damp(look, (id) => findings.isTold(id));
     const toTell = await findings.take(seen);
-    // What was found stands in the inbox: nobody else would tell it.
+    // Even while stopping: the finding is already stored as reported, so no other instance would report it.
     if (toTell !== undefined) onChange(toTell);
     if (!this.#isNamed) await this.#learnName();
     if (!this.#isRunning) return;
@@ -170,7 +175,10 @@ export class Watch {
     else this.#pulse.stop();
   }
 
-  /** What stood before is looked at at once, and what only the last run could have known is known again. */
+  /**
+   * Checks the services of earlier findings at once, and restores missing recordings, which only the last run
+   * knew.
+   */
   #begin(standing: readonly ActiveFinding[]): void {
     this.#hasBegun = true;
     const concerned = new Set(standing.map(({ station }) => station));
@@ -197,28 +205,31 @@ export class Watch {
   }
 }
 
-/** With its namespace: these texts are those of *webhook in*. */
+/** Full namespace: the texts belong to *webhook in*. */
 const FAULT = '@rvm/node-red-remote-monitoring/rvm-webhook-in:rvm-webhook-in.test.fault';
-/** After a start others may come first; one that failed is tried again before it is told, and until it works. Milliseconds. */
+/**
+ * Milliseconds. After a start other work comes first. A failed test is repeated before it is reported, and
+ * then until it succeeds.
+ */
 const FIRST = 5000;
 const AGAIN = 20_000;
 const LONGEST_WAIT = 60_000;
-/** A failure that is over at the next try says nothing. */
+/** Failures in a row before a report: a single one may be transient. */
 const FAILURES = 2;
 
 interface Tested {
-  /** As of `performance.now()`. */
+  /** Value of `performance.now()`. */
   nextAt: number;
   failures: number;
   result: Exclude<WebhookFacts['selfTest'], undefined>;
 }
 
-/** Self-tests of all *webhook in* nodes, one after the other, every so often. */
+/** Periodic self-tests of all *webhook in* nodes, one after the other. */
 class ScheduledSelfTests {
   readonly #tested = new Map<string, Tested>();
   #isTesting = false;
 
-  /** @param every milliseconds; 0 = never */
+  /** @param every interval in milliseconds; 0 = never */
   constructor(
     private readonly RED: NodeAPI,
     private readonly every: number,
@@ -228,7 +239,7 @@ class ScheduledSelfTests {
     return this.every === 0 ? undefined : (this.#tested.get(webhookId)?.result ?? 'unknown');
   }
 
-  /** Tests those whose time has come. */
+  /** Runs the tests that are due. */
   testInTime(): void {
     if (this.every === 0 || this.#isTesting) return;
     this.#isTesting = true;
@@ -259,7 +270,7 @@ class ScheduledSelfTests {
     tested.nextAt = performance.now() + Math.min(this.every, pause);
   }
 
-  /** Undefined where the message has come in. */
+  /** Undefined where the message has arrived. */
   async #failureOf(id: string): Promise<string | undefined> {
     try {
       const failed = (await findWebhook(this.RED, id)?.selfTest(true))?.failed;
@@ -272,14 +283,14 @@ class ScheduledSelfTests {
 
 const PREFIX = 'watch:';
 
-/** Under which name a *watch* keeps what it has found. */
+/** Owner name of the findings that a *watch* stores. */
 function ownerOf(nodeId: string): string {
   return PREFIX + nodeId;
 }
 
 /**
- * Removes what is left of *watch* nodes that were deleted while Node-RED did not run. Of an inbox that is shared, those that another
- * instance has stay: it says so.
+ * Removes findings of *watch* nodes that were deleted while Node-RED did not run. In a shared inbox, findings
+ * that another instance renews stay.
  * @throws RvmError STORE_FAILED
  */
 async function forgetDeleted(RED: NodeAPI, inbox: Inbox): Promise<void> {

@@ -23,7 +23,10 @@ import { isVariable } from '../support/editor/validate';
 import type { PickedDevice } from '../support/picker-data';
 import { stationKey } from '../support/rules';
 
-/** Makes the filters of the dialog lists of chips. What there is, is asked for once somebody wants it, or something is chosen. */
+/**
+ * Turns the filters of the dialog into lists of chips. The choices are loaded when the user opens one, or a
+ * value is set.
+ */
 export function filterFields(node: EditorNode): void {
   let offers: Promise<Offers> | undefined;
   let names = new Map<string, string>();
@@ -32,7 +35,7 @@ export function filterFields(node: EditorNode): void {
     if (fresh || offers === undefined) {
       const asked = filterOffers(node, fresh);
       offers = asked;
-      // The dialog may have chosen another station since.
+      // Ignored if the user has chosen another station since.
       void asked.then((found) => offers === asked && told(found));
     }
     return offers;
@@ -66,14 +69,16 @@ export function filterFields(node: EditorNode): void {
   if (isChosen()) void load(false);
 }
 
-/** What there is to choose from, as far as it could be asked for. */
+/** The choices, as far as they could be loaded. */
 interface Offers extends Readonly<Record<FilterName, readonly Pickable[]>> {
   known: KnownIds;
-  /** Why the service could not be asked. */
+  /** Why the service could not be called. */
   fault?: string;
 }
 
-/** Of the Central Stations that the dialog has chosen: what the service lists, and what their newest events were of. */
+/**
+ * Choices of the Central Stations in the dialog: from the lists of the service and from their newest events.
+ */
 async function filterOffers(node: EditorNode, fresh: boolean): Promise<Offers> {
   const stations = chosenStations();
   const [lists, seen] = await Promise.all([
@@ -96,8 +101,8 @@ async function filterOffers(node: EditorNode, fresh: boolean): Promise<Offers> {
 }
 
 /**
- * @param offers all that there is
- * @param sites those that are chosen: their cameras come first
+ * @param offers all choices
+ * @param sites the chosen ones: their cameras come first
  */
 function offerOf(name: FilterName, offers: Offers, sites: readonly string[], none: string): Offer {
   const items = name === 'cameras' ? camerasFirstOf(sites, offers.cameras) : offers[name];
@@ -112,7 +117,7 @@ function camerasFirstOf(sites: readonly string[], cameras: readonly Pickable[]):
   return [...cameras.filter(isOfThem), ...cameras.filter((camera) => !isOfThem(camera))];
 }
 
-/** Those of the open dialog: one, or all of a cloud. */
+/** The station of the open dialog, or all stations of its cloud. */
 function chosenStations(): EditorNode[] {
   const station = RED.nodes.node(String($('#node-input-station').val()));
   if (station) return [station];
@@ -125,7 +130,7 @@ function chosenStations(): EditorNode[] {
   return all;
 }
 
-/** The reason where it cannot be asked. */
+/** Returns the error where the service cannot be called. */
 async function listOf(
   node: EditorNode,
   station: EditorNode,

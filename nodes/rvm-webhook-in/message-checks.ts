@@ -33,16 +33,19 @@ const HOUR = 60 * 60 * 1000;
 
 interface ProvenMessagesOptions {
   inbox: Inbox;
-  /** Undefined without an endpoint. */
+  /** Undefined where the node has no endpoint. */
   endpointId: string | undefined;
-  /** Hours without any that are too many; 0 = none are. */
+  /** Hours without a proven message before a warning; 0 = never. */
   silentAfter: number;
   stations: Pick<ServedStations, 'all'>;
-  /** Told once each time that there were none for so long, with what the text of that names. */
+  /** Called once per period of silence, with the values for its text. */
   tell: (problem: Problem, values: Record<string, string>) => void;
 }
 
-/** What the proven messages of a *webhook in* tell besides what is in them: that they come, and whose clock is wrong. */
+/**
+ * What the proven messages of a *webhook in* show besides their content: that they arrive, and whether a
+ * clock is wrong.
+ */
 export class ProvenMessages {
   readonly #silence: SilenceWatchdog | undefined;
   #isClockBehind: boolean | undefined;
@@ -62,17 +65,17 @@ export class ProvenMessages {
           });
   }
 
-  /** True where the last one came from the future; undefined until one has come. */
+  /** True where the last message was dated in the future; undefined before the first one. */
   get isClockBehind(): boolean | undefined {
     return this.#isClockBehind;
   }
 
-  /** When the last one came, where that is too long ago. */
+  /** Time of the last message where that is too long ago, else undefined. */
   get silentSince(): Date | 'unknown' | undefined {
     return this.#silence?.since;
   }
 
-  /** Hours without any that are too many. */
+  /** Hours without a proven message before a warning; 0 = never. */
   get silentAfter(): number {
     return this.options.silentAfter;
   }
@@ -85,12 +88,12 @@ export class ProvenMessages {
     this.#silence?.stop();
   }
 
-  /** The endpoint is gone for good. */
+  /** Called when the endpoint is removed for good. */
   forget(): void {
     void this.#silence?.forget();
   }
 
-  /** One that this package has sent itself says nothing of the service. */
+  /** Self-tests are ignored: they say nothing about the service. */
   accepted(record: ProvenMessage | DeadLetter): void {
     if (isSelfTest(record)) return;
     this.#silence?.proven();
@@ -103,23 +106,22 @@ export class ProvenMessages {
   }
 }
 
-/** For connection and answer, in milliseconds. */
+/** Milliseconds for connection and answer. */
 const TIMEOUT = 10_000;
 
 interface OwnSelfTestOptions {
   inbox: Inbox;
   stations: () => readonly ReceivingStation[];
-  /** The address that is registered with the service; undefined where there is none yet. */
+  /** The URL registered with the service; undefined where there is none yet. */
   url: () => string | undefined;
 }
 
-/** The self-tests of one *webhook in*. */
 export class OwnSelfTest {
   readonly #pending = new PendingSelfTests();
 
   constructor(private readonly options: OwnSelfTestOptions) {}
 
-  /** @throws RvmError CONFIG_MISSING where the node, or its station, could not take it */
+  /** @throws RvmError CONFIG_MISSING where the node or its station could not accept the message */
   async run(isScheduled: boolean): Promise<SelfTestReport> {
     const [station] = readyStations(this.options.stations()).ready;
     const url = this.options.url();
@@ -141,13 +143,20 @@ export class OwnSelfTest {
     });
   }
 
-  /** @returns false where no output is to tell of the message: nobody has asked for that test */
+  /**
+   * @returns true where the outputs report the message; false for a scheduled self-test, which no user
+   *   requested
+   */
   came(messageId = ''): boolean {
     this.#pending.came(messageId);
     return !isScheduledSelfTest(messageId);
   }
 
-  /** In an inbox of this Node-RED alone, what did not come to this node came to another one of it. @throws RvmError STORE_FAILED */
+  /**
+   * In an inbox of one instance, a message that did not reach this node reached another node of the same
+   * Node-RED.
+   * @throws RvmError STORE_FAILED
+   */
   async #isElsewhere(station: string, messageId: string): Promise<boolean> {
     const { inbox } = this.options;
     const instances = await inbox.instances();
@@ -155,30 +164,31 @@ export class OwnSelfTest {
   }
 }
 
-/** Cameras come and go. Milliseconds. */
+/** Milliseconds between checks: cameras are added and removed. */
 const LOOK_EVERY = 5 * 60 * 1000;
 
 type AskedStation = Pick<Station, 'key' | 'client'>;
 
 interface FilterWatchOptions {
   wanted: FilterIds;
-  /** All there are: what another one has of a Central Station, that has sent. */
+  /** All open inboxes: a message in any of them proves that its Central Station has sent it. */
   inboxes: () => readonly Inbox[];
   stations: () => readonly AskedStation[];
-  /** Told when others are unknown. */
+  /** Called when the set of unknown ids has changed. */
   changed: () => void;
 }
 
 /**
- * Looks, while the flows run, whether what a *webhook in* is to take is there at all: of an id with a slip in it no event would ever
- * come. Where the cameras cannot be asked for just now, none is called unknown; and nothing is any more that an event has named once.
+ * Checks, while the flows run, whether the ids in the filter of a *webhook in* exist: an id with a typing
+ * error would never match an event. While the cameras cannot be listed, no id is called unknown; an id that
+ * an event has named once stays known.
  */
 export class FilterWatch {
   #timer: NodeJS.Timeout | undefined;
   #unknown: UnknownIds = NO_IDS;
-  /** As it was looked up last. */
+  /** Result of the last check. */
   #known: KnownIds = {};
-  /** Of what is to be taken. */
+  /** Ids of the filter that events have named. */
   readonly #named: NamedIds;
 
   constructor(private readonly options: FilterWatchOptions) {
@@ -189,7 +199,11 @@ export class FilterWatch {
     return this.#unknown;
   }
 
-  /** What of it events of these stations have named, if it is about no others. @param stations keys */
+  /**
+   * Ids of the filter that events of these stations have named; none where the filter covers other stations
+   * too.
+   * @param stations keys
+   */
   namedAt(stations: ReadonlySet<string>): JudgedIds {
     return this.options.stations().every(({ key }) => stations.has(key)) ? this.#named.ids : NO_IDS;
   }
@@ -208,7 +222,7 @@ export class FilterWatch {
     this.#timer = undefined;
   }
 
-  /** An event has come: what it names is known from now on. */
+  /** Marks the ids that an event names as known. */
   came(event: RvmEvent): void {
     if (this.#named.addOf(event)) this.#tell();
   }
@@ -230,7 +244,7 @@ export class FilterWatch {
   async #knownNow(): Promise<KnownIds> {
     const stations = this.options.stations();
     const listed = await this.#listed(stations);
-    // The inboxes are asked only where something is known in no other way.
+    // The inboxes are queried only where the list of cameras leaves an id unknown.
     const byList = knownIds(listed, { ids: NO_IDS, kinds: JUDGED });
     const unlisted = this.#unknownOf(byList);
     if (JUDGED.every((name) => unlisted[name].length === 0)) return byList;
@@ -243,7 +257,7 @@ export class FilterWatch {
     return unknownIds(this.options.wanted, known, this.#named.ids);
   }
 
-  /** Undefined where there is no station, or one of them cannot be asked just now. */
+  /** Undefined where there is no station, or one of them cannot be called at present. */
   async #listed(stations: readonly AskedStation[]): Promise<Listed | undefined> {
     const { wanted } = this.options;
     if (stations.length === 0 || (wanted.sites.length === 0 && wanted.cameras.length === 0)) return undefined;
@@ -255,7 +269,10 @@ export class FilterWatch {
   }
 }
 
-/** Undefined where it has none. @throws RvmError */
+/**
+ * Undefined where the station has no list of cameras.
+ * @throws RvmError
+ */
 async function listOf(station: AskedStation): Promise<ListedCamera[] | undefined> {
   try {
     const devices = await (await station.client()).listDevices({ once: true });

@@ -16,8 +16,9 @@ import { showFromStart, status, type StatusName, unsetStatus } from '../support/
 import { unknownPaths, type WebhookServer } from '../support/webhook-server';
 
 /**
- * The webhook paths of the last run. Between the start of Node-RED and the building of its nodes no path is known yet;
- * those of the last run are held there instead of being answered 404, so that no alarm is turned away.
+ * The webhook paths of the last run. Between the start of Node-RED and the building of its nodes no path is
+ * known yet; requests on paths of the last run are held instead of being answered 404, so that no alarm is
+ * rejected.
  */
 class RememberedPaths {
   #last = '';
@@ -29,7 +30,7 @@ class RememberedPaths {
       const value: unknown = JSON.parse(fs.readFileSync(this.#file(), 'utf8'));
       return Array.isArray(value) ? value.filter((entry) => typeof entry === 'string') : [];
     } catch {
-      // Absent at the first start; unreadable means only that the start window is not covered.
+      // Absent at the first start; where unreadable, only the start window is not covered.
       return [];
     }
   }
@@ -54,7 +55,10 @@ class RememberedPaths {
   }
 }
 
-/** First segments of the editor and of its API. A webhook there would lock users out of the editor that could end it. */
+/**
+ * First path segments of the editor and its API. A webhook there would lock users out of the editor in which
+ * they could remove it.
+ */
 const OF_THE_EDITOR: ReadonlySet<string> = new Set(
   'auth comms context credentials debug diagnostics favicon.ico flow flows icons inject library locales nodes plugins projects red resources settings theme types vendor'.split(
     ' ',
@@ -82,7 +86,7 @@ function isReservedPath(RED: NodeAPI, fullPath: string): boolean {
   return path === '' || OF_THE_EDITOR.has(first) || isAdminRoute(RED, path);
 }
 
-/** Looks for the very path: a pattern of another package that takes everything must not end all webhooks. */
+/** Compares the exact path: a catch-all route of another package must not disable all webhooks. */
 function isAdminRoute(RED: NodeAPI, path: string): boolean {
   const app = RED.httpAdmin as AdminApp & NodeAPI['httpAdmin'] as AdminApp | undefined;
   const stack = (app?._router ?? app?.router)?.stack ?? [];
@@ -97,7 +101,7 @@ interface Layer {
   handle: unknown;
 }
 
-/** The parts of an Express app that are touched here; `_router` in Express 4, `router` in Express 5. */
+/** The parts of an Express app used here; `_router` in Express 4, `router` in Express 5. */
 interface ExpressApp {
   parent?: ExpressApp;
   _router?: { stack: Layer[] };
@@ -106,10 +110,10 @@ interface ExpressApp {
   path(): string;
 }
 
-/** As long as the process lives: a redeploy changes its map of paths and no Express route. */
+/** Lives as long as the process: a redeploy changes its map of paths, but no Express route. */
 let server: WebhookServer | undefined;
 
-/** Node-RED's own server; the entrance is put in place when the type registers: before any flow runs. */
+/** Node-RED's own server. The handler is installed when the type registers, before any flow runs. */
 export function nodeRedServer(RED: NodeAPI): WebhookServer {
   if (server !== undefined) {
     capture(RED, server);
@@ -118,7 +122,8 @@ export function nodeRedServer(RED: NodeAPI): WebhookServer {
   const remembered = new RememberedPaths(RED);
   const begin = pathOnServer(RED, PATHS_BEGIN);
   const dispatcher = new Dispatcher({
-    // At a start without flows, in safe mode for one, they stay: the editor must be there then above all.
+    // Reserved paths are left out: at a start without flows, such as safe mode, remembered paths stay held,
+    // and the editor must be reachable then.
     rememberedPaths: remembered.read().filter((path) => !isReservedPath(RED, path)),
     configured: () => {
       const { paths, hasUnknown } = configuredPaths(RED);
@@ -158,9 +163,9 @@ export function nodeRedServer(RED: NodeAPI): WebhookServer {
 const capturing = new WeakSet<ExpressApp>();
 
 /**
- * Puts the dispatcher in front of everything that reads bodies. Node-RED's editor parses every JSON body under its
- * root, which is `/` by default, before a route of a node runs; a proof over raw bytes is then impossible.
- * Behind Express's own preparation of `req` and `res`, so that `httpNodeMiddleware` finds them as it expects.
+ * Installs the handler in front of all body parsers. Node-RED's editor parses every JSON body under its root,
+ * `/` by default, before a route of a node runs; a proof over the raw bytes would be impossible then. It runs
+ * after Express has prepared `req` and `res`, as `httpNodeMiddleware` expects them.
  */
 function capture(RED: NodeAPI, { dispatcher, pages }: Pick<WebhookServer, 'dispatcher' | 'pages'>): void {
   const app = rootApp(RED);
@@ -197,7 +202,7 @@ function schemeOf(RED: NodeAPI): 'http' | 'https' {
   return RED.settings.get('https') === undefined ? 'http' : 'https';
 }
 
-/** `httpNodeMiddleware` of settings.js: one function or several, run in turn. */
+/** `httpNodeMiddleware` of settings.js: one function, or several run in order. */
 function middleware(RED: NodeAPI): Middleware | undefined {
   const setting = RED.settings.get('httpNodeMiddleware') as Handler | Handler[] | undefined;
   const handlers = (Array.isArray(setting) ? setting : [setting]).filter(
@@ -209,19 +214,20 @@ function middleware(RED: NodeAPI): Middleware | undefined {
       const handler = handlers[index];
       if (handler === undefined) return next();
       const step: Next = (error) => (error === undefined || error === null ? run(index + 1) : next(error));
-      // A handler may throw after a pause, or reject: unhandled, either would end Node-RED.
+      // A handler may throw after an await, or reject: either would end Node-RED if unhandled.
       void (async () => handler(req, res, step))().catch((error: unknown) => next(error ?? true));
     };
     run(0);
   };
 }
 
-/** Where the requests of a *webhook in* come, or why none can. */
+/** The path on which requests of a *webhook in* arrive, or why there is none. */
 type PathReading = { path: string } | { fault: StatusName };
 
 /**
- * The full path on a server of what is entered in the node. Undefined where a variable stands for it that is not set: the status
- * names that. One that is not set elsewhere takes no path away, for what comes is then cut, and sent again.
+ * The full path on a server for the path entered in the node. Undefined where that contains a variable that
+ * is not set: the status names it. An unset variable in another property frees no path: requests are cut
+ * there, and the service sends them again.
  */
 export function fullPath(server: WebhookServer, entered: string): PathReading | undefined {
   if (unsetVariables({ path: entered }) !== undefined) return undefined;
@@ -234,8 +240,9 @@ export function fullPath(server: WebhookServer, entered: string): PathReading | 
 }
 
 /**
- * The server that a webhook node listens on: that of its listener node, or Node-RED's own where it names none. Undefined,
- * and said on the node, where the listener is gone: its alarms must not turn up on another server than was chosen.
+ * The server of a webhook node: that of its listener node, or Node-RED's own where it names none. Undefined,
+ * with an error on the node, where the listener is missing: its alarms must not arrive on another server than
+ * the chosen one.
  */
 export function chosenServer(RED: NodeAPI, node: Node, config: NodeDef): WebhookServer | undefined {
   const id = textOf({ ...config }, 'listener');
@@ -251,8 +258,8 @@ export function chosenServer(RED: NodeAPI, node: Node, config: NodeDef): Webhook
 }
 
 /**
- * For a Node.js that is too old to take alarms: a connection that is cut makes the service send again, for a day; Node-RED's
- * 404 would end that.
+ * For a Node.js that is too old to receive alarms: after a cut connection the service sends again for a day,
+ * after Node-RED's 404 it would not.
  */
 export function dropAlarms(RED: NodeAPI): void {
   if (typeof RED.httpNode !== 'function') return;

@@ -10,30 +10,35 @@ import { isWired } from '../support/input';
 import { problemKey, toldProblem, type ToldProblem } from '../support/status';
 
 const PROBLEMS_OUTPUT = 2;
-/** One line of the log about refused messages of one reason in this time, in milliseconds. */
+/** Milliseconds in which one reason for refused messages is logged once. */
 const QUIET_PERIOD = 10 * 60 * 1000;
 
-/** A self-test is none; refused messages are noted one by one; of one phrase for two Central Stations status and log tell already. */
+/**
+ * True for problems that are reported elsewhere: self-tests need no report, refused messages are noted one by
+ * one, and status and log already report a phrase that two Central Stations share.
+ */
 function isNotedElsewhere({ kind, reason }: Problem): boolean {
   return kind === 'self-test' || kind === 'same-phrase' || isRefusal(reason);
 }
 
-/** Whose count is that of the events that wait, or of the stations. */
+/** Kinds whose `count` is the number of waiting events or of stations, not of problems. */
 const OF_EACH: ReadonlySet<Problem['kind']> = new Set(['blocked', 'same-phrase']);
 
-/** Refused messages are counted one by one; a self-test is no problem, nor is the end of one. */
+/**
+ * Refused messages are counted where they are refused; a self-test and the end of a problem are no problems.
+ */
 function isCounted({ kind, ended }: Problem): boolean {
   return kind !== 'self-test' && kind !== 'unauthentic' && ended !== true;
 }
 
-/** What leaves a *webhook in*: its events and problems, and what of it the status tells. */
+/** Sends the events and problems of a *webhook in*, and notes what its status shows of them. */
 export class Outputs {
   #lastAt: Date | undefined;
   readonly #refusals = new LogThrottle(QUIET_PERIOD, () => performance.now());
 
   /**
-   * @param unseen where problems are noted that no flow takes
-   * @param changed told of each event
+   * @param unseen archive of problems that no flow receives
+   * @param changed called for each event
    */
   constructor(
     private readonly RED: NodeAPI,
@@ -42,12 +47,12 @@ export class Outputs {
     private readonly changed: () => void,
   ) {}
 
-  /** When the last event came. */
+  /** Time of the last event. */
   get lastAt(): Date | undefined {
     return this.#lastAt;
   }
 
-  /** False where nothing is wired to the output of the event: then it is handled. */
+  /** Returns false where nothing is wired to the output of the event: it counts as handled then. */
   deliver(delivery: Delivery): boolean {
     const uncertain = uncertainProblem(delivery);
     if (uncertain !== undefined) this.problem(uncertain);
@@ -60,7 +65,7 @@ export class Outputs {
     return true;
   }
 
-  /** @param values what the text of a problem of this kind names */
+  /** @param values values for the text of a problem of this kind */
   problem(problem: Problem, values?: Record<string, string>): void {
     if (isCounted(problem)) meter()?.problem(problem.kind, OF_EACH.has(problem.kind) ? 1 : problem.count);
     const told = toldProblem(this.RED, problem, values);
@@ -70,7 +75,9 @@ export class Outputs {
     else if (!isTaken && !isNotedElsewhere(told)) this.#note(told);
   }
 
-  /** A message was refused. Whether a flow takes its problem or not, somebody may have to correct what was entered. */
+  /**
+   * Notes a refused message. Even where a flow receives the problem, a user may have to correct a setting.
+   */
   refused(reason: ProblemReason, origin: RequestOrigin): void {
     meter()?.problem('unauthentic', 1);
     this.unseen.refused(reason, origin);
@@ -92,10 +99,10 @@ export class Outputs {
   }
 }
 
-/** Between two statuses, in milliseconds. */
+/** Milliseconds between two updates of the status. */
 const SHOW_EVERY = 250;
 
-/** The status of a node, as often as it is worth to be looked at: a hundred events in a second are one change of it. */
+/** Limits updates of the node status: a hundred events in a second cause a few updates, not a hundred. */
 export class StatusThrottle {
   #timer: NodeJS.Timeout | undefined;
   #shownAt = -Infinity;
@@ -117,7 +124,7 @@ export class StatusThrottle {
     this.node.status(this.current());
   }
 
-  /** Shows nothing more that was to come soon. */
+  /** Cancels a pending update. */
   close(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;

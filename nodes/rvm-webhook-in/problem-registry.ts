@@ -5,16 +5,16 @@ import { ProblemArchive, ProblemCounter, UnseenProblems } from '../../lib/webhoo
 import { onFlowsState } from '../support/flows';
 import { ownFolder } from '../support/settings';
 
-/** What the last run knew, as hints are: a file that is missing or damaged costs nothing but that. */
+/** Unseen problems of the last run. Like other hint files: a missing or damaged file loses only these. */
 const FILE = 'problems';
 
 const numbers = new ProblemCounter();
-/** By id of the *webhook in*: a deploy that builds it anew has cured nothing, and shown nothing to anybody. */
+/** By id of the *webhook in*. Survives a deploy, which neither cures a problem nor shows it to a user. */
 const ofWebhooks = new Map<string, UnseenProblems>();
-/** Nor has a restart. */
+/** Stores the problems over a restart, for the same reason. */
 let kept: ProblemArchive | undefined;
 
-/** Has what nobody has seen come back after a restart. To be called once, when the type registers. */
+/** Restores unseen problems after a restart. To be called once, when the type registers. */
 export function keepProblems(RED: NodeAPI): void {
   if (kept !== undefined) return;
   const present = (): Map<string, ReturnType<UnseenProblems['kept']>> =>
@@ -27,7 +27,7 @@ export function keepProblems(RED: NodeAPI): void {
   onFlowsState(RED, 'started', () => keeping.dropLeft());
 }
 
-/** Resolves when they are kept, or cannot be. */
+/** Resolves when the problems are stored, or cannot be. */
 export async function problemsKept(): Promise<void> {
   await kept?.save();
 }
@@ -42,23 +42,22 @@ export function problemsOf(webhookId: string): UnseenProblems {
   return problems;
 }
 
-/** The node is deleted or disabled. */
+/** To be called when the node is deleted or disabled. */
 export function forgetProblemsOf(webhookId: string): void {
   ofWebhooks.delete(webhookId);
   kept?.saveSoon();
 }
 
-/** Ids of the *webhook in* nodes that there are, those that are just being deployed among them. */
+/** Ids of the *webhook in* nodes, including those being deployed at the moment. */
 export function webhookIds(): string[] {
   return [...ofWebhooks.keys()];
 }
 
-/** A person has seen all problems as far as this number. */
+/** Marks all problems up to this number as seen by a user. */
 export function problemsSeen(upTo: number): void {
   for (const problems of ofWebhooks.values()) problems.seen(upTo);
 }
 
-/** The number of the newest problem. */
 export function lastProblem(): number {
   return numbers.last;
 }

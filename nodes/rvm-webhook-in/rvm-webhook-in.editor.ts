@@ -6,7 +6,7 @@ import { isVariable, numberOrReason, publicUrlOrReason, reasoned, trimmed } from
 import { isKeptPath, PATHS_BEGIN, POSSIBLE_PATH } from '../support/rules';
 import { filterFields } from './filters.editor';
 
-/** The button that posts a signed message to the address of the deployed node, as the service would. */
+/** The test button: posts a signed message to the URL of the deployed node, as the service would. */
 function selfTestButton(node: EditorNode): void {
   const button = $('#rvm-webhook-test');
   button.on('click', () => {
@@ -44,7 +44,7 @@ function stepsOf({ url, failed, elsewhere }: SelfTestReport, said: Said): Step[]
   });
 }
 
-/** The address is known only to the service: 128 bits from a cryptographic generator. */
+/** The path is a secret that only the service knows: 128 bits from a cryptographic generator. */
 function randomPath(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return PATHS_BEGIN + Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
@@ -59,7 +59,7 @@ function pathOrReason(node: EditorNode, value: unknown): boolean | string {
   return !isTaken(node, path) || node._('rvm-webhook-in.errors.pathTaken');
 }
 
-/** A copy of a node has its path, too. */
+/** A copy of a node has the same path, too. */
 function isTaken(node: EditorNode, path: string): boolean {
   const same = (other: unknown): string => `/${trimmed(other)}/`.replace(/\/{2,}/g, '/');
   let taken = false;
@@ -72,7 +72,9 @@ function isTaken(node: EditorNode, path: string): boolean {
 
 const atLeastOne = reasoned((node, value) => numberOrReason(node, value, 1));
 
-/** Either half of the choice will do, but one is needed. That a chosen one is there and valid, Node-RED leaves to us. */
+/**
+ * Station or cloud: one of the two is needed. Node-RED does not check that a chosen one exists and is valid.
+ */
 function sourceOrReason(node: EditorNode, value: unknown): boolean | string {
   const chosen = (id: unknown): id is string => typeof id === 'string' && id !== '' && id !== '_ADD_';
   if (!chosen(value)) return chosen(currently(node, 'cloud')) || node._('rvm-webhook-in.errors.source');
@@ -81,7 +83,7 @@ function sourceOrReason(node: EditorNode, value: unknown): boolean | string {
   return station.valid !== false || node._('rvm-webhook-in.errors.stationInvalid');
 }
 
-/** The listener that the dialog has chosen; undefined for Node-RED's own server. */
+/** The listener chosen in the dialog; undefined for Node-RED's own server. */
 function chosenListener() {
   return RED.nodes.node(String($('#node-input-listener').val())) ?? undefined;
 }
@@ -91,7 +93,7 @@ function originOf({ tls, host, port }: EditorNode): string {
   return `${tls ? 'https' : 'http'}://${name.includes(':') && !name.startsWith('[') ? `[${name}]` : name}:${trimmed(port)}`;
 }
 
-/** The address to register with the service. */
+/** The URL to register with the service. */
 function fullUrl(): string {
   const listener = chosenListener();
   const own = listener === undefined ? location.origin : originOf(listener);
@@ -104,7 +106,7 @@ function fullUrl(): string {
 function showUrl(node: EditorNode): void {
   const disabled = RED.settings.httpNodeRoot === false && chosenListener() === undefined;
   const address = disabled ? node._('rvm-webhook-in.tip.noHttpNodes') : fullUrl();
-  // A long one does not fit.
+  // The tooltip shows a URL that is too long for the field.
   $('#rvm-webhook-url').val(address).attr('title', address);
   const warning = warningOf(node);
   $('#rvm-webhook-warning')
@@ -112,12 +114,12 @@ function showUrl(node: EditorNode): void {
     .text(warning ?? '');
 }
 
-/** What could keep alarms from the address, or let others read them. */
+/** Warns of settings that could prevent alarms from arriving, or expose them. */
 function warningOf(node: EditorNode): string | undefined {
   const url = fullUrl();
   const isPublic = trimmed($('#node-input-publicUrl').val()) !== '';
   const station = RED.nodes.node(String($('#node-input-station').val()));
-  // The sandbox is on this machine, too.
+  // The sandbox runs on this machine, too.
   if (station && RED.nodes.node(String(station.cloud))?.url === 'sandbox') return undefined;
   const scheme = station?.scheme;
   const warned = (key: string): string => node._(`rvm-webhook-in.warning.${key}`);
@@ -140,7 +142,7 @@ function copyUrl(node: EditorNode): void {
   const done = (): void => {
     tell(node._('rvm-webhook-in.tip.copied'), { timeout: 2000 });
   };
-  // Browsers offer the clipboard on secure pages only; elsewhere the marked text can be copied by hand.
+  // Browsers offer the clipboard on secure pages only; elsewhere the user can copy the selected text.
   if (navigator.clipboard === undefined) field.trigger('select');
   else navigator.clipboard.writeText(String(field.val())).then(done, () => field.trigger('select'));
 }

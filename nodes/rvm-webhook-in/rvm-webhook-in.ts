@@ -7,7 +7,6 @@ import { WebhookIn } from './webhook-in';
 
 export = (RED: NodeAPI): void => {
   const isNewEnough = nodeIsNewEnough();
-  // Node-RED loads this once.
   const safer = isNewEnough ? (saferNode() ?? '') : '';
   if (safer !== '')
     RED.log.warn(RED._('rvm-webhook-in.log.saferNode', { running: process.versions.node, version: safer }));

@@ -6,7 +6,10 @@ import { onlyStation, readyStations, type ReceivingStation } from '../../lib/web
 import { sortedNames, type Station, stationById, stationsOfCloud } from '../rvm-central-station/station';
 import { type Properties, textOf } from '../support/settings';
 
-/** The Central Stations that a *webhook in* serves, from one start of the flows to their stop: the chosen one, or all of a cloud. */
+/**
+ * The Central Stations of a *webhook in*, fixed from a start of the flows to their stop: the chosen one, or
+ * all of a cloud.
+ */
 export class ServedStations {
   readonly #watchers = new ChangeListeners();
   #found: readonly Station[] = [];
@@ -18,34 +21,39 @@ export class ServedStations {
     private readonly properties: Properties,
   ) {}
 
-  /** True while the flows run. */
   get areRunning(): boolean {
     return this.#areRunning;
   }
 
-  /** Those of this run; between two runs those that are there. */
+  /** Stations of this run; between two runs those that exist at the moment. */
   get all(): readonly Station[] {
     return this.#areRunning ? this.#found : this.#find();
   }
 
-  /** By what a message is judged. None between two runs: a station may not be built yet, and its alarm would pass for a forgery. */
+  /**
+   * Stations for judging a message. None between two runs: a station may not be built yet, and its alarm
+   * would be taken for a forgery.
+   */
   receiving(): readonly ReceivingStation[] {
     return this.#areRunning ? this.#found.map((station) => station.receiving()) : [];
   }
 
-  /** True where one of them can judge a message, or may yet. Of those that share a phrase none can: who sent it, nobody could say. */
+  /**
+   * True where a station can judge a message, or may soon. Stations that share a phrase cannot: the sender
+   * would be ambiguous.
+   */
   mayJudge(): boolean {
     if (!this.#areRunning || this.#found.some((station) => station.notReceiving() === 'not-ready'))
       return true;
     return readyStations(this.receiving()).ready.length > 0;
   }
 
-  /** Calls back when there may be others, or what they can do may have changed. Returns the way to end that. */
+  /** Calls `changed` when the stations or their state may have changed. Returns a function that ends this. */
   watch(changed: () => void): () => void {
     return this.#watchers.add(changed);
   }
 
-  /** Only now do all nodes of the flow file exist. */
+  /** Not earlier, because only now do all nodes of the flow file exist. */
   flowsStarted(): void {
     this.#endWatch();
     this.#areRunning = true;
@@ -71,26 +79,29 @@ export class ServedStations {
   }
 }
 
-/** Which stations of a *webhook in* have one phrase with another station. */
+/** Finds stations of a *webhook in* that have the same phrase as another station. */
 export class SamePhrase {
   constructor(
     private readonly stations: ServedStations,
     private readonly problems: UnseenProblems,
   ) {}
 
-  /** Of those stations and the others; '' where there are none. */
+  /** Names of those stations and of the others; '' where there are none. */
   get names(): string {
     return sortedNames(this.#sharing().flatMap((station) => [station, ...station.samePhrase.as]));
   }
 
-  /** What tells of it, once each time it begins; a deploy is no such time. */
+  /** The problem to report, once each time the state begins; a deploy is no new begin. */
   begun(): Problem | undefined {
     const isCertain = this.stations.all.every(({ samePhrase }) => samePhrase.isCertain);
     if (!this.problems.sharePhrase(this.names, isCertain)) return undefined;
     return samePhraseProblem(onlyStation(this.#sharing()), new Date());
   }
 
-  /** They are told one after the other, and the first of two tells of both. */
+  /**
+   * Stations are notified one after the other, so a station named by another counts although it does not know
+   * yet.
+   */
   #sharing(): Station[] {
     const { all } = this.stations;
     const named = new Set(all.flatMap(({ samePhrase }) => samePhrase.as));
@@ -98,7 +109,7 @@ export class SamePhrase {
   }
 }
 
-/** Where the sandbox posts the alarms of the stations of a *webhook in*. */
+/** Registers with the sandbox where to post alarms for the stations of a *webhook in*. */
 export class SandboxEndpoints {
   readonly #stations = new Map<string, Station>();
 

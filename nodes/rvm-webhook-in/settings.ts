@@ -3,14 +3,17 @@ import { type FilterIds, type FilterName, idsIn } from '../../lib/message/event-
 import { numberOf, type Properties, textOf } from '../support/settings';
 import type { WebhookServer } from '../support/webhook-server';
 
-/** Each is held in memory. */
+/** Upper limit: each event in flight is in memory. */
 const MOST_IN_FLIGHT = 10_000;
-/** Events that were sent, and are not marked as such yet: a moment, and a slow sync keeps none of those behind it waiting. */
+/**
+ * Events that were sent but not yet marked as sent: a short time, and a slow sync does not delay the events
+ * behind them.
+ */
 const SENT_IN_FLIGHT = 500;
 
 const HANDLED_WHEN: readonly string[] = ['', 'sent', 'settled'];
 
-/** How the inbox hands out the events of a *webhook in*, as its properties have it. */
+/** Terms by which the inbox delivers events of a *webhook in*, from its properties. */
 export function termsOf(properties: Properties): DeliveryTerms {
   const isSettled = textOf(properties, 'handledWhen') === 'settled';
   const maxInFlight = Math.floor(numberOf(properties, 'maxInFlight', 100, 1));
@@ -22,29 +25,29 @@ export function termsOf(properties: Properties): DeliveryTerms {
   };
 }
 
-/** Hours without any proven message that are too many; 0 = none are. */
+/** Hours without a proven message before a warning; 0 = never. */
 export function silentAfterOf(properties: Properties): number {
   return numberOf(properties, 'silentAfter', 0);
 }
 
-/** False for a word that says nothing of when an event is handled: the flow was edited by hand. */
+/** False for an unknown value, which means that the flow was edited by hand. */
 export function saysWhenHandled(properties: Properties): boolean {
   return HANDLED_WHEN.includes(textOf(properties, 'handledWhen', 'sent'));
 }
 
-/** Which events a *webhook in* is to take, as its properties have it. */
+/** Filter of a *webhook in*, from its properties. */
 export function filterOf(properties: Properties): FilterIds {
   const ids = (name: FilterName): string[] => idsIn(textOf(properties, name));
   return { classes: ids('classes'), sites: ids('sites'), cameras: ids('cameras'), rules: ids('rules') };
 }
 
-/** The address of a full path as this machine sees it; undefined until its server listens. */
+/** URL of a full path as seen from this machine; undefined until the server listens. */
 export function loopbackUrl(server: WebhookServer, path: string): string | undefined {
   const origin = server.loopbackOrigin();
   return origin === undefined ? undefined : `${origin}${path}`;
 }
 
-/** As the service sees it, where that is known; else as this machine does. */
+/** URL as the service sees it, where known; else as seen from this machine. */
 export function webhookAddress(
   server: WebhookServer,
   properties: Properties,

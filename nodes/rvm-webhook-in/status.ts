@@ -22,7 +22,7 @@ import type { ProvenMessages } from './message-checks';
 import type { ServedStations } from './served-stations';
 import { termsOf } from './settings';
 
-/** What a *webhook in* consists of, as far as its state is to be seen there. */
+/** Parts of a *webhook in* that its state is made of. */
 interface StateSources {
   properties: Properties;
   fault: StatusName | undefined;
@@ -38,7 +38,7 @@ interface StateSources {
   outputs: { readonly lastAt: Date | undefined };
 }
 
-/** How it is at the moment. */
+/** Snapshot of the state, for status and health. */
 export function currentState(RED: NodeAPI, sources: StateSources): WebhookState {
   const { properties, server, inboxNode, inbox, endpointId, problems } = sources;
   const stations = sources.stations.all;
@@ -64,12 +64,12 @@ export function currentState(RED: NodeAPI, sources: StateSources): WebhookState 
   };
 }
 
-/** What a *webhook in* says of itself to who looks after all of it. */
+/** Health of a *webhook in*, for nodes that watch the whole installation. */
 export interface WebhookHealth extends Pick<
   WebhookFacts,
   'down' | 'isUnproven' | 'isClockBehind' | 'silent'
 > {
-  /** Short names of the Central Stations that it serves. */
+  /** Short names (keys) of its Central Stations. */
   stations: readonly string[];
 }
 
@@ -99,54 +99,56 @@ function downOf(
   if (listenerFault !== undefined) return { reason: listenerFault };
   const { fault, unsetVariables, serverStatus, hasStations, mayJudge } = state;
   const shown = { status: shownText(RED, webhookStatus(RED, state)) };
-  // A property that is wrong may keep nothing out.
+  // A wrong setting need not block messages.
   const isOut = fault !== undefined && fault !== 'wrongSetting';
   if (isOut || unsetVariables !== undefined || serverStatus !== undefined || !hasStations) return shown;
   if (!areRunning || server.loopbackOrigin() === undefined) return 'unknown';
   return mayJudge ? undefined : shown;
 }
 
-/** Characters: it stands below a node. */
+/** Longest list of ids in characters: the status is shown below a node. */
 const MOST_OF_IDS = 60;
 
-/** What the status of a *webhook in* tells of, as it is at the moment. */
+/** Snapshot from which the status of a *webhook in* is derived. */
 export interface WebhookState {
-  /** Why it takes no alarms at all. */
+  /** Why the node receives no alarms at all. */
   fault: StatusName | undefined;
   unsetVariables: UnsetVariables | undefined;
-  /** What its server shows while nothing can come in by it. */
+  /** Status of the server while it cannot receive. */
   serverStatus: NodeStatus | undefined;
   hasStations: boolean;
-  /** What the first of its stations shows that cannot judge a message. */
+  /** Status of the first station that cannot judge a message. */
   stationStatus: NodeStatus | undefined;
-  /** One of its stations can judge a message, or may yet. */
+  /** At least one station can judge a message, or may soon. */
   mayJudge: boolean;
-  /** What its inbox takes is safe when it is answered. */
+  /** Messages are durable before they are answered. */
   isDurable: boolean;
-  /** The inbox node that is chosen has settings that do not count, or is not there. */
+  /** The chosen inbox node is missing, or its settings do not count. */
   isInboxRefused: boolean;
-  /** Its events wait to be settled, and no node does. */
+  /** Events wait to be settled, but no node settles them. */
   lacksSettler: boolean;
-  /** Names of its stations that have one phrase with another, and of those others; '' where there are none. */
+  /**
+   * Names of the stations that share a phrase, including stations of other nodes; '' where there are none.
+   */
   samePhrase: string;
-  /** What of its filters nobody knows. */
+  /** Ids in the filter that are unknown. */
   unknownIds: UnknownIds;
-  /** Messages were refused for a reason that a wrong phrase has, and nobody has seen it. */
+  /** Messages were refused as if by a wrong phrase, and no user has seen it yet. */
   isUnproven: boolean;
-  /** Problems that no flow has got, and nobody has seen. */
+  /** Number of problems that no flow received and no user has seen. */
   unseenProblems: number;
-  /** Events that wait for their first delivery. */
+  /** Number of events that wait for their first delivery. */
   backlog: number;
-  /** Since when the service of one of its stations is out of reach. */
+  /** Since when the service of one of the stations is out of reach. */
   offlineSince: Date | undefined;
-  /** When the last event came. */
+  /** Time of the last event. */
   lastAt: Date | undefined;
   isSandbox: boolean;
 }
 
 /**
- * What a *webhook in* shows: the first of what keeps alarms out, or from the flow; else all that a person has to look at; else
- * the last alarm.
+ * Status of a *webhook in*: the first reason why alarms do not reach it or the flow; else all concerns for a
+ * user; else the last alarm.
  */
 export function webhookStatus(RED: NodeAPI, state: WebhookState): NodeStatus {
   if (state.fault !== undefined) return status(RED, state.fault);
@@ -161,13 +163,13 @@ export function webhookStatus(RED: NodeAPI, state: WebhookState): NodeStatus {
   return jointStatus(RED, concerns(RED, state)) ?? lastAlarmStatus(RED, state.lastAt, state.isSandbox);
 }
 
-/** That two stations have one phrase keeps alarms out as well. */
+/** A shared phrase blocks alarms as well, so both are shown. */
 function withSamePhrase(RED: NodeAPI, state: WebhookState, first: NodeStatus): NodeStatus {
   const second = samePhraseOf(RED, state);
   return (second && jointStatus(RED, [first, second])) ?? first;
 }
 
-/** None hides another. */
+/** All concerns are shown together, so none hides another. */
 function concerns(RED: NodeAPI, state: WebhookState): NodeStatus[] {
   const { isUnproven, unseenProblems, backlog, offlineSince, lastAt } = state;
   const found = [
@@ -198,7 +200,7 @@ function samePhraseOf(RED: NodeAPI, { samePhrase }: WebhookState): NodeStatus | 
   return samePhrase === '' ? undefined : status(RED, 'samePhrase', { stations: samePhrase });
 }
 
-/** Alarms have a way of their own: where one has come since, that way is well. */
+/** Alarms arrive on a separate path: an alarm since then proves that the path works. */
 function cameSince(time: Date, lastAt: Date | undefined): boolean {
   return lastAt !== undefined && lastAt >= time;
 }

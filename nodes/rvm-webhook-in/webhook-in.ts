@@ -38,13 +38,13 @@ import { filterOf, loopbackUrl, saysWhenHandled, silentAfterOf, termsOf, webhook
 import { currentState, webhookHealth, type WebhookHealth, type WebhookState, webhookStatus } from './status';
 import type { DeployedWebhook } from './webhook-node';
 
-/** The end of a node waits for its inbox at most this long, in milliseconds. */
+/** Milliseconds that closing a node waits for its inbox at most. */
 const END_WITHIN = 2000;
 
-/** One `webhook in` node: an endpoint of the dispatcher, and the consumer of its events. */
+/** One *webhook in* node: an endpoint of the dispatcher, and the consumer of its events. */
 export class WebhookIn implements DeployedWebhook {
   readonly #properties: Properties;
-  /** The variable that its own properties lack. */
+  /** Unset variables of its own properties. */
   readonly #ownUnset: UnsetVariables | undefined;
   readonly #stations: ServedStations;
   readonly #outputs: Outputs;
@@ -54,14 +54,17 @@ export class WebhookIn implements DeployedWebhook {
   readonly #inboxNode: InboxNode | undefined;
   readonly #claim: InboxClaim;
   readonly #inbox: Inbox;
-  /** Undefined without an endpoint: what it had under a former one waits there, and goes along once it has one. */
+  /**
+   * Undefined without an endpoint. Events of a former endpoint wait in the inbox, and are delivered once
+   * there is one.
+   */
   readonly #consumption: Consumption | undefined;
   readonly #endpoint: Endpoint | undefined;
   readonly #sandboxEndpoints: SandboxEndpoints;
   readonly #selfTest: OwnSelfTest;
   readonly #proven: ProvenMessages;
   readonly #filters: FilterWatch;
-  /** Ends what it listens to until it closes. */
+  /** Ends the subscriptions of this node. */
   readonly #end: (() => void)[];
   #unwatchServer: () => void = () => undefined;
   #fault: StatusName | undefined;
@@ -148,7 +151,7 @@ export class WebhookIn implements DeployedWebhook {
     return webhookHealth(this.RED, this.#state(), this.#stations, this.server, this.#proven);
   }
 
-  /** @param removed the node is deleted or disabled */
+  /** @param removed true where the node is deleted or disabled */
   async close(removed: boolean): Promise<void> {
     for (const end of this.#end) end();
     this.#flowsStopping();
@@ -156,7 +159,7 @@ export class WebhookIn implements DeployedWebhook {
     if (this.#endpoint !== undefined) this.server.dispatcher.remove(this.#endpoint);
     this.#sandboxEndpoints.remove();
     if (removed) this.#proven.forget();
-    // So that an ordinary restart leaves nothing in doubt; a slow disk must not hold it up.
+    // So that an ordinary restart leaves no delivery uncertain; a slow disk must not delay it.
     await withTimeout(Promise.all([this.#consumption?.end(removed), problemsKept()]), END_WITHIN);
     this.#claim.release();
   }
@@ -227,24 +230,24 @@ export class WebhookIn implements DeployedWebhook {
   }
 
   /**
-   * Only now do all nodes of the flow file exist: events that waited can leave, for a message sent earlier would find
-   * no node behind the wire; and the sandbox can be told where to post for which stations.
+   * Only now do all nodes of the flow file exist. Waiting events can be sent (earlier they would find no node
+   * behind the wire), and the sandbox can be given the endpoints of the stations.
    */
   #flowsStarted(): void {
     this.#unwatchServer = this.server.watch(() => this.#shown.show());
-    // They tell that they are there: the status is shown, and requests that are held go on. First of all, or whatever fails
-    // below would let every alarm be cut.
+    // First: this updates the status and releases held requests. Behind a step that fails it would not run,
+    // and every alarm would be cut.
     this.#stations.flowsStarted();
     this.#consumption?.resume();
     this.#proven.start();
     this.#filters.start();
     this.#tellSandbox();
     this.judgeAgain().catch(() => {
-      // The store fails, which is shown already; the next deploy tries again.
+      // The store fails, which the status shows already; the next deploy tries again.
     });
   }
 
-  /** From here on events wait: the nodes behind the wires may close before this one. */
+  /** Pauses delivery: the nodes behind the wires may close before this one. */
   #flowsStopping(): void {
     this.#stations.flowsStopping();
     this.#proven.stop();
@@ -284,8 +287,8 @@ export class WebhookIn implements DeployedWebhook {
 }
 
 /**
- * Opens an endpoint at a server, or says why that cannot be; undefined where the status tells that already.
- * @param path as it is entered in the node
+ * Opens an endpoint at a server, or returns why not; undefined where the status already says why.
+ * @param path as entered in the node
  */
 function openEndpoint(
   server: WebhookServer,
@@ -297,7 +300,7 @@ function openEndpoint(
   if (reading === undefined || port === undefined) return undefined;
   if ('fault' in reading) return reading;
   const id = endpointKey(port, reading.path);
-  // On another address of this machine: the inbox could not tell their events apart.
+  // The same port and path on another address of this machine: the inbox could not tell their events apart.
   if (further.inbox.hasConsumer(id)) return { fault: 'pathInUse' };
   const endpoint = { ...further, id, path: reading.path, middleware: server.middleware() };
   return server.dispatcher.add(endpoint) ? { endpoint } : { fault: 'pathInUse' };

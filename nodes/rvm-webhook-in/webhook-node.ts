@@ -9,27 +9,33 @@ import { listOf, textOf } from '../support/settings';
 import { webhookIds } from './problem-registry';
 import type { WebhookHealth } from './status';
 
-/** What the editor asks of a *webhook in* that is deployed. */
+/** A deployed *webhook in*, as other nodes and the routes of the editor see it. */
 export interface DeployedWebhook {
-  /** Undefined where it has none by which a request can come. */
+  /** Undefined where no request can reach the node. */
   readonly path: string | undefined;
-  /** By which its inbox knows it; undefined as the path. */
+  /** Id of the endpoint in the inbox; undefined where there is no path. */
   readonly endpointId: string | undefined;
-  /** Deliveries before an event is a dead letter; undefined where it is handled once it was sent. */
+  /** Deliveries before an event becomes a dead letter; undefined where an event is handled once sent. */
   readonly maxAttempts: number | undefined;
-  /** By which people know it: its name, else those of its stations, else its path. */
+  /** Title for users: the name of the node, else of its stations, else its path. */
   readonly title: string;
   /**
-   * Posts a signed message to the address that is registered with the service, and looks whether it comes in here.
-   * @param isScheduled nobody has asked for it now: its message leaves no output
-   * @throws RvmError CONFIG_MISSING where the node, or its station, could not take it
+   * Posts a signed message to the URL registered with the service, and checks that this node receives it.
+   * @param isScheduled true where no user requested the test: no output sends its message
+   * @throws RvmError CONFIG_MISSING where the node or its station could not accept the message
    */
   selfTest(isScheduled?: boolean): Promise<SelfTestReport>;
-  /** Of what it is to take, what events of these stations, and of no others, have named. @param stations keys */
+  /**
+   * Ids of the filter that events of these stations have named; none where the filter covers other stations
+   * too.
+   * @param stations keys
+   */
   namedAt(stations: ReadonlySet<string>): JudgedIds;
-  /** How it fares at the moment. */
   health(): WebhookHealth;
-  /** Judges its quarantine with the current phrases. Resolves with how many are accepted. @throws RvmError STORE_FAILED */
+  /**
+   * Judges its quarantine with the current phrases. Resolves with the number of accepted messages.
+   * @throws RvmError STORE_FAILED
+   */
   judgeAgain(): Promise<number>;
 }
 
@@ -41,7 +47,7 @@ export function findWebhook(RED: NodeAPI, id: string): DeployedWebhook | undefin
   return (RED.nodes.getNode(id) as WebhookNode | null | undefined)?.webhook;
 }
 
-/** The one that has an endpoint: there is one at most. */
+/** The *webhook in* with this endpoint: at most one has it. */
 export function webhookAt(
   RED: NodeAPI,
   endpointId: string,
@@ -64,14 +70,14 @@ export function notDeployed(): RvmError {
   return new RvmError('CONFIG_MISSING', 'This webhook is not deployed yet: deploy the flow first.');
 }
 
-/** The editor's question whether alarms get through. The address is that of the deployed node, never one that is sent along. */
+/** Route for the self-test. The URL is that of the deployed node, never one sent by the editor. */
 export function addSelfTest(RED: NodeAPI): void {
   writeRoute(RED, 'webhook-test', ({ webhook }) => deployedWebhook(RED, webhook).selfTest());
 }
 
 /**
- * What the dialog of a node asks: by what the newest events of some Central Stations, named by their keys, could be filtered; and
- * what the node itself has seen since it was deployed.
+ * Route for the dialog of a node: ids in the newest events of some Central Stations (named by their keys) for
+ * the filters, and ids the node has seen since it was deployed.
  */
 export function addSeenRoute(RED: NodeAPI): void {
   readRoute(RED, 'seen-ids', async (asked) => {

@@ -2,23 +2,23 @@ import type { NodeAPI } from 'node-red';
 import { RvmError } from '../../lib/error';
 import { isRecord, type JsonRecord } from '../../lib/json/json';
 
-/** With its namespace: the `RED` of the sidebar has none of these texts. */
+/** Full namespace: the `RED` of the sidebar has none of these texts. */
 const UNKNOWN = '@rvm/node-red-remote-monitoring/rvm-cloud:shared.ask.unknown';
 
-/** The permission of Node-RED to deploy: who has it can have the runtime ask any address. */
+/** Node-RED's permission to deploy: a user with it can make the runtime call any address. */
 export const TO_DEPLOY = 'flows.write';
 
-/** As Express has them. */
+/** Types of Express. */
 type Handler = ReturnType<NodeAPI['auth']['needsPermission']>;
 export type Request = Parameters<Handler>[0];
 export type Response = Parameters<Handler>[1];
 
-/** Answers a question of the editor: `asked` holds the query of a GET, the JSON body of a POST. */
+/** Answers a request of the editor: `asked` contains the query of a GET, the JSON body of a POST. */
 type Answer = (asked: JsonRecord, req: Request) => unknown;
 
 /**
- * What users who may look can ask of the runtime: `GET rvm/<path>`, with the permission `rvm.read`. To be called once, when
- * the type registers: routes outlive deploys.
+ * Adds `GET rvm/<path>` for users with the permission `rvm.read`. To be called once, when the type registers:
+ * routes outlive deploys.
  */
 export function readRoute(RED: NodeAPI, path: string, answer: Answer): void {
   RED.httpAdmin.get(`/rvm/${path}`, RED.auth.needsPermission('rvm.read'), (req, res) => {
@@ -26,12 +26,10 @@ export function readRoute(RED: NodeAPI, path: string, answer: Answer): void {
   });
 }
 
-/** Sends what it was asked for by itself. What it throws goes to the log. */
+/** Sends its response itself. An error is logged. */
 type Sending = (req: Request, res: Response) => Promise<void>;
 
-/**
- * What users who may look get of the runtime that is no JSON, with the permission `rvm.read`. To be called once, as `readRoute`.
- */
+/** Like `readRoute`, for responses that are not JSON; also to be called once. */
 export function mediaRoute(RED: NodeAPI, path: string, send: Sending): void {
   RED.httpAdmin.get(`/rvm/${path}`, RED.auth.needsPermission('rvm.read'), (req, res) => {
     send(req, res).catch((error: unknown) => {
@@ -41,15 +39,15 @@ export function mediaRoute(RED: NodeAPI, path: string, send: Sending): void {
   });
 }
 
-/** What nobody has foreseen: the kind alone, for its text may hold anything. */
+/** Logs an unexpected error by its kind only, because its message may contain anything. */
 export function logUnknown(RED: NodeAPI, path: string, error: unknown): void {
   RED.log.error(RED._(UNKNOWN, { path, fault: faultOf(error) }));
 }
 
 /**
- * What only users who may change things can ask for: `POST rvm/<path>`, with the permission `rvm.write`. Only JSON is
- * taken: the form of another web page, which a browser sends without asking, is none.
- * @param alsoNeeds a further permission that what is asked needs, if any
+ * Adds `POST rvm/<path>` for users with the permission `rvm.write`. Only JSON is accepted: a form of a
+ * foreign web page, which a browser sends without asking, is not JSON.
+ * @param alsoNeeds returns a further permission for this request, if one is needed
  */
 export function writeRoute(
   RED: NodeAPI,
@@ -78,7 +76,7 @@ function jsonOf(req: Request): JsonRecord | undefined {
   return req.is('application/json') && isRecord(body) ? body : undefined;
 }
 
-/** What went wrong for a reason that is known goes to the editor as code and message; of anything else the log tells the kind. */
+/** Known errors are sent to the editor as code and message; of any other the log gets the kind. */
 function reply(RED: NodeAPI, path: string, res: Response, answer: () => unknown): void {
   res.set('Cache-Control', 'no-store');
   Promise.resolve()
@@ -95,7 +93,10 @@ function reply(RED: NodeAPI, path: string, res: Response, answer: () => unknown)
     );
 }
 
-/** Kind and place of an error that nobody foresaw, for the log. Not its message: that may quote what was asked, or a secret. */
+/**
+ * Kind and stack of an unexpected error, for the log. Without its message, which may quote the request or a
+ * secret.
+ */
 export function faultOf(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.name).replace(error.message, '') : typeof error;
 }

@@ -5,12 +5,12 @@ import type { ConfiguredPaths } from '../../lib/webhook/dispatcher';
 import { isKeptPath } from './rules';
 import { textOf, type Properties } from './settings';
 
-/** What a variable is where a node stands; undefined where it is not set, or cannot be told without Node-RED. */
+/** Value of a variable at a node; undefined where it is not set, or can be computed only by Node-RED. */
 type Lookup = (name: string) => string | undefined;
 
 /**
- * The paths of the *webhook in* nodes that are deployed at a server and not disabled, with a slash in front. They are known while
- * no node is built, because a type is missing or somebody has stopped the flows, and where one could not be built.
+ * Paths of the deployed, enabled *webhook in* nodes of a server, with a leading slash. Known even while no
+ * node is built (a type is missing, or a user stopped the flows), and where a node could not be built.
  * @param place of a listener. Default: Node-RED's own server.
  */
 export function configuredPaths(RED: NodeAPI, place?: ListenerPlace): ConfiguredPaths {
@@ -27,7 +27,7 @@ export function configuredPaths(RED: NodeAPI, place?: ListenerPlace): Configured
   return { paths, hasUnknown };
 }
 
-/** The configuration that is deployed, as Node-RED has it before it builds anything of it. */
+/** The deployed configuration, as Node-RED has it before building nodes. */
 class FlowConfiguration {
   readonly #nodes = new Map<string, Properties>();
 
@@ -35,17 +35,20 @@ class FlowConfiguration {
     try {
       RED.nodes.eachNode((node) => this.#nodes.set(node.id, node as NodeDef & Properties));
     } catch {
-      // None is loaded yet.
+      // No flows are loaded yet.
     }
   }
 
-  /** Each node of a type once for each place where it would be built: of a subflow there may be several, or none. */
+  /**
+   * Yields each node of a type once per place where it would be built: inside a subflow several times, or
+   * never.
+   */
   *enabled(type: string): Iterable<{ node: Properties; lookup: Lookup }> {
     for (const node of this.#nodes.values())
       if (node['type'] === type) for (const lookup of this.#lookups(node)) yield { node, lookup };
   }
 
-  /** Whether a listener node is at a place; where that cannot be told, of one that is missing for example, it may be. */
+  /** True where a listener node is at a place, or may be: for example where the node is missing. */
   isAt(place: ListenerPlace | undefined, listener: string, lookup: Lookup): boolean {
     const id = resolved(listener, lookup);
     if (id === '') return place === undefined;
@@ -62,7 +65,7 @@ class FlowConfiguration {
     );
   }
 
-  /** What variables are for a node, for each place where it would be built. */
+  /** Lookups of variables for a node, one per place where it would be built. */
   #lookups(node: Properties): Lookup[] {
     if (node['d'] === true) return [];
     const container = this.#nodes.get(textOf(node, 'z'));
@@ -98,7 +101,10 @@ class FlowConfiguration {
   };
 }
 
-/** With the variables that a group, a flow, a subflow or its instance sets; such as have to be computed count as not set. */
+/**
+ * Adds variables set by a group, a flow, a subflow or its instance; those that must be computed count as not
+ * set.
+ */
 function withEnv({ env }: Properties, outer: Lookup): Lookup {
   const set = Array.isArray(env) ? (env as Properties[]) : [];
   return (name) => {
@@ -106,13 +112,13 @@ function withEnv({ env }: Properties, outer: Lookup): Lookup {
     const entry = set.findLast(({ name: each }) => each === name);
     if (entry === undefined) return outer(name);
     const value = textOf(entry, 'value');
-    // Without this one, or two that name each other would have no end.
+    // Excludes the entry itself: two variables that name each other would recurse without end.
     if (entry['type'] === 'env') return withEnv({ env: set.filter((each) => each !== entry) }, outer)(value);
     return ['str', 'num', 'conf-type'].includes(textOf(entry, 'type')) ? value : undefined;
   };
 }
 
-/** As Node-RED hands it to the node. */
+/** The value as Node-RED passes it to the node. */
 function resolved(value: string, lookup: Lookup): string | undefined {
   const name = variableIn(value);
   return name === undefined ? value : lookup(name);

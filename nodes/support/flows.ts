@@ -2,17 +2,17 @@ import type { NodeAPI } from 'node-red';
 import { faultOf } from './admin-routes';
 
 interface Callbacks {
-  /** All nodes of the flow file exist. */
+  /** Called when all nodes of the flow file exist. */
   started: Set<() => void>;
-  /** Nodes are about to close; some may not, in a deploy of changes only. */
+  /** Called before nodes close; after a partial deploy some stay open. */
   stopping: Set<() => void>;
 }
 
 const runtimes = new WeakMap<NodeAPI['events'], Callbacks>();
 
 /**
- * Calls back when the flows start or are about to stop; returns the way to end that. However many nodes ask, the runtime
- * sees one listener for each event: it warns of a leak from the eleventh on.
+ * Calls back when the flows have started or are about to stop; returns a function that ends this. All nodes
+ * share one runtime listener per event, because the runtime warns of a leak from the eleventh listener on.
  */
 export function onFlowsState(RED: NodeAPI, event: keyof Callbacks, callback: () => void): () => void {
   const callbacks = callbacksOf(RED)[event];
@@ -30,7 +30,9 @@ function callbacksOf(RED: NodeAPI): Callbacks {
   return callbacks;
 }
 
-/** Each, whatever another does: a *webhook in* that is not told of a start would cut all its alarms. */
+/**
+ * Runs every callback even if another throws: a *webhook in* that misses a start would cut all its alarms.
+ */
 function callAll(RED: NodeAPI, callbacks: Set<() => void>): void {
   for (const callback of callbacks) {
     try {
@@ -41,10 +43,10 @@ function callAll(RED: NodeAPI, callbacks: Set<() => void>): void {
   }
 }
 
-/** The *settle event* nodes that live: where there is none, events that have to be settled wait in vain. */
+/** The live *settle event* nodes: without one, events that must be settled wait in vain. */
 const settlers = new Set<object>();
 
-/** Returns the way to end it. */
+/** Returns a function that removes the node. */
 export function addSettler(node: object): () => void {
   settlers.add(node);
   return () => settlers.delete(node);

@@ -6,7 +6,7 @@ import type { Request } from './admin-routes';
 import { failureStatus } from './status';
 
 const FAILED_OUTPUT = 1;
-/** Where not even Catch nodes can be given a message. */
+/** Logged where a message cannot be passed even to Catch nodes. */
 const UNTOLD = 'BAD_INPUT: a message cannot be used, nor passed on: it throws when it is read.';
 
 type Send = (msg: NodeMessage | (NodeMessage | null)[]) => void;
@@ -18,21 +18,22 @@ interface InputCall {
   done: Done;
 }
 
-/** What Catch nodes and output 2 get of a failure: plain values. */
+/** Failure as plain values, for Catch nodes and output 2. */
 interface MessageError {
   message: string;
   code: string;
   cause: Record<string, unknown>;
 }
 
-/** Several messages that leave by the first output, one after the other, in place of the one that came in. */
+/** Messages that leave by the first output one after the other, instead of the received one. */
 export type Messages = AsyncIterable<NodeMessage>;
 
 /**
- * Runs a node with two outputs: a failure leaves output 2 where that is wired, else Catch nodes get it. `work` changes the
- * message it is given, and returns the output it leaves by, counted from 0; the first unless said. Or it returns the messages
- * that leave instead. It is told by `signal` that the node is closing.
- * @param ended told of each outcome, before Node-RED is: of the failure, or of none. Not of a node that is closing
+ * Runs a node with two outputs: a failure leaves by output 2 where that is wired, else it goes to Catch
+ * nodes. `work` changes its message and returns the output for it, counted from 0; the first by default. Or
+ * it returns messages to send instead. `signal` is aborted when the node closes.
+ * @param ended called with each outcome, before Node-RED is notified: the failure, or undefined. Not called
+ *   after the node has closed
  */
 export function onInput(
   node: Node,
@@ -41,7 +42,7 @@ export function onInput(
 ): void {
   const closing = new AbortController();
 
-  /** An answer for a node that has been redeployed goes nowhere: false. */
+  /** Sends unless the node was closed, for example by a redeploy. Returns false then. */
   const leave = (leaving: Parameters<Send>[0], send: Send): boolean => {
     if (!closing.signal.aborted) send(leaving);
     return !closing.signal.aborted;
@@ -66,7 +67,7 @@ export function onInput(
   };
 
   node.on('input', (msg, send, done) => {
-    // A message that throws does so in Node-RED as well, which would end with it.
+    // A message that throws when read also throws in Node-RED, which an unhandled rejection would end.
     handle(msg, send, done).catch(() => node.error(UNTOLD));
   });
   node.on('close', (_removed: boolean, done: () => void) => {
@@ -75,7 +76,7 @@ export function onInput(
   });
 }
 
-/** A failure for Catch nodes, as output 2 of others has it. */
+/** Reports a failure to Catch nodes, in the same form as on output 2. */
 export function toCatchNodes(thrown: unknown, { msg, done }: Pick<InputCall, 'msg' | 'done'>): void {
   const failure = asRvmError(thrown, msg);
   try {
@@ -89,7 +90,10 @@ function messageError({ message, code, cause }: RvmError): MessageError {
   return { message, code, cause: { ...cause } };
 }
 
-/** Output 2 where it is wired, else Catch nodes; those too if the message itself cannot be sent on. */
+/**
+ * Sends a failure by output 2 where that is wired, else to Catch nodes; also to them where the message itself
+ * cannot be sent.
+ */
 function fail(node: Node, failure: RvmError, { msg, send, done }: InputCall): void {
   try {
     msg.error = messageError(failure);
@@ -101,7 +105,10 @@ function fail(node: Node, failure: RvmError, { msg, send, done }: InputCall): vo
   done();
 }
 
-/** An error that is not ours is one of the message, or a fault in our code: its text may hold anything, so only its kind is passed on. */
+/**
+ * Other errors come from the message or from a bug: their text may contain anything, so only the kind is
+ * passed on.
+ */
 function asRvmError(error: unknown, msg: NodeMessageInFlow): RvmError {
   if (error instanceof RvmError) return error;
   if (isUnreadable(msg)) {
@@ -114,13 +121,13 @@ function asRvmError(error: unknown, msg: NodeMessageInFlow): RvmError {
   return new RvmError('BAD_RESPONSE', `Unexpected ${kind} while the message was handled: please report it.`);
 }
 
-/** Values of a message that are looked at, and how deep. */
+/** Limits of the search: number of values, and depth. */
 const MOST = 10_000;
 const DEEPEST = 16;
 
 /**
- * Whether a message has a getter or a Proxy in it that throws. It is looked for once something has gone wrong: of a throw itself
- * nobody can tell whose it is.
+ * True where a message contains a getter or a Proxy that throws. Checked only after a failure, because a
+ * thrown error does not show its origin.
  */
 export function isUnreadable(msg: object): boolean {
   try {
@@ -140,18 +147,21 @@ function readAll(value: unknown, depth: number, budget: { left: number }): void 
   }
 }
 
-/** Whether anything is wired to an output, counted from 0. Asked at each message: a partial deploy changes wires only. */
+/**
+ * True where an output, counted from 0, is wired. Checked for each message, because a partial deploy may
+ * change only wires.
+ */
 export function isWired(node: Node, output: number): boolean {
   const { wires } = node as Node & { wires?: readonly (readonly string[])[] };
   return (wires?.[output]?.length ?? 0) > 0;
 }
 
-/** A node that does something with an event, as the history of that knows it. */
+/** Actor of a history entry for a node that acts on an event. */
 export function actorOf({ id, name }: Pick<Node, 'id' | 'name'>): Actor {
   return { node: { id, name: name ?? '' } };
 }
 
-/** The user of the editor who asks; nobody where it asks for no login. */
+/** Actor for the user of an editor request; empty without user authentication. */
 export function userOf(req: Request): Actor {
   const user: unknown = Reflect.get(req, 'user');
   const name = isRecord(user) ? user['username'] : undefined;
@@ -159,9 +169,9 @@ export function userOf(req: Request): Actor {
 }
 
 /**
- * What a node shows that answers messages: its own status and, in the place of that, what it is at, or why its last message
- * failed, until one succeeds: a failure that leaves by output 2 shows nowhere else. Only a red status of its own goes before, for
- * it tells what is wrong with every message.
+ * Status of a node that handles messages: its own, replaced by the progress, or by the last failure until a
+ * message succeeds, because a failure on output 2 shows nowhere else. A red status of its own has precedence:
+ * it concerns every message.
  */
 export class FailureStatus {
   #code: RvmError['code'] | undefined;
@@ -182,14 +192,17 @@ export class FailureStatus {
     this.node.status(this.current());
   }
 
-  /** What the node is at; undefined where it is at nothing. */
+  /** Sets the progress; undefined where nothing is in progress. */
   progress(progress: NodeStatus | undefined): void {
     const before = this.current();
     this.#progress = progress;
     if (!isSame(before, this.current())) this.show();
   }
 
-  /** A message has failed, or succeeded. What changes nothing is not looked at again: that costs as much as a message. */
+  /**
+   * Notes the outcome of a message. Returns early where nothing changes: computing the status costs as much
+   * as a message.
+   */
   ended(failure: RvmError | undefined): void {
     if (failure?.code === this.#code) return;
     const before = this.current();
@@ -198,7 +211,7 @@ export class FailureStatus {
   }
 }
 
-/** True where nobody could tell the one from the other. */
+/** True where both look the same. */
 function isSame(one: NodeStatus, other: NodeStatus): boolean {
   return one.fill === other.fill && one.shape === other.shape && one.text === other.text;
 }

@@ -1,22 +1,25 @@
 import type { ListedCamera } from '../../lib/device';
 
-/** What the pickers of the dialogs get from the runtime. Nothing here needs more than the language itself. */
+/**
+ * Data of the pickers, sent by the runtime to the dialogs. This file is used in the browser: it imports types
+ * only.
+ */
 
-/** A camera, as a picker shows it. */
+/** A camera in a picker. */
 export interface PickedDevice extends ListedCamera {
   name: string;
-  /** As the service tells it. */
+  /** Text of the service. */
   status: string;
   online: boolean;
 }
 
-/** A preset or a tour of a camera. */
+/** A preset or tour of a camera. */
 export interface PickedTarget {
   id: string;
   name: string;
 }
 
-/** A Central Station and its cloud as they stand in the editor, with credentials that were typed a moment ago. */
+/** A Central Station and its cloud as in the editor, with the credentials just typed. */
 export interface StationDraft {
   station: Record<string, unknown>;
   cloud: Record<string, unknown>;

@@ -4,16 +4,16 @@ import { isRecord } from '../../lib/json/json';
 import { cameraOf, type VideoSource } from '../../lib/video/sessions/session-slots';
 import type { VideoFacts } from '../../lib/watch/findings';
 
-/** Bytes that are kept: some dozen pictures of a common size. */
+/** Maximum of cached bytes: some dozen pictures of a common size. */
 const MOST_PICTURE_BYTES = 8 * 1024 * 1024;
 
-/** What a picture shows: the alarm, or the camera some time after it. */
+/** Content of a picture: the alarm, or the camera some time after it. */
 export type PictureKind = 'alarm' | 'live';
 
-/** Whose picture it is: of a Central Station, by its key, and of one of its cameras, by its id. */
+/** Source of a picture: key of the Central Station and id of the camera. */
 interface PictureOf {
   station: string;
-  /** Undefined where its event does not say. */
+  /** Undefined where the event names no camera. */
   camera: string | undefined;
 }
 
@@ -23,13 +23,16 @@ interface Kept {
   of: PictureOf;
 }
 
-/** By delivery id, or by the camera where it is of no event, oldest first. For the eye of an operator only, so that a restart may forget them. */
+/**
+ * By delivery id, or by camera where there is no event; oldest first. In memory only: operators merely glance
+ * at them, so a restart may lose them.
+ */
 const pictures = new Map<string, Kept>();
 let held = 0;
 
 /**
- * Keeps the picture that was taken, the last one of its event; one of the alarm itself goes before one that was live.
- * @param deliveryId '' where it is of no event: the last one of its camera is kept then, whatever it shows
+ * Caches the last picture of an event; a picture of the alarm is not replaced by a live one.
+ * @param deliveryId '' without an event: the last picture of the camera is cached then, of either kind
  */
 export function keepPicture(deliveryId: string, jpeg: Buffer, kind: PictureKind, of: PictureOf): void {
   const place = deliveryId === '' ? JSON.stringify([of.station, of.camera]) : deliveryId;
@@ -43,18 +46,18 @@ export function keepPicture(deliveryId: string, jpeg: Buffer, kind: PictureKind,
   }
 }
 
-/** The last picture that was taken of a camera, if one was, and not long ago. */
+/** The last picture of a camera, if it is still cached. */
 export function lastPictureOf({ station, camera }: PictureOf): Buffer | undefined {
   return [...pictures.values()].reverse().find(({ of }) => of.station === station && of.camera === camera)
     ?.jpeg;
 }
 
-/** The picture that was taken for an event, if one was, and not long ago. */
+/** The picture of an event, if it is still cached. */
 export function pictureOf(deliveryId: string): Buffer | undefined {
   return pictures.get(deliveryId)?.jpeg;
 }
 
-/** What that picture shows; undefined where there is none. */
+/** Kind of the cached picture; undefined where there is none. */
 export function pictureKindOf(deliveryId: string): PictureKind | undefined {
   return pictures.get(deliveryId)?.kind;
 }
@@ -66,21 +69,26 @@ function forget(place: string): void {
 
 type MissingRecording = Omit<VideoFacts, 'id'>;
 
-/** Nobody may ever ask again: a day later it says nothing of now. Milliseconds. */
+/**
+ * Milliseconds. An entry expires after a day: it may never be requested again, and says nothing about the
+ * present then.
+ */
 const LASTS = 24 * 60 * 60 * 1000;
 const MOST_MISSING = 1000;
 
-/** Short names of stations by their clients. */
+/** Station keys by client. */
 const keys = new WeakMap<object, string>();
-/** By station and camera, oldest first: a deploy cures none. */
+/** By station and camera, oldest first. Survives a deploy, which cures nothing. */
 const missing = new Map<string, MissingRecording>();
 
-/** The client of a station: what is asked of it is asked of the station. */
+/** Sets the station key of a client, so that its requests count for the station. */
 export function nameClient(client: object, key: string): void {
   keys.set(client, key);
 }
 
-/** What came of a recording that was asked for, by whichever node or page; undefined where it was had. */
+/**
+ * Notes the result of a request for a recording, by any node or page; `failure` is undefined after success.
+ */
 export function noteRecording({ client, wanted }: VideoSource, failure: RvmErrorCode | undefined): void {
   const station = keys.get(client);
   if (station === undefined || wanted.mode === 'live') return;
@@ -96,12 +104,12 @@ export function noteRecording({ client, wanted }: VideoSource, failure: RvmError
   });
 }
 
-/** One that the last run of Node-RED has found. */
+/** Restores an entry of the last run of Node-RED. */
 export function rememberRecording(id: string, found: MissingRecording): void {
   keep(id, found);
 }
 
-/** By an id that is the same from one run to the next. */
+/** By an id that stays the same over a restart. */
 export function missingRecordings(): ReadonlyMap<string, MissingRecording> {
   for (const [id, { since }] of missing) if (Date.now() - Date.parse(since) > LASTS) missing.delete(id);
   return missing;

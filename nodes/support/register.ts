@@ -8,13 +8,13 @@ interface Credentials {
 }
 
 interface Further {
-  /** What the editor gets to know, by names that begin as Node-RED writes the type. */
+  /** Settings for the editor; Node-RED requires names that begin with the camel-case type. */
   settings?: Record<string, { value: string; exportable: true }>;
 }
 
 /**
- * Registers a type. On a Node.js that is too old the type registers all the same, shows what it needs and refuses
- * each message with CONFIG_MISSING, so that a flow keeps its nodes instead of losing them as "unknown".
+ * Registers a type. On a Node.js that is too old the type is registered all the same, shows the needed
+ * version and refuses each message with CONFIG_MISSING, so that a flow does not lose its nodes as "unknown".
  */
 export function registerNode<N extends Node, D extends NodeDef>(
   RED: NodeAPI,
@@ -38,7 +38,7 @@ export function registerNode<N extends Node, D extends NodeDef>(
   });
 }
 
-/** In the log too, for a status says what lacks and no more. */
+/** Logged too, because the status names only the missing variables. */
 function warnOfUnset(node: Node, config: NodeDef): void {
   const unset = unsetVariables(config, node.credentials);
   if (unset !== undefined) node.warn(unsetVariableError(unset).message);
@@ -57,21 +57,25 @@ function refuseOldNode(RED: NodeAPI, node: Node): void {
   });
 }
 
-/** The first release of Node.js that carries the package, as `engines` of package.json has it: `undici` asks for it. */
+/** First release of Node.js that runs the package, as in `engines` of package.json: `undici` requires it. */
 export const NEEDED_NODE = '22.19';
 
 /**
- * The first releases, of each line, on which a stranger cannot foretell how keys and short texts of JSON are hashed: on those
- * before, a megabyte of well-chosen ones holds up `JSON.parse`, and with it a whole Node-RED, for seconds.
+ * First releases of each line with unpredictable hashes of keys and short strings in JSON. On older ones a
+ * sender can choose a megabyte of colliding keys that block `JSON.parse`, and with it the whole Node-RED, for
+ * seconds.
  */
 const UNFORETOLD = ['22.22.2', '24.14.1', '25.8.2'];
 
-/** Whether a Node.js can carry the package. */
+/** True where a Node.js can run the package. */
 export function nodeIsNewEnough(version = process.versions.node): boolean {
   return !isBefore(version, NEEDED_NODE);
 }
 
-/** The release that a user of one with such hashes is told to install: of the same line, or else the next. Undefined on others. */
+/**
+ * Release to recommend to users of a Node.js with predictable hashes: of the same line, else of the next.
+ * Undefined on others.
+ */
 export function saferNode(version = process.versions.node): string | undefined {
   const first = UNFORETOLD.find((release) => lineOf(release) >= lineOf(version));
   return first !== undefined && isBefore(version, first) ? first : undefined;

@@ -1,22 +1,29 @@
-// Server and dialogs share this file: it imports nothing that a browser lacks.
+// Shared by server and dialogs: import nothing that a browser lacks.
 
 import { variableIn } from '../../lib/text';
 
 /**
- * True for a folder that means what it says. Node-RED replaces a variable that is the whole value and no other, and `~` is
- * a habit of shells: both would make a folder of that very name.
+ * True for a folder that is taken literally. Node-RED replaces a variable only where it is the whole value,
+ * and `~` is expanded only by shells: both would create a folder of that very name.
  */
 export function isUsableFolder(folder: string): boolean {
   return !/\$[{(]/.test(folder) && !folder.startsWith('~');
 }
 
-/** Where the dialog of *webhook in* begins the paths that it makes: what is posted there is meant for one. */
+/**
+ * Prefix of the paths that the dialog of *webhook in* generates: any request below it is meant for a webhook.
+ */
 export const PATHS_BEGIN = '/remote-monitoring/';
 
-/** Names below it that are no webhooks: pages of *view link*, and what a monitor asks whether this Node-RED lives and works. */
+/**
+ * Names below the prefix that are not webhooks: pages of *view link*, and the liveness and readiness probes.
+ */
 const KEPT: ReadonlySet<string> = new Set(['view', 'live', 'ready']);
 
-/** True for a path, as it is entered in a node, that must not become a webhook, for something else of this package answers there. */
+/**
+ * True for an entered path that must not become a webhook, because another part of this package answers
+ * there.
+ */
 export function isKeptPath(path: string): boolean {
   const inside = `/${path}/`.replace(/\/{2,}/g, '/');
   if (!inside.startsWith(PATHS_BEGIN)) return false;
@@ -25,59 +32,63 @@ export function isKeptPath(path: string): boolean {
 }
 
 /**
- * True for the name of a host, or the end of one from a dot on, that video relays may have; an IPv4 address is its own end.
+ * True for a host name, or a domain suffix, that video relays may have; an IPv4 address is its own suffix.
  */
 export function isRelayHost(text: string): boolean {
   return text.length <= 253 && /^[a-z0-9-]+(?:\.[a-z0-9-]+)*$/i.test(text);
 }
 
-/** The word in `url` that stands for the built-in sandbox. */
+/** Value of `url` that selects the built-in sandbox. */
 export const SANDBOX = 'sandbox';
 
-/** True for the address of a real service. Of a variable nobody can say before it runs: it may stand for the sandbox. */
+/**
+ * True for the URL of a real service. False for a variable, which may turn out to be the sandbox at run time.
+ */
 export function isRealService(url: unknown): boolean {
   const text = typeof url === 'string' ? url.trim() : '';
   return text !== '' && text !== SANDBOX && variableIn(text) === undefined;
 }
 
-/** True for the number of a port that can be opened. */
+/** True for a valid port number. */
 export function isPort(text: string): boolean {
   return /^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535;
 }
 
-/** What a PostgreSQL inbox may be encrypted by, beside a TLS node. */
+/** TLS choices of a PostgreSQL inbox, besides a TLS node. */
 export const TLS = ['verify', 'off'] as const;
 
 export const ENGINES = ['sqlite', 'postgres'] as const;
 export type Engine = (typeof ENGINES)[number];
 
-/** True for what may be an address of PostgreSQL; the server looks closer. */
+/** True for a text that may be a PostgreSQL URL; the server checks it fully. */
 export function looksLikeConnection(text: string): boolean {
   return /^postgres(?:ql)?:\/\/[^/\s]+(?:\/\S*)?$/i.test(text);
 }
 
 /**
- * The paths that a request can have: no white space, nothing that would have to be escaped, no query, and no segment
- * `.` or `..`, which senders resolve before they send. Matching is literal, so any other path could never be met.
+ * Paths that a request can have: no white space, nothing that needs escaping, no query, and no segment `.` or
+ * `..`, which clients resolve before they send. Matching is literal, so any other path could never match.
  */
 export const POSSIBLE_PATH = /^(?!(?:.*\/)?\.{1,2}(?:\/|$))\/?[A-Za-z0-9._~!$&'()*+,;=:@/-]+$/;
 
 export { KEY } from '../../lib/text';
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-/** Characters in a row, without a hyphen. */
+/** Least number of consecutive characters without a hyphen. */
 const LEAST_RANDOM = 16;
-/** From letters to digits and back; in names that people give a digit or two stand at an end. */
+/**
+ * Least number of changes between letters and digits; names chosen by people have a digit or two at an end.
+ */
 const LEAST_CHANGES = 4;
 
-/** What the key of a Central Station is made of, as a config node has it: each may be absent, or empty, but for the id. */
+/** Properties from which the key of a Central Station is derived; all but the id may be absent or empty. */
 interface StationNames {
   key?: unknown;
   name?: unknown;
   id: string;
 }
 
-/** The key of a Central Station: its own, else one made from its name, else from the id of its node. */
+/** Key of a Central Station: its own, else one derived from its name, else from its node id. */
 export function stationKey({ key, name, id }: StationNames): string {
   return trimmed(key) || keyFromName(trimmed(name)) || keyFromName(id);
 }
@@ -86,7 +97,7 @@ function trimmed(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' ? `${value}`.trim() : '';
 }
 
-/** A key made from a name; empty if nothing is left of it. */
+/** Derives a key from a name; '' where no usable character is left. */
 export function keyFromName(name: string): string {
   return name
     .toLowerCase()
@@ -99,8 +110,8 @@ export function keyFromName(name: string): string {
 }
 
 /**
- * True for what looks like an API key: a UUID, or many letters and digits as no word has them. In the place of a station key it
- * would be a secret that stands in each message.
+ * True for a text that looks like an API key: a UUID, or a long mix of letters and digits as in no word. Used
+ * as a station key it would expose a secret in each message.
  */
 export function looksLikeApiKey(text: string): boolean {
   const key = text.trim();
@@ -113,17 +124,17 @@ function looksRandom(run: string): boolean {
   return (run.match(/[a-z](?=\d)|\d(?=[a-z])/gi)?.length ?? 0) >= LEAST_CHANGES;
 }
 
-/** What may be wrong with a phrase, which nobody can see in a password field. */
+/** Possible faults of a phrase, which a password field does not show. */
 export type SecretRemark = 'edges' | 'invisible' | 'typographic' | 'weak';
 
 const INVISIBLE = /[\p{Cc}\p{Cf}\u00a0]/u;
-/** Quotes and dashes that word processors and mail programs put in the place of those typed. */
+/** Quotes and dashes that word processors and mail programs substitute. */
 const TYPOGRAPHIC = /[\u2010-\u2015\u2018-\u201f\u2026]/;
-/** Characters: of fewer, or of fewer different ones, a phrase can be guessed. */
+/** Least number of characters, and of different ones; below these a phrase can be guessed. */
 const LEAST_LENGTH = 16;
 const LEAST_DIFFERENT = 6;
 
-/** What to tell of a phrase. It is kept exactly as typed all the same. */
+/** Remarks on a phrase. It is stored exactly as typed all the same. */
 export function remarksOn(secret: string): SecretRemark[] {
   if (secret === '') return [];
   const found: [SecretRemark, boolean][] = [

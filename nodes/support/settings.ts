@@ -4,19 +4,21 @@ import type { NodeAPI } from 'node-red';
 import { RvmError } from '../../lib/error';
 import { variableIn } from '../../lib/text';
 
-/** What a flow carries for a node: anything, because flows are edited by hand and `${ENV}` arrives as text. */
+/**
+ * Properties of a node in a flow. Values of any type: flows are edited by hand, and `${ENV}` arrives as text.
+ */
 export type Properties = Readonly<Record<string, unknown>>;
 
-/** Names of environment variables that are not set: at least one, each once. */
+/** Names of environment variables that are not set: at least one, without duplicates. */
 export type UnsetVariables = readonly [string, ...string[]];
 
-/** The unset variables among all properties and credentials of a node; undefined where all are set. */
+/** Unset variables in all properties and credentials of a node; undefined where all are set. */
 export function unsetVariables(...sources: readonly (object | undefined)[]): UnsetVariables | undefined {
   const values = sources.flatMap((source): unknown[] => Object.values(source ?? {}));
   return eachOnce(values.map(variableIn));
 }
 
-/** What several that need each other lack. */
+/** Joins the unset variables of nodes that need each other. */
 export function unsetTogether(
   ...lists: readonly (readonly string[] | undefined)[]
 ): UnsetVariables | undefined {
@@ -28,7 +30,7 @@ function eachOnce(names: readonly (string | undefined)[]): UnsetVariables | unde
   return first === undefined ? undefined : [first, ...others];
 }
 
-/** An RvmError CONFIG_MISSING that names all of them. */
+/** RvmError CONFIG_MISSING that names all variables. */
 export function unsetVariableError(variables: UnsetVariables): RvmError {
   const names = variables.join(', ');
   return new RvmError(
@@ -39,7 +41,9 @@ export function unsetVariableError(variables: UnsetVariables): RvmError {
   );
 }
 
-/** An RvmError CONFIG_MISSING for a draft: nothing that the machine knows goes to an address that is not deployed. */
+/**
+ * RvmError CONFIG_MISSING for a draft: values of this machine must not go to an address that is not deployed.
+ */
 export function draftVariableError(variables: UnsetVariables): RvmError {
   const isOne = variables.length === 1;
   const names = variables.join(', ');
@@ -49,13 +53,13 @@ export function draftVariableError(variables: UnsetVariables): RvmError {
   );
 }
 
-/** A text property, numbers included; the default where it is absent or no text. */
+/** A text property, numbers included; the default where it is absent or of another type. */
 export function textOf(properties: Properties, name: string, byDefault = ''): string {
   const value = properties[name];
   return typeof value === 'string' || typeof value === 'number' ? `${value}` : byDefault;
 }
 
-/** A number property in its unit; numbers arrive as text from `${ENV}`. The default where it is absent or below `least`. */
+/** A number property in its unit; `${ENV}` arrives as text. The default where absent or below `least`. */
 export function numberOf(properties: Properties, name: string, byDefault: number, least = 0): number {
   const value = properties[name];
   if (value === undefined || value === null || value === '') return byDefault;
@@ -64,7 +68,7 @@ export function numberOf(properties: Properties, name: string, byDefault: number
 }
 
 /**
- * A number property as `numberOf`, for what must not be replaced: one that cannot be read, or is out of bounds, is refused.
+ * A number property as `numberOf`, but an unreadable or out-of-range value is rejected instead of replaced.
  * @throws RvmError BAD_INPUT
  */
 export function strictNumberOf(
@@ -82,7 +86,7 @@ export function strictNumberOf(
   throw new RvmError('BAD_INPUT', `The property ${name} of this node must be a number, ${bounds}.`);
 }
 
-/** A yes-or-no property. */
+/** A boolean property. */
 export function flagOf(properties: Properties, name: string, byDefault = false): boolean {
   const value = properties[name];
   if (typeof value === 'boolean') return value;
@@ -91,7 +95,10 @@ export function flagOf(properties: Properties, name: string, byDefault = false):
   return byDefault;
 }
 
-/** A property that holds one of a few words. @throws RvmError BAD_INPUT that lists them. */
+/**
+ * A property with one of a few values.
+ * @throws RvmError BAD_INPUT that lists them.
+ */
 export function choiceOf<T extends string>(
   properties: Properties,
   name: string,
@@ -103,7 +110,7 @@ export function choiceOf<T extends string>(
   throw new RvmError('BAD_INPUT', `"${value}" is not possible for ${name}: choose ${choices.join(', ')}.`);
 }
 
-/** A comma separated list. */
+/** A comma-separated list. */
 export function listOf(properties: Properties, name: string): string[] {
   return textOf(properties, name)
     .split(',')
@@ -111,12 +118,12 @@ export function listOf(properties: Properties, name: string): string[] {
     .filter((part) => part !== '');
 }
 
-/** Where this package keeps what is no flow and no inbox of another place. */
+/** Folder for data of this package that is neither a flow nor an inbox in another folder. */
 export function ownFolder(RED: NodeAPI): string {
   return path.join(RED.settings.userDir ?? process.cwd(), 'remote-monitoring');
 }
 
-/** Name and version as sent in `User-Agent`; read from package.json, which stands above dist/. */
+/** Name and version as sent in `User-Agent`, from package.json in the folder above dist/. */
 export function userAgent(): string {
   const file = path.join(__dirname, '..', '..', '..', 'package.json');
   const { name, version } = JSON.parse(fs.readFileSync(file, 'utf8')) as { name: string; version: string };

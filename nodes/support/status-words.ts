@@ -1,46 +1,48 @@
 import type { NodeAPI, NodeStatus } from 'node-red';
 
-/** A text of the catalogue with its values, for whoever says it in a language of their own. */
+/** A text key with its values, for translation by the receiver. */
 export interface Words {
   key: string;
   values?: Readonly<Record<string, WordValue>>;
 }
 
-/** A moment, in milliseconds since 1970, is told by the clock of whoever reads it. */
+/** A moment, in milliseconds since 1970, is formatted in the time zone of the reader. */
 export type WordValue = string | number | { moment: number } | Words;
 
-/** What the editor is sent beside a status whose text has values. */
+/** Sent to the editor in addition to a status whose text has values. */
 export interface SentWords {
-  /** The text that the status has, in the language of Node-RED. */
+  /** Text of the status in the language of Node-RED. */
   text: string;
   words: Words;
 }
 
-/** Topic of these, before the id of the node. */
+/** Topic prefix, followed by the id of the node. */
 export const WORDS_TOPIC = 'rvm-status';
 
-/** Stands in no message: a Status node copies what can be listed. */
+/** Key of a non-enumerable property: a Status node copies only enumerable ones, so it enters no message. */
 const WORDS = Symbol('words of a status');
 
-/** A status with this text in the language of Node-RED, which the editor says in its own. */
+/** A status with its text in the language of Node-RED, and key and values for the editor's own language. */
 export function withWords(RED: NodeAPI, look: NodeStatus, words: Words): NodeStatus {
   return Object.defineProperty({ ...look, text: said(RED, words) }, WORDS, { value: words });
 }
 
-/** What the text of a status is made of; undefined where it is sent as its key, or is a text of somebody else. */
+/**
+ * Key and values of a status text; undefined where the text itself is a key, or comes from another package.
+ */
 export function wordsIn(status: NodeStatus): Words | undefined {
   return (status as { [WORDS]?: Words })[WORDS];
 }
 
-/** The same, of a text that is sent as its key as well. */
+/** The same, also for a text that is a key itself. */
 export function wordsOf(status: NodeStatus): Words {
   return wordsIn(status) ?? { key: status.text ?? '' };
 }
 
-/** A text by its key, with its values in it. */
+/** Returns a text by its key, with its values inserted. */
 export type Say = (key: string, values: Record<string, string | number>) => string;
 
-/** @param clock the time of day */
+/** @param clock formats the time of day */
 export function wordsToText({ key, values = {} }: Words, say: Say, clock: (time: Date) => string): string {
   const texts = Object.entries(values).map(([name, value]): [string, string | number] => {
     if (typeof value !== 'object') return [name, value];
@@ -49,7 +51,7 @@ export function wordsToText({ key, values = {} }: Words, say: Say, clock: (time:
   return say(key, Object.fromEntries(texts));
 }
 
-/** In the language of Node-RED. */
+/** Text in the language of Node-RED. */
 export function said(RED: NodeAPI, words: Words): string {
   return wordsToText(words, (key, values) => RED._(key, values), clockTime);
 }

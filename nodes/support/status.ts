@@ -6,7 +6,7 @@ import { onFlowsState } from './flows';
 import type { UnsetVariables } from './settings';
 import { said, withWords, type Words, wordsOf, type WordValue } from './status-words';
 
-/** The one status table of all nodes: fill and shape here, texts in the shared locale file under `status`. */
+/** Status table of all nodes: fill and shape here, texts in the shared locale file under `status`. */
 const TABLE = {
   connected: ['green', 'dot'],
   connectedVersion: ['green', 'dot'],
@@ -64,8 +64,8 @@ const TABLE = {
 export type StatusName = keyof typeof TABLE;
 
 /**
- * One row of the status table, for the editor to say in the language of the person who looks: without values its text goes out
- * as a key, which the editor knows; with some, the words go beside it (decision 0056).
+ * A status from the table, translated by the editor: without values its text is sent as a key, which the
+ * editor knows; with values, key and values are sent separately (decision 0056).
  */
 export function status(RED: NodeAPI, name: StatusName, values?: Record<string, WordValue>): NodeStatus {
   const [fill, shape] = TABLE[name];
@@ -73,14 +73,14 @@ export function status(RED: NodeAPI, name: StatusName, values?: Record<string, W
   return values === undefined ? { fill, shape, text: key } : withWords(RED, { fill, shape }, { key, values });
 }
 
-/** What a node shows while environment variables lack: all of them, so that they can be set in one go. */
+/** Status for unset environment variables: names all of them, so that a user can set them at once. */
 export function unsetStatus(RED: NodeAPI, variables: UnsetVariables): NodeStatus {
   const [variable, ...others] = variables;
   if (others.length === 0) return status(RED, 'variableNotSet', { variable });
   return status(RED, 'variablesNotSet', { variables: variables.join(', ') });
 }
 
-/** The short text of each error, by its name under `status` in the shared locale file. */
+/** Short text of each error, by its name under `status` in the shared locale file. */
 const FAILURES: Readonly<Record<RvmErrorCode, string>> = {
   CONFIG_MISSING: 'notConfigured',
   BAD_INPUT: 'wrongInput',
@@ -111,32 +111,32 @@ const FAILURES: Readonly<Record<RvmErrorCode, string>> = {
   UNKNOWN_DELIVERY: 'unknownDelivery',
 };
 
-/** What a node shows whose last message has failed: a dot, for the ring is of what is wrong with each. */
+/** Status after a failed message: a dot, because the ring is for faults that concern every message. */
 export function failureStatus(code: RvmErrorCode): NodeStatus {
   return { fill: 'red', shape: 'dot', text: `status.${FAILURES[code]}` };
 }
 
-/** Several statuses as one, with the look of the first; undefined where there are none. */
+/** Joins statuses into one, with fill and shape of the first; undefined where there are none. */
 export function jointStatus(RED: NodeAPI, statuses: readonly NodeStatus[]): NodeStatus | undefined {
   const [first, ...others] = statuses;
   if (first === undefined || others.length === 0) return first;
   return withWords(RED, first, joint(statuses.map(wordsOf)));
 }
 
-/** One text of several, of which there is one at least. */
+/** Joins at least one text into one. */
 export function joint(texts: readonly Words[]): Words {
   return texts.reduce((first, second) => ({ key: 'status.joint', values: { first, second } }));
 }
 
-/** What stands below a node with this status, in the language of Node-RED. */
+/** Text below a node with this status, in the language of Node-RED. */
 export function shownText(RED: NodeAPI, status: NodeStatus): string {
   const { text = '' } = status;
   return text.startsWith('status.') ? said(RED, { key: text }) : text;
 }
 
 /**
- * Shows the status of a node that is being built: now for the editor, and once more when all flows run, because a
- * Status node that is built later would miss the first.
+ * Shows the status of a node under construction: now for the editor, and again when all flows run, because a
+ * Status node built later would miss the first.
  */
 export function showFromStart(RED: NodeAPI, node: Node, current: () => NodeStatus): void {
   const show = (): void => {
@@ -146,7 +146,7 @@ export function showFromStart(RED: NodeAPI, node: Node, current: () => NodeStatu
   show();
 }
 
-/** What a station shows that is refused, by the service or because of its settings. */
+/** Status of a station that is refused, by the service or because of its settings. */
 const REFUSALS: Readonly<Partial<Record<RvmErrorCode, StatusName>>> = {
   API_KEY_REJECTED: 'wrongApiKey',
   LOGIN_FAILED: 'wrongPassword',
@@ -156,11 +156,11 @@ const REFUSALS: Readonly<Partial<Record<RvmErrorCode, StatusName>>> = {
   LINK_NOT_OFFERED: 'linkNotOffered',
   UNTRUSTED_LINK: 'untrustedLink',
   BAD_INPUT: 'wrongSetting',
-  // A service that is out of reach is no refusal, but "offline": what is left is the sandbox.
+  // A service out of reach is `offline`, not refused, so NETWORK concerns the sandbox here.
   NETWORK: 'sandboxFailed',
 };
 
-/** What a node that uses a Central Station shows. */
+/** Status of a node that uses a Central Station. */
 export function connectionStatus(RED: NodeAPI, state: StationState, isSandbox: boolean): NodeStatus {
   switch (state.kind) {
     case 'idle':
@@ -181,31 +181,31 @@ export function connectionStatus(RED: NodeAPI, state: StationState, isSandbox: b
   }
 }
 
-/** What a node shows that alarms come to. One of the sandbox never looks like a real one. */
+/** Status of a node that receives alarms. A sandbox never looks like a real service. */
 export function lastAlarmStatus(RED: NodeAPI, lastAt: Date | undefined, isSandbox: boolean): NodeStatus {
   if (lastAt === undefined) return isSandbox ? status(RED, 'sandbox') : {};
   return status(RED, isSandbox ? 'lastSandboxAlarm' : 'lastAlarm', { time: momentOf(lastAt) });
 }
 
-/** A time that a status tells. */
+/** A time within a status. */
 export function momentOf(time: Date): WordValue {
   return { moment: time.getTime() };
 }
 
-/** A problem as a flow gets it. */
+/** A problem in the form that a flow receives. */
 export interface ToldProblem extends Problem {
   /** One sentence in the language of Node-RED: what happened, and what to do. */
   text: string;
 }
 
-/** The text of a problem, by its key among those that all types share; the sidebar has it in the language of who looks. */
+/** Text key of a problem among the shared texts; the sidebar translates it for its user. */
 export function problemKey({ kind, reason, ended }: Pick<Problem, 'kind' | 'reason' | 'ended'>): string {
   if (ended === true) return `shared.problem.${reason}Ended`;
-  // A conflict may be one of dead letters: what there is to do comes from the conflict.
+  // A conflict may concern a dead letter: the advice is that for a conflict.
   return `shared.problem.${kind === 'conflict' || reason === null ? kind : reason}`;
 }
 
-/** @param values what a text of this kind names besides the number of messages */
+/** @param values values for the text of this kind, besides the number of messages */
 export function toldProblem(
   RED: NodeAPI,
   problem: Problem,

@@ -4,17 +4,18 @@ import type { TlsSettings } from '../../lib/tls';
 
 /** The core node `tls-config`. */
 interface TlsNode extends Node {
-  /** False where its files could not be read; why stands in the log. */
+  /** False where its files could not be read; the reason is in the log. */
   valid?: boolean;
   addTLSOptions(options: TlsSettings): TlsSettings;
 }
 
-/** Whose setting it is, for the user to find it. */
+/** Node type with the setting, so that the user can find it. */
 type Owner = 'cloud' | 'inbox';
 
 /**
- * What a TLS node says, for a client. Ask when a connection is made: the node may be built later than its owner.
- * @throws RvmError CONFIG_MISSING where it is gone, or has no files that can be used
+ * Client settings of a TLS node. To be called when a connection is made: the TLS node may be built later than
+ * its owner.
+ * @throws RvmError CONFIG_MISSING where the node is missing, or its files are not usable
  */
 export function tlsOf(RED: NodeAPI, id: string, owner: Owner): TlsSettings | undefined {
   if (id === '') return undefined;
@@ -31,8 +32,8 @@ export function tlsOf(RED: NodeAPI, id: string, owner: Owner): TlsSettings | und
 }
 
 /**
- * For an address that is a draft: the certificates that are trusted are no secret; what proves who we are is.
- * @throws RvmError CONFIG_MISSING where it has such a key
+ * Settings for a draft address: trusted certificates are no secret, a private key is.
+ * @throws RvmError CONFIG_MISSING where the node has a private key
  */
 export function withoutKey(tls: TlsSettings | undefined): TlsSettings | undefined {
   if (tls === undefined) return undefined;
@@ -40,7 +41,7 @@ export function withoutKey(tls: TlsSettings | undefined): TlsSettings | undefine
   return tls;
 }
 
-/** @param what is not sent to an address that is a draft */
+/** @param what the secret that is not sent to a draft address */
 export function storedSecret(what: string): RvmError {
   return new RvmError('CONFIG_MISSING', `${what} is used by deployed nodes only: deploy the flow first.`);
 }

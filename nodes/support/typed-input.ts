@@ -13,7 +13,7 @@ import {
   unsetVariableError,
 } from './settings';
 
-/** A property of a node whose type stands in `<name>Type`. */
+/** A property of a node whose type is in `<name>Type`. */
 interface TypedInput {
   properties: Properties;
   name: string;
@@ -22,8 +22,8 @@ interface TypedInput {
 
 /**
  * The value of a typed input.
- * @throws RvmError BAD_INPUT where it cannot be evaluated, a broken JSONata expression for one; CONFIG_MISSING for an
- *   environment variable that is not set
+ * @throws RvmError BAD_INPUT where it cannot be evaluated, such as an invalid JSONata expression;
+ *   CONFIG_MISSING for an environment variable that is not set
  */
 export async function typedValue(
   RED: NodeAPI,
@@ -33,11 +33,11 @@ export async function typedValue(
 ): Promise<unknown> {
   const { value, type } = chosen(input);
   if (type === 'env') refuseUnsetVariables(RED, node, value);
-  // Node-RED takes an empty field for 0, which may be the id of something.
+  // Node-RED evaluates an empty field as 0, which may be a valid id.
   if (type === 'num' && value.trim() === '') return undefined;
   const { found } = await new Promise<{ found: unknown }>((resolve, reject) => {
     const failed = (error: unknown): void => {
-      // What should hold the property is not in the message; unless that throws whenever it is read.
+      // The message lacks the parent of the property, unless the message throws whenever it is read.
       if (type === 'msg' && !isUnreadable(msg)) resolve({ found: undefined });
       else reject(cannotEvaluate(input, reasonOf(error)));
     };
@@ -50,7 +50,7 @@ export async function typedValue(
       failed(error);
     }
   });
-  // Whoever waited for it would wait for what it promises, perhaps for ever.
+  // Returning it from an async function would await the promise, perhaps for ever.
   if (isThenable(found)) throw cannotEvaluate(input, 'it is a promise, or has a method "then"');
   return found;
 }
@@ -59,7 +59,7 @@ function cannotEvaluate({ name }: TypedInput, reason: string): RvmError {
   return new RvmError('BAD_INPUT', `The property ${name} of this node cannot be evaluated: ${reason}.`);
 }
 
-/** An error that the flow has made may itself throw when it is read: outside of the caller, that would end Node-RED. */
+/** Text of an error of the flow. It may throw when read, which outside of the caller would end Node-RED. */
 function reasonOf(error: unknown): string {
   try {
     return String(error instanceof Error ? Reflect.get(error, 'message') : error);
@@ -78,8 +78,9 @@ function isThenable(value: unknown): boolean {
 }
 
 /**
- * A typed input that holds a text, as it is; a number is taken as its text. Empty where there is nothing but white space.
- * @throws RvmError BAD_INPUT for anything else, and as `typedValue`
+ * A typed input that contains a text, returned unchanged; a number is converted. '' where it is only white
+ * space.
+ * @throws RvmError BAD_INPUT for any other type, and those of `typedValue`
  */
 export async function typedText(
   RED: NodeAPI,
@@ -97,7 +98,7 @@ export async function typedText(
   );
 }
 
-/** Where a typed input takes its value from, for a sentence. */
+/** Source of a typed input, for use in a sentence. */
 export function placeOf(input: TypedInput): string {
   const { value, type } = chosen(input);
   switch (type) {
@@ -121,7 +122,7 @@ function chosen({ properties, name, byDefault }: TypedInput): { value: string; t
   };
 }
 
-/** Node-RED gives an empty text for a variable that is not set, alone or as `${NAME}` inside of a text. */
+/** Node-RED returns '' for a variable that is not set, alone or as `${NAME}` inside of a text. */
 function refuseUnsetVariables(RED: NodeAPI, node: Node, value: string): void {
   const inside = [...value.matchAll(/\$\{([^}]+)\}/g)].map(([, name]) => name ?? '');
   const names = inside.length > 0 ? inside : [value];
@@ -132,8 +133,8 @@ function refuseUnsetVariables(RED: NodeAPI, node: Node, value: string): void {
 const EVENT_CAMERA = { value: 'event.cameraId', type: 'msg' };
 
 /**
- * The camera that a node is asked for, as a text: the properties `camera` and `cameraType`, by default that of the event.
- * @returns id, remote id or name; which of them the client finds out
+ * The camera in the properties `camera` and `cameraType`, by default that of the event.
+ * @returns id, remote id or name; the client finds out which
  * @throws RvmError BAD_INPUT where there is none, CONFIG_MISSING for an environment variable that is not set
  */
 export async function cameraOf(
@@ -154,9 +155,9 @@ export async function cameraOf(
 const TIME = { value: '', type: 'str' };
 
 /**
- * The video that a node is asked for: of the event in the message, or of a camera of choice, by the properties `mode`,
+ * The video requested of a node: of the event in the message, or of a camera, by the properties `mode`,
  * `camera`, `time`, `preRoll`, `quality` and `whenOffline`.
- * @param preRoll seconds that the video begins earlier where the node does not say
+ * @param preRoll default in seconds by which the video starts earlier
  * @throws RvmError BAD_INPUT, CONFIG_MISSING
  */
 export async function videoOf(
@@ -197,7 +198,7 @@ function eventIn(msg: NodeMessage): RvmEvent {
   );
 }
 
-/** Whether it can be read, the client says. */
+/** The time as entered; the client checks that it is readable. */
 async function timeOf(RED: NodeAPI, node: Node, properties: Properties, msg: NodeMessage): Promise<unknown> {
   const input = { properties, name: 'time', byDefault: TIME };
   const time = (await typedValue(RED, node, input, msg)) ?? '';

@@ -6,32 +6,37 @@ import { UnknownPaths } from '../../lib/webhook/unknown-paths';
 /** The server that a webhook node listens on: Node-RED's own, or that of a listener node. */
 export interface WebhookServer {
   dispatcher: Dispatcher;
-  /** What it shows to people. */
+  /** The pages of the server for people. */
   pages: PageRoutes;
-  /** By which its endpoints are told from those of other servers: '' for Node-RED's own; undefined where it is set to none. */
+  /**
+   * Port that distinguishes its endpoints from those of other servers: '' for Node-RED's own; undefined where
+   * none is set.
+   */
   readonly port: string | undefined;
-  /** Full path of a webhook node; undefined where the server takes no paths (`httpNodeRoot: false`). */
+  /** Full path of a webhook node; undefined where the server accepts no paths (`httpNodeRoot: false`). */
   fullPath(path: string): string | undefined;
-  /** True where something else answers on a full path that must not be taken away. */
+  /** True where another handler answers on a full path that a webhook must not take over. */
   isReserved(fullPath: string): boolean;
-  /** Address of the server as seen from this machine, once it listens. */
+  /** URL of the server as seen from this machine; undefined until it listens. */
   loopbackOrigin(): string | undefined;
   middleware(): Middleware | undefined;
-  /** What its webhook nodes show while nothing can come in by it; undefined where all is well. */
+  /** Status for its webhook nodes while the server cannot receive; undefined where it can. */
   status(): NodeStatus | undefined;
-  /** Why it does not listen, in one sentence; absent for Node-RED's own, without which nothing runs. */
+  /**
+   * Why the server does not listen, in one sentence; absent for Node-RED's own, without which nothing runs.
+   */
   fault?(): string | undefined;
-  /** Calls back when that may have changed; returns the way to end it. */
+  /** Calls `changed` when status or fault may have changed; returns a function that ends this. */
   watch(changed: () => void): () => void;
 }
 
-/** With its namespace: the first to ask may be a listener, whose `RED` looks among its own texts. */
+/** Full namespace: the first caller may be a listener, whose `RED` searches its own texts only. */
 const TOLD = '@rvm/node-red-remote-monitoring/rvm-webhook-in:rvm-webhook-in.log.unknownPath';
 
-/** Of all servers of this process. */
+/** Shared by all servers of this process. */
 let paths: UnknownPaths | undefined;
 
-/** What is posted to paths below `remote-monitoring/` that no *webhook in* has. */
+/** Registry of messages posted to paths below `remote-monitoring/` that no *webhook in* has. */
 export function unknownPaths(RED: NodeAPI): UnknownPaths {
   paths ??= new UnknownPaths({
     onFirst: ({ path, port }) => RED.log.warn(RED._(TOLD, { path, port: port ?? '' })),

@@ -6,14 +6,18 @@ import { type Offer, Picker } from './picker';
 import { ask, AskError, askStation, chosenStation, stationAsKept } from './requests';
 import { isVariable } from './validate';
 
-/** The list of cameras as it was last seen, for a service that cannot be reached. */
+/** Last seen list of cameras, for a service that is out of reach. */
 interface Seen {
   /** Milliseconds since 1970. */
   at: number;
   devices: PickedDevice[];
 }
 
-/** The cameras of a Central Station, which this browser remembers. @param fresh asks the service now. @throws AskError */
+/**
+ * Cameras of a Central Station; the browser caches the list.
+ * @param fresh calls the service now
+ * @throws AskError
+ */
 async function camerasOf(node: EditorNode, station: EditorNode, fresh: boolean): Promise<PickedDevice[]> {
   const asked = { fresh: String(fresh) };
   const answer = await askStation<{ devices: PickedDevice[] }>(
@@ -26,7 +30,7 @@ async function camerasOf(node: EditorNode, station: EditorNode, fresh: boolean):
   return answer.devices;
 }
 
-/** As they were when this browser last saw them. */
+/** Cameras as this browser last saw them. */
 function camerasSeen(station: EditorNode): Seen | undefined {
   try {
     return (JSON.parse(localStorage.getItem(placeOf(station)) ?? 'null') as Seen | null) ?? undefined;
@@ -35,7 +39,7 @@ function camerasSeen(station: EditorNode): Seen | undefined {
   }
 }
 
-/** The camera of this id, or the only one of this name. */
+/** The camera with this id, or the only one with this name. */
 function cameraIn(devices: readonly PickedDevice[], value: string): PickedDevice | undefined {
   const ofId = devices.find(({ id }) => id === value);
   if (ofId !== undefined) return ofId;
@@ -47,7 +51,7 @@ function placeOf(station: EditorNode): string {
   return `rvm-devices-${station.id}`;
 }
 
-/** A list that is too long for the memory of the browser is not kept. */
+/** A list too long for the storage of the browser is not cached. */
 function remember(place: string, seen: Seen): void {
   try {
     localStorage.setItem(place, JSON.stringify(seen));
@@ -56,7 +60,10 @@ function remember(place: string, seen: Seen): void {
   }
 }
 
-/** Adds a list of the cameras of the chosen station to the field `camera` of a dialog, which says which one it is. */
+/**
+ * Adds to the field `camera` of a dialog a list of the cameras of the chosen station, and shows which one is
+ * chosen.
+ */
 export function cameraPicker(node: EditorNode): Picker {
   new ChosenCamera(node).show();
   const picker = new Picker({
@@ -71,7 +78,7 @@ export function cameraPicker(node: EditorNode): Picker {
 }
 
 /**
- * Adds a list of the presets or tours of the chosen camera to a field.
+ * Adds to a field a list of the presets or tours of the chosen camera.
  * @param list which of them; undefined where the message decides
  */
 export function targetPicker(node: EditorNode, name: string, list: () => PtzList | undefined): Picker {
@@ -85,7 +92,10 @@ export function targetPicker(node: EditorNode, name: string, list: () => PtzList
   return picker;
 }
 
-/** The camera that was picked is one of the only Central Station there is: a message without one must find it, too. */
+/**
+ * Selects the only Central Station, to which the picked camera belongs: a message without a station must find
+ * it, too.
+ */
 function chooseStation(node: EditorNode): void {
   const field = $('#node-input-station');
   if (!RED.nodes.node(String(field.val()))) field.val(chosenStation(node).id).trigger('change');
@@ -130,16 +140,16 @@ function itemsOf(devices: readonly PickedDevice[]): Offer['items'] {
 }
 
 /**
- * The last picture of a camera, beside its field while one points at that or is in it. Only one that Node-RED has anyway: no
- * service is asked for a picture that nobody has opened.
+ * Shows the last picture of a camera next to its field, while the field is hovered or has the focus. Only a
+ * picture that Node-RED has cached: the service is not called for it.
  */
 class CameraPicture {
   readonly #frame = $('<div class="rvm-camera-picture" role="tooltip" hidden>');
   readonly #known = new Map<string, Promise<string | null>>();
-  /** Of whom the picture is wanted now; '' where of nobody. */
+  /** Key of the picture to show; '' for none. */
   #wanted = '';
 
-  /** @param of id of the Central Station and of the camera whose picture there may be; undefined where no camera is known */
+  /** @param of ids of the Central Station and the camera; undefined where no camera is known */
   constructor(
     private readonly node: EditorNode,
     row: JQuery,
@@ -173,7 +183,7 @@ class CameraPicture {
     this.#frame.empty().append(image).prop('hidden', false);
   }
 
-  /** Null where there is none, or it may not be seen. */
+  /** Null where there is no picture, or the user may not see it. */
   async #ask(station: string, camera: string): Promise<string | null> {
     try {
       const request = { url: 'rvm/camera-picture', data: { station, camera } };
@@ -186,8 +196,8 @@ class CameraPicture {
 }
 
 /**
- * Says in the field `camera` of a dialog which one it is, by name and site, and below it its id, which is what the node keeps. Who
- * is in the field sees the id there, and can type another.
+ * Shows name and site of the chosen camera in the field `camera`, and below it the id, which is what the node
+ * stores. A focused field shows the id, for editing.
  */
 class ChosenCamera {
   readonly #field = $('#node-input-camera');
@@ -196,7 +206,7 @@ class ChosenCamera {
   readonly #line = $('<p class="rvm-camera-line" role="status" hidden>');
   readonly #picture: CameraPicture;
   #camera: PickedDevice | undefined;
-  /** Answers that come late count no more. */
+  /** Number of the last request; older answers are ignored. */
   #asked = 0;
 
   constructor(private readonly node: EditorNode) {
@@ -206,14 +216,14 @@ class ChosenCamera {
     this.#picture = new CameraPicture(node, this.#row, () => this.#shown());
   }
 
-  /** Now, and whenever another is chosen. */
+  /** Shows the camera now, and after each change. */
   show(): void {
     this.#field.on('change', () => void this.#look());
     $('#node-input-station').on('change', () => void this.#look());
     void this.#look();
   }
 
-  /** What the field holds as a fixed value; '' where a message or a variable decides. */
+  /** The fixed value of the field; '' where a message or a variable decides. */
   #value(): string {
     if (this.#field.typedInput('type') !== 'str') return '';
     const value = this.#field.typedInput('value').trim();
@@ -234,7 +244,7 @@ class ChosenCamera {
       if (asked !== this.#asked) return;
       this.#show(camera, camera?.id ?? this.node._('shared.picker.unknownCamera'));
     } catch (error) {
-      // As it was last seen, or the id alone: the list to choose from says why.
+      // The last seen camera, or the id alone, stays; the list of the picker shows the reason.
       if (!(error instanceof AskError)) throw error;
     }
   }

@@ -15,25 +15,31 @@ import { ask, AskError } from './requests';
 import { isVariable, trimmed } from './validate';
 
 interface ChipOptions {
-  /** Whose dialog it is in. */
+  /** Node of the dialog. */
   node: EditorNode;
-  /** Property of the node, in a hidden field: ids, as `filter-list` has them. */
+  /** Property of the node, a hidden field with ids as in `filter-list`. */
   name: FilterName;
-  /** Said where there is none. */
+  /** Placeholder without ids. */
   all: string;
-  /** @param fresh asks the service now. @throws AskError */
+  /**
+   * @param fresh calls the service now
+   * @throws AskError
+   */
   load(fresh: boolean): Promise<Offer>;
-  /** How an id is shown, where more is known of it. */
+  /** Display name of an id, where known. */
   nameOf(id: string): string | undefined;
 }
 
-/** Several ids, each as a chip: picked from a list, or typed. By keyboard: Enter or a comma adds, Backspace removes the last. */
+/**
+ * A list of ids, each as a chip, picked from a list or typed. By keyboard: Enter or a comma adds, Backspace
+ * removes the last.
+ */
 export class ChipField {
   readonly #field: JQuery;
   readonly #box: JQuery;
   readonly #entry: JQuery;
   readonly #picker: Picker;
-  /** By id: what is pressed, or has the focus, must stay the same while others come and go. */
+  /** By id. A chip keeps its element while others come and go, so that it keeps focus and pointer. */
   readonly #chips = new Map<string, JQuery>();
   #ids: string[];
 
@@ -66,7 +72,7 @@ export class ChipField {
     return this.#ids;
   }
 
-  /** What is known of the ids has changed, or they have. */
+  /** To be called when the ids, or what is known of them, have changed. */
   show(): void {
     for (const [id, chip] of this.#chips) {
       if (this.#ids.includes(id)) continue;
@@ -76,11 +82,11 @@ export class ChipField {
     const unknown = new Set(unknownOf(this.options.node, this.options.name, this.#ids));
     for (const id of this.#ids) this.#tell(id, this.#chips.get(id) ?? this.#newChip(id), unknown.has(id));
     this.#entry.attr('placeholder', this.#ids.length === 0 ? this.options.all : '');
-    // Node-RED checks it then, and says below why it is red.
+    // Makes Node-RED validate the field and show the reason below it.
     this.#field.trigger('change');
   }
 
-  /** What is offered depends on something that has changed. */
+  /** Reloads the offered items after a change of their source. */
   reset(): void {
     this.#picker.reset();
   }
@@ -97,7 +103,7 @@ export class ChipField {
     });
     const chip = $('<span class="rvm-chip">').attr('title', id).append($('<span>'), button);
     this.#chips.set(id, chip);
-    // A new one is always the last.
+    // A new chip is always the last.
     this.#entry.before(chip);
     return chip;
   }
@@ -113,7 +119,7 @@ export class ChipField {
   #typed(event: JQuery.KeyDownEvent): void {
     if (isComposing(event)) return;
     if (event.key === 'Enter' || (event.key === ',' && !this.#isQuoting())) {
-      // Enter would leave the dialog.
+      // Enter would close the dialog.
       event.preventDefault();
       this.#addTyped();
     } else if (event.key === 'Backspace' && this.#entry.val() === '') {
@@ -121,7 +127,7 @@ export class ChipField {
     }
   }
 
-  /** The comma is a part of what is typed. */
+  /** True inside of quotes, where a comma is part of the id. */
   #isQuoting(): boolean {
     return /^\s*"(?:[^"]|"")*$/.test(String(this.#entry.val()));
   }
@@ -150,16 +156,16 @@ export class ChipField {
   }
 }
 
-/** What is known, by node: as its dialog was told last. */
+/** Known ids by node, as set last by its dialog. */
 const known = new Map<string, KnownIds>();
 
-/** @param ids undefined where nobody can say any more */
+/** @param ids undefined where they are no longer known */
 export function setKnown({ id }: EditorNode, ids: KnownIds | undefined): void {
   if (ids === undefined) known.delete(id);
   else known.set(id, ids);
 }
 
-/** Those of all that are chosen that nobody knows. What stands for others, nobody can judge. */
+/** Chosen ids that are unknown. Variables are not judged. */
 function unknownOf({ id }: EditorNode, name: FilterName, ids: readonly string[]): readonly string[] {
   const judged = JUDGED.find((each) => each === name);
   if (judged === undefined) return [];
@@ -168,7 +174,7 @@ function unknownOf({ id }: EditorNode, name: FilterName, ids: readonly string[])
   return unknownIds(wanted, known.get(id) ?? {})[judged];
 }
 
-/** True, or the reason: ids that are known as far as that can be said, or a variable in place of all of them. */
+/** True, or the reason. Valid: ids not known to be wrong, or a single variable for all of them. */
 export function idsOrReason(node: EditorNode, name: FilterName, value: unknown): boolean | string {
   const ids = idsIn(trimmed(value));
   if (isVariable(value)) return true;
@@ -178,7 +184,7 @@ export function idsOrReason(node: EditorNode, name: FilterName, value: unknown):
 }
 
 /**
- * What the newest events of some Central Stations were of; undefined where nobody can say.
+ * Ids in the newest events of some Central Stations; undefined where they cannot be loaded.
  * @param stations their keys
  */
 export async function askSeen(node: EditorNode, stations: readonly string[]): Promise<SeenIds | undefined> {
@@ -191,12 +197,12 @@ export async function askSeen(node: EditorNode, stations: readonly string[]): Pr
   }
 }
 
-/** What events were of, to pick from. */
+/** Ids of events as items of a picker. */
 export function seenOffers(name: FilterName, seen: SeenIds | undefined): Pickable[] {
   return seen?.[name].map(({ ids: [id = ''], name: shown, group }) => ({ id, name: shown, group })) ?? [];
 }
 
-/** The classes of the specification, and others that events were of. */
+/** The classes of the specification, and further ones that events had. */
 export function classOffers(seen: SeenIds | undefined): Pickable[] {
   return withOthers('classes', CLASSES.map(pickable), seenOffers('classes', seen));
 }

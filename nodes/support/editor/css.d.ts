@@ -1,2 +1,2 @@
-/** Styles that a script brings along: the build puts them beside it. */
+/** Styles imported by a script; the build writes them next to it. */
 declare module '*.css';

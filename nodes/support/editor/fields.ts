@@ -6,14 +6,14 @@ import { cameraOrReason, isVariable, numberOrReason, trimmed } from './validate'
 
 const TYPES = ['msg', 'flow', 'global', 'str', 'num', 'env', 'jsonata'];
 
-/** Fixed values to choose from, in the place of a free text. */
+/** Fixed values to choose from, instead of free text. */
 interface FixedChoice {
-  /** What the type is called in the menu. */
+  /** Label of the type in the menu. */
   label: string;
   options: { value: string; label: string }[];
 }
 
-/** Makes a typed input of the field of a property; its type is kept in the field of `<name>Type`. */
+/** Makes the field of a property a typed input; its type is stored in the field of `<name>Type`. */
 export function typedField(name: string, byDefault: string, fixed?: FixedChoice): void {
   const choice = { value: 'str', ...fixed } as TypedInputType;
   const types =
@@ -21,17 +21,17 @@ export function typedField(name: string, byDefault: string, fixed?: FixedChoice)
   $(`#node-input-${name}`).typedInput({ default: byDefault, typeField: $(`#node-input-${name}Type`), types });
 }
 
-/** What the dialogs of nodes that ask for video have in common: fields that only some of the modes have a use for. */
+/** Groups of fields in the dialogs of video nodes; each mode uses some of them. */
 interface Uses {
   camera: boolean;
   time: boolean;
-  /** It is a recording that may be asked for from an earlier time on, and that may not be there yet. */
+  /** A recording: it may start earlier (pre-roll), and may not exist yet. */
   recorded: boolean;
-  /** The event may tell more than when it began. */
+  /** The event may contain more than its start time. */
   event: boolean;
 }
 
-/** What the chosen mode has a use for; a variable may stand for any of them. */
+/** Groups used by a mode; all of them for a variable. */
 function usesOf(mode: unknown): Uses {
   const isOpen = isVariable(mode);
   return {
@@ -42,17 +42,17 @@ function usesOf(mode: unknown): Uses {
   };
 }
 
-/** What the mode that a node has, or that its open dialog shows, has a use for. */
+/** Groups used by the mode in the open dialog, or stored in the node. */
 export function videoUses(node: EditorNode): Uses {
   return usesOf(currently(node, 'mode') ?? 'event');
 }
 
-/** True, or the reason: a camera, where the mode asks for one. */
+/** True, or the reason: a camera, where the mode needs one. */
 export function neededCameraOrReason(node: EditorNode, value: unknown): boolean | string {
   return !videoUses(node).camera || cameraOrReason(node, value);
 }
 
-/** True, or the reason: a time that can be read, or a place where one may be found, in the mode that asks for one. */
+/** True, or the reason: a time, or a place that may contain one, in the mode that needs it. */
 export function timeOrReason(node: EditorNode, value: unknown): boolean | string {
   if (currently(node, 'mode') !== 'recorded') return true;
   const text = trimmed(value);
@@ -62,14 +62,14 @@ export function timeOrReason(node: EditorNode, value: unknown): boolean | string
   return usable || node._('shared.errors.time');
 }
 
-/** True, or the reason: the seconds that a node waits for a recording. */
+/** True, or the reason: seconds to wait for a recording. */
 export function waitOrReason(node: EditorNode, value: unknown): boolean | string {
   return numberOrReason(node, value, 0, LONGEST_VIDEO_WAIT_S);
 }
 
 /**
- * Fills the fields of mode, camera and time, and shows with each mode what that has a use for: what carries
- * `rvm-video-camera`, `rvm-video-time`, `rvm-video-recorded` or `rvm-video-event`.
+ * Prepares the fields of mode, camera and time, and shows with each mode the elements it uses, by their
+ * class: `rvm-video-camera`, `rvm-video-time`, `rvm-video-recorded` or `rvm-video-event`.
  * @param dependent further properties whose check depends on the mode
  */
 export function videoFields(node: EditorNode, ...dependent: string[]): void {

@@ -1,7 +1,7 @@
 /**
- * Shows the default in the field of each property that a node lacks, as nodes of an older version or of a flow written by
- * hand do. Node-RED would show nothing, and keep that. A choice that is none of those offered, such as a variable, is shown
- * as it is.
+ * Shows the default of each property that a node lacks, as in nodes of an older version or of a flow written
+ * by hand. Node-RED would show nothing, and save that. A stored choice that is not offered, such as a
+ * variable, is added to the list.
  */
 function fillAbsent(node: EditorNode, kind: 'node' | 'node-config'): void {
   for (const [name, { value, type }] of Object.entries(node._def.defaults)) {
@@ -17,9 +17,9 @@ function showUnknownChoice(field: JQuery, value: unknown): void {
 }
 
 /**
- * Sections of a dialog that most users have no need of: `<details class="rvm-fold">` with a `<summary>`. The browser folds them, by
- * keyboard as well. One opens by itself where it holds a value that is not the default, and as soon as a field in it is red:
- * nothing that counts is hidden.
+ * Prepares rarely used sections of a dialog: `<details class="rvm-fold">` with a `<summary>`. A section is
+ * opened where it contains a value other than the default, and as soon as one of its fields is red, so that
+ * nothing important is hidden.
  */
 function foldSections(node: EditorNode, kind: 'node' | 'node-config'): void {
   $('.rvm-fold').each((_index, section) => {
@@ -35,14 +35,17 @@ function propertiesIn(section: HTMLElement, kind: string): string[] {
   return fields.map((field) => field.id.slice(prefix.length));
 }
 
-/** It holds something else than a new node would. What a node of an older version lacks counts as the default. */
+/**
+ * True where the value differs from that of a new node. A property missing in a node of an older version
+ * counts as default.
+ */
 function isSet(node: EditorNode, name: string): boolean {
   if (name in (node._def.credentials ?? {})) return hasCredential(node, name);
   const value = node[name];
   return value !== undefined && asTyped(value) !== asTyped(node._def.defaults[name]?.value);
 }
 
-/** As a field has it: a number that was typed is a text. */
+/** The value as a field contains it: a typed number is text. */
 function asTyped(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 }
@@ -52,7 +55,7 @@ function hasCredential({ credentials }: EditorNode, name: string): boolean {
   return kept[`has_${name}`] === true || (kept[name] ?? '') !== '';
 }
 
-/** The editor marks what is wrong by a class, now and whenever something is typed. */
+/** The editor marks an invalid field by a class, at once and after each input. */
 function openWhenRed(section: HTMLElement): void {
   const open = (): void => {
     if ($(section).find('.input-error').length > 0) $(section).prop('open', true);
@@ -61,8 +64,8 @@ function openWhenRed(section: HTMLElement): void {
 }
 
 /**
- * Puts tips away behind a "?" in the row above: `<div class="form-tips rvm-more">`. They are for the first time; a dialog is opened
- * more often than that, and what is filled in should be seen whole.
+ * Hides tips (`<div class="form-tips rvm-more">`) behind a "?" in the row above. They help at first use only,
+ * and a dialog should show its fields at a glance.
  */
 function foldTips(node: EditorNode): void {
   $('.rvm-form .rvm-more').each((index, element) => {
@@ -74,7 +77,7 @@ function foldTips(node: EditorNode): void {
     tip.attr({ id, role: 'note' });
     tip.prevAll('.form-row').first().children('label').first().append(button);
     button.on('click', (event) => {
-      // It stands in a label, which would give the field the focus.
+      // The button is inside a label, whose click would focus the field.
       event.preventDefault();
       const isShown = tip.prop('hidden') === true;
       tip.prop('hidden', !isShown);
@@ -83,7 +86,7 @@ function foldTips(node: EditorNode): void {
   });
 }
 
-/** What every dialog of the package does first when it opens. */
+/** Prepares a dialog of this package; to be called first when it opens. */
 export function prepareForm(node: EditorNode, kind: 'node' | 'node-config'): void {
   fillAbsent(node, kind);
   foldSections(node, kind);
@@ -91,7 +94,7 @@ export function prepareForm(node: EditorNode, kind: 'node' | 'node-config'): voi
   sayReasons(node, kind);
 }
 
-/** Says below a field what there is to know of it: else only those who point at it are told. */
+/** Shows remarks below a field. A tooltip would show them only to users who hover over the field. */
 export function showReasons(line: string, checks: readonly (boolean | string)[]): void {
   const reasons = checks.filter((check) => typeof check === 'string');
   $(line)
@@ -103,8 +106,8 @@ export function showReasons(line: string, checks: readonly (boolean | string)[])
 type Kind = 'node' | 'node-config';
 
 /**
- * Says in the row of each field that is red why it is so. The editor tells that only to those who point at the field, and of a
- * config node not at all.
+ * Shows in the row of each red field the reason. The editor shows it only in a tooltip, and for config nodes
+ * not at all.
  */
 function sayReasons(node: EditorNode, kind: Kind): void {
   const form = $('.rvm-form').last();
@@ -113,7 +116,7 @@ function sayReasons(node: EditorNode, kind: Kind): void {
   };
   const [element] = form.toArray();
   if (element === undefined) return;
-  // The editor marks a field by a class. Of one that stays red the reason may be another.
+  // The editor marks a field by a class. While it stays red, the reason may change.
   new MutationObserver(show).observe(element, { subtree: true, attributeFilter: ['class'] });
   form.on('input change keyup', show);
 }
@@ -145,44 +148,50 @@ function reasonOf(node: EditorNode, name: string, field: JQuery): string {
   return typeof ofType === 'string' ? ofType : node._('shared.errors.unusable');
 }
 
-/** What is wrong with the choice of a config node. */
+/** Fault of a chosen config node. */
 function faultOfChoice(value: unknown): string {
   if (typeof value !== 'string' || value === '' || value === '_ADD_') return 'chooseNode';
   return RED.nodes.node(value) ? 'nodeInvalid' : 'nodeMissing';
 }
 
-/** What the editor itself has against the value, such as an expression that cannot be read. */
+/** Fault found by the editor's typed input, such as an invalid expression. */
 function typeFault(field: JQuery): boolean | string {
   return field.typedInput('validate', { returnErrorMessage: true });
 }
 
-/** The node whose dialog was opened last. */
+/** Id of the node whose dialog was opened last. */
 let opened = '';
 
-/** Tells which node the open dialog belongs to: to be called when it opens. */
+/** Sets the node of the open dialog; to be called when that opens. */
 export function dialogOpened(node: EditorNode): void {
   opened = node.id;
 }
 
-/** What a property holds: as the open dialog has it, or as it is kept. For a check that depends on another property. */
+/**
+ * Current value of a property: from the open dialog, or as stored. For checks that depend on another
+ * property.
+ */
 export function currently(node: EditorNode, property: string): unknown {
   if (node.id !== opened) return node[property];
   const field = $(`#node-input-${property}`);
   return field.length > 0 ? field.val() : node[property];
 }
 
-/** Checks fields again that depend on one that has changed. */
+/** Validates fields again, after a change of a property they depend on. */
 export function checkAgain(...properties: string[]): void {
   for (const property of properties) $(`#node-input-${property}`).trigger('change');
 }
 
-/** Where Node-RED keeps what the filter of the palette compares with, beside the type: help and keywords it never looks at. */
+/**
+ * Attribute that Node-RED's palette filter compares, in addition to the type; it ignores help and keywords.
+ */
 const COMPARED = 'data-palette-label';
 
 /**
- * Lets the filter of the palette find a node by what its users call things, and not by its name alone: "camera" for list devices.
- * The words stand in the texts of the node and of all nodes; those of English are good in each language, for pages and colleagues
- * speak it. To be called once the node is in the palette (`onpaletteadd`); again does no harm.
+ * Lets the palette filter find a node by words its users know, not only by its name: "camera" finds list
+ * devices. The words come from the texts of the node and of all nodes. English words work in each language,
+ * because manuals and colleagues use them. To be called when the node is in the palette (`onpaletteadd`);
+ * repeated calls do no harm.
  */
 export function addPaletteWords(definition: EditorNode): void {
   const { type } = definition;

@@ -1,42 +1,48 @@
 import './picker.css';
 import { AskError } from './requests';
 
-/** One thing to pick. */
+/** One item to pick. */
 export interface Pickable {
   id: string;
   name: string;
-  /** Those of one group stand together, under its name. */
+  /** Items of one group are listed together, under its name. */
   group?: string;
-  /** What its point tells, and whether that is good. */
+  /** State shown by the point of the item. */
   state?: { isGood: boolean; text: string };
 }
 
-/** What a picker offers. */
+/** Items offered by a picker. */
 export interface Offer {
   items: readonly Pickable[];
-  /** Said above the list, such as how old it is. */
+  /** Text above the list, such as its age. */
   note?: string;
 }
 
 interface PickerOptions {
-  /** Whose dialog it is in. */
+  /** Node of the dialog. */
   node: EditorNode;
-  /** Property of the node: a typed input, unless `choice` says what is chosen. */
+  /** Property of the node: a typed input, unless `choice` is set. */
   name: string;
-  /** Where several can be picked: the list stays open. */
+  /** For several values: the list stays open. */
   choice?: { has(id: string): boolean; toggle(item: Pickable): void };
-  /** What the button says. */
+  /** Label of the button. */
   title: string;
-  /** @param fresh asks the service now. @throws AskError */
+  /**
+   * @param fresh calls the service now
+   * @throws AskError
+   */
   load(fresh: boolean): Promise<Offer>;
-  /** Told once something was picked. */
+  /** Called after an item was picked. */
   picked?(): void;
 }
 
-/** More are not shown at once: the search finds them. */
+/** Maximum of items shown at once; others are found by the search. */
 const MOST = 200;
 
-/** Lets the user choose the value of a typed input from a list. What else the input can hold stays possible. */
+/**
+ * A list from which the user can choose the value of a typed input. All other values of the input stay
+ * possible.
+ */
 export class Picker {
   readonly #field: JQuery;
   readonly #panel = $('<div class="rvm-picker" hidden>');
@@ -45,7 +51,7 @@ export class Picker {
   readonly #note = $('<div class="rvm-picker-note" role="status">');
   readonly #list = $('<div class="rvm-picker-list">');
   #items: readonly Pickable[] = [];
-  /** Answers that come late count no more. */
+  /** Number of the last request; older answers are ignored. */
   #asked = 0;
 
   constructor(private readonly options: PickerOptions) {
@@ -68,14 +74,14 @@ export class Picker {
     });
   }
 
-  /** What is offered depends on something that has changed. */
+  /** Reloads the items after a change of their source. */
   reset(): void {
     this.#items = [];
     this.#asked += 1;
     if (this.#isOpen()) void this.#load(false);
   }
 
-  /** Shows again what is picked; nothing moves, and the focus stays. */
+  /** Updates which items are picked; nothing moves, and the focus stays. */
   update(): void {
     this.#list.find('.rvm-picker-item').each((_index, element) => {
       const row = $(element);
@@ -83,7 +89,7 @@ export class Picker {
     });
   }
 
-  /** Puts the list away, as where its field is not asked for any more. */
+  /** Closes the list, for example where its field is no longer needed. */
   close(): void {
     this.#panel.prop('hidden', true);
     this.#button().attr('aria-expanded', 'false');
@@ -106,7 +112,7 @@ export class Picker {
     this.#panel.prop('hidden', !opens);
     button.attr('aria-expanded', String(opens));
     if (!opens) return;
-    // It opens below what may be the end of the visible part of the dialog.
+    // The list opens below the button, maybe outside of the visible part of the dialog.
     void this.#load(false).then(() => this.#panel[0]?.scrollIntoView({ block: 'nearest' }));
     this.#search.trigger('focus');
   }
@@ -184,7 +190,7 @@ export class Picker {
   }
 }
 
-/** In the order of the first item of each group. */
+/** Groups in the order of their first items. */
 function grouped(items: readonly Pickable[]): Map<string, Pickable[]> {
   const groups = new Map<string, Pickable[]>();
   for (const item of items) {
@@ -203,15 +209,18 @@ function icon(name: string): JQuery {
   return $(`<i class="fa fa-${name}" aria-hidden="true">`);
 }
 
-/** What some browsers call a key that went to the input method, after it has ended too. */
+/** Key code by which some browsers report a key of the input method, even after composition has ended. */
 const PROCESSED = 229;
 
-/** True of a key that belongs to the input method, as Enter does that confirms Japanese or Chinese text: it is none of the field. */
+/**
+ * True for a key of the input method, such as the Enter that confirms Japanese or Chinese text: the field
+ * must ignore it.
+ */
 export function isComposing({ originalEvent, which }: JQuery.KeyDownEvent): boolean {
   return which === PROCESSED || originalEvent?.isComposing === true;
 }
 
-/** A point that tells a good state from a bad one, by form as well as by colour. */
+/** Symbol of a good or bad state, different in shape and colour. */
 export function statePoint(isGood: boolean): JQuery {
   return $('<i class="fa" aria-hidden="true">').addClass(
     isGood ? 'fa-circle rvm-good' : 'fa-circle-o rvm-bad',

@@ -1,11 +1,11 @@
-/** The parts of the editor's API that the dialogs use, with the forms that the published types lack. */
+/** The parts of the editor's API that the dialogs use, with the signatures that the published types lack. */
 
 interface EditorNode {
   id: string;
   name: string;
   type: string;
   changed: boolean;
-  /** What stands below it; absent until it was told. */
+  /** Status below the node; absent until one was received. */
   status?: { text?: string };
   _def: EditorType;
   _(key: string, values?: Record<string, unknown>): string;
@@ -18,14 +18,14 @@ interface EditorProperty {
   /** Type of the config node that the property points to. */
   type?: string;
   label?: string;
-  /** Returns true, or the reason why the value will not do. */
+  /** Returns true, or the reason why the value is invalid. */
   validate?: (this: EditorNode, value: string, options: object) => boolean | string;
 }
 
 interface EditorType {
   category: string;
   defaults: Record<string, EditorProperty>;
-  /** Checked in the open dialog alone: what is stored of them the editor does not know. */
+  /** Validated in the open dialog only: the editor does not have stored credentials. */
   credentials?: Record<string, { type: 'text' | 'password'; validate?: EditorProperty['validate'] }>;
   color?: string;
   icon?: string;
@@ -34,7 +34,9 @@ interface EditorType {
   paletteLabel?(this: EditorNode): string;
   /** Called with the definition once the node is in the palette. */
   onpaletteadd?(this: EditorNode): void;
-  /** A key with its namespace: what the category is about, where no other definition has said so. */
+  /**
+   * Text key with namespace for the description of the category; used unless another definition has set one.
+   */
   categoryDescription?: string;
   label(this: EditorNode): string;
   labelStyle?(this: EditorNode): string;
@@ -53,7 +55,7 @@ interface TypedInputType {
 
 interface TypedInputOptions {
   default: string;
-  /** Hidden field that takes the type. */
+  /** Hidden field that stores the type. */
   typeField: JQuery;
   types: (string | TypedInputType)[];
 }
@@ -71,12 +73,12 @@ declare const RED: {
     node(id: string): EditorNode | null | undefined;
     eachConfig(each: (node: EditorNode) => boolean | void): void;
     eachNode(each: (node: EditorNode) => boolean | void): void;
-    /** A new one. */
+    /** Returns a new id. */
     id(): string;
   };
   plugins: { registerPlugin(id: string, definition: { type: string; onadd(): void }): void };
   workspaces: { show(id: string): void };
-  /** False where the browser does not let it. */
+  /** Returns false where the browser does not allow it. */
   clipboard: { copyText(text: string): boolean };
   sidebar: {
     addTab(tab: {
@@ -92,11 +94,11 @@ declare const RED: {
   user: { hasPermission(permission: string): boolean };
   settings: {
     httpNodeRoot?: string | false;
-    /** Of Node.js: to be installed in place of the one that runs; empty where that will do. */
+    /** Version of Node.js to install instead of the running one; empty where that is safe. */
     rvmWebhookInSaferNode?: string;
-    /** Where the admin API is, where it is not below the editor's own address. */
+    /** URL of the admin API, where it is not below the editor's own URL. */
     apiRootUrl?: string;
-    /** The login of the user; null where there are no users. */
+    /** Login of the user; null without user authentication. */
     get(name: 'auth-tokens'): { access_token: string } | null | undefined;
   };
   comms: { subscribe(topic: string, told: (topic: string, data: object) => void): void };
@@ -105,7 +107,7 @@ declare const RED: {
     importNodes(nodes: object[], options: { generateIds: boolean; notify: boolean }): void;
   };
   events: { on(name: 'editor:open', told: () => void): void };
-  /** By `tell` alone: a string would be markup. */
+  /** To be called only by `tell`: a string would be inserted as markup. */
   notify(
     content: HTMLElement,
     options?: {

@@ -1,8 +1,8 @@
 import { DRAFT_CREDENTIALS, type StationDraft } from '../picker-data';
 
-/** Why the runtime could not answer: a text for the user. */
+/** Failure of a request to the runtime; its message is for the user. */
 export class AskError extends Error {
-  /** @param code of the error of the runtime, where it had one */
+  /** @param code error code of the runtime, if there is one */
   constructor(
     message: string,
     readonly code?: string,
@@ -11,11 +11,12 @@ export class AskError extends Error {
   }
 }
 
-/** A text by its key among those that all types share. */
+/** Returns a shared text by its key. */
 type Say = (key: string) => string;
 
 /**
- * Asks the runtime. By jQuery, for the editor adds its root and the token of the user to what goes that way alone.
+ * Sends a request to the runtime. Uses jQuery, because the editor adds its root and the user's token only to
+ * jQuery requests.
  * @throws AskError
  */
 export async function ask<Answer>(say: Say, request: JQueryAjaxSettings): Promise<Answer> {
@@ -29,7 +30,10 @@ export async function ask<Answer>(say: Say, request: JQueryAjaxSettings): Promis
   }
 }
 
-/** Has the runtime do something. @throws AskError */
+/**
+ * Sends a POST to the runtime.
+ * @throws AskError
+ */
 export function post<Answer>(say: Say, path: string, body: object): Promise<Answer> {
   const data = JSON.stringify(body);
   return ask<Answer>(say, { url: `rvm/${path}`, method: 'POST', contentType: 'application/json', data });
@@ -40,20 +44,25 @@ function reasonOf(status: number): string {
   return status === 0 ? 'shared.ask.noRuntime' : 'shared.ask.failed';
 }
 
-/** The login of the user, as the editor sends it with what goes by jQuery. */
+/** Header with the login of the user, as the editor adds it to jQuery requests. */
 export function authorization(): Record<string, string> {
   const tokens = RED.settings.get('auth-tokens');
   return tokens === undefined || tokens === null ? {} : { Authorization: `Bearer ${tokens.access_token}` };
 }
 
-/** Has the runtime do something while the page goes: nobody waits for the answer. @param path below `rvm/` */
+/**
+ * Sends a POST while the page is closed, without waiting for the answer.
+ * @param path below `rvm/`
+ */
 export function postOnLeaving(path: string, body: object): void {
   const headers = { ...authorization(), 'Content-Type': 'application/json' };
   const address = `${RED.settings.apiRootUrl ?? ''}rvm/${path}`;
   void fetch(address, { method: 'POST', headers, body: JSON.stringify(body), keepalive: true });
 }
 
-/** Tells a person something, as text: what the editor is given as a string it takes for markup, and names come from outside. */
+/**
+ * Shows a notification as plain text: the editor would take a string for markup, and names come from outside.
+ */
 export function tell(
   text: string,
   options?: Parameters<typeof RED.notify>[1],
@@ -63,17 +72,17 @@ export function tell(
   return RED.notify(paragraph, options);
 }
 
-/** A Central Station as the editor has it. */
+/** Settings of a Central Station in the editor. */
 interface StationLook {
   id: string;
-  /** False where the runtime has it just so. */
+  /** False where the runtime has the same settings. */
   isChanged: boolean;
   properties: Record<string, unknown>;
   credentials: Record<string, unknown>;
   cloud: EditorNode | undefined;
 }
 
-/** As it is kept in the editor, deployed or not. */
+/** Settings as stored in the editor, deployed or not. */
 export function stationAsKept(station: EditorNode): StationLook {
   return {
     id: station.id,
@@ -84,7 +93,7 @@ export function stationAsKept(station: EditorNode): StationLook {
   };
 }
 
-/** As its open dialog has it. */
+/** Settings as typed in the open dialog. */
 export function stationAsTyped(station: EditorNode): StationLook {
   const kept = stationAsKept(station);
   const properties = { ...kept.properties };
@@ -111,8 +120,8 @@ export function stationAsTyped(station: EditorNode): StationLook {
 }
 
 /**
- * Asks the runtime, for the dialog of a node, something about a Central Station: about one that is deployed by its id; about
- * any other with all that was typed, for the runtime uses nothing then that it has stored.
+ * Requests data of a Central Station for the dialog of a node. A deployed one is named by its id. For any
+ * other the request carries everything typed, because the runtime then uses nothing stored.
  * @throws AskError
  */
 export async function askStation<Answer>(
@@ -126,7 +135,10 @@ export async function askStation<Answer>(
   return post<Answer>(sayOf(node), path, { ...values, ...draftOf(node, look) });
 }
 
-/** Has the runtime do something with a Central Station. @throws AskError */
+/**
+ * Runs a test of a Central Station in the runtime.
+ * @throws AskError
+ */
 export async function tryStation<Answer>(node: EditorNode, path: string, look: StationLook): Promise<Answer> {
   return post<Answer>(sayOf(node), path, isDeployed(look) ? { station: look.id } : draftOf(node, look));
 }
@@ -139,7 +151,7 @@ function isDeployed({ isChanged, cloud }: StationLook): boolean {
   return !isChanged && cloud?.changed !== true;
 }
 
-/** @throws AskError where the runtime would not take it, of this user or at all */
+/** @throws AskError where the runtime would reject the draft, of this user or at all */
 function draftOf(node: EditorNode, { properties, credentials, cloud }: StationLook): StationDraft {
   if (!RED.user.hasPermission('flows.write')) throw new AskError(node._('shared.ask.draftNotAllowed'));
   if (cloud === undefined) throw new AskError(node._('shared.ask.noCloud'));
@@ -151,7 +163,7 @@ function propertiesOf(node: EditorNode): Record<string, unknown> {
   return Object.fromEntries(Object.keys(node._def.defaults).map((name) => [name, node[name]]));
 }
 
-/** @throws AskError where a credential is stored in the runtime and was not typed now */
+/** @throws AskError where a credential is stored in the runtime and not typed in this dialog */
 function typedCredentials(node: EditorNode, known: Record<string, unknown>): StationDraft['credentials'] {
   const typed: StationDraft['credentials'] = {};
   for (const name of DRAFT_CREDENTIALS) {
@@ -162,7 +174,10 @@ function typedCredentials(node: EditorNode, known: Record<string, unknown>): Sta
   return typed;
 }
 
-/** The station that a dialog has chosen; without a choice the only one there is. @throws AskError where that is not clear */
+/**
+ * The station chosen in a dialog; without a choice the only one.
+ * @throws AskError where there is none or more than one
+ */
 export function chosenStation(node: EditorNode): EditorNode {
   const chosen = RED.nodes.node(String($('#node-input-station').val()));
   if (chosen) return chosen;
@@ -175,12 +190,12 @@ export function chosenStation(node: EditorNode): EditorNode {
   throw new AskError(node._(`shared.ask.${only === undefined ? 'noStation' : 'manyStations'}`));
 }
 
-/** One step of a test, as it is shown. */
+/** One displayed step of a test. */
 export interface Step {
   outcome: 'ok' | 'failed' | 'open';
-  /** What was looked at. */
+  /** What was tested. */
   title: string;
-  /** What was found, or what to do. */
+  /** Result, or what to do. */
   detail: string;
 }
 
@@ -190,7 +205,6 @@ const ICONS: Record<Step['outcome'], string> = {
   open: 'fa-circle-o',
 };
 
-/** Shows the steps of a test in a list. */
 export function showSteps(list: JQuery, steps: readonly Step[]): void {
   const rows = steps.map(({ outcome, title, detail }) => {
     const row = $('<li>').attr('data-outcome', outcome);
@@ -198,7 +212,7 @@ export function showSteps(list: JQuery, steps: readonly Step[]): void {
     return detail === '' ? row : row.append($('<div class="rvm-step-detail">').text(detail));
   });
   list.empty().append(rows);
-  // Below the button that was clicked there may be no room: first of all what has failed is to be seen, else the end.
+  // The list may be below the visible part: the first failed step is scrolled into view, else the last step.
   const looked = rows.find((row) => row.attr('data-outcome') === 'failed') ?? rows.at(-1);
   looked?.get(0)?.scrollIntoView({ block: 'nearest' });
 }

@@ -1,22 +1,25 @@
 import { variableIn } from '../../../lib/text';
 import { isUsableFolder } from '../rules';
 
-/** `${NAME}` as the whole value: Node-RED puts the environment variable in its place at run time. */
+/** `${NAME}` as the whole value: Node-RED replaces it by the environment variable at run time. */
 export function isVariable(value: unknown): boolean {
   return variableIn(value) !== undefined;
 }
 
-/** What no check of the dialog can judge: a variable, or nothing at all, as in a flow of an older version. */
+/**
+ * True for values that the dialog cannot judge: a variable, or an absent property as in a flow of an older
+ * version.
+ */
 export function isOpen(value: unknown): boolean {
   return value === undefined || isVariable(value);
 }
 
-/** The text in a field or property, without outer white space. */
+/** Text of a field or property without outer white space. */
 export function trimmed(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' ? `${value}`.trim() : '';
 }
 
-/** True, or the reason: a number from `least` to `most`, or what cannot be judged. */
+/** True, or the reason. Valid: a number from `least` to `most`, or a value that cannot be judged. */
 export function numberOrReason(
   node: EditorNode,
   value: unknown,
@@ -32,7 +35,7 @@ export function numberOrReason(
     : node._('shared.errors.numberBetween', { least, most });
 }
 
-/** True, or the reason: a whole number from `least` to `most`, or what cannot be judged. */
+/** True, or the reason. Valid: a whole number from `least` to `most`, or a value that cannot be judged. */
 export function wholeOrReason(
   node: EditorNode,
   value: unknown,
@@ -46,31 +49,31 @@ export function wholeOrReason(
   return isUsable || node._('shared.errors.wholeBetween', { least, most });
 }
 
-/** True, or the reason: nothing, or the base of an address that others see in front of a path. */
+/** True, or the reason. Valid: empty, or a public base URL to put in front of a path. */
 export function publicUrlOrReason(node: EditorNode, value: unknown): boolean | string {
   const text = trimmed(value);
   if (text === '' || isVariable(text)) return true;
   return /^https?:\/\/[^\s?#]+$/.test(text) || node._('shared.errors.publicUrl');
 }
 
-/** True, or the reason: nothing, or a folder that means what it says. */
+/** True, or the reason. Valid: empty, or a usable folder. */
 export function folderOrReason(node: EditorNode, value: unknown): boolean | string {
   return isVariable(value) || isUsableFolder(trimmed(value)) || node._('shared.errors.folder');
 }
 
-/** True, or the reason: the seconds that a message may take. */
+/** True, or the reason: deadline of a message in seconds. */
 export function deadlineOrReason(node: EditorNode, value: unknown): boolean | string {
   return numberOrReason(node, value, 1);
 }
 
-/** True, or the reason: a typed input that has a camera in it, or a place where one may be found. */
+/** True, or the reason. Valid: a typed input with a camera, or with a place that may contain one. */
 export function cameraOrReason(node: EditorNode, value: unknown): boolean | string {
   return isOpen(value) || trimmed(value) !== '' || node._('shared.errors.camera');
 }
 
 /**
- * A check as Node-RED wants it: only of a function that declares two parameters does it take a text for the reason why a
- * value will not do. Of any other a text counts as "valid".
+ * Wraps a check for Node-RED, which accepts a text as a reason only from a function with two declared
+ * parameters. From any other a text counts as "valid".
  */
 export function reasoned(
   check: (node: EditorNode, value: unknown) => boolean | string,
