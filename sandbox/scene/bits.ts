@@ -10,7 +10,7 @@ export function unescaped(nal: Buffer): Buffer {
   return Buffer.from(bytes);
 }
 
-/** The same with emulation prevention bytes, as it is sent. */
+/** A NAL unit with emulation prevention bytes, as it is sent. */
 export function escaped(raw: Buffer): Buffer {
   const bytes: number[] = [];
   let zeros = 0;
@@ -25,7 +25,6 @@ export function escaped(raw: Buffer): Buffer {
   return Buffer.from(bytes);
 }
 
-/** Reads bits from the first on. */
 export class SliceBitReader {
   position: number;
   readonly #bytes: Buffer;
@@ -60,7 +59,6 @@ export class SliceBitReader {
   }
 }
 
-/** Puts bits together to bytes. */
 export class SliceBitWriter {
   readonly #bytes: number[] = [];
   #count = 0;
@@ -81,13 +79,13 @@ export class SliceBitWriter {
     this.bits(value + 1, length + 1);
   }
 
-  /** The bits of another buffer, from one position up to another. */
+  /** Appends the bits `from` (inclusive) to `to` (exclusive) of another buffer. */
   copy(bytes: Buffer, from: number, to: number): void {
     const reader = new SliceBitReader(bytes, from);
     for (let i = from; i < to; i++) this.bit(reader.bit());
   }
 
-  /** What was written, with zeros up to the end of the last byte. */
+  /** The written bits, padded with zeros to a whole byte. */
   get bytes(): Buffer {
     return Buffer.from(this.#bytes);
   }
@@ -101,9 +99,9 @@ export function firstMacroblock(slice: Buffer): number {
 }
 
 /**
- * The same slice at another place of the picture. A slice is predicted from nothing outside of itself, so an intra slice
- * that stays within a row shows the same wherever it stands; its address is the first thing it tells (CAVLC, so the rest
- * is moved bit by bit).
+ * The same slice at another macroblock address. An intra slice is predicted only from itself, so one that
+ * stays within a row looks the same at any position. The address is the first field of its header; with CAVLC
+ * the rest of the slice can be shifted bit by bit.
  */
 export function atMacroblock(slice: Buffer, first: number): Buffer {
   const raw = unescaped(slice);
@@ -116,7 +114,10 @@ export function atMacroblock(slice: Buffer, first: number): Buffer {
   return escaped(writer.bytes);
 }
 
-/** The position after the stop bit (H.264, section 7.3.2.11): what follows it are zeros up to the end of the byte. */
+/**
+ * The position after the stop bit (H.264, section 7.3.2.11), which is followed by zeros up to a byte
+ * boundary.
+ */
 export function endOfData(raw: Buffer): number {
   for (let end = raw.length * 8; end > 0; end--) {
     if (new SliceBitReader(raw, end - 1).bit() === 1) return end;
