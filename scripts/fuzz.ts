@@ -1,7 +1,8 @@
 /**
- * `npm run fuzz`: puts mutated messages, answers and requests to the package and compares what it says with an oracle that was
- * written from the specification. `-- --seconds 60` goes on for so long, `-- --inputs 10000000` until there were so many, and
- * `-- --seed 7` takes the inputs of that seed once more. Ends with code 1 where anything is wrong.
+ * `npm run fuzz`: passes mutated messages, answers and requests to the package and compares its results with
+ * an oracle that was written from the specification. `-- --seconds 60` runs for 60 seconds, `-- --inputs
+ * 10000000` until that many inputs, and `-- --seed 7` repeats the inputs of that seed. Exits with code 1 if
+ * there is any finding.
  */
 import { parseArgs } from 'node:util';
 import { Fuzzer } from './fuzz/fuzzer';
@@ -14,7 +15,7 @@ const OPTIONS = {
   seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
 } as const;
 
-/** Inputs between two looks at the clock. */
+/** Inputs between two checks of the time. */
 const ROUND = 2_000;
 const MILLION = 1_000_000;
 

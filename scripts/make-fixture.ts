@@ -1,7 +1,8 @@
 /**
- * Makes the scenes of the sandbox: sandbox/fixture/<scene>.pack, which hold their video in parts (sandbox/scene/pack.ts).
- * Needs ffmpeg with libx264, libx265 and librsvg, and the font DejaVu (Debian: ffmpeg, fonts-dejavu-core). Run it only to change
- * the pictures: the results are kept in the repository.
+ * Makes the scenes of the sandbox in sandbox/fixture/: the video in parts (`<scene>.pack`), the snapshots
+ * (`<scene>.stills`) and the sound; sandbox/scene/packs.ts reads them. Needs ffmpeg with libx264, libx265 and
+ * librsvg, and the font DejaVu (Debian: ffmpeg, fonts-dejavu-core). Run it only to change the pictures: the
+ * results are committed.
  *
  *   node --import=tsx scripts/make-fixture.ts [part of a name...]
  */
@@ -16,7 +17,7 @@ import { StillPack } from './fixture/jpeg/still-pack';
 import { SCENES, idlePictures, intruderPictures, stillsOf } from './fixture/scenes';
 
 const FOLDER = path.join(__dirname, '..', 'sandbox', 'fixture');
-/** Lower is better, and larger. */
+/** Lower = better pictures and larger files. */
 const QUALITY = 27;
 const WITH_B_FRAMES = 'car-park';
 const IN_H265 = 'fuel-store';

@@ -114,10 +114,7 @@ export function atMacroblock(slice: Buffer, first: number): Buffer {
   return escaped(writer.bytes);
 }
 
-/**
- * The position after the stop bit (H.264, section 7.3.2.11), which is followed by zeros up to a byte
- * boundary.
- */
+/** The position after the stop bit (H.264, section 7.3.2.11); zeros up to a byte boundary follow. */
 export function endOfData(raw: Buffer): number {
   for (let end = raw.length * 8; end > 0; end--) {
     if (new SliceBitReader(raw, end - 1).bit() === 1) return end;

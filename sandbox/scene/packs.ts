@@ -51,9 +51,7 @@ export interface PackIndex {
   /** Bytes of each part. */
   lengths: number[];
   parameterSets: number[];
-  /**
-   * H.264: parts for any position of a key frame: words, and the rows of a square of the bar, from the top.
-   */
+  /** H.264: parts for any position of a key frame: words, and the rows of a square of the bar (top first). */
   overlay?: { glyphs: Record<string, number>; off: number[]; on: number[] };
   /** H.265: the top part of a key frame, one for each second of the bar. */
   bars?: Moments<number[]>;
@@ -78,9 +76,7 @@ type Cells = number[];
 export interface StillsIndex {
   width: number;
   columns: number;
-  /**
-   * Part number of the JPEG before its first cell (ITU-T T.81: each cell is a restart interval of its own).
-   */
+  /** Part number of the JPEG up to its first cell (ITU-T T.81: each cell is a restart interval). */
   head: number;
   idle: Moments<Cells>;
   /** By the second of the intruder's visit. */
