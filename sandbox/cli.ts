@@ -46,9 +46,7 @@ function addStation(sandbox: Sandbox, { settings, webhook }: StationRequest, ind
   return { key, name, username, password, secret, scheme };
 }
 
-/**
- * The fields of the first station stay at the top level for compatibility; `stations` lists all, if several.
- */
+/** For compatibility the first station's fields stay at the top level; `stations` lists all, if several. */
 function readyLine({ url, rtspUrl, apiKey }: Sandbox, stations: readonly StationLine[]): object {
   const [first] = stations;
   const { username, password, secret, scheme } = first ?? {};

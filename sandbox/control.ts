@@ -224,9 +224,7 @@ interface StateSources {
   video: { connections: number; sessions: number; opened: number };
 }
 
-/**
- * The answer to `GET /sandbox/state`: the whole state of the sandbox, without keys, passwords and phrases.
- */
+/** The answer to `GET /sandbox/state`: the state of the sandbox, without keys, passwords and phrases. */
 export function stateReport(sources: StateSources): object {
   const { clock, faults, sender, sessions, world, versions, addresses, video } = sources;
   return {

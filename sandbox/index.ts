@@ -205,9 +205,7 @@ export class Sandbox {
     this.#http = await HttpServer.start({ host, port, answerer });
   }
 
-  /**
-   * The host is neither an IP address nor `localhost`, so that the clip does not look local to the client.
-   */
+  /** The host is neither an IP address nor `localhost`, so that the clip is not taken for a local one. */
   #clipUri(clipId: string): string {
     return `http://sandbox.localhost:${new URL(this.url).port}/clips/${clipId}`;
   }

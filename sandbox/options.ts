@@ -1,10 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { parseSupportedVersions } from './world/versions';
 
-/**
- * Where, apart from events, clients can read a device's remote id: in every record, only in its details,
- * nowhere.
- */
+/** Where clients find a device's remote id, apart from events: every record, only its details, nowhere. */
 export type RemoteIdPlace = 'record' | 'details' | 'none';
 
 /** How clients request live video: without `t` and `search`, or with `t` "live" and `search` "false". */
@@ -33,18 +30,13 @@ export interface SandboxOptions {
   liveStyle?: LiveStyle;
   /** Seconds after which a webhook request without an answer times out; default 10. */
   sendTimeout?: number;
-  /**
-   * True = resend also after every answer but 200, 201 and 202; false = only after connection errors and
-   * time-outs.
-   */
+  /** True = resend after any answer but 200, 201, 202; false = only after connection errors and timeouts. */
   resendOnStatus?: boolean;
   /** How many of the sites are still a Pending Request; default 0. */
   pending?: number;
   /** Additional sites, with cameras of their own, that are still a Pending Request; default 0. */
   furtherPending?: number;
-  /**
-   * Makes ids, names and the choice of camera repeatable. Ids of alarms and messages are new in every run.
-   */
+  /** Makes ids, names and the choice of camera repeatable; ids of alarms and messages are always new. */
   seed?: number;
 }
 

@@ -2,9 +2,8 @@
  * Builds dist/ from the sources:
  * - tsc compiles nodes/, lib/ and sandbox/ to the same folders;
  * - dist/<type>.js is one line that requires the node;
- * - dist/<type>.html contains the dialog with its script inlined (an external script would register types
- *   late) and
- *   with its shared rows;
+ * - dist/<type>.html contains the dialog with its shared rows, and its script inlined (an external script
+ *   would register types late);
  * - dist/lib/video/view/player contains the files that the pages of views load;
  * - dist/locales/<lang>/<type>.json and .html contain texts and help, dist/icons/ the icons.
  *

@@ -28,10 +28,7 @@ export class ClipPages {
     return path.startsWith(PREFIX);
   }
 
-  /**
-   * @throws Refusal 404 for an unknown clip, 405 for methods other than GET and HEAD, 416 for a range outside
-   *   it
-   */
+  /** @throws Refusal 404 for an unknown clip, 405 unless GET or HEAD, 416 for a range outside the clip */
   async answer(call: Call): Promise<Answer> {
     if (call.method !== 'GET' && call.method !== 'HEAD') {
       throw new Refusal(405, 'MethodNotAllowed', 'Allowed here: GET, HEAD.', {

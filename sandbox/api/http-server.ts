@@ -209,9 +209,7 @@ function parse(text: string): unknown {
   }
 }
 
-/**
- * The variable parts of a path by name, for a pattern such as `devices/:camera/rtsp`; undefined = no match.
- */
+/** The variable parts of a path, for a pattern such as `devices/:camera/rtsp`; undefined = no match. */
 export function matchPath(pattern: string, path: string): Record<string, string> | undefined {
   const expectedParts = pattern.split('/');
   const parts = path.split('/');

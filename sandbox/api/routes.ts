@@ -91,10 +91,7 @@ interface CameraOptions {
 
 const PAGE_SIZE = 100;
 
-/**
- * The device collection, details, data sources, RTSP sessions and snapshots (specification, sections 2 and
- * 4).
- */
+/** Device list, details, data sources, RTSP sessions, snapshots (specification, sections 2 and 4). */
 export function cameraRoutes(options: CameraOptions): ServiceRoute[] {
   const { world, remoteId, now, scenes, incidents } = options;
   return [

@@ -8,10 +8,7 @@ import { type Answer, type Call, matchPath } from './http-server';
 /** The request as a route receives it. */
 export interface ServiceRequest {
   call: Call;
-  /**
-   * Version negotiated at the System resource and carried by the links; undefined at the System resource
-   * itself.
-   */
+  /** Version negotiated at the System resource and carried by the links; undefined at `/system` itself. */
   version: string | undefined;
   /** Key of the logged-in station. */
   station: string | undefined;

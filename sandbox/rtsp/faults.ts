@@ -22,9 +22,7 @@ export type AnswerFault = Scope & { method?: Method } & (
     | { kind: 'status'; status: number }
     | { kind: 'reset' | 'garbage' | 'wrong-cseq' }
     | { kind: 'no-content-length' | 'oversize-content-length' }
-    /**
-     * `new` = a fresh URL of the same server, `loop` = the same URL again and again, else the URL to send.
-     */
+    /** `new` = a new URL of the same server, `loop` = always the same URL, else the URL to send. */
     | { kind: 'redirect'; to: string }
   );
 

@@ -121,10 +121,7 @@ function avcC([sps = Buffer.alloc(4), pps = Buffer.alloc(0)]: readonly Buffer[])
   return box('avcC', head, u16(sps.length), sps, Buffer.from([1]), u16(pps.length), pps);
 }
 
-/**
- * ISO/IEC 14496-15, section 8.3.3.1.2. Profile, tier and level are in the SPS from its fourth byte on
- * (H.265, section 7.3.2.2).
- */
+/** ISO/IEC 14496-15, section 8.3.3.1.2; profile, tier and level: H.265, section 7.3.2.2. */
 function hvcC(parameterSets: readonly Buffer[]): Buffer {
   const sps = unescaped(parameterSets[1] ?? Buffer.alloc(15));
   const head = Buffer.from([

@@ -93,9 +93,7 @@ const BAR_BITS = 7;
 
 /** Macroblocks (16 pixels wide) per row of the picture. */
 const COLUMNS = 40;
-/**
- * Rows of the bar. Each bit is a square of 3 × 3 macroblocks; the first square begins in the second column.
- */
+/** Rows of the bar. Each bit is a square of 3 × 3 macroblocks; the first begins in the second column. */
 const BAR_ROWS = [1, 2, 3] as const;
 const TEXT_ROW = 21;
 

@@ -20,10 +20,7 @@ export interface Endpoint {
  */
 type DeliveryState = 'pending' | 'delivered' | 'refused' | 'expired' | 'cancelled';
 
-/**
- * The delivery of one message to one endpoint, as `GET /sandbox/deliveries` shows it. Times are ISO 8601,
- * UTC.
- */
+/** The delivery of a message to an endpoint, as `GET /sandbox/deliveries` shows it. Times: ISO 8601, UTC. */
 interface DeliveryReport {
   messageId: string;
   alarmId: string;
@@ -229,7 +226,7 @@ export function post(
   });
 }
 
-/** A short reason without the address: the path of an endpoint must stay confidential. */
+/** A short reason without the address: the path of an endpoint is confidential. */
 function reasonOf(error: Error & { code?: string }): string {
   return error.message === 'time-out' ? 'time-out' : (error.code ?? 'connection error');
 }

@@ -48,9 +48,7 @@ export function requestedRange(accept: string | undefined): VersionRange | undef
   return undefined;
 }
 
-/**
- * The highest supported version within the range; undefined if there is none; the service then answers 501.
- */
+/** The highest supported version within the range; undefined = none, which the service answers with 501. */
 export function selectVersion(range: VersionRange, supported: readonly string[]): string | undefined {
   return supported.findLast((version) => isWithin(partsOf(version), range));
 }

@@ -113,9 +113,7 @@ export function buildWorld(options: {
   };
 }
 
-/**
- * The cameras that the provider has access to (specification, section 3): they are listed and send events.
- */
+/** Cameras that the provider has access to (specification, section 3): they are listed and send events. */
 export function accessibleCameras(world: World): Camera[] {
   return world.cameras.filter((camera) => camera.site.state === 'accepted');
 }

@@ -37,7 +37,7 @@ function boardIn(theme: Theme): Shoot {
   };
 }
 
-/** Switches off the sandbox's own alarms: a new one would replace the displayed picture. */
+/** Switches off the sandbox's own alarms: a new one would remove the last one's picture from the board. */
 function withoutAlarms(flow: readonly FlowNode[]): FlowNode[] {
   return flow.map((node) => (node.type === 'rvm-cloud' ? { ...node, sandboxEvents: 0 } : node));
 }

@@ -112,7 +112,7 @@ export class RtpPackets {
     this.#payloadType = payloadType;
   }
 
-  /** The packets of one picture or audio frame; the last has the marker bit. `timestamp` in RTP clock ticks. */
+  /** The packets of a picture or audio frame; the last has the marker bit. `timestamp` in RTP clock ticks. */
   of(payloads: readonly Buffer[], timestamp: number): Buffer[] {
     return payloads.map((payload, i) => this.#packet(payload, timestamp, i === payloads.length - 1));
   }

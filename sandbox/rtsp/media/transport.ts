@@ -88,8 +88,7 @@ export class UdpTransport implements MediaTransport {
     const their = peer.ports;
     this.header = `RTP/AVP;unicast;client_port=${their[0]}-${their[1]};server_port=${own[0]}-${own[1]}`;
     for (const socket of sockets) {
-      // A closed player port causes "port unreachable"; the session ends by timeout, as the standard
-      // requires.
+      // A closed player port causes "port unreachable"; as in the standard, the session ends by timeout.
       socket.on('error', () => undefined);
     }
     sockets[1].on('message', (_data, from) => {
