@@ -1,6 +1,6 @@
 /**
  * `npm test`: every check of the project. The static checks run in parallel with the tests. A failed static
- * check stops the tests; a failed test does not stop the others. The last line is "N passed, N failed".
+ * check stops the tests; a failed test stops no other. The last line counts the tests: "N passed, N failed".
  *
  * - `--lane all`, `--lane nightly`: also run tests that `npm test` leaves out (test/support/suite/lanes.ts)
  * - files and folders: run only these, with all their tests

@@ -75,8 +75,8 @@ export class RtspServer {
   }
 
   /**
-   * A one-time RTSP URL, by default for one session. Before its first PLAY it expires after 300 s of `now()`
-   * by default. `start` = epoch milliseconds of recorded video, absent = live. The whole URL is a secret.
+   * Creates an RTSP URL. Defaults: it allows one session, and expires after 300 s of `now()` without PLAY.
+   * `start` = epoch milliseconds of recorded video, absent = live. The whole URL is a secret.
    */
   grant(request: GrantRequest): string {
     return this.#service.grant(request);

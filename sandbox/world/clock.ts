@@ -12,8 +12,8 @@ const LONGEST_TIMER_MS = 3_600_000;
 const TASKS_PER_ADVANCE = 100_000;
 
 /**
- * The sandbox's clock: the real time plus all calls of {@link advance}. Long waits (resends, sessions, the
- * ends of alarms) use it, so that a test can skip 24 hours.
+ * The sandbox's clock: the real time plus the sum of all {@link advance} calls. Long waits (resends,
+ * sessions, the ends of alarms) use it, so that a test can skip 24 hours.
  */
 export class Clock {
   readonly #entries: Entry[] = [];

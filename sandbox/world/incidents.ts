@@ -63,7 +63,7 @@ export class Clips {
 /** Every picture shows this word already, so the caption omits it. */
 const MARK = /^SANDBOX /;
 
-/** What a camera shows: its scene, with an intruder while one of its alarms lasts. */
+/** What a camera shows: its scene, with an intruder at the start of each of its alarms. */
 export function viewOf(camera: Camera, incidents: Incidents): View {
   return {
     scene: camera.scene,

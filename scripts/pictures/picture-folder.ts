@@ -69,7 +69,7 @@ export class PictureFolder {
   }
 }
 
-/** Runs in the page. A pixel differs if a colour does by over a quarter of its range: softened edges do less. */
+/** Runs in the page. A pixel differs if a colour does by over a quarter of its range; soft edges do less. */
 const DIFFERENCE = `async (...pictures) => {
   const [one, other] = await Promise.all(pictures.map(async (base64) => {
     const answer = await fetch('data:image/png;base64,' + base64);
