@@ -247,7 +247,7 @@ function checkCamera(camera: Camera, cameraId: string): void {
   });
 }
 
-/** @throws Refusal 404 NoAvailableStreams, one of the service's codes for a recording that is not there yet */
+/** @throws Refusal 404 NoAvailableStreams, one of the service's codes for a recording not there yet */
 function checkIsThere(start: number, recordedTo: number): void {
   if (start <= recordedTo) return;
   throw new Refusal(404, 'NoAvailableStreams', 'There is no recording of this time yet.', { field: 't' });
