@@ -2,13 +2,13 @@ import { parseArgs } from 'node:util';
 import { OptionError, type LiveStyle, type RemoteIdPlace, type SandboxOptions } from './options';
 import type { StationSettings } from './world/stations';
 
-/** A Central Station of the sandbox, and where its alarms go. */
+/** A Central Station of the sandbox, and the webhook that receives its alarms. */
 export interface StationRequest {
   settings: StationSettings;
   webhook: string | undefined;
 }
 
-/** What the command line asks for: the help, or a sandbox with so many stations. */
+/** The parsed command line: print the help, or start a sandbox with these stations. */
 export type CliRequest =
   | { help: true }
   | { help: false; sandbox: SandboxOptions; stations: readonly StationRequest[] };
@@ -19,7 +19,7 @@ const DEFAULT_SITES = 3;
 const MOST_STATIONS = 100;
 
 const TEXT = { type: 'string' } as const;
-/** Given once for each station. */
+/** May be repeated: one value per station. */
 const TEXTS = { type: 'string', multiple: true } as const;
 const OPTIONS = {
   help: { type: 'boolean', short: 'h' },
@@ -79,7 +79,7 @@ stations these are of the first, and stations lists all of them.
 Control calls are below URL/sandbox/: alarms, deliveries, faults, packages, customers, clock, state.
 `;
 
-/** @throws OptionError with one clear line */
+/** @throws OptionError with a message of one line */
 export function readCommandLine(argv: readonly string[]): CliRequest {
   const values = parse(argv);
   if (values.help === true) return { help: true };

@@ -2,7 +2,7 @@
 import { HELP, readCommandLine, type CliRequest, type StationRequest } from './cli-options';
 import { OptionError, Sandbox } from './index';
 
-/** What a user needs to know of one Central Station. */
+/** A Central Station as the ready line shows it. */
 interface StationLine {
   key: string;
   name: string;
@@ -12,7 +12,7 @@ interface StationLine {
   scheme: 'http' | 'https';
 }
 
-/** Exit codes: 2 = an option cannot be used, 1 = the sandbox cannot start. */
+/** Exit codes: 2 = an option is invalid, 1 = the sandbox cannot start. */
 function exitCodeOf(error: unknown): number {
   return error instanceof OptionError ? 2 : 1;
 }
@@ -46,7 +46,7 @@ function addStation(sandbox: Sandbox, { settings, webhook }: StationRequest, ind
   return { key, name, username, password, secret, scheme };
 }
 
-/** One station is told of as it always was; where there are several, all of them are listed as well. */
+/** For compatibility the first station's fields stay at the top level; `stations` lists all, if several. */
 function readyLine({ url, rtspUrl, apiKey }: Sandbox, stations: readonly StationLine[]): object {
   const [first] = stations;
   const { username, password, secret, scheme } = first ?? {};

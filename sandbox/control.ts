@@ -20,8 +20,8 @@ import type { Stations } from './world/stations';
 import { type Camera, findCamera, type Onboarding, type World } from './world/world';
 
 /**
- * The control calls need no key, so they are for programs on this machine only: not for other machines, not for web
- * pages open in a browser here, and not for pages that point a name of their own at this machine (DNS rebinding).
+ * The control calls need no key, so only programs on this machine may use them: no other machine, no web page
+ * in a browser here, and no page whose host name resolves to this machine (DNS rebinding).
  * @throws Refusal 403
  */
 export function guardControl(call: Call): void {
@@ -47,7 +47,7 @@ interface ControlOptions {
   onboarding: Onboarding;
   sender: WebhookSender;
   world: World;
-  /** Relations of the service, for the filter of a fault. */
+  /** Relations of the service; a fault may be limited to one. */
   relations: readonly string[];
   state: () => object;
 }
@@ -62,7 +62,7 @@ interface ControlRoute {
 
 const LONGEST_ADVANCE_S = 366 * 86_400;
 
-/** The control calls below `/sandbox/`: for tests, demos and curious users on this machine. */
+/** The control calls below `/sandbox/`, for tests and demos. */
 export class Control {
   readonly #routes: readonly ControlRoute[];
 
@@ -220,11 +220,11 @@ interface StateSources {
   world: World;
   versions: readonly string[];
   addresses: { url: string; rtspUrl: string };
-  /** Of the RTSP server; `opened`: all sessions that there ever were. */
+  /** Counts of the RTSP server; `opened` = sessions since the start. */
   video: { connections: number; sessions: number; opened: number };
 }
 
-/** What `GET /sandbox/state` tells: all of the sandbox's inside, but no key, password or phrase. */
+/** The answer to `GET /sandbox/state`: the state of the sandbox, without keys, passwords and phrases. */
 export function stateReport(sources: StateSources): object {
   const { clock, faults, sender, sessions, world, versions, addresses, video } = sources;
   return {

@@ -28,8 +28,8 @@ export type { StationCredentials, StationSettings } from './world/stations';
 const DEFAULT_RTSP_PORT = 8554;
 
 /**
- * The service in miniature: real HTTP, real webhooks, real RTSP. For use before the API key arrives, for demos and
- * for tests. All that it shows of sites and cameras is called SANDBOX.
+ * A simulator of the service with real HTTP, webhooks and RTSP: for use before the API key arrives, for demos
+ * and for tests. The names of all its sites and cameras begin with SANDBOX.
  */
 export class Sandbox {
   readonly apiKey: string;
@@ -42,7 +42,7 @@ export class Sandbox {
   readonly #scenes = new Scenes();
   readonly #incidents = new Incidents();
   readonly #clips = new Clips();
-  /** Ends what waits in real time. */
+  /** Aborted by `close`: ends waits in real time. */
   readonly #closing = new AbortController();
   readonly #world;
   readonly #versions: readonly string[];
@@ -82,7 +82,7 @@ export class Sandbox {
     );
   }
 
-  /** @throws OptionError for an option that cannot be used; the system's error where a port is taken */
+  /** @throws OptionError for an invalid option; the system's error if a port is in use */
   static async start(options: SandboxOptions = {}): Promise<Sandbox> {
     const sandbox = new Sandbox(resolveOptions(options));
     try {
@@ -105,8 +105,9 @@ export class Sandbox {
   }
 
   /**
-   * Adds or changes a Central Station. An empty user name, password or phrase stands for the sandbox's own, which is
-   * random and stays the same while the sandbox runs. The answer tells the ones in force.
+   * Adds or changes a Central Station. For an empty user name, password or phrase the sandbox uses a random
+   * value, which stays the same while the sandbox runs.
+   * @returns the credentials in force
    */
   setStation(key: string, station: StationSettings): StationCredentials {
     const before = this.#stations.get(key);
@@ -117,7 +118,7 @@ export class Sandbox {
     return credentials;
   }
 
-  /** Ends the station's sessions and gives up its deliveries. */
+  /** Ends the station's sessions and cancels its deliveries. */
   removeStation(key: string): void {
     this.#stations.remove(key);
     this.#sessions.endStation(key);
@@ -131,14 +132,15 @@ export class Sandbox {
     this.#rhythm.begin();
   }
 
-  /** Gives up what is on its way there. */
+  /** Also cancels the deliveries to this endpoint. */
   removeEndpoint(id: string): void {
     this.#sender.removeEndpoint(id);
   }
 
   /**
-   * Raises an alarm now. Every endpoint gets a message of its own; the answer's `messageId` is that of the first.
-   * @throws Refusal where there is no such camera, its site is not accepted, or a value cannot be used
+   * Raises an alarm now. Every endpoint gets a message of its own; the returned `messageId` is that of the
+   * first.
+   * @throws Refusal if the camera does not exist, its site is not accepted, or a value is invalid
    */
   raiseAlarm(request: AlarmRequest = {}): { alarmId: string; messageId: string } {
     return this.#alarms.raise(request);
@@ -150,24 +152,25 @@ export class Sandbox {
   }
 
   /**
-   * The provider accepts a Pending Request: from now on the cameras of its site are listed, and send events.
-   * @throws Refusal where there is no such customer
+   * Accepts a Pending Request for the provider: from now on the cameras of its site are listed and send
+   * events.
+   * @throws Refusal if there is no such customer
    */
   acceptCustomer(id: string): CustomerEntry {
     return this.#onboarding.accept(id);
   }
 
-  /** Switches a fault of the video on, beside those already on. */
+  /** Switches a video fault on, in addition to those already on. */
   setVideoFault(fault: RtspFault): void {
     this.#rtsp?.setFault(fault);
   }
 
-  /** Switches all faults of the video off; what a fault has done to a stream already stays. */
+  /** Switches all video faults off; streams that a fault has already changed stay as they are. */
   clearVideoFaults(): void {
     this.#rtsp?.clearFaults();
   }
 
-  /** Closes every socket and timer. A second call changes nothing. */
+  /** Closes every socket and timer. May be called more than once. */
   async close(): Promise<void> {
     this.#closing.abort();
     this.#rhythm.stop();
@@ -202,7 +205,7 @@ export class Sandbox {
     this.#http = await HttpServer.start({ host, port, answerer });
   }
 
-  /** A name of this machine that is neither an address nor `localhost`, so that nobody takes the clip for one of a machine nearby. */
+  /** The host is neither an IP address nor `localhost`, so that the clip is not taken for a local one. */
   #clipUri(clipId: string): string {
     return `http://sandbox.localhost:${new URL(this.url).port}/clips/${clipId}`;
   }

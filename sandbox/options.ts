@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { parseSupportedVersions } from './world/versions';
 
-/** Where a device's remote id can be read, apart from events: in every record, in its details only, nowhere. */
+/** Where clients find a device's remote id, apart from events: every record, only its details, nowhere. */
 export type RemoteIdPlace = 'record' | 'details' | 'none';
 
-/** How live video is asked for: without `t` and `search`, or with the words `live` and `false` in them. */
+/** How clients request live video: without `t` and `search`, or with `t` "live" and `search` "false". */
 export type LiveStyle = 'omit' | 'live';
 
 export interface SandboxOptions {
@@ -12,7 +12,7 @@ export interface SandboxOptions {
   host?: string;
   /** Port of the HTTP service; 0 or absent = a free one. */
   port?: number;
-  /** Port of the RTSP server; absent = 8554 if free, else a free one; 0 = a free one; else exactly that. */
+  /** Port of the RTSP server; absent = 8554 if free, else any free port; 0 = any free port. */
   rtspPort?: number;
   /** Cameras, spread over the sites; default 24. */
   cameras?: number;
@@ -26,28 +26,28 @@ export interface SandboxOptions {
   versions?: string;
   /** Default `details`. */
   remoteId?: RemoteIdPlace;
-  /** The one way in which live video is given; default `omit`. */
+  /** The only request form for live video that the sandbox accepts; default `omit`. */
   liveStyle?: LiveStyle;
-  /** Seconds until a webhook without an answer counts as timed out; default 10. */
+  /** Seconds after which a webhook request without an answer times out; default 10. */
   sendTimeout?: number;
-  /** True = resend after every answer but 200, 201 and 202, not only after connection errors and time-outs. */
+  /** True = resend after any answer but 200, 201, 202; false = only after connection errors and timeouts. */
   resendOnStatus?: boolean;
   /** How many of the sites are still a Pending Request; default 0. */
   pending?: number;
-  /** Sites beyond those, with cameras of their own, that are still a Pending Request; default 0. */
+  /** Additional sites, with cameras of their own, that are still a Pending Request; default 0. */
   furtherPending?: number;
-  /** Makes ids, names and the choice of camera repeatable. Ids of alarms and messages are new in every run. */
+  /** Makes ids, names and the choice of camera repeatable; ids of alarms and messages are always new. */
   seed?: number;
 }
 
 export type ResolvedOptions = Required<Omit<SandboxOptions, 'rtspPort'>> & { rtspPort: number | undefined };
 
-/** An option that cannot be used. The message names the option and what it may be. */
+/** An invalid option. The message names the option and its valid values. */
 export class OptionError extends Error {
   override readonly name = 'OptionError';
 }
 
-/** Ids of cameras stay the same over restarts unless another seed is asked for, so that flows keep working. */
+/** Fixed, so that ids of cameras stay the same after a restart and flows continue to work. */
 const DEFAULT_SEED = 1;
 
 const REMOTE_ID_PLACES: readonly RemoteIdPlace[] = ['record', 'details', 'none'];

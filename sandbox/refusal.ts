@@ -1,9 +1,9 @@
-/** An answer that refuses a request: status, a code for programs, one sentence for people. */
+/** An error answer to a request: HTTP status, a code for programs, one sentence for people. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly status: number;
   readonly code: string;
-  /** The field of the request that is wrong, where it is one. */
+  /** The invalid field of the request, if a single field is the cause. */
   readonly field: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
 
@@ -21,7 +21,7 @@ export class Refusal extends Error {
   }
 }
 
-/** A request of a wrong form: 400. */
+/** A malformed request: 400. */
 export function badRequest(message: string, field?: string): Refusal {
   return new Refusal(400, 'InvalidValue', message, field === undefined ? {} : { field });
 }

@@ -30,13 +30,13 @@ function offsetOf(sign: string | undefined, hours: string | undefined, minutes: 
   return sign === '-' ? -offset : offset;
 }
 
-/** Compares without telling by its duration where the texts differ. */
+/** Compares in constant time: the duration does not reveal where the texts differ. */
 export function sameText(a: string, b: string): boolean {
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(a), digest(b));
 }
 
-/** Whether an address or host name means this machine itself. */
+/** Whether an address or host name is a loopback one. */
 export function isLoopback(host: string): boolean {
   const name = host
     .replace(/^\[(.*)\]$/, '$1')

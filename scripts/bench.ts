@@ -1,8 +1,9 @@
 /**
- * `npm run bench`: how fast the package is, each figure measured side by side with what it is compared to. Prints a table,
- * writes each row to bench/results.json as soon as it is measured, and its figures into the pages that quote them. `-- B1 B4`
- * measures those alone and writes only with `--write`; `-- --quick` only shows that all of it works; `-- --pages` measures
- * nothing and brings the pages up to date. All of it takes about an hour; see bench/README.md.
+ * `npm run bench`: measures how fast the package is, each figure side by side with its reference. Prints a
+ * table, writes each row to bench/results.json as soon as it is measured, and then updates the pages that
+ * quote the figures. `-- B1 B4` measures only these and writes only with `--write`; `-- --quick` only shows
+ * that all measurements work; `-- --pages` only updates the pages. A full run takes about an hour; see
+ * bench/README.md.
  */
 import fs from 'node:fs';
 import os from 'node:os';
@@ -45,7 +46,7 @@ async function main(): Promise<void> {
   if (writes) writePages();
 }
 
-/** What fails is told, and the others are measured all the same. */
+/** Runs one measurement. A failure is reported, and the other measurements still run. */
 async function measured(
   id: string,
   { isQuick, writes }: { isQuick: boolean; writes: boolean },
@@ -55,7 +56,7 @@ async function measured(
   try {
     const rows = (await MEASUREMENTS[id]?.(isQuick ? 'quick' : 'full')) ?? [];
     console.error(`${tableOf(rows)}\n${Math.round((performance.now() - from) / 1000)} s`);
-    // After each, so that a run that is broken off leaves what it has measured.
+    // After each measurement, so that an interrupted run leaves its results.
     if (writes) write(rows);
     return rows;
   } catch (error) {

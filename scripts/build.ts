@@ -1,12 +1,13 @@
 /**
  * Builds dist/ from the sources:
- * - tsc mirrors nodes/, lib/ and sandbox/;
+ * - tsc compiles nodes/, lib/ and sandbox/ to the same folders;
  * - dist/<type>.js is one line that requires the node;
- * - dist/<type>.html holds the dialog with its script inlined (an external script would register types late), and with the
- *   rows that it shares with others;
- * - dist/lib/video/view/player holds what the pages of views load;
- * - dist/locales/<lang>/<type>.json and .html hold texts and help, dist/icons/ the icons.
- * Node-RED and the Flow Library look for exactly these places.
+ * - dist/<type>.html contains the dialog with its shared rows, and its script inlined (an external script
+ *   would register types late);
+ * - dist/lib/video/view/player contains the files that the pages of views load;
+ * - dist/locales/<lang>/<type>.json and .html contain texts and help, dist/icons/ the icons.
+ *
+ * Node-RED and the Flow Library require exactly these paths.
  */
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -19,7 +20,7 @@ export const ROOT = path.join(__dirname, '..');
 const DIST = path.join(ROOT, 'dist');
 const NODES = path.join(ROOT, 'nodes');
 const EDITOR = path.join(NODES, 'support', 'editor');
-/** Outside of dist/, which is what the package holds. */
+/** Its mtime is the time of the last build. Outside dist/, because the package contains all of dist/. */
 const MARK = path.join(ROOT, 'node_modules', '.built');
 const SOURCES = [
   'nodes',
@@ -34,7 +35,7 @@ const SOURCES = [
   'tsconfig.base.json',
 ];
 
-/** They alone tell of problems with messages, whose texts are as long as all others that types share. */
+/** Only these types report problems with messages; these texts are as long as all other shared texts. */
 const TELL_PROBLEMS = ['rvm-sidebar', 'rvm-verify', 'rvm-webhook-in'];
 
 type Texts = Record<string, unknown>;
@@ -45,7 +46,7 @@ export function build(): void {
   const types = fs.readdirSync(NODES).filter((name) => fs.existsSync(path.join(NODES, name, `${name}.ts`)));
   for (const type of types) {
     write(`${type}.js`, `module.exports = require('./nodes/${type}/${type}.js');\n`);
-    // A plugin of the runtime has none.
+    // A runtime plugin has no dialog.
     if (fs.existsSync(path.join(NODES, type, `${type}.html`))) write(`${type}.html`, dialog(type));
     for (const lang of languages(type)) writeTexts(type, lang);
   }
@@ -61,7 +62,7 @@ export function build(): void {
   fs.writeFileSync(MARK, '');
 }
 
-/** Builds only if a source is newer than the last build, so that a second start is quick. */
+/** Builds only if a source is newer than the last build. */
 export function buildIfStale(): void {
   const builtAt = fs.existsSync(DIST) && fs.existsSync(MARK) ? fs.statSync(MARK).mtimeMs : 0;
   if (SOURCES.some((source) => newest(path.join(ROOT, source)) > builtAt)) build();
@@ -89,7 +90,7 @@ function dialog(type: string): string {
     format: 'iife',
     target: 'es2022',
     charset: 'utf8',
-    // Nothing is written: it gives what is made of scripts and of styles different names.
+    // Required for script and style to get different names; nothing is written there.
     outdir: DIST,
     write: false,
   });
@@ -105,7 +106,7 @@ function languages(type: string): string[] {
   return files.filter((file) => file.endsWith('.json')).map((file) => path.basename(file, '.json'));
 }
 
-/** Texts that all types share stand once, in nodes/support/locales, and are laid beside those of each type. */
+/** Writes the texts and help of a type; its texts include the shared ones of nodes/support/locales. */
 function writeTexts(type: string, lang: string): void {
   const { shared, ...others } = readTexts(path.join(NODES, 'support', 'locales', `${lang}.json`)) as {
     shared: Texts;
@@ -117,7 +118,7 @@ function writeTexts(type: string, lang: string): void {
   write(`locales/${lang}/${type}.json`, `${JSON.stringify(texts)}\n`);
 
   const helpFile = path.join(NODES, type, 'locales', `${lang}.md`);
-  // A plugin has none.
+  // A plugin has no help.
   if (!fs.existsSync(helpFile)) return;
   const help = fs.readFileSync(helpFile, 'utf8');
   write(
@@ -126,7 +127,7 @@ function writeTexts(type: string, lang: string): void {
   );
 }
 
-/** What the player says: it is in the sidebar, too. */
+/** Texts of the player, which the sidebar also contains. */
 function playerTexts(lang: string): Texts {
   const { player, fault } = readTexts(path.join(ROOT, 'lib', 'video', 'view', 'locales', `${lang}.json`));
   return { player, fault };

@@ -1,6 +1,7 @@
 /**
- * `npm run coverage`: all tests, and how much of the code they reach, with the limits of `.c8rc.json`; in detail in `coverage/`.
- * Takes longer than `npm run test:nightly`, which it runs, for every process writes down what it has run. Takes the same words.
+ * `npm run coverage`: runs the tests of `npm run test:nightly` and measures code coverage, with the limits of
+ * `.c8rc.json`; the details are in `coverage/`. Slower than the tests alone, because every process records
+ * its coverage. Takes the same arguments.
  */
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';

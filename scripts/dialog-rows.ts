@@ -1,6 +1,6 @@
 /**
- * Rows that several dialogs have stand once, each in a file of its own. A dialog names one in a comment, with a value for each
- * `{{parameter}}` that the row has:
+ * Inserts rows that several dialogs share. Each row is a file of its own. A dialog names it in a comment,
+ * with a value for each `{{parameter}}` of the row:
  *
  *     <!-- row: name prefix="node-input" -->
  */
@@ -8,16 +8,16 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { toError } from '../lib/error';
 
-/** Any comment that begins like one, so that a slip of the pen does not leave a dialog without its row. */
+/** Also matches malformed comments, which then throw, so that no dialog silently lacks a row. */
 const COMMENT = /([ \t]*)<!--\s*row\b([^]*?)-->/g;
 const NAMED = /^: ([a-z-]+)((?: [a-z]+="[^"]*")*) $/;
 const VALUE = / ([a-z]+)="([^"]*)"/g;
 const PARAMETER = /\{\{(.*?)\}\}/g;
 
 /**
- * A dialog with its rows in place of the comments that name them.
- * @param folder where the rows stand, as `<name>.html`
- * @throws Error for a row that there is not, a value that a row lacks, and one that it has no place for
+ * Reads a dialog and replaces the comments by their rows.
+ * @param folder contains the rows as `<name>.html`
+ * @throws Error for an unknown row, a missing value, or a value for an unknown parameter
  */
 export function readDialog(file: string, folder: string): string {
   try {

@@ -1,7 +1,8 @@
 /**
- * `npm run fuzz`: puts mutated messages, answers and requests to the package and compares what it says with an oracle that was
- * written from the specification. `-- --seconds 60` goes on for so long, `-- --inputs 10000000` until there were so many, and
- * `-- --seed 7` takes the inputs of that seed once more. Ends with code 1 where anything is wrong.
+ * `npm run fuzz`: passes mutated messages, answers and requests to the package and compares its results with
+ * an oracle that was written from the specification. Exits with code 1 if there is any finding.
+ * `-- --seconds 60` runs for 60 seconds, `-- --inputs 10000000` until that many inputs, and `-- --seed 7`
+ * repeats the inputs of that seed.
  */
 import { parseArgs } from 'node:util';
 import { everyTarget } from './fuzz/every-target';

@@ -1,8 +1,8 @@
-/** Where the editor has what opens a sidebar. */
+/** Where the editor shows the buttons that open a sidebar. */
 export interface SidebarPlaces {
-  /** The debug sidebar. */
+  /** Button of the debug sidebar. */
   beetle: string;
-  /** That of Remote monitoring. */
+  /** Button of the sidebar of Remote monitoring. */
   bell: string;
 }
 
@@ -10,7 +10,7 @@ const FROM_5: SidebarPlaces = {
   beetle: 'the beetle at the bottom right',
   bell: 'the bell at the bottom right',
 };
-/** It has room for few buttons: what plugins add stands in a menu. */
+/** Before version 5 the editor has space for few buttons: those of plugins are in a menu. */
 const BEFORE_5: SidebarPlaces = {
   beetle: 'the beetle at the top right',
   bell: 'the bell in the menu behind the arrow at the top right',
@@ -21,7 +21,7 @@ export function sidebarPlaces(version: string): SidebarPlaces {
   return Number.parseInt(version, 10) < 5 ? BEFORE_5 : FROM_5;
 }
 
-/** What `npm start` says once the flows run. */
+/** The text that `npm start` prints once the flows run. */
 export function introduction(port: string, version: string): string {
   const { beetle, bell } = sidebarPlaces(version);
   return [

@@ -1,7 +1,8 @@
 /**
- * Renders the pictures of README and docs/ from what they show: `npm run pictures`. Needs Chromium, and ffmpeg for what cameras
- * see. Replaces those alone that show something else; one that was removed is rendered in any case, and a recording only then.
- * `npm run pictures -- dialog-view sidebar` renders those alone whose names begin so.
+ * `npm run pictures`: renders the pictures of README and docs/ from the running package. Needs Chromium, and
+ * ffmpeg for the pictures of cameras. Replaces only pictures that have changed. A removed picture is always
+ * rendered; a recording is rendered only if it was removed. `npm run pictures -- dialog-view sidebar` renders
+ * only those whose names begin with one of these words.
  */
 import fs from 'node:fs';
 import path from 'node:path';

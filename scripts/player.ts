@@ -1,4 +1,4 @@
-/** The player of views as browsers get it: script, style and icon, made of `lib/video/view/player`. */
+/** The player of views as browsers load it: script, style and icon, built from `lib/video/view/player`. */
 import fs from 'node:fs';
 import path from 'node:path';
 import { buildSync } from 'esbuild';
@@ -13,7 +13,7 @@ export function playerFiles(): Record<'script' | 'style' | 'icon', Buffer> {
   };
 }
 
-/** Of the page; the sidebar has the player in its own. */
+/** The script of the page; the sidebar has the player in its own script. */
 function playerScript(): string {
   const script = buildSync({
     entryPoints: [path.join(PLAYER, 'page.browser.ts')],
@@ -26,7 +26,7 @@ function playerScript(): string {
   return script.outputFiles[0]?.text ?? '';
 }
 
-/** Of the page, with that of the player in it. */
+/** The style of the page, including that of the player. */
 function playerStyle(): string {
   return ['page.css', 'player.css']
     .map((file) => fs.readFileSync(path.join(PLAYER, file), 'utf8'))

@@ -1,4 +1,4 @@
-/** The sandbox on the command line, from a checkout: `npm run sandbox -- --port 8088`. */
+/** `npm run sandbox -- --port 8088`: runs the sandbox from a checkout. */
 import { buildIfStale } from './build';
 
 buildIfStale();

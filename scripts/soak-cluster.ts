@@ -15,24 +15,24 @@ import { report } from '../test/support/cluster/records';
 import { TcpGate } from '../test/support/network/servers';
 import { ROOT } from '../test/support/node-red/node-red';
 
-/** Of each of the alarms under way between two of its events, in milliseconds. */
+/** Milliseconds between two events of one alarm. */
 const PAUSE = 250;
-/** Events that are acknowledged before and after each deed, at least. */
+/** Minimum of acknowledged events before and after each action. */
 const BETWEEN = 100;
-/** Messages that are sent again and again, and how often, while the standby is away. */
+/** Number of messages that must be waiting while the standby is away, and attempts that each has made. */
 const STUCK = 10;
 const TRIES = 3;
 const FROZEN = 15_000;
 const LONGEST_DOWN = 60_000;
-/** The one that can be cut off. */
+/** Name of the instance whose network can be cut. */
 const GATED = 'one';
 
-/** What the deeds are done to. */
+/** The cluster, its databases and its network, which the actions change. */
 class World {
   cluster!: Cluster;
   readonly pair: DatabasePair;
   readonly newer = newerPackage();
-  /** From the instance that can be cut off to both servers. */
+  /** Gates between the instance whose network can be cut and both database servers. */
   readonly #gates: TcpGate[] = [];
 
   private constructor(
@@ -112,9 +112,9 @@ const DEEDS: Record<string, (world: World) => Promise<unknown>> = {
 };
 
 /**
- * Lets deeds happen at random to three instances under load, on a database with a synchronous standby, for so many minutes. After
- * each of them nothing may be missing, doubled without saying so, or out of order.
- * @param chance numbers from 0 up to 1
+ * Runs random actions on three instances under load, on a database with a synchronous standby. After each
+ * action no event may be lost, repeated without a mark, out of order or refused.
+ * @param chance returns numbers from 0 (inclusive) to 1 (exclusive)
  */
 export async function soakCluster(minutes: number, chance: () => number): Promise<void> {
   const names = Object.keys(DEEDS);

@@ -1,10 +1,10 @@
 /**
- * `npm run soak`: a thousand events through a Node-RED that is killed twenty times, at random moments and points on the
- * way of an alarm, for both values of `handledWhen`. `--stored 1000000` then stores that many events and shows that
- * neither memory nor latency grows. Takes minutes; the last line is the result.
+ * `npm run soak`: sends a thousand events through a Node-RED that is killed twenty times, at random times and
+ * stages of processing, for both values of `handledWhen`. `--stored 1000000` then stores that many events and
+ * checks that neither memory nor latency grows. Takes minutes; the last line is the result.
  *
- * `--engine postgres`: an hour of several Node-RED on one PostgreSQL instead, of all that may happen to them, at random;
- * `--minutes 10` for a part of it.
+ * `--engine postgres`: instead runs several Node-RED on one PostgreSQL for an hour, with random faults;
+ * `--minutes 10` sets a shorter time.
  */
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -31,10 +31,10 @@ const OPTIONS = {
 } as const;
 
 const DAY = 24 * 60 * 60 * 1000;
-/** Events on their way into the store at a time, while it is filled. */
+/** Concurrent accepts while the store is filled. */
 const AT_A_TIME = 500;
 const MOST_WAITING = 2000;
-/** Of how many single events the latency is measured, and how often: the best counts, for others use this machine too. */
+/** Events per latency measurement, and measurements: the best one counts, for the machine is shared. */
 const MEASURED = 1000;
 const ROUNDS = 3;
 const MOST_GROWTH = 64 * 1024 * 1024;
@@ -52,7 +52,7 @@ async function killOften(
     for (let kill = 0; kill < kills; kill += 1) {
       const point = POINT_NAMES[Math.floor(chance() * POINT_NAMES.length)] ?? 'committed';
       victim.arm(point, 1 + Math.floor(chance() * eachTime));
-      // Goes on while nobody listens, as the service does.
+      // Also while Node-RED is down, as the service does.
       for (let count = 0; count < eachTime; count += 1) await victim.sandbox.raise();
       await delay(chance() * 100);
       await victim.nodeRed.stop('SIGKILL');
@@ -73,7 +73,7 @@ async function killOften(
   }
 }
 
-/** Fills one inbox with events that are delivered at once, and measures at a tenth, at half and at the end. */
+/** Fills one inbox with events that are delivered at once, and measures at 10 %, 50 % and 100 %. */
 async function storeMany(count: number): Promise<void> {
   const { DurableInbox } = require('../dist/lib/inbox/durable-inbox.js') as InboxModule;
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-soak-'));
@@ -127,7 +127,7 @@ async function storeMany(count: number): Promise<void> {
   }
 }
 
-/** What waits is delivered meanwhile, and that is not what is measured. */
+/** Waits until at most `most` events are waiting: their delivery must not affect the measurement. */
 async function drained(inbox: DurableInbox, most: number): Promise<void> {
   while (inbox.waiting('webhook') > most) await delay(1);
 }
@@ -175,7 +175,7 @@ function consumeAll(inbox: DurableInbox): void {
 }
 
 async function accept(inbox: DurableInbox, number: number): Promise<void> {
-  // As random as the ids of the service, which matters to the index.
+  // Random like the ids of the service, because the order of ids affects the speed of the index.
   const messageId = crypto.randomUUID();
   const event = {
     alarmId: crypto.randomUUID(),
@@ -223,7 +223,7 @@ async function main(): Promise<void> {
   console.log(`Soak passed (seed ${seed}).`);
 }
 
-// The thread of an inbox keeps no process alive.
+// The worker thread of an inbox does not keep the process alive.
 const alive = setInterval(() => undefined, 1000);
 main()
   .catch((error: unknown) => {

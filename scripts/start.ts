@@ -1,4 +1,4 @@
-/** `npm start`: Node-RED on 127.0.0.1:1880 with this package, the sandbox running and the first example flow deployed. */
+/** `npm start`: runs Node-RED on 127.0.0.1:1880 with this package, the sandbox and the first example flow. */
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -20,7 +20,7 @@ const RUNS_ALREADY = [
   '',
 ].join('\n');
 
-/** The line with which Node-RED tells that its flows run, in each language: it logs in that of the terminal. */
+/** The log line for started flows in all languages: Node-RED logs in the language of the terminal. */
 function linesOfStart(red: string): string[] {
   const runtime = require.resolve('@node-red/runtime/package.json', { paths: [red] });
   const locales = path.join(path.dirname(runtime), 'locales');
@@ -42,7 +42,7 @@ function run(userDir: FolderLock): void {
   const red = path.join(ROOT, 'node_modules', 'node-red', 'red.js');
   const started = linesOfStart(red);
   const child = spawn(process.execPath, [red, '--userDir', USER_DIR, '--port', PORT], {
-    // Where its nodes save files under relative paths.
+    // Nodes save files with relative paths in this folder.
     cwd: USER_DIR,
     stdio: ['inherit', 'pipe', 'inherit'],
   });

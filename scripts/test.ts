@@ -1,11 +1,14 @@
 /**
- * `npm test`: every check of the project. The static ones run beside the tests, and stop them where one fails; a test that fails
- * stops no other. The last line counts the tests: "N passed, N failed".
+ * `npm test`: every check of the project. The static checks run in parallel with the tests. A failed static
+ * check stops the tests; a failed test stops no other. The last line counts the tests: "N passed, N failed".
  *
- * `--lane all` and `--lane nightly` run what `npm test` leaves out, too (test/support/suite/lanes.ts); files and folders on the
- * command line are run whole instead. `--no-skips`: a test that cannot be run has failed. `--tests-only` runs them with dist/ as
- * it is and no static check. `--grep` as in mocha, `--jobs` processes at the same time, `--silence` seconds after which a file
- * counts as one that never ends.
+ * - `--lane all`, `--lane nightly`: also run tests that `npm test` leaves out (test/support/suite/lanes.ts)
+ * - files and folders: run only these, with all their tests
+ * - `--no-skips`: a skipped test counts as failed
+ * - `--tests-only`: no build and no static checks
+ * - `--grep`: as in mocha
+ * - `--jobs`: number of concurrent processes
+ * - `--silence`: seconds without news after which a file counts as hanging
  */
 import os from 'node:os';
 import { parseArgs } from 'node:util';
@@ -23,32 +26,32 @@ const OPTIONS = {
   'no-skips': { type: 'boolean', default: false },
   'tests-only': { type: 'boolean', default: false },
   grep: { type: 'string', short: 'g' },
-  // Tests wait about half of their time: for timers, and for processes to start.
+  // Two per processor: tests wait about half of their time, for timers and starting processes.
   jobs: { type: 'string', default: String(Math.min(8, 2 * os.availableParallelism())) },
   // Longer than the longest limit of one test.
   silence: { type: 'string', default: '900' },
 } as const;
 
-/** @throws Error where there is no such lane */
+/** @throws Error if there is no such lane */
 function laneOf(name: string): Lane {
   const lane = LANES.find((each) => each === name);
   if (lane !== undefined) return lane;
   throw new Error(`--lane takes one of ${LANES.join(', ')}, not "${name}".`);
 }
 
-/** Files to run; their tests read from the environment which of them are. */
+/** The files to run. Their tests read the lane from the environment. */
 function select(places: readonly string[], lane: Lane): string[] {
   process.env[LANE_VARIABLE] = lane;
   return places.length > 0 ? namedFiles(places) : everyFile(lane);
 }
 
-/** @throws Error where an option is no positive integer: with no process no test would run, and all would seem to be in order */
+/** @throws Error if an option is no positive integer: with no process no test would run, and none fail */
 function counted(option: string, value: string): number {
   if (/^[1-9]\d*$/.test(value)) return Number(value);
   throw new Error(`--${option} takes a positive integer, not "${value}".`);
 }
 
-/** What runs is ended, with the processes that tests leave. */
+/** Ends the running test processes with all that they started, and exits. */
 function stopEarly(report: Report): never {
   TestProcess.killAll();
   report.end();

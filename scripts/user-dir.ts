@@ -1,7 +1,4 @@
-/**
- * The user directory of the Node-RED of `npm start`: `.start/`, which stays, so that changes made in the editor are there
- * again next time.
- */
+/** The user directory of `npm start`: `.start/`. It persists, and with it all changes made in the editor. */
 import fs from 'node:fs';
 import path from 'node:path';
 import { lockFolder, type FolderLock } from '../lib/inbox/folder-lock';
@@ -20,22 +17,22 @@ const SETTINGS = `module.exports = {
 };
 `;
 
-/** What a package.json holds, as far as it matters here. */
+/** The fields of package.json that are used here. */
 interface Manifest {
   name?: string;
   private?: boolean;
   dependencies?: Record<string, string>;
 }
 
-/** Takes it for this process. Undefined where another one has it: both would write the same flows. */
+/** Locks the user directory. Undefined if another process has the lock: both would write the same flows. */
 export function takeUserDir(): FolderLock | undefined {
   fs.mkdirSync(USER_DIR, { recursive: true });
   return lockFolder(USER_DIR, { name: 'start.lock' });
 }
 
 /**
- * Makes what is missing in it, and leads its link to this checkout; what was added or changed there stays.
- * @param port where its pages are to be had
+ * Creates missing files in the user directory and links the package to this checkout; other content stays.
+ * @param port port of Node-RED, used in the example flow
  */
 export function prepareUserDir(port: string): void {
   linkPackage();
@@ -46,7 +43,7 @@ export function prepareUserDir(port: string): void {
   writeOnce('flows.json', flow.replaceAll('http://127.0.0.1:1880', `http://127.0.0.1:${port}`));
 }
 
-/** Made anew each time: in a checkout that was copied or moved, the link of last time leads elsewhere, or nowhere. */
+/** Created at each start: in a copied or moved checkout the previous link has a wrong target. */
 function linkPackage(): void {
   const link = path.join(USER_DIR, 'node_modules', PACKAGE);
   fs.mkdirSync(path.dirname(link), { recursive: true });
@@ -54,14 +51,14 @@ function linkPackage(): void {
   fs.symlinkSync(ROOT, link, 'junction');
 }
 
-/** A folder is there where the palette manager has installed the published package in the place of the link. */
+/** Removes the link, or the folder if the palette manager has installed the published package instead. */
 function removePackage(place: string): void {
   const stat = fs.lstatSync(place, { throwIfNoEntry: false });
   if (stat?.isSymbolicLink()) fs.unlinkSync(place);
   else fs.rmSync(place, { recursive: true, force: true });
 }
 
-/** npm runs whenever the palette manager installs or removes a node, and removes what package.json does not name. */
+/** Adds the package to package.json: the palette manager runs npm, which removes unlisted packages. */
 function namePackage(): void {
   const file = path.join(USER_DIR, 'package.json');
   const manifest = fs.existsSync(file) ? readManifest(file) : { name: 'start', private: true };

@@ -4,7 +4,7 @@ import { clipOf } from '../scene/clip';
 import type { Scenes } from '../scene/scenes';
 import { type Clips, type Incidents, viewOf } from '../world/incidents';
 
-/** Seconds of a clip before and after the begin of its alarm. */
+/** Seconds of a clip before and after the start of its alarm. */
 const BEFORE = 3;
 const AFTER = 12;
 const PREFIX = '/clips/';
@@ -16,7 +16,7 @@ interface ClipOptions {
   now: () => number;
 }
 
-/** The clips of alarms as MP4, for everybody who has the link: no key, no login. */
+/** Serves the clips of alarms as MP4. The link is enough: no key, no login. */
 export class ClipPages {
   readonly #options: ClipOptions;
 
@@ -28,7 +28,7 @@ export class ClipPages {
     return path.startsWith(PREFIX);
   }
 
-  /** @throws Refusal 404 for no such clip, 405 for another method than GET and HEAD, 416 for a range outside of it */
+  /** @throws Refusal 404 for an unknown clip, 405 unless GET or HEAD, 416 for a range outside the clip */
   async answer(call: Call): Promise<Answer> {
     if (call.method !== 'GET' && call.method !== 'HEAD') {
       throw new Refusal(405, 'MethodNotAllowed', 'Allowed here: GET, HEAD.', {
@@ -45,7 +45,7 @@ export class ClipPages {
     if (clip === undefined)
       throw new Refusal(404, 'ClipNotFound', 'There is no such clip, or it is too old.');
     const start = Math.floor(clip.startedAt / 1000);
-    // Of an alarm that has just begun there is as much as was recorded so far.
+    // For an alarm that has just begun, the clip ends now.
     const end = Math.max(start + 1, Math.min(start + AFTER, Math.floor(now() / 1000)));
     return clipOf(
       await scenes.footage(clip.camera.scene),
@@ -56,7 +56,7 @@ export class ClipPages {
   }
 }
 
-/** The whole, or the one range that was asked for (RFC 9110, section 14); players ask for ranges. */
+/** The whole clip or one requested range (RFC 9110, section 14); players request ranges. */
 function partOf(bytes: Buffer, range: string | undefined): Answer {
   const headers = { 'Content-Type': 'video/mp4', 'Accept-Ranges': 'bytes' };
   const asked = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(range ?? '');

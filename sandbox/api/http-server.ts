@@ -25,7 +25,7 @@ type Answerer = (call: Call) => Promise<Answer | 'reset'>;
 const LARGEST_BODY = 65_536;
 const REQUEST_TIMEOUT_MS = 15_000;
 
-/** A plain HTTP server: reads bodies within a limit, writes JSON, turns a {@link Refusal} into its answer. */
+/** A plain HTTP server: limits request bodies, writes JSON, converts a {@link Refusal} to an answer. */
 export class HttpServer {
   readonly #server;
   #url = '';
@@ -36,7 +36,7 @@ export class HttpServer {
     });
   }
 
-  /** Rejects with the system's error where the port is taken. */
+  /** Rejects with the system's error if the port is in use. */
   static async start(options: { host: string; port: number; answerer: Answerer }): Promise<HttpServer> {
     const server = new HttpServer(options.answerer);
     await server.#listen(options.host, options.port);
@@ -48,7 +48,7 @@ export class HttpServer {
     return this.#url;
   }
 
-  /** Ends every connection, also one that waits for its answer. */
+  /** Closes every connection, also one whose request is not answered yet. */
   close(): Promise<void> {
     return new Promise((resolve) => {
       this.#server.close(() => resolve());
@@ -68,7 +68,7 @@ export class HttpServer {
   }
 }
 
-/** The unspecified address means every one of this machine, so loopback reaches it. */
+/** For the unspecified address, which includes loopback, the URL names 127.0.0.1. */
 function urlOf(address: AddressInfo | string | null): string {
   if (address === null || typeof address === 'string') return '';
   const { address: host, family, port } = address;
@@ -112,7 +112,7 @@ function parseTarget(target: string): URL {
 async function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
-  // Kept open on an early return: the refusal has to go out by the same socket.
+  // Not destroyed on an early exit: the error answer is sent on the same socket.
   const parts: AsyncIterable<Buffer> = request.iterator({ destroyOnReturn: false });
   for await (const chunk of parts) {
     size += chunk.length;
@@ -153,7 +153,7 @@ function write(response: ServerResponse, answer: Answer, headOnly: boolean): voi
   response.end(headOnly ? undefined : bytes);
 }
 
-/** The JSON object in a request's body; an empty body counts as an empty object. @throws Refusal 400 */
+/** Parses the JSON object in a request's body; an empty body is an empty object. @throws Refusal 400 */
 export function jsonBody(body: Buffer): Readonly<Record<string, unknown>> {
   if (body.length === 0) return {};
   const value = parse(body.toString('utf8'));
@@ -163,14 +163,14 @@ export function jsonBody(body: Buffer): Readonly<Record<string, unknown>> {
   return { ...value };
 }
 
-/** A text that must be there. @throws Refusal 400 */
+/** A required, non-empty string. @throws Refusal 400 */
 export function requiredText(body: Readonly<Record<string, unknown>>, field: string): string {
   const value = optionalText(body, field);
   if (value === undefined || value === '') throw badRequest(`${field} is missing.`, field);
   return value;
 }
 
-/** A text, or undefined where the field is absent or null. @throws Refusal 400 for any other type */
+/** A string, or undefined if the field is absent or null. @throws Refusal 400 for any other type */
 export function optionalText(body: Readonly<Record<string, unknown>>, field: string): string | undefined {
   const value = body[field];
   if (value === undefined || value === null) return undefined;
@@ -178,7 +178,7 @@ export function optionalText(body: Readonly<Record<string, unknown>>, field: str
   return value;
 }
 
-/** A number within bounds, or undefined where the field is absent or null. @throws Refusal 400 */
+/** A number within bounds, or undefined if the field is absent or null. @throws Refusal 400 */
 export function optionalNumber(
   body: Readonly<Record<string, unknown>>,
   field: string,
@@ -194,7 +194,7 @@ export function optionalNumber(
   return value;
 }
 
-/** A field that the call does not know is most likely a slip of the pen. @throws Refusal 400 */
+/** Refuses unknown fields, which are most likely misspelled. @throws Refusal 400 */
 export function onlyFields(body: Readonly<Record<string, unknown>>, known: readonly string[]): void {
   const unknown = Object.keys(body).find((field) => !known.includes(field));
   if (unknown === undefined) return;
@@ -209,7 +209,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** The variable parts of a path by name, for a pattern such as `devices/:camera/rtsp`; undefined = no match. */
+/** The variable parts of a path, for a pattern such as `devices/:camera/rtsp`; undefined = no match. */
 export function matchPath(pattern: string, path: string): Record<string, string> | undefined {
   const expectedParts = pattern.split('/');
   const parts = path.split('/');

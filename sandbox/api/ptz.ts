@@ -3,17 +3,17 @@ import { Refusal } from '../refusal';
 import type { ServiceRequest, ServiceRoute } from './service';
 import type { Camera, PtzTarget } from '../world/world';
 
-/** What a PTZ camera was last told. */
+/** The state of a PTZ camera after its last command. */
 interface PtzState {
   /** `home`, or `preset <id>`. */
   position: string;
-  /** Id of the tour that runs. */
+  /** Id of the running tour. */
   tour: number | null;
 }
 
 const ACCEPTED: Answer = { status: 204 };
 
-/** Presets, tours and the home position of the cameras that have them. */
+/** Presets, tours and the home position of the PTZ cameras. */
 export class PtzSimulator {
   readonly #states = new Map<string, PtzState>();
 

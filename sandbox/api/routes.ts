@@ -91,7 +91,7 @@ interface CameraOptions {
 
 const PAGE_SIZE = 100;
 
-/** The device collection, details, data sources, RTSP sessions and snapshots (specification, sections 2 and 4). */
+/** Device list, details, data sources, RTSP sessions, snapshots (specification, sections 2 and 4). */
 export function cameraRoutes(options: CameraOptions): ServiceRoute[] {
   const { world, remoteId, now, scenes, incidents } = options;
   return [
@@ -195,7 +195,7 @@ function ok(body: object): Answer {
   return { status: 200, body };
 }
 
-/** Gives an RTSP URL for one session. */
+/** Creates an RTSP URL for one session. */
 type GrantRtsp = (request: GrantRequest) => string;
 
 interface SessionOptions {
@@ -212,9 +212,9 @@ const LIVE_HINTS: Record<LiveStyle, string> = {
 };
 
 /**
- * An RTSP session, live or recorded (specification, section 2, RTSP session request): recorded takes `t` and the text
- * `true` in `search`. How live video is asked for is not shown there: here in the one way of `liveStyle`. `cameraId` is the
- * remote id; the id of the device is refused.
+ * An RTSP session, live or recorded (specification, section 2, RTSP session request): recorded video requires
+ * `t` and the text `true` in `search`. The specification does not show the request for live video; the
+ * sandbox accepts only the form of `liveStyle`. `cameraId` is the remote id; the id of the device is refused.
  */
 function rtspSession(request: ServiceRequest, options: SessionOptions): Answer {
   const camera = request.onlineCamera();
@@ -228,7 +228,7 @@ function rtspSession(request: ServiceRequest, options: SessionOptions): Answer {
   const url = options.grantRtsp({
     cameraId: camera.id,
     cameraName: camera.name,
-    // The players of one station cannot use up the places of another.
+    // Sessions are limited per station, so that one station cannot use up the sessions of another.
     owner: request.station,
     view: viewOf(camera, options.incidents),
     ...(late === undefined || late.way === 'code' ? {} : { late: { seconds: late.seconds, way: late.way } }),
@@ -247,7 +247,7 @@ function checkCamera(camera: Camera, cameraId: string): void {
   });
 }
 
-/** The service knows of no recording from this moment yet: one of the codes that it has for that. */
+/** @throws Refusal 404 NoAvailableStreams, one of the service's codes for a recording not there yet */
 function checkIsThere(start: number, recordedTo: number): void {
   if (start <= recordedTo) return;
   throw new Refusal(404, 'NoAvailableStreams', 'There is no recording of this time yet.', { field: 't' });
@@ -274,7 +274,7 @@ function isLive(t: string | undefined, search: unknown, liveStyle: LiveStyle): b
 
 const DEFAULT_WIDTH = 320;
 
-/** The live picture of this second as JPEG: of the sizes there are the largest that is not wider than `width`, else the smallest. */
+/** The current picture as JPEG: the largest that is not wider than `width` pixels, else the smallest. */
 async function snapshot(
   camera: Camera,
   width: string | null,

@@ -5,21 +5,21 @@ import type { Disturbance, ApiFaultInjector, Lateness } from '../world/faults';
 import { accessibleCameras, type Camera, type World } from '../world/world';
 import { type Answer, type Call, matchPath } from './http-server';
 
-/** What a route is given. */
+/** The request as a route receives it. */
 export interface ServiceRequest {
   call: Call;
-  /** Version chosen at the System resource and kept by the links; undefined at the System resource itself. */
+  /** Version negotiated at the System resource and carried by the links; undefined at `/system` itself. */
   version: string | undefined;
-  /** Key of the station that is logged in. */
+  /** Key of the logged-in station. */
   station: string | undefined;
   /** The camera in the path. @throws Refusal 404 */
   camera: () => Camera;
-  /** The same, where it can be used now. @throws Refusal 404, and 409 where it is not online */
+  /** The camera in the path, if it is online. @throws Refusal 404, or 409 if it is not online */
   onlineCamera: () => Camera;
   /** The other variable parts of the path, by name. */
   parameters: Readonly<Record<string, string>>;
   isOnline: (camera: Camera) => boolean;
-  /** How long a recording of the camera takes to be there, and what is told until then; undefined = it is there at once. */
+  /** Delay of the camera's recordings and the behaviour until then; undefined = available at once. */
   lateness: (camera: Camera) => Lateness | undefined;
   /** The link to a path below the service; it carries the version. */
   link: (path: string, version?: string) => string;
@@ -27,9 +27,9 @@ export interface ServiceRequest {
 
 export interface ServiceRoute {
   method: 'GET' | 'POST';
-  /** `/system` as it is; any other one below the service's own prefix, such as `devices/:camera/rtsp`. */
+  /** `/system`, or a path relative to the service's prefix, such as `devices/:camera/rtsp`. */
   path: string;
-  /** The relation by which clients come here; faults go by it. */
+  /** The link relation that leads to this route; faults may be limited to it. */
   relation: string;
   withoutLogin?: boolean;
   answer: (request: ServiceRequest) => Answer | Promise<Answer>;
@@ -42,8 +42,9 @@ interface Match {
 }
 
 /**
- * The gateway of the service: `ApiKey` on every request, faults, login, then the route. All paths but `/system` begin
- * with a prefix that is new at each start, so that a client which builds paths instead of following links fails.
+ * The gateway of the service: checks `ApiKey` on every request, applies faults, checks the login, then calls
+ * the route. All paths but `/system` begin with a prefix that is new at each start, so that a client fails
+ * which builds paths instead of following links.
  */
 export class Service {
   readonly #prefix = `/s-${randomBytes(4).toString('hex')}`;
@@ -144,9 +145,9 @@ function faultAnswer(status: number): Answer {
 }
 
 const COOKIE = 'sandbox_session';
-/** A session without a request for so long is over. */
+/** A session expires after this time without a request. */
 const IDLE_MS = 2 * 3_600_000;
-/** The oldest session gives way to a new one beyond this number. */
+/** Beyond this number a new session replaces the oldest. */
 const MOST_SESSIONS = 1000;
 
 interface Session {
@@ -167,7 +168,7 @@ export class LoginSessions {
     return this.#sessions.size;
   }
 
-  /** Opens a session for a station's Agent User; the answer is the value of the `Set-Cookie` header. */
+  /** Opens a session for a station's Agent User. @returns the value of the `Set-Cookie` header */
   open(station: string): string {
     const oldest = this.#sessions.keys().next();
     if (this.#sessions.size >= MOST_SESSIONS && oldest.done !== true) this.#sessions.delete(oldest.value);
@@ -176,7 +177,7 @@ export class LoginSessions {
     return `${COOKIE}=${token}; Path=/; HttpOnly; SameSite=Strict`;
   }
 
-  /** The key of the station whose session the cookie carries. */
+  /** The station key of the session in the cookie; undefined if there is no session or it has expired. */
   stationOf(cookieHeader: string | undefined): string | undefined {
     const token = cookieValue(cookieHeader);
     const session = token === undefined ? undefined : this.#sessions.get(token);

@@ -9,9 +9,9 @@ export interface Authentication {
   scheme: 'basic' | 'digest';
   username: string;
   password: string;
-  /** Of Digest; MD5 unless said. */
+  /** Algorithm of Digest; default MD5. */
   algorithm?: 'MD5' | 'SHA-256';
-  /** Seconds a Digest nonce is good for; a later use is answered with `stale=true`. 300 unless said. */
+  /** Seconds that a Digest nonce is valid; a later use is answered with `stale=true`. Default 300. */
   nonceSeconds?: number;
 }
 
@@ -20,7 +20,7 @@ interface Credentials {
   authorization: string | undefined;
 }
 
-/** Asks players for a name and a password (RFC 2326, section 16.2; RFC 2617). */
+/** Checks the user name and password of players (RFC 2326, section 16.2; RFC 2617). */
 export class Authenticator {
   readonly #options: Authentication;
   readonly #now: () => number;
@@ -31,7 +31,7 @@ export class Authenticator {
     this.#now = now;
   }
 
-  /** Undefined = proven; else the `WWW-Authenticate` of the 401. */
+  /** Undefined = authenticated; else the `WWW-Authenticate` header of the 401. */
   challenge({ method, authorization = '' }: Credentials): string | undefined {
     if (this.#options.scheme === 'basic') return this.#checkBasic(authorization);
     return this.#checkDigest(method, authorization);
@@ -46,7 +46,7 @@ export class Authenticator {
   #checkDigest(method: string, authorization: string): string | undefined {
     const fields = digestFields(authorization);
     const nonce = fields.get('nonce') ?? '';
-    // The `uri` is taken as the player wrote it: players differ in whether it is the whole URL.
+    // The `uri` is used as the player sent it: some players send the whole URL, others do not.
     const expected = this.#digest(method, nonce, fields.get('uri') ?? '');
     if (
       fields.get('username') !== this.#options.username ||

@@ -11,38 +11,39 @@ type Method =
 interface Scope {
   /** Camera id; absent = every camera. */
   camera?: string;
-  /** How often it happens: requests, or sessions for a fault of the stream; absent = until cleared. */
+  /** Number of requests (for a stream fault: sessions) that the fault affects; absent = until cleared. */
   count?: number;
 }
 
-/** Trouble with the answer to one method, DESCRIBE unless said. */
+/** A fault of the answer to one method; default DESCRIBE. */
 export type AnswerFault = Scope & { method?: Method } & (
     | { kind: 'silent' }
     | { kind: 'slow'; ms: number }
     | { kind: 'status'; status: number }
     | { kind: 'reset' | 'garbage' | 'wrong-cseq' }
     | { kind: 'no-content-length' | 'oversize-content-length' }
-    /** `new` = a fresh URL of the same server, `loop` = the same URL again and again, else the URL to send. */
+    /** `new` = a new URL of the same server, `loop` = always the same URL, else the URL to send. */
     | { kind: 'redirect'; to: string }
   );
 
-/** Trouble with the session description. */
+/** A fault of the session description. */
 type DescriptionFault = Scope & { kind: 'oversize-sdp' | 'no-parameter-sets' };
 
-/** Trouble with the stream of a session. */
+/** A fault of the stream of a session. */
 export type StreamFault = Scope &
   (
     | { kind: 'stall' | 'drop-connection' | 'cut-frame'; frames: number }
     /** Every n-th packet is lost, sent twice, or swapped with the next. */
     | { kind: 'lose' | 'repeat' | 'reorder'; every: number }
-    /** Sequence number and time stamp jump after so many frames. */
+    /** Sequence number and timestamp jump after this many frames. */
     | { kind: 'jump'; frames: number }
     | { kind: 'no-key-frame' | 'aggregate-parameter-sets' | 'lone-bye' }
   );
 
 /**
- * A recording is not there yet: until `seconds` after its moment it is not found, ends before its first picture, or ends
- * where it has been written up to.
+ * A recording that is available late. Until `seconds` after the recorded moment the server answers 404
+ * (`not-found`), ends the stream before its first picture (`ends`), or where the recording ends so far
+ * (`short`).
  */
 export interface Lateness {
   seconds: number;
@@ -50,7 +51,7 @@ export interface Lateness {
 }
 type LateFault = Pick<Scope, 'camera'> & { kind: 'recording-late' } & Lateness;
 
-/** Trouble on demand. */
+/** A fault that can be switched on. */
 export type RtspFault = AnswerFault | DescriptionFault | StreamFault | LateFault;
 
 type Kind = RtspFault['kind'];
@@ -86,11 +87,11 @@ interface Armed {
   left: number;
 }
 
-/** The faults that are switched on. Taking one counts against its `count`. */
+/** The faults that are switched on. Each use of a fault reduces its remaining `count`. */
 export class RelayFaultInjector {
   #armed: Armed[] = [];
 
-  /** Switches a fault on, beside those already on. */
+  /** Switches a fault on, in addition to those already on. */
   add(fault: RtspFault): void {
     this.#armed.push({ fault, left: 'count' in fault ? (fault.count ?? Infinity) : Infinity });
   }
@@ -99,7 +100,7 @@ export class RelayFaultInjector {
     this.#armed = [];
   }
 
-  /** Every fault that meets the answer to this request. */
+  /** Every fault that affects the answer to this request. */
   forAnswer(method: string, camera: string | undefined, already: { redirected: boolean }): AnswerFault[] {
     return this.#take((fault): fault is AnswerFault => {
       if (!isAnswerFault(fault) || (fault.kind === 'redirect' && already.redirected)) return false;
@@ -107,12 +108,12 @@ export class RelayFaultInjector {
     }, camera);
   }
 
-  /** Every fault that meets the stream of a session which plays for the first time. */
+  /** Every fault that affects the stream of a new session. */
   forStream(camera: string): StreamFault[] {
     return this.#take(isStreamFault, camera);
   }
 
-  /** How late the recordings of a camera are; undefined = they are there at once. */
+  /** Delay of the recordings of a camera; undefined = they are available at once. */
   lateness(camera: string): Lateness | undefined {
     return this.#armed
       .map(({ fault }) => fault)
@@ -120,7 +121,7 @@ export class RelayFaultInjector {
       .find((fault) => fault.camera === undefined || fault.camera === camera);
   }
 
-  /** True where a fault of this kind meets the description of the camera. */
+  /** True if a fault of this kind affects the description of the camera. */
   inDescription(kind: DescriptionFault['kind'], camera: string): boolean {
     return this.#take((fault): fault is OfKind<typeof kind> => fault.kind === kind, camera).length > 0;
   }

@@ -4,7 +4,7 @@ import type { Lateness } from './faults';
 import { isTrackName, type TrackName } from './media/programme';
 import type { View } from '../scene/scenes';
 
-/** Oldest grants beyond this number are forgotten, so that a caller who only ever asks cannot fill the memory. */
+/** Beyond this number the oldest grants are deleted, so that requests for URLs cannot fill the memory. */
 const MAX_GRANTS = 5000;
 
 export interface GrantRequest {
@@ -12,11 +12,11 @@ export interface GrantRequest {
   cameraName: string;
   /** Moment of recorded video, epoch milliseconds; absent = live. */
   start?: number;
-  /** Whose sessions are counted together against the limit, such as an Agent User. */
+  /** The limit of sessions applies per owner, such as a station. */
   owner?: string | undefined;
-  /** What the camera looks at; absent = an empty gate. */
+  /** What the camera shows; absent = an empty gate. */
   view?: View;
-  /** How long a recording takes to be there, where that is not at once. */
+  /** Delay of the recording, if it is not available at once. */
   late?: Lateness | undefined;
 }
 
@@ -25,28 +25,28 @@ export interface Grant extends GrantRequest {
   readonly token: string;
   /** Epoch milliseconds; counts only until the first PLAY. */
   readonly expires: number;
-  /** Sessions that have played it. */
+  /** Ids of the sessions that have played it. */
   readonly sessions: Set<string>;
-  /** Made by a redirect, so a redirect applies to it no more. */
+  /** True if a redirect created this grant: redirects no longer apply to it. */
   readonly redirected: boolean;
 }
 
 interface GrantPolicy {
   now: () => number;
   lifetimeSeconds: number;
-  /** RTSP sessions one URL is good for. */
+  /** RTSP sessions that one URL allows. */
   uses: number;
   tokenPlace: 'path' | 'query';
 }
 
-/** What a request URL points at. */
+/** The grant and track that a request URL names. */
 export interface Target {
   grant: Grant;
-  /** The track that the URL named; undefined = the whole session. */
+  /** Undefined = the whole session. */
   track: TrackName | undefined;
 }
 
-/** Gives out RTSP URLs with unguessable tokens and finds again what a URL stands for. */
+/** Creates RTSP URLs with unguessable tokens and resolves URLs to grants. */
 export class Grants {
   readonly #policy: GrantPolicy;
   readonly #byToken = new Map<string, Grant>();
@@ -55,7 +55,6 @@ export class Grants {
     this.#policy = policy;
   }
 
-  /** A new grant. */
   add(request: GrantRequest, redirected = false): Grant {
     const grant: Grant = {
       ...request,
@@ -69,13 +68,13 @@ export class Grants {
     return grant;
   }
 
-  /** Path, and query where the token has its place there, of the URL of a grant; without a track. */
+  /** Path of the URL of a grant, with the query if the token belongs there; without a track. */
   pathOf(grant: Grant): string {
     const path = `/${cameraPath(grant)}`;
     return this.#policy.tokenPlace === 'query' ? `${path}?token=${grant.token}` : `${path}/${grant.token}`;
   }
 
-  /** What a request URL stands for: with or without a slash at the end, with or without the track; undefined = nothing. */
+  /** Resolves a request URL, with or without a trailing slash or a track; undefined = no grant matches. */
   find(uri: string): Target | undefined {
     const url = parseUrl(uri);
     if (url === undefined) return undefined;
@@ -89,7 +88,7 @@ export class Grants {
     return { grant, track };
   }
 
-  /** True while this session (or, without one, a new session) may use the grant. */
+  /** True while this session (or, if absent, a new session) may use the grant. */
   admits(grant: Grant, session?: string): boolean {
     if (session !== undefined && grant.sessions.has(session)) return true;
     if (grant.sessions.size >= this.#policy.uses) return false;
@@ -103,10 +102,13 @@ export class Grants {
   }
 }
 
-/** The beginning of the id, for a human to read; the token decides. Whole, it would make the URL one that debug views cut. */
+/**
+ * Length of the id prefix in the URL, which only helps people; the token decides. Debug views would truncate
+ * a URL with the whole id.
+ */
 const READABLE_ID = 8;
 
-// The single quote is legal in a URL, but a URL that ends up in a command line is better without it.
+// A single quote is legal in a URL, but causes trouble when the URL is pasted into a command line.
 function cameraPath({ cameraId, start }: GrantRequest): string {
   const kind = start === undefined ? 'live' : 'recorded';
   return `${kind}/${encodeURIComponent(cameraId.slice(0, READABLE_ID)).replaceAll("'", '%27')}`;

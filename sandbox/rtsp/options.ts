@@ -4,43 +4,43 @@ import type { Authentication } from './authentication';
 import type { TransportKind } from './protocol';
 import { Scenes } from '../scene/scenes';
 
-/** Where the server listens, and what of the real service's video is not known: one switch each. */
+/** Where the server listens, and one option for each property of the real service's video that is unknown. */
 export interface RtspServerOptions {
   host: string;
-  /** 0 = any free one. */
+  /** 0 = any free port. */
   port: number;
-  /** Take any free port where `port` is taken; otherwise `start` fails. */
+  /** True = use any free port if `port` is in use; false = `start` fails. */
   fallbackToFreePort: boolean;
   /** The sandbox's clock, epoch milliseconds; it may be advanced. */
   now: () => number;
-  /** Milliseconds of a clock that never jumps, by which signs of life are timed. Default: that of the process. */
+  /** Monotonic clock in milliseconds, used for timeouts. Default: that of the process. */
   steady?: () => number;
-  /** The recordings that are played. Default: those of the package, read anew. */
+  /** The recordings to play. Default: a new instance with those of the package. */
   scenes?: Scenes;
-  /** Ways the stream can be sent. Default: both. */
+  /** Allowed transports. Default: both. */
   transports?: readonly TransportKind[];
-  /** User name and password for the RTSP URLs, which then carry them. Default: none. */
+  /** User name and password, which the RTSP URLs then contain. Default: none. */
   authentication?: Authentication;
-  /** Makes it `rtsps`: key and certificate. */
+  /** Key and certificate; if present, the server speaks `rtsps`. */
   tls?: SecureContextOptions;
-  /** Where the token stands in a URL. Default: the path, which works with every player. */
+  /** Position of the token in a URL. Default: the path, which works with every player. */
   tokenPlace?: 'path' | 'query';
   /**
-   * `a=control` of the track. Default: relative with the token in the path, absolute with the token in the query,
-   * because players lose the token or the track where a relative one meets a query.
+   * `a=control` of a track. Default: relative if the token is in the path, absolute if it is in the query,
+   * because players lose the token or the track when they combine a relative URL with a query.
    */
   trackControl?: 'relative' | 'absolute';
-  /** Seconds a URL is good for before its first PLAY. Default 300. */
+  /** Seconds that a URL is valid before its first PLAY. Default 300. */
   urlLifetimeSeconds?: number;
-  /** RTSP sessions one URL is good for. Default 1. */
+  /** RTSP sessions that one URL allows. Default 1. */
   uses?: number;
   /** 1 = real time (default), 2 = twice as fast, Infinity = as fast as the player reads. */
   pace?: number;
-  /** Length of a recording. Default 60. */
+  /** Length of a recording in seconds. Default 60. */
   recordingSeconds?: number;
-  /** RTSP sessions of one owner at once, else 503. Default 8. */
+  /** Concurrent RTSP sessions of one owner; beyond that SETUP is answered with 503. Default 8. */
   maxSessions?: number;
-  /** Connections at once; for one more, the one goes that has been idle for the longest time. Default 64. */
+  /** Concurrent connections; one more replaces the connection that has been idle longest. Default 64. */
   maxConnections?: number;
   /** Seconds without a sign of life after which a session ends. Default 60. */
   sessionTimeoutSeconds?: number;

@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 
-/** What a PLAY asks for, in seconds from the start of the recording. */
+/** The range that a PLAY requests, in seconds from the start of the recording. */
 type RequestedRange = { kind: 'now' } | { kind: 'from'; start: number; end?: number };
 
 /**
  * Reads a `Range` header with normal play time (RFC 2326, section 3.6).
- * Returns a status instead where it cannot be served: 501 for another unit, 457 for an unreadable or empty range.
+ * Returns a status if the range cannot be served: 501 for another unit, 457 for an unreadable or empty range.
  */
 export function parseRange(header: string): RequestedRange | 457 | 501 {
   const [unit = '', value = ''] = (header.split(';')[0] ?? '').split('=').map((part) => part.trim());
@@ -33,7 +33,7 @@ function seconds(text: string): number {
   return /^\d{1,9}(?:\.\d*)?$/.test(text) ? Number(text) : Number.NaN;
 }
 
-/** Bounds on what one client may send; beyond them its connection is closed. */
+/** Limits of one request; beyond them the connection is closed. */
 const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_HEADER_LINES = 100;
 const MAX_BODY_BYTES = 64 * 1024;
@@ -49,7 +49,7 @@ export interface RtspRequest {
   uri: string;
   /** Such as `RTSP/1.0`. */
   version: string;
-  /** Names in lower case; of repeated ones the values are joined by a comma. */
+  /** Names in lower case; the values of repeated headers are joined by a comma. */
   headers: ReadonlyMap<string, string>;
   body: Buffer;
 }
@@ -62,7 +62,7 @@ interface InterleavedFrame {
 
 export type Incoming = RtspRequest | InterleavedFrame;
 
-/** What came in is no RTSP: `status` is the answer before the connection is closed. */
+/** The received data is not RTSP, or too large: `status` is the answer before the connection is closed. */
 export class ProtocolError extends Error {
   readonly status: 400 | 413;
 
@@ -78,13 +78,13 @@ interface Header {
   bodyBytes: number;
 }
 
-/** Cuts the bytes of a connection into requests and interleaved frames, however they are split into segments. */
+/** Parses the bytes of a connection, in segments of any size, into requests and interleaved frames. */
 export class RequestParser {
   #buffer: Buffer = Buffer.alloc(0);
 
   /**
-   * Takes the next bytes and returns what is complete now.
-   * Throws ProtocolError for anything malformed or too large; the parser is unusable afterwards.
+   * Takes the next bytes and returns the requests and frames that are complete now.
+   * @throws ProtocolError for malformed or too large data; the parser is unusable afterwards
    */
   push(chunk: Buffer): Incoming[] {
     this.#buffer = this.#buffer.length === 0 ? chunk : Buffer.concat([this.#buffer, chunk]);
@@ -126,7 +126,7 @@ export class RequestParser {
 
   #header(): Header | undefined {
     const end = this.#buffer.indexOf(END_OF_HEADER);
-    // Where the end is not there yet, all of it but its last byte may be.
+    // If the end mark is not found, all but its last byte may already be in the buffer.
     const bytes = end < 0 ? this.#buffer.length - END_OF_HEADER.length + 1 : end;
     if (bytes > MAX_HEADER_BYTES) throw new ProtocolError(413);
     if (end < 0) return undefined;
@@ -169,7 +169,7 @@ function bodyLength(headers: ReadonlyMap<string, string>): number {
   return length;
 }
 
-/** Ends a connection with RST, so that the other side sees an error; encrypted ones simply break off. */
+/** Ends a connection with RST, so that the peer sees an error; a TLS connection is only destroyed. */
 export function resetSocket(socket: Socket): void {
   if (socket instanceof TLSSocket) socket.destroy();
   else socket.resetAndDestroy();
@@ -203,11 +203,11 @@ export interface RtspResponse {
   status: number;
   headers?: Readonly<Record<string, string>>;
   body?: string;
-  /** Done once the answer is written: the first packet must not overtake the answer to its PLAY. */
+  /** Called once the answer is written: the first packet must not overtake the answer to PLAY. */
   afterwards?: () => void;
 }
 
-/** An answer as text; `Content-Length` counts bytes. `cseq` is absent only where the client sent none. */
+/** An answer as text; `Content-Length` counts bytes. `cseq` is undefined only if the client sent none. */
 export function formatResponse(response: RtspResponse, cseq: string | undefined): string {
   const reason = REASONS[response.status] ?? 'Status';
   const body = response.body ?? '';
@@ -220,15 +220,15 @@ export function formatResponse(response: RtspResponse, cseq: string | undefined)
 
 export type TransportKind = 'tcp' | 'udp';
 
-/** One alternative of a `Transport` header that we can serve. */
+/** One alternative of a `Transport` header that the server supports. */
 export type TransportChoice =
   | { kind: 'tcp'; channels?: readonly [number, number] }
   | { kind: 'udp'; clientPorts: readonly [number, number] };
 
 /**
- * The first alternative that is allowed and complete; undefined = none (461).
- * `RTP/AVP` and `RTP/AVP/UDP` mean the same (RFC 2326, section 12.39). Where the stream goes is not for the
- * client to say: a `destination` is ignored, packets go to the address its connection came from.
+ * The first alternative that is allowed and complete; undefined = none (461). `RTP/AVP` and `RTP/AVP/UDP`
+ * mean the same (RFC 2326, section 12.39). A `destination` is ignored: packets go only to the address that
+ * the client's connection came from.
  */
 export function chooseTransport(
   header: string,
@@ -273,7 +273,7 @@ function datagrams(names: readonly string[]): TransportChoice | undefined {
   return clientPorts && clientPorts[0] > 0 ? { kind: 'udp', clientPorts } : undefined;
 }
 
-// `name=5` means 5 and its neighbour 6.
+// `name=5` means 5 and 6.
 function pair(parameter: string | undefined, max: number): readonly [number, number] | undefined {
   const match = /^[a-z_]+=(\d{1,5})(?:-(\d{1,5}))?$/.exec(parameter ?? '');
   if (match === null) return undefined;

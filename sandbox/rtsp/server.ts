@@ -21,8 +21,8 @@ export type { GrantRequest } from './grants';
 export type { RtspServerOptions } from './options';
 
 /**
- * The RTSP server of the sandbox: plays the recorded fixture, live or from a moment on, to players with a
- * one-time URL. It listens where it is told, on loopback in the sandbox.
+ * The RTSP server of the sandbox: plays the recorded fixture, live or from a given moment, to players with a
+ * one-time URL.
  */
 export class RtspServer {
   readonly port: number;
@@ -48,46 +48,46 @@ export class RtspServer {
     listener.on(options.tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
       if (!socket.destroyed) this.#serve(socket);
     });
-    // Such as too many open files: the connection is lost, the server goes on.
+    // For example too many open files: the connection is lost, the server continues.
     listener.on('error', () => undefined);
     this.#sweep = setInterval(() => this.#endSilent(timeout), Math.min(1000, timeout * 250));
   }
 
-  /** Listens; fails where the port is taken and no other may be used. */
+  /** Rejects if the port is in use and `fallbackToFreePort` is false. */
   static async start(options: RtspServerOptions): Promise<RtspServer> {
     const effective = withDefaults(options);
     return new RtspServer(await listen(effective), effective);
   }
 
-  /** RTSP sessions that exist now. */
+  /** Current RTSP sessions. */
   get sessionCount(): number {
     return this.#service.sessions.count;
   }
 
-  /** RTSP sessions that have been opened since the start. */
+  /** RTSP sessions since the start. */
   get openedCount(): number {
     return this.#service.sessions.opened;
   }
 
-  /** Connections that are open now, with a session or without. */
+  /** Open connections, with or without a session. */
   get connectionCount(): number {
     return this.#sockets.size;
   }
 
   /**
-   * One-time RTSP URL: good for one session. Before its first PLAY it expires after 300 s of `now()`.
-   * `start` = epoch milliseconds of recorded video, absent = live. The URL is a secret as a whole.
+   * Creates an RTSP URL. Defaults: it allows one session, and expires after 300 s of `now()` without PLAY.
+   * `start` = epoch milliseconds of recorded video, absent = live. The whole URL is a secret.
    */
   grant(request: GrantRequest): string {
     return this.#service.grant(request);
   }
 
-  /** Switches a fault on, beside those already on. */
+  /** Switches a fault on, in addition to those already on. */
   setFault(fault: RtspFault): void {
     this.#service.faults.add(fault);
   }
 
-  /** Switches all faults off; what a fault has done to a stream already stays. */
+  /** Switches all faults off; streams that a fault has already changed stay as they are. */
   clearFaults(): void {
     this.#service.faults.clear();
   }
@@ -102,7 +102,7 @@ export class RtspServer {
     await closed;
   }
 
-  // Encrypted connections are known here before their handshake, so that none can outlive the server.
+  // TLS connections are registered before their handshake, so that none can outlive the server.
   #track(socket: Socket): void {
     if (this.#sockets.size >= this.#maxConnections && !this.#makeRoom()) {
       socket.destroy();
@@ -112,7 +112,7 @@ export class RtspServer {
     socket.once('close', () => this.#sockets.delete(socket));
   }
 
-  /** Who plays keeps his place; who only holds one makes room, before others one who has not even shaken hands. False where all play. */
+  /** Closes a connection without handshake, else the longest idle one; none that plays. False = all play. */
   #makeRoom(): boolean {
     const served = new Set([...this.#connections].map(({ socket }) => peerOf(socket)));
     const [silent] = [...this.#sockets].filter((socket) => !served.has(peerOf(socket)));
@@ -149,7 +149,7 @@ export class RtspServer {
   }
 }
 
-/** The same for a connection and what is encrypted over it. */
+/** The same text for a TCP connection and the TLS connection over it. */
 function peerOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }
@@ -180,16 +180,16 @@ function scheme({ tls }: EffectiveOptions): 'rtsp' | 'rtsps' {
   return tls === undefined ? 'rtsp' : 'rtsps';
 }
 
-// A wildcard is a place to listen at, not one to connect to.
+// A server can listen on a wildcard address, but clients cannot connect to it.
 function urlHost(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   if (host === '::') return '[::1]';
   return host.includes(':') ? `[${host}]` : host;
 }
 
-/** A client that sends ahead of its answers is given up beyond this many requests. */
+/** A client with more unanswered requests than this is disconnected. */
 const MAX_WAITING_REQUESTS = 64;
-/** A client that asks and never reads its answers is given up beyond this. */
+/** A client with more unread bytes of answers than this is disconnected. */
 const MAX_UNREAD_BYTES = 4 * 1024 * 1024;
 const OVERSIZE_LENGTH = 4 * 1024 * 1024 * 1024;
 
@@ -201,7 +201,7 @@ const SPOIL: Partial<Record<AnswerFault['kind'], (answer: string) => string>> = 
   'oversize-content-length': (answer) => answer.replace(/(Content-Length: )\d+/, `$1${OVERSIZE_LENGTH}`),
 };
 
-/** One RTSP connection: requests in their order, answers with their `CSeq`, and the sessions it carries. */
+/** One RTSP connection: answers requests in order and carries interleaved sessions. */
 class RtspServerConnection implements Peer {
   readonly socket: Socket;
   readonly #service: RtspService;
@@ -213,7 +213,7 @@ class RtspServerConnection implements Peer {
   readonly #steady: () => number;
   #lastSign: number;
 
-  /** `steady` = milliseconds of a clock that never jumps. */
+  /** `steady` = milliseconds of a monotonic clock. */
   constructor(socket: Socket, service: RtspService, steady: () => number) {
     this.socket = socket;
     this.#service = service;
@@ -225,12 +225,12 @@ class RtspServerConnection implements Peer {
     socket.on('close', () => this.#end());
   }
 
-  /** True where the client has asked nothing for `seconds` and the connection carries no stream. */
+  /** True if the client has sent no request for `seconds` and the connection carries no stream. */
   idleFor(seconds: number): boolean {
     return this.#channels.size === 0 && this.#steady() - this.#lastSign > seconds * 1000;
   }
 
-  /** When the client has last asked for something, by the steady clock. */
+  /** Time of the client's last request, by the monotonic clock. */
   get lastSign(): number {
     return this.#lastSign;
   }
@@ -279,7 +279,7 @@ class RtspServerConnection implements Peer {
   #refuse(status: number): void {
     this.socket.removeAllListeners('data');
     this.socket.end(formatResponse({ status, headers: { Connection: 'close' } }, undefined));
-    // The rest of what the client says is not read: without this the connection would wait for its end.
+    // Further data of the client is not read: without this the connection would wait for its end.
     this.socket.destroySoon();
   }
 

@@ -12,20 +12,20 @@ import type { EffectiveOptions } from './options';
 import { chooseTransport, type RtspRequest, type RtspResponse, type TransportChoice } from './protocol';
 import { type PlayResult, RtspServerSession, RtspServerSessions } from './session';
 
-/** What of a connection a request needs to know. */
+/** The connection of a request, as the service uses it. */
 export interface Peer {
   readonly socket: Socket;
   /** Ties a session to the connection: interleaved channels, sign of life, end. */
   carry(session: RtspServerSession, channels: readonly [number, number]): void;
-  /** A pair of interleaved channels that is free, the wanted one if possible. */
+  /** A free pair of interleaved channels, the wanted one if possible. */
   freeChannels(wanted?: readonly [number, number]): readonly [number, number];
 }
 
 const TRACK_AT_END = new RegExp(`(?:/(?:${Object.keys(TRACKS).join('|')}))?/?$`);
 
 /**
- * URL of a session as the player addressed it, without credentials, track and slash at the end.
- * The player's own spelling of the host is kept: it may have come through a forwarded port.
+ * URL of a session as the player addressed it, without credentials, track and trailing slash.
+ * The host stays as the player sent it, because the connection may come through a forwarded port.
  */
 function sessionUrl(uri: string): string {
   const url = new URL(uri);
@@ -42,7 +42,7 @@ function trackUrl(uri: string, track: TrackName): string {
   return url.href;
 }
 
-/** Makes what cameras show out of the scenes. */
+/** Creates the programme of a camera from the scenes. */
 class ProgrammeFactory {
   readonly #scenes: Scenes;
 
@@ -56,7 +56,7 @@ class ProgrammeFactory {
   }
 }
 
-/** Answers SETUP: a new session, a further track of one, or another transport for one that is not playing. */
+/** Answers SETUP: opens a session, adds a track, or replaces the transport of an idle session. */
 class Setup {
   readonly #options: EffectiveOptions;
   readonly #sessions: RtspServerSessions;
@@ -101,7 +101,7 @@ class Setup {
     return { status: 200, headers };
   }
 
-  /** True where a recording is late and not found until it is there. */
+  /** True while a late recording is to be answered with 404. */
   isMissing(grant: Grant): boolean {
     const late = this.#lateness(grant);
     return late?.way === 'not-found' && this.#isTooEarly(grant, late);
@@ -131,7 +131,7 @@ class Setup {
     return new RecordedTimeline(grant.start, recordingSeconds, now, () => this.#availableTo(grant));
   }
 
-  /** Number of the picture from which on nothing is recorded yet. */
+  /** Number of the first picture that is not recorded yet. */
   #availableTo(grant: Grant): number {
     const late = this.#lateness(grant);
     if (late === undefined) return Infinity;
@@ -171,7 +171,7 @@ const SERVED_METHODS = [...PUBLIC_METHODS, 'SET_PARAMETER'];
 const REFUSED_METHODS = ['ANNOUNCE', 'RECORD', 'REDIRECT'];
 const OVERSIZE = 2 * 1024 * 1024;
 
-/** An answer, and the fault that meets it on its way. */
+/** An answer, and the faults that affect it. */
 export interface Reply {
   response: RtspResponse;
   faults: readonly AnswerFault[];
@@ -224,7 +224,7 @@ export class RtspService {
     return { response: instead ?? response ?? (await this.#serve(request, peer, target, session)), faults };
   }
 
-  // Status of a request that is refused before its method is looked at; the answer to OPTIONS needs no token.
+  // The refusal of a request, independent of its method; the answer to OPTIONS needs no token.
   #admit(
     request: RtspRequest,
     target: Target | undefined,
@@ -322,7 +322,7 @@ export class RtspService {
   }
 }
 
-/** Refusals that depend on nothing but the form of the request. */
+/** Refusals that depend only on the form of the request. */
 function refuseForm({ version, method, headers }: RtspRequest): RtspResponse | undefined {
   if (version !== 'RTSP/1.0') return { status: 505 };
   if (!/^\d{1,10}$/.test(headers.get('cseq') ?? '')) return { status: 400 };
@@ -332,7 +332,7 @@ function refuseForm({ version, method, headers }: RtspRequest): RtspResponse | u
   return required === undefined ? undefined : { status: 551, headers: { Unsupported: required } };
 }
 
-/** Where the first packet of each track stands (RFC 2326, section 12.33). */
+/** Sequence number and RTP timestamp of the first packet of each track (RFC 2326, section 12.33). */
 function rtpInfo(uri: string, { video, sound }: NonNullable<PlayResult['start']>): string {
   const points = [
     ['track1', video],
@@ -359,7 +359,7 @@ function teardown(session: RtspServerSession | undefined): RtspResponse {
   return answerIn(session);
 }
 
-// A sign of life, with nothing to ask for or to set.
+// GET_PARAMETER and SET_PARAMETER without a body are signs of life; there are no parameters.
 function parameters(request: RtspRequest, session: RtspServerSession | undefined): RtspResponse {
   if (request.body.length > 0) return { status: 451 };
   return session === undefined ? { status: 200 } : answerIn(session);

@@ -5,11 +5,11 @@ import type { Timeline } from './media/timeline';
 
 export interface PlayResult {
   range: string;
-  /** Absent where the stream simply goes on. */
+  /** Absent if a running stream continues. */
   start?: { video: StartPoint | undefined; sound: StartPoint | undefined };
 }
 
-/** One RTSP session: from SETUP to TEARDOWN, to its time-out, or to the end of the connection that carries it. */
+/** One RTSP session, from SETUP to TEARDOWN, its timeout or the end of its connection. */
 export class RtspServerSession {
   readonly id = randomBytes(12).toString('hex');
   readonly grant: Grant;
@@ -21,7 +21,7 @@ export class RtspServerSession {
   #played = false;
   #ended = false;
 
-  /** `steady` = milliseconds of a clock that never jumps. */
+  /** `steady` = milliseconds of a monotonic clock. */
   constructor(grant: Grant, timeline: Timeline, player: MediaSender, steady: () => number) {
     this.grant = grant;
     this.#player = player;
@@ -34,7 +34,7 @@ export class RtspServerSession {
     return this.#player.playing;
   }
 
-  /** A sign of life: a request with this id, or a report of the player. */
+  /** Notes a sign of life: a request with this id, or a report of the player. */
   touch(): void {
     this.#lastSign = this.#steady();
   }
@@ -44,19 +44,19 @@ export class RtspServerSession {
     return this.#steady() - this.#lastSign > seconds * 1000;
   }
 
-  /** Sets how a track is sent, or changes it while nothing is played. */
+  /** Sets or replaces a track; not while the session plays. */
   equip(kind: 'video' | 'sound', track: Track): void {
     this.#player[kind]?.transport.close();
     this.#player[kind] = track;
     if (this.#ended) track.transport.close();
   }
 
-  /** Called once when the session ends. */
+  /** Adds an action that runs once, when the session ends. */
   whenEnded(action: () => void): void {
     this.#cleanUp.push(action);
   }
 
-  /** Prepares what a PLAY asks for; `start` sends it. A number is the status of a refusal. */
+  /** Prepares the playback that a PLAY requests; `start` sends it. A number is the status of a refusal. */
   prepare(range: string | undefined): PlayResult | 455 | 457 | 501 {
     const player = this.#player;
     if (!this.#isReady) return 455;
@@ -67,7 +67,7 @@ export class RtspServerSession {
     return { range: plan.range, start: player.startPoints };
   }
 
-  /** Sends what was prepared. */
+  /** Sends the prepared playback. */
   start(): void {
     if (this.#ended) return;
     this.#played = true;
@@ -101,7 +101,7 @@ export class RtspServerSessions {
   readonly #timeoutSeconds: number;
   #opened = 0;
 
-  /** `limit` counts the sessions of one owner (GrantRequest). */
+  /** `limit` applies to the sessions of each owner (GrantRequest). */
   constructor(limit: number, timeoutSeconds: number) {
     this.#limit = limit;
     this.#timeoutSeconds = timeoutSeconds;
@@ -111,7 +111,7 @@ export class RtspServerSessions {
     return this.#byId.size;
   }
 
-  /** All that there ever were. */
+  /** Number of sessions since the start. */
   get opened(): number {
     return this.#opened;
   }
@@ -120,7 +120,7 @@ export class RtspServerSessions {
     return this.#byId.get(id);
   }
 
-  /** True while this owner may have one more. */
+  /** True if this owner may open one more session. */
   hasRoomFor(owner: string | undefined): boolean {
     let count = 0;
     for (const session of this.#byId.values()) if (session.grant.owner === owner) count++;
@@ -133,7 +133,7 @@ export class RtspServerSessions {
     session.whenEnded(() => this.#byId.delete(session.id));
   }
 
-  /** Ends the sessions whose players have gone silent. */
+  /** Ends the sessions without a sign of life within the timeout. */
   endSilent(): void {
     for (const session of this.#byId.values()) if (session.silentFor(this.#timeoutSeconds)) session.end();
   }

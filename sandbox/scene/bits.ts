@@ -10,7 +10,7 @@ export function unescaped(nal: Buffer): Buffer {
   return Buffer.from(bytes);
 }
 
-/** The same with emulation prevention bytes, as it is sent. */
+/** A NAL unit with emulation prevention bytes, as it is sent. */
 export function escaped(raw: Buffer): Buffer {
   const bytes: number[] = [];
   let zeros = 0;
@@ -81,13 +81,13 @@ class SliceBitWriter {
     this.bits(value + 1, length + 1);
   }
 
-  /** The bits of another buffer, from one position up to another. */
+  /** Appends the bits `from` (inclusive) to `to` (exclusive) of another buffer. */
   copy(bytes: Buffer, from: number, to: number): void {
     const reader = new SliceBitReader(bytes, from);
     for (let i = from; i < to; i++) this.bit(reader.bit());
   }
 
-  /** What was written, with zeros up to the end of the last byte. */
+  /** The written bits, padded with zeros to a whole byte. */
   get bytes(): Buffer {
     return Buffer.from(this.#bytes);
   }
@@ -101,9 +101,9 @@ export function firstMacroblock(slice: Buffer): number {
 }
 
 /**
- * The same slice at another place of the picture. A slice is predicted from nothing outside of itself, so an intra slice
- * that stays within a row shows the same wherever it stands; its address is the first thing it tells (CAVLC, so the rest
- * is moved bit by bit).
+ * The same slice at another macroblock address. An intra slice is predicted only from itself, so one that
+ * stays within a row looks the same at any position. The address is the first field of its header; with CAVLC
+ * the rest of the slice can be shifted bit by bit.
  */
 export function atMacroblock(slice: Buffer, first: number): Buffer {
   const raw = unescaped(slice);

@@ -4,24 +4,29 @@ import { FRAMES_PER_SECOND, type Subject } from './packs';
 
 const WIDTH = 640;
 const HEIGHT = 360;
-/** Ticks of a second, and of a picture. */
+/** Ticks per second, and per picture. */
 const TIMESCALE = 1000;
 const TICKS = TIMESCALE / FRAMES_PER_SECOND;
-/** With B-frames a picture is shown at most this many pictures before its turn to be decoded. */
+/** With B-frames a picture is shown at most this many pictures before its position in decoding order. */
 const DELAY = 2;
 
 interface Sample {
   data: Buffer;
   key: boolean;
-  /** Pictures from its turn to be decoded until it is shown. */
+  /** Composition offset: pictures from decoding until display. */
   offset: number;
 }
 
-/** A scene from one epoch second up to another as an MP4 (ISO/IEC 14496-12) that can be played while it loads. */
+/**
+ * A scene as an MP4 (ISO/IEC 14496-12) with the index first, so that it can be played while it loads.
+ * @param from epoch second of its start
+ * @param to epoch second of its end, exclusive
+ */
 export function clipOf(footage: Footage, subject: Subject, from: number, to: number): Buffer {
   const samples = samplesOf(footage, subject, from * FRAMES_PER_SECOND, to * FRAMES_PER_SECOND);
   const head = box('ftyp', Buffer.from('isom'), 512, Buffer.from('isomiso2mp41'));
-  // The place of the samples depends on the length of what tells it; that does not depend on the place.
+  // `moov` contains the offset of the samples, which depends on its length; the length does not depend on the
+  // offset.
   const begin = head.length + movie(footage, samples, 0).length + 8;
   return Buffer.concat([
     head,
@@ -91,7 +96,7 @@ function sampleTable(footage: Footage, samples: readonly Sample[], begin: number
   );
 }
 
-/** Section 12.1.3. */
+/** ISO/IEC 14496-12, section 12.1.3. */
 function sampleEntry({ codec, parameterSets }: Footage): Buffer {
   const reserved = Buffer.concat([Buffer.alloc(6), u16(1), Buffer.alloc(16)]);
   const size = Buffer.concat([u16(WIDTH), u16(HEIGHT), u32(0x480000), u32(0x480000), u32(0), u16(1)]);
@@ -105,18 +110,18 @@ function sampleEntry({ codec, parameterSets }: Footage): Buffer {
   );
 }
 
-/** The box that tells a player of an MP4 how to decode its samples (ISO/IEC 14496-15): `avcC` or `hvcC`. */
+/** Decoder configuration box (ISO/IEC 14496-15): `avcC` or `hvcC`. */
 function decoderConfiguration(codec: 'h264' | 'h265', parameterSets: readonly Buffer[]): Buffer {
   return codec === 'h264' ? avcC(parameterSets) : hvcC(parameterSets);
 }
 
-/** Section 5.3.3.1.2. */
+/** ISO/IEC 14496-15, section 5.3.3.1.2. */
 function avcC([sps = Buffer.alloc(4), pps = Buffer.alloc(0)]: readonly Buffer[]): Buffer {
   const head = Buffer.concat([Buffer.from([1]), sps.subarray(1, 4), Buffer.from([0xff, 0xe1])]);
   return box('avcC', head, u16(sps.length), sps, Buffer.from([1]), u16(pps.length), pps);
 }
 
-/** Section 8.3.3.1.2; profile, tier and level stand in the SPS from its fourth byte on (H.265, section 7.3.2.2). */
+/** ISO/IEC 14496-15, section 8.3.3.1.2; profile, tier and level: H.265, section 7.3.2.2. */
 function hvcC(parameterSets: readonly Buffer[]): Buffer {
   const sps = unescaped(parameterSets[1] ?? Buffer.alloc(15));
   const head = Buffer.from([
@@ -143,13 +148,13 @@ function hvcC(parameterSets: readonly Buffer[]): Buffer {
 
 type Field = Buffer | number;
 
-/** A box of an MP4 (ISO/IEC 14496-12, section 4.2): its size, its name, its content. Numbers are fields of 32 bits. */
+/** An MP4 box (ISO/IEC 14496-12, section 4.2): size, name, content. Numbers become fields of 32 bits. */
 function box(name: string, ...content: readonly Field[]): Buffer {
   const bytes = Buffer.concat(content.map((field) => (typeof field === 'number' ? u32(field) : field)));
   return Buffer.concat([u32(bytes.length + 8), Buffer.from(name, 'latin1'), bytes]);
 }
 
-/** A box with version 0 and flags. */
+/** A box with version 0 and flags; both together are one field of 32 bits. */
 function fullBox(name: string, flags: number, ...content: readonly Field[]): Buffer {
   return box(name, flags, ...content);
 }
@@ -164,5 +169,5 @@ function u32(value: number): Buffer {
   return bytes;
 }
 
-/** 36 bytes that turn nothing around (ISO/IEC 14496-12, section 8.2.2). */
+/** The identity transformation, 36 bytes (ISO/IEC 14496-12, section 8.2.2). */
 const UNITY_MATRIX = Buffer.concat([0x10000, 0, 0, 0, 0x10000, 0, 0, 0, 0x40000000].map(u32));

@@ -13,18 +13,18 @@ import {
 /** In this group a picture is shown so many places later than it is sent: I P B B P B B P B B. */
 const SHOWN_WITH_B_FRAMES = [0, 3, 1, 2, 6, 4, 5, 9, 7, 8] as const;
 
-/** One picture: its NAL units without start codes, parameter sets first in a key frame. */
+/** One picture: its NAL units without start codes; a key frame begins with the parameter sets. */
 export interface AccessUnit {
   readonly nals: readonly Buffer[];
   readonly key: boolean;
-  /** Number of the picture in the order of showing; that in which they are sent may be another. */
+  /** Number of the picture in display order, which may differ from the order of sending. */
   readonly shown: number;
 }
 
 /**
- * The video of a scene without beginning and end. A picture is named by its number since the epoch (epoch second times
- * FRAMES_PER_SECOND, plus 0..9), so a moment always has the same one: by day or night as the hour of its time (UTC) has it, with
- * the time in its bar and its text.
+ * The endless video of a scene. A picture is identified by its number since the epoch (epoch second times
+ * FRAMES_PER_SECOND, plus 0..9), so a moment always shows the same picture: day or night by its UTC hour,
+ * with the time in its bar and its text.
  */
 export class Footage {
   readonly #pack: Pack;
@@ -40,12 +40,12 @@ export class Footage {
     return this.#pack.index.codec;
   }
 
-  /** SPS and PPS, with H.265 VPS before them, without start codes. */
+  /** SPS and PPS, for H.265 preceded by the VPS; without start codes. */
   get parameterSets(): Buffer[] {
     return this.#pack.index.parameterSets.map((part) => this.#pack.part(part));
   }
 
-  /** The picture with this number in the order of sending; every whole number has one. */
+  /** The picture with this number in sending order; every integer has one. */
   picture(number: number, subject: Subject): AccessUnit {
     const second = Math.floor(number / FRAMES_PER_SECOND);
     const place = number - second * FRAMES_PER_SECOND;
@@ -88,21 +88,21 @@ function modulo(value: number, by: number): number {
 
 const BAR_BITS = 7;
 
-/** Macroblocks of 16 pixels in a row of the picture. */
+/** Macroblocks (16 pixels wide) per row of the picture. */
 const COLUMNS = 40;
-/** The bar stands in these rows, a square of three macroblocks for each bit from the second one on. */
+/** Rows of the bar. Each bit is a square of 3 × 3 macroblocks; the first begins in the second column. */
 const BAR_ROWS = [1, 2, 3] as const;
 const TEXT_ROW = 21;
 
 type Parts = NonNullable<PackIndex['overlay']>;
 
-/** Puts the bar and the line of text over the key frames of a pack of H.264. The pictures between them copy both. */
+/** Adds the bar and the caption to the key frames of an H.264 pack. The pictures between them copy both. */
 class Overlay {
   readonly #pack: Pack;
   readonly #parts: Parts;
   readonly #moved = new Map<string, Buffer>();
 
-  /** Longer ones first: a picture is to have few slices. */
+  /** Longest first, so that a picture needs few slices. */
   readonly #words: readonly string[];
 
   constructor(pack: Pack, parts: Parts) {
@@ -111,7 +111,7 @@ class Overlay {
     this.#words = Object.keys(parts.glyphs).toSorted((a, b) => b.length - a.length);
   }
 
-  /** The slices of bar and text, in no order. */
+  /** The slices of bar and caption, unordered. */
   slices(second: number, label: string): Buffer[] {
     return [...this.#bar(barSecond(second)), ...this.#caption(captionOf(second, label))];
   }
@@ -141,7 +141,7 @@ class Overlay {
     return this.#words.find((word) => text.startsWith(word, column));
   }
 
-  /** There are only so many characters and places: each is moved once. */
+  /** Cached: the number of parts and positions is limited. */
   #at(part = -1, address = 0): Buffer {
     const key = `${part} ${address}`;
     const known = this.#moved.get(key);

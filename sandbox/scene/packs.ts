@@ -8,7 +8,7 @@ class PartsFile<Index extends { lengths: number[] }> {
   readonly index: Index;
   readonly #parts: readonly Buffer[];
 
-  /** @throws where the file is not whole, or its index is none of this kind */
+  /** @throws Error if the file is incomplete or its index is of another kind */
   constructor(bytes: Buffer, isIndex: (value: unknown) => value is Index) {
     const begin = 4 + bytes.readUInt32BE(0);
     const index: unknown = JSON.parse(brotliDecompressSync(bytes.subarray(4, begin)).toString('utf8'));
@@ -32,7 +32,7 @@ function hasFields(value: unknown, ...names: readonly string[]): boolean {
   return typeof value === 'object' && value !== null && names.every((name) => name in value);
 }
 
-/** The pictures of a scene, empty and with an intruder, each as the numbers of its parts in their order. */
+/** The pictures of a scene, empty and with an intruder; each is a list of part numbers. */
 export interface Shots {
   idle: number[][];
   intruder: number[][];
@@ -43,17 +43,16 @@ interface Moments<T> {
   night: T;
 }
 
-/** What a pack holds beside the parts themselves. */
 export interface PackIndex {
   codec: 'h264' | 'h265';
-  /** Pictures come in an order other than that in which they are shown. */
+  /** True if pictures are stored in an order other than display order. */
   bFrames: boolean;
   /** Bytes of each part. */
   lengths: number[];
   parameterSets: number[];
-  /** H.264: parts that go to any place of a key frame: words, and rows of a square of the bar, from the top. */
+  /** H.264: parts for any position of a key frame: words, and the rows of a square of the bar (top first). */
   overlay?: { glyphs: Record<string, number>; off: number[]; on: number[] };
-  /** H.265: the uppermost part of a key frame, for each second of the bar. */
+  /** H.265: the top part of a key frame, one for each second of the bar. */
   bars?: Moments<number[]>;
   shots: Moments<Shots>;
 }
@@ -69,22 +68,22 @@ function isPackIndex(value: unknown): value is PackIndex {
   return hasFields(value, 'codec', 'bFrames', 'lengths', 'parameterSets', 'shots');
 }
 
-/** The numbers of the cells of a picture, from the top left, row by row. */
+/** Part numbers of the cells of a picture, from the top left, row by row. */
 type Cells = number[];
 
 /** The pictures of one width. */
 interface StillsIndex {
   width: number;
   columns: number;
-  /** A JPEG up to its first cell (ITU-T T.81: each cell is a restart interval of its own). */
+  /** Part number of the JPEG up to its first cell (ITU-T T.81: each cell is a restart interval). */
   head: number;
   idle: Moments<Cells>;
   /** By the second of the intruder's visit. */
   intruder: Moments<Cells[]>;
-  /** The cells that the bar touches, and for each of its 60 seconds what stands there. */
+  /** The cells that the bar covers, and their content for each of its 60 seconds. */
   barCells: number[];
   bars: Moments<Cells[]>;
-  /** Where the line of text begins; absent where the picture is too small for one. */
+  /** First cell of the caption; absent if the picture is too small for one. */
   text?: { first: number; glyphs: Record<string, number> };
 }
 
@@ -94,7 +93,7 @@ interface StillsFile {
   widths: StillsIndex[];
 }
 
-/** The snapshots of a scene, put together from cells of JPEG that are predicted from none of their neighbours. */
+/** The snapshots of a scene, assembled from JPEG cells that do not depend on their neighbours. */
 export class Stills {
   readonly #file: PartsFile<StillsFile>;
 
@@ -102,7 +101,7 @@ export class Stills {
     this.#file = new PartsFile(bytes, isStillsFile);
   }
 
-  /** The picture of an epoch second as JPEG; the largest that is not wider than `width`, else the smallest. */
+  /** The JPEG of an epoch second: the largest that is not wider than `width` pixels, else the smallest. */
   jpeg(second: number, subject: Subject, width: number): Buffer {
     const { widths } = this.#file.index;
     const index = widths.findLast((known) => known.width <= width) ?? widths[0];
@@ -116,7 +115,7 @@ export class Stills {
     return this.#joined(index.head, cells);
   }
 
-  // Between two cells stands a restart marker; they count from 0 to 7 (ITU-T T.81, section B.2.1).
+  // Cells are separated by restart markers, which count from 0 to 7 (ITU-T T.81, section B.2.1).
   #joined(head: number, cells: Cells): Buffer {
     const parts = cells.flatMap((cell, i) => [this.#file.part(cell), Buffer.from([0xff, 0xd0 + (i % 8)])]);
     return Buffer.concat([this.#file.part(head), ...parts.slice(0, -1), Buffer.from([0xff, 0xd9])]);
@@ -133,7 +132,7 @@ function putText(cells: Cells, { text }: StillsIndex, caption: string): void {
     cells[text.first + i] = text.glyphs[character] ?? text.glyphs['?'] ?? 0;
 }
 
-/** Samples of an AAC frame (ISO/IEC 14496-3). */
+/** Samples per AAC frame (ISO/IEC 14496-3). */
 export const SAMPLES_PER_FRAME = 1024;
 
 const HEADER = 7;
@@ -142,8 +141,8 @@ const SAMPLE_RATES = [
 ];
 
 /**
- * The sound of a camera: AAC frames that loop without a seam. A frame is named by its number since the epoch, so that a moment
- * always sounds the same.
+ * The sound of a camera: AAC frames that loop seamlessly. A frame is identified by its number since the
+ * epoch, so that a moment always sounds the same.
  */
 export class Sound {
   readonly sampleRate: number;
@@ -152,7 +151,7 @@ export class Sound {
   readonly config: Buffer;
   readonly #frames: readonly Buffer[];
 
-  /** A stream of ADTS frames (ISO/IEC 13818-7, section 6.2). */
+  /** @param adts ADTS frames (ISO/IEC 13818-7, section 6.2) */
   constructor(adts: Buffer) {
     const rate = ((adts[2] ?? 0) >>> 2) & 15;
     this.sampleRate = SAMPLE_RATES[rate] ?? 0;
@@ -167,7 +166,7 @@ export class Sound {
     return this.sampleRate / SAMPLES_PER_FRAME;
   }
 
-  /** The frame with this number since the epoch; every whole number has one. */
+  /** The frame with this number since the epoch; every integer has one. */
   frame(number: number): Buffer {
     const count = this.#frames.length;
     const frame = this.#frames[((number % count) + count) % count];
@@ -191,7 +190,7 @@ function framesOf(adts: Buffer): Buffer[] {
 /** Epoch second whose bar shows 0: 2025-10-09 08:53:20 UTC. */
 const BAR_START = 1_760_000_000;
 
-/** Characters of the line of text. */
+/** Characters of the caption. */
 const LENGTH = 40;
 
 /** The second 0..59 that the bar shows at an epoch second. */
@@ -199,7 +198,7 @@ export function barSecond(second: number): number {
   return (((second - BAR_START) % 60) + 60) % 60;
 }
 
-/** The line at the lower edge: the time on the left, the name of the camera on the right. */
+/** The text at the lower edge: the time on the left, the name of the camera on the right. */
 export function captionOf(second: number, label: string): string {
   const time = new Date(second * 1000).toISOString().replace('T', ' ').slice(0, 19);
   const left = ` ${time} UTC `;
@@ -212,16 +211,20 @@ export const FRAMES_PER_SECOND = 10;
 
 /** What a camera looks at. */
 export interface Subject {
-  /** Shown at the lower edge, beside the time. */
+  /** Shown in the caption, next to the time. */
   label: string;
-  /** Second 0.. of the intruder's visit that an epoch second shows; undefined = nobody is there. */
+  /** Second of the intruder's visit (from 0) that an epoch second shows; undefined = no intruder. */
   intruder(second: number): number | undefined;
 }
 
 /** How long an intruder is in the picture: from one second before the second of the alarm on. */
 const INTRUDER_SECONDS = 10;
 
-/** The visit of an intruder whose alarm began at an epoch second, as seen in another. */
+/**
+ * The second of an intruder's visit; undefined = the intruder is not in the picture.
+ * @param alarm epoch second at which the alarm began
+ * @param second epoch second that is shown
+ */
 export function visitOf(alarm: number, second: number): number | undefined {
   const visit = second - alarm + 1;
   return visit >= 0 && visit < INTRUDER_SECONDS ? visit : undefined;
@@ -229,7 +232,7 @@ export function visitOf(alarm: number, second: number): number | undefined {
 
 const DAY = { from: 6, to: 18 } as const;
 
-/** Day from six to six, by the hour that the picture shows (UTC). */
+/** Day is from 06:00 to 18:00 UTC. */
 export function atTimeOfDay<T>(second: number, moments: Moments<T>): T {
   const hour = ((Math.floor(second / 3600) % 24) + 24) % 24;
   return hour >= DAY.from && hour < DAY.to ? moments.day : moments.night;

@@ -9,7 +9,7 @@ export type SceneName = (typeof SCENE_NAMES)[number];
 
 const FOLDER = path.join(__dirname, '..', 'fixture');
 
-/** The recordings that come with the package. Each file is read once, when it is first asked for. */
+/** The recordings that come with the package. Each file is read once, at its first use. */
 export class Scenes {
   readonly #footage = new Map<SceneName, Promise<Footage>>();
   readonly #stills = new Map<SceneName, Promise<Stills>>();
@@ -45,7 +45,7 @@ export interface View extends Subject {
   sound: boolean;
 }
 
-/** A gate where nobody ever comes. */
+/** A gate that never has an intruder. */
 export function emptyGate(label: string): View {
   return { scene: 'gate', sound: false, label, intruder: () => undefined };
 }

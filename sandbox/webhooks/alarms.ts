@@ -8,17 +8,17 @@ import { type Occurrence, payloadOf } from './message';
 import type { WebhookSender } from './sender';
 
 export interface AlarmRequest {
-  /** Id, remote id or exact name; absent = one that is online, or none for a `health` event. */
+  /** Id, remote id or exact name; absent = any camera that is online, or none for a `health` event. */
   camera?: string;
   /** `security` (default) or `health`. */
   eventClass?: string;
   eventName?: string;
-  /** Until the alarm ends and is told so in a second message; default 20. */
+  /** Seconds until the alarm ends, which a second message reports; default 20. */
   seconds?: number;
 }
 
 const DEFAULT_SECONDS = 20;
-/** An alarm lasts a day at most. */
+/** Longest duration of an alarm: one day. */
 export const MOST_SECONDS = 86_400;
 const SECURITY_RULES = [
   { eventName: 'Person at the fence', eventType: 'ObjectEntered' },
@@ -38,12 +38,12 @@ interface AlarmOptions {
   sender: WebhookSender;
   clips: Clips;
   incidents: Incidents;
-  /** Where a clip can be had. */
+  /** URL of a clip. */
   clipUri: (clipId: string) => string;
   seed: number;
 }
 
-/** Makes alarms and tells them to every endpoint; each alarm ends after a while, by the sandbox's clock. */
+/** Raises alarms and sends them to every endpoint. Each alarm ends after a time, by the sandbox's clock. */
 export class Alarms {
   readonly #options;
   readonly #clock;
@@ -60,8 +60,9 @@ export class Alarms {
   }
 
   /**
-   * The answer's `messageId` is that of the start message to the first endpoint: every endpoint gets a message of
-   * its own. @throws Refusal 400, 404 or 409 where the request cannot be met
+   * Raises one alarm. Every endpoint gets a message of its own.
+   * @returns `messageId` is that of the start message to the first endpoint
+   * @throws Refusal 400, 404 or 409
    */
   raise(request: AlarmRequest): { alarmId: string; messageId: string } {
     const eventClass = eventClassOf(request.eventClass);
@@ -84,7 +85,7 @@ export class Alarms {
     return { alarmId: occurrence.alarmId, messageId };
   }
 
-  /** What was seen, for the recording and the clip. */
+  /** Registers the alarm, so that the recording and the clip show an intruder. */
   #record(camera: Camera | undefined, startedAt: number): Occurrence['clip'] {
     const { clips, incidents, clipUri } = this.#options;
     if (camera === undefined) return undefined;
@@ -94,7 +95,7 @@ export class Alarms {
     return { clipId, clipUri: clipUri(clipId) };
   }
 
-  /** As the service would by itself: four of five are alarms of a camera, the others tell of health. */
+  /** Raises a random alarm: four of five are security alarms of a camera, the others are health events. */
   raiseAny(): void {
     if (this.#onlineCameras().length === 0) return;
     const kind = this.#choice.below(10);
@@ -170,13 +171,13 @@ function rulesFor(eventClass: 'security' | 'health', camera: Camera | undefined)
   return camera === undefined ? SERVER_HEALTH : CAMERA_HEALTH;
 }
 
-/** The first alarm comes soon, so that a flow just deployed shows life. */
+/** The first alarm comes soon, so that a newly deployed flow shows activity. */
 const FIRST_AFTER_MS = 2000;
 const LONGEST_INTERVAL_MS = 24 * 3_600_000;
 
 /**
- * Raises alarms in an even rhythm while there is anybody to tell them to. It goes by real time and not by the
- * sandbox's clock: to move the clock on by a day must not rain a day's alarms.
+ * Raises alarms at a constant rate while there is an endpoint. It uses real time, not the sandbox's clock:
+ * advancing the clock by a day must not raise a day's alarms.
  */
 export class AlarmRhythm {
   readonly #intervalMs: number;
@@ -192,13 +193,13 @@ export class AlarmRhythm {
     this.#isHeard = isHeard;
   }
 
-  /** Begins, unless it runs already; it ends by itself when nobody listens. */
+  /** Starts, unless already running. Stops by itself when there is no endpoint. */
   begin(): void {
     if (this.#intervalMs === 0 || this.#timer !== undefined || this.#stopped) return;
     this.#after(Math.min(this.#intervalMs, FIRST_AFTER_MS));
   }
 
-  /** For good. */
+  /** Stops permanently; `begin` has no effect afterwards. */
   stop(): void {
     this.#stopped = true;
     clearTimeout(this.#timer);

@@ -3,22 +3,22 @@ import { zonelessTime } from '../text';
 import type { Station } from '../world/stations';
 import type { Camera, Site } from '../world/world';
 
-/** What happened at a site, before it is told to any station. */
+/** An event at a site, independent of the stations that it is sent to. */
 export interface Occurrence {
   alarmId: string;
   eventClass: 'security' | 'health';
   eventName: string;
   eventType: string;
   site: Site;
-  /** Undefined for an event of the server itself. */
+  /** Undefined for an event of the server. */
   camera: Camera | undefined;
-  /** The video clip; security events have one. */
+  /** The video clip; only security events have one. */
   clip: { clipId: string; clipUri: string } | undefined;
   /** Milliseconds since 1970. */
   startedAt: number;
 }
 
-/** The constant part of a message: a resend carries the same. */
+/** The part of a message that stays the same in every resend. */
 export interface Message {
   messageId: string;
   logCorrelationId: string;
@@ -28,8 +28,8 @@ export interface Message {
 const MESSAGE_VERSION = '1.0.0';
 
 /**
- * The payload as the sample messages have it (specification, section 2, Payload): the version is spelled `Version`,
- * times carry no zone. Events of a server have no camera fields.
+ * The payload in the form of the sample messages (specification, section 2, Payload): the version field is
+ * `Version`, times have no zone. Events of a server have no camera fields.
  */
 export function payloadOf(occurrence: Occurrence, station: Station, endedAt: number | undefined): object {
   const { site, camera, clip } = occurrence;
@@ -62,8 +62,8 @@ export function payloadOf(occurrence: Occurrence, station: Station, endedAt: num
 }
 
 /**
- * A message as it goes over the wire at one attempt, proven as the scheme of the station's endpoint demands
- * (specification, section 5): the phrase in `authenticationToken` with https, the HMAC of the body with http.
+ * The HTTP request of one attempt, with the proof that the scheme of the station's endpoint requires
+ * (specification, section 5): https = the phrase in `authenticationToken`, http = the HMAC of the body.
  */
 export function signedRequest(
   message: Message,

@@ -5,21 +5,22 @@ import type { Clock } from '../world/clock';
 import type { Station, Stations } from '../world/stations';
 import { type Message, signedRequest } from './message';
 
-/** Where the messages of a station go. */
+/** A webhook endpoint of a station. */
 export interface Endpoint {
   /** Key of the station. */
   station: string;
-  /** Asked at each attempt; undefined = not reachable yet, which counts as a connection error. */
+  /** Called at each attempt; undefined = not reachable yet, which counts as a connection error. */
   url: () => string | undefined;
 }
 
 /**
- * `pending`: another attempt comes at `nextAt`. `delivered`: acknowledged. `refused`: answered with another status,
- * which ends it. `expired`: 24 hours after what it tells of. `cancelled`: its station or endpoint is gone.
+ * `pending`: an attempt is running or follows at `nextAt`. `delivered`: acknowledged. `refused`: answered
+ * with another status and not resent. `expired`: not delivered within 24 hours after the event. `cancelled`:
+ * the station or endpoint was removed.
  */
 type DeliveryState = 'pending' | 'delivered' | 'refused' | 'expired' | 'cancelled';
 
-/** One message on its way to one endpoint, as `GET /sandbox/deliveries` shows it. Times are ISO 8601, UTC. */
+/** The delivery of a message to an endpoint, as `GET /sandbox/deliveries` shows it. Times: ISO 8601, UTC. */
 interface DeliveryReport {
   messageId: string;
   alarmId: string;
@@ -32,7 +33,7 @@ interface DeliveryReport {
 interface Delivery extends DeliveryReport {
   endpoint: string;
   message: Message;
-  /** Of what the message tells of, the start or the end: the resend window begins here. Milliseconds since 1970. */
+  /** Time of the reported start or end, where the resend window begins. Milliseconds since 1970. */
   occurredAt: number;
   unschedule: () => void;
   abort: AbortController;
@@ -40,10 +41,10 @@ interface Delivery extends DeliveryReport {
 
 /** Specification, section 6: the statuses that acknowledge. */
 const ACKNOWLEDGED = [200, 201, 202];
-/** The oldest deliveries are forgotten beyond this number. */
+/** Beyond this number the oldest deliveries are deleted, finished ones first. */
 const MOST_DELIVERIES = 2000;
 
-/** Posts messages to the endpoints of the stations, and again until the resend window ends. */
+/** Posts messages to the endpoints of the stations and resends them until the resend window ends. */
 export class WebhookSender {
   readonly #endpoints = new Map<string, Endpoint>();
   readonly #clock;
@@ -61,13 +62,13 @@ export class WebhookSender {
     this.#endpoints.set(id, endpoint);
   }
 
-  /** Also gives up what is on its way there. */
+  /** Also cancels the deliveries to this endpoint. */
   removeEndpoint(id: string): void {
     this.#endpoints.delete(id);
     this.#cancel((delivery) => delivery.endpoint === id);
   }
 
-  /** The station is gone: gives up what is on its way to its endpoints. */
+  /** Cancels the deliveries of a removed station. */
   cancelStation(key: string): void {
     this.#cancel((delivery) => delivery.station === key);
   }
@@ -102,7 +103,7 @@ export class WebhookSender {
     this.#schedule(delivery, 0);
   }
 
-  /** In the order in which the messages were made. */
+  /** The deliveries in order of creation. */
   list(): DeliveryReport[] {
     return this.#deliveries.map(({ messageId, alarmId, station, state, attempts, nextAt }) => ({
       messageId,
@@ -187,11 +188,11 @@ function addressOf(endpoint: Endpoint): string | undefined {
   }
 }
 
-/** The status of an answer, or why there was none. */
+/** The status of the answer, or the reason why there was none. */
 type PostResult = { status: number } | { error: string };
 
 /**
- * One POST over a connection of its own. Never rejects. Redirects are not followed. The certificate of a loopback
+ * One POST on a new connection. Never rejects. Does not follow redirects. The certificate of a loopback
  * endpoint is not checked, because Node-RED on the same machine often has a self-signed one.
  */
 export function post(
@@ -225,22 +226,22 @@ export function post(
   });
 }
 
-/** A short reason that holds no address: the path of an endpoint is half a secret. */
+/** A short reason without the address: the path of an endpoint is confidential. */
 function reasonOf(error: Error & { code?: string }): string {
   return error.message === 'time-out' ? 'time-out' : (error.code ?? 'connection error');
 }
 
-/** Specification, section 8: an event is sent again until so long after it happened. */
+/** Specification, section 8: an event is resent until this time after it happened. */
 const RESEND_WINDOW_MS = 24 * 3_600_000;
 
 /** The first waits between attempts, in seconds. */
 const FIRST_WAITS_S = [5, 15, 60, 300, 900, 3600];
-/** Each later wait is so much longer than the one before. */
+/** Each later wait is longer than the previous one by this. */
 const GROWTH_S = 600;
 
 /**
- * Milliseconds from an attempt that failed to the next: longer each time (specification, section 6).
- * @param attempts how many there have been, from 1 on
+ * Milliseconds from a failed attempt to the next: longer each time (specification, section 6).
+ * @param attempts number of attempts so far, at least 1
  */
 export function waitAfter(attempts: number): number {
   const last = Math.min(attempts, FIRST_WAITS_S.length);

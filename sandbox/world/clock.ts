@@ -6,14 +6,14 @@ interface Entry {
   task: Task;
 }
 
-/** Longest single wait of a real timer; beyond it the timer is set again. */
+/** Longest wait of one real timer; for a longer wait the timer is set again. */
 const LONGEST_TIMER_MS = 3_600_000;
-/** One advance runs at most this many tasks, so that a task that schedules itself cannot run for ever. */
+/** Limit of tasks per advance, so that a task that reschedules itself cannot run for ever. */
 const TASKS_PER_ADVANCE = 100_000;
 
 /**
- * The sandbox's clock: the real time plus what was added by {@link advance}. Waits of hours (resends, sessions,
- * the ends of alarms) go by it, so that a test can have 24 hours in a moment.
+ * The sandbox's clock: the real time plus the sum of all {@link advance} calls. Long waits (resends,
+ * sessions, the ends of alarms) use it, so that a test can skip 24 hours.
  */
 export class Clock {
   readonly #entries: Entry[] = [];
@@ -24,10 +24,13 @@ export class Clock {
   readonly #running = new Set<Promise<void>>();
   #closed = false;
 
-  /** Milliseconds since 1970 (UTC). An arrow, so that it can be handed on as a function. */
+  /** Milliseconds since 1970 (UTC). An arrow function, so that it can be passed as a callback. */
   readonly now = (): number => Date.now() + this.#offset;
 
-  /** Runs a task `delayMs` from now, by this clock; the answer takes it back. A task sees to its own failures. */
+  /**
+   * Runs a task `delayMs` milliseconds from now, by this clock. Errors of the task are ignored.
+   * @returns a function that cancels the task
+   */
   schedule(delayMs: number, task: Task): () => void {
     if (this.#closed) return () => undefined;
     const entry = { at: this.now() + Math.max(0, delayMs), order: this.#order++, task };
@@ -38,9 +41,9 @@ export class Clock {
   }
 
   /**
-   * Moves the clock forward. Tasks that become due run in order, each at its own time and each awaited, so that what
-   * one of them schedules (the next resend) still falls into the same advance. Tasks under way are awaited first,
-   * and calls queue up behind one another.
+   * Moves the clock forward. Due tasks run in order, each at its own time and each awaited, so that a task
+   * scheduled by one of them (the next resend) still runs in the same advance. Running tasks are awaited
+   * first. Concurrent calls are queued.
    */
   advance(seconds: number): Promise<void> {
     const run = (this.#advancing ?? Promise.resolve()).then(() => this.#advanceBy(seconds * 1000));
@@ -53,7 +56,7 @@ export class Clock {
     return settled;
   }
 
-  /** Forgets every task and stops the timer. */
+  /** Cancels every task and stops the timer. */
   close(): void {
     this.#closed = true;
     this.#entries.length = 0;

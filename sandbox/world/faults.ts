@@ -18,20 +18,21 @@ interface FaultRequest {
   camera?: Camera | undefined;
   /** Only requests by this relation, such as `rel/rtsp`; absent = all. */
   relation?: string | undefined;
-  /** Of the kind `status`: what is answered. */
+  /** For `status`: the HTTP status of the answer. */
   status?: number | undefined;
-  /** Of the kind `latency`: milliseconds before the answer. */
+  /** For `latency`: milliseconds before the answer. */
   ms?: number | undefined;
-  /** Of the kind `recording-late`: seconds until a recording is there, and what is told until then. */
+  /** For `recording-late`: seconds until a recording is available, and the behaviour until then. */
   seconds?: number | undefined;
   way?: LateWay | undefined;
-  /** How many requests it meets; absent = all until the faults are cleared, but one for `session-expiry`. */
+  /** Number of affected requests; absent = 1 for `session-expiry`, else all until the faults are cleared. */
   count?: number | undefined;
 }
 
 /**
- * `code`: the service answers with a code. `not-found`: the RTSP server answers 404. `ends`: it ends the stream before the first
- * picture. `short`: it ends the stream where the recording ends so far.
+ * Behaviour while a recording is not available yet. `code`: the service answers with an error code.
+ * `not-found`: the RTSP server answers 404. `ends`: the RTSP server ends the stream before the first picture.
+ * `short`: it ends the stream where the recording ends so far.
  */
 export const LATE_WAYS = ['code', 'not-found', 'ends', 'short'] as const;
 export type LateWay = (typeof LATE_WAYS)[number];
@@ -41,7 +42,7 @@ export interface Lateness {
   way: LateWay;
 }
 
-/** Of a camera that records late by nature. */
+/** For a camera whose recordings are always late. */
 const BY_NATURE: Lateness = { seconds: 4, way: 'not-found' };
 
 interface Fault extends FaultRequest {
@@ -49,7 +50,7 @@ interface Fault extends FaultRequest {
   remaining: number;
 }
 
-/** What the faults do to one request. */
+/** The combined effect of the faults on one request. */
 export interface Disturbance {
   delayMs: number;
   status: number | undefined;
@@ -59,7 +60,7 @@ export interface Disturbance {
 }
 
 const MOST_FAULTS = 1000;
-/** Other relations do not look at the camera's state, so they do not use up a counted `camera-offline`. */
+/** Other relations do not check the camera's status, so they do not use up a counted `camera-offline`. */
 const LOOKS_AT_STATUS = [
   'rel/devices',
   'rel/self',
@@ -71,11 +72,14 @@ const LOOKS_AT_STATUS = [
   'rel/stop',
 ];
 
-/** Faults on demand, in the order in which they were set. */
+/** The faults that are switched on, in the order in which they were added. */
 export class ApiFaultInjector {
   #faults: Fault[] = [];
 
-  /** @throws Refusal 400 where a kind lacks what it needs */
+  /**
+   * @returns the id of the fault
+   * @throws Refusal 400 if a required field is missing, or there are too many faults
+   */
   add(request: FaultRequest): string {
     if (request.kind === 'status' && request.status === undefined)
       throw badRequest('status is missing.', 'status');
@@ -107,7 +111,7 @@ export class ApiFaultInjector {
     }));
   }
 
-  /** How late the recordings of a camera are; undefined = they are there at once. */
+  /** Delay of the recordings of a camera; undefined = they are available at once. */
   lateness(camera: Camera): Lateness | undefined {
     const fault = this.#faults.find(
       ({ kind, camera: only }) => kind === 'recording-late' && (only === undefined || only === camera),
@@ -116,7 +120,7 @@ export class ApiFaultInjector {
     return { seconds: fault.seconds ?? 0, way: fault.way ?? 'code' };
   }
 
-  /** The faults that meet a request; each counts it as one. */
+  /** The effect of the faults on a request. Each matching fault uses up one of its `count`. */
   meet(relation: string, camera: Camera | undefined): Disturbance {
     const met = this.#faults.filter((fault) => meets(fault, relation, camera));
     for (const fault of met) fault.remaining--;

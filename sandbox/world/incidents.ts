@@ -2,10 +2,10 @@ import { visitOf } from '../scene/packs';
 import type { View } from '../scene/scenes';
 import type { Camera } from './world';
 
-/** The oldest are forgotten beyond this number. */
+/** Beyond this number the oldest are deleted. */
 const MOST_INCIDENTS = 5000;
 
-/** When something was going on before a camera: by camera, the epoch seconds at which alarms began, in the order in which they came. */
+/** The epoch seconds at which alarms began, per camera and in order of arrival. */
 export class Incidents {
   readonly #seconds = new Map<string, number[]>();
   #count = 0;
@@ -15,13 +15,13 @@ export class Incidents {
     const list = this.#seconds.get(cameraId) ?? [];
     this.#seconds.delete(cameraId);
     list.push(Math.floor(at / 1000));
-    // Put back at the end: the camera whose last alarm is the longest ago stands first.
+    // Inserted again, at the end: the camera with the oldest last alarm comes first.
     this.#seconds.set(cameraId, list);
     this.#count++;
     if (this.#count > MOST_INCIDENTS) this.#forgetOldest();
   }
 
-  /** Epoch seconds of the alarms of a camera, the last one first. */
+  /** Epoch seconds of the alarms of a camera, latest first. */
   of(cameraId: string): readonly number[] {
     return this.#seconds.get(cameraId)?.toReversed() ?? [];
   }
@@ -36,7 +36,7 @@ export class Incidents {
   }
 }
 
-/** The oldest are forgotten beyond this number. */
+/** Beyond this number the oldest are deleted. */
 const MOST_CLIPS = 2000;
 
 interface Clip {
@@ -45,7 +45,7 @@ interface Clip {
   startedAt: number;
 }
 
-/** The clips of alarms by their ids, which nobody can guess. */
+/** The clips of alarms by their unguessable ids. */
 export class Clips {
   readonly #clips = new Map<string, Clip>();
 
@@ -60,10 +60,10 @@ export class Clips {
   }
 }
 
-/** What stands in every picture as it is; a caption need not say it again. */
+/** Every picture shows this word already, so the caption omits it. */
 const MARK = /^SANDBOX /;
 
-/** What a camera sees: its scene, with an intruder whenever one of its alarms was going on. */
+/** What a camera shows: its scene, with an intruder at the start of each of its alarms. */
 export function viewOf(camera: Camera, incidents: Incidents): View {
   return {
     scene: camera.scene,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** Bytes that depend on nothing but the seed and a label: the same camera has the same id in every run. */
+/** Bytes that depend only on the seed and a label: the same camera has the same id in every run. */
 function bytesOf(seed: number, label: string): Buffer {
   return createHash('sha256').update(`${seed}/${label}`).digest();
 }
@@ -16,14 +16,14 @@ export function seededUuid(seed: number, label: string): string {
 
 /**
  * An opaque case-sensitive token of 43 characters of the base64url alphabet, as on-premises camera ids are.
- * It always holds `-` and `_`, so that a client that mishandles them is found out with the first camera.
+ * It always contains `-` and `_`, so that a client that mishandles them fails with the first camera.
  */
 export function seededToken(seed: number, label: string): string {
   const text = bytesOf(seed, label).toString('base64url');
   return `${text.slice(0, 11)}-${text.slice(12, 29)}_${text.slice(30)}`;
 }
 
-/** A sequence of choices; the same seed makes the same ones. */
+/** A pseudo-random sequence of choices; the same seed gives the same sequence. */
 export class SeededChoice {
   readonly #seed: number;
   #step = 0;
@@ -32,7 +32,7 @@ export class SeededChoice {
     this.#seed = seed;
   }
 
-  /** A whole number from 0 up to, not including, `limit`. */
+  /** An integer from 0 to `limit` - 1. */
   below(limit: number): number {
     return bytesOf(this.#seed, `choice ${this.#step++}`).readUInt32BE(0) % limit;
   }

@@ -6,11 +6,11 @@ export interface StationSettings {
   username?: string;
   password?: string;
   secret?: string;
-  /** Of the webhook endpoint as registered with the service. */
+  /** Scheme of the webhook endpoint as registered with the service. */
   scheme: 'http' | 'https';
 }
 
-/** What a Central Station works with: its own values, or the sandbox's where those were empty. */
+/** The credentials in force: those of the settings, or generated ones where the settings are empty. */
 export interface StationCredentials {
   username: string;
   password: string;
@@ -28,7 +28,7 @@ export interface Station extends StationCredentials {
 /** The Central Stations of the provider, each with its Agent User and Shared Secret Phrase. */
 export class Stations {
   readonly #stations = new Map<string, Station>();
-  /** Kept when a station goes, so that it has the same ids and passwords when it comes back. */
+  /** Generated credentials. Retained after removal, so that a station added again has the same ones. */
   readonly #own = new Map<string, StationCredentials>();
   readonly #tenantId = randomUUID();
 

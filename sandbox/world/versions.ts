@@ -1,7 +1,7 @@
-/** The parts of a dotted version, which are compared one by one. */
+/** The parts of a dotted version. */
 type Version = readonly number[];
 
-/** A range of versions as a client asks for it. */
+/** A range of versions as a client requests it. */
 interface VersionRange {
   low: Version;
   high: Version;
@@ -13,9 +13,9 @@ const SUPPORTED = new RegExp(String.raw`^\s*${VERSION}(?:\s*-\s*${VERSION})?\s*$
 const REQUESTED = new RegExp(String.raw`^version\s*=\s*"?${VERSION}\s*-\s*${VERSION}"?$`, 'i');
 
 /**
- * `1-3`, `2`, `5,6`, `1.2`, `1.2-3` as a rising list of versions; undefined where it is none of these. A range holds both its
- * ends and what lies between: in steps of the last part where they differ in nothing else (`1.2-1.4`), else the whole
- * versions (`1.2-3` is 1.2, 2 and 3).
+ * Parses `1-3`, `2`, `5,6`, `1.2` or `1.2-3` to an ascending list of versions; undefined for other text. A
+ * range contains both ends and the versions between them: in steps of the last part if the ends differ only
+ * in that (`1.2-1.4`), else the whole versions (`1.2-3` is 1.2, 2 and 3).
  */
 export function parseSupportedVersions(text: string): string[] | undefined {
   const versions: Version[] = [];
@@ -36,7 +36,7 @@ export function parseSupportedVersions(text: string): string[] | undefined {
 
 /**
  * The range in an `Accept` header, `application/json; version=<low>-<high>` (specification, section 9).
- * Undefined where no version is requested, which the service answers with 406.
+ * Undefined if no version is requested; the service then answers 406.
  */
 export function requestedRange(accept: string | undefined): VersionRange | undefined {
   for (const mediaRange of (accept ?? '').split(',')) {
@@ -48,7 +48,7 @@ export function requestedRange(accept: string | undefined): VersionRange | undef
   return undefined;
 }
 
-/** The highest supported version within the range; undefined where there is none, which is a 501. */
+/** The highest supported version within the range; undefined = none, which the service answers with 501. */
 export function selectVersion(range: VersionRange, supported: readonly string[]): string | undefined {
   return supported.findLast((version) => isWithin(partsOf(version), range));
 }

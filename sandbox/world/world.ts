@@ -2,7 +2,7 @@ import { Refusal } from '../refusal';
 import type { SceneName } from '../scene/scenes';
 import { seededToken, seededUuid } from './seeded';
 
-/** A preset or tour; ids are small numbers from 0 on. */
+/** A preset or tour; ids are small integers from 0. */
 export interface PtzTarget {
   id: number;
   name: string;
@@ -11,14 +11,14 @@ export interface PtzTarget {
 export interface Camera {
   /** The id of the device record and of the event field `cameraId`. */
   id: string;
-  /** The id that an RTSP session is asked for with, and the event field `cameraRemoteId`. */
+  /** The id in the request for an RTSP session and in the event field `cameraRemoteId`. */
   remoteId: string;
   name: string;
   site: Site;
   scene: SceneName;
-  /** It has a microphone. */
+  /** True if the camera has a microphone. */
   sound: boolean;
-  /** Its recordings take some seconds to be there. */
+  /** True if its recordings become available only after some seconds. */
   recordsLate: boolean;
   /** `online`, or the word the service shows instead. */
   status: string;
@@ -58,7 +58,7 @@ const PLACES = [
   'North Container Terminal',
   'Garden Centre',
 ];
-/** Names of cameras, and what they look at. */
+/** Names of cameras, and their scenes. */
 const VIEWS: readonly { name: string; scene: SceneName }[] = [
   { name: 'Gate', scene: 'gate' },
   { name: 'Yard', scene: 'yard' },
@@ -77,13 +77,13 @@ const WITH_MICROPHONE = 'Loading Bay';
 const LATE = 'South Fence';
 const PRESETS = ['Entrance', 'Fence Line', 'Far Corner', 'Loading Ramp'];
 const TOURS = ['Perimeter', 'Night Round'];
-/** Cameras of each site beyond those that were asked for. */
+/** Cameras of each additional site. */
 const NEWCOMER_CAMERAS = 2;
 
 /**
- * The provider's world: customers, sites, cameras. Beyond the sites asked for there is one to which the package code
- * has not been applied yet, so that the onboarding can be walked from its first step, and after it those that wait for
- * nothing but to be accepted.
+ * The provider's customers, sites and cameras. After the requested sites follow one to which the package code
+ * has not been applied yet, so that onboarding can be tried from its first step, and `furtherPending` sites
+ * that are a Pending Request.
  */
 export function buildWorld(options: {
   seed: number;
@@ -113,7 +113,7 @@ export function buildWorld(options: {
   };
 }
 
-/** Where the provider has access (specification, section 3): the cameras that are listed and that send events. */
+/** Cameras that the provider has access to (specification, section 3): they are listed and send events. */
 export function accessibleCameras(world: World): Camera[] {
   return world.cameras.filter((camera) => camera.site.state === 'accepted');
 }
@@ -176,7 +176,7 @@ export interface CustomerEntry {
   state: SiteState;
 }
 
-/** How sites come to the provider (specification, section 3): code applied, Pending Request, accepted. */
+/** Onboarding of sites (specification, section 3): code applied, Pending Request, accepted. */
 export class Onboarding {
   readonly #world: World;
 
@@ -185,8 +185,9 @@ export class Onboarding {
   }
 
   /**
-   * The customer applies the code of the provider's service package to a site. Again on a Pending Request changes
-   * nothing. @throws Refusal 409 for another code or an accepted site, 404 for no such site
+   * Applies the code of the provider's service package to a site, as the customer does. Idempotent for a
+   * Pending Request.
+   * @throws Refusal 409 for a wrong code or an accepted site, 404 if there is no such site
    */
   applyCode(code: string, siteId: string): CustomerEntry {
     if (code !== this.#world.packageCode) {

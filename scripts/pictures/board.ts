@@ -9,14 +9,14 @@ import { FENCE, raiseAlarm, type SandboxAlarm } from './sandbox-alarm';
 import type { Shoot } from './studio';
 import { THEMES, type Theme } from './theme';
 
-/** In the order in which they come. */
+/** In order of arrival. */
 const ALARMS: readonly SandboxAlarm[] = [
   { camera: 'SANDBOX Loading Bay 2', eventName: 'Loitering' },
   { camera: 'SANDBOX Gate 1', eventName: 'Vehicle at the gate' },
   FENCE,
 ];
 
-/** The board of example 10, whose theme is a part of its flow. */
+/** The board of example 10, whose theme is set in its flow. */
 export const BOARDS: readonly Shoot[] = THEMES.map(boardIn);
 
 function boardIn(theme: Theme): Shoot {
@@ -37,12 +37,12 @@ function boardIn(theme: Theme): Shoot {
   };
 }
 
-/** Of its own: one that comes amid the picture takes the picture of the last one off the board. */
+/** Switches off the sandbox's own alarms: a new one would remove the last one's picture from the board. */
 function withoutAlarms(flow: readonly FlowNode[]): FlowNode[] {
   return flow.map((node) => (node.type === 'rvm-cloud' ? { ...node, sandboxEvents: 0 } : node));
 }
 
-/** Of three alarms one is claimed, and one is shown with what was said of it. */
+/** Raises three alarms, claims one, and shows another one with a comment. */
 async function fill(page: Page, nodeRed: NodeRed): Promise<void> {
   for (const alarm of ALARMS) {
     await raiseAlarm(nodeRed, alarm);

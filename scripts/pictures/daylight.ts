@@ -1,11 +1,12 @@
 const TEN_IN_THE_MORNING = 10;
 const START = Date.now();
-/** How much later it is in the pictures than in truth, in milliseconds; below zero in the afternoon. */
+/** Milliseconds from the real time to the time in the pictures; negative after ten. */
 const SHIFT = new Date(START).setUTCHours(TEN_IN_THE_MORNING, 0, 0, 0) - START;
 
 /**
- * JavaScript with which it is morning for whatever runs it, a Node-RED and its sandbox or a page: the rendering begins at ten (UTC).
- * What cameras of the sandbox see is dark from six to six, and a picture must not change with the hour at which it is rendered.
+ * JavaScript that shifts `Date` in a Node-RED (with its sandbox) or a page, so that rendering begins at 10:00
+ * UTC. The cameras of the sandbox show night from 18:00 to 06:00, and a picture must not depend on the hour
+ * of its rendering.
  */
 export const DAYLIGHT = `(() => {
   const Real = Date;
@@ -16,7 +17,7 @@ export const DAYLIGHT = `(() => {
   });
 })()`;
 
-/** The time there, as ISO 8601. */
+/** The shifted time as ISO 8601. */
 export function timeInDaylight(): string {
   return new Date(Date.now() + SHIFT).toISOString();
 }

@@ -8,7 +8,7 @@ import { forEachTheme, inEachTheme } from './theme';
 
 const CONFIG = ['rvm-cloud', 'rvm-central-station', 'rvm-inbox', 'rvm-listener', 'rvm-webhook-in'];
 
-/** The dialog of each node, as it comes. */
+/** The dialog of each node, as it opens. */
 export const DIALOGS: Shoot = { names: typesOfPackage().flatMap(namesOf), take };
 
 function namesOf(type: string): string[] {
@@ -31,7 +31,7 @@ async function take(nodeRed: NodeRed, studio: ScreenshotBrowser): Promise<void> 
   await page.close();
 }
 
-/** One node of each type, at the sandbox. */
+/** One node of each type, connected to the sandbox. */
 function flowOfAllTypes(): FlowNode[] {
   const others = typesOfPackage().filter((type) => !CONFIG.includes(type));
   return webhookFlow(
@@ -51,7 +51,7 @@ function nodeOf(type: string, index: number): FlowNode {
   return { id: type, type, z: 'tab', ...inputs, x: 300, y: 100 + 60 * index, wires: [[], []] };
 }
 
-/** Runs in the page: the dialog as far down as its form goes. */
+/** Runs in the page: the rectangle of the dialog down to the end of its form. */
 const BOX_OF_DIALOG = `(() => {
   const tray = document.querySelector('.red-ui-tray:last-child').getBoundingClientRect();
   const form = document.querySelector('.red-ui-tray:last-child .red-ui-tray-body form');

@@ -4,7 +4,7 @@ import { TOLERANCE } from './picture-folder';
 import { MARGIN, SCALE, type Box } from './frame';
 import type { Shoot } from './studio';
 
-/** With an alarm in where one comes, so that the pictures show the statuses of running flows. */
+/** The flows of the examples, after a first alarm if there is one, so that the pictures show statuses. */
 export const EXAMPLE_FLOWS: readonly Shoot[] = EXAMPLES.map(flowOf);
 
 function flowOf(file: string): Shoot {

@@ -1,4 +1,4 @@
-/** A part of a page, in its pixels. */
+/** A part of a page, in pixels of the page. */
 export interface Box {
   x: number;
   y: number;
@@ -6,7 +6,7 @@ export interface Box {
   height: number;
 }
 
-/** Around what is shown, in pixels of the page. */
+/** Margin around the content, in pixels of the page. */
 export const MARGIN = 20;
-/** Pixels of a picture for each of the page. */
+/** Pixels of a picture per pixel of the page. */
 export const SCALE = 1.5;

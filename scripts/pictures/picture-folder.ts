@@ -2,38 +2,38 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
 
-/** What became of a picture that was rendered anew. */
+/** The result of rendering a picture again. */
 export type Outcome = 'new' | 'changed' | 'kept';
 
 /**
- * Pixels of a million that may differ before a picture counts as changed, by what changes in it by itself. Above the most
- * that renderings of the same differed by, and as little above as can be.
+ * Pixels per million that may differ before a picture counts as changed, by kind of content. Each value is
+ * slightly above the largest difference measured between renderings of the same content (in brackets).
  */
 export const TOLERANCE = {
-  /** Nothing: a changed word is above. */
+  /** Nothing changes by itself: a changed word is above. */
   still: 20,
-  /** Statuses of a flow, which come and go and tell times (1,700): a node that was moved is above. */
+  /** Statuses of a flow, which appear, disappear and show times (1,700): a moved node is above. */
   statuses: 4000,
-  /** Times all over, and pictures of cameras (14,000). What is smaller needs the picture removed to be rendered. */
+  /** Many times, and pictures of cameras (14,000). To render a smaller change, remove the picture first. */
   alarms: 20_000,
-  /** A large video of a camera, whose clock and bar tell another second (25,000), and in which somebody moves. */
+  /** A large video of a camera: its clock and bar show another second (25,000), and a person moves. */
   video: 45_000,
 };
 
-/** Pictures that are kept in git: one is replaced only where its new rendering shows something else. */
+/** The committed pictures. One is replaced only if its new rendering differs. */
 export class PictureFolder {
-  /** How many pictures came to what so far. */
+  /** Number of pictures so far by outcome. */
   readonly outcomes: Record<Outcome, number> = { new: 0, changed: 0, kept: 0 };
 
   constructor(
     private readonly folder: string,
-    /** Any page: its canvas reads the pictures. */
+    /** Any page: its canvas decodes the pictures. */
     private readonly page: Page,
   ) {}
 
   /**
-   * Takes a new rendering in the place of the picture, or leaves that as it is.
-   * @param tolerance pixels of a million that may differ
+   * Replaces the picture by a new rendering if they differ.
+   * @param tolerance pixels per million that may differ
    */
   async take(name: string, png: Buffer, tolerance: number): Promise<Outcome> {
     const file = path.join(this.folder, name);
@@ -43,7 +43,7 @@ export class PictureFolder {
     return outcome;
   }
 
-  /** Takes what is new in every rendering, such as a recording. */
+  /** Replaces a file without comparison, for content that differs in every rendering, such as a recording. */
   replace(name: string, bytes: Buffer): Outcome {
     const outcome = this.has(name) ? 'changed' : 'new';
     this.outcomes[outcome] += 1;
@@ -61,7 +61,7 @@ export class PictureFolder {
     return difference > tolerance ? 'changed' : 'kept';
   }
 
-  /** Pixels of a million that differ; all, where the sizes do. */
+  /** Pixels per million that differ; a million if the sizes differ. */
   async #difference(before: Buffer, after: Buffer): Promise<number> {
     if (before.equals(after)) return 0;
     const [one, other] = [before, after].map((png) => JSON.stringify(png.toString('base64')));
@@ -69,7 +69,7 @@ export class PictureFolder {
   }
 }
 
-/** Runs in the page. A pixel differs where a colour does by a quarter of its range: softened edges do by less. */
+/** Runs in the page. A pixel differs if a colour does by over a quarter of its range; soft edges do less. */
 const DIFFERENCE = `async (...pictures) => {
   const [one, other] = await Promise.all(pictures.map(async (base64) => {
     const answer = await fetch('data:image/png;base64,' + base64);

@@ -9,7 +9,7 @@ import { MARGIN, SCALE, type Box } from './frame';
 import type { Shoot, ScreenshotBrowser } from './studio';
 import { forEachTheme, inEachTheme } from './theme';
 
-/** With an alarm and its picture, a conflict, and a message that nothing proved. */
+/** The sidebar with an alarm and its picture, a conflict, and a message without a valid proof. */
 export const SIDEBAR: Shoot = { names: inEachTheme('sidebar'), take };
 
 async function take(nodeRed: NodeRed, studio: ScreenshotBrowser): Promise<void> {
@@ -24,7 +24,7 @@ async function take(nodeRed: NodeRed, studio: ScreenshotBrowser): Promise<void> 
   await page.evaluate('document.activeElement.blur()');
   await page.waitForFunction(`$('.rvm-thumbnail').length > 0 && $('.rvm-thumbnail')[0].naturalWidth > 0`);
   await page.waitForSelector('.rvm-quarantine .rvm-row');
-  // In its place it shares its height with other tabs, and one has to scroll.
+  // Moved to the body: in the editor the sidebar shares its height with other tabs and scrolls.
   await page.addStyleTag({ content: WHOLE_SIDEBAR });
   await page.evaluate(`$('.rvm-sidebar').appendTo(document.body)`);
   await forEachTheme(page, async (theme) => {
@@ -49,7 +49,7 @@ function flow(): FlowNode[] {
 const WHOLE_SIDEBAR = `body > .rvm-sidebar { position: fixed; z-index: 1000; inset: 0 auto auto 0; width: 340px; height: auto;
   background: var(--red-ui-secondary-background); }`;
 
-/** Runs in the page: the sidebar as far down as it has something to show. */
+/** Runs in the page: the rectangle of the sidebar down to the end of its content. */
 const BOX_OF_SIDEBAR = `(() => {
   const box = document.querySelector('.rvm-sidebar').getBoundingClientRect();
   const last = document.querySelector('.rvm-sidebar').lastElementChild.getBoundingClientRect();

@@ -7,7 +7,7 @@ import { FENCE, raiseAlarm, type SandboxAlarm } from './sandbox-alarm';
 import { SCALE } from './frame';
 import type { Shoot } from './studio';
 
-/** In the order in which they come; what a person finds of some. */
+/** In order of arrival; some have the verdict of a person. */
 const ALARMS: readonly (SandboxAlarm & { verdict?: 'real' | 'false alarm' })[] = [
   { camera: 'SANDBOX Yard 1', eventName: 'Cat in the yard', verdict: 'false alarm' },
   { camera: 'SANDBOX Gate 1', eventName: 'Vehicle at the gate' },
@@ -15,10 +15,10 @@ const ALARMS: readonly (SandboxAlarm & { verdict?: 'real' | 'false alarm' })[] =
   { camera: 'SANDBOX Loading Bay 2', eventName: 'Loitering' },
   { ...FENCE, verdict: 'real' },
 ];
-/** Seconds. */
+/** Delay of the panel in seconds. */
 const PANEL = 5;
 
-/** The board of example 18, with alarms of one hour. */
+/** The statistics board of example 18, with alarms of one hour. */
 export const STATISTICS: Shoot = { names: ['statistics.png'], palette: packagesFor('18'), take };
 
 async function take(nodeRed: NodeRed, studio: Parameters<Shoot['take']>[1]): Promise<void> {
@@ -31,7 +31,7 @@ async function take(nodeRed: NodeRed, studio: Parameters<Shoot['take']>[1]): Pro
   page.setDefaultTimeout(PATIENCE);
   await page.goto(`${nodeRed.url}/dashboard/statistics`);
   for (const alarm of ALARMS) await judge(page, alarm);
-  // Until all are settled, and drawn at rest.
+  // Until all are settled and no animation runs.
   await page.waitForTimeout((PANEL + 10) * 1000);
   await page.mouse.move(0, 0);
   await studio.take('statistics.png', await page.screenshot(), TOLERANCE.alarms);
@@ -46,7 +46,7 @@ async function judge(page: Page, { eventName, verdict }: (typeof ALARMS)[number]
   await row.locator('td').nth(4).getByText(verdict).waitFor();
 }
 
-/** No alarms of its own, and a panel that answers soon. */
+/** Switches off the sandbox's own alarms, and shortens the delay of the panel. */
 function quick(node: FlowNode): FlowNode {
   if (node.type === 'rvm-cloud') return { ...node, sandboxEvents: 0 };
   return node.type === 'delay' ? { ...node, timeout: String(PANEL) } : node;

@@ -2,21 +2,21 @@ import type { Browser } from 'playwright-core';
 import type { NodeRed } from '../../test/support/node-red/node-red';
 import type { Outcome, PictureFolder } from './picture-folder';
 
-/** Pictures of one Node-RED. */
+/** Pictures that are taken of one Node-RED. */
 export interface Shoot {
-  /** Of the files that it makes, where they are wanted. */
+  /** Names of the files that the shoot can make. */
   names: readonly string[];
-  /** Packages of others that its flow needs. */
+  /** Third-party packages that the flow needs. */
   palette?: readonly string[];
   take: (nodeRed: NodeRed, studio: ScreenshotBrowser) => Promise<void>;
 }
 
-/** What pictures are made with, and which of them are wanted. */
+/** The browser that takes the pictures, and the selection of pictures to render. */
 export class ScreenshotBrowser {
   constructor(
     readonly browser: Browser,
     private readonly pictures: PictureFolder,
-    /** What the names of the wanted ones begin with; none: all, but for recordings that are there. */
+    /** Prefixes of the wanted names; empty = all, except recordings that exist. */
     private readonly words: readonly string[],
   ) {}
 
@@ -25,18 +25,18 @@ export class ScreenshotBrowser {
     return name.endsWith('.png') || !this.pictures.has(name);
   }
 
-  /** Keeps a picture, if it is wanted and shows something else than the one that is there. */
+  /** Writes a picture if it is wanted and differs from the existing one. */
   async take(name: string, png: Buffer, tolerance: number): Promise<void> {
     if (this.wants(name)) tell(name, await this.pictures.take(name, png, tolerance));
   }
 
-  /** Keeps a recording: no two are alike. */
+  /** Writes a recording without comparison: no two are alike. */
   replace(name: string, bytes: Buffer): void {
     tell(name, this.pictures.replace(name, bytes));
   }
 }
 
-/** Says which picture is another one now. */
+/** Prints the name of a new or changed picture. */
 function tell(name: string, outcome: Outcome): void {
   if (outcome !== 'kept') console.log(`${outcome}: docs/images/${name}`);
 }

@@ -8,11 +8,11 @@ import { SCALE } from './frame';
 import type { Shoot, ScreenshotBrowser } from './studio';
 
 const NAME = 'view-light.png';
-/** Of the clip, which begins five seconds before the alarm: the intruder is halfway up. */
+/** Second of the clip, which begins five seconds before the alarm: the intruder is halfway up. */
 const SHOWN_SECOND = 8;
 const VIDEO = `[...document.querySelectorAll('video')].find((video) => !video.hidden)`;
 
-/** The page of *view link*, in the midst of the alarm. */
+/** The page of *view link*, in the middle of the alarm. */
 export const VIEW_PAGE: Shoot = { names: [NAME], take };
 
 async function take(nodeRed: NodeRed, studio: ScreenshotBrowser): Promise<void> {
@@ -31,7 +31,7 @@ async function take(nodeRed: NodeRed, studio: ScreenshotBrowser): Promise<void> 
   await page.close();
 }
 
-/** Not by waitForFunction, which the policy of the page forbids. */
+/** Waits without waitForFunction, which the content security policy of the page forbids. */
 async function playTo(page: Page, second: number): Promise<void> {
   const isThere = `${VIDEO}?.currentTime >= ${second}`;
   await eventually(async () => (await page.evaluate(isThere)) === true, `second ${second} of the clip`);

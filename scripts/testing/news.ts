@@ -1,12 +1,12 @@
-/** What the command asks of a process that runs test files. */
+/** An order of the test command to a process that runs test files. */
 export interface Order {
-  /** Absolute. */
+  /** Absolute path. */
   file: string;
   /** Only tests whose titles match this expression. */
   grep?: string;
 }
 
-/** Asked after the last file: the process is to end by itself. */
+/** Sent after the last file: the process has to end by itself. */
 export interface LastOrder {
   /** Seconds. */
   endWithin: number;
@@ -18,7 +18,7 @@ export interface Failure {
   error: string;
 }
 
-/** What such a process tells while it runs a file, up to `ended`. */
+/** Reports of such a process while it runs a file; the last one is `ended`. */
 export type News =
   | { kind: 'begins'; title: string }
   | { kind: 'passed' }

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { ALONE, isIn, isInLane, type Lane } from '../../test/support/suite/lanes';
 import { ROOT } from '../build';
 
-/** What takes longest is begun first, or a last file would be waited for by idle processors. */
+/** The slowest files start first; otherwise processors would be idle while the last file runs. */
 const LONGEST_FIRST = [
   'test/editor/dialogs/dialogs.test.ts',
   'test/nodes/package.test.ts',
@@ -44,9 +44,9 @@ const LONGEST_FIRST = [
 
 /** Absolute paths of test files. */
 export interface Plan {
-  /** In the order to begin them in. */
+  /** In order of starting. */
   together: string[];
-  /** After the others, each while nothing else runs. */
+  /** Run after the others, one at a time. */
   alone: string[];
 }
 
@@ -55,8 +55,8 @@ export function everyFile(lane: Lane): string[] {
 }
 
 /**
- * The test files of the command line: files themselves, or all below a folder.
- * @throws Error where there is no such place, or no test below it
+ * The test files that the command line names: files, or all in a folder.
+ * @throws Error if a path does not exist or contains no test
  */
 export function namedFiles(places: readonly string[]): string[] {
   return places.flatMap((place) => {
@@ -80,7 +80,7 @@ export function planFor(files: readonly string[]): Plan {
   };
 }
 
-/** From the root of the project, with slashes, as the lists have it. */
+/** The path relative to the project root, with slashes, as in the lists of files. */
 export function nameOf(file: string): string {
   return path.relative(ROOT, file).replaceAll(path.sep, '/');
 }

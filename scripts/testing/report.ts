@@ -5,23 +5,23 @@ import { nameOf } from './plan';
 import type { CheckResult } from './static-checks';
 import type { FileResult } from './test-process';
 
-/** Of what a file that failed has printed. */
+/** Characters that are shown of the output of a failed file. */
 const MOST_OUTPUT = 4000;
 
-/** Of the first line of an error. */
+/** Characters that are shown of the first line of an error. */
 const MOST_IN_SHORT = 300;
 
-/** Files that took longest, told at the end: where a lane grows slow, it shows. */
+/** Number of slowest files that the report lists, so that a lane that becomes slow is noticed. */
 const SLOWEST = 5;
 
-/** A run that looks at nothing would say that everything is in order. */
+/** Without this failure, a run without any test would pass. */
 const NONE_RUN = {
   file: 'the run',
   title: 'no test was run',
   error: 'No title matches, or no file has a test.',
 };
 
-/** Tells of each file and check in a line as it ends, and at the end of every failure, so that none is scrolled away. */
+/** Prints a line for each finished file and check, and all failures at the end, where they stay visible. */
 export class Report {
   readonly #begun = performance.now();
   readonly #failures: (Failure & { file: string })[] = [];
@@ -32,7 +32,7 @@ export class Report {
   readonly #seconds: { name: string; seconds: number }[] = [];
   readonly #leftOut = new LeftOut();
 
-  /** @param noSkips every program that a test needs is there, and a test that is skipped has failed */
+  /** @param noSkips all programs that tests need are installed, so a skipped test counts as failed */
   constructor(private readonly noSkips: boolean) {}
 
   addCheck({ name, ok, seconds, output }: CheckResult): void {
@@ -58,7 +58,10 @@ export class Report {
     this.#failures.push(...failures.map((failure) => ({ ...failure, file: name })));
   }
 
-  /** The last line is the count alone. True where everything is in order, and at least one test was run. */
+  /**
+   * Prints the end of the report; its last line contains only the counts.
+   * @returns true if at least one test was run and none, and no check, has failed
+   */
   end(): boolean {
     const wasRun = this.#passed + this.#skipped + this.#failures.length > 0;
     if (!wasRun && this.#failedChecks.length === 0) this.#failures.push(NONE_RUN);
@@ -86,11 +89,11 @@ export class Report {
   }
 }
 
-/** Tests that were skipped, by what they need and this machine has not. */
+/** Skipped tests, by the requirement that this machine lacks. */
 class LeftOut {
   readonly #byReason = new Map<string, { count: number; subjects: Set<string> }>();
 
-  /** @param file its folder in test/ is the subject of the test */
+  /** @param file the name of its folder in test/ is the subject of the test */
   add(title: string, file: string): void {
     const reasons = NOT_RUN.exec(title)?.[1]?.split(', ') ?? ['Skipped'];
     for (const reason of reasons) {
@@ -110,7 +113,7 @@ class LeftOut {
   }
 }
 
-/** Whoever sees but the line of a file knows what to look for. */
+/** One failure in two lines, for the progress of the run. */
 function inShort({ title, error }: Failure): string {
   return `${title}\n  ${error.split('\n', 1)[0]?.slice(0, MOST_IN_SHORT)}`;
 }

@@ -1,17 +1,17 @@
 import { TestProcess, type FileResult } from './test-process';
 
 export interface RunOptions {
-  /** Processes at the same time. */
+  /** Number of concurrent processes. */
   jobs: number;
-  /** Seconds without news after which a file counts as one that never ends. */
+  /** Seconds without news after which a file counts as hanging. */
   silence: number;
   grep?: string;
 }
 
-/** Seconds. Connections that are kept for a next request are let go of within them. */
+/** Seconds that a process has to end by itself; idle keep-alive connections close within them. */
 const MOST_TO_END = 120;
 
-/** Runs test files, the first ones first, in a few processes that each take the next file once they are done with one. */
+/** Runs test files in order, in several processes; each takes the next file when it has finished one. */
 export async function runFiles(
   files: readonly string[],
   { jobs, silence, grep }: RunOptions,

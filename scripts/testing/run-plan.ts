@@ -2,7 +2,7 @@ import type { Plan } from './plan';
 import { runFiles, type RunOptions } from './run-files';
 import type { FileResult } from './test-process';
 
-/** @param besides what runs beside the files, but beside none that measures the machine */
+/** @param besides other work that runs in parallel with `together`; the files of `alone` wait for its end */
 export async function runPlan(
   { together, alone }: Plan,
   options: RunOptions,
@@ -10,6 +10,6 @@ export async function runPlan(
   onResult: (result: FileResult) => void,
 ): Promise<void> {
   await Promise.all([runFiles(together, options, onResult), besides]);
-  // Each in a process that nothing has run in.
+  // Each in a new process.
   for (const file of alone) await runFiles([file], { ...options, jobs: 1 }, onResult);
 }

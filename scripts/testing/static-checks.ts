@@ -14,7 +14,7 @@ export interface CheckResult {
   output: string;
 }
 
-/** But for the types of the server, which the build has looked at. */
+/** Without the types of the server, which the build checks. */
 const CHECKS: StaticCheck[] = [
   { name: 'format', command: 'oxfmt', args: ['--check', '.'] },
   { name: 'types of the editor', command: 'tsc', args: ['-p', 'tsconfig.editor.json'] },
@@ -23,8 +23,8 @@ const CHECKS: StaticCheck[] = [
 ];
 
 /**
- * One after the other, the quickest first. What runs beside them is not worth its time where one fails.
- * @returns whether all passed; the first that fails is the last that runs
+ * Runs the checks one after the other, fastest first, and stops at the first failure.
+ * @returns true if all passed
  */
 export async function runStaticChecks(
   onResult: (result: CheckResult) => void,

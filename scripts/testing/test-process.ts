@@ -12,24 +12,24 @@ export interface FileResult {
   skipped: string[];
   failures: Failure[];
   seconds: number;
-  /** What the tests, and what they started, have printed. */
+  /** Output of the tests and of the processes that they started. */
   output: string;
 }
 
-/** Milliseconds from the end of a process to that of its output, which ends once all is read that it had written. */
+/** Longest time in milliseconds from the end of a process until its output is read completely. */
 const MOST_TO_READ = 5000;
 
-/** A process that runs test files, one after the other, in a process group of its own with all that they start. */
+/** A process that runs test files one after the other, in a process group with all that they start. */
 export class TestProcess {
   static readonly #running = new Set<TestProcess>();
   readonly #child: ChildProcess;
-  /** Over, and its output read to the end. */
+  /** Resolves when the process has ended and its output is read completely. */
   readonly #closed: Promise<void>;
   readonly #files: string[] = [];
   #output = '';
-  /** It has left its group, so that it was not ended, and holds on to the output. */
+  /** True if a started process has left the group, was therefore not ended, and keeps the output open. */
   #somethingLivesOn = false;
-  /** That it is over is told as a failure of the file that it ran. */
+  /** True if the end of the process is already reported as a failure of the file that it ran. */
   #isTold = false;
 
   constructor() {
@@ -42,25 +42,25 @@ export class TestProcess {
     for (const stream of [this.#child.stdout, this.#child.stderr])
       stream?.on('data', (piece: Buffer) => (this.#output += piece.toString()));
     this.#closed = new Promise((resolve) => this.#child.once('close', () => resolve()));
-    // An order may meet a process that has just gone; whoever waits for news sees it close.
+    // An order may reach a process that has just ended; its `close` event fails the file then.
     this.#child.on('error', (error) => (this.#output += `${error.message}\n`));
     this.#child.on('exit', () => this.#exited());
   }
 
-  /** For a command that is stopped itself. */
+  /** Ends all test processes, when the test command itself is stopped. */
   static killAll(): void {
     for (const each of TestProcess.#running) each.kill();
   }
 
-  /** False once it has crashed, was ended, or hears no more: it runs no further file. */
+  /** False once the process has crashed, was ended, or has disconnected: it runs no further file. */
   get isRunning(): boolean {
     const { connected, exitCode, signalCode } = this.#child;
     return connected && exitCode === null && signalCode === null;
   }
 
   /**
-   * Runs a file to its end, or to that of the process.
-   * @param silence seconds without news after which the file counts as one that never ends
+   * Runs a file until it or the process ends.
+   * @param silence seconds without news after which the file counts as hanging and the process is ended
    */
   async run(order: Order, silence: number): Promise<FileResult> {
     const from = performance.now();
@@ -74,8 +74,9 @@ export class TestProcess {
   }
 
   /**
-   * Lets the process end by itself. Where it does not, where it has crashed after a file, or where something lives on, one of
-   * its files has left that behind: a failure of the last.
+   * Lets the process end by itself within `seconds`.
+   * @returns a failure of the last file if the process did not end, has crashed after a file, or has left
+   *   another process running: one of its files is the cause
    */
   async end(seconds: number): Promise<FileResult | undefined> {
     if (this.#isTold) return undefined;
@@ -90,21 +91,21 @@ export class TestProcess {
     };
   }
 
-  /** Ends it and all that it has started. */
+  /** Ends the process and all processes of its group. */
   kill(): void {
     const { pid } = this.#child;
     if (pid === undefined) return;
     try {
       process.kill(process.platform === 'win32' ? pid : -pid, 'SIGKILL');
     } catch {
-      // There is nothing left of it.
+      // The process group has ended already.
     }
   }
 
   #letEnd(order: LastOrder): void {
     this.#output = '';
     this.#child.send(order);
-    // One that stands still does not look at its own time.
+    // A blocked process does not run its own timer.
     const timer = setTimeout(() => this.kill(), clampTimerMs(2 * order.endWithin * 1000));
     void this.#closed.then(() => clearTimeout(timer));
   }
@@ -112,19 +113,19 @@ export class TestProcess {
   #exited(): void {
     TestProcess.#running.delete(this);
     this.kill();
-    // Timers come before sockets: the output may be there while the command was busy.
+    // Timers run before socket events: if this command was busy, output may still be waiting to be read.
     const timer = setTimeout(() => setImmediate(() => this.#stopReading()), MOST_TO_READ);
     void this.#closed.then(() => clearTimeout(timer));
   }
 
-  /** After which it closes. */
+  /** Destroys the open output streams, so that the process emits `close`. */
   #stopReading(): void {
     const open = [this.#child.stdout, this.#child.stderr].filter((stream) => stream?.destroyed === false);
     if (open.length > 0) this.#somethingLivesOn = true;
     for (const stream of open) stream?.destroy();
   }
 
-  /** Fills the result; tells what went wrong with the process, if something did. */
+  /** Fills the result. Resolves with a failure if the process ended or hung. */
   #follow(order: Order, silence: number, result: FileResult): Promise<Failure | undefined> {
     return new Promise((resolve) => {
       let title = 'its loading';

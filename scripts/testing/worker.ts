@@ -1,10 +1,10 @@
-/** Runs the test files that it is told to, one after the other, and tells how they go. */
+/** A process that runs the ordered test files one after the other and reports their progress. */
 import Mocha from 'mocha';
 import { Agent, setGlobalDispatcher } from 'undici';
 import { MOCHA_OPTIONS } from './mocha-settings';
 import type { LastOrder, News, Order } from './news';
 
-// No connection is kept for a next request: on a busy machine it meets a server that closes it in that moment.
+// No keep-alive: on a busy machine a request may reuse a connection that the server is just closing.
 setGlobalDispatcher(new Agent({ pipelining: 0 }));
 
 function tell(news: News): void {
@@ -15,7 +15,7 @@ function titleOf(runnable: Mocha.Runnable): string {
   return runnable.titlePath().join(' › ');
 }
 
-/** An error with all that it says of its causes. */
+/** The text of an error and of its causes. */
 function textOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const text = error.stack ?? error.message;
@@ -42,7 +42,7 @@ async function run({ file, grep }: Order): Promise<void> {
   await new Promise<void>((resolve) => {
     mocha.run(() => resolve());
   });
-  // Or it would go on to take what goes wrong during other files.
+  // Otherwise this instance would still catch errors of later files.
   mocha.dispose();
 }
 
@@ -59,7 +59,7 @@ async function obey(order: Order): Promise<void> {
   tell({ kind: 'ended' });
 }
 
-/** Once nothing keeps this process alive any more, it is over before the time is. */
+/** Lets the process end by itself. After the given time it reports the open resources and exits with 1. */
 function endWithin(seconds: number): void {
   process.disconnect();
   setTimeout(() => {
@@ -68,7 +68,7 @@ function endWithin(seconds: number): void {
   }, seconds * 1000).unref();
 }
 
-// By itself mocha would pass a test beside which a promise fails that nobody waits for.
+// By default mocha would pass a test during which an unawaited promise rejects.
 process.on('unhandledRejection', (reason) => {
   throw reason;
 });
@@ -76,7 +76,7 @@ process.on('message', (order: Order | LastOrder) => {
   if ('endWithin' in order) endWithin(order.endWithin);
   else void obey(order);
 });
-// The command has died, and nobody waits for the tests.
+// The test command has died: its tests are ended with all that they started.
 process.on('disconnect', () => {
   if (isBusy) process.kill(process.platform === 'win32' ? process.pid : -process.pid, 'SIGKILL');
 });

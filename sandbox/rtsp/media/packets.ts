@@ -1,14 +1,14 @@
 import { randomInt } from 'node:crypto';
 
-/** What fits into an Ethernet frame beside the headers of RTP, UDP and IP. */
+/** Bytes that fit into an Ethernet frame after the headers of IP, UDP and RTP. */
 const MAX_PAYLOAD = 1388;
 
-/** How NAL units are put into payloads: each codec has its own header (H.264: 1 byte, H.265: 2). */
+/** The payload format of a codec; NAL unit headers differ (H.264: 1 byte, H.265: 2). */
 interface NalFormat {
   headerBytes: number;
   isParameterSet(nal: Buffer): boolean;
   aggregateHeader(nals: readonly Buffer[]): Buffer;
-  /** Header of a fragment; the bits of `ends` say that it is the first or the last. */
+  /** Header of a fragment; the bits of `ends` mark the first and the last one. */
   fragmentHeader(nal: Buffer, ends: number): Buffer;
 }
 
@@ -40,7 +40,7 @@ const H265: NalFormat = {
 const FIRST = 0x80;
 const LAST = 0x40;
 
-/** Payloads of a picture: large NAL units in fragments, small ones together. */
+/** Payloads of a picture: large NAL units are fragmented, small ones aggregated. */
 export function videoPayloads(
   codec: 'h264' | 'h265',
   nals: readonly Buffer[],
@@ -52,7 +52,7 @@ export function videoPayloads(
   return bundles(nals, alone).flatMap((bundle) => payloadsOf(bundle, format));
 }
 
-/** Payload of one frame of sound: a header of 13 bits for its length and 3 for its place (RFC 3640, section 3.3.6, AAC-hbr). */
+/** One audio frame: 13 bits of length, 3 bits of index, data (RFC 3640, section 3.3.6, AAC-hbr). */
 export function soundPayload(frame: Buffer): Buffer {
   const header = Buffer.alloc(4);
   header.writeUInt16BE(16, 0);
@@ -60,7 +60,7 @@ export function soundPayload(frame: Buffer): Buffer {
   return Buffer.concat([header, frame]);
 }
 
-/** Neighbours that share a payload. */
+/** Groups consecutive NAL units that share a payload. */
 function bundles(nals: readonly Buffer[], alone: (nal: Buffer) => boolean): Buffer[][] {
   const list: Buffer[][] = [];
   let room = 0;
@@ -101,7 +101,7 @@ const RTP_HEADER = 12;
 /** Puts payloads into RTP packets of one source (RFC 3550, section 5.1). */
 export class RtpPackets {
   readonly ssrc = randomInt(1, 2 ** 32);
-  /** Packets and payload bytes made so far, as sender reports count them. */
+  /** Packets and payload bytes so far, for sender reports. */
   packets = 0;
   octets = 0;
   /** Sequence number of the next packet. */
@@ -112,7 +112,7 @@ export class RtpPackets {
     this.#payloadType = payloadType;
   }
 
-  /** The packets of one picture or one frame of sound: the marker bit is on the last one. `timestamp` counts ticks. */
+  /** The packets of a picture or audio frame; the last has the marker bit. `timestamp` in RTP clock ticks. */
   of(payloads: readonly Buffer[], timestamp: number): Buffer[] {
     return payloads.map((payload, i) => this.#packet(payload, timestamp, i === payloads.length - 1));
   }
@@ -141,9 +141,8 @@ const NTP_OFFSET = 2_208_988_800;
 
 export interface SenderState {
   ssrc: number;
-  /** Wall clock of the RTP time stamp, epoch milliseconds. */
+  /** Wall clock at the RTP timestamp, epoch milliseconds. */
   wallClock: number;
-  /** RTP time stamp of that moment. */
   timestamp: number;
   packets: number;
   octets: number;
@@ -155,14 +154,14 @@ export function senderReport(sender: SenderState): Buffer {
 }
 
 /**
- * End of the stream as a compound packet (RFC 3550, section 6.1). ffmpeg ignores a BYE that comes alone
- * and waits for its own time-out.
+ * End of the stream as a compound packet (RFC 3550, section 6.1). ffmpeg ignores a lone BYE and waits for its
+ * own timeout.
  */
 export function compoundBye(sender: SenderState): Buffer {
   return Buffer.concat([report(sender), description(sender.ssrc), loneBye(sender.ssrc)]);
 }
 
-/** A BYE outside a compound packet: against the standard, a fault on demand. */
+/** A BYE outside a compound packet: violates the standard, used by a fault. */
 export function loneBye(ssrc: number): Buffer {
   const packet = header(1, BYE, 8);
   packet.writeUInt32BE(ssrc, 4);

@@ -25,20 +25,20 @@ interface PlayerOptions {
   wallClock: (picture: number) => number;
 }
 
-/** Pictures by their number since the epoch (see Footage): the first, the one after the last, the one that is due now. */
+/** A range of pictures, by number since the epoch (see Footage): first, last + 1, and the one due now. */
 export interface Passage {
   from: number;
   to: number;
   due: number;
 }
 
-/** Sends pictures, and sound where that was asked for, at their time, with sender reports, and a BYE after the last. */
+/** Sends pictures and, if requested, sound when they are due, with sender reports and a BYE at the end. */
 export class MediaSender {
   video: Track | undefined;
   sound: Track | undefined;
   readonly #options: PlayerOptions;
   #passage: Passage = { from: 0, to: 0, due: 0 };
-  /** The picture and the frame of sound that come next. */
+  /** Numbers of the next picture and the next audio frame. */
   #next = 0;
   #nextSound = 0;
   #startedAt = 0;
@@ -49,7 +49,7 @@ export class MediaSender {
     this.#options = options;
   }
 
-  /** Number of the picture that comes next. */
+  /** Number of the next picture. */
   get position(): number {
     return this.#next;
   }
@@ -58,7 +58,7 @@ export class MediaSender {
     return this.#timer !== undefined;
   }
 
-  /** Where the next packet of each track stands. */
+  /** Sequence number and RTP timestamp of the next packet of each track. */
   get startPoints(): { video: StartPoint | undefined; sound: StartPoint | undefined } {
     return {
       video: this.video?.startPoint(this.#ticks(this.#next)),
@@ -66,7 +66,7 @@ export class MediaSender {
     };
   }
 
-  /** Makes a passage the next to be played; nothing is sent before `run`. */
+  /** Sets the passage to play; nothing is sent before `run`. */
   load(passage: Passage): void {
     this.pause();
     this.#leave();
@@ -77,7 +77,7 @@ export class MediaSender {
     this.#nextSound = this.#options.programme.soundAt(from);
   }
 
-  /** Plays what is loaded. */
+  /** Plays the loaded passage. */
   run(): void {
     this.pause();
     this.#startedAt = performance.now();
@@ -85,13 +85,13 @@ export class MediaSender {
     this.#schedule(0);
   }
 
-  /** Stops the packets and keeps the position. */
+  /** Stops sending; the position stays. */
   pause(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
   }
 
-  // RTP time goes on where the passage before ended, whatever is shown next.
+  // RTP time continues from the end of the previous passage, whatever the next one shows.
   #leave(): void {
     const played = (this.#next - this.#passage.from) / FRAMES_PER_SECOND;
     const soundRate = this.#options.programme.sound?.sampleRate ?? 0;
@@ -131,7 +131,7 @@ export class MediaSender {
     return due - elapsed;
   }
 
-  /** False where a fault has ended the stream. */
+  /** False if a fault has ended the stream. */
   #sendPicture(): boolean {
     const { trouble } = this.#options;
     const breakOff = trouble.breakOff(this.#sent);
@@ -198,11 +198,11 @@ export interface StartPoint {
   timestamp: number;
 }
 
-/** One medium of a session on its way to the player, with sender reports of its own. */
+/** One track of a session (video or sound), with its own sender reports. */
 export class Track {
   readonly transport: MediaTransport;
   readonly packets: RtpPackets;
-  /** RTP time at which the present passage begins. */
+  /** RTP time at which the current passage begins. */
   base = randomInt(0, 2 ** 31);
   #reportedAt = -Infinity;
 
@@ -215,12 +215,12 @@ export class Track {
     return { sequence: this.packets.sequence, timestamp: (this.base + ticks) >>> 0 };
   }
 
-  /** The packets of what is shown or heard `ticks` after the begin of the passage. */
+  /** The packets of the picture or audio frame `ticks` after the start of the passage. */
   packetsOf(payloads: readonly Buffer[], ticks: number): Buffer[] {
     return this.packets.of(payloads, this.base + ticks);
   }
 
-  /** Sends a report that maps this RTP time to the wall clock, unless one was sent a moment ago. */
+  /** Sends a report that maps this RTP time to the wall clock, at most every 5 s. */
   reportIfDue(ticks: number, wallClock: number): void {
     const now = performance.now();
     if (now - this.#reportedAt < REPORT_INTERVAL_MS) return;
@@ -241,7 +241,7 @@ export class Track {
 
 type BreakOff = 'stall' | 'reset' | 'cut';
 
-/** What the faults of one session do to its pictures and packets. Without faults: nothing. */
+/** Applies the faults of one session to its pictures and packets. */
 export class StreamTrouble {
   readonly skipsKeyFrame: boolean;
   readonly aggregatesParameterSets: boolean;
@@ -257,7 +257,7 @@ export class StreamTrouble {
     this.loneBye = faults.some((fault) => fault.kind === 'lone-bye');
   }
 
-  /** How the stream ends before the next picture, if it does. */
+  /** How a fault ends the stream before the next picture; undefined = it continues. */
   breakOff(picturesSent: number): BreakOff | undefined {
     for (const fault of this.#faults) {
       if (fault.kind === 'stall' && picturesSent >= fault.frames) return 'stall';
@@ -267,12 +267,12 @@ export class StreamTrouble {
     return undefined;
   }
 
-  /** True where sequence number and time stamp jump before the next picture. */
+  /** True if sequence number and timestamp jump before the next picture. */
   jumps(picturesSent: number): boolean {
     return this.#faults.some((fault) => fault.kind === 'jump' && fault.frames === picturesSent);
   }
 
-  /** The packets that are really sent, in their order. */
+  /** The packets to send, in order, after loss, repetition and reordering. */
   arrange(packets: readonly Buffer[]): Buffer[] {
     return packets.flatMap((packet) => this.#arrangeOne(packet));
   }

@@ -5,7 +5,7 @@ import { FRAMES_PER_SECOND, SAMPLES_PER_FRAME, type Sound, type Subject } from '
 export const VIDEO_CLOCK = 90_000;
 export const TICKS_PER_PICTURE = VIDEO_CLOCK / FRAMES_PER_SECOND;
 
-/** What one camera shows, and what it sounds like where it has a microphone. */
+/** The video of one camera, and its sound if it has a microphone. */
 export class Programme {
   readonly footage: Footage;
   readonly sound: Sound | undefined;
@@ -21,17 +21,17 @@ export class Programme {
     return this.footage.picture(number, this.#subject);
   }
 
-  /** Number of the first frame of sound that begins at a picture or after it. */
+  /** Number of the first audio frame that begins at a picture or after it. */
   soundAt(picture: number): number {
     return Math.ceil((picture / FRAMES_PER_SECOND) * (this.sound?.rate ?? 0));
   }
 
-  /** Where a frame of sound lies between the pictures. */
+  /** The position of an audio frame as a fractional picture number. */
   pictureAt(soundFrame: number): number {
     return (soundFrame / (this.sound?.rate ?? 1)) * FRAMES_PER_SECOND;
   }
 
-  /** Ticks of the sound's clock from a picture to a frame of sound. */
+  /** Ticks of the audio clock from a picture to an audio frame. */
   soundTicks(from: number, soundFrame: number): number {
     const begin = (from / FRAMES_PER_SECOND) * (this.sound?.sampleRate ?? 0);
     return Math.round(soundFrame * SAMPLES_PER_FRAME - begin);
@@ -51,7 +51,7 @@ export const PAYLOAD_TYPES = { video: 96, sound: 97 } as const;
 
 interface SdpRequest {
   programme: Programme;
-  /** Shown by players as the title. */
+  /** Players show it as the title. */
   title: string;
   /** IP address of the server. */
   address: string;
@@ -59,7 +59,7 @@ interface SdpRequest {
   length?: number;
   /** `a=control` of a track, relative or absolute. */
   trackControl: (track: TrackName) => string;
-  /** Parameter sets in the SDP; without them a player has to find them in the stream. */
+  /** True = the SDP contains the parameter sets; false = a player has to find them in the stream. */
   parameterSets: boolean;
 }
 
@@ -121,7 +121,7 @@ function soundLines({ sampleRate, channels, config }: Sound, { trackControl }: S
   ];
 }
 
-// A camera's name comes from outside: a line break in it would forge lines of the description.
+// The camera's name is untrusted: a line break in it would inject lines into the description.
 function oneLine(text: string): string {
   const line = text
     .replaceAll(/\p{Cc}+/gu, ' ')

@@ -2,7 +2,7 @@ import { FRAMES_PER_SECOND } from '../../scene/packs';
 import type { Passage } from './player';
 import { formatSeconds, parseRange } from '../protocol';
 
-/** What the pictures of a session are: a passage to play, and the `Range` that tells the player so. */
+/** A passage to play, and the `Range` header of the answer. */
 interface PlayPlan {
   passage: Passage;
   range: string;
@@ -11,17 +11,17 @@ interface PlayPlan {
 /** Maps the seconds of a `Range` header to pictures. */
 export interface Timeline {
   /**
-   * The plan for a PLAY. `range` is the header, absent = go on from `position`, or from the start where there is none.
-   * A number is the status of a refusal: 457 outside the recording, 501 unknown unit.
+   * The plan for a PLAY. `range` is the header; absent = continue at `position`, or begin at the start if
+   * that is undefined. A number is the status of a refusal: 457 outside the recording, 501 unknown unit.
    */
   plan(range: string | undefined, position: number | undefined): PlayPlan | 457 | 501;
-  /** `Range` of what is played from `position` on. */
+  /** `Range` of a playback from `position`. */
   rangeFrom(position: number): string;
   /** Wall clock of a picture that is sent now, epoch milliseconds. */
   wallClock(picture: number): number;
 }
 
-/** The present time, without an end of its own. A pause loses what passes meanwhile. */
+/** Live video, without an end unless requested. After a pause playback continues at the present. */
 export class LiveTimeline implements Timeline {
   readonly #now: () => number;
 
@@ -55,8 +55,8 @@ export class LiveTimeline implements Timeline {
 }
 
 /**
- * A recording of a fixed length; second 0 is the key frame of the second that was asked for. What lies before the moment that was
- * asked for is sent at once, so that nobody waits for it.
+ * A recording of a fixed length; position 0 is the key frame of the requested second. The pictures between it
+ * and the requested moment are sent at once, so that the player does not wait for them.
  */
 export class RecordedTimeline implements Timeline {
   readonly #base: number;
@@ -66,8 +66,8 @@ export class RecordedTimeline implements Timeline {
   readonly #now: () => number;
 
   /**
-   * `start` in epoch milliseconds, `length` in seconds. `available` tells the number of the picture from which on nothing is
-   * recorded yet.
+   * `start` in epoch milliseconds, `length` in seconds. `available` returns the number of the first picture
+   * that is not recorded yet.
    */
   constructor(start: number, length: number, now: () => number, available: () => number = () => Infinity) {
     this.#now = now;
@@ -92,7 +92,7 @@ export class RecordedTimeline implements Timeline {
     return `npt=${this.#seconds(position)}-${this.#seconds(this.#end)}`;
   }
 
-  // Sender reports tell when a packet was sent (RFC 3550, section 6.4.1), not when it was recorded.
+  // Sender reports contain the time of sending (RFC 3550, section 6.4.1), not of recording.
   wallClock(): number {
     return this.#now();
   }

@@ -3,23 +3,23 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { resetSocket } from '../protocol';
 
-/** A client that reads more slowly than we send gets no more before this many bytes are on their way. */
+/** Nothing more is sent to a slow client while this many bytes are unsent. */
 const MAX_WAITING_BYTES = 512 * 1024;
 
-/** The way of a stream to its player. */
+/** Sends the packets of one track to the player. */
 export interface MediaTransport {
   /** Value of the `Transport` header in the answer to SETUP, without `ssrc`. */
   readonly header: string;
-  /** False while the player does not keep up: hold the next picture back. */
+  /** False while the player reads too slowly: the caller delays the next picture. */
   ready(): boolean;
   sendRtp(packet: Buffer): void;
   sendRtcp(packet: Buffer): void;
-  /** Cuts the connection in the middle of a packet, or resets it. Where there is no connection, nothing more is sent. */
+  /** Ends the connection in the middle of a packet, or resets it. Over UDP only sending stops. */
   breakOff(how: 'reset' | 'cut', packet: Buffer): void;
   close(): void;
 }
 
-/** Packets in the RTSP connection itself: `$`, channel, length, data (RFC 2326, section 10.12). */
+/** Sends packets in the RTSP connection: `$`, channel, length, data (RFC 2326, section 10.12). */
 export class InterleavedTransport implements MediaTransport {
   readonly header: string;
   readonly #socket: Socket;
@@ -53,7 +53,7 @@ export class InterleavedTransport implements MediaTransport {
   }
 
   close(): void {
-    // The connection belongs to the client, which may want to go on with another session.
+    // The connection stays open: the client may continue with another session.
   }
 
   #send(channel: number, packet: Buffer): void {
@@ -69,12 +69,12 @@ function interleave(channel: number, packet: Buffer): Buffer {
 const MAX_ATTEMPTS = 30;
 
 interface UdpPeer {
-  /** Address the RTSP connection came from; nothing is ever sent to another. */
+  /** Address that the RTSP connection came from; packets are sent to no other. */
   address: string;
   ports: readonly [number, number];
 }
 
-/** Two neighbouring UDP ports of our own, the even one for RTP, and the player's two. */
+/** Two adjacent UDP ports of the server, the even one for RTP, and the player's two. */
 export class UdpTransport implements MediaTransport {
   readonly header: string;
   readonly #sockets: readonly [UdpSocket, UdpSocket];
@@ -88,7 +88,7 @@ export class UdpTransport implements MediaTransport {
     const their = peer.ports;
     this.header = `RTP/AVP;unicast;client_port=${their[0]}-${their[1]};server_port=${own[0]}-${own[1]}`;
     for (const socket of sockets) {
-      // A player that has gone answers with "port unreachable"; its session ends by time-out, as the standard has it.
+      // A closed player port causes "port unreachable"; as in the standard, the session ends by timeout.
       socket.on('error', () => undefined);
     }
     sockets[1].on('message', (_data, from) => {
@@ -96,7 +96,10 @@ export class UdpTransport implements MediaTransport {
     });
   }
 
-  /** Opens the ports at `host`; `heard` is called for each report of the player. Throws where no two neighbours are free. */
+  /**
+   * Opens the ports at `host`; `heard` is called for each report of the player.
+   * @throws Error if no two adjacent ports are free
+   */
   static async open(host: string, peer: UdpPeer, heard: () => void): Promise<UdpTransport> {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const sockets = await openPair(host);

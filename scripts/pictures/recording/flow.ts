@@ -1,10 +1,10 @@
 import { station, webhookIn } from '../../../test/support/node-red/flows';
 import type { FlowNode } from '../../../test/support/node-red/node-red';
 
-/** Where the last alarm waits: what says whose event it is. */
+/** Name of the flow variable with `msg.webhook` of the last alarm, which *settle* needs. */
 const WAITING = 'webhook';
 
-/** Alarms with their picture, each of which waits until an operator presses the button `handled`. */
+/** Gets the picture of each alarm; each event waits until an operator presses the button `handled`. */
 export function settledByHand(): FlowNode[] {
   const kept = [{ t: 'set', p: WAITING, pt: 'flow', to: 'webhook', tot: 'msg' }];
   const given = [{ p: 'webhook', v: WAITING, vt: 'flow' }];

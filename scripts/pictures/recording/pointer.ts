@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 
-/** Of a way of the pointer: so many steps, with a pause in milliseconds between two of them. */
+/** Steps of one movement of the pointer, and milliseconds between two steps. */
 const STEPS = 16;
 const STEP_MS = 40;
-/** How long the button is held, in milliseconds. */
+/** Milliseconds for which the button is pressed. */
 const PRESS_MS = 250;
 
-/** A pointer that can be seen, for a page without a screen has none. */
+/** A visible pointer, because a headless page shows none. */
 export class Pointer {
   #at = { x: 0, y: 0 };
 
@@ -20,7 +20,7 @@ export class Pointer {
     return pointer;
   }
 
-  /** Goes to the midst of an element as a hand does, and clicks. */
+  /** Moves to the centre of an element as a person does, and clicks. */
   async click(selector: string): Promise<void> {
     const box = await this.page.locator(selector).first().boundingBox();
     if (box === null) throw new Error(`${selector} is not to be seen.`);
@@ -30,7 +30,7 @@ export class Pointer {
     await this.page.mouse.up();
   }
 
-  /** Slow at both ends. */
+  /** Moves slowly at both ends. */
   async #glideTo(x: number, y: number): Promise<void> {
     const from = this.#at;
     for (let step = 1; step <= STEPS; step += 1) {
@@ -46,7 +46,7 @@ export class Pointer {
   }
 }
 
-/** Runs in the page: an arrow that goes where the mouse is, with a disc while its button is held. */
+/** Runs in the page: draws an arrow that follows the mouse, with a disc while its button is pressed. */
 const DRAW = `(() => {
   const pointer = document.createElement('div');
   pointer.style = 'position: fixed; z-index: 10000; left: 0; top: 0; pointer-events: none';

@@ -14,12 +14,12 @@ import { animate } from './webp';
 
 const NAME = 'alarm-clip-settled.webp';
 const SIZE = { width: 960, height: 620 };
-/** Milliseconds in which somebody who watches sees what there is. */
+/** Milliseconds that a viewer of the recording needs to see a change. */
 const GLANCE = 1200;
-/** Of the clip, which begins five seconds before the alarm: the intruder has climbed the fence. */
+/** Second of the clip, which begins five seconds before the alarm: the intruder has climbed the fence. */
 const SEEN_SECOND = 9;
 
-/** An alarm arrives, its picture and clip are looked at, and it is settled: 20 seconds. */
+/** An alarm arrives, its picture and clip are shown, and it is settled: 20 seconds. */
 export const RECORDING: Shoot = { names: [NAME], take };
 
 async function take(nodeRed: NodeRed, studio: ScreenshotBrowser): Promise<void> {
@@ -36,12 +36,12 @@ async function take(nodeRed: NodeRed, studio: ScreenshotBrowser): Promise<void> 
   }
 }
 
-/** The flow and the sidebar, and nothing that needs a hand. */
+/** Shows the flow and the sidebar, without pending requests and notifications. */
 async function prepare(page: Page): Promise<void> {
   await page.evaluate(`RED.actions.invoke('core:toggle-left-sidebar'); RED.sidebar.show('rvm-sidebar')`);
   await page.click('.red-ui-sidebar-tab-bar [data-tab-id="debug"]');
   await page.click('.rvm-pending [data-action=accept]');
-  // What is gone stays in its place while the pointer is there.
+  // The sidebar removes no row while the pointer is over the list.
   await page.mouse.move(420, 420);
   await page.waitForSelector('.rvm-pending', { state: 'hidden' });
   await page.waitForSelector('.red-ui-notification', { state: 'detached' });

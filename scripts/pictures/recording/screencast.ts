@@ -2,13 +2,13 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { CDPSession, Page } from 'playwright-core';
 
-/** A picture of the page, from a time on, in seconds. */
+/** A picture of the page, and the time in seconds since which it is shown. */
 export interface ScreenFrame {
   file: string;
   time: number;
 }
 
-/** What a page shows, as PNG files in a folder: one for each change, as fast as the machine makes them. */
+/** Records a page as PNG files in a folder: one for each change, as fast as the machine allows. */
 export class Screencast {
   readonly #frames: ScreenFrame[] = [];
   #written: Promise<void> = Promise.resolve();
@@ -29,7 +29,7 @@ export class Screencast {
     return screencast;
   }
 
-  /** All frames, and as the last one once more the end. */
+  /** @returns all frames; the last one is repeated with the time of the end */
   async stop(): Promise<ScreenFrame[]> {
     await this.session.send('Page.stopScreencast');
     await this.#written;

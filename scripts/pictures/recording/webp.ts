@@ -5,10 +5,10 @@ import { promisify } from 'node:util';
 import type { ScreenFrame } from './screencast';
 
 const FRAMES_PER_SECOND = 8;
-/** 0 to 100: texts are sharp, and edges of colours are clean. */
+/** From 0 to 100. At this value text is sharp and edges are clean. */
 const QUALITY = 60;
 
-/** Makes an animation of frames, in a folder that is there, which plays for ever. */
+/** Makes an endless WebP animation of frames; `folder` takes temporary files and must exist. */
 export async function animate(frames: readonly ScreenFrame[], folder: string): Promise<Buffer> {
   const list = path.join(folder, 'frames.txt');
   const file = path.join(folder, 'animation.webp');
@@ -19,7 +19,7 @@ export async function animate(frames: readonly ScreenFrame[], folder: string): P
   return fs.readFileSync(file);
 }
 
-/** As ffmpeg's concat demuxer reads it: each file, and for how long it is shown. */
+/** The input of ffmpeg's concat demuxer: each file and its duration. */
 function listOf(frames: readonly ScreenFrame[]): string {
   const lines = frames.map(({ file, time }, index) => {
     const until = frames[index + 1]?.time ?? time;
