@@ -17,14 +17,9 @@ interface Span {
   end: number;
 }
 
-/**
- * The token fields of the outermost object, under the specification's name or with a capital first letter.
- */
+/** Token fields of the outermost object, under the specified name or with a capital first letter. */
 export interface TokenReading {
-  /**
-   * `absent`: no such field, null or an empty text. `unusable`: more than one, not a text, or half of a
-   * surrogate pair.
-   */
+  /** `absent`: none, null or empty. `unusable`: several, not a text, or half of a surrogate pair. */
   kind: 'absent' | 'unusable' | 'text';
   text?: string;
   /**
@@ -150,10 +145,7 @@ function isClosing(code: number): boolean {
   return code === END_OF_BRACE || code === END_OF_BRACKET;
 }
 
-/**
- * Whether the text between quotes is the name of the token field, however escaped. Stops at the first
- * difference.
- */
+/** Whether a quoted text names the token field, however escaped; stops at the first difference. */
 function isTokenName(text: string, from: number, to: number): boolean {
   let at = from;
   for (let place = -1; place < NAME.length; place += 1) {
@@ -174,24 +166,15 @@ function characterAt(text: string, at: number, to: number): { code: number; next
   return { code: escapedUnit(text, at + 2), next: at + 6 };
 }
 
-/**
- * Undefined for a literal that is no JSON, or has half of a surrogate pair: as bytes all such halves are
- * alike.
- */
+/** Undefined for a literal that is no JSON, or has half of a surrogate pair: as bytes all are alike. */
 function wellFormedText(literal: string): string | undefined {
   const text = textOfLiteral(literal);
   return text !== undefined && isWellFormed(text) ? text : undefined;
 }
 
-/**
- * Deepest nesting that is accepted: far above any message, far below the depth at which `JSON.stringify`
- * fails.
- */
+/** Deepest nesting accepted: far above any message, far below where `JSON.stringify` fails. */
 const MAX_DEPTH = 32;
-/**
- * Most values that are accepted, list members included; a message has about thirty. Building objects takes
- * time for each.
- */
+/** Most values accepted, list members included; a message has about thirty. Building them takes time. */
 const MAX_VALUES = 1_000;
 /**
  * Most strings, numbers, words and punctuation marks together: a text that is no JSON may have any number of
@@ -352,9 +335,7 @@ class Scanner {
     if (this.#skipColon()) this.#noteKey(start, end);
   }
 
-  /**
-   * Moves behind the colon that makes a string a key; returns false, and does not move, where there is none.
-   */
+  /** Moves behind the colon that makes a string a key; false, without a move, where there is none. */
   #skipColon(): boolean {
     const at = passSpace(this.text, this.#position);
     if (this.text[at] !== ':') return false;
@@ -362,10 +343,7 @@ class Scanner {
     return true;
   }
 
-  /**
-   * Names are limited like values: in well-formed JSON each value has one at most, and the outermost has
-   * none.
-   */
+  /** Names are limited like values: in well-formed JSON each value has one at most, the outermost none. */
   #noteKey(start: number, end: number): void {
     this.#result.tooLarge ||= ++this.#names > MAX_VALUES;
     const keys = this.#depth > MAX_DEPTH ? undefined : this.#open.at(-1);
@@ -439,10 +417,7 @@ export function jsonOf(body: Uint8Array): () => JsonReading {
   return () => (reading ??= readJson(body));
 }
 
-/**
- * Reads a body as JSON under the limits of the receiver. Never throws; no text of the body appears in an
- * error.
- */
+/** Reads a body as JSON within the receiver's limits. Never throws; no error quotes the body. */
 export function readJson(body: Uint8Array): JsonReading {
   const text = textOf(body);
   if (text === undefined) return unreadable('not-utf8', NO_TOKEN);
@@ -457,10 +432,7 @@ export function readJson(body: Uint8Array): JsonReading {
   return new Document(text, token, scan.inexactNumbers, parsed);
 }
 
-/**
- * A body that is one well-formed, unambiguous document. Its content is built only when needed, that is, once
- * it is proven.
- */
+/** A body that is one well-formed, unambiguous document; built only when needed, once it is proven. */
 class Document implements JsonReading {
   readonly numberAsText: boolean;
   #content: Content | undefined;

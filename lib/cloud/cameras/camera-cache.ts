@@ -281,9 +281,7 @@ class HintFolder {
   }
 }
 
-/**
- * The cached entry of a camera: the device fields that a message contains, and how the session was opened.
- */
+/** A cached camera: the device fields that a message contains, and how its session was opened. */
 interface LearnedCamera {
   readonly device: Pick<Device, 'id' | 'name' | 'status'>;
   /** The id by which the site knows the camera, from an event. */
@@ -491,10 +489,7 @@ interface VideoHint {
   readonly relation: string;
 }
 
-/**
- * The cache of the last run, used until this run has a device list of its own. It saves an alarm the wait for
- * that list, which may take minutes.
- */
+/** The cache of the last run, used until the device list is there: that list may take minutes. */
 export class LastRun {
   readonly #hints: CameraHints;
   readonly #session: StationSession;
@@ -540,10 +535,7 @@ export class LastRun {
     this.#hints.forgetLink(id);
   }
 
-  /**
-   * Caches how the video of a camera was opened. For an offline camera no link is cached, so that its status
-   * is queried first.
-   */
+  /** Caches how the video of a camera was opened. No link of an offline one: its status is queried first. */
   learn({ device }: DeviceEntry, remoteId: string | undefined, openedAt: OpenedAt): void {
     const { id, name, status, online } = device;
     this.#hints.learn({ device: { id, name, status }, remoteId }, online ? openedAt : undefined);
