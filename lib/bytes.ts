@@ -1,7 +1,4 @@
-/**
- * Collects bytes in one buffer: stored as chunks, a body that comes byte by byte would take a hundred times
- * its length.
- */
+/** Collects bytes in one buffer: stored as chunks, a body that comes byte by byte would take a hundred times its length. */
 export class GrowingBuffer {
   length = 0;
   #bytes: Buffer = Buffer.alloc(0);
@@ -34,15 +31,12 @@ export class GrowingBuffer {
   }
 }
 
-/**
- * Most leading zeros of an Exp-Golomb code: more would exceed 32 bits, which no field of a parameter set
- * does.
- */
+/** Most leading zeros of an Exp-Golomb code: more would exceed 32 bits, which no field of a parameter set does. */
 const MOST_ZEROS = 31;
 
 /**
- * Reads bit fields, most significant bit first. Beyond the end all bits are zero and `exceeded` is set, so
- * that a caller checks once, at the end of a structure.
+ * Reads bit fields, most significant bit first. Beyond the end all bits are zero and `exceeded` is set, so that a caller checks
+ * once, at the end of a structure.
  */
 export class BitReader {
   #at = 0;

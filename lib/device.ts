@@ -1,6 +1,6 @@
 /**
- * A camera of the service (specification, section 2, Device). Every field the service sent is kept;
- * `id`, `name`, `site`, `status` and `online` are filled from alternative spellings only where absent.
+ * A camera of the service (specification, section 2, Device). Every field the service sent is kept; `id`, `name`, `site`,
+ * `status` and `online` are filled from alternative spellings only where absent.
  */
 export interface Device {
   id: string;

@@ -30,10 +30,7 @@ export type RvmErrorCode =
 
 /** Origin of a failure. Plain values only, because Catch nodes get nothing else of an Error. */
 export interface RvmErrorCause {
-  /**
-   * HTTP status of the service, or of a proxy that refuses the connection to the service; RTSP status of a
-   * video relay.
-   */
+  /** HTTP status of the service, or of a proxy that refuses the connection to the service; RTSP status of a video relay. */
   status?: number;
   /** Relation that was being followed, such as `rel/devices`. */
   relation?: string;
@@ -46,8 +43,8 @@ export interface RvmErrorCause {
 }
 
 /**
- * The one error class of the package. Created where the cause is known, and never wrapped again. The message
- * is one sentence that tells the user what to do; it contains no secret, cookie or RTSP URL.
+ * The one error class of the package. Created where the cause is known, and never wrapped again. The message is one sentence
+ * that tells the user what to do; it contains no secret, cookie or RTSP URL.
  */
 export class RvmError extends Error {
   override readonly name = 'RvmError';

@@ -1,9 +1,8 @@
 import { isZeroDate } from './time';
 
 /**
- * The event: the payload of an authentic webhook message, with the field names of the specification
- * (section 2, Payload). Every field is optional at run time, because a tolerant receiver refuses nothing
- * that is proven genuine; unknown fields are kept.
+ * The event: the payload of an authentic webhook message, with the field names of the specification (section 2, Payload). Every
+ * field is optional at run time, because a tolerant receiver refuses nothing that is proven genuine; unknown fields are kept.
  */
 export interface RvmEvent {
   version?: string;
@@ -32,8 +31,8 @@ export interface RvmEvent {
 }
 
 /**
- * True where the event has ended: it carries an `eventEndTime` (specification, section 2: null while the event is
- * ongoing). Null, an empty text and the zero date say that it has not.
+ * True where the event has ended: it carries an `eventEndTime` (specification, section 2: null while the event is ongoing).
+ * Null, an empty text and the zero date say that it has not.
  */
 export function isEnd(event: RvmEvent): boolean {
   const end: unknown = event.eventEndTime;
@@ -42,8 +41,8 @@ export function isEnd(event: RvmEvent): boolean {
 }
 
 /**
- * True for an event of exactly the class `health`. All others count as security, because an alarm too many is
- * better than one too few.
+ * True for an event of exactly the class `health`. All others count as security, because an alarm too many is better than one
+ * too few.
  */
 export function isHealth(event: RvmEvent): boolean {
   return event.eventClass === 'health';

@@ -4,8 +4,8 @@ import { readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import path from 'node:path';
 
 /**
- * Creates a folder and its parents, for this user alone. Step by step, because the recursive option of
- * Node.js never ends where the system reports that an existing folder is missing, as below /proc.
+ * Creates a folder and its parents, for this user alone. Step by step, because the recursive option of Node.js never ends where
+ * the system reports that an existing folder is missing, as below /proc.
  * @throws Error of the system
  */
 export function ensurePrivateFolder(folder: string): void {
@@ -40,10 +40,7 @@ const VERSION = 1;
 /** Bytes. The data of 100,000 cameras, the most that are listed, is smaller. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
-/**
- * A text file that may be missing at any time, and that an attacker cannot misuse: a damaged file counts as
- * missing.
- */
+/** A text file that may be missing at any time, and that an attacker cannot misuse: a damaged file counts as missing. */
 export class HintFile {
   readonly #file: string;
   readonly #owner: string;
@@ -56,10 +53,7 @@ export class HintFile {
     this.#owner = owner;
   }
 
-  /**
-   * The text; undefined where the file is missing, damaged, too large, of another version or of another
-   * owner.
-   */
+  /** The text; undefined where the file is missing, damaged, too large, of another version or of another owner. */
   async read(): Promise<string | undefined> {
     try {
       if ((await stat(this.#file)).size > MAX_BYTES) return undefined;

@@ -25,15 +25,11 @@ export type MeteredAnswer =
   | 'middleware';
 
 /**
- * Counts events of the process while metrics are wanted. The calls are on the path of an alarm: each is an
- * increment and no more, and none may throw. A station is named by its key, and is absent where it is
- * unknown. Durations are in seconds.
+ * Counts events of the process while metrics are wanted. The calls are on the path of an alarm: each is an increment and no
+ * more, and none may throw. A station is named by its key, and is absent where it is unknown. Durations are in seconds.
  */
 export interface Meter {
-  /**
-   * @param seconds from the last byte of a body to the answer; absent where no body was read, or nothing was
-   * stored
-   */
+  /** @param seconds from the last byte of a body to the answer; absent where no body was read, or nothing was stored */
   answered(answer: MeteredAnswer, station?: string, seconds?: number): void;
   /**
    * An event was passed to the flow.

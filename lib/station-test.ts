@@ -55,8 +55,8 @@ const STEP_OF_RELATION: readonly [part: RegExp, step: StepOfAlarm][] = [
 ];
 
 /**
- * Tests the whole path from the settings to a moving picture, with the first camera that is online. No result
- * contains the URL of the session.
+ * Tests the whole path from the settings to a moving picture, with the first camera that is online. No result contains the URL
+ * of the session.
  */
 export async function testStation(client: StationClient): Promise<TestResult[]> {
   const found = new Map<StepOfAlarm, string>();

@@ -1,9 +1,6 @@
 // Server and dialogs share this file: it imports nothing.
 
-/**
- * A count with its noun, for English texts: `1 message`, `2 messages`. Texts of locale files have their own
- * singular.
- */
+/** A count with its noun, for English texts: `1 message`, `2 messages`. Texts of locale files have their own singular. */
 export function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
@@ -11,8 +8,8 @@ export function plural(count: number, noun: string): string {
 const GUID = /^\{?([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\}?$/i;
 
 /**
- * The form in which two spellings of one GUID are equal: no braces, lower case, any version digit. Undefined for
- * any other id: those are compared exactly.
+ * The form in which two spellings of one GUID are equal: no braces, lower case, any version digit. Undefined for any other id:
+ * those are compared exactly.
  */
 export function guidForm(id: string): string | undefined {
   return GUID.exec(id)?.[1]?.toLowerCase();
@@ -24,8 +21,8 @@ export const KEY = /^[a-z0-9-]{1,32}$/;
 const UNSET = /^\$(?:\{([^{}]+)\}|\(([^()]+)\))$/;
 
 /**
- * The name of the environment variable that a value refers to. Node-RED replaces `${NAME}` and `$(NAME)`
- * where they are the whole value, and passes the literal text if the variable is not set.
+ * The name of the environment variable that a value refers to. Node-RED replaces `${NAME}` and `$(NAME)` where they are the
+ * whole value, and passes the literal text if the variable is not set.
  */
 export function variableIn(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined;
@@ -35,10 +32,7 @@ export function variableIn(value: unknown): string | undefined {
 
 const HALF_OF_PAIR = /\p{Surrogate}/u;
 
-/**
- * False where a text has half of a surrogate pair alone. As bytes all such halves are alike, so two texts
- * would be equal.
- */
+/** False where a text has half of a surrogate pair alone. As bytes all such halves are alike, so two texts would be equal. */
 export function isWellFormed(text: string): boolean {
   return !HALF_OF_PAIR.test(text);
 }
@@ -87,8 +81,8 @@ const PORTS: ReadonlyMap<string, number> = new Map([
 ]);
 const LONGEST = 4096;
 /**
- * The characters of a URL (RFC 3986, section 2) but for the apostrophe. All others, such as white space, quotes,
- * the backslash and everything beyond ASCII, must not reach a player. A command line has to put it in single quotes.
+ * The characters of a URL (RFC 3986, section 2) but for the apostrophe. All others, such as white space, quotes, the backslash
+ * and everything beyond ASCII, must not reach a player. A command line has to put it in single quotes.
  */
 const LEGAL = /^[A-Za-z0-9\-._~:/?#[\]@!$&()*+,;=%]+$/;
 

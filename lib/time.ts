@@ -8,9 +8,9 @@ const ISO_TIME = new RegExp(
 const FIRST_YEAR = 1970;
 
 /**
- * Reads a time of the service: ISO 8601, extended or basic, with zero to nine fraction digits. A time without
- * a zone is UTC (specification, section 2, eventStartTime). `24:00:00` and a leap second count into the next
- * day or minute. Undefined for everything else, dates before 1970 included.
+ * Reads a time of the service: ISO 8601, extended or basic, with zero to nine fraction digits. A time without a zone is UTC
+ * (specification, section 2, eventStartTime). `24:00:00` and a leap second count into the next day or minute. Undefined for
+ * everything else, dates before 1970 included.
  */
 export function readTime(value: unknown): Date | undefined {
   if (typeof value !== 'string' || value.length > 64) return undefined;
@@ -29,8 +29,7 @@ export function readTime(value: unknown): Date | undefined {
 export const CLOCK_JUMP = 5 * 60 * 1000;
 
 /**
- * Milliseconds since 1970 of a Date, even where its methods were replaced; NaN for an invalid one. Undefined
- * for other values.
+ * Milliseconds since 1970 of a Date, even where its methods were replaced; NaN for an invalid one. Undefined for other values.
  */
 export function timeOf(value: unknown): number | undefined {
   try {

@@ -74,10 +74,7 @@ const NOT_ACCEPTED =
 const UNKNOWN_AUTHORITY = /^(UNABLE_TO_(GET_ISSUER|VERIFY)|DEPTH_ZERO_|SELF_SIGNED_)/;
 const OUT_OF_DATE = /^CERT_(HAS_EXPIRED|NOT_YET_VALID)$/;
 
-/**
- * Alerts of the peer about the client certificate; older releases of OpenSSL write SSLV3 or TLSV1 before
- * them.
- */
+/** Alerts of the peer about the client certificate; older releases of OpenSSL write SSLV3 or TLSV1 before them. */
 const ASKED = /ALERT_(CERTIFICATE_REQUIRED|NO_CERTIFICATE)/;
 const REFUSED =
   /ALERT_(BAD_CERTIFICATE|UNSUPPORTED_CERTIFICATE|CERTIFICATE_(REVOKED|EXPIRED|UNKNOWN)|UNKNOWN_CA|ACCESS_DENIED)/;

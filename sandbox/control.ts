@@ -20,8 +20,8 @@ import type { Stations } from './world/stations';
 import { type Camera, findCamera, type Onboarding, type World } from './world/world';
 
 /**
- * The control calls need no key, so only programs on this machine may use them: no other machine, no web page
- * in a browser here, and no page whose host name resolves to this machine (DNS rebinding).
+ * The control calls need no key, so only programs on this machine may use them: no other machine, no web page in a browser
+ * here, and no page whose host name resolves to this machine (DNS rebinding).
  * @throws Refusal 403
  */
 export function guardControl(call: Call): void {

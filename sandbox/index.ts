@@ -28,8 +28,8 @@ export type { StationCredentials, StationSettings } from './world/stations';
 const DEFAULT_RTSP_PORT = 8554;
 
 /**
- * A simulator of the service with real HTTP, webhooks and RTSP: for use before the API key arrives, for demos
- * and for tests. The names of all its sites and cameras begin with SANDBOX.
+ * A simulator of the service with real HTTP, webhooks and RTSP: for use before the API key arrives, for demos and for tests.
+ * The names of all its sites and cameras begin with SANDBOX.
  */
 export class Sandbox {
   readonly apiKey: string;
@@ -105,8 +105,8 @@ export class Sandbox {
   }
 
   /**
-   * Adds or changes a Central Station. For an empty user name, password or phrase the sandbox uses a random
-   * value, which stays the same while the sandbox runs.
+   * Adds or changes a Central Station. For an empty user name, password or phrase the sandbox uses a random value, which stays
+   * the same while the sandbox runs.
    * @returns the credentials in force
    */
   setStation(key: string, station: StationSettings): StationCredentials {
@@ -138,8 +138,7 @@ export class Sandbox {
   }
 
   /**
-   * Raises an alarm now. Every endpoint gets a message of its own; the returned `messageId` is that of the
-   * first.
+   * Raises an alarm now. Every endpoint gets a message of its own; the returned `messageId` is that of the first.
    * @throws Refusal if the camera does not exist, its site is not accepted, or a value is invalid
    */
   raiseAlarm(request: AlarmRequest = {}): { alarmId: string; messageId: string } {
@@ -152,8 +151,7 @@ export class Sandbox {
   }
 
   /**
-   * Accepts a Pending Request for the provider: from now on the cameras of its site are listed and send
-   * events.
+   * Accepts a Pending Request for the provider: from now on the cameras of its site are listed and send events.
    * @throws Refusal if there is no such customer
    */
   acceptCustomer(id: string): CustomerEntry {

@@ -5,8 +5,8 @@ const ISO_TIME =
   /^(\d{4})(-?)(\d{2})\2(\d{2})T(\d{2})(:?)(\d{2})\6(\d{2})(?:\.(\d{1,9}))?(?:(Z)|([+-])(\d{2}):?(\d{2}))?$/;
 
 /**
- * Milliseconds since 1970 of an ISO 8601 time; no zone means UTC, as in the service's event messages
- * (specification, section 2, Payload). Undefined where the text is no such time or no real date.
+ * Milliseconds since 1970 of an ISO 8601 time; no zone means UTC, as in the service's event messages (specification, section 2,
+ * Payload). Undefined where the text is no such time or no real date.
  */
 export function parseIsoTime(text: string): number | undefined {
   const match = ISO_TIME.exec(text);

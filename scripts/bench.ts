@@ -1,9 +1,8 @@
 /**
- * `npm run bench`: measures how fast the package is, each figure side by side with its reference. Prints a
- * table, writes each row to bench/results.json as soon as it is measured, and then updates the pages that
- * quote the figures. `-- B1 B4` measures only these and writes only with `--write`; `-- --quick` only shows
- * that all measurements work; `-- --pages` only updates the pages. A full run takes about an hour; see
- * bench/README.md.
+ * `npm run bench`: measures how fast the package is, each figure side by side with its reference. Prints a table, writes each
+ * row to bench/results.json as soon as it is measured, and then updates the pages that quote the figures. `-- B1 B4` measures
+ * only these and writes only with `--write`; `-- --quick` only shows that all measurements work; `-- --pages` only updates the
+ * pages. A full run takes about an hour; see bench/README.md.
  */
 import fs from 'node:fs';
 import os from 'node:os';

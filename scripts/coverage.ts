@@ -1,7 +1,7 @@
 /**
- * `npm run coverage`: runs the tests of `npm run test:nightly` and measures code coverage, with the limits of
- * `.c8rc.json`; the details are in `coverage/`. Slower than the tests alone, because every process records
- * its coverage. Takes the same arguments.
+ * `npm run coverage`: runs the tests of `npm run test:nightly` and measures code coverage, with the limits of `.c8rc.json`; the
+ * details are in `coverage/`. Slower than the tests alone, because every process records its coverage. Takes the same
+ * arguments.
  */
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';

@@ -1,8 +1,7 @@
 /**
- * `npm run fuzz`: passes mutated messages, answers and requests to the package and compares its results with
- * an oracle that was written from the specification. Exits with code 1 if there is any finding.
- * `-- --seconds 60` runs for 60 seconds, `-- --inputs 10000000` until that many inputs, and `-- --seed 7`
- * repeats the inputs of that seed.
+ * `npm run fuzz`: passes mutated messages, answers and requests to the package and compares its results with an oracle that was
+ * written from the specification. Exits with code 1 if there is any finding. `-- --seconds 60` runs for 60 seconds, `--
+ * --inputs 10000000` until that many inputs, and `-- --seed 7` repeats the inputs of that seed.
  */
 import { parseArgs } from 'node:util';
 import { everyTarget } from './fuzz/every-target';

@@ -1,8 +1,8 @@
 /**
- * `npm run pictures`: renders the pictures of README and docs/ from the running package. Needs Chromium, and
- * ffmpeg for the pictures of cameras. Replaces only pictures that have changed. A removed picture is always
- * rendered; a recording is rendered only if it was removed. `npm run pictures -- dialog-view sidebar` renders
- * only those whose names begin with one of these words.
+ * `npm run pictures`: renders the pictures of README and docs/ from the running package. Needs Chromium, and ffmpeg for the
+ * pictures of cameras. Replaces only pictures that have changed. A removed picture is always rendered; a recording is rendered
+ * only if it was removed. `npm run pictures -- dialog-view sidebar` renders only those whose names begin with one of these
+ * words.
  */
 import fs from 'node:fs';
 import path from 'node:path';

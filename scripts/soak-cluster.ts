@@ -112,8 +112,8 @@ const DEEDS: Record<string, (world: World) => Promise<unknown>> = {
 };
 
 /**
- * Runs random actions on three instances under load, on a database with a synchronous standby. After each
- * action no event may be lost, repeated without a mark, out of order or refused.
+ * Runs random actions on three instances under load, on a database with a synchronous standby. After each action no event may
+ * be lost, repeated without a mark, out of order or refused.
  * @param chance returns numbers from 0 (inclusive) to 1 (exclusive)
  */
 export async function soakCluster(minutes: number, chance: () => number): Promise<void> {

@@ -1,10 +1,10 @@
 /**
- * `npm run soak`: sends a thousand events through a Node-RED that is killed twenty times, at random times and
- * stages of processing, for both values of `handledWhen`. `--stored 1000000` then stores that many events and
- * checks that neither memory nor latency grows. Takes minutes; the last line is the result.
+ * `npm run soak`: sends a thousand events through a Node-RED that is killed twenty times, at random times and stages of
+ * processing, for both values of `handledWhen`. `--stored 1000000` then stores that many events and checks that neither memory
+ * nor latency grows. Takes minutes; the last line is the result.
  *
- * `--engine postgres`: instead runs several Node-RED on one PostgreSQL for an hour, with random faults;
- * `--minutes 10` sets a shorter time.
+ * `--engine postgres`: instead runs several Node-RED on one PostgreSQL for an hour, with random faults; `--minutes 10` sets a
+ * shorter time.
  */
 import assert from 'node:assert/strict';
 import fs from 'node:fs';

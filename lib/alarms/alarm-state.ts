@@ -21,8 +21,8 @@ export interface EventOutcome {
   /** Events counted so far; only where `reason` is `count`. */
   counted?: number;
   /**
-   * Resolves with true once the effect survives a crash; after false the event should be redelivered. Call it
-   * only where that matters: it may force a write.
+   * Resolves with true once the effect survives a crash; after false the event should be redelivered. Call it only where that
+   * matters: it may force a write.
    */
   isDurable: () => Promise<boolean>;
 }
@@ -48,9 +48,9 @@ interface AlarmStateOptions {
 }
 
 /**
- * The levels of groups, stored in slots that instances share. A level changes by compare-and-set, so of
- * several instances exactly one raises or releases a group. While the store fails, each instance continues in
- * memory and writes its changes afterwards.
+ * The levels of groups, stored in slots that instances share. A level changes by compare-and-set, so of several instances
+ * exactly one raises or releases a group. While the store fails, each instance continues in memory and writes its changes
+ * afterwards.
  */
 export class AlarmState {
   readonly #arming = new Arming();

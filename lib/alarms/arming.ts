@@ -5,10 +5,7 @@ const TEST = 'test';
 /** Largest number of groups with an arming or test of their own. */
 const MOST = 10_000;
 
-/**
- * Which groups are armed and on test; a group without an entry is armed. Times are milliseconds of
- * `performance.now()`.
- */
+/** Which groups are armed and on test; a group without an entry is armed. Times are milliseconds of `performance.now()`. */
 export class Arming {
   /** By group; '' stands for all groups. */
   readonly #armed = new Map<string, boolean>();

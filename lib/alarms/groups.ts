@@ -8,8 +8,8 @@ const EVENT = 'event/';
 /** Largest number of groups: each is reported at the start. */
 const MOST = 10_000;
 /**
- * Characters of an event as JSON in state messages: the upper limit while there are few groups, and the lower
- * limit for any number of groups.
+ * Characters of an event as JSON in state messages: the upper limit while there are few groups, and the lower limit for any
+ * number of groups.
  */
 const LARGEST_EVENT = 400_000;
 const LEAST_EVENT = 8000;
@@ -53,10 +53,7 @@ export class Groups {
     return this.#groups.values();
   }
 
-  /**
-   * Limit in characters of the event (JSON) that raises a group: each event is stored in memory and in the
-   * inbox.
-   */
+  /** Limit in characters of the event (JSON) that raises a group: each event is stored in memory and in the inbox. */
   get largestEvent(): number {
     return Math.max(LEAST_EVENT, Math.min(LARGEST_EVENT, EVENTS / this.#groups.size));
   }
@@ -181,8 +178,7 @@ interface Pending {
 }
 
 /**
- * End times this instance has extended, written in batches every few seconds: one write per extension would
- * dominate the cost.
+ * End times this instance has extended, written in batches every few seconds: one write per extension would dominate the cost.
  */
 export class OwnEnds {
   readonly #parts: Part[] = [];

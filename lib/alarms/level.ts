@@ -107,15 +107,15 @@ interface Circumstances {
   armed: boolean;
   onTest: boolean;
   /**
-   * Whether the alarm has raised this group before, by this event or by another; undefined where it has not.
-   * Called only where it matters.
+   * Whether the alarm has raised this group before, by this event or by another; undefined where it has not. Called only where
+   * it matters.
    */
   raisedBy: () => 'event' | 'other' | undefined;
 }
 
 /**
- * The effect of an event on its group. `again`: the event has raised the group before, so the state is only
- * reported again. `extended`: the level lasts longer, or stays unchanged because the event never raises.
+ * The effect of an event on its group. `again`: the event has raised the group before, so the state is only reported again.
+ * `extended`: the level lasts longer, or stays unchanged because the event never raises.
  */
 export type Judgement =
   | { outcome: 'raised' | 'again' | 'extended'; level: Level }
@@ -193,10 +193,7 @@ export interface Group {
   raisedVersion: number;
   /** Id of the run that wrote the slot last: only that run extends the level without writing the slot. */
   by: string;
-  /**
-   * Milliseconds by which the run `by` may know a later end than this instance; 0 where `by` is this run, or
-   * has ended.
-   */
+  /** Milliseconds by which the run `by` may know a later end than this instance; 0 where `by` is this run, or has ended. */
   slack: number;
   /** True where the store failed and lacks the state known here. */
   isAhead: boolean;

@@ -22,10 +22,7 @@ interface LevelsOptions {
   mayLive: (life: string) => boolean;
   link: StoreLink;
   alarms: RaisedAlarms;
-  /**
-   * Called with each state message that no event causes: a release, a repetition, or the stored state at the
-   * start.
-   */
+  /** Called with each state message that no event causes: a release, a repetition, or the stored state at the start. */
   say: (said: StateMessage) => void;
   /** Called when the values of the node status may have changed. */
   changed: () => void;
@@ -265,8 +262,8 @@ interface LevelKeeperOptions {
 }
 
 /**
- * Changes levels in memory and store by compare-and-set, so that of several instances exactly one raises or
- * releases a group. While the store fails, only the memory changes.
+ * Changes levels in memory and store by compare-and-set, so that of several instances exactly one raises or releases a group.
+ * While the store fails, only the memory changes.
  */
 class LevelKeeper {
   /** Writes of former raisers that failed with the store. */
@@ -294,8 +291,8 @@ class LevelKeeper {
   }
 
   /**
-   * Changes a level. Resolves once the store has it or fails; false where another instance was first: its
-   * change is then known here, and the caller has to judge again.
+   * Changes a level. Resolves once the store has it or fails; false where another instance was first: its change is then known
+   * here, and the caller has to judge again.
    * @param isUrgent true where a caller waits for the write
    */
   async change(group: Group, change: Change, isUrgent: boolean): Promise<boolean> {

@@ -17,8 +17,8 @@ interface Remembered {
 }
 
 /**
- * The alarms that have raised a group, so that no alarm raises it twice. The last one of a group is stored
- * with its level; this class has the earlier ones.
+ * The alarms that have raised a group, so that no alarm raises it twice. The last one of a group is stored with its level; this
+ * class has the earlier ones.
  */
 export class RaisedAlarms {
   /** By name of the slot, oldest first. */

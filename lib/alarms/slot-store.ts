@@ -17,10 +17,7 @@ interface StoreLinkOptions {
   owner: string;
   /** True while no other instance can write: then changes need not be read. */
   isAlone: () => boolean;
-  /**
-   * Called with slots that other instances or a former run have changed. `isAll`: a slot that is missing
-   * there is gone.
-   */
+  /** Called with slots that other instances or a former run have changed. `isAll`: a slot that is missing there is gone. */
   adopt: (slots: readonly Slot[], isAll: boolean) => void;
   /** Called when the store works again, after all its slots were adopted. */
   recovered: () => void;
@@ -226,10 +223,7 @@ export function storedLevel({ value, left = 0 }: Slot, now: number): StoredLevel
   };
 }
 
-/**
- * End times of levels that one run has extended. Flat arrays, because there may be many, written every few
- * seconds.
- */
+/** End times of levels that one run has extended. Flat arrays, because there may be many, written every few seconds. */
 export function endsValue(groups: readonly string[], ends: readonly number[], now: number): Written {
   const left = ends.map((end) => Math.round(end - now));
   const lasts = lasting(left.reduce((latest, each) => Math.max(latest, each), 0));

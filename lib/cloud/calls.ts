@@ -7,8 +7,8 @@ export interface CallOptions {
   /** Ends the call with CANCELLED, or with the `RvmError` that is its reason. */
   signal?: AbortSignal;
   /**
-   * Milliseconds for the whole call; transient failures are retried until then. Default: 30 s, for a PTZ
-   * command 5 s. After that the call ends with the last failure, or with TIMEOUT.
+   * Milliseconds for the whole call; transient failures are retried until then. Default: 30 s, for a PTZ command 5 s. After
+   * that the call ends with the last failure, or with TIMEOUT.
    */
   deadlineMs?: number;
   /** No retries: a user is watching, and can repeat the call. */
@@ -16,8 +16,7 @@ export interface CallOptions {
 }
 
 /**
- * What happens if a camera is not online: the call fails (the specification's sequence), or the session is
- * requested anyway.
+ * What happens if a camera is not online: the call fails (the specification's sequence), or the session is requested anyway.
  */
 export type WhenOffline = 'fail' | 'try';
 

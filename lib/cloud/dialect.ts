@@ -1,6 +1,6 @@
 /**
- * All facts about the service that the specification leaves open, in one table: what the client sends by
- * default and what else it accepts. Names marked "specification" come from there; all others are tolerance.
+ * All facts about the service that the specification leaves open, in one table: what the client sends by default and what else
+ * it accepts. Names marked "specification" come from there; all others are tolerance.
  */
 export const DIALECT = {
   relations: {
@@ -36,16 +36,10 @@ export const DIALECT = {
   },
 
   login: {
-    /**
-     * The specification does not show the field names of the login body; both can be set in the cloud's
-     * service details.
-     */
+    /** The specification does not show the field names of the login body; both can be set in the cloud's service details. */
     userField: 'username',
     passwordField: 'password',
-    /**
-     * The specification does not show which status means refused credentials: any from 400 to 499 except
-     * these.
-     */
+    /** The specification does not show which status means refused credentials: any from 400 to 499 except these. */
     noRefusals: [408, 429, 431] as readonly number[],
   },
 
@@ -129,8 +123,8 @@ export const DIALECT = {
     /** Specification: the text `true` requests recorded video. */
     recordedSearch: 'true',
     /**
-     * The specification does not show whether live video is requested without a time; `liveStyle` of the
-     * cloud selects this spelling.
+     * The specification does not show whether live video is requested without a time; `liveStyle` of the cloud selects this
+     * spelling.
      */
     liveTime: 'live',
     liveSearch: 'false',
@@ -188,8 +182,8 @@ export const DIALECT = {
       'device_offline',
     ] as readonly string[],
     /**
-     * Codes, in lower case, of a camera that another user holds. They may come with 403, which then does not
-     * mean a missing permission.
+     * Codes, in lower case, of a camera that another user holds. They may come with 403, which then does not mean a missing
+     * permission.
      */
     cameraBusy: ['camerainuse', 'cameralocked', 'needoverride', 'resourcelocked'] as readonly string[],
     /** Codes, in lower case, for recorded video that does not exist; they may come with 403 as well. */

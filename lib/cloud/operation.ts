@@ -24,10 +24,9 @@ interface Inherited {
 const HINT = 1 / 3;
 
 /**
- * One call of the user. It carries the caller's abort signal and deadline, and counts the HTTP requests that
- * it caused; `end` must be called if there is a signal or a deadline. Work that several operations share
- * counts for the one that started it. If the deadline passes while the operation waits for something that has
- * failed, it ends with that failure.
+ * One call of the user. It carries the caller's abort signal and deadline, and counts the HTTP requests that it caused; `end`
+ * must be called if there is a signal or a deadline. Work that several operations share counts for the one that started it. If
+ * the deadline passes while the operation waits for something that has failed, it ends with that failure.
  */
 export class Operation {
   readonly #once: boolean;
@@ -92,8 +91,7 @@ export class Operation {
   }
 
   /**
-   * Does work that only supplies a hint: it gets a third of the remaining time, so that enough is left for
-   * the rest.
+   * Does work that only supplies a hint: it gets a third of the remaining time, so that enough is left for the rest.
    * @param once no retries
    */
   async hint<T>(work: (hint: Operation) => Promise<T>, once = this.once): Promise<T> {
@@ -148,8 +146,7 @@ export class Operation {
   }
 
   /**
-   * Calls the listener when the caller gives up: with CANCELLED, TIMEOUT, the last failure or the caller's
-   * own error.
+   * Calls the listener when the caller gives up: with CANCELLED, TIMEOUT, the last failure or the caller's own error.
    * @returns a function that removes the listener
    */
   onAbort(listener: (reason: Error) => void): () => void {
@@ -161,9 +158,7 @@ export class Operation {
     return this.#abort.reason !== undefined;
   }
 
-  /**
-   * @throws Error the reason, if the caller has given up: CANCELLED, TIMEOUT, or the failure it waited for
-   */
+  /** @throws Error the reason, if the caller has given up: CANCELLED, TIMEOUT, or the failure it waited for */
   checkAlive(): void {
     if (this.#abort.reason !== undefined) throw this.#abort.reason;
   }
@@ -193,9 +188,8 @@ export class Operation {
 const OWN_PATIENCE = 10_000;
 
 /**
- * Work that several operations wait for. None of them can cancel it for all, and the deadline of one does not
- * end it: it retries until the latest deadline of its callers, and each of its requests for at least ten
- * seconds.
+ * Work that several operations wait for. None of them can cancel it for all, and the deadline of one does not end it: it
+ * retries until the latest deadline of its callers, and each of its requests for at least ten seconds.
  */
 export class SharedOperation extends Operation {
   readonly #joined = new Set<Operation>();
@@ -219,10 +213,7 @@ export class SharedOperation extends Operation {
     return Math.max(this.#until, this.#lastSuccess + OWN_PATIENCE);
   }
 
-  /**
-   * Waits for the work, but no longer than this operation does; reports failures of the work to the
-   * operation.
-   */
+  /** Waits for the work, but no longer than this operation does; reports failures of the work to the operation. */
   async join<T>(operation: Operation, work: Promise<T>): Promise<T> {
     this.#joined.add(operation);
     this.#isPatient ||= !operation.once;

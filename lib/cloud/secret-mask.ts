@@ -10,18 +10,12 @@ const SHORTEST_FOLDED = 6;
 
 /** Beginnings of a secret that a stray `%`, `\` or `\u` before them turns into an escape. */
 const SWALLOWED = /^(?:u?[\da-f]{4}|x[\da-f]{2}|[0-7]{3}|[\da-f]{2}|["\\/bfnrt])/i;
-/**
- * A spelling without its beginning is searched only if it is at least this long, so that it is no ordinary
- * word.
- */
+/** A spelling without its beginning is searched only if it is at least this long, so that it is no ordinary word. */
 const SHORTEST_END = 8;
 /** Shorter ones are not searched without white space: joined ordinary words could match them. */
 const SHORTEST_SPLIT = 8;
 
-/**
- * Of a longer secret only the beginning is searched: it reveals the secret as well, and limits the text that
- * is read.
- */
+/** Of a longer secret only the beginning is searched: it reveals the secret as well, and limits the text that is read. */
 const LONGEST = 128;
 
 /** Maximum length of one escaped character, such as `&#x0001f600;`, or one that was escaped twice. */
@@ -42,9 +36,7 @@ const ESCAPES: readonly Escape[] = [
 /** Form encoding. Separate, because elsewhere a `+` stands for itself. */
 const FORM: Escape = [/(?:%[\da-f]{2})+|\+/gi, (escape) => (escape === '+' ? ' ' : fromPercent(escape))];
 
-/**
- * Characters that may be inside a secret that was wrapped or spelled letter by letter; and invisible ones.
- */
+/** Characters that may be inside a secret that was wrapped or spelled letter by letter; and invisible ones. */
 const UNSEEN = /[\s\p{Cc}\p{Cf}]+/gu;
 /** Tags may be inside as well; but if `<` and `>` are no tags, the text between them may be the secret. */
 const TAG = /<[^<>]*>/g;
@@ -59,9 +51,9 @@ const HTML_NAMES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * The beginning of a text of the service, at most `length` characters, without RTSP URLs; only `***` if it
- * contains one of our secrets in any spelling, because it may contain the secret in other spellings, too. The
- * work is limited by `length` and the number of secrets, however long the text and the secrets are.
+ * The beginning of a text of the service, at most `length` characters, without RTSP URLs; only `***` if it contains one of our
+ * secrets in any spelling, because it may contain the secret in other spellings, too. The work is limited by `length` and the
+ * number of secrets, however long the text and the secrets are.
  */
 export function redact(text: string, secrets: readonly string[], length: number): string {
   const spellings = spellingsOf(secrets);
@@ -84,10 +76,7 @@ interface Spelling {
   readonly isFolded: boolean;
 }
 
-/**
- * Spellings of a secret: as it is, in base64 as in the header of a basic login, and in hexadecimal; the
- * beginning of each.
- */
+/** Spellings of a secret: as it is, in base64 as in the header of a basic login, and in hexadecimal; the beginning of each. */
 function spellingsOf(secrets: readonly string[]): Spelling[] {
   return [...new Set(secrets)]
     .filter((secret) => secret.length >= SHORTEST)
@@ -111,10 +100,7 @@ function withoutUnseen(text: string): string {
   return text.replace(UNSEEN, '');
 }
 
-/**
- * Bytes in base64, alone and after other bytes: there also without the digits that depend on neighbouring
- * bytes.
- */
+/** Bytes in base64, alone and after other bytes: there also without the digits that depend on neighbouring bytes. */
 function base64Of(bytes: Buffer): Set<string> {
   const all = new Set<string>();
   for (const coding of ['base64', 'base64url'] as const) {
@@ -206,8 +192,8 @@ function fromPercent(escapes: string): string {
 const SHORTEST_QUOTED = 8;
 
 /**
- * An error without secrets. Its text may quote the service's name of a camera, a preset or a relation, and so
- * contain a secret: then only the code is shown.
+ * An error without secrets. Its text may quote the service's name of a camera, a preset or a relation, and so contain a secret:
+ * then only the code is shown.
  */
 export function redactError(error: RvmError, secrets: readonly string[]): RvmError {
   const { code, message, cause } = error;

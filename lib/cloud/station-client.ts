@@ -35,10 +35,7 @@ import { StationSession } from './session/session';
 import { isWithin } from './session/system';
 import { STATION_TIMING, type StationTiming } from './timing';
 
-/**
- * Settings of the client of one Central Station: where the service is, who logs in, and how this service
- * differs.
- */
+/** Settings of the client of one Central Station: where the service is, who logs in, and how this service differs. */
 export interface StationClientOptions extends Credentials {
   /** Short name of the station in the metrics; without it requests are not counted. */
   key?: string;
@@ -66,9 +63,7 @@ export interface StationClientOptions extends Credentials {
   /** Without it the certificate authorities of the machine are trusted. */
   tls?: TlsSettings;
   proxy: ProxySettings;
-  /**
-   * Errors contain nothing of an answer's text: it may come from an address that no user has confirmed yet.
-   */
+  /** Errors contain nothing of an answer's text: it may come from an address that no user has confirmed yet. */
   quotesNothing?: boolean;
   /** Where the camera cache is stored for the next run; undefined stores nothing. */
   hints?: HintOptions;
@@ -118,8 +113,8 @@ export class StationClient {
   }
 
   /**
-   * The version that the service has chosen outside of the requested range; it is used anyway (rule T-09).
-   * Undefined if the version is within the range, the service named none, or there is no connection.
+   * The version that the service has chosen outside of the requested range; it is used anyway (rule T-09). Undefined if the
+   * version is within the range, the service named none, or there is no connection.
    */
   get unaskedVersion(): string | undefined {
     const { state } = this;
@@ -129,10 +124,7 @@ export class StationClient {
     return isWithin(version, versionLow, versionHigh) ? undefined : version;
   }
 
-  /**
-   * Milliseconds that the clock of the service is ahead of that of this machine; undefined if no answer has
-   * shown it.
-   */
+  /** Milliseconds that the clock of the service is ahead of that of this machine; undefined if no answer has shown it. */
   get clockAhead(): number | undefined {
     return this.#parts?.session.clockAhead;
   }
@@ -151,8 +143,8 @@ export class StationClient {
   }
 
   /**
-   * The devices in the order served, after login if necessary. The records belong to the client: copy one
-   * before passing it to code that may change it.
+   * The devices in the order served, after login if necessary. The records belong to the client: copy one before passing it to
+   * code that may change it.
    * @param options.fresh queries the service now
    * @throws RvmError
    */
@@ -234,8 +226,8 @@ export class StationClient {
   }
 
   /**
-   * Queries the service for a sign of life now, in one attempt, and from then on whenever there was no other
-   * request for `signOfLifeMs`. The result shows in the state.
+   * Queries the service for a sign of life now, in one attempt, and from then on whenever there was no other request for
+   * `signOfLifeMs`. The result shows in the state.
    */
   async askForLife(): Promise<void> {
     await this.#run({}, (_operation, { signOfLife }) => signOfLife.ask());

@@ -44,17 +44,15 @@ export const STATION_TIMING: Readonly<StationTiming> = {
 };
 
 /**
- * Exponential back-off with jitter, in milliseconds: `first`, doubled with each step up to `longest`, minus a
- * random part of up to one half, so that many clients do not retry at the same moment.
+ * Exponential back-off with jitter, in milliseconds: `first`, doubled with each step up to `longest`, minus a random part of up
+ * to one half, so that many clients do not retry at the same moment.
  * @param step 1 for the first pause
  */
 export function backoff(step: number, first: number, longest = Infinity): number {
   return Math.min(longest, first * 2 ** (step - 1)) * (0.5 + Math.random() / 2);
 }
 
-/**
- * Adds a random part of up to one quarter, so that many clients do not act at the same moment. Milliseconds.
- */
+/** Adds a random part of up to one quarter, so that many clients do not act at the same moment. Milliseconds. */
 export function jitter(ms: number): number {
   return ms * (1 + Math.random() / 4);
 }

@@ -1,6 +1,6 @@
 /**
- * Round-robin over several queues, each in order of arrival. A sender with many items in its own queue delays
- * another queue by one item a round at most.
+ * Round-robin over several queues, each in order of arrival. A sender with many items in its own queue delays another queue by
+ * one item a round at most.
  */
 export class FairQueue<Item> {
   /** The queue that is served next is first. */
@@ -52,8 +52,8 @@ export class FairQueue<Item> {
 }
 
 /**
- * Milliseconds of tasks in one turn of the event loop. The sockets are polled in between, so that new senders
- * are served in the next turn.
+ * Milliseconds of tasks in one turn of the event loop. The sockets are polled in between, so that new senders are served in the
+ * next turn.
  */
 const SLICE_MS = 5;
 
@@ -61,10 +61,9 @@ const SLICE_MS = 5;
 const LONGEST_WAIT = 16;
 
 /**
- * Shares the time of the main thread between queues. A task runs at once while there is time left in this
- * turn of the event loop, else in a later turn when its queue is served. Tasks of `runLast` run in turns in
- * which no other sender comes: Node accepts one connection in each turn, and the connection of an alarm may
- * come behind hundreds of a stranger.
+ * Shares the time of the main thread between queues. A task runs at once while there is time left in this turn of the event
+ * loop, else in a later turn when its queue is served. Tasks of `runLast` run in turns in which no other sender comes: Node
+ * accepts one connection in each turn, and the connection of an alarm may come behind hundreds of a stranger.
  */
 export class RoundRobin {
   readonly #waiting = new FairQueue<() => void>();

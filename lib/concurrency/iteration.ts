@@ -16,8 +16,8 @@ export async function* timeSliced<T>(items: Iterable<T>): AsyncGenerator<T> {
 }
 
 /**
- * The same for synchronous work on each item, where an await for each would take longer than the work. Pauses
- * first, because the code before may have run as long as a slice.
+ * The same for synchronous work on each item, where an await for each would take longer than the work. Pauses first, because
+ * the code before may have run as long as a slice.
  */
 export async function forEachTimeSliced<T>(items: Iterable<T>, work: (item: T) => void): Promise<void> {
   let began = -Infinity;
@@ -31,8 +31,8 @@ export async function forEachTimeSliced<T>(items: Iterable<T>, work: (item: T) =
 }
 
 /**
- * The same sequence; the next item is loaded while this one is used. Failures are thrown in order. Only for
- * callers that read to the end: the request for the item after the last one used is wasted.
+ * The same sequence; the next item is loaded while this one is used. Failures are thrown in order. Only for callers that read
+ * to the end: the request for the item after the last one used is wasted.
  */
 export async function* prefetch<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
   const iterator = items[Symbol.asyncIterator]();

@@ -13,8 +13,8 @@ export interface Lock {
 }
 
 /**
- * Bounded permits with priorities, FIFO within a priority; a lower rank goes first. Permits may be reserved
- * for lower ranks, so that long work does not block more important work.
+ * Bounded permits with priorities, FIFO within a priority; a lower rank goes first. Permits may be reserved for lower ranks, so
+ * that long work does not block more important work.
  */
 export class Semaphore implements Lock {
   readonly #all: number;
@@ -125,10 +125,7 @@ interface Waiting {
   readonly start: () => void;
 }
 
-/**
- * Read-write lock with priorities, FIFO within a priority. A waiting writer blocks later readers, so writers
- * do not starve.
- */
+/** Read-write lock with priorities, FIFO within a priority. A waiting writer blocks later readers, so writers do not starve. */
 export class ReadWriteLock {
   readonly shared: Lock = this.#line(false);
   readonly exclusive: Lock = this.#line(true);
@@ -207,10 +204,10 @@ interface Applicant {
 }
 
 /**
- * Bounds the work under way for one path: at most `capacity` complete requests are judged and stored at a
- * time, four times as many wait, served round-robin over their queues, and the bodies of both together take
- * at most `maxBytes`. Where more would wait, the last of the longest queue is turned away. Each path has its
- * own, so that a path which cannot judge, and holds its requests, does not block another path.
+ * Bounds the work under way for one path: at most `capacity` complete requests are judged and stored at a time, four times as
+ * many wait, served round-robin over their queues, and the bodies of both together take at most `maxBytes`. Where more would
+ * wait, the last of the longest queue is turned away. Each path has its own, so that a path which cannot judge, and holds its
+ * requests, does not block another path.
  */
 export class Admission {
   readonly #waiting = new FairQueue<(isIn: boolean) => void>();
@@ -273,8 +270,8 @@ export class Admission {
 }
 
 /**
- * The admissions of all paths. One exists only while requests of its path are under way, because paths come
- * and go with their nodes.
+ * The admissions of all paths. One exists only while requests of its path are under way, because paths come and go with their
+ * nodes.
  */
 export class Admissions {
   readonly #ofPath = new Map<string, Admission>();

@@ -7,15 +7,12 @@ interface Listening {
 }
 
 /**
- * Cancels work with an error as the reason. Like AbortController and its signal, but without the cost of
- * events: one call of a station's client needs several tokens.
+ * Cancels work with an error as the reason. Like AbortController and its signal, but without the cost of events: one call of a
+ * station's client needs several tokens.
  */
 export class CancelToken {
   #reason: Error | undefined;
-  /**
-   * Not a set: V8 links the former tables of a set, so that former listeners of a long-lived token would be
-   * collected late.
-   */
+  /** Not a set: V8 links the former tables of a set, so that former listeners of a long-lived token would be collected late. */
   readonly #listeners: Listening[] = [];
 
   /** The reason of the cancellation; undefined before it. */
@@ -57,8 +54,8 @@ export class CancelToken {
 const aborts = new WeakMap<AbortSignal, CancelToken>();
 
 /**
- * The token of a caller's signal. All calls that share a signal share one listener at it: removed listeners
- * of a signal stay linked to the next, so that all former listeners would be collected late.
+ * The token of a caller's signal. All calls that share a signal share one listener at it: removed listeners of a signal stay
+ * linked to the next, so that all former listeners would be collected late.
  */
 export function cancelTokenOf(signal: AbortSignal): CancelToken {
   const known = aborts.get(signal);

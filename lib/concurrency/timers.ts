@@ -8,8 +8,7 @@ export function sleep(duration: number): Promise<void> {
 }
 
 /**
- * The outcome of `work`, or undefined after a timeout. The work is not cancelled; its later failure is
- * ignored.
+ * The outcome of `work`, or undefined after a timeout. The work is not cancelled; its later failure is ignored.
  * @param duration timeout in milliseconds
  */
 export function withTimeout<Result>(work: Promise<Result>, duration: number): Promise<Result | undefined> {
@@ -38,8 +37,8 @@ export function cancellable<Result>(ending: CancelToken, work: Promise<Result>):
 }
 
 /**
- * A timer that fires only after the I/O that has arrived by then was processed. In a turn of the event loop
- * timers run before sockets, so in a process that was busy the awaited data may be there already.
+ * A timer that fires only after the I/O that has arrived by then was processed. In a turn of the event loop timers run before
+ * sockets, so in a process that was busy the awaited data may be there already.
  * @param ms milliseconds
  */
 export function lenientTimeout(act: () => void, ms: number): NodeJS.Timeout {

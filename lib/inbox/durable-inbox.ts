@@ -49,8 +49,8 @@ export interface DurableInboxOptions {
 }
 
 /**
- * The durable inbox: one SQLite file in a thread of its own, files for what it cannot take, and the queues from which
- * events go to their consumers. After a crash each event that was not settled is delivered again, under the same id.
+ * The durable inbox: one SQLite file in a thread of its own, files for what it cannot take, and the queues from which events go
+ * to their consumers. After a crash each event that was not settled is delivered again, under the same id.
  */
 export class DurableInbox extends StoreInbox {
   protected readonly parts: InboxParts;

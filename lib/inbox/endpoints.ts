@@ -19,9 +19,9 @@ export interface EndpointsWork {
 }
 
 /**
- * Which webhook nodes take the events of which endpoints, told to the store: what a node had elsewhere goes along with it. Two nodes
- * may exchange their paths in one deploy, or one may get that of another: so what goes along waits under the name of its node until
- * all nodes are there, and nothing of two nodes is mixed.
+ * Which webhook nodes take the events of which endpoints, told to the store: what a node had elsewhere goes along with it. Two
+ * nodes may exchange their paths in one deploy, or one may get that of another: so what goes along waits under the name of its
+ * node until all nodes are there, and nothing of two nodes is mixed.
  */
 export class Endpoints {
   /** By node: the endpoint that it has, or had last. */

@@ -14,7 +14,8 @@ export interface FolderLock {
 export const LOCK_FILE = 'lock';
 
 /**
- * Takes a folder for this process: the lock of SQLite on an empty file, which the system lets go with the process, on every system.
+ * Takes a folder for this process: the lock of SQLite on an empty file, which the system lets go with the process, on every
+ * system.
  * @param options `wait`: for who has it, in milliseconds
  * @returns undefined where somebody has it
  * @throws Error where the folder takes no lock

@@ -6,8 +6,9 @@ export const VERDICTS = ['real', 'false'] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
 /**
- * What can become of an event. `lapsed`: not settled in time. `cut-off`: its Node-RED ended, or was deployed, meanwhile. `assigned`:
- * given to another path. `filtered`: its webhook node does not take it. `phrase`: nothing had proven it until a phrase was corrected.
+ * What can become of an event. `lapsed`: not settled in time. `cut-off`: its Node-RED ended, or was deployed, meanwhile.
+ * `assigned`: given to another path. `filtered`: its webhook node does not take it. `phrase`: nothing had proven it until a
+ * phrase was corrected.
  */
 export type HistoryStep =
   | 'received'

@@ -7,8 +7,8 @@ export interface InboxFigures {
   /** By Central Station that has any: what a list of dead letters would show. */
   dead: Record<string, number>;
   /**
-   * Of a database: whether a commit waits for another server, and that one answers. `none`: what is acknowledged is on one machine
-   * alone. `away`: nothing can be stored.
+   * Of a database: whether a commit waits for another server, and that one answers. `none`: what is acknowledged is on one
+   * machine alone. `away`: nothing can be stored.
    */
   standby?: 'there' | 'none' | 'away';
 }

@@ -16,8 +16,8 @@ export type { ChangedSlots, Slot, SlotOutcome, Slots, SlotWrite } from './slot';
 /** What became of a message handed to the inbox. */
 export interface Acceptance {
   /**
-   * `repeat`: known with this content. `conflict`: its id is known with other content; both are kept.
-   * While the store fails, as far as what it knows can be read.
+   * `repeat`: known with this content. `conflict`: its id is known with other content; both are kept. While the store fails, as
+   * far as what it knows can be read.
    */
   outcome: 'new' | 'repeat' | 'conflict';
   /** Stable id of the record: of the first copy for a repeat, of the message itself otherwise. */
@@ -33,8 +33,8 @@ export interface Delivery {
   /** Counts from 1. */
   attempt: number;
   /**
-   * Why it comes again: `lease` or `restart`, where the flow may have acted on it before; `retry`, where the flow asked
-   * for it. Absent for a first delivery.
+   * Why it comes again: `lease` or `restart`, where the flow may have acted on it before; `retry`, where the flow asked for it.
+   * Absent for a first delivery.
    */
   again?: 'lease' | 'restart' | 'retry';
   /** True for the first event of its alarm; null where what came before cannot be read. */
@@ -47,8 +47,8 @@ export interface Delivery {
 /** When an event of a consumer counts as handled, and what happens until then. */
 export interface DeliveryTerms {
   /**
-   * `sent`: a moment after `deliver` has returned. `settled`: when `settle` says so; until then the event is leased, and
-   * comes again when the lease ends.
+   * `sent`: a moment after `deliver` has returned. `settled`: when `settle` says so; until then the event is leased, and comes
+   * again when the lease ends.
    */
   handledWhen: 'sent' | 'settled';
   /** Length of a lease, in milliseconds. */
@@ -71,8 +71,8 @@ export interface Consumer extends DeliveryTerms {
   /** Told, once until none wait any more, that the window of unsettled events is full while `waiting` others wait. */
   onBlocked(waiting: number): void;
   /**
-   * Told when the first message is kept beside an inbox that fails, and when all that the inbox would have are in it, `count` of
-   * this endpoint: then it `isOver`. While it is paused, it is told later.
+   * Told when the first message is kept beside an inbox that fails, and when all that the inbox would have are in it, `count`
+   * of this endpoint: then it `isOver`. While it is paused, it is told later.
    */
   onSpilled(spell: { count: number; isOver: boolean }): void;
   /** Told, each node once, what befell the inbox within the last day. While it is paused, it is told later. */
@@ -170,8 +170,8 @@ export interface InstanceRow {
 /** How an inbox fares. */
 export interface InboxState {
   /**
-   * False while it cannot store: open again is tried every few seconds; or while the disk fails to give an event that is stored.
-   * Undefined until it was first opened.
+   * False while it cannot store: open again is tried every few seconds; or while the disk fails to give an event that is
+   * stored. Undefined until it was first opened.
    */
   durable: boolean | undefined;
   /** Why not, in one sentence for the operator. */
@@ -183,36 +183,36 @@ export interface InboxState {
 }
 
 /**
- * The store every authentic message enters before it is acknowledged. The key of a message is (station key,
- * `messageId`): never the id alone, or one station could swallow the alarm of another. Written so that a store that
- * several processes share can stand behind it.
+ * The store every authentic message enters before it is acknowledged. The key of a message is (station key, `messageId`): never
+ * the id alone, or one station could swallow the alarm of another. Written so that a store that several processes share can
+ * stand behind it.
  */
 export interface Inbox extends Slots {
   /**
-   * Resolves when the message is on the disk. A `repeat` is one whose id and content are known, in whatever state; so
-   * calling it again with the same message is safe.
+   * Resolves when the message is on the disk. A `repeat` is one whose id and content are known, in whatever state; so calling
+   * it again with the same message is safe.
    * @throws RvmError `STORE_FAILED` where it cannot be kept; then it must not be acknowledged.
    */
   accept(record: ProvenMessage | DeadLetter): Promise<Acceptance>;
 
   /**
-   * Registers the one consumer of an endpoint, paused; a later one replaces it. Security events come before those of
-   * class `health`, each in order of acceptance. What arrives while there is no consumer waits for it.
+   * Registers the one consumer of an endpoint, paused; a later one replaces it. Security events come before those of class
+   * `health`, each in order of acceptance. What arrives while there is no consumer waits for it.
    */
   consume(consumer: Consumer): Consumption;
 
   /**
-   * Resolves when the settlement is durable: false where this inbox does not know the id. Of an event that is settled
-   * already, or is filtered, nothing changes but its verdict; a filtered one is delivered by `retry`. A dead letter that nobody settled, for want of attempts, is not: `retry` delivers it again,
-   * `done` and `reject` settle it.
+   * Resolves when the settlement is durable: false where this inbox does not know the id. Of an event that is settled already,
+   * or is filtered, nothing changes but its verdict; a filtered one is delivered by `retry`. A dead letter that nobody settled,
+   * for want of attempts, is not: `retry` delivers it again, `done` and `reject` settle it.
    * @param actor who says so
    * @throws RvmError `STORE_FAILED`
    */
   settle(deliveryId: string, settlement: Settlement, actor?: Actor): Promise<boolean>;
 
   /**
-   * A dead letter, a conflict or a stale message is not listed as `dead` any more; it is kept as long as others are.
-   * False where the inbox knows no such message. @throws RvmError `STORE_FAILED`
+   * A dead letter, a conflict or a stale message is not listed as `dead` any more; it is kept as long as others are. False
+   * where the inbox knows no such message. @throws RvmError `STORE_FAILED`
    */
   dismiss(deliveryId: string, actor?: Actor): Promise<boolean>;
 

@@ -79,8 +79,8 @@ interface Claim {
 }
 
 /**
- * All inboxes of a process, one for each store. They outlive a deploy: what arrives between two runs of the flows is stored
- * all the same. Only when the flows have started is it known which are wanted, and only then the others are closed.
+ * All inboxes of a process, one for each store. They outlive a deploy: what arrives between two runs of the flows is stored all
+ * the same. Only when the flows have started is it known which are wanted, and only then the others are closed.
  */
 export class Inboxes {
   /** By key of the place. */
@@ -163,8 +163,8 @@ export class Inboxes {
   }
 
   /**
-   * What is still open there, nobody looks at any more: somebody should know, unless it is reached in another way now. One that is claimed
-   * before that is known stays open: opened a second time, it would find its file locked by itself.
+   * What is still open there, nobody looks at any more: somebody should know, unless it is reached in another way now. One that
+   * is claimed before that is known stays open: opened a second time, it would find its file locked by itself.
    */
   async #close(entry: Entry): Promise<void> {
     const { place, inbox } = entry;

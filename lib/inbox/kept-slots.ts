@@ -50,8 +50,8 @@ export class KeptSlots implements Slots {
   }
 
   /**
-   * The store was opened, perhaps another one than before: an older copy of its file, a standby without the latest commits, in which
-   * the same versions may be of other changes. Who asks from one of before is given all.
+   * The store was opened, perhaps another one than before: an older copy of its file, a standby without the latest commits, in
+   * which the same versions may be of other changes. Who asks from one of before is given all.
    */
   storeOpened(): void {
     for (const [owner, version] of this.#given) this.#doubtful.set(owner, version);

@@ -1,6 +1,6 @@
 /**
- * State of a message in the inbox. `leased`: with the flow, or waiting to go there again. `filtered`: its webhook node does not take
- * such events.
+ * State of a message in the inbox. `leased`: with the flow, or waiting to go there again. `filtered`: its webhook node does not
+ * take such events.
  */
 export type MessageState =
   | 'received'

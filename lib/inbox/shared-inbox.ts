@@ -153,8 +153,8 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
   }
 
   /**
-   * The end of an event that a flow of this instance has is told to a store that fails until it knows, or the inbox is closed: what was
-   * done would come again else.
+   * The end of an event that a flow of this instance has is told to a store that fails until it knows, or the inbox is closed:
+   * what was done would come again else.
    */
   override async settle(deliveryId: string, settlement: Settlement, actor?: Actor): Promise<boolean> {
     const isEnd = settlement.action === 'done' || settlement.action === 'reject';

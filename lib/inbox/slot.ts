@@ -2,15 +2,15 @@
 export interface Slot {
   name: string;
   /**
-   * JSON value; null also where a damaged disk does not give it any more. Undefined where it was removed, which is told only to who
-   * asks for what has changed.
+   * JSON value; null also where a damaged disk does not give it any more. Undefined where it was removed, which is told only to
+   * who asks for what has changed.
    */
   value: unknown;
   /** Grows with each change of any slot of its owner; never 0. */
   version: number;
   /**
-   * Milliseconds until its end, by the clock of the store: 0 or less where it is over, and it stays all the same until somebody removes
-   * it. Absent where it has none. Time that Node-RED is down counts.
+   * Milliseconds until its end, by the clock of the store: 0 or less where it is over, and it stays all the same until somebody
+   * removes it. Absent where it has none. Time that Node-RED is down counts.
    */
   left?: number;
 }
@@ -44,8 +44,8 @@ export interface ChangedSlots {
 /** Slots by owner. An owner is named by who keeps them, in up to 500 characters. */
 export interface Slots {
   /**
-   * Those that changed after version `since`, in the order of their changes; all where it is 0, or where the store does not know any
-   * more what was removed since (a day later, or after it was restored).
+   * Those that changed after version `since`, in the order of their changes; all where it is 0, or where the store does not
+   * know any more what was removed since (a day later, or after it was restored).
    * @throws RvmError STORE_FAILED, after seconds, where the store does not answer
    */
   slots(owner: string, since?: number): Promise<ChangedSlots>;
@@ -63,8 +63,8 @@ export interface Slots {
   dropSlots(owner: string): Promise<void>;
 
   /**
-   * Calls back, without saying what, when slots of an owner may have changed: by this process at once, by another within about a
-   * second. It must not throw. Returns the way to end that.
+   * Calls back, without saying what, when slots of an owner may have changed: by this process at once, by another within about
+   * a second. It must not throw. Returns the way to end that.
    */
   watchSlots(owner: string, changed: () => void): () => void;
 }

@@ -1,9 +1,9 @@
 import type { SlowBatch } from './store/protocol';
 
 /**
- * A time in which the store was too slow, in milliseconds: the longest that a message took, that writing it to the disk took, and
- * that the work before took. What is missing in the sum, the message waited for the machine. `cause`: the disk only where writing
- * itself was slow (`sync`), and to be seen to only where it was so often (`disk`).
+ * A time in which the store was too slow, in milliseconds: the longest that a message took, that writing it to the disk took,
+ * and that the work before took. What is missing in the sum, the message waited for the machine. `cause`: the disk only where
+ * writing itself was slow (`sync`), and to be seen to only where it was so often (`disk`).
  */
 export interface SlowSpell {
   kind: 'slow';

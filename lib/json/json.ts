@@ -26,9 +26,8 @@ export function isSameJson(one: unknown, other: unknown): boolean {
 }
 
 /**
- * Deep copy of a value read from JSON. `structuredClone`, which supports cycles, dates and maps, takes
- * several times as long, and so does a copy that is filled field by field. The reader of the value has
- * bounded its depth and removed forbidden keys.
+ * Deep copy of a value read from JSON. `structuredClone`, which supports cycles, dates and maps, takes several times as long,
+ * and so does a copy that is filled field by field. The reader of the value has bounded its depth and removed forbidden keys.
  */
 export function copyOfJson<T>(value: T): T;
 export function copyOfJson(value: unknown): unknown {

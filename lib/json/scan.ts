@@ -1,14 +1,10 @@
-/**
- * Characters that are compared one by one: most matches are near, and starting the regular expression takes
- * time.
- */
+/** Characters that are compared one by one: most matches are near, and starting the regular expression takes time. */
 const NEAR = 32;
 const ASCII = 128;
 
 /**
- * Finds the first character of a class in a text. Long distances are left to the regular expression engine,
- * which is many times as fast as a loop over characters, and equally fast where such a loop has hardly run
- * before.
+ * Finds the first character of a class in a text. Long distances are left to the regular expression engine, which is many times
+ * as fast as a loop over characters, and equally fast where such a loop has hardly run before.
  */
 export class CharacterSearch {
   readonly #pattern: RegExp;
@@ -39,10 +35,7 @@ const UNICODE = 'u'.charCodeAt(0);
 const [ZERO, NINE, LETTER_A, LETTER_F] = [0x30, 0x39, 0x61, 0x66];
 const END_OR_ESCAPE = new CharacterSearch(/["\\]/);
 const NO_SPACE = new CharacterSearch(/[^ \t\n\r]/);
-/**
- * After this many characters without an escape a search begins; where escapes are dense, a search for each
- * takes longer.
- */
+/** After this many characters without an escape a search begins; where escapes are dense, a search for each takes longer. */
 const MANY = 16;
 
 /** End of the string literal that begins at `start`; the end of the text where it is not closed. */
@@ -69,8 +62,8 @@ const [SIGNS, MEANT] = ['"\\/bfnrt', '"\\/\b\f\n\r\t'];
 const CONTROL = /[^ -\uffff]/;
 
 /**
- * The value of a string literal; undefined where the text is none. Not by `JSON.parse`, which enters short
- * texts into a table where, on some releases of Node.js, a stranger can cause collisions.
+ * The value of a string literal; undefined where the text is none. Not by `JSON.parse`, which enters short texts into a table
+ * where, on some releases of Node.js, a stranger can cause collisions.
  */
 export function textOfLiteral(literal: string): string | undefined {
   const end = literal.length - 1;
@@ -103,8 +96,7 @@ export function endOfLiteral(text: string, start: number): number {
 }
 
 /**
- * The code unit of four hexadecimal digits; NaN where they are none. Creates no substring, because names may
- * be a stranger's.
+ * The code unit of four hexadecimal digits; NaN where they are none. Creates no substring, because names may be a stranger's.
  */
 export function escapedUnit(text: string, from: number): number {
   let unit = 0;
@@ -124,8 +116,8 @@ const CLOSING_BRACKET = 0x5d;
 const BRACE = 0x20;
 
 /**
- * Whether a JSON text opens more than `limit` objects and arrays inside each other. One pass over the bytes
- * of UTF-8 that builds nothing. It does not check whether the text is well formed; that is for the parser.
+ * Whether a JSON text opens more than `limit` objects and arrays inside each other. One pass over the bytes of UTF-8 that
+ * builds nothing. It does not check whether the text is well formed; that is for the parser.
  */
 export function nestsDeeperThan(limit: number, json: Uint8Array): boolean {
   let depth = 0;

@@ -95,8 +95,8 @@ export interface JsonBounds {
 export class TooDeepError extends Error {}
 
 /**
- * Parses a long JSON text in pieces, with pauses for the event loop. Keys that would reach into prototypes
- * are removed, as `secure-json-parse` does.
+ * Parses a long JSON text in pieces, with pauses for the event loop. Keys that would reach into prototypes are removed, as
+ * `secure-json-parse` does.
  * @param json in UTF-8; a text would have to be made all at once
  * @throws TooDeepError, TooManyError; SyntaxError where it is no JSON
  */

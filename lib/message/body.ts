@@ -23,8 +23,8 @@ export interface TokenReading {
   kind: 'absent' | 'unusable' | 'text';
   text?: string;
   /**
-   * Positions of token values in the text, to redact them before the body is stored. With {@link MAX_SPANS}
-   * of them, the last one extends to the end of the text.
+   * Positions of token values in the text, to redact them before the body is stored. With {@link MAX_SPANS} of them, the last
+   * one extends to the end of the text.
    */
   spans: readonly Span[];
 }
@@ -45,8 +45,8 @@ const TEXT_OR_BRACKET = new CharacterSearch(/["{}[\]]/);
 const END_OF_VALUE = new CharacterSearch(/[,"{}[\] \t\n\r]/);
 
 /**
- * Reads the token of a text, which counts only if the parser finds the text well formed. One pass that builds
- * nothing, so the cost of a stranger's text is proportional to its length.
+ * Reads the token of a text, which counts only if the parser finds the text well formed. One pass that builds nothing, so the
+ * cost of a stranger's text is proportional to its length.
  */
 function scanToken(text: string): TokenReading {
   const spans = new TokenScan(text).spans();
@@ -177,9 +177,8 @@ const MAX_DEPTH = 32;
 /** Most values accepted, list members included; a message has about thirty. Building them takes time. */
 const MAX_VALUES = 1_000;
 /**
- * Most strings, numbers, words and punctuation marks together: a text that is no JSON may have any number of
- * them without one more value. A value has four at most: its name, a colon, itself, and a separator or
- * bracket.
+ * Most strings, numbers, words and punctuation marks together: a text that is no JSON may have any number of them without one
+ * more value. A value has four at most: its name, a colon, itself, and a separator or bracket.
  */
 const MAX_PIECES = 4 * (MAX_VALUES + 1);
 
@@ -198,8 +197,8 @@ const NUMBER = /-?[0-9][0-9.eE+-]*/y;
 const WORD = /[a-zA-Z]+/y;
 
 /**
- * Scans a text that may be JSON. Does not check whether it is well formed; that is for `JSON.parse`. Works in
- * one pass with a stack of at most {@link MAX_DEPTH} key sets, so no input can exhaust the memory.
+ * Scans a text that may be JSON. Does not check whether it is well formed; that is for `JSON.parse`. Works in one pass with a
+ * stack of at most {@link MAX_DEPTH} key sets, so no input can exhaust the memory.
  */
 function scanJson(text: string): JsonScan {
   return new Scanner(text).run();
@@ -209,8 +208,8 @@ function scanJson(text: string): JsonScan {
 const SCALAR = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null/y;
 
 /**
- * Whether a text is one well-formed JSON object within the limits of depth and pieces. The result equals that
- * of the parser, but a stranger's text never reaches the parser. Builds nothing.
+ * Whether a text is one well-formed JSON object within the limits of depth and pieces. The result equals that of the parser,
+ * but a stranger's text never reaches the parser. Builds nothing.
  */
 export function isObjectText(text: string): boolean {
   return text[passSpace(text, 0)] === '{' && new Grammar(text).isOneValue();
@@ -388,10 +387,7 @@ function startsNumber(character: string): boolean {
 /** Why a body cannot be read as one well-formed, unambiguous JSON document. */
 export type UnreadableReason = 'not-utf8' | 'not-json' | 'too-large' | 'too-deep' | 'duplicate-key';
 
-/**
- * A body read as JSON, as far as possible. It is made before anything is proven, so its content must not be
- * trusted.
- */
+/** A body read as JSON, as far as possible. It is made before anything is proven, so its content must not be trusted. */
 export interface JsonReading {
   problem?: UnreadableReason;
   /** The document; absent where there is a problem. */
@@ -481,8 +477,8 @@ function unreadable(problem: UnreadableReason, token: TokenReading): JsonReading
 }
 
 /**
- * The apparent token of an unproven body; it is the token if the body is well-formed JSON. Nothing is parsed
- * or built, so a stranger's body costs little more than its hash.
+ * The apparent token of an unproven body; it is the token if the body is well-formed JSON. Nothing is parsed or built, so a
+ * stranger's body costs little more than its hash.
  */
 export function unverifiedToken(body: Uint8Array): TokenReading {
   const text = textOf(body);
@@ -490,8 +486,8 @@ export function unverifiedToken(body: Uint8Array): TokenReading {
 }
 
 /**
- * Text and apparent token of a body that may be stored; undefined where it is no well-formed object, because
- * a token could then be anywhere in it.
+ * Text and apparent token of a body that may be stored; undefined where it is no well-formed object, because a token could then
+ * be anywhere in it.
  */
 export function seemingObject(body: Uint8Array): Required<Pick<JsonReading, 'text' | 'token'>> | undefined {
   const text = textOf(body);
@@ -504,8 +500,8 @@ function inBrokenText({ spans }: TokenReading): TokenReading {
 }
 
 /**
- * The text without byte-order marks; undefined where the bytes are not UTF-8. Two marks occur where a sender
- * adds one to a text that has one.
+ * The text without byte-order marks; undefined where the bytes are not UTF-8. Two marks occur where a sender adds one to a text
+ * that has one.
  */
 function textOf(body: Uint8Array): string | undefined {
   try {
@@ -550,9 +546,8 @@ function stripKeys(value: unknown): boolean {
 }
 
 /**
- * The body in the form that may be stored: values of token fields redacted, everything else unchanged, except
- * that a byte-order mark is removed. Without a token the bytes themselves. With {@link MAX_SPANS} token
- * fields the text ends at the last of them.
+ * The body in the form that may be stored: values of token fields redacted, everything else unchanged, except that a byte-order
+ * mark is removed. Without a token the bytes themselves. With {@link MAX_SPANS} token fields the text ends at the last of them.
  */
 export function redactedBody(body: Uint8Array, json: Pick<JsonReading, 'text' | 'token'>): Uint8Array {
   const { spans, kind } = json.token;
@@ -572,8 +567,8 @@ export function fingerprintOfBytes(bytes: Uint8Array): string {
 }
 
 /**
- * SHA-256 (hex) of a JSON value, independent of the order of keys and of white space, because a resend may be
- * serialised anew. The reader of the message has bounded the depth of the value.
+ * SHA-256 (hex) of a JSON value, independent of the order of keys and of white space, because a resend may be serialised anew.
+ * The reader of the message has bounded the depth of the value.
  */
 export function fingerprintOfValue(value: unknown): string {
   return hash('sha256', JSON.stringify(inOrder(value)) ?? 'null');

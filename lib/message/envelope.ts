@@ -31,8 +31,8 @@ export const SELF_TEST_ID = 'self-test-';
 const MAX_MESSAGE_ID = 512;
 
 /**
- * Reads an authentic message. Unknown fields, types and versions are accepted; a message is unusable only
- * where it cannot be read at all or has no id that identifies a repeat.
+ * Reads an authentic message. Unknown fields, types and versions are accepted; a message is unusable only where it cannot be
+ * read at all or has no id that identifies a repeat.
  */
 export function readEnvelope(json: JsonReading): EnvelopeReading {
   if (json.problem !== undefined) return { usable: false, reason: json.problem };
@@ -69,10 +69,7 @@ function isReadableVersion(value: unknown): boolean {
   return value === undefined || value === null || typeof value === 'string' || typeof value === 'number';
 }
 
-/**
- * No store can save half of a surrogate pair, and all halves would be alike: the id is stored in its escaped
- * form.
- */
+/** No store can save half of a surrogate pair, and all halves would be alike: the id is stored in its escaped form. */
 function idOf(value: unknown): unknown {
   return typeof value === 'string' && !isWellFormed(value) ? JSON.stringify(value) : value;
 }
@@ -128,9 +125,9 @@ const EVENT_FIELDS = specifiedNames(
 );
 
 /**
- * A copy whose known fields have the names of the specification: samples write `Version`, so either case of
- * the first letter is accepted. Unknown fields are unchanged. Undefined where one field occurs in both
- * spellings with different values, because it is then unknown which was meant.
+ * A copy whose known fields have the names of the specification: samples write `Version`, so either case of the first letter is
+ * accepted. Unknown fields are unchanged. Undefined where one field occurs in both spellings with different values, because it
+ * is then unknown which was meant.
  */
 function withSpecifiedNames(
   record: Readonly<Record<string, unknown>>,

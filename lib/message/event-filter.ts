@@ -16,15 +16,13 @@ export interface FilterVerdict {
   /** The filters that reject the event; empty: it is taken. */
   filteredBy: FilterName[];
   /**
-   * True where the event lacks a field that a filter needs. It is then taken, because an alarm too many is
-   * better than one too few.
+   * True where the event lacks a field that a filter needs. It is then taken, because an alarm too many is better than one too
+   * few.
    */
   isUnjudged: boolean;
 }
 
-/**
- * The fields that each filter compares. The list of devices identifies sites by name; rules have only a name.
- */
+/** The fields that each filter compares. The list of devices identifies sites by name; rules have only a name. */
 const IDS: Readonly<Record<FilterName, (event: RvmEvent) => unknown[]>> = {
   classes: ({ eventClass }) => [eventClass],
   sites: ({ locationName, locationId }) => [locationName, locationId],
@@ -33,8 +31,8 @@ const IDS: Readonly<Record<FilterName, (event: RvmEvent) => unknown[]>> = {
 };
 
 /**
- * Fields that an event must have for a filter to reject it: without them it may be a wanted event. The two
- * ids of a site differ, the name of a rule may be absent, and so may a remote id.
+ * Fields that an event must have for a filter to reject it: without them it may be a wanted event. The two ids of a site
+ * differ, the name of a rule may be absent, and so may a remote id.
  */
 const TELLS: Readonly<Record<FilterName, (event: RvmEvent) => boolean>> = {
   classes: (event) => idsOf('classes', event).length > 0,
@@ -53,10 +51,9 @@ export function idsOf(name: FilterName, event: RvmEvent): string[] {
 }
 
 /**
- * The form in which two spellings of one id are equal, so that no alarm is rejected for its spelling. Names
- * are typed by people: case, white space and width of letters do not count. Camera ids differ by case; there
- * only surrounding white space and the encoding of accents do not count. A GUID may have braces and dashes or
- * none.
+ * The form in which two spellings of one id are equal, so that no alarm is rejected for its spelling. Names are typed by
+ * people: case, white space and width of letters do not count. Camera ids differ by case; there only surrounding white space
+ * and the encoding of accents do not count. A GUID may have braces and dashes or none.
  */
 export function idForm(name: FilterName, id: string): string {
   const text = beginOf(id.trim(), LONGEST_ID).normalize('NFC');
@@ -114,9 +111,7 @@ export type FilterName = (typeof FILTERS)[number];
 /** One id with its end: in quotation marks, with those inside doubled, or plain up to the next comma. */
 const ID = /\s*(?:"((?:[^"]|"")*)"\s*|([^,]*))(?:,|$)/y;
 
-/**
- * The distinct ids of a property of a flow, separated by commas. An id with a comma is in quotation marks.
- */
+/** The distinct ids of a property of a flow, separated by commas. An id with a comma is in quotation marks. */
 export function idsIn(text: string): string[] {
   const ids = new Set<string>();
   ID.lastIndex = 0;
@@ -133,10 +128,7 @@ export function textOfIds(ids: readonly string[]): string {
   return ids.map((id) => (/[",]/.test(id) ? `"${id.replaceAll('"', '""')}"` : id)).join(', ');
 }
 
-/**
- * Filters whose unknown ids can be reported. There is no list of rules, and a rule that has not applied yet
- * is still valid.
- */
+/** Filters whose unknown ids can be reported. There is no list of rules, and a rule that has not applied yet is still valid. */
 export const JUDGED = ['classes', 'sites', 'cameras'] as const;
 export type JudgedFilter = (typeof JUDGED)[number];
 
@@ -174,10 +166,7 @@ export interface Listed {
   isWhole: boolean;
 }
 
-/**
- * True for the error code of a station that has no device list at all, unlike one whose list is unavailable
- * for the moment.
- */
+/** True for the error code of a station that has no device list at all, unlike one whose list is unavailable for the moment. */
 export function hasNoList(code: string | undefined): boolean {
   return code === 'CONFIG_MISSING';
 }
@@ -188,8 +177,8 @@ export function listedOf(lists: readonly (readonly ListedCamera[] | undefined)[]
 }
 
 /**
- * The known ids. Classes: those of the specification and those named by events. Sites and cameras: those
- * listed by the service, by any of their ids, and those named by events.
+ * The known ids. Classes: those of the specification and those named by events. Sites and cameras: those listed by the service,
+ * by any of their ids, and those named by events.
  * @param listed undefined where the service cannot be queried
  * @param named undefined where events may have named more
  */
@@ -224,8 +213,8 @@ export function idsNamed(seen: SeenByKind): JudgedIds {
 }
 
 /**
- * The wanted ids that are unknown. Without a complete list an id that no event has named may still be valid,
- * so the ids of a filter are reported only if events have named none of them.
+ * The wanted ids that are unknown. Without a complete list an id that no event has named may still be valid, so the ids of a
+ * filter are reported only if events have named none of them.
  * @param named ids from events that `known` does not contain
  */
 export function unknownIds(wanted: FilterIds, known: KnownIds, named: JudgedIds = NO_IDS): UnknownIds {

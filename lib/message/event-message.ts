@@ -52,8 +52,8 @@ export interface EventMessage {
 }
 
 /**
- * An event to be sent to a flow: a delivery of the inbox, or an event that was never in one and has no
- * delivery id and sequence.
+ * An event to be sent to a flow: a delivery of the inbox, or an event that was never in one and has no delivery id and
+ * sequence.
  */
 interface OutgoingEvent {
   message: ProvenMessage;
@@ -68,10 +68,7 @@ const LATE_AFTER = 5 * 60 * 1000;
 const ALARMS = 0;
 const HEALTH = 1;
 
-/**
- * The message of an event, and its output of *webhook in*: class `health` the second, any other class the
- * first.
- */
+/** The message of an event, and its output of *webhook in*: class `health` the second, any other class the first. */
 export function messageOf(outgoing: OutgoingEvent, now: Date): { output: 0 | 1; msg: EventMessage } {
   const { event } = outgoing.message;
   const { eventClass } = event;
@@ -141,10 +138,9 @@ const UNCLEAN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu;
 const ANSI = new RegExp(`${String.fromCharCode(27)}\\[[0-9;?]*[ -/]*[@-~]`, 'g');
 
 /**
- * One clean line of at most 160 characters for mail, SMS and panels, such as
- * `ALARM Intrusion - Harbour Depot / Gate 1 - 2026-03-04 05:06:07Z`. An event of the sandbox starts with
- * `SANDBOX`. The fixed
- * text is plain ASCII, because one other character halves the capacity of an SMS.
+ * One clean line of at most 160 characters for mail, SMS and panels, such as `ALARM Intrusion - Harbour Depot / Gate 1 -
+ * 2026-03-04 05:06:07Z`. An event of the sandbox starts with `SANDBOX`. The fixed text is plain ASCII, because one other
+ * character halves the capacity of an SMS.
  */
 export function summaryText(event: RvmEvent, sandbox: boolean): string {
   const what = [sandbox ? 'SANDBOX' : '', classWord(event), isEnd(event) ? 'END' : '', nameOf(event)];

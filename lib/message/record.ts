@@ -14,10 +14,7 @@ export interface MessageRecord {
   remoteAddress?: string;
   /** Time at which a corrected phrase proved it, in the same form; absent where it was proven at receipt. */
   provenTime?: string;
-  /**
-   * SHA-256 (hex) of the content that a resend repeats: the payload, or the whole body where no payload can
-   * be read.
-   */
+  /** SHA-256 (hex) of the content that a resend repeats: the payload, or the whole body where no payload can be read. */
   fingerprint: string;
   /** The bytes as received, with any token redacted. */
   body: Uint8Array;
@@ -26,8 +23,8 @@ export interface MessageRecord {
 /** An authentic message that can be used. */
 export interface ProvenMessage extends MessageRecord {
   /**
-   * Only an `event` is delivered, unless it is filtered; an `other` (unknown `payloadType`) is only stored,
-   * and its repeats are recognised.
+   * Only an `event` is delivered, unless it is filtered; an `other` (unknown `payloadType`) is only stored, and its repeats are
+   * recognised.
    */
   kind: 'event' | 'other';
   proof: 'hmac' | 'token';

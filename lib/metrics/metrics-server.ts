@@ -4,10 +4,7 @@ import { RvmError } from '../error';
 import { isRecord } from '../json/json';
 import type { Metrics } from './metrics';
 
-/**
- * A scraper needs one connection for a few seconds. Beyond this limit the connection idle for longest is
- * closed.
- */
+/** A scraper needs one connection for a few seconds. Beyond this limit the connection idle for longest is closed. */
 const MOST_CONNECTIONS = 20;
 const HEAD_MS = 5000;
 const REQUEST_MS = 10_000;
@@ -180,9 +177,7 @@ function refused(what: string): RvmError {
   );
 }
 
-/**
- * The error for an address that could not be opened: NETWORK where another program uses it, else BAD_INPUT.
- */
+/** The error for an address that could not be opened: NETWORK where another program uses it, else BAD_INPUT. */
 function metricsFault(error: unknown, { port, host }: MetricsPlace): RvmError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
   switch (code) {

@@ -25,9 +25,7 @@ export class Metrics implements Meter {
     return this.#registry.contentType;
   }
 
-  /**
-   * Gives these stations labels of their own, in this order. Starts their answers and the problem kinds at 0.
-   */
+  /** Gives these stations labels of their own, in this order. Starts their answers and the problem kinds at 0. */
   deployed(stations: readonly string[], problemKinds: readonly string[]): void {
     this.#stations.deployed(stations);
     for (const station of new Set(stations.map((key) => this.#stations.of(key))))
@@ -168,8 +166,8 @@ const LONG = [0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 600, 3600, 86_400];
 const PICTURE = [0.25, 0.5, 1, 2, 3, 5, 8, 13, 30, 60, 120];
 
 /**
- * All metrics of the package, described in docs/metrics.md, which a test compares with this class. Base
- * units; labels have few known values, except keys of stations.
+ * All metrics of the package, described in docs/metrics.md, which a test compares with this class. Base units; labels have few
+ * known values, except keys of stations.
  */
 class Instruments {
   readonly messages: Counter<'station' | 'answer'>;

@@ -71,9 +71,8 @@ export interface ClipPlace {
 const PIECE = 256 * 1024;
 
 /**
- * A clip as a file, readable only by this user. Media data are written as they come; index and data are then
- * combined in another file, which gets its final name once it is synced. So a partial clip never has the name
- * of a clip.
+ * A clip as a file, readable only by this user. Media data are written as they come; index and data are then combined in
+ * another file, which gets its final name once it is synced. So a partial clip never has the name of a clip.
  */
 export class ClipFile implements ClipDestination {
   readonly most = MOST_MEDIA;
@@ -247,10 +246,7 @@ const LONGEST_ID = 32;
 /** Pattern of clip names; no other file is ever removed as a clip. */
 const CLIP_NAME = /^clip-\d{8}T\d{6}Z-[\w-]{1,66}-[0-9a-f]{8}\.mp4$/;
 
-/**
- * A new name for a clip, such as `clip-20251009T085320Z-camera-7-alarm-3-1f0a9c44.mp4`. Sorting by name sorts
- * by time.
- */
+/** A new name for a clip, such as `clip-20251009T085320Z-camera-7-alarm-3-1f0a9c44.mp4`. Sorting by name sorts by time. */
 function clipName({ cameraId, alarmId, time }: ClipSubject): string {
   const stamp = time.toISOString().replaceAll(/[-:]|\.\d+/g, '');
   const ids = [cameraId, ...(alarmId === undefined ? [] : [alarmId])].map(safe);
@@ -261,9 +257,7 @@ function isClipName(name: string): boolean {
   return CLIP_NAME.test(name);
 }
 
-/**
- * Ids come from outside: they must not lead out of the folder, hide a file, or be refused by a file system.
- */
+/** Ids come from outside: they must not lead out of the folder, hide a file, or be refused by a file system. */
 function safe(id: string): string {
   return id.replaceAll(/[^A-Za-z0-9_-]+/g, '_').slice(0, LONGEST_ID) || '_';
 }
@@ -287,10 +281,7 @@ function diskFault(error: unknown): RvmError {
   );
 }
 
-/**
- * Milliseconds after which a partial file of another machine is abandoned: a writer appends every few
- * seconds.
- */
+/** Milliseconds after which a partial file of another machine is abandoned: a writer appends every few seconds. */
 const ABANDONED = 60 * 60 * 1000;
 /** Machine, process id, and start of the process: process ids are reused, above all in containers. */
 const HALF_FILE_NAME = /^\.clip-([0-9a-f]{8})-(\d{1,10})-(\d{13,16})-[0-9a-f]{8}\.part$/;
@@ -326,10 +317,7 @@ function isAlive(pid: number): boolean {
 }
 
 const DAY = 24 * 60 * 60 * 1000;
-/**
- * Depth of subfolders that are cleaned: a message may choose a path, and large trees of other files may be in
- * the folder.
- */
+/** Depth of subfolders that are cleaned: a message may choose a path, and large trees of other files may be in the folder. */
 const DEEPEST = 4;
 
 interface OldFiles {
@@ -340,8 +328,8 @@ interface OldFiles {
 }
 
 /**
- * Removes partial clips of ended processes and clips that are too old, in a folder and its subfolders. Other
- * names stay, and links are not followed. Never fails: what cannot be removed is left for the next clean-up.
+ * Removes partial clips of ended processes and clips that are too old, in a folder and its subfolders. Other names stay, and
+ * links are not followed. Never fails: what cannot be removed is left for the next clean-up.
  */
 async function removeOldFiles(folder: string, old: OldFiles, depth = 0): Promise<void> {
   const entries = await fs.opendir(folder).catch(() => undefined);

@@ -6,9 +6,7 @@ export interface PixelAspect {
   down: number;
 }
 
-/**
- * Decoding parameters of a video track, and their names for players. Other parameter sets are another format.
- */
+/** Decoding parameters of a video track, and their names for players. Other parameter sets are another format. */
 export interface VideoFormat {
   codec: 'h264' | 'h265';
   /** VPS (H.265 alone), SPS and PPS, in this order, without start codes. */
@@ -42,16 +40,13 @@ export interface VideoFrame {
   /** Decoding can begin here. */
   key: boolean;
   /**
-   * A key frame that is no IDR picture: pictures decoded after it and shown before it may need earlier ones,
-   * so a player cannot seek to it.
+   * A key frame that is no IDR picture: pictures decoded after it and shown before it may need earlier ones, so a player cannot
+   * seek to it.
    */
   open?: boolean | undefined;
   /** Its NAL units without start codes, parameter sets and delimiters left out. */
   nals: readonly Buffer[];
-  /**
-   * Display time in seconds on the clock of its stream. With B-frames it may be less than that of the frame
-   * before.
-   */
+  /** Display time in seconds on the clock of its stream. With B-frames it may be less than that of the frame before. */
   time: number;
 }
 
@@ -80,15 +75,11 @@ export interface MediaStream extends AsyncIterable<MediaFrame> {
   /** Number of packets lost so far. */
   readonly lost: number;
   /**
-   * The sender's wall clock at a time of the stream, in milliseconds since 1970, from its last sender report
-   * (RFC 3550, section 6.4.1); undefined before the first one. The sender chooses whether that is the time of
-   * recording or of sending.
+   * The sender's wall clock at a time of the stream, in milliseconds since 1970, from its last sender report (RFC 3550, section
+   * 6.4.1); undefined before the first one. The sender chooses whether that is the time of recording or of sending.
    */
   wallClock(time: number): number | undefined;
-  /**
-   * Notifies the sender, closes the connection and ends the iteration. Never fails; takes two seconds at
-   * most.
-   */
+  /** Notifies the sender, closes the connection and ends the iteration. Never fails; takes two seconds at most. */
   close(): Promise<void>;
 }
 
@@ -137,10 +128,7 @@ export interface Track {
 export interface MediaDescription {
   kind: 'video' | 'audio';
   payloadType: number;
-  /**
-   * As in `a=rtpmap`, in capitals, such as `H264`; without it the name of the static payload type (RFC 3551,
-   * section 6).
-   */
+  /** As in `a=rtpmap`, in capitals, such as `H264`; without it the name of the static payload type (RFC 3551, section 6). */
   encoding: string;
   /** RTP ticks in a second. */
   clockRate: number;

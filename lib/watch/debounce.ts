@@ -2,8 +2,8 @@ import { clampTimerMs } from '../concurrency/timers';
 import type { FindingKind, Evaluation, Observation, ActiveFinding } from './findings';
 
 /**
- * Milliseconds that an often transient fault (a lost request, a port that another process frees) must last
- * before it is reported.
+ * Milliseconds that an often transient fault (a lost request, a port that another process frees) must last before it is
+ * reported.
  */
 const PASSING: Readonly<Partial<Record<FindingKind, number>>> = {
   'service-unreachable': 15_000,
@@ -94,8 +94,7 @@ function asStanding({ sighting, since }: Entry): ActiveFinding {
 }
 
 /**
- * A periodic sign that all is well. It is sent from the event loop, so it stops where that is blocked or the
- * process is gone.
+ * A periodic sign that all is well. It is sent from the event loop, so it stops where that is blocked or the process is gone.
  */
 export class PulseOutput {
   #timer: NodeJS.Timeout | undefined;

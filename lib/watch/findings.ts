@@ -6,8 +6,8 @@ export interface StationFacts {
   /** State of its service; `unknown` until the first request that is still to come. */
   service: 'well' | 'unknown' | ServiceTrouble;
   /**
-   * Names of all stations with the same phrase, this one included; '' where the phrase is unique, undefined
-   * where that is unknown yet.
+   * Names of all stations with the same phrase, this one included; '' where the phrase is unique, undefined where that is
+   * unknown yet.
    */
   samePhrase: string | undefined;
   /** Milliseconds that the clock of the service is ahead of this machine; undefined without an answer. */
@@ -29,9 +29,7 @@ export interface WebhookFacts {
   title: string;
   /** Short name of its Central Station; null where it serves several. */
   station: string | null;
-  /**
-   * Why it cannot receive: the sentence of its listener, or the text of its status; undefined where it can.
-   */
+  /** Why it cannot receive: the sentence of its listener, or the text of its status; undefined where it can. */
   down: { reason: string } | { status: string } | undefined | 'unknown';
   /** True after refusals for which a wrong phrase may be the reason, until a person has reviewed them. */
   isUnproven: boolean;
@@ -186,8 +184,8 @@ const TOLERATED_CLOCK = 30_000;
 /** Milliseconds that an event may wait for its first delivery. */
 const TOLERATED_WAIT = 60_000;
 /**
- * Milliseconds for which an incident of an inbox stays a finding: long enough to alert a person, and then
- * free to report the next one.
+ * Milliseconds for which an incident of an inbox stays a finding: long enough to alert a person, and then free to report the
+ * next one.
  */
 const INCIDENT_STANDS = 10 * 60_000;
 

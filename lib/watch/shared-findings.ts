@@ -6,10 +6,7 @@ import { areSameFindings, inOrder, type Evaluation, type ActiveFinding } from '.
 /** Slot names: the reported findings, and by instance what each live instance sees. */
 const STATE = 'state';
 const INSTANCE = 'instance/';
-/**
- * Milliseconds after which an instance without a sign of life counts as dead; each writes one three times as
- * often.
- */
+/** Milliseconds after which an instance without a sign of life counts as dead; each writes one three times as often. */
 const LIVES = 45_000;
 /** Timeout of the store in milliseconds. */
 const PATIENCE = 5000;
@@ -46,9 +43,9 @@ interface Other {
 }
 
 /**
- * The findings of a watch, stored in an inbox: they survive a restart, and of several instances the one that
- * writes a change reports it. A finding is active as long as a live instance sees it or cannot tell. Without
- * the inbox each instance continues alone.
+ * The findings of a watch, stored in an inbox: they survive a restart, and of several instances the one that writes a change
+ * reports it. A finding is active as long as a live instance sees it or cannot tell. Without the inbox each instance continues
+ * alone.
  */
 export class SharedFindings {
   readonly #options: SharedFindingsOptions;

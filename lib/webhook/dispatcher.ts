@@ -62,16 +62,15 @@ interface Live {
 }
 
 /**
- * The one entrance of a server for webhooks: a map of paths to live endpoints, permanent while endpoints come
- * and go. It sees every request of the server first, while the raw bytes are still there.
+ * The one entrance of a server for webhooks: a map of paths to live endpoints, permanent while endpoints come and go. It sees
+ * every request of the server first, while the raw bytes are still there.
  */
 export class Dispatcher {
   readonly #live = new Map<string, Live>();
   /** Held requests, by path. */
   readonly #watchers = new PathWatchers();
   /**
-   * Paths of removed endpoints and the monotonic time until which their requests are held; no end while the
-   * flows are stopped.
+   * Paths of removed endpoints and the monotonic time until which their requests are held; no end while the flows are stopped.
    */
   readonly #removed = new Map<string, number>();
   /** Paths of the last run, until the flows have started. */
@@ -121,8 +120,8 @@ export class Dispatcher {
   }
 
   /**
-   * Handles a request where its path is one of ours: configured (its node may not be built), remembered from
-   * the last run, removed a moment ago, or a probe.
+   * Handles a request where its path is one of ours: configured (its node may not be built), remembered from the last run,
+   * removed a moment ago, or a probe.
    * @returns false where the path is not ours; the request is then untouched
    */
   handle(req: IncomingMessage, res: ServerResponse): boolean {
@@ -177,8 +176,8 @@ export class Dispatcher {
   }
 
   /**
-   * Requests to its path are held until the flows have run for a minute without it: a redeploy may bring the
-   * endpoint back, else the sender notices the change.
+   * Requests to its path are held until the flows have run for a minute without it: a redeploy may bring the endpoint back,
+   * else the sender notices the change.
    */
   remove(endpoint: Endpoint): void {
     const path = matchingPath(endpoint.path);
@@ -202,9 +201,7 @@ export class Dispatcher {
     for (const [path, end] of this.#removed) if (end === Infinity) this.#removed.set(path, until);
   }
 
-  /**
-   * Requests are held as long as the flows are stopped, and `ready` tells balancers to use another instance.
-   */
+  /** Requests are held as long as the flows are stopped, and `ready` tells balancers to use another instance. */
   flowsStopping(): void {
     this.#readiness.flowsRun = false;
     this.#lookedUp = undefined;
@@ -235,8 +232,7 @@ export class Dispatcher {
   }
 
   /**
-   * A node of another package may answer the path, so only a 404 makes it unknown. Before the flows run that
-   * cannot be known.
+   * A node of another package may answer the path, so only a 404 makes it unknown. Before the flows run that cannot be known.
    */
   #watchUnknown(path: string, req: IncomingMessage, res: ServerResponse): void {
     const unknown = this.#unknown;
@@ -255,10 +251,7 @@ export class Dispatcher {
     return !this.#readiness.flowsRun && this.#deployed().has(path);
   }
 
-  /**
-   * Read a few times a second at most: with thousands of nodes it takes milliseconds, and any sender can
-   * cause it.
-   */
+  /** Read a few times a second at most: with thousands of nodes it takes milliseconds, and any sender can cause it. */
   #deployed(): ReadonlySet<string> {
     const now = this.#steady();
     if (this.#lookedUp === undefined || now - this.#lookedUp.at >= LOOK_AGAIN_MS)
@@ -268,8 +261,8 @@ export class Dispatcher {
 }
 
 /**
- * Listeners by path, called when the endpoint of the path arrives or becomes able to judge. A path without
- * listeners is deleted.
+ * Listeners by path, called when the endpoint of the path arrives or becomes able to judge. A path without listeners is
+ * deleted.
  */
 class PathWatchers {
   readonly #ofPath = new Map<string, ChangeListeners>();
@@ -291,8 +284,8 @@ class PathWatchers {
 }
 
 /**
- * Probes for load balancers and containers, without authentication and without details: is the process alive,
- * and would it take an alarm?
+ * Probes for load balancers and containers, without authentication and without details: is the process alive, and would it take
+ * an alarm?
  */
 export class Probes {
   /** @param below path, with a slash at its end */
@@ -319,10 +312,7 @@ export class Probes {
 /** Timeout for the inboxes, in milliseconds: a disk that hangs would not store an alarm in time either. */
 const PATIENCE = 1000;
 
-/**
- * Whether a server would take alarms: the flows run, at least one endpoint can judge, and each inbox would
- * store a message.
- */
+/** Whether a server would take alarms: the flows run, at least one endpoint can judge, and each inbox would store a message. */
 class Readiness {
   flowsRun = false;
   readonly #ready = new ReadyEndpoints();

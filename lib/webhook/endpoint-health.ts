@@ -26,10 +26,7 @@ interface Entry extends KeptProblem {
   number: number;
 }
 
-/**
- * Numbers the problems of all webhooks of a process. The numbers separate what a person has seen from what
- * came later.
- */
+/** Numbers the problems of all webhooks of a process. The numbers separate what a person has seen from what came later. */
 export class ProblemCounter {
   #last = 0;
 
@@ -58,10 +55,9 @@ function keyOf(kind: ProblemKind, reason: ProblemReason | null): string {
 }
 
 /**
- * Uncured problems of one webhook. Refused messages stay until a message is proven. Problems that no flow
- * took stay until a message without a problem comes in; those behind the inbox stay until a person has seen
- * them. Each counts as unseen until a person has seen it. There is one entry for each kind and reason, so
- * strangers cannot make the list grow.
+ * Uncured problems of one webhook. Refused messages stay until a message is proven. Problems that no flow took stay until a
+ * message without a problem comes in; those behind the inbox stay until a person has seen them. Each counts as unseen until a
+ * person has seen it. There is one entry for each kind and reason, so strangers cannot make the list grow.
  */
 export class UnseenProblems {
   readonly #entries = new Map<string, Entry>();
@@ -210,10 +206,7 @@ type ProblemsOfWebhooks = ReadonlyMap<string, readonly KeptProblem[]>;
 /** Milliseconds between two writes: strangers decide how often the tallies change. */
 const WRITE_EVERY = 1000;
 
-/**
- * Stores the problems of all webhooks over a restart of Node-RED, which neither cures a problem nor shows it
- * to a person.
- */
+/** Stores the problems of all webhooks over a restart of Node-RED, which neither cures a problem nor shows it to a person. */
 export class ProblemArchive {
   /** Resolves with the tallies of the last run. */
   readonly loaded: Promise<ProblemsOfWebhooks>;
@@ -254,10 +247,7 @@ export class ProblemArchive {
     this.#timer ??= setTimeout(() => void this.save(), WRITE_EVERY).unref();
   }
 
-  /**
-   * Resolves when the current tallies are stored, or the write failed. A failure costs only what the next run
-   * would know.
-   */
+  /** Resolves when the current tallies are stored, or the write failed. A failure costs only what the next run would know. */
   save(): Promise<unknown> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -298,8 +288,7 @@ function problemsIn(text: string): ProblemsOfWebhooks {
 }
 
 /**
- * True for the form that this version writes. No other program writes this file, so kind and reason are not
- * checked further.
+ * True for the form that this version writes. No other program writes this file, so kind and reason are not checked further.
  */
 function isKept(value: unknown): value is KeptProblem {
   if (!isRecord(value)) return false;
@@ -313,13 +302,12 @@ function isKept(value: unknown): value is KeptProblem {
 /** Owner of the slots that store when a message was last proven, one for each endpoint. */
 export const SILENCE_OWNER = 'watch:proven';
 /**
- * Lifetime of a slot, in milliseconds. What is left of it tells the age of the last proven message by the
- * clock of the store.
+ * Lifetime of a slot, in milliseconds. What is left of it tells the age of the last proven message by the clock of the store.
  */
 const SPAN = 10 * 365 * 24 * 60 * 60 * 1000;
 /**
- * Milliseconds, at most: between two reads of the store, between two writes after messages, and the grace
- * after a start, when held messages come.
+ * Milliseconds, at most: between two reads of the store, between two writes after messages, and the grace after a start, when
+ * held messages come.
  */
 const ASK_EVERY = 30_000;
 const NOTE_EVERY = 60_000;
@@ -364,10 +352,7 @@ export class SilenceWatchdog {
     this.#part = options.limit / 4;
   }
 
-  /**
-   * Begin of a silence that exceeds the limit; undefined where there is none, `unknown` until the store has
-   * answered.
-   */
+  /** Begin of a silence that exceeds the limit; undefined where there is none, `unknown` until the store has answered. */
   get since(): Date | 'unknown' | undefined {
     if (this.#options.limit === 0) return undefined;
     if (this.#lastProven === undefined) return 'unknown';

@@ -21,16 +21,12 @@ export interface Endpoint {
   /** The stations of the endpoint. Undefined or empty = it cannot judge yet, and requests are held. */
   stations(): readonly ReceivingStation[] | undefined;
   /**
-   * Calls back when `stations` may have changed: held requests wait for that. Returns a function that ends
-   * the subscription.
+   * Calls back when `stations` may have changed: held requests wait for that. Returns a function that ends the subscription.
    */
   watch(changed: () => void): () => void;
   /** Key of the station of this process that an Agent User belongs to; it identifies a foreign event. */
   stationOfAgentUser(agentUserId: string): string | undefined;
-  /**
-   * Current time of the clock of a station's service, in milliseconds since 1970; undefined where it is
-   * unknown.
-   */
+  /** Current time of the clock of a station's service, in milliseconds since 1970; undefined where it is unknown. */
   serviceTimeOf?(stationKey: string): number | undefined;
   inbox: Inbox;
   /** Selects the events to take; absent: all. */
@@ -53,8 +49,8 @@ export interface RequestOrigin {
 }
 
 /**
- * Id of an endpoint in an inbox. Copies of a flow that were imported apart share it, unlike the ids of their
- * nodes. A node id contains no colon, so the two cannot be confused.
+ * Id of an endpoint in an inbox. Copies of a flow that were imported apart share it, unlike the ids of their nodes. A node id
+ * contains no colon, so the two cannot be confused.
  * @param port as set in the listener; '' for Node-RED's own server, whatever its port
  * @param fullPath path of the requests
  */
@@ -63,8 +59,8 @@ export function endpointKey(port: string, fullPath: string): string {
 }
 
 /**
- * Port and path of an endpoint, for people. A text that is no key, but the id of a node, is returned unchanged:
- * events wait under it while nodes exchange their paths.
+ * Port and path of an endpoint, for people. A text that is no key, but the id of a node, is returned unchanged: events wait
+ * under it while nodes exchange their paths.
  */
 export function placeOfKey(key: string): { port: string; path: string } {
   const [, port = '', path = key] = /^(\d*):(\/.*)$/s.exec(key) ?? [];
@@ -74,9 +70,9 @@ export function placeOfKey(key: string): { port: string; path: string } {
 const ABSOLUTE_FORM = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
 
 /**
- * The path by which a request target is matched: exact and case-sensitive, nothing decoded or resolved, one
- * trailing slash and the query ignored. Of an absolute target (`POST http://other/path`) only the path
- * counts, because the host of a request is never a reason to trust it.
+ * The path by which a request target is matched: exact and case-sensitive, nothing decoded or resolved, one trailing slash and
+ * the query ignored. Of an absolute target (`POST http://other/path`) only the path counts, because the host of a request is
+ * never a reason to trust it.
  */
 export function matchingPath(target: string): string {
   const withoutOrigin = target.replace(ABSOLUTE_FORM, '');
@@ -95,9 +91,7 @@ interface Sorted {
   stations: ReadyStations;
 }
 
-/**
- * Caches the sorted stations of each endpoint, which are needed for every message, until the stations change.
- */
+/** Caches the sorted stations of each endpoint, which are needed for every message, until the stations change. */
 export class ReadyEndpoints {
   readonly #last = new WeakMap<Endpoint, Sorted>();
 
@@ -122,8 +116,7 @@ function areSame(some: readonly ReceivingStation[], others: readonly ReceivingSt
 }
 
 /**
- * Compares without a loop over the properties, which would take three times as long: fifty stations are
- * compared at each alarm.
+ * Compares without a loop over the properties, which would take three times as long: fifty stations are compared at each alarm.
  */
 function isSame(one: ReceivingStation, other: ReceivingStation | undefined): boolean {
   return (

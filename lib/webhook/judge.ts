@@ -54,9 +54,7 @@ export function recordOf(judgement: ProvenJudgement): ProvenMessage | DeadLetter
 /** Resends end after 24 hours; anything sent longer ago than this is a replay. Milliseconds. */
 const STALE_AFTER = 26 * 60 * 60 * 1000;
 
-/**
- * Judges a message by the result of its authentication. Nothing is read from a message that is not proven.
- */
+/** Judges a message by the result of its authentication. Nothing is read from a message that is not proven. */
 export function judge(message: RawMessage, authentication: ProofResult, context: JudgeContext): Judgement {
   if (!authentication.proven) {
     return {
@@ -126,10 +124,7 @@ function factsOf(
   };
 }
 
-/**
- * Hashes the part that a resend repeats; a resend under the same id renews `transmitTime` and the correlation
- * id.
- */
+/** Hashes the part that a resend repeats; a resend under the same id renews `transmitTime` and the correlation id. */
 function fingerprintFor(message: RawMessage, event: RvmEvent | undefined): string {
   return event === undefined ? fingerprintOfBytes(message.body) : fingerprintOfValue(event);
 }
@@ -150,10 +145,7 @@ function unusable(
   return { kind: 'unusable', deadLetter };
 }
 
-/**
- * An unknown Agent User is only odd; the Agent User of another configured station means that the message went
- * astray.
- */
+/** An unknown Agent User is only odd; the Agent User of another configured station means that the message went astray. */
 function isOfOtherStation(event: RvmEvent, station: ReceivingStation, context: JudgeContext): boolean {
   if (!namesOtherAgentUser(event, station.agentUserId) || typeof event.agentUserId !== 'string') return false;
   const owner = context.stationOfAgentUser(event.agentUserId);
@@ -161,9 +153,9 @@ function isOfOtherStation(event: RvmEvent, station: ReceivingStation, context: J
 }
 
 /**
- * Age counts from `transmitTime`, which a sender renews; from the event's own times only where it is
- * unreadable. `too-old`: by the proven times of the inbox, whatever our clock says, or by our clock once it
- * is confirmed. `unconfirmed`: far off by our clock, and it is not known which of the two is wrong.
+ * Age counts from `transmitTime`, which a sender renews; from the event's own times only where it is unreadable. `too-old`: by
+ * the proven times of the inbox, whatever our clock says, or by our clock once it is confirmed. `unconfirmed`: far off by our
+ * clock, and it is not known which of the two is wrong.
  */
 function ageOf(
   { stationKey, sandbox }: MessageRecord,
@@ -192,16 +184,12 @@ function ageOf(
 
 /** No machine runs this package before this day: an earlier clock was never set. */
 const EARLIEST_PLAUSIBLE = Date.UTC(2025, 0, 1);
-/**
- * No installation lasts so long: a later clock is wrong, and a single message that is wrong, too, must not
- * confirm it.
- */
+/** No installation lasts so long: a later clock is wrong, and a single message that is wrong, too, must not confirm it. */
 const LATEST_PLAUSIBLE = Date.UTC(2032, 0, 1);
 
 /**
- * Says whether the wall clock may be used to call a message too old: only after an authentic message was sent
- * at about the time the clock shows, because two sources then agree. After a jump of the clock that has to
- * happen anew.
+ * Says whether the wall clock may be used to call a message too old: only after an authentic message was sent at about the time
+ * the clock shows, because two sources then agree. After a jump of the clock that has to happen anew.
  */
 export class ClockGuard {
   #offset: number;

@@ -15,10 +15,7 @@ export interface ListenerLimits {
   checkMs: number;
   /** Longest head, in bytes. Default 16 KiB. */
   headBytes: number;
-  /**
-   * Time that an idle connection stays open, in milliseconds. Default 65,000, because proxies close theirs
-   * after 60 s.
-   */
+  /** Time that an idle connection stays open, in milliseconds. Default 65,000, because proxies close theirs after 60 s. */
   keepAliveMs: number;
   /** Connections without a complete request, in all. Default 1,000. */
   maxWaiting: number;
@@ -192,10 +189,7 @@ interface Connection {
 }
 
 interface ConnectionBounds {
-  /**
-   * Limit of connections without a complete request; the limit for each address is that of
-   * `SlowRequestGuard`.
-   */
+  /** Limit of connections without a complete request; the limit for each address is that of `SlowRequestGuard`. */
   maxWaiting: number;
   senders: Senders;
   /** Monotonic clock, in milliseconds. */
@@ -205,9 +199,8 @@ interface ConnectionBounds {
 }
 
 /**
- * Limits the connections of a server that have no complete request: above the limit the oldest is closed, so
- * that the real sender always gets in. Proxies and this machine are not counted, because many senders share
- * their addresses.
+ * Limits the connections of a server that have no complete request: above the limit the oldest is closed, so that the real
+ * sender always gets in. Proxies and this machine are not counted, because many senders share their addresses.
  */
 class ConnectionLimiter {
   readonly #open = new Map<string, Connection>();
@@ -254,10 +247,7 @@ class ConnectionLimiter {
     return this.#open.get(keyOf(socket))?.responses.size === 0;
   }
 
-  /**
-   * True where a connection that can no longer be read still owes an answer; the connection then ends after
-   * it.
-   */
+  /** True where a connection that can no longer be read still owes an answer; the connection then ends after it. */
   endsBehindAnswer(socket: Socket): boolean {
     const connection = this.#open.get(keyOf(socket));
     if (connection === undefined) return false;
@@ -301,8 +291,8 @@ const FIRST_BYTE_OF_TLS = 0x16;
 const HTTP2_PREFACE = 'PRI * HTTP/2';
 
 /**
- * A sentence for the log about a client that speaks another protocol than the server; undefined for all else,
- * such as broken HTTP.
+ * A sentence for the log about a client that speaks another protocol than the server; undefined for all else, such as broken
+ * HTTP.
  * @param code of the error that Node reported
  * @param bytes in which Node's HTTP parser found the fault
  */
@@ -327,9 +317,9 @@ interface AskedServer extends Server {
 const KEPT_RAW_HEADERS = 2000;
 
 /**
- * Lets a server treat requests to our paths that ask for another protocol as ordinary ones: a server may
- * ignore `Upgrade` (RFC 9110, section 7.8). Node leaves them unanswered wherever there is an `upgrade`
- * listener, and some clients ask for HTTP/2 in this way with every POST.
+ * Lets a server treat requests to our paths that ask for another protocol as ordinary ones: a server may ignore `Upgrade` (RFC
+ * 9110, section 7.8). Node leaves them unanswered wherever there is an `upgrade` listener, and some clients ask for HTTP/2 in
+ * this way with every POST.
  */
 export function ignoreUpgrades(server: Server, isOurs: (target: string) => boolean): void {
   if (canBeAsked(server)) {
@@ -349,9 +339,8 @@ function canBeAsked(server: Server): server is AskedServer {
 }
 
 /**
- * Feeds a request to its server again, without `Upgrade`; framing and bytes of the body stay as they came.
- * Cut where that is not certain: with header lines that Node has dropped, or behind a request that still
- * waits for its answer.
+ * Feeds a request to its server again, without `Upgrade`; framing and bytes of the body stay as they came. Cut where that is
+ * not certain: with header lines that Node has dropped, or behind a request that still waits for its answer.
  */
 function handBack(req: IncomingMessage, socket: Duplex, head: Buffer, server: Server): void {
   const isPending = '_httpMessage' in socket && socket._httpMessage !== null;

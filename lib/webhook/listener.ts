@@ -26,8 +26,8 @@ export interface ListenerOptions {
 }
 
 /**
- * Receives webhooks on a server of our own. Its dispatcher stays while the server is closed, reopened or
- * reconfigured, so that paths are known as soon as the port is open.
+ * Receives webhooks on a server of our own. Its dispatcher stays while the server is closed, reopened or reconfigured, so that
+ * paths are known as soon as the port is open.
  */
 export class Listener {
   readonly dispatcher: Dispatcher;
@@ -72,18 +72,15 @@ export class Listener {
     return server && loopbackOrigin(server.isSecure ? 'https' : 'http', server.address());
   }
 
-  /**
-   * Calls back when the port is opened or closed, or a fault occurs. Returns a function that ends the
-   * subscription.
-   */
+  /** Calls back when the port is opened or closed, or a fault occurs. Returns a function that ends the subscription. */
   watch(changed: () => void): () => void {
     return this.#watchers.add(changed);
   }
 
   /**
-   * Applies settings, and opens the port if necessary; open connections stay unless the scheme changes.
-   * Settings that are unusable leave the former ones in force, so that the listener goes on receiving alarms.
-   * A port that cannot be opened is tried again. Resolves when the listener is open, or a fault has occurred.
+   * Applies settings, and opens the port if necessary; open connections stay unless the scheme changes. Settings that are
+   * unusable leave the former ones in force, so that the listener goes on receiving alarms. A port that cannot be opened is
+   * tried again. Resolves when the listener is open, or a fault has occurred.
    */
   listen(settings: ListenerSettings): Promise<void> {
     return this.#inTurn(() => this.#apply(settings));
@@ -170,9 +167,9 @@ interface Entry {
 }
 
 /**
- * All listeners of a process, one for each port and host. They outlive a deploy: between two runs of the
- * flows the ports stay open, and requests are held. Ports are opened and closed only when the flows have
- * started, because only then it is known which are wanted; so no configured path is ever answered 404.
+ * All listeners of a process, one for each port and host. They outlive a deploy: between two runs of the flows the ports stay
+ * open, and requests are held. Ports are opened and closed only when the flows have started, because only then it is known
+ * which are wanted; so no configured path is ever answered 404.
  */
 export class Listeners {
   readonly #listeners = new Map<string, Listener>();
@@ -205,10 +202,7 @@ export class Listeners {
     return this.#settling;
   }
 
-  /**
-   * Requests are held. Where the flows do not start again soon, all ports close: a refused connection is
-   * better than 404.
-   */
+  /** Requests are held. Where the flows do not start again soon, all ports close: a refused connection is better than 404. */
   flowsStopping(): void {
     clearTimeout(this.#stopped);
     this.#areRunning = false;
@@ -234,10 +228,7 @@ export class Listeners {
     await Promise.all(wanted.map(([listener, settings]) => listener.listen(settings)));
   }
 
-  /**
-   * No claim can refer to this listener any more: a new claim for the port gets another one. So its held
-   * requests are cut.
-   */
+  /** No claim can refer to this listener any more: a new claim for the port gets another one. So its held requests are cut. */
   #giveUp(key: string, listener: Listener): Promise<void> {
     this.#listeners.delete(key);
     listener.dispatcher.close();
@@ -261,10 +252,7 @@ export interface ListenerPlace {
   host: string;
 }
 
-/**
- * @throws RvmError CONFIG_MISSING without certificate or key, BAD_INPUT where they are unusable; its text
- * contains neither
- */
+/** @throws RvmError CONFIG_MISSING without certificate or key, BAD_INPUT where they are unusable; its text contains neither */
 function assertUsable(tls: SecureContextOptions): void {
   if (tls.pfx === undefined && (tls.cert === undefined || tls.key === undefined)) {
     throw new RvmError(
@@ -282,10 +270,7 @@ function assertUsable(tls: SecureContextOptions): void {
   }
 }
 
-/**
- * Describes why a port could not be opened, and what to do: NETWORK where another program has it, else
- * BAD_INPUT.
- */
+/** Describes why a port could not be opened, and what to do: NETWORK where another program has it, else BAD_INPUT. */
 export function listenFault(error: unknown, { port, host }: ListenerPlace): RvmError {
   const code = codeOf(error);
   switch (code) {

@@ -6,14 +6,11 @@ import { declaredLength, type RequestSource, type Senders } from './request';
 /** Most unanswered requests of a connection on which nothing has been proven. */
 export const MAX_UNANSWERED = 8;
 const HEAD_END = '\r\n\r\n';
-/**
- * Shortest slice, in bytes, where the length of a request is unknown: line ends of a stranger must not make a
- * slice each.
- */
+/** Shortest slice, in bytes, where the length of a request is unknown: line ends of a stranger must not make a slice each. */
 const SHORTEST_SLICE = 128;
 /**
- * Most bytes taken out of the stream at a time: as many as Node reads from a socket. If all were taken, Node
- * would read on for each slice.
+ * Most bytes taken out of the stream at a time: as many as Node reads from a socket. If all were taken, Node would read on for
+ * each slice.
  */
 const MOST_AT_ONCE = 64 * 1024;
 /** Occurs once in each head, and in no event. */
@@ -29,10 +26,7 @@ interface ServerSocket extends Socket {
 
 type Parse = (chunk: Buffer) => void;
 
-/**
- * The parser callback that a server of Node has set up for a connection; undefined where the set-up is not as
- * expected.
- */
+/** The parser callback that a server of Node has set up for a connection; undefined where the set-up is not as expected. */
 function parsedBy(socket: ServerSocket): Parse | undefined {
   const [parse, ...others] = socket.listeners('data');
   if (parse === undefined || others.length > 0 || !socket.parser) return undefined;
@@ -40,9 +34,9 @@ function parsedBy(socket: ServerSocket): Parse | undefined {
 }
 
 /**
- * One connection, whose bytes are passed to the parser slice by slice. Where more than eight requests came
- * without waiting for answers and nothing has been proven, each slice waits until the process has nothing
- * else to do. After eight unproven requests the connection is cut.
+ * One connection, whose bytes are passed to the parser slice by slice. Where more than eight requests came without waiting for
+ * answers and nothing has been proven, each slice waits until the process has nothing else to do. After eight unproven requests
+ * the connection is cut.
  */
 class Pipeline {
   readonly #parser: object | null | undefined;
@@ -160,8 +154,8 @@ class Pipeline {
   }
 
   /**
-   * Reads at once, so that the time counts in this turn of the event loop. Where Node has stopped reading, it
-   * resumes by itself.
+   * Reads at once, so that the time counts in this turn of the event loop. Where Node has stopped reading, it resumes by
+   * itself.
    */
   #readOn(): void {
     if (this.socket._paused === true) return;
@@ -186,11 +180,10 @@ function headsIn(chunk: Buffer): number {
 }
 
 /**
- * Reads the requests to webhooks one by one. Node's server parses at once everything that has come on a
- * connection, so a stranger who sends hundreds of tiny requests in a row would occupy the main thread until
- * all of them are done. Here the parser gets slices of about one request, and none while a request to a
- * webhook is not judged; what follows waits in the stream and, when that is full, at the sender. Requests
- * that are not for a webhook do not wait.
+ * Reads the requests to webhooks one by one. Node's server parses at once everything that has come on a connection, so a
+ * stranger who sends hundreds of tiny requests in a row would occupy the main thread until all of them are done. Here the
+ * parser gets slices of about one request, and none while a request to a webhook is not judged; what follows waits in the
+ * stream and, when that is full, at the sender. Requests that are not for a webhook do not wait.
  */
 export class Pipelines {
   readonly #ofSocket = new WeakMap<object, Pipeline>();
@@ -236,18 +229,15 @@ export class Pipelines {
   }
 }
 
-/**
- * How long an address counts as one that has proven something, in milliseconds: as long as the service
- * resends.
- */
+/** How long an address counts as one that has proven something, in milliseconds: as long as the service resends. */
 const COUNTS_FOR = 24 * 60 * 60 * 1000;
 /** Addresses remembered; beyond this number the address that proved something longest ago is forgotten. */
 const MAX_ADDRESSES = 1000;
 
 /**
- * Selects the queue of a request: normally that of its address, so that many connections of a stranger count
- * as one. Behind a shared address, such as a proxy's, and at an address that has proven something, each
- * connection has a queue of its own: one queue for all of them would be too slow for a burst of alarms.
+ * Selects the queue of a request: normally that of its address, so that many connections of a stranger count as one. Behind a
+ * shared address, such as a proxy's, and at an address that has proven something, each connection has a queue of its own: one
+ * queue for all of them would be too slow for a burst of alarms.
  */
 export class SenderLines {
   /** Addresses that have proven something, with the time of the last proof; the latest is last. */

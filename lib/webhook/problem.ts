@@ -35,8 +35,8 @@ export type ProblemReason =
   | 'store';
 
 /**
- * Message of output 3 of *webhook in* and output 2 of *verify webhook*. Never contains a secret, a token or
- * an `Authorization` value.
+ * Message of output 3 of *webhook in* and output 2 of *verify webhook*. Never contains a secret, a token or an `Authorization`
+ * value.
  */
 export interface Problem {
   kind: ProblemKind;
@@ -53,9 +53,7 @@ export interface Problem {
   remoteAddress?: string;
   /** Length of the body, in bytes. */
   bytes?: number;
-  /**
-   * Number of requests this problem represents: suppressed ones since the last of its kind count in the next.
-   */
+  /** Number of requests this problem represents: suppressed ones since the last of its kind count in the next. */
   count: number;
   /** Of a rejected event: the reason that the flow set. Of `store`: what happened to the inbox. */
   note?: string;
@@ -72,8 +70,8 @@ const PROOF_REASONS: readonly (ProblemReason | null)[] = [
 ] satisfies ProofFailure[];
 
 /**
- * True for the reasons that a wrong phrase or a wrong scheme of an endpoint causes: the message was complete,
- * and no phrase proved it.
+ * True for the reasons that a wrong phrase or a wrong scheme of an endpoint causes: the message was complete, and no phrase
+ * proved it.
  */
 export function isRefusal(reason: ProblemReason | null): reason is ProofFailure {
   return PROOF_REASONS.includes(reason);
@@ -83,16 +81,16 @@ export function isRefusal(reason: ProblemReason | null): reason is ProofFailure 
 const GZIP = Buffer.from([0x1f, 0x8b]);
 
 /**
- * The reason to report for an unproven message: a compressed body that is not declared as such fails for
- * that, not for its phrase.
+ * The reason to report for an unproven message: a compressed body that is not declared as such fails for that, not for its
+ * phrase.
  */
 export function toldReason(reason: ProofFailure, body: Uint8Array): ProblemReason {
   return GZIP.equals(body.subarray(0, GZIP.length)) ? 'compressed' : reason;
 }
 
 /**
- * The problem of an event that is redelivered although the flow may have acted on it; undefined for a first
- * delivery, and where the flow requested the redelivery.
+ * The problem of an event that is redelivered although the flow may have acted on it; undefined for a first delivery, and where
+ * the flow requested the redelivery.
  */
 export function uncertainProblem(delivery: Delivery): Problem | undefined {
   const { again } = delivery;
@@ -110,10 +108,7 @@ export function deadProblem(delivery: Delivery, reason: 'attempts' | 'rejected',
   };
 }
 
-/**
- * The problem of events that wait because too many are unsettled. `station`: that of an endpoint with only
- * one.
- */
+/** The problem of events that wait because too many are unsettled. `station`: that of an endpoint with only one. */
 export function blockedProblem(
   waiting: number,
   station: { key: string; name: string } | undefined,
@@ -130,8 +125,8 @@ export function blockedProblem(
 }
 
 /**
- * The problem of events stored in the spill folder while the inbox fails; with `isOver`, all of them,
- * `count`, are in the inbox again.
+ * The problem of events stored in the spill folder while the inbox fails; with `isOver`, all of them, `count`, are in the inbox
+ * again.
  */
 export function storeProblem(
   { count, isOver }: { count: number; isOver: boolean },
@@ -158,10 +153,7 @@ export function incidentProblem(
   return { ...storeProblem({ count: 1, isOver }, station, now), note };
 }
 
-/**
- * The problem of stations with the same phrase. `station`: the one of them that the endpoint has, where it
- * has only one.
- */
+/** The problem of stations with the same phrase. `station`: the one of them that the endpoint has, where it has only one. */
 export function samePhraseProblem(station: { key: string; name: string } | undefined, now: Date): Problem {
   return {
     kind: 'same-phrase',
@@ -179,8 +171,8 @@ export function silentProblem(station: { key: string; name: string } | undefined
 }
 
 /**
- * The problem of an accepted message that leaves by no output for events: dead letter, stale, conflict,
- * unknown type. Undefined for an event that is delivered, and for a repeat.
+ * The problem of an accepted message that leaves by no output for events: dead letter, stale, conflict, unknown type. Undefined
+ * for an event that is delivered, and for a repeat.
  */
 export function acceptanceProblem(
   record: ProvenMessage | DeadLetter,

@@ -10,10 +10,7 @@ export const AGREEMENT = 60 * 60 * 1000;
 const BEHIND = 10 * 60 * 1000;
 /** Unconfirmed times stored for a station; beyond this number the first are forgotten. */
 const MOST_ALONE = 8;
-/**
- * Timeout for a store that is being opened, in milliseconds; after it messages are judged without proven
- * times.
- */
+/** Timeout for a store that is being opened, in milliseconds; after it messages are judged without proven times. */
 const PATIENCE = 2000;
 /** Most attempts of a write, because other instances write as well. */
 const MOST_TRIES = 5;
@@ -46,10 +43,9 @@ type Place = Pick<Slots, 'slots' | 'putSlots' | 'watchSlots'>;
 const NOTHING: Proven = { mark: undefined, alone: [] };
 
 /**
- * The newest confirmed time at which a message of each station was sent. A time is confirmed by a second
- * message, or by the clock of the service, with nearly the same time. The inbox stores it, so that a replay
- * is recognised even if the clock of this machine was never set. A single message from the future moves
- * nothing: otherwise all others would be too old.
+ * The newest confirmed time at which a message of each station was sent. A time is confirmed by a second message, or by the
+ * clock of the service, with nearly the same time. The inbox stores it, so that a replay is recognised even if the clock of
+ * this machine was never set. A single message from the future moves nothing: otherwise all others would be too old.
  */
 export class ProvenTimes {
   readonly #stations = new Map<string, Station>();
@@ -123,10 +119,7 @@ export class ProvenTimes {
     known.proven = merged(known.proven, known.written);
   }
 
-  /**
-   * No caller waits for the write. If it is lost with the process, one message that is too old may be
-   * delivered.
-   */
+  /** No caller waits for the write. If it is lost with the process, one message that is too old may be delivered. */
   async #write(name: string, known: Station): Promise<void> {
     if (known.isWriting) return;
     known.isWriting = true;

@@ -22,10 +22,7 @@ export type WorkerProofError = 'crowded' | 'too-late' | 'thread-ended';
 
 /** Result of a job. */
 type WorkerProof = ({ authentication: ProofResult } | { fault: WorkerProofError }) & {
-  /**
-   * To be called once the message is accepted, refused or given up: later messages of its alarm wait for
-   * that.
-   */
+  /** To be called once the message is accepted, refused or given up: later messages of its alarm wait for that. */
   decided: () => void;
 };
 
@@ -34,10 +31,9 @@ const AT_THREAD = 4;
 const LINE_BYTES = 8 * 1024 * 1024;
 
 /**
- * Proves messages: in the main thread where that takes negligible time, else in the worker, and keeps the
- * events of one alarm in order of receipt. The queue of the worker is bounded for each key, far below the
- * bound of requests under way on a path, so that a flood of large forgeries delays neither other keys nor
- * ordinary messages.
+ * Proves messages: in the main thread where that takes negligible time, else in the worker, and keeps the events of one alarm
+ * in order of receipt. The queue of the worker is bounded for each key, far below the bound of requests under way on a path, so
+ * that a flood of large forgeries delays neither other keys nor ordinary messages.
  */
 export class Prover {
   readonly #stations = new StationGuess();
@@ -52,9 +48,9 @@ export class Prover {
   }
 
   /**
-   * In the main thread where that takes negligible time; undefined where the message is for the worker. On a
-   * path of many stations a longer body is still tried with the station that it seems to name, so that a
-   * genuine message of that station needs no worker.
+   * In the main thread where that takes negligible time; undefined where the message is for the worker. On a path of many
+   * stations a longer body is still tried with the station that it seems to name, so that a genuine message of that station
+   * needs no worker.
    */
   proveInline(message: RawMessage, stations: readonly ReceivingStation[]): ProofResult | undefined {
     if (message.body.length > LARGE_BODY) return undefined;
@@ -83,8 +79,7 @@ export class Prover {
   }
 
   /**
-   * Remembers the station of a proven message: the next message of the same Agent User is tried with it
-   * first.
+   * Remembers the station of a proven message: the next message of the same Agent User is tried with it first.
    * @returns resolves when the earlier messages of its alarm are decided; undefined where there are none
    */
   proven(line: string, { body }: RawMessage, judgement: ProvenJudgement): Promise<unknown> | undefined {
@@ -102,15 +97,12 @@ interface Undecided {
   decided: Promise<void>;
 }
 
-/**
- * Fields named `alarmId` that are read from a message: a genuine one has one, a stranger may write any
- * number.
- */
+/** Fields named `alarmId` that are read from a message: a genuine one has one, a stranger may write any number. */
 const MAX_IDS = 16;
 
 /**
- * Keeps the events of an alarm in order while the proof of one takes longer than that of the next. Only
- * messages that name the same alarm wait, so large forgeries delay nothing else.
+ * Keeps the events of an alarm in order while the proof of one takes longer than that of the next. Only messages that name the
+ * same alarm wait, so large forgeries delay nothing else.
  */
 class AlarmSequencer {
   readonly #undecided = new Map<string, Set<Undecided>>();
@@ -134,8 +126,7 @@ class AlarmSequencer {
   }
 
   /**
-   * Resolves once all earlier messages that may belong to the same alarm are decided; undefined where there
-   * are none.
+   * Resolves once all earlier messages that may belong to the same alarm are decided; undefined where there are none.
    * @param body of the message
    */
   before(line: string, body: Uint8Array, event: RvmEvent | undefined): Promise<unknown> | undefined {
@@ -160,9 +151,9 @@ const MAX_LEARNED = 1000;
 const MAX_LENGTH = 256;
 
 /**
- * Guesses which station to try first: the one whose configured Agent User the message names, else the one
- * whose phrase proved messages of this Agent User before. A stranger may name any: the guess changes how long
- * a genuine message takes, never the result.
+ * Guesses which station to try first: the one whose configured Agent User the message names, else the one whose phrase proved
+ * messages of this Agent User before. A stranger may name any: the guess changes how long a genuine message takes, never the
+ * result.
  */
 export class StationGuess {
   /** Keys of stations by Agent User. */
@@ -206,19 +197,16 @@ export class StationGuess {
 }
 
 /**
- * Longer bodies are proven in the worker, in bytes: a hash or the JSON of 1 MiB would block Node-RED, and a
- * stranger may send any number. Events are far smaller.
+ * Longer bodies are proven in the worker, in bytes: a hash or the JSON of 1 MiB would block Node-RED, and a stranger may send
+ * any number. Events are far smaller.
  */
 export const LARGE_BODY = 64 * 1024;
 
-/**
- * Most bytes hashed in the main thread to refuse a message: 512 KiB, about 0.5 ms where a machine hashes 1 GB
- * a second.
- */
+/** Most bytes hashed in the main thread to refuse a message: 512 KiB, about 0.5 ms where a machine hashes 1 GB a second. */
 const MOST_HASHED = 8 * LARGE_BODY;
 /**
- * Bodies up to this length, in bytes, never go to the worker, however many phrases there are. The service
- * sends such bodies, and no flood of larger ones may delay them.
+ * Bodies up to this length, in bytes, never go to the worker, however many phrases there are. The service sends such bodies,
+ * and no flood of larger ones may delay them.
  */
 const ORDINARY_BODY = 4 * 1024;
 
@@ -244,10 +232,9 @@ const VALUE = /^[ \t\r\n]{0,8}:[ \t\r\n]{0,8}("(?:[^"\\]|\\[^]){0,256}")/;
 const MAX_REACH = 8 + 1 + 8 + 2 + 2 * 256;
 
 /**
- * Texts of a field, wherever its name occurs in unproven bytes: the first `most` of them, in order. Only
- * these texts are parsed, and names are searched as bytes, so hostile bodies take no longer than others: less
- * than 1 ms for 1 MiB. The result may be wrong (a field of the same name elsewhere, escapes in a name), so it
- * may only decide what is tried first.
+ * Texts of a field, wherever its name occurs in unproven bytes: the first `most` of them, in order. Only these texts are
+ * parsed, and names are searched as bytes, so hostile bodies take no longer than others: less than 1 ms for 1 MiB. The result
+ * may be wrong (a field of the same name elsewhere, escapes in a name), so it may only decide what is tried first.
  */
 export function unverifiedTexts(body: Uint8Array, field: keyof typeof NAMES, most: number): string[] {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.length);

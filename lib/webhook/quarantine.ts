@@ -34,8 +34,8 @@ interface QuarantineOptions {
 /** Unproven messages of one endpoint that are handled in a second: scanning and storing them takes time. */
 const PER_SECOND = 20;
 /**
- * Messages of all endpoints that may wait for the store at a time: while the store hangs, memory must not
- * fill with messages of strangers.
+ * Messages of all endpoints that may wait for the store at a time: while the store hangs, memory must not fill with messages of
+ * strangers.
  */
 const MOST_WAITING = 50;
 
@@ -49,10 +49,7 @@ export class Quarantine {
     this.#allowance = new RateLimiter(PER_SECOND, options.steady);
   }
 
-  /**
-   * Stores a copy of a message that another phrase could prove. Not awaited: the sender has its answer
-   * already.
-   */
+  /** Stores a copy of a message that another phrase could prove. Not awaited: the sender has its answer already. */
   keep(
     endpoint: Endpoint,
     raw: RawMessage,
@@ -82,8 +79,8 @@ export class Quarantine {
   }
 
   /**
-   * Judges the quarantined messages of an endpoint again with the current phrases: a phrase may have been
-   * wrong on our side. A message that is proven now is accepted with its original time of receipt.
+   * Judges the quarantined messages of an endpoint again with the current phrases: a phrase may have been wrong on our side. A
+   * message that is proven now is accepted with its original time of receipt.
    * @returns the number of messages accepted
    * @throws RvmError STORE_FAILED
    */
@@ -137,9 +134,8 @@ interface Confirmable extends Pick<QuarantinedMessage, 'authorization' | 'body'>
 }
 
 /**
- * The parts of an unproven message that another phrase could prove; undefined where it has no proof, is no
- * object, or has a large body. It is scanned, and parsed only once it is proven: a stranger's may be made to
- * cost time.
+ * The parts of an unproven message that another phrase could prove; undefined where it has no proof, is no object, or has a
+ * large body. It is scanned, and parsed only once it is proven: a stranger's may be made to cost time.
  */
 function confirmable({ body, authorization }: RawMessage): Confirmable | undefined {
   if (body.byteLength > LARGE_BODY) return undefined;

@@ -22,10 +22,7 @@ export class RateLimiter {
   }
 }
 
-/**
- * Lets one call of a kind pass in a period and counts the others; the next that passes reports the count.
- * Needs no timer.
- */
+/** Lets one call of a kind pass in a period and counts the others; the next that passes reports the count. Needs no timer. */
 export class LogThrottle {
   readonly #passed = new Map<string, { at: number; held: number }>();
 

@@ -50,8 +50,8 @@ const LARGE_BODIES_PER_SECOND = 2;
 const BODY_BYTES = 32 * 1024 * 1024;
 
 /**
- * The answer policy: 200 once the event is stored, 401 for what is not proven, and no answer at all while it can neither
- * judge nor store, because only that makes the service send again (specification, section 6).
+ * The answer policy: 200 once the event is stored, 401 for what is not proven, and no answer at all while it can neither judge
+ * nor store, because only that makes the service send again (specification, section 6).
  */
 export class WebhookReceiver {
   readonly #admissions: Admissions;
@@ -211,10 +211,7 @@ export class WebhookReceiver {
     return deciding;
   }
 
-  /**
-   * Where a token may be the proof, a body is searched for it before anything is proven, and that is slow for
-   * a large body.
-   */
+  /** Where a token may be the proof, a body is searched for it before anything is proven, and that is slow for a large body. */
   #isCostly({ target, stations }: JudgeableRequest): boolean {
     const isRead = stations.ready.some(({ scheme }) => scheme === 'https');
     return isRead && !this.#largeBodies.pass(target.path);
@@ -262,8 +259,7 @@ export class WebhookReceiver {
   }
 
   /**
-   * Tries again while the request may be held: if a try that seemed to fail did store the message, the next
-   * one is a repeat.
+   * Tries again while the request may be held: if a try that seemed to fail did store the message, the next one is a repeat.
    */
   async #accepted(
     request: CompleteRequest,
@@ -332,9 +328,8 @@ interface HoldLimits {
 type Watch = (changed: () => void) => () => void;
 
 /**
- * The time for which one request may be held, at all its waits together. A request that need not wait costs
- * neither a timer nor a listener. One that waits has a single timer and does not poll: it is called back at
- * each change.
+ * The time for which one request may be held, at all its waits together. A request that need not wait costs neither a timer nor
+ * a listener. One that waits has a single timer and does not poll: it is called back at each change.
  */
 class RequestHold {
   #ending: CancelToken | undefined;
@@ -353,8 +348,8 @@ class RequestHold {
   }
 
   /**
-   * Returns the result of `look`, now or after a change; undefined where the hold ends before. After a change
-   * `look` is called when all listeners have been called, but within the same turn of the event loop.
+   * Returns the result of `look`, now or after a change; undefined where the hold ends before. After a change `look` is called
+   * when all listeners have been called, but within the same turn of the event loop.
    */
   async until<Found>(look: () => Found | undefined, watch: Watch): Promise<Found | undefined> {
     for (;;) {
@@ -425,8 +420,8 @@ interface JudgeableRequest extends CompleteRequest, Ready {
 }
 
 /**
- * Tokens for the end of connections. Each connection has one listener, however many of its requests wait:
- * Node warns of a leak at more than ten, and a sender may have sent more requests in a row.
+ * Tokens for the end of connections. Each connection has one listener, however many of its requests wait: Node warns of a leak
+ * at more than ten, and a sender may have sent more requests in a row.
  */
 class ConnectionEnds {
   readonly #ends = new WeakMap<Socket, CancelToken>();
@@ -504,8 +499,8 @@ function hasBody(req: IncomingMessage): boolean {
 }
 
 /**
- * Drains the rest of the body before the connection is closed. If closed at once, the connection would be
- * reset, and a sender that is still writing would never see the answer.
+ * Drains the rest of the body before the connection is closed. If closed at once, the connection would be reset, and a sender
+ * that is still writing would never see the answer.
  */
 function linger(req: IncomingMessage, res: ServerResponse): void {
   let bytes = 0;
@@ -526,8 +521,8 @@ function linger(req: IncomingMessage, res: ServerResponse): void {
 }
 
 /**
- * Ends the connection without an answer: for the sender a connection error, the one case for which the service
- * promises a resend (specification, section 6).
+ * Ends the connection without an answer: for the sender a connection error, the one case for which the service promises a
+ * resend (specification, section 6).
  */
 function cut(req: IncomingMessage): void {
   req.socket.destroy();
@@ -558,9 +553,7 @@ async function runMiddleware(
   return outcomeOf(outcome ?? 'failed', res);
 }
 
-/**
- * A finished answer is the middleware's; an answer that was only begun cannot be completed by anyone else.
- */
+/** A finished answer is the middleware's; an answer that was only begun cannot be completed by anyone else. */
 function outcomeOf(outcome: MiddlewareOutcome, res: ServerResponse): MiddlewareOutcome {
   if (res.writableEnded) return 'answered';
   if (res.headersSent) return outcome === 'answered' ? 'answered' : 'failed';

@@ -23,8 +23,8 @@ interface BodyLimits {
 }
 
 /**
- * Reads the exact bytes of a request. Never rejects. A body that an earlier parser has read is no substitute:
- * serialised again, it would not be the bytes that were signed.
+ * Reads the exact bytes of a request. Never rejects. A body that an earlier parser has read is no substitute: serialised again,
+ * it would not be the bytes that were signed.
  * @param onGrowth called with the memory of the body, in bytes, whenever it grows
  */
 export function readRawBody(
@@ -86,8 +86,8 @@ export interface RequestHead {
 }
 
 /**
- * Checks the head of a request on a webhook path. Any content type is accepted. A compressed body is not,
- * because it would have to be inflated before it is proven.
+ * Checks the head of a request on a webhook path. Any content type is accepted. A compressed body is not, because it would have
+ * to be inflated before it is proven.
  */
 export function checkHead(head: RequestHead, bodyLimit: number): HeadRejection | undefined {
   if (head.method !== 'POST') return 'method';
@@ -133,16 +133,14 @@ interface UnfinishedBounds {
 /** Unfinished requests of one unshared address: a sender needs a handful, an attacker many. */
 const MAX_FOR_ADDRESS = 50;
 /**
- * That limit spares requests younger than this, in milliseconds: all senders may be behind one address, an
- * alarm among them.
+ * That limit spares requests younger than this, in milliseconds: all senders may be behind one address, an alarm among them.
  */
 const TIME_TO_FINISH = 2000;
 
 /**
- * Guards the requests whose body is still being sent, or the connections without a complete request. Above a
- * limit the oldest are cut, and a new one is never turned away: a real alarm is complete in a moment, and a
- * slow request is not worth waiting for. Shared addresses, such as that of a reverse proxy, are limited by
- * memory alone.
+ * Guards the requests whose body is still being sent, or the connections without a complete request. Above a limit the oldest
+ * are cut, and a new one is never turned away: a real alarm is complete in a moment, and a slow request is not worth waiting
+ * for. Shared addresses, such as that of a reverse proxy, are limited by memory alone.
  */
 export class SlowRequestGuard {
   /** Oldest first, as in the sets by address. */
@@ -219,18 +217,14 @@ const MAX_LENGTH = 64;
 const WITH_PORT = /^(?:\[([^\]]+)\](?::\d+)?|([\d.]+):\d+)$/;
 
 /**
- * The sender of a request, for problems, logs and limits; never a reason to trust the request. It is the peer
- * of the connection or, where that is a configured reverse proxy, the address that the proxy names in
- * `X-Forwarded-For`.
+ * The sender of a request, for problems, logs and limits; never a reason to trust the request. It is the peer of the connection
+ * or, where that is a configured reverse proxy, the address that the proxy names in `X-Forwarded-For`.
  */
 export class Senders {
   /** Undefined where there are none, which saves the checks. */
   #proxies: BlockList | undefined;
 
-  /**
-   * @throws RvmError BAD_INPUT that names the text which is no IP address; the former proxies then stay in
-   * force
-   */
+  /** @throws RvmError BAD_INPUT that names the text which is no IP address; the former proxies then stay in force */
   setProxies(addresses: readonly string[]): void {
     const proxies = new BlockList();
     for (const address of addresses) {

@@ -16,10 +16,7 @@ export type SelfTestFault =
 
 export interface SelfTestReport {
   url: string;
-  /**
-   * True where another instance of Node-RED that shares the inbox received the message, on a copy of this
-   * node.
-   */
+  /** True where another instance of Node-RED that shares the inbox received the message, on a copy of this node. */
   elsewhere?: true;
   /** The step that failed; all steps before it have succeeded. */
   failed?: { step: SelfTestStep; fault: SelfTestFault; seen: string };

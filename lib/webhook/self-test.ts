@@ -62,10 +62,9 @@ class Failed extends Error {
 }
 
 /**
- * Posts a signed message to the address of a webhook, as the service would, and checks that it arrives. The
- * message is stored and becomes the problem `self-test`, never an alarm.
- * @throws RvmError CONFIG_MISSING where the URL is none, or would expose a signature that the service never
- * exposes
+ * Posts a signed message to the address of a webhook, as the service would, and checks that it arrives. The message is stored
+ * and becomes the problem `self-test`, never an alarm.
+ * @throws RvmError CONFIG_MISSING where the URL is none, or would expose a signature that the service never exposes
  */
 export async function selfTest(test: SelfTest): Promise<SelfTestReport> {
   const { url, pending } = test;

@@ -45,8 +45,8 @@ export interface StatelessReceiverOptions {
 }
 
 /**
- * The receiver without an inbox, for requests that another handler receives and answers. It applies the same
- * rules, and stores nothing. `Prover` finds the sender of the bytes, and `judge` reads the message.
+ * The receiver without an inbox, for requests that another handler receives and answers. It applies the same rules, and stores
+ * nothing. `Prover` finds the sender of the bytes, and `judge` reads the message.
  */
 export class StatelessReceiver {
   readonly #clockGuard: ClockGuard;
@@ -58,8 +58,7 @@ export class StatelessReceiver {
   }
 
   /**
-   * Judges a request as the receiver would, without storing it. Events of one alarm leave in order of
-   * receipt.
+   * Judges a request as the receiver would, without storing it. Events of one alarm leave in order of receipt.
    * @param station undefined where there is none
    */
   async receive(request: RequestParts, station: ReceivingStation | undefined): Promise<Reception> {

@@ -1,8 +1,8 @@
 import { matchingPath } from './endpoint';
 
 /**
- * Most paths stored. Beyond this number a path of a sender with many is dropped first, then the one with the
- * fewest posts, then the oldest.
+ * Most paths stored. Beyond this number a path of a sender with many is dropped first, then the one with the fewest posts, then
+ * the oldest.
  */
 const MOST = 20;
 /** From this number of paths on, a sender's own are dropped first: the service has one or two. */
@@ -15,10 +15,7 @@ const LINE_EVERY = 10 * 60 * 1000;
 /** Milliseconds after which a path without further posts is dropped. */
 const KEPT_FOR = 24 * 60 * 60 * 1000;
 
-/**
- * Matches what is escaped: characters that no path of ours has, and `$` and `__`, which have a meaning in
- * texts.
- */
+/** Matches what is escaped: characters that no path of ours has, and `$` and `__`, which have a meaning in texts. */
 const UNUSUAL = /[^A-Za-z0-9._~!&'()*+,;=:@/%-]|__/gu;
 
 /** A post to a path that belongs to no endpoint. */
@@ -56,10 +53,7 @@ interface UnknownPathsOptions {
   steady: () => number;
 }
 
-/**
- * Counts posts to paths that belong to no endpoint: the address registered with the service may differ from
- * ours.
- */
+/** Counts posts to paths that belong to no endpoint: the address registered with the service may differ from ours. */
 export class UnknownPaths {
   readonly #entries = new Map<string, Entry>();
   #linesLeft = LINES_AT_ONCE;
@@ -104,8 +98,8 @@ export class UnknownPaths {
   }
 
   /**
-   * A sender who invents paths drives out only its own, and a path posted to once never drives out one posted
-   * to repeatedly, as by the service.
+   * A sender who invents paths drives out only its own, and a path posted to once never drives out one posted to repeatedly, as
+   * by the service.
    */
   #makeRoom(): void {
     this.#forgetOld();

@@ -165,9 +165,7 @@ export function becomeState(msg: FlowMessage, group: string, raised: boolean): v
   msg.topic = group;
 }
 
-/**
- * Message of a state change that no message caused, with `webhook` and `event` of the event that raised it.
- */
+/** Message of a state change that no message caused, with `webhook` and `event` of the event that raised it. */
 export function stateMessage({ group, raised, json }: StateMessage): NodeMessage {
   const facts: unknown = json === undefined ? {} : JSON.parse(json);
   const { webhook, event } = isRecord(facts) ? facts : {};

@@ -132,9 +132,7 @@ class AlarmStateNode implements LivingAlarmState {
     if (deliveryId !== '') void this.#settle(deliveryId, outcome);
   }
 
-  /**
-   * Settles a leased event once its effect is durable. An event that cannot be settled now is redelivered.
-   */
+  /** Settles a leased event once its effect is durable. An event that cannot be settled now is redelivered. */
   async #settle(deliveryId: string, { isDurable }: EventOutcome): Promise<void> {
     const inboxes = allInboxes().filter((inbox) => inbox.leaseOf(deliveryId) !== undefined);
     if (inboxes.length === 0 || !(await isDurable())) return;
@@ -173,10 +171,7 @@ class AlarmStateNode implements LivingAlarmState {
     });
   }
 
-  /**
-   * Removes the state, unless the node is only disabled and may return, or other nodes or instances may use
-   * it.
-   */
+  /** Removes the state, unless the node is only disabled and may return, or other nodes or instances may use it. */
   async #forget(): Promise<void> {
     let isInFlows = false;
     this.RED.nodes.eachNode(({ id }) => {

@@ -74,10 +74,7 @@ function showSchemeTip(): void {
   $('.rvm-scheme-http-only').toggle(scheme === 'http');
 }
 
-/**
- * The phrase is stored as typed, so the tip reports what a password field does not show (spaces, for
- * example).
- */
+/** The phrase is stored as typed, so the tip reports what a password field does not show (spaces, for example). */
 function showSecretTip(node: EditorNode): void {
   const secret = String($('#node-config-input-secret').val());
   const remarks = secret === '__PWRD__' || isVariable(secret) ? [] : remarksOn(secret);

@@ -12,9 +12,8 @@ interface Callbacks {
 }
 
 /**
- * Membership of one Central Station in the sandbox of its cloud: its credentials there and the endpoints for
- * its alarms. Retries after a failed start, because a station that only receives makes no call that would
- * retry.
+ * Membership of one Central Station in the sandbox of its cloud: its credentials there and the endpoints for its alarms.
+ * Retries after a failed start, because a station that only receives makes no call that would retry.
  */
 export class SandboxEntry {
   credentials: StationCredentials | undefined;
@@ -32,8 +31,7 @@ export class SandboxEntry {
   ) {}
 
   /**
-   * Enters once, and starts the sandbox where necessary. Empty settings are replaced by the credentials of
-   * the sandbox.
+   * Enters once, and starts the sandbox where necessary. Empty settings are replaced by the credentials of the sandbox.
    * @throws RvmError CONFIG_MISSING, BAD_INPUT, NETWORK, CANCELLED after close.
    */
   enter(): Promise<StationCredentials> {

@@ -19,8 +19,8 @@ import { showFromStart, status, unsetStatus } from '../support/status';
 import { LastStation, type Station, stationById, stationOfMessage } from './station';
 
 /**
- * Handles one message of a node that calls the service: changes the message, or returns the messages to send
- * instead. `options` belong to each call: deadline of the message, and the signal that the node closes.
+ * Handles one message of a node that calls the service: changes the message, or returns the messages to send instead. `options`
+ * belong to each call: deadline of the message, and the signal that the node closes.
  */
 export type ServiceWork = (
   msg: NodeMessageInFlow,
@@ -37,8 +37,8 @@ interface ServiceNodeOptions {
 }
 
 /**
- * Common part of all nodes that call the service: the station of the message, the status on the node and of
- * the last failure, the two outputs, the deadline, and the error for variables that are not set.
+ * Common part of all nodes that call the service: the station of the message, the status on the node and of the last failure,
+ * the two outputs, the deadline, and the error for variables that are not set.
  * @returns the status that the node shows
  */
 export function serviceNode(
@@ -90,8 +90,8 @@ export interface VideoCall {
 type VideoWork = (msg: NodeMessageInFlow, call: VideoCall) => Promise<Messages | void>;
 
 /**
- * Common part of all video nodes. Adds to `serviceNode` the time to wait for the recording, the lease of the
- * event while its video is made, and the progress in the status.
+ * Common part of all video nodes. Adds to `serviceNode` the time to wait for the recording, the lease of the event while its
+ * video is made, and the progress in the status.
  */
 export function videoNode(
   RED: NodeAPI,
@@ -152,8 +152,8 @@ function progressStatus(RED: NodeAPI, progress: Progress): NodeStatus {
 }
 
 /**
- * Copies a device for a flow: a flow may change its copy, and the records belong to the device directory.
- * Links of the service are included only on request.
+ * Copies a device for a flow: a flow may change its copy, and the records belong to the device directory. Links of the service
+ * are included only on request.
  */
 export function deviceCopy(device: Device, links = false): Omit<Device, '_links'> {
   if (links) return copyOfJson(device);

@@ -65,10 +65,7 @@ export class StationConnection {
     return this.#client?.isHeldUp === true;
   }
 
-  /**
-   * Milliseconds by which the clock of the service is ahead of this machine; undefined before the first
-   * answer with a time.
-   */
+  /** Milliseconds by which the clock of the service is ahead of this machine; undefined before the first answer with a time. */
   get clockAhead(): number | undefined {
     return this.#client?.clockAhead;
   }
@@ -170,8 +167,8 @@ export class StationConnection {
   }
 
   /**
-   * Starts the sign of life for a station that no node uses to call the service, for example one that only
-   * receives. For all others their client does this.
+   * Starts the sign of life for a station that no node uses to call the service, for example one that only receives. For all
+   * others their client does this.
    */
   #askUnlessUsed(): void {
     const { signOfLifeMs = 0 } = this.#owner.cloud ?? {};
@@ -219,10 +216,7 @@ export function cloudMissing(name: string): RvmError {
   );
 }
 
-/**
- * Logs each change in the reachability of a Central Station once: a machine without an editor shows it
- * nowhere else.
- */
+/** Logs each change in the reachability of a Central Station once: a machine without an editor shows it nowhere else. */
 class StateLog {
   /** The trouble that was logged last: `offline`, or the code of a refusal. */
   #trouble: string | undefined;
@@ -264,10 +258,7 @@ class StateLog {
   }
 }
 
-/**
- * Logs each API version outside of the requested range once. No other fault comes of it, so all continues
- * (rule T-09).
- */
+/** Logs each API version outside of the requested range once. No other fault comes of it, so all continues (rule T-09). */
 class VersionLog {
   readonly #told = new Set<string | undefined>();
 

@@ -32,9 +32,9 @@ import { stationById } from './station';
 type TestModule = typeof import('../../lib/station-test');
 
 /**
- * Routes for the dialogs: cameras of a Central Station, presets and tours of one camera. A deployed station
- * is named by its id. For one that is not deployed, the request carries all settings including the address,
- * so only users who may deploy can send it.
+ * Routes for the dialogs: cameras of a Central Station, presets and tours of one camera. A deployed station is named by its id.
+ * For one that is not deployed, the request carries all settings including the address, so only users who may deploy can send
+ * it.
  */
 export function addStationRoutes(RED: NodeAPI): void {
   const both = (
@@ -120,8 +120,8 @@ async function withStation<Result>(RED: NodeAPI, id: unknown, use: Use<Result>):
 }
 
 /**
- * Calls the service for a Central Station that is not deployed. No stored secret may go to the address of a
- * draft: the request carries all secrets, and none may come from a variable.
+ * Calls the service for a Central Station that is not deployed. No stored secret may go to the address of a draft: the request
+ * carries all secrets, and none may come from a variable.
  * @throws RvmError BAD_INPUT, CONFIG_MISSING, and what `use` throws
  */
 async function withDraft<Result>(RED: NodeAPI, asked: JsonRecord, use: Use<Result>): Promise<Result> {

@@ -59,8 +59,8 @@ export function sortedNames(stations: readonly Station[]): string {
 }
 
 /**
- * Shared by the nodes of one Central Station: one client of the service with one session, and the settings by
- * which the receiver proves its alarms. Lives as long as its config node.
+ * Shared by the nodes of one Central Station: one client of the service with one session, and the settings by which the
+ * receiver proves its alarms. Lives as long as its config node.
  */
 export class Station {
   /** Id of its config node. */
@@ -79,9 +79,7 @@ export class Station {
   #samePhrase: SamePhrase = { as: [], isCertain: false };
   /** Called when the phrase becomes known after all nodes are built. */
   onPhraseKnown: () => void = () => undefined;
-  /**
-   * True where another station has the same key, or the key is invalid: their events could not be told apart.
-   */
+  /** True where another station has the same key, or the key is invalid: their events could not be told apart. */
   clash = false;
 
   constructor(
@@ -180,16 +178,14 @@ export class Station {
     this.#inSandbox?.removeEndpoint(id);
   }
 
-  /**
-   * Calls `changed` whenever `status` or `notReceiving` may have changed. Returns a function that ends this.
-   */
+  /** Calls `changed` whenever `status` or `notReceiving` may have changed. Returns a function that ends this. */
   watch(changed: () => void): () => void {
     return this.#watchers.add(changed);
   }
 
   /**
-   * Calls `changed` when the status may have changed, until the node closes. Opens the session at once, so
-   * that the first alarm finds its camera without waiting for a login.
+   * Calls `changed` when the status may have changed, until the node closes. Opens the session at once, so that the first alarm
+   * finds its camera without waiting for a login.
    */
   serve(node: Node, changed: () => void): void {
     node.on('close', this.watch(changed));
@@ -222,10 +218,7 @@ export class Station {
     return this.#connection.canCall;
   }
 
-  /**
-   * Milliseconds by which the clock of the service is ahead of this machine; undefined before the first
-   * answer with a time.
-   */
+  /** Milliseconds by which the clock of the service is ahead of this machine; undefined before the first answer with a time. */
   get clockAhead(): number | undefined {
     return this.#connection.clockAhead;
   }
@@ -394,9 +387,9 @@ function textIn(holder: unknown, name: string): string | undefined {
 }
 
 /**
- * Status source of a node without a station of its own: it follows the station of the last message, so that a
- * service that recovers shows without another message. Before the first message it shows the only station, if
- * there is exactly one. A deploy that does not touch the node may replace or remove the station.
+ * Status source of a node without a station of its own: it follows the station of the last message, so that a service that
+ * recovers shows without another message. Before the first message it shows the only station, if there is exactly one. A deploy
+ * that does not touch the node may replace or remove the station.
  */
 export class LastStation {
   #station: Station | undefined;
@@ -444,8 +437,8 @@ export class LastStation {
 }
 
 /**
- * Reports stations with the same phrase, because phrases tell stations apart. Runs at each start of the
- * flows, and when a station gets its phrase later, as in the sandbox.
+ * Reports stations with the same phrase, because phrases tell stations apart. Runs at each start of the flows, and when a
+ * station gets its phrase later, as in the sandbox.
  */
 export function checkPhrases(RED: NodeAPI): void {
   const all = allStations(RED).map((station) => ({ station, receiving: station.receiving() }));

@@ -60,8 +60,8 @@ export class VideoHost {
   }
 
   /**
-   * The sandbox runs on this machine. Its relay is exempt from the ban on local relays, because it is no way
-   * into the user's network.
+   * The sandbox runs on this machine. Its relay is exempt from the ban on local relays, because it is no way into the user's
+   * network.
    */
   async #ownRelay(): Promise<{ exempt?: { host: string; port: number } }> {
     if (!this.#node.isSandbox) return {};
@@ -94,9 +94,7 @@ interface VideoSettings {
   localRelays: boolean;
 }
 
-/**
- * @throws RvmError BAD_INPUT for an invalid host: dropping it could leave an empty list, which allows all.
- */
+/** @throws RvmError BAD_INPUT for an invalid host: dropping it could leave an empty list, which allows all. */
 export function videoSettingsOf(properties: Properties): VideoSettings {
   const relayHosts = listOf(properties, 'relayHosts');
   if (!relayHosts.every(isRelayHost)) {

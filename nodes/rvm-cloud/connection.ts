@@ -96,8 +96,8 @@ export function sandboxConnection(
 }
 
 /**
- * Reads `rvmSandbox` of settings.js. A value that cannot be read forbids the sandbox: in production a typing
- * error must not allow it.
+ * Reads `rvmSandbox` of settings.js. A value that cannot be read forbids the sandbox: in production a typing error must not
+ * allow it.
  */
 export function placementOf(setting: unknown): Placement {
   if (setting === undefined || setting === true) return {};

@@ -54,9 +54,7 @@ function apiKeyOrReason(node: EditorNode, value: unknown): boolean | string {
   return trimmed(value) !== '' || !isRealService(url) || node._('rvm-cloud.errors.noApiKey');
 }
 
-/**
- * Shows the rows of the sandbox or of a real service. The API key stays visible, because users look for it.
- */
+/** Shows the rows of the sandbox or of a real service. The API key stays visible, because users look for it. */
 function showRows(): void {
   const url = trimmed($('#node-config-input-url').val());
   // A variable may stand for the sandbox or a service.

@@ -61,10 +61,7 @@ export function logNews(RED: NodeAPI, ofInbox: string, news: InboxNews): void {
   }
 }
 
-/**
- * Logs a slow store with its times. An error, which concerns the disk, only where writes to the disk were
- * slow repeatedly.
- */
+/** Logs a slow store with its times. An error, which concerns the disk, only where writes to the disk were slow repeatedly. */
 function logSlow(RED: NodeAPI, folder: string, { cause, took, sync, work, slowSyncs }: SlowSpell): void {
   const times = { took: seconds(took), sync: seconds(sync), work: seconds(work) };
   const line = RED._(`${LOG}.slow.${cause}`, { folder, ...times, times: slowSyncs });
@@ -116,8 +113,7 @@ function seconds(ms: number): string {
 }
 
 /**
- * Warns of events that no node processes any more: `leftBehind` in an inbox no longer used, `abandoned` by
- * their webhook node.
+ * Warns of events that no node processes any more: `leftBehind` in an inbox no longer used, `abandoned` by their webhook node.
  */
 export function logForgotten(
   RED: NodeAPI,

@@ -35,10 +35,7 @@ interface PlaceReading {
   /** Undefined: the default inbox is used instead. */
   place: InboxPlace | undefined;
   unset: UnsetVariables | undefined;
-  /**
-   * Why the settings cannot be used, and what to do; undefined where they can, or where variables are not
-   * set.
-   */
+  /** Why the settings cannot be used, and what to do; undefined where they can, or where variables are not set. */
   fault?: string;
 }
 
@@ -117,8 +114,8 @@ export function folderPlace(RED: NodeAPI, setting = ''): InboxPlace {
 }
 
 /**
- * File that stores the last sequence of an inbox. It lies outside of the inbox folder: restoring an old copy
- * of the folder must not restore this file, too.
+ * File that stores the last sequence of an inbox. It lies outside of the inbox folder: restoring an old copy of the folder must
+ * not restore this file, too.
  */
 function besideFlows(RED: NodeAPI, folder: string): string {
   const name = createHash('sha256').update(shownFolder(RED, folder)).digest('hex').slice(0, 12);
@@ -164,9 +161,8 @@ function sharedPlace(RED: NodeAPI, settings: ConnectionSettings): InboxPlace {
 }
 
 /**
- * Stands in for an inbox that cannot be opened: its alarms are left unanswered, and the service sends them
- * again. In another inbox they would stay unprocessed once this one can be opened. The caller logs the
- * reason.
+ * Stands in for an inbox that cannot be opened: its alarms are left unanswered, and the service sends them again. In another
+ * inbox they would stay unprocessed once this one can be opened. The caller logs the reason.
  * @param reason why not, and what to do
  */
 function refusedPlace({ id, name }: { id: string; name: string }, reason: string): InboxPlace {

@@ -40,10 +40,7 @@ export function titleOf(RED: NodeAPI, inbox: Inbox): string {
   return open === undefined ? '' : shownTitle(RED, open);
 }
 
-/**
- * The first of the open inboxes, the same at each start: a shared inbox comes first, so all its instances
- * choose it.
- */
+/** The first of the open inboxes, the same at each start: a shared inbox comes first, so all its instances choose it. */
 export function firstInbox(): Inbox | undefined {
   const rank = ({ place }: OpenInbox): string => `${place.folder === undefined ? 0 : 1}${place.title}`;
   return [...openInboxes()].sort((one, other) => rank(one).localeCompare(rank(other)))[0]?.inbox;
@@ -61,8 +58,8 @@ function inboxesOf(RED: NodeAPI): Inboxes {
 }
 
 /**
- * The inbox node that a node names; undefined where it names none, or one that no longer exists. In that case
- * the default inbox is used and the node reports it: an alarm stored there is better than a lost one.
+ * The inbox node that a node names; undefined where it names none, or one that no longer exists. In that case the default inbox
+ * is used and the node reports it: an alarm stored there is better than a lost one.
  * @param gone key of the text for this report
  */
 export function chosenInbox(
@@ -91,10 +88,7 @@ export interface InboxNode extends Node {
 
 /** Fraction of the lease after which it is extended: late timers of a busy machine do not let it end. */
 const PART = 1 / 4;
-/**
- * Longest time between two checks in milliseconds, with a long lease or none known: a deploy may shorten the
- * lease.
- */
+/** Longest time between two checks in milliseconds, with a long lease or none known: a deploy may shorten the lease. */
 const SELDOM = 5000;
 
 /** Delivery id of the event that a message belongs to; '' where there is none. */
@@ -103,8 +97,8 @@ export function deliveryIdOf({ webhook }: NodeMessage & { webhook?: unknown }): 
 }
 
 /**
- * Extends the lease of the event that a message belongs to while a node works on it, so that the event is not
- * redelivered meanwhile.
+ * Extends the lease of the event that a message belongs to while a node works on it, so that the event is not redelivered
+ * meanwhile.
  * @returns a function that ends this
  */
 export function extendLease(inboxes: () => readonly Inbox[], msg: NodeMessage): () => void {

@@ -75,8 +75,8 @@ const CHOICE = '#rvm-inbox-tls';
 const OWN = '';
 
 /**
- * Prepares the choice of encryption: the property contains a TLS node or one of a few words, which the
- * editor's own choice of config nodes does not offer.
+ * Prepares the choice of encryption: the property contains a TLS node or one of a few words, which the editor's own choice of
+ * config nodes does not offer.
  */
 function prepareTls(node: EditorNode, changed: () => void): void {
   const kept = trimmed(node.tls) || 'verify';

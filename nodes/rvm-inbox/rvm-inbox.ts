@@ -56,8 +56,8 @@ export = (RED: NodeAPI): void => {
 type TestModule = typeof import('../../lib/inbox/postgres/test-connection');
 
 /**
- * Connection test for the dialog. A deployed inbox is named by its id, because its password may go only where
- * it is deployed for; a draft carries everything typed.
+ * Connection test for the dialog. A deployed inbox is named by its id, because its password may go only where it is deployed
+ * for; a draft carries everything typed.
  */
 function addConnectionTest(RED: NodeAPI): void {
   writeRoute(

@@ -58,10 +58,7 @@ export = (RED: NodeAPI): void => {
   registerNode(RED, 'rvm-list-devices', (node, config: NodeDef) => build(RED, node, config));
 };
 
-/**
- * Filter for devices: by state, and by a text contained in name, site or id, ignoring case. An empty text
- * matches all.
- */
+/** Filter for devices: by state, and by a text contained in name, site or id, ignoring case. An empty text matches all. */
 function deviceFilter(show: 'all' | 'online' | 'not-online', search: string): (device: Device) => boolean {
   const sought = comparable(search.trim());
   return ({ online, name, site, id }) => {

@@ -96,10 +96,7 @@ class OwnServer {
     throw new RvmError('BAD_INPUT', this.RED._('rvm-listener.errors.port'));
   }
 
-  /**
-   * A missing TLS node counts as one without a certificate, not as plain HTTP: phrases must not arrive in
-   * clear then.
-   */
+  /** A missing TLS node counts as one without a certificate, not as plain HTTP: phrases must not arrive in clear then. */
   #settings(): ListenerSettings {
     const proxies = listOf(this.#properties, 'proxies');
     const id = textOf(this.#properties, 'tls');

@@ -44,8 +44,8 @@ function verdictOf(value: unknown): Verdict | undefined {
 }
 
 /**
- * Other types, such as an object that the flow has under that name, are ignored: they must not stop an event
- * from being settled.
+ * Other types, such as an object that the flow has under that name, are ignored: they must not stop an event from being
+ * settled.
  */
 function remarkOf(value: unknown): string {
   if (typeof value === 'number') return `${value}`;

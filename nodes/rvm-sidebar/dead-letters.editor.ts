@@ -164,10 +164,7 @@ class BulkActions {
     }
   }
 
-  /**
-   * Acts on the dead letters present when the user was asked, without those just discarded that can still be
-   * undone.
-   */
+  /** Acts on the dead letters present when the user was asked, without those just discarded that can still be undone. */
   async #run(action: Action): Promise<void> {
     const search = this.search();
     const { letters } = await ask<DeadLetters>(said, { url: 'rvm/dead-letters', data: { search } });

@@ -185,8 +185,8 @@ async function again({ deliveryId }: SidebarRow, hand: Hand): Promise<void> {
 }
 
 /**
- * Why the event cannot be delivered again. Possible for dead letters that ran out of attempts, filtered
- * events, and events the flow has not settled.
+ * Why the event cannot be delivered again. Possible for dead letters that ran out of attempts, filtered events, and events the
+ * flow has not settled.
  */
 function reasonAgainst({ canRetry, state }: SidebarRow, { mayAct }: Hand): string | undefined {
   if (!canRetry && state !== 'leased') return own(`opened.notAgain.${state}`);

@@ -3,15 +3,13 @@ import { type FoundEvents, MOST_SHOWN, type SidebarRow } from './overview';
 /** Rows of the overview, and half of those that each "more" adds. */
 export const PAGE = 50;
 /**
- * Shortest time in milliseconds between two requests for further rows; at least `TIMES` times the duration of
- * the last request.
+ * Shortest time in milliseconds between two requests for further rows; at least `TIMES` times the duration of the last request.
  */
 const EVERY = 5000;
 const TIMES = 20;
 
 /**
- * Part of the overview: the newest matching events, and the time of the oldest that was read; null where
- * there are no others.
+ * Part of the overview: the newest matching events, and the time of the oldest that was read; null where there are no others.
  */
 interface Newest {
   events: readonly SidebarRow[];
@@ -31,16 +29,12 @@ export interface FeedOptions {
   /** Text of a failed request. */
   faultOf: (failure: unknown) => string;
   /**
-   * Called when a result that the user waits for is there. Other results appear with the next overview, which
-   * may be frozen.
+   * Called when a result that the user waits for is there. Other results appear with the next overview, which may be frozen.
    */
   changed: () => void;
 }
 
-/**
- * One list of events: the newest come with the overview, older ones are requested only while the user wants
- * to see them.
- */
+/** One list of events: the newest come with the overview, older ones are requested only while the user wants to see them. */
 export class EventFeed {
   #search = '';
   #limit = PAGE;

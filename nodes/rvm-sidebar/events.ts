@@ -89,10 +89,7 @@ export function matching(RED: NodeAPI, words: Words): (message: ListedMessage) =
   return (message) => matches(message, words, names.get(message.station));
 }
 
-/**
- * Runs searches one after the other, because each reads much. Equal searches at the same time share one
- * result.
- */
+/** Runs searches one after the other, because each reads much. Equal searches at the same time share one result. */
 export class Searches {
   #last: Promise<unknown> = Promise.resolve();
   readonly #running = new Map<string, Promise<unknown>>();
@@ -121,10 +118,7 @@ export function sidebarRow(RED: NodeAPI, message: ListedMessage): SidebarRow {
   return { ...row, ...(proof && { proof }), ...(verdict && { verdict }), ...why };
 }
 
-/**
- * Shortens texts, because rows are sent to the browser each second and a name or an id can be as long as a
- * body.
- */
+/** Shortens texts, because rows are sent to the browser each second and a name or an id can be as long as a body. */
 function shortened(row: EventRow): EventRow {
   const cut = (text: string | null): string | null => text && cutText(text, MOST_OF_NAME);
   return {
@@ -184,10 +178,7 @@ const SIDEBAR = 'rvm-sidebar';
 /** Milliseconds. Each request gets a new right, so this limits one view only. */
 const LASTING = 30 * 60_000;
 
-/**
- * `try`: a camera that is offline may have recorded the alarm all the same; its cable may have been cut
- * during the alarm.
- */
+/** `try`: a camera that is offline may have recorded the alarm all the same; its cable may have been cut during the alarm. */
 export const SIDEBAR_VIDEO = { quality: 'high', whenOffline: 'try' } as const;
 
 /** The video that the sidebar requests, and its event, if there is one. */
@@ -197,8 +188,8 @@ export interface AskedVideo {
 }
 
 /**
- * The right to view an event of an inbox, or a camera live. Only ids of the request count: camera and time of
- * an event come from the inbox.
+ * The right to view an event of an inbox, or a camera live. Only ids of the request count: camera and time of an event come
+ * from the inbox.
  * @throws RvmError BAD_INPUT, UNKNOWN_DELIVERY, CONFIG_MISSING, EVENT_WITHOUT_CAMERA
  */
 export async function askedVideo(RED: NodeAPI, asked: JsonRecord): Promise<AskedVideo> {

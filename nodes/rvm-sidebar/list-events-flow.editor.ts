@@ -8,8 +8,8 @@ const BEFORE = 3_600_000;
 const MOST = 10_000;
 
 /**
- * Opens a tab with *list events* set to one alarm: a button before the node, the debug sidebar after it. An
- * existing tab for the same alarm is shown instead.
+ * Opens a tab with *list events* set to one alarm: a button before the node, the debug sidebar after it. An existing tab for
+ * the same alarm is shown instead.
  * @param name names the event among those of a day
  */
 export function openInListEvents(row: SidebarRow, name: string): void {
@@ -21,10 +21,7 @@ export function openInListEvents(row: SidebarRow, name: string): void {
   tell(own(known === undefined ? 'opened.list.made' : 'opened.list.known'), { timeout: 8000 });
 }
 
-/**
- * Finds the tab by the expression that selects the alarm: users may change the label, and labels may be
- * equal.
- */
+/** Finds the tab by the expression that selects the alarm: users may change the label, and labels may be equal. */
 function tabOf(row: SidebarRow): string | undefined {
   const picks = rowsOf(row);
   let found: string | undefined;
@@ -96,9 +93,7 @@ function flowOf(row: SidebarRow, name: string): object[] {
   ];
 }
 
-/**
- * JSONata expression: all messages of the alarm, or the single message without an alarm id; always an array.
- */
+/** JSONata expression: all messages of the alarm, or the single message without an alarm id; always an array. */
 function rowsOf({ alarmId, deliveryId }: SidebarRow): string {
   const [name, id] = alarmId === null ? ['deliveryId', deliveryId] : ['alarmId', alarmId];
   return `payload[${name}=${JSON.stringify(id)}][]`;

@@ -17,10 +17,7 @@ export interface SidebarRow extends EventRow {
   canRetry: boolean;
   /** Text key: why the event is a dead letter, and what to do; absent where unknown. */
   why?: string;
-  /**
-   * Content of the picture taken shortly after the alarm: the alarm, or the camera afterwards; null where
-   * there is none.
-   */
+  /** Content of the picture taken shortly after the alarm: the alarm, or the camera afterwards; null where there is none. */
   picture: PictureKind | null;
   /** True where the event names a camera of a deployed Central Station. */
   hasVideo: boolean;
@@ -116,8 +113,8 @@ export interface Totals {
   /** The same messages by state. */
   byState: Partial<Record<MessageState, number>>;
   /**
-   * Among all messages: dead letters, conflicts and messages that came too late; `exhausted` counts those
-   * that can be delivered again.
+   * Among all messages: dead letters, conflicts and messages that came too late; `exhausted` counts those that can be delivered
+   * again.
    */
   dead: number;
   exhausted: number;
@@ -130,8 +127,8 @@ export interface Overview {
   from: { events: string | null; dead: string | null };
   events: SidebarRow[];
   /**
-   * Messages that no flow receives any more, also older than `events`: dead letters, conflicts, and messages
-   * that came too late.
+   * Messages that no flow receives any more, also older than `events`: dead letters, conflicts, and messages that came too
+   * late.
    */
   dead: SidebarRow[];
   quarantine: QuarantineRow[];
@@ -153,10 +150,7 @@ export interface Overview {
   fault: string | null;
   /** Text of an incident of an inbox file within the last day; null where there was none. */
   incident: string | null;
-  /**
-   * True where a shared inbox fails: its alarms are left unanswered meanwhile, because it has no spill
-   * folder.
-   */
+  /** True where a shared inbox fails: its alarms are left unanswered meanwhile, because it has no spill folder. */
   isCut: boolean;
   /** True where an inbox cannot be read: its messages are not among the events. */
   isPartial: boolean;

@@ -152,10 +152,7 @@ export function makeOpener(
     });
 }
 
-/**
- * A section of the sidebar: heading with a count, actions for all rows, the list, and the button for more
- * rows.
- */
+/** A section of the sidebar: heading with a count, actions for all rows, the list, and the button for more rows. */
 export class Section {
   readonly element = $('<section>');
   readonly list: JQuery;
@@ -285,8 +282,8 @@ export function scrollToSee(element: JQuery): void {
 }
 
 /**
- * Decides whether rows must stay in place: while the pointer is over them, the keyboard focus is among them,
- * or the user has scrolled past them.
+ * Decides whether rows must stay in place: while the pointer is over them, the keyboard focus is among them, or the user has
+ * scrolled past them.
  */
 export class UpdateFreeze {
   /** After a mouse click the element keeps the focus until the next click; that alone freezes nothing. */
@@ -340,9 +337,7 @@ interface Discard {
   isSent: boolean;
 }
 
-/**
- * Discards that can be undone: each is sent to the runtime only after that time, or when the page is closed.
- */
+/** Discards that can be undone: each is sent to the runtime only after that time, or when the page is closed. */
 export class UndoableActions {
   readonly #all = new Map<string, Discard>();
 
@@ -394,10 +389,7 @@ export interface ListContext {
   /** True where the user has the permission to act. */
   mayAct: boolean;
   discards: UndoableActions;
-  /**
-   * Sends a request and refreshes the lists. Resolves with undefined after a failure, which is reported to
-   * the user.
-   */
+  /** Sends a request and refreshes the lists. Resolves with undefined after a failure, which is reported to the user. */
   act<Answer>(path: string, body: object): Promise<Answer | undefined>;
   /** Marks the cached rows as stale. */
   stale(): void;
@@ -415,10 +407,7 @@ export interface RowView<Row> {
 interface RowListOptions<Row, View extends RowView<Row>> {
   keyOf: (row: Row) => string;
   make: (row: Row) => View;
-  /**
-   * True where a row that is no longer listed is gone for good, rather than outside of the list. Default:
-   * always.
-   */
+  /** True where a row that is no longer listed is gone for good, rather than outside of the list. Default: always. */
   isGone?: (row: Row) => boolean;
 }
 
@@ -442,8 +431,8 @@ interface Shown<Row, View> {
 const GONE = 'rvm-gone';
 
 /**
- * A list whose rows do not move while frozen: new rows wait, listed rows are updated in place, and rows that
- * are gone stay, greyed and inactive.
+ * A list whose rows do not move while frozen: new rows wait, listed rows are updated in place, and rows that are gone stay,
+ * greyed and inactive.
  */
 export class RowList<Row, View extends RowView<Row> = RowView<Row>> {
   /** By key, in order of display. */
@@ -538,10 +527,7 @@ function keepFromGone(event: Event): void {
   event.stopPropagation();
 }
 
-/**
- * Makes these elements the children of a list, in order. Elements already in place are not touched, so they
- * keep the focus.
- */
+/** Makes these elements the children of a list, in order. Elements already in place are not touched, so they keep the focus. */
 export function reconcileChildren(list: JQuery, wanted: readonly JQuery[]): void {
   const [parent] = list.get();
   if (parent === undefined) return;

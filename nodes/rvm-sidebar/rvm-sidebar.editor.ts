@@ -38,10 +38,7 @@ interface BarFigures {
 /** Milliseconds without typing before the search starts. */
 const REST = 250;
 
-/**
- * Fixed bar of the sidebar: counts that lead to their sections, the filter, and the number of new rows that
- * wait.
- */
+/** Fixed bar of the sidebar: counts that lead to their sections, the filter, and the number of new rows that wait. */
 class Toolbar {
   readonly element = $('<div class="rvm-top">');
   readonly #chips: Record<Part, JQuery>;
@@ -241,8 +238,8 @@ class Sidebar {
   }
 
   /**
-   * Reports problems as seen only where a user is present and the rows are in sight: not from a background
-   * window, from a wall display without permission to act, or while the rows are scrolled away.
+   * Reports problems as seen only where a user is present and the rows are in sight: not from a background window, from a wall
+   * display without permission to act, or while the rows are scrolled away.
    */
   async #tellSeen({ hasUnseen, lastProblem }: Overview): Promise<void> {
     if (!hasUnseen || !document.hasFocus() || !this.#desk.mayAct) return;

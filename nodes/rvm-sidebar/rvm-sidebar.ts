@@ -119,9 +119,8 @@ interface StatusEvent {
 }
 
 /**
- * Sends text key and values of each status to the editors, in addition to the status: Node-RED passes on only
- * its text, fill and shape. Node-RED retains them for editors that connect later, until the node shows
- * something else.
+ * Sends text key and values of each status to the editors, in addition to the status: Node-RED passes on only its text, fill
+ * and shape. Node-RED retains them for editors that connect later, until the node shows something else.
  */
 function sendWords(RED: NodeAPI): void {
   const kept = new Set<string>();
@@ -165,10 +164,7 @@ function inboxFaults(unread: readonly unknown[]): Pick<Overview, 'fault' | 'isCu
   };
 }
 
-/**
- * Instances that share the inboxes of this process, as far as they can be read. Inboxes that are not shared
- * are left out.
- */
+/** Instances that share the inboxes of this process, as far as they can be read. Inboxes that are not shared are left out. */
 async function sharingRows(): Promise<SharingRow[]> {
   const shared = openInboxes().filter(({ place }) => place.folder === undefined);
   const { answers } = await readAll(shared, async ({ inbox, place }) => ({

@@ -24,8 +24,8 @@ export function pendingSites(RED: NodeAPI): PendingRow[] {
 }
 
 /**
- * Accepts a site, as the provider does at the service. Resolves after its cameras are listed, because a
- * Central Station would not list them before its next refresh.
+ * Accepts a site, as the provider does at the service. Resolves after its cameras are listed, because a Central Station would
+ * not list them before its next refresh.
  * @throws RvmError BAD_INPUT
  */
 export async function acceptSite(RED: NodeAPI, { cloud: id, customer }: JsonRecord): Promise<void> {

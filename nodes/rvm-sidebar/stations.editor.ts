@@ -177,8 +177,8 @@ function instanceRow({ name, isSelf, sinceBeat, held }: InstanceRow): JQuery {
 const sent = new Map<string, SentWords>();
 
 /**
- * Shows the statuses of the nodes of this package in the language and time zone of the editor. The text comes
- * from Node-RED in its own language; key and values come separately, before or after it.
+ * Shows the statuses of the nodes of this package in the language and time zone of the editor. The text comes from Node-RED in
+ * its own language; key and values come separately, before or after it.
  */
 export function sayStatuses(): void {
   RED.comms.subscribe(`${WORDS_TOPIC}/#`, (topic, told) => {

@@ -35,10 +35,7 @@ type Kind = (typeof KINDS)[number];
 /** Kinds whose rows consist of text only. */
 type TextKind = Exclude<Kind, 'abandoned' | 'dead'>;
 
-/**
- * Rows of all kinds together that are shown at first, where there are many: the events below must stay in
- * sight.
- */
+/** Rows of all kinds together that are shown at first, where there are many: the events below must stay in sight. */
 const FEW = 2;
 /** Up to this number all rows are shown. */
 const NOT_MANY = 4;
@@ -313,8 +310,8 @@ function lastOf(row: { lastTime: string; lastAddress?: string }, further: string
 }
 
 /**
- * Row of events whose *webhook in* is missing. Its element stays the same as long as it is listed, so that
- * updates of the count do not reset the user's choice.
+ * Row of events whose *webhook in* is missing. Its element stays the same as long as it is listed, so that updates of the count
+ * do not reset the user's choice.
  */
 class AbandonedRowView implements RowView<AbandonedRow> {
   readonly #element = $('<div class="rvm-row">');
@@ -372,8 +369,7 @@ function nameIn(takers: readonly Taker[], { title, path }: Taker): string {
 }
 
 /**
- * Number of rows per list where there is space for a few in all: lists get one more row each in turn,
- * beginning with the first.
+ * Number of rows per list where there is space for a few in all: lists get one more row each in turn, beginning with the first.
  * @param counts number of rows of each list
  */
 function sharesOf(counts: readonly number[], room: number): number[] {

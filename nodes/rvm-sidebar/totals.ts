@@ -4,9 +4,7 @@ import { readAll } from '../../lib/inbox/reading/read-all';
 import { allInboxes } from '../rvm-inbox/inboxes';
 import type { Totals } from './overview';
 
-/**
- * Shortest time in milliseconds for which counts are cached; at least `TIMES` times the duration of counting.
- */
+/** Shortest time in milliseconds for which counts are cached; at least `TIMES` times the duration of counting. */
 const FRESH = 1000;
 const TIMES = 20;
 

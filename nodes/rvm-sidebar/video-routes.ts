@@ -29,8 +29,8 @@ interface Screen {
 }
 
 /**
- * Routes for the player in the sidebar: `GET rvm/video/stream`, `…/picture` and `…/clip.mp4`, for the event
- * `delivery`, or for the camera `camera` of `station` (a key). To be called once, when the plugin registers.
+ * Routes for the player in the sidebar: `GET rvm/video/stream`, `…/picture` and `…/clip.mp4`, for the event `delivery`, or for
+ * the camera `camera` of `station` (a key). To be called once, when the plugin registers.
  */
 export function addVideoRoutes(RED: NodeAPI): void {
   let made: Screen | undefined;
@@ -97,8 +97,8 @@ function sourceOf(RED: NodeAPI, { right, deliveryId }: AskedVideo, content: View
 }
 
 /**
- * Returns the cached picture of the alarm, made by *get picture* or for another user; else makes one, which
- * then becomes the thumbnail of the event.
+ * Returns the cached picture of the alarm, made by *get picture* or for another user; else makes one, which then becomes the
+ * thumbnail of the event.
  */
 async function pictureOfAlarm(
   deliveryId: string,

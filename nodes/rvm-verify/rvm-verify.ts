@@ -25,16 +25,10 @@ import { lastAlarmStatus, showFromStart, status, toldProblem, unsetStatus } from
 
 const AUTHENTIC_OUTPUT = 0;
 const REFUSED_OUTPUT = 1;
-/**
- * Status for a message that cannot be judged. It does not guarantee a resend: http response cannot cut a
- * connection.
- */
+/** Status for a message that cannot be judged. It does not guarantee a resend: http response cannot cut a connection. */
 const UNDECIDED = 500;
 
-/**
- * One *verify webhook* node: takes the request out of each message and replaces it by the event or the
- * problem.
- */
+/** One *verify webhook* node: takes the request out of each message and replaces it by the event or the problem. */
 class VerifyWebhook {
   readonly #stationId: string;
   readonly #unset: UnsetVariables | undefined;
@@ -128,8 +122,8 @@ export = (RED: NodeAPI): void => {
 const BODIES = ['body', 'rawBody'];
 
 /**
- * Takes the request out of a message of http in, or of another source that sets `headers`. The rest contains
- * no proof, so that none reaches an output or a Catch node.
+ * Takes the request out of a message of http in, or of another source that sets `headers`. The rest contains no proof, so that
+ * none reaches an output or a Catch node.
  */
 function takeRequest(msg: NodeMessage): RequestParts {
   const { payload, headers } = msg;
@@ -157,8 +151,8 @@ function takeRequest(msg: NodeMessage): RequestParts {
 }
 
 /**
- * Names and values alternating, as in Node.js `rawHeaders`: for a name on several lines the other forms show
- * only the first value.
+ * Names and values alternating, as in Node.js `rawHeaders`: for a name on several lines the other forms show only the first
+ * value.
  */
 function headerList({ rawHeaders, headers }: JsonRecord): string[] {
   return Array.isArray(rawHeaders) ? rawHeaders.map(String) : linesOf(headers).flat();

@@ -40,8 +40,8 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   const failures = new LogThrottle(QUIET_PERIOD, () => performance.now());
 
   /**
-   * Throttled, because any holder of an address could fill the log. Other errors without their text, which
-   * may contain anything.
+   * Throttled, because any holder of an address could fill the log. Other errors without their text, which may contain
+   * anything.
    */
   const tellFailure = (error: Error): void => {
     const isOurs = error instanceof RvmError;

@@ -154,8 +154,8 @@ export class AskedInboxes {
   }
 
   /**
-   * True where a standby is missing: with a single server none is expected; while a synchronous standby is
-   * away, nothing can be stored.
+   * True where a standby is missing: with a single server none is expected; while a synchronous standby is away, nothing can be
+   * stored.
    */
   standbyOf({ id, place }: OpenInbox): boolean | undefined {
     if (place.folder !== undefined) return false;

@@ -126,9 +126,7 @@ export class Watch {
     });
   }
 
-  /**
-   * Runs at each evaluation until the database knows the name, and before the first pulse, which contains it.
-   */
+  /** Runs at each evaluation until the database knows the name, and before the first pulse, which contains it. */
   async #learnName(): Promise<void> {
     const instances = (await this.#inbox?.instances().catch(() => [])) ?? [];
     const self = instances.find(({ isSelf }) => isSelf);
@@ -175,10 +173,7 @@ export class Watch {
     else this.#pulse.stop();
   }
 
-  /**
-   * Checks the services of earlier findings at once, and restores missing recordings, which only the last run
-   * knew.
-   */
+  /** Checks the services of earlier findings at once, and restores missing recordings, which only the last run knew. */
   #begin(standing: readonly ActiveFinding[]): void {
     this.#hasBegun = true;
     const concerned = new Set(standing.map(({ station }) => station));
@@ -208,8 +203,8 @@ export class Watch {
 /** Full namespace: the texts belong to *webhook in*. */
 const FAULT = '@rvm/node-red-remote-monitoring/rvm-webhook-in:rvm-webhook-in.test.fault';
 /**
- * Milliseconds. After a start other work comes first. A failed test is repeated before it is reported, and
- * then until it succeeds.
+ * Milliseconds. After a start other work comes first. A failed test is repeated before it is reported, and then until it
+ * succeeds.
  */
 const FIRST = 5000;
 const AGAIN = 20_000;
@@ -289,8 +284,8 @@ function ownerOf(nodeId: string): string {
 }
 
 /**
- * Removes findings of *watch* nodes that were deleted while Node-RED did not run. In a shared inbox, findings
- * that another instance renews stay.
+ * Removes findings of *watch* nodes that were deleted while Node-RED did not run. In a shared inbox, findings that another
+ * instance renews stay.
  * @throws RvmError STORE_FAILED
  */
 async function forgetDeleted(RED: NodeAPI, inbox: Inbox): Promise<void> {

@@ -23,10 +23,7 @@ import { isVariable } from '../support/editor/validate';
 import type { PickedDevice } from '../support/picker-data';
 import { stationKey } from '../support/rules';
 
-/**
- * Turns the filters of the dialog into lists of chips. The choices are loaded when the user opens one, or a
- * value is set.
- */
+/** Turns the filters of the dialog into lists of chips. The choices are loaded when the user opens one, or a value is set. */
 export function filterFields(node: EditorNode): void {
   let offers: Promise<Offers> | undefined;
   let names = new Map<string, string>();
@@ -76,9 +73,7 @@ interface Offers extends Readonly<Record<FilterName, readonly Pickable[]>> {
   fault?: string;
 }
 
-/**
- * Choices of the Central Stations in the dialog: from the lists of the service and from their newest events.
- */
+/** Choices of the Central Stations in the dialog: from the lists of the service and from their newest events. */
 async function filterOffers(node: EditorNode, fresh: boolean): Promise<Offers> {
   const stations = chosenStations();
   const [lists, seen] = await Promise.all([

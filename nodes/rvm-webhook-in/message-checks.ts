@@ -42,10 +42,7 @@ interface ProvenMessagesOptions {
   tell: (problem: Problem, values: Record<string, string>) => void;
 }
 
-/**
- * What the proven messages of a *webhook in* show besides their content: that they arrive, and whether a
- * clock is wrong.
- */
+/** What the proven messages of a *webhook in* show besides their content: that they arrive, and whether a clock is wrong. */
 export class ProvenMessages {
   readonly #silence: SilenceWatchdog | undefined;
   #isClockBehind: boolean | undefined;
@@ -153,8 +150,7 @@ export class OwnSelfTest {
   }
 
   /**
-   * In an inbox of one instance, a message that did not reach this node reached another node of the same
-   * Node-RED.
+   * In an inbox of one instance, a message that did not reach this node reached another node of the same Node-RED.
    * @throws RvmError STORE_FAILED
    */
   async #isElsewhere(station: string, messageId: string): Promise<boolean> {
@@ -179,9 +175,8 @@ interface FilterWatchOptions {
 }
 
 /**
- * Checks, while the flows run, whether the ids in the filter of a *webhook in* exist: an id with a typing
- * error would never match an event. While the cameras cannot be listed, no id is called unknown; an id that
- * an event has named once stays known.
+ * Checks, while the flows run, whether the ids in the filter of a *webhook in* exist: an id with a typing error would never
+ * match an event. While the cameras cannot be listed, no id is called unknown; an id that an event has named once stays known.
  */
 export class FilterWatch {
   #timer: NodeJS.Timeout | undefined;
@@ -200,8 +195,7 @@ export class FilterWatch {
   }
 
   /**
-   * Ids of the filter that events of these stations have named; none where the filter covers other stations
-   * too.
+   * Ids of the filter that events of these stations have named; none where the filter covers other stations too.
    * @param stations keys
    */
   namedAt(stations: ReadonlySet<string>): JudgedIds {

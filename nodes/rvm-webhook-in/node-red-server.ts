@@ -16,9 +16,8 @@ import { showFromStart, status, type StatusName, unsetStatus } from '../support/
 import { unknownPaths, type WebhookServer } from '../support/webhook-server';
 
 /**
- * The webhook paths of the last run. Between the start of Node-RED and the building of its nodes no path is
- * known yet; requests on paths of the last run are held instead of being answered 404, so that no alarm is
- * rejected.
+ * The webhook paths of the last run. Between the start of Node-RED and the building of its nodes no path is known yet; requests
+ * on paths of the last run are held instead of being answered 404, so that no alarm is rejected.
  */
 class RememberedPaths {
   #last = '';
@@ -56,8 +55,8 @@ class RememberedPaths {
 }
 
 /**
- * First path segments of the editor and its API. A webhook there would lock users out of the editor in which
- * they could remove it.
+ * First path segments of the editor and its API. A webhook there would lock users out of the editor in which they could remove
+ * it.
  */
 const OF_THE_EDITOR: ReadonlySet<string> = new Set(
   'auth comms context credentials debug diagnostics favicon.ico flow flows icons inject library locales nodes plugins projects red resources settings theme types vendor'.split(
@@ -163,9 +162,9 @@ export function nodeRedServer(RED: NodeAPI): WebhookServer {
 const capturing = new WeakSet<ExpressApp>();
 
 /**
- * Installs the handler in front of all body parsers. Node-RED's editor parses every JSON body under its root,
- * `/` by default, before a route of a node runs; a proof over the raw bytes would be impossible then. It runs
- * after Express has prepared `req` and `res`, as `httpNodeMiddleware` expects them.
+ * Installs the handler in front of all body parsers. Node-RED's editor parses every JSON body under its root, `/` by default,
+ * before a route of a node runs; a proof over the raw bytes would be impossible then. It runs after Express has prepared `req`
+ * and `res`, as `httpNodeMiddleware` expects them.
  */
 function capture(RED: NodeAPI, { dispatcher, pages }: Pick<WebhookServer, 'dispatcher' | 'pages'>): void {
   const app = rootApp(RED);
@@ -225,9 +224,9 @@ function middleware(RED: NodeAPI): Middleware | undefined {
 type PathReading = { path: string } | { fault: StatusName };
 
 /**
- * The full path on a server for the path entered in the node. Undefined where that contains a variable that
- * is not set: the status names it. An unset variable in another property frees no path: requests are cut
- * there, and the service sends them again.
+ * The full path on a server for the path entered in the node. Undefined where that contains a variable that is not set: the
+ * status names it. An unset variable in another property frees no path: requests are cut there, and the service sends them
+ * again.
  */
 export function fullPath(server: WebhookServer, entered: string): PathReading | undefined {
   if (unsetVariables({ path: entered }) !== undefined) return undefined;
@@ -240,9 +239,8 @@ export function fullPath(server: WebhookServer, entered: string): PathReading | 
 }
 
 /**
- * The server of a webhook node: that of its listener node, or Node-RED's own where it names none. Undefined,
- * with an error on the node, where the listener is missing: its alarms must not arrive on another server than
- * the chosen one.
+ * The server of a webhook node: that of its listener node, or Node-RED's own where it names none. Undefined, with an error on
+ * the node, where the listener is missing: its alarms must not arrive on another server than the chosen one.
  */
 export function chosenServer(RED: NodeAPI, node: Node, config: NodeDef): WebhookServer | undefined {
   const id = textOf({ ...config }, 'listener');
@@ -258,8 +256,8 @@ export function chosenServer(RED: NodeAPI, node: Node, config: NodeDef): Webhook
 }
 
 /**
- * For a Node.js that is too old to receive alarms: after a cut connection the service sends again for a day,
- * after Node-RED's 404 it would not.
+ * For a Node.js that is too old to receive alarms: after a cut connection the service sends again for a day, after Node-RED's
+ * 404 it would not.
  */
 export function dropAlarms(RED: NodeAPI): void {
   if (typeof RED.httpNode !== 'function') return;

@@ -14,8 +14,8 @@ const PROBLEMS_OUTPUT = 2;
 const QUIET_PERIOD = 10 * 60 * 1000;
 
 /**
- * True for problems that are reported elsewhere: self-tests need no report, refused messages are noted one by
- * one, and status and log already report a phrase that two Central Stations share.
+ * True for problems that are reported elsewhere: self-tests need no report, refused messages are noted one by one, and status
+ * and log already report a phrase that two Central Stations share.
  */
 function isNotedElsewhere({ kind, reason }: Problem): boolean {
   return kind === 'self-test' || kind === 'same-phrase' || isRefusal(reason);
@@ -24,9 +24,7 @@ function isNotedElsewhere({ kind, reason }: Problem): boolean {
 /** Kinds whose `count` is the number of waiting events or of stations, not of problems. */
 const OF_EACH: ReadonlySet<Problem['kind']> = new Set(['blocked', 'same-phrase']);
 
-/**
- * Refused messages are counted where they are refused; a self-test and the end of a problem are no problems.
- */
+/** Refused messages are counted where they are refused; a self-test and the end of a problem are no problems. */
 function isCounted({ kind, ended }: Problem): boolean {
   return kind !== 'self-test' && kind !== 'unauthentic' && ended !== true;
 }
@@ -75,9 +73,7 @@ export class Outputs {
     else if (!isTaken && !isNotedElsewhere(told)) this.#note(told);
   }
 
-  /**
-   * Notes a refused message. Even where a flow receives the problem, a user may have to correct a setting.
-   */
+  /** Notes a refused message. Even where a flow receives the problem, a user may have to correct a setting. */
   refused(reason: ProblemReason, origin: RequestOrigin): void {
     meter()?.problem('unauthentic', 1);
     this.unseen.refused(reason, origin);

@@ -72,9 +72,7 @@ function isTaken(node: EditorNode, path: string): boolean {
 
 const atLeastOne = reasoned((node, value) => numberOrReason(node, value, 1));
 
-/**
- * Station or cloud: one of the two is needed. Node-RED does not check that a chosen one exists and is valid.
- */
+/** Station or cloud: one of the two is needed. Node-RED does not check that a chosen one exists and is valid. */
 function sourceOrReason(node: EditorNode, value: unknown): boolean | string {
   const chosen = (id: unknown): id is string => typeof id === 'string' && id !== '' && id !== '_ADD_';
   if (!chosen(value)) return chosen(currently(node, 'cloud')) || node._('rvm-webhook-in.errors.source');

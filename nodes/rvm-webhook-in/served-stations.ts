@@ -6,10 +6,7 @@ import { onlyStation, readyStations, type ReceivingStation } from '../../lib/web
 import { sortedNames, type Station, stationById, stationsOfCloud } from '../rvm-central-station/station';
 import { type Properties, textOf } from '../support/settings';
 
-/**
- * The Central Stations of a *webhook in*, fixed from a start of the flows to their stop: the chosen one, or
- * all of a cloud.
- */
+/** The Central Stations of a *webhook in*, fixed from a start of the flows to their stop: the chosen one, or all of a cloud. */
 export class ServedStations {
   readonly #watchers = new ChangeListeners();
   #found: readonly Station[] = [];
@@ -31,16 +28,15 @@ export class ServedStations {
   }
 
   /**
-   * Stations for judging a message. None between two runs: a station may not be built yet, and its alarm
-   * would be taken for a forgery.
+   * Stations for judging a message. None between two runs: a station may not be built yet, and its alarm would be taken for a
+   * forgery.
    */
   receiving(): readonly ReceivingStation[] {
     return this.#areRunning ? this.#found.map((station) => station.receiving()) : [];
   }
 
   /**
-   * True where a station can judge a message, or may soon. Stations that share a phrase cannot: the sender
-   * would be ambiguous.
+   * True where a station can judge a message, or may soon. Stations that share a phrase cannot: the sender would be ambiguous.
    */
   mayJudge(): boolean {
     if (!this.#areRunning || this.#found.some((station) => station.notReceiving() === 'not-ready'))
@@ -98,10 +94,7 @@ export class SamePhrase {
     return samePhraseProblem(onlyStation(this.#sharing()), new Date());
   }
 
-  /**
-   * Stations are notified one after the other, so a station named by another counts although it does not know
-   * yet.
-   */
+  /** Stations are notified one after the other, so a station named by another counts although it does not know yet. */
   #sharing(): Station[] {
     const { all } = this.stations;
     const named = new Set(all.flatMap(({ samePhrase }) => samePhrase.as));

@@ -5,10 +5,7 @@ import type { WebhookServer } from '../support/webhook-server';
 
 /** Upper limit: each event in flight is in memory. */
 const MOST_IN_FLIGHT = 10_000;
-/**
- * Events that were sent but not yet marked as sent: a short time, and a slow sync does not delay the events
- * behind them.
- */
+/** Events that were sent but not yet marked as sent: a short time, and a slow sync does not delay the events behind them. */
 const SENT_IN_FLIGHT = 500;
 
 const HANDLED_WHEN: readonly string[] = ['', 'sent', 'settled'];

@@ -127,9 +127,7 @@ export interface WebhookState {
   isInboxRefused: boolean;
   /** Events wait to be settled, but no node settles them. */
   lacksSettler: boolean;
-  /**
-   * Names of the stations that share a phrase, including stations of other nodes; '' where there are none.
-   */
+  /** Names of the stations that share a phrase, including stations of other nodes; '' where there are none. */
   samePhrase: string;
   /** Ids in the filter that are unknown. */
   unknownIds: UnknownIds;
@@ -147,8 +145,8 @@ export interface WebhookState {
 }
 
 /**
- * Status of a *webhook in*: the first reason why alarms do not reach it or the flow; else all concerns for a
- * user; else the last alarm.
+ * Status of a *webhook in*: the first reason why alarms do not reach it or the flow; else all concerns for a user; else the
+ * last alarm.
  */
 export function webhookStatus(RED: NodeAPI, state: WebhookState): NodeStatus {
   if (state.fault !== undefined) return status(RED, state.fault);

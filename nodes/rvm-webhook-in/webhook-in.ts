@@ -54,10 +54,7 @@ export class WebhookIn implements DeployedWebhook {
   readonly #inboxNode: InboxNode | undefined;
   readonly #claim: InboxClaim;
   readonly #inbox: Inbox;
-  /**
-   * Undefined without an endpoint. Events of a former endpoint wait in the inbox, and are delivered once
-   * there is one.
-   */
+  /** Undefined without an endpoint. Events of a former endpoint wait in the inbox, and are delivered once there is one. */
   readonly #consumption: Consumption | undefined;
   readonly #endpoint: Endpoint | undefined;
   readonly #sandboxEndpoints: SandboxEndpoints;
@@ -230,8 +227,8 @@ export class WebhookIn implements DeployedWebhook {
   }
 
   /**
-   * Only now do all nodes of the flow file exist. Waiting events can be sent (earlier they would find no node
-   * behind the wire), and the sandbox can be given the endpoints of the stations.
+   * Only now do all nodes of the flow file exist. Waiting events can be sent (earlier they would find no node behind the wire),
+   * and the sandbox can be given the endpoints of the stations.
    */
   #flowsStarted(): void {
     this.#unwatchServer = this.server.watch(() => this.#shown.show());

@@ -26,8 +26,7 @@ export interface DeployedWebhook {
    */
   selfTest(isScheduled?: boolean): Promise<SelfTestReport>;
   /**
-   * Ids of the filter that events of these stations have named; none where the filter covers other stations
-   * too.
+   * Ids of the filter that events of these stations have named; none where the filter covers other stations too.
    * @param stations keys
    */
   namedAt(stations: ReadonlySet<string>): JudgedIds;
@@ -76,8 +75,8 @@ export function addSelfTest(RED: NodeAPI): void {
 }
 
 /**
- * Route for the dialog of a node: ids in the newest events of some Central Stations (named by their keys) for
- * the filters, and ids the node has seen since it was deployed.
+ * Route for the dialog of a node: ids in the newest events of some Central Stations (named by their keys) for the filters, and
+ * ids the node has seen since it was deployed.
  */
 export function addSeenRoute(RED: NodeAPI): void {
   readRoute(RED, 'seen-ids', async (asked) => {

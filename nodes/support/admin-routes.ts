@@ -17,8 +17,8 @@ export type Response = Parameters<Handler>[1];
 type Answer = (asked: JsonRecord, req: Request) => unknown;
 
 /**
- * Adds `GET rvm/<path>` for users with the permission `rvm.read`. To be called once, when the type registers:
- * routes outlive deploys.
+ * Adds `GET rvm/<path>` for users with the permission `rvm.read`. To be called once, when the type registers: routes outlive
+ * deploys.
  */
 export function readRoute(RED: NodeAPI, path: string, answer: Answer): void {
   RED.httpAdmin.get(`/rvm/${path}`, RED.auth.needsPermission('rvm.read'), (req, res) => {
@@ -45,8 +45,8 @@ export function logUnknown(RED: NodeAPI, path: string, error: unknown): void {
 }
 
 /**
- * Adds `POST rvm/<path>` for users with the permission `rvm.write`. Only JSON is accepted: a form of a
- * foreign web page, which a browser sends without asking, is not JSON.
+ * Adds `POST rvm/<path>` for users with the permission `rvm.write`. Only JSON is accepted: a form of a foreign web page, which
+ * a browser sends without asking, is not JSON.
  * @param alsoNeeds returns a further permission for this request, if one is needed
  */
 export function writeRoute(
@@ -93,10 +93,7 @@ function reply(RED: NodeAPI, path: string, res: Response, answer: () => unknown)
     );
 }
 
-/**
- * Kind and stack of an unexpected error, for the log. Without its message, which may quote the request or a
- * secret.
- */
+/** Kind and stack of an unexpected error, for the log. Without its message, which may quote the request or a secret. */
 export function faultOf(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.name).replace(error.message, '') : typeof error;
 }

@@ -9,8 +9,8 @@ import { textOf, type Properties } from './settings';
 type Lookup = (name: string) => string | undefined;
 
 /**
- * Paths of the deployed, enabled *webhook in* nodes of a server, with a leading slash. Known even while no
- * node is built (a type is missing, or a user stopped the flows), and where a node could not be built.
+ * Paths of the deployed, enabled *webhook in* nodes of a server, with a leading slash. Known even while no node is built (a
+ * type is missing, or a user stopped the flows), and where a node could not be built.
  * @param place of a listener. Default: Node-RED's own server.
  */
 export function configuredPaths(RED: NodeAPI, place?: ListenerPlace): ConfiguredPaths {
@@ -39,10 +39,7 @@ class FlowConfiguration {
     }
   }
 
-  /**
-   * Yields each node of a type once per place where it would be built: inside a subflow several times, or
-   * never.
-   */
+  /** Yields each node of a type once per place where it would be built: inside a subflow several times, or never. */
   *enabled(type: string): Iterable<{ node: Properties; lookup: Lookup }> {
     for (const node of this.#nodes.values())
       if (node['type'] === type) for (const lookup of this.#lookups(node)) yield { node, lookup };
@@ -101,10 +98,7 @@ class FlowConfiguration {
   };
 }
 
-/**
- * Adds variables set by a group, a flow, a subflow or its instance; those that must be computed count as not
- * set.
- */
+/** Adds variables set by a group, a flow, a subflow or its instance; those that must be computed count as not set. */
 function withEnv({ env }: Properties, outer: Lookup): Lookup {
   const set = Array.isArray(env) ? (env as Properties[]) : [];
   return (name) => {

@@ -11,8 +11,8 @@ interface Callbacks {
 const runtimes = new WeakMap<NodeAPI['events'], Callbacks>();
 
 /**
- * Calls back when the flows have started or are about to stop; returns a function that ends this. All nodes
- * share one runtime listener per event, because the runtime warns of a leak from the eleventh listener on.
+ * Calls back when the flows have started or are about to stop; returns a function that ends this. All nodes share one runtime
+ * listener per event, because the runtime warns of a leak from the eleventh listener on.
  */
 export function onFlowsState(RED: NodeAPI, event: keyof Callbacks, callback: () => void): () => void {
   const callbacks = callbacksOf(RED)[event];
@@ -30,9 +30,7 @@ function callbacksOf(RED: NodeAPI): Callbacks {
   return callbacks;
 }
 
-/**
- * Runs every callback even if another throws: a *webhook in* that misses a start would cut all its alarms.
- */
+/** Runs every callback even if another throws: a *webhook in* that misses a start would cut all its alarms. */
 function callAll(RED: NodeAPI, callbacks: Set<() => void>): void {
   for (const callback of callbacks) {
     try {

@@ -91,8 +91,7 @@ function messageError({ message, code, cause }: RvmError): MessageError {
 }
 
 /**
- * Sends a failure by output 2 where that is wired, else to Catch nodes; also to them where the message itself
- * cannot be sent.
+ * Sends a failure by output 2 where that is wired, else to Catch nodes; also to them where the message itself cannot be sent.
  */
 function fail(node: Node, failure: RvmError, { msg, send, done }: InputCall): void {
   try {
@@ -105,10 +104,7 @@ function fail(node: Node, failure: RvmError, { msg, send, done }: InputCall): vo
   done();
 }
 
-/**
- * Other errors come from the message or from a bug: their text may contain anything, so only the kind is
- * passed on.
- */
+/** Other errors come from the message or from a bug: their text may contain anything, so only the kind is passed on. */
 function asRvmError(error: unknown, msg: NodeMessageInFlow): RvmError {
   if (error instanceof RvmError) return error;
   if (isUnreadable(msg)) {
@@ -126,8 +122,8 @@ const MOST = 10_000;
 const DEEPEST = 16;
 
 /**
- * True where a message contains a getter or a Proxy that throws. Checked only after a failure, because a
- * thrown error does not show its origin.
+ * True where a message contains a getter or a Proxy that throws. Checked only after a failure, because a thrown error does not
+ * show its origin.
  */
 export function isUnreadable(msg: object): boolean {
   try {
@@ -147,10 +143,7 @@ function readAll(value: unknown, depth: number, budget: { left: number }): void 
   }
 }
 
-/**
- * True where an output, counted from 0, is wired. Checked for each message, because a partial deploy may
- * change only wires.
- */
+/** True where an output, counted from 0, is wired. Checked for each message, because a partial deploy may change only wires. */
 export function isWired(node: Node, output: number): boolean {
   const { wires } = node as Node & { wires?: readonly (readonly string[])[] };
   return (wires?.[output]?.length ?? 0) > 0;
@@ -169,9 +162,8 @@ export function userOf(req: Request): Actor {
 }
 
 /**
- * Status of a node that handles messages: its own, replaced by the progress, or by the last failure until a
- * message succeeds, because a failure on output 2 shows nowhere else. A red status of its own has precedence:
- * it concerns every message.
+ * Status of a node that handles messages: its own, replaced by the progress, or by the last failure until a message succeeds,
+ * because a failure on output 2 shows nowhere else. A red status of its own has precedence: it concerns every message.
  */
 export class FailureStatus {
   #code: RvmError['code'] | undefined;
@@ -199,10 +191,7 @@ export class FailureStatus {
     if (!isSame(before, this.current())) this.show();
   }
 
-  /**
-   * Notes the outcome of a message. Returns early where nothing changes: computing the status costs as much
-   * as a message.
-   */
+  /** Notes the outcome of a message. Returns early where nothing changes: computing the status costs as much as a message. */
   ended(failure: RvmError | undefined): void {
     if (failure?.code === this.#code) return;
     const before = this.current();

@@ -1,9 +1,6 @@
 import type { ListedCamera } from '../../lib/device';
 
-/**
- * Data of the pickers, sent by the runtime to the dialogs. This file is used in the browser: it imports types
- * only.
- */
+/** Data of the pickers, sent by the runtime to the dialogs. This file is used in the browser: it imports types only. */
 
 /** A camera in a picker. */
 export interface PickedDevice extends ListedCamera {

@@ -24,8 +24,8 @@ interface Kept {
 }
 
 /**
- * By delivery id, or by camera where there is no event; oldest first. In memory only: operators merely glance
- * at them, so a restart may lose them.
+ * By delivery id, or by camera where there is no event; oldest first. In memory only: operators merely glance at them, so a
+ * restart may lose them.
  */
 const pictures = new Map<string, Kept>();
 let held = 0;
@@ -69,10 +69,7 @@ function forget(place: string): void {
 
 type MissingRecording = Omit<VideoFacts, 'id'>;
 
-/**
- * Milliseconds. An entry expires after a day: it may never be requested again, and says nothing about the
- * present then.
- */
+/** Milliseconds. An entry expires after a day: it may never be requested again, and says nothing about the present then. */
 const LASTS = 24 * 60 * 60 * 1000;
 const MOST_MISSING = 1000;
 
@@ -86,9 +83,7 @@ export function nameClient(client: object, key: string): void {
   keys.set(client, key);
 }
 
-/**
- * Notes the result of a request for a recording, by any node or page; `failure` is undefined after success.
- */
+/** Notes the result of a request for a recording, by any node or page; `failure` is undefined after success. */
 export function noteRecording({ client, wanted }: VideoSource, failure: RvmErrorCode | undefined): void {
   const station = keys.get(client);
   if (station === undefined || wanted.mode === 'live') return;

@@ -13,8 +13,8 @@ interface Further {
 }
 
 /**
- * Registers a type. On a Node.js that is too old the type is registered all the same, shows the needed
- * version and refuses each message with CONFIG_MISSING, so that a flow does not lose its nodes as "unknown".
+ * Registers a type. On a Node.js that is too old the type is registered all the same, shows the needed version and refuses each
+ * message with CONFIG_MISSING, so that a flow does not lose its nodes as "unknown".
  */
 export function registerNode<N extends Node, D extends NodeDef>(
   RED: NodeAPI,
@@ -61,9 +61,8 @@ function refuseOldNode(RED: NodeAPI, node: Node): void {
 export const NEEDED_NODE = '22.19';
 
 /**
- * First releases of each line with unpredictable hashes of keys and short strings in JSON. On older ones a
- * sender can choose a megabyte of colliding keys that block `JSON.parse`, and with it the whole Node-RED, for
- * seconds.
+ * First releases of each line with unpredictable hashes of keys and short strings in JSON. On older ones a sender can choose a
+ * megabyte of colliding keys that block `JSON.parse`, and with it the whole Node-RED, for seconds.
  */
 const UNFORETOLD = ['22.22.2', '24.14.1', '25.8.2'];
 
@@ -73,8 +72,7 @@ export function nodeIsNewEnough(version = process.versions.node): boolean {
 }
 
 /**
- * Release to recommend to users of a Node.js with predictable hashes: of the same line, else of the next.
- * Undefined on others.
+ * Release to recommend to users of a Node.js with predictable hashes: of the same line, else of the next. Undefined on others.
  */
 export function saferNode(version = process.versions.node): string | undefined {
   const first = UNFORETOLD.find((release) => lineOf(release) >= lineOf(version));

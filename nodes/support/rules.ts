@@ -3,27 +3,20 @@
 import { variableIn } from '../../lib/text';
 
 /**
- * True for a folder that is taken literally. Node-RED replaces a variable only where it is the whole value,
- * and `~` is expanded only by shells: both would create a folder of that very name.
+ * True for a folder that is taken literally. Node-RED replaces a variable only where it is the whole value, and `~` is expanded
+ * only by shells: both would create a folder of that very name.
  */
 export function isUsableFolder(folder: string): boolean {
   return !/\$[{(]/.test(folder) && !folder.startsWith('~');
 }
 
-/**
- * Prefix of the paths that the dialog of *webhook in* generates: any request below it is meant for a webhook.
- */
+/** Prefix of the paths that the dialog of *webhook in* generates: any request below it is meant for a webhook. */
 export const PATHS_BEGIN = '/remote-monitoring/';
 
-/**
- * Names below the prefix that are not webhooks: pages of *view link*, and the liveness and readiness probes.
- */
+/** Names below the prefix that are not webhooks: pages of *view link*, and the liveness and readiness probes. */
 const KEPT: ReadonlySet<string> = new Set(['view', 'live', 'ready']);
 
-/**
- * True for an entered path that must not become a webhook, because another part of this package answers
- * there.
- */
+/** True for an entered path that must not become a webhook, because another part of this package answers there. */
 export function isKeptPath(path: string): boolean {
   const inside = `/${path}/`.replace(/\/{2,}/g, '/');
   if (!inside.startsWith(PATHS_BEGIN)) return false;
@@ -31,9 +24,7 @@ export function isKeptPath(path: string): boolean {
   return KEPT.has(name);
 }
 
-/**
- * True for a host name, or a domain suffix, that video relays may have; an IPv4 address is its own suffix.
- */
+/** True for a host name, or a domain suffix, that video relays may have; an IPv4 address is its own suffix. */
 export function isRelayHost(text: string): boolean {
   return text.length <= 253 && /^[a-z0-9-]+(?:\.[a-z0-9-]+)*$/i.test(text);
 }
@@ -41,9 +32,7 @@ export function isRelayHost(text: string): boolean {
 /** Value of `url` that selects the built-in sandbox. */
 export const SANDBOX = 'sandbox';
 
-/**
- * True for the URL of a real service. False for a variable, which may turn out to be the sandbox at run time.
- */
+/** True for the URL of a real service. False for a variable, which may turn out to be the sandbox at run time. */
 export function isRealService(url: unknown): boolean {
   const text = typeof url === 'string' ? url.trim() : '';
   return text !== '' && text !== SANDBOX && variableIn(text) === undefined;
@@ -66,8 +55,8 @@ export function looksLikeConnection(text: string): boolean {
 }
 
 /**
- * Paths that a request can have: no white space, nothing that needs escaping, no query, and no segment `.` or
- * `..`, which clients resolve before they send. Matching is literal, so any other path could never match.
+ * Paths that a request can have: no white space, nothing that needs escaping, no query, and no segment `.` or `..`, which
+ * clients resolve before they send. Matching is literal, so any other path could never match.
  */
 export const POSSIBLE_PATH = /^(?!(?:.*\/)?\.{1,2}(?:\/|$))\/?[A-Za-z0-9._~!$&'()*+,;=:@/-]+$/;
 
@@ -76,9 +65,7 @@ export { KEY } from '../../lib/text';
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** Least number of consecutive characters without a hyphen. */
 const LEAST_RANDOM = 16;
-/**
- * Least number of changes between letters and digits; names chosen by people have a digit or two at an end.
- */
+/** Least number of changes between letters and digits; names chosen by people have a digit or two at an end. */
 const LEAST_CHANGES = 4;
 
 /** Properties from which the key of a Central Station is derived; all but the id may be absent or empty. */
@@ -110,8 +97,8 @@ export function keyFromName(name: string): string {
 }
 
 /**
- * True for a text that looks like an API key: a UUID, or a long mix of letters and digits as in no word. Used
- * as a station key it would expose a secret in each message.
+ * True for a text that looks like an API key: a UUID, or a long mix of letters and digits as in no word. Used as a station key
+ * it would expose a secret in each message.
  */
 export function looksLikeApiKey(text: string): boolean {
   const key = text.trim();

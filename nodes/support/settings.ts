@@ -4,9 +4,7 @@ import type { NodeAPI } from 'node-red';
 import { RvmError } from '../../lib/error';
 import { variableIn } from '../../lib/text';
 
-/**
- * Properties of a node in a flow. Values of any type: flows are edited by hand, and `${ENV}` arrives as text.
- */
+/** Properties of a node in a flow. Values of any type: flows are edited by hand, and `${ENV}` arrives as text. */
 export type Properties = Readonly<Record<string, unknown>>;
 
 /** Names of environment variables that are not set: at least one, without duplicates. */
@@ -41,9 +39,7 @@ export function unsetVariableError(variables: UnsetVariables): RvmError {
   );
 }
 
-/**
- * RvmError CONFIG_MISSING for a draft: values of this machine must not go to an address that is not deployed.
- */
+/** RvmError CONFIG_MISSING for a draft: values of this machine must not go to an address that is not deployed. */
 export function draftVariableError(variables: UnsetVariables): RvmError {
   const isOne = variables.length === 1;
   const names = variables.join(', ');

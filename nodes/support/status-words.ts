@@ -27,9 +27,7 @@ export function withWords(RED: NodeAPI, look: NodeStatus, words: Words): NodeSta
   return Object.defineProperty({ ...look, text: said(RED, words) }, WORDS, { value: words });
 }
 
-/**
- * Key and values of a status text; undefined where the text itself is a key, or comes from another package.
- */
+/** Key and values of a status text; undefined where the text itself is a key, or comes from another package. */
 export function wordsIn(status: NodeStatus): Words | undefined {
   return (status as { [WORDS]?: Words })[WORDS];
 }

@@ -64,8 +64,8 @@ const TABLE = {
 export type StatusName = keyof typeof TABLE;
 
 /**
- * A status from the table, translated by the editor: without values its text is sent as a key, which the
- * editor knows; with values, key and values are sent separately (decision 0056).
+ * A status from the table, translated by the editor: without values its text is sent as a key, which the editor knows; with
+ * values, key and values are sent separately (decision 0056).
  */
 export function status(RED: NodeAPI, name: StatusName, values?: Record<string, WordValue>): NodeStatus {
   const [fill, shape] = TABLE[name];
@@ -135,8 +135,8 @@ export function shownText(RED: NodeAPI, status: NodeStatus): string {
 }
 
 /**
- * Shows the status of a node under construction: now for the editor, and again when all flows run, because a
- * Status node built later would miss the first.
+ * Shows the status of a node under construction: now for the editor, and again when all flows run, because a Status node built
+ * later would miss the first.
  */
 export function showFromStart(RED: NodeAPI, node: Node, current: () => NodeStatus): void {
   const show = (): void => {

@@ -13,8 +13,7 @@ interface TlsNode extends Node {
 type Owner = 'cloud' | 'inbox';
 
 /**
- * Client settings of a TLS node. To be called when a connection is made: the TLS node may be built later than
- * its owner.
+ * Client settings of a TLS node. To be called when a connection is made: the TLS node may be built later than its owner.
  * @throws RvmError CONFIG_MISSING where the node is missing, or its files are not usable
  */
 export function tlsOf(RED: NodeAPI, id: string, owner: Owner): TlsSettings | undefined {

@@ -78,8 +78,7 @@ function isThenable(value: unknown): boolean {
 }
 
 /**
- * A typed input that contains a text, returned unchanged; a number is converted. '' where it is only white
- * space.
+ * A typed input that contains a text, returned unchanged; a number is converted. '' where it is only white space.
  * @throws RvmError BAD_INPUT for any other type, and those of `typedValue`
  */
 export async function typedText(
@@ -155,8 +154,8 @@ export async function cameraOf(
 const TIME = { value: '', type: 'str' };
 
 /**
- * The video requested of a node: of the event in the message, or of a camera, by the properties `mode`,
- * `camera`, `time`, `preRoll`, `quality` and `whenOffline`.
+ * The video requested of a node: of the event in the message, or of a camera, by the properties `mode`, `camera`, `time`,
+ * `preRoll`, `quality` and `whenOffline`.
  * @param preRoll default in seconds by which the video starts earlier
  * @throws RvmError BAD_INPUT, CONFIG_MISSING
  */

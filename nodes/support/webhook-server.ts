@@ -8,10 +8,7 @@ export interface WebhookServer {
   dispatcher: Dispatcher;
   /** The pages of the server for people. */
   pages: PageRoutes;
-  /**
-   * Port that distinguishes its endpoints from those of other servers: '' for Node-RED's own; undefined where
-   * none is set.
-   */
+  /** Port that distinguishes its endpoints from those of other servers: '' for Node-RED's own; undefined where none is set. */
   readonly port: string | undefined;
   /** Full path of a webhook node; undefined where the server accepts no paths (`httpNodeRoot: false`). */
   fullPath(path: string): string | undefined;
@@ -22,9 +19,7 @@ export interface WebhookServer {
   middleware(): Middleware | undefined;
   /** Status for its webhook nodes while the server cannot receive; undefined where it can. */
   status(): NodeStatus | undefined;
-  /**
-   * Why the server does not listen, in one sentence; absent for Node-RED's own, without which nothing runs.
-   */
+  /** Why the server does not listen, in one sentence; absent for Node-RED's own, without which nothing runs. */
   fault?(): string | undefined;
   /** Calls `changed` when status or fault may have changed; returns a function that ends this. */
   watch(changed: () => void): () => void;

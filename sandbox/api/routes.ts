@@ -212,9 +212,9 @@ const LIVE_HINTS: Record<LiveStyle, string> = {
 };
 
 /**
- * An RTSP session, live or recorded (specification, section 2, RTSP session request): recorded video requires
- * `t` and the text `true` in `search`. The specification does not show the request for live video; the
- * sandbox accepts only the form of `liveStyle`. `cameraId` is the remote id; the id of the device is refused.
+ * An RTSP session, live or recorded (specification, section 2, RTSP session request): recorded video requires `t` and the text
+ * `true` in `search`. The specification does not show the request for live video; the sandbox accepts only the form of
+ * `liveStyle`. `cameraId` is the remote id; the id of the device is refused.
  */
 function rtspSession(request: ServiceRequest, options: SessionOptions): Answer {
   const camera = request.onlineCamera();

@@ -42,9 +42,9 @@ interface Match {
 }
 
 /**
- * The gateway of the service: checks `ApiKey` on every request, applies faults, checks the login, then calls
- * the route. All paths but `/system` begin with a prefix that is new at each start, so that a client fails
- * which builds paths instead of following links.
+ * The gateway of the service: checks `ApiKey` on every request, applies faults, checks the login, then calls the route. All
+ * paths but `/system` begin with a prefix that is new at each start, so that a client fails which builds paths instead of
+ * following links.
  */
 export class Service {
   readonly #prefix = `/s-${randomBytes(4).toString('hex')}`;

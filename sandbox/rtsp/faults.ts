@@ -41,9 +41,8 @@ export type StreamFault = Scope &
   );
 
 /**
- * A recording that is available late. Until `seconds` after the recorded moment the server answers 404
- * (`not-found`), ends the stream before its first picture (`ends`), or where the recording ends so far
- * (`short`).
+ * A recording that is available late. Until `seconds` after the recorded moment the server answers 404 (`not-found`), ends the
+ * stream before its first picture (`ends`), or where the recording ends so far (`short`).
  */
 export interface Lateness {
   seconds: number;

@@ -103,8 +103,8 @@ export class Grants {
 }
 
 /**
- * Length of the id prefix in the URL, which only helps people; the token decides. Debug views would truncate
- * a URL with the whole id.
+ * Length of the id prefix in the URL, which only helps people; the token decides. Debug views would truncate a URL with the
+ * whole id.
  */
 const READABLE_ID = 8;
 

@@ -26,8 +26,8 @@ export interface RtspServerOptions {
   /** Position of the token in a URL. Default: the path, which works with every player. */
   tokenPlace?: 'path' | 'query';
   /**
-   * `a=control` of a track. Default: relative if the token is in the path, absolute if it is in the query,
-   * because players lose the token or the track when they combine a relative URL with a query.
+   * `a=control` of a track. Default: relative if the token is in the path, absolute if it is in the query, because players lose
+   * the token or the track when they combine a relative URL with a query.
    */
   trackControl?: 'relative' | 'absolute';
   /** Seconds that a URL is valid before its first PLAY. Default 300. */

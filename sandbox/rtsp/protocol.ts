@@ -5,8 +5,8 @@ import { TLSSocket } from 'node:tls';
 type RequestedRange = { kind: 'now' } | { kind: 'from'; start: number; end?: number };
 
 /**
- * Reads a `Range` header with normal play time (RFC 2326, section 3.6).
- * Returns a status if the range cannot be served: 501 for another unit, 457 for an unreadable or empty range.
+ * Reads a `Range` header with normal play time (RFC 2326, section 3.6). Returns a status if the range cannot be served: 501 for
+ * another unit, 457 for an unreadable or empty range.
  */
 export function parseRange(header: string): RequestedRange | 457 | 501 {
   const [unit = '', value = ''] = (header.split(';')[0] ?? '').split('=').map((part) => part.trim());
@@ -226,9 +226,8 @@ export type TransportChoice =
   | { kind: 'udp'; clientPorts: readonly [number, number] };
 
 /**
- * The first alternative that is allowed and complete; undefined = none (461). `RTP/AVP` and `RTP/AVP/UDP`
- * mean the same (RFC 2326, section 12.39). A `destination` is ignored: packets go only to the address that
- * the client's connection came from.
+ * The first alternative that is allowed and complete; undefined = none (461). `RTP/AVP` and `RTP/AVP/UDP` mean the same (RFC
+ * 2326, section 12.39). A `destination` is ignored: packets go only to the address that the client's connection came from.
  */
 export function chooseTransport(
   header: string,

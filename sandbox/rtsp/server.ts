@@ -20,10 +20,7 @@ export type { RtspFault } from './faults';
 export type { GrantRequest } from './grants';
 export type { RtspServerOptions } from './options';
 
-/**
- * The RTSP server of the sandbox: plays the recorded fixture, live or from a given moment, to players with a
- * one-time URL.
- */
+/** The RTSP server of the sandbox: plays the recorded fixture, live or from a given moment, to players with a one-time URL. */
 export class RtspServer {
   readonly port: number;
   /** Base URL, such as `rtsp://127.0.0.1:8554`. */
@@ -75,8 +72,8 @@ export class RtspServer {
   }
 
   /**
-   * Creates an RTSP URL. Defaults: it allows one session, and expires after 300 s of `now()` without PLAY.
-   * `start` = epoch milliseconds of recorded video, absent = live. The whole URL is a secret.
+   * Creates an RTSP URL. Defaults: it allows one session, and expires after 300 s of `now()` without PLAY. `start` = epoch
+   * milliseconds of recorded video, absent = live. The whole URL is a secret.
    */
   grant(request: GrantRequest): string {
     return this.#service.grant(request);

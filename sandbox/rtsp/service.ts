@@ -24,8 +24,8 @@ export interface Peer {
 const TRACK_AT_END = new RegExp(`(?:/(?:${Object.keys(TRACKS).join('|')}))?/?$`);
 
 /**
- * URL of a session as the player addressed it, without credentials, track and trailing slash.
- * The host stays as the player sent it, because the connection may come through a forwarded port.
+ * URL of a session as the player addressed it, without credentials, track and trailing slash. The host stays as the player sent
+ * it, because the connection may come through a forwarded port.
  */
 function sessionUrl(uri: string): string {
   const url = new URL(uri);

@@ -101,9 +101,9 @@ export function firstMacroblock(slice: Buffer): number {
 }
 
 /**
- * The same slice at another macroblock address. An intra slice is predicted only from itself, so one that
- * stays within a row looks the same at any position. The address is the first field of its header; with CAVLC
- * the rest of the slice can be shifted bit by bit.
+ * The same slice at another macroblock address. An intra slice is predicted only from itself, so one that stays within a row
+ * looks the same at any position. The address is the first field of its header; with CAVLC the rest of the slice can be shifted
+ * bit by bit.
  */
 export function atMacroblock(slice: Buffer, first: number): Buffer {
   const raw = unescaped(slice);

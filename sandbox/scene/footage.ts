@@ -22,9 +22,8 @@ export interface AccessUnit {
 }
 
 /**
- * The endless video of a scene. A picture is identified by its number since the epoch (epoch second times
- * FRAMES_PER_SECOND, plus 0..9), so a moment always shows the same picture: day or night by its UTC hour,
- * with the time in its bar and its text.
+ * The endless video of a scene. A picture is identified by its number since the epoch (epoch second times FRAMES_PER_SECOND,
+ * plus 0..9), so a moment always shows the same picture: day or night by its UTC hour, with the time in its bar and its text.
  */
 export class Footage {
   readonly #pack: Pack;

@@ -141,8 +141,8 @@ const SAMPLE_RATES = [
 ];
 
 /**
- * The sound of a camera: AAC frames that loop seamlessly. A frame is identified by its number since the
- * epoch, so that a moment always sounds the same.
+ * The sound of a camera: AAC frames that loop seamlessly. A frame is identified by its number since the epoch, so that a moment
+ * always sounds the same.
  */
 export class Sound {
   readonly sampleRate: number;

@@ -176,8 +176,8 @@ const FIRST_AFTER_MS = 2000;
 const LONGEST_INTERVAL_MS = 24 * 3_600_000;
 
 /**
- * Raises alarms at a constant rate while there is an endpoint. It uses real time, not the sandbox's clock:
- * advancing the clock by a day must not raise a day's alarms.
+ * Raises alarms at a constant rate while there is an endpoint. It uses real time, not the sandbox's clock: advancing the clock
+ * by a day must not raise a day's alarms.
  */
 export class AlarmRhythm {
   readonly #intervalMs: number;

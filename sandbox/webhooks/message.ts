@@ -28,8 +28,8 @@ export interface Message {
 const MESSAGE_VERSION = '1.0.0';
 
 /**
- * The payload in the form of the sample messages (specification, section 2, Payload): the version field is
- * `Version`, times have no zone. Events of a server have no camera fields.
+ * The payload in the form of the sample messages (specification, section 2, Payload): the version field is `Version`, times
+ * have no zone. Events of a server have no camera fields.
  */
 export function payloadOf(occurrence: Occurrence, station: Station, endedAt: number | undefined): object {
   const { site, camera, clip } = occurrence;
@@ -62,8 +62,8 @@ export function payloadOf(occurrence: Occurrence, station: Station, endedAt: num
 }
 
 /**
- * The HTTP request of one attempt, with the proof that the scheme of the station's endpoint requires
- * (specification, section 5): https = the phrase in `authenticationToken`, http = the HMAC of the body.
+ * The HTTP request of one attempt, with the proof that the scheme of the station's endpoint requires (specification, section
+ * 5): https = the phrase in `authenticationToken`, http = the HMAC of the body.
  */
 export function signedRequest(
   message: Message,

@@ -14,9 +14,8 @@ export interface Endpoint {
 }
 
 /**
- * `pending`: an attempt is running or follows at `nextAt`. `delivered`: acknowledged. `refused`: answered
- * with another status and not resent. `expired`: not delivered within 24 hours after the event. `cancelled`:
- * the station or endpoint was removed.
+ * `pending`: an attempt is running or follows at `nextAt`. `delivered`: acknowledged. `refused`: answered with another status
+ * and not resent. `expired`: not delivered within 24 hours after the event. `cancelled`: the station or endpoint was removed.
  */
 type DeliveryState = 'pending' | 'delivered' | 'refused' | 'expired' | 'cancelled';
 
@@ -192,8 +191,8 @@ function addressOf(endpoint: Endpoint): string | undefined {
 type PostResult = { status: number } | { error: string };
 
 /**
- * One POST on a new connection. Never rejects. Does not follow redirects. The certificate of a loopback
- * endpoint is not checked, because Node-RED on the same machine often has a self-signed one.
+ * One POST on a new connection. Never rejects. Does not follow redirects. The certificate of a loopback endpoint is not
+ * checked, because Node-RED on the same machine often has a self-signed one.
  */
 export function post(
   target: string | undefined,

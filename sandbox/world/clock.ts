@@ -12,8 +12,8 @@ const LONGEST_TIMER_MS = 3_600_000;
 const TASKS_PER_ADVANCE = 100_000;
 
 /**
- * The sandbox's clock: the real time plus the sum of all {@link advance} calls. Long waits (resends,
- * sessions, the ends of alarms) use it, so that a test can skip 24 hours.
+ * The sandbox's clock: the real time plus the sum of all {@link advance} calls. Long waits (resends, sessions, the ends of
+ * alarms) use it, so that a test can skip 24 hours.
  */
 export class Clock {
   readonly #entries: Entry[] = [];
@@ -41,9 +41,8 @@ export class Clock {
   }
 
   /**
-   * Moves the clock forward. Due tasks run in order, each at its own time and each awaited, so that a task
-   * scheduled by one of them (the next resend) still runs in the same advance. Running tasks are awaited
-   * first. Concurrent calls are queued.
+   * Moves the clock forward. Due tasks run in order, each at its own time and each awaited, so that a task scheduled by one of
+   * them (the next resend) still runs in the same advance. Running tasks are awaited first. Concurrent calls are queued.
    */
   advance(seconds: number): Promise<void> {
     const run = (this.#advancing ?? Promise.resolve()).then(() => this.#advanceBy(seconds * 1000));

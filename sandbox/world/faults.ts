@@ -30,9 +30,9 @@ interface FaultRequest {
 }
 
 /**
- * Behaviour while a recording is not available yet. `code`: the service answers with an error code.
- * `not-found`: the RTSP server answers 404. `ends`: the RTSP server ends the stream before the first picture.
- * `short`: it ends the stream where the recording ends so far.
+ * Behaviour while a recording is not available yet. `code`: the service answers with an error code. `not-found`: the RTSP
+ * server answers 404. `ends`: the RTSP server ends the stream before the first picture. `short`: it ends the stream where the
+ * recording ends so far.
  */
 export const LATE_WAYS = ['code', 'not-found', 'ends', 'short'] as const;
 export type LateWay = (typeof LATE_WAYS)[number];

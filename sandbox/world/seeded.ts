@@ -15,8 +15,8 @@ export function seededUuid(seed: number, label: string): string {
 }
 
 /**
- * An opaque case-sensitive token of 43 characters of the base64url alphabet, as on-premises camera ids are.
- * It always contains `-` and `_`, so that a client that mishandles them fails with the first camera.
+ * An opaque case-sensitive token of 43 characters of the base64url alphabet, as on-premises camera ids are. It always contains
+ * `-` and `_`, so that a client that mishandles them fails with the first camera.
  */
 export function seededToken(seed: number, label: string): string {
   const text = bytesOf(seed, label).toString('base64url');

@@ -13,9 +13,9 @@ const SUPPORTED = new RegExp(String.raw`^\s*${VERSION}(?:\s*-\s*${VERSION})?\s*$
 const REQUESTED = new RegExp(String.raw`^version\s*=\s*"?${VERSION}\s*-\s*${VERSION}"?$`, 'i');
 
 /**
- * Parses `1-3`, `2`, `5,6`, `1.2` or `1.2-3` to an ascending list of versions; undefined for other text. A
- * range contains both ends and the versions between them: in steps of the last part if the ends differ only
- * in that (`1.2-1.4`), else the whole versions (`1.2-3` is 1.2, 2 and 3).
+ * Parses `1-3`, `2`, `5,6`, `1.2` or `1.2-3` to an ascending list of versions; undefined for other text. A range contains both
+ * ends and the versions between them: in steps of the last part if the ends differ only in that (`1.2-1.4`), else the whole
+ * versions (`1.2-3` is 1.2, 2 and 3).
  */
 export function parseSupportedVersions(text: string): string[] | undefined {
   const versions: Version[] = [];
@@ -35,8 +35,8 @@ export function parseSupportedVersions(text: string): string[] | undefined {
 }
 
 /**
- * The range in an `Accept` header, `application/json; version=<low>-<high>` (specification, section 9).
- * Undefined if no version is requested; the service then answers 406.
+ * The range in an `Accept` header, `application/json; version=<low>-<high>` (specification, section 9). Undefined if no version
+ * is requested; the service then answers 406.
  */
 export function requestedRange(accept: string | undefined): VersionRange | undefined {
   for (const mediaRange of (accept ?? '').split(',')) {

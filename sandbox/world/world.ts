@@ -81,9 +81,8 @@ const TOURS = ['Perimeter', 'Night Round'];
 const NEWCOMER_CAMERAS = 2;
 
 /**
- * The provider's customers, sites and cameras. After the requested sites follow one to which the package code
- * has not been applied yet, so that onboarding can be tried from its first step, and `furtherPending` sites
- * that are a Pending Request.
+ * The provider's customers, sites and cameras. After the requested sites follow one to which the package code has not been
+ * applied yet, so that onboarding can be tried from its first step, and `furtherPending` sites that are a Pending Request.
  */
 export function buildWorld(options: {
   seed: number;
@@ -185,8 +184,7 @@ export class Onboarding {
   }
 
   /**
-   * Applies the code of the provider's service package to a site, as the customer does. Idempotent for a
-   * Pending Request.
+   * Applies the code of the provider's service package to a site, as the customer does. Idempotent for a Pending Request.
    * @throws Refusal 409 for a wrong code or an accepted site, 404 if there is no such site
    */
   applyCode(code: string, siteId: string): CustomerEntry {

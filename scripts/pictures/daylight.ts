@@ -4,9 +4,8 @@ const START = Date.now();
 const SHIFT = new Date(START).setUTCHours(TEN_IN_THE_MORNING, 0, 0, 0) - START;
 
 /**
- * JavaScript that shifts `Date` in a Node-RED (with its sandbox) or a page, so that rendering begins at 10:00
- * UTC. The cameras of the sandbox show night from 18:00 to 06:00, and a picture must not depend on the hour
- * of its rendering.
+ * JavaScript that shifts `Date` in a Node-RED (with its sandbox) or a page, so that rendering begins at 10:00 UTC. The cameras
+ * of the sandbox show night from 18:00 to 06:00, and a picture must not depend on the hour of its rendering.
  */
 export const DAYLIGHT = `(() => {
   const Real = Date;

@@ -6,8 +6,8 @@ import type { Page } from 'playwright-core';
 export type Outcome = 'new' | 'changed' | 'kept';
 
 /**
- * Pixels per million that may differ before a picture counts as changed, by kind of content. Each value is
- * slightly above the largest difference measured between renderings of the same content (in brackets).
+ * Pixels per million that may differ before a picture counts as changed, by kind of content. Each value is slightly above the
+ * largest difference measured between renderings of the same content (in brackets).
  */
 export const TOLERANCE = {
   /** Nothing changes by itself: a changed word is above. */

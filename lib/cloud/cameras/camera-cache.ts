@@ -42,9 +42,8 @@ interface OpenedAt {
 }
 
 /**
- * Persistent cache that one run writes for the next: how the video of a camera was opened, and on which page
- * of the device list each camera is. No entry is trusted: each is confirmed by the service, or harmless if
- * wrong.
+ * Persistent cache that one run writes for the next: how the video of a camera was opened, and on which page of the device list
+ * each camera is. No entry is trusted: each is confirmed by the service, or harmless if wrong.
  */
 export class CameraHints {
   readonly #owner: HintOwner;
@@ -345,8 +344,8 @@ const PLAIN_VALUE = /^(?:\d{1,12}|[A-Za-z_-]{0,12})$/;
 const PLAIN_NAME = /^[\w$.[\]-]{1,24}$/;
 
 /**
- * The page of each camera as a text in which one camera is found without parsing all: the addresses of the
- * pages as JSON, then one line `["id",page]` for each camera.
+ * The page of each camera as a text in which one camera is found without parsing all: the addresses of the pages as JSON, then
+ * one line `["id",page]` for each camera.
  */
 async function pagesText(
   entries: readonly DeviceEntry[],
@@ -431,9 +430,8 @@ const PLAIN_STEP = /^(?:[\w-]{1,12}|[A-Za-z_-]{1,24}|v\d+\.\d+)$/;
 const MAY_BE_A_PLACE = /^\d{0,7}$/;
 
 /**
- * Whether an address can never become that of another camera: it contains an id of this camera, or no word
- * that names any camera, so that only the request body does. A name is no id, and a number may be an index in
- * a list.
+ * Whether an address can never become that of another camera: it contains an id of this camera, or no word that names any
+ * camera, so that only the request body does. A name is no id, and a number may be an index in a list.
  * @param ids of the camera, as the service and its site know it
  * @param system address of the System resource, from the user's settings: its path names no camera
  */
@@ -510,9 +508,8 @@ export class LastRun {
   }
 
   /**
-   * Where the video of an event's camera was opened, after login if necessary. Only for an event with both
-   * ids: the camera id selects the entry, and the remote id in the request body tells the service which
-   * camera is meant.
+   * Where the video of an event's camera was opened, after login if necessary. Only for an event with both ids: the camera id
+   * selects the entry, and the remote id in the request body tells the service which camera is meant.
    */
   async video(
     operation: Operation,
@@ -547,8 +544,8 @@ export class LastRun {
   }
 
   /**
-   * The camera as the service lists it now, from its page of the last run: one request instead of all pages.
-   * Undefined if that page does not contain the camera, or if the list of this run arrives as soon.
+   * The camera as the service lists it now, from its page of the last run: one request instead of all pages. Undefined if that
+   * page does not contain the camera, or if the list of this run arrives as soon.
    */
   async onItsPage(operation: Operation, id: string): Promise<DeviceEntry | undefined> {
     if (this.#isListed(id)) return undefined;

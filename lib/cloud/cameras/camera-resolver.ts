@@ -60,8 +60,8 @@ export class CameraFinder {
   }
 
   /**
-   * The camera of an event. If the directory does not contain it, or lists it as unusable, the service is
-   * queried once more before the message fails.
+   * The camera of an event. If the directory does not contain it, or lists it as unusable, the service is queried once more
+   * before the message fails.
    * @throws RvmError DEVICE_NOT_FOUND, DEVICE_OFFLINE, and those of the session
    */
   ofEvent(operation: Operation, ids: EventIds, whenOffline: WhenOffline): Promise<DeviceEntry> {
@@ -92,9 +92,8 @@ export class CameraFinder {
   }
 
   /**
-   * The camera id of the RTSP session request: the event's remote id; that of the device's record, of its
-   * data sources or of its details; one learned from an earlier event, of this run or the last; at last the
-   * device's own id.
+   * The camera id of the RTSP session request: the event's remote id; that of the device's record, of its data sources or of
+   * its details; one learned from an earlier event, of this run or the last; at last the device's own id.
    */
   remoteId(
     operation: Operation,
@@ -264,10 +263,7 @@ export interface Offer {
 
 const { relations } = DIALECT;
 
-/**
- * Cached links of the cameras: on their data sources, PTZ controllers and records (specification, section 4,
- * optimization).
- */
+/** Cached links of the cameras: on their data sources, PTZ controllers and records (specification, section 4, optimization). */
 export class CameraLinks {
   readonly #session: StationSession;
   readonly #directory: DeviceDirectory;
@@ -285,8 +281,8 @@ export class CameraLinks {
   }
 
   /**
-   * The first of these relations that the camera offers: on one of its data sources, else on its own record.
-   * After an error the cached links are dropped, so that the next operation requests them again.
+   * The first of these relations that the camera offers: on one of its data sources, else on its own record. After an error the
+   * cached links are dropped, so that the next operation requests them again.
    * @throws RvmError LINK_NOT_OFFERED, UNTRUSTED_LINK, and those of the session
    */
   async offer(operation: Operation, entry: DeviceEntry, wanted: readonly string[]): Promise<Offer> {
@@ -318,9 +314,8 @@ export class CameraLinks {
   }
 
   /**
-   * Makes a call at an address that `find` returns. If that address is gone, it is searched once more: from
-   * the resource above it, else from the directory. The call is repeated only at a different address: a POST
-   * is never repeated blindly.
+   * Makes a call at an address that `find` returns. If that address is gone, it is searched once more: from the resource above
+   * it, else from the directory. The call is repeated only at a different address: a POST is never repeated blindly.
    * @param send called with the camera's current record
    * @throws RvmError those of `find` and `send`
    */
@@ -466,8 +461,8 @@ interface DataSource {
 }
 
 /**
- * The data sources in the answer to `rel/data_sources`: the resource itself first, then its elements, video
- * sources before the others.
+ * The data sources in the answer to `rel/data_sources`: the resource itself first, then its elements, video sources before the
+ * others.
  * @throws RvmError BAD_RESPONSE
  */
 function dataSourcesIn(answer: Answer): DataSource[] {

@@ -27,9 +27,8 @@ export function toDevice(record: JsonRecord): Device {
 }
 
 /**
- * Whether the record is that of a usable camera: `status` equals `online` (specification, section 2) in any
- * case, or contains it if it is a list or an object; without a status text, `state`, `connectionState` or
- * `connected` may say so.
+ * Whether the record is that of a usable camera: `status` equals `online` (specification, section 2) in any case, or contains
+ * it if it is a list or an object; without a status text, `state`, `connectionState` or `connected` may say so.
  */
 export function isOnline(record: JsonRecord): boolean {
   const status = firstField(record, ['status']);
@@ -196,8 +195,8 @@ export class DeviceIndex {
   }
 
   /**
-   * An index of these entries, which must be the same cameras with the same names in the same order. No entry
-   * may be added to it.
+   * An index of these entries, which must be the same cameras with the same names in the same order. No entry may be added to
+   * it.
    */
   renewed(entries: DeviceEntry[]): DeviceIndex {
     return new DeviceIndex(entries, this.#names);
@@ -325,8 +324,8 @@ export class DeviceDirectory {
   }
 
   /**
-   * Loads the directory in the background, if it is not loaded. After a failure, the next caller that needs
-   * the directory loads it.
+   * Loads the directory in the background, if it is not loaded. After a failure, the next caller that needs the directory loads
+   * it.
    */
   loadBehind(): void {
     if (this.#index !== undefined) return;
@@ -337,9 +336,9 @@ export class DeviceDirectory {
   }
 
   /**
-   * The refresh after a camera was not found, or its links were gone: for each reason at most one in 30 s for
-   * the whole station, counted from the end of the last one; until then the last result is used. Links that
-   * an older session has read are refreshed in any case.
+   * The refresh after a camera was not found, or its links were gone: for each reason at most one in 30 s for the whole
+   * station, counted from the end of the last one; until then the last result is used. Links that an older session has read are
+   * refreshed in any case.
    */
   async refreshOnMiss(operation: Operation, why: LookupMiss): Promise<void> {
     const stands = performance.now() - this.#answeredAt[why] < this.#timing.missRefreshMs;
@@ -370,8 +369,8 @@ export class DeviceDirectory {
   }
 
   /**
-   * All known fields of one camera: its record, overwritten by its own resource if that is offered. If the
-   * link is gone, the directory is refreshed once.
+   * All known fields of one camera: its record, overwritten by its own resource if that is offered. If the link is gone, the
+   * directory is refreshed once.
    * @throws RvmError those of the session
    */
   async details(operation: Operation, entry: DeviceEntry): Promise<Device> {
@@ -388,8 +387,7 @@ export class DeviceDirectory {
   }
 
   /**
-   * Requests a camera's own resource for its current status and stores that; simultaneous callers share the
-   * answer.
+   * Requests a camera's own resource for its current status and stores that; simultaneous callers share the answer.
    * @returns undefined if the resource is not offered, or has no status
    */
   askStatus(operation: Operation, entry: DeviceEntry): Promise<DeviceEntry | undefined> {
@@ -427,8 +425,8 @@ export class DeviceDirectory {
   }
 
   /**
-   * Reuses unchanged records, and the index of names if no name has changed: garbage collection takes longer
-   * the more new objects it has to retain, and blocks everything else meanwhile.
+   * Reuses unchanged records, and the index of names if no name has changed: garbage collection takes longer the more new
+   * objects it has to retain, and blocks everything else meanwhile.
    */
   async #nextIndex(operation: Operation, former: DeviceIndex): Promise<DeviceIndex> {
     const entries: DeviceEntry[] = [];

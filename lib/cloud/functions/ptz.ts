@@ -38,18 +38,14 @@ const { collection, relations, ptz: FACTS } = DIALECT;
 /** No camera has more tours; further ones are not stopped. */
 const MOST_STOPS = 50;
 
-/**
- * Presets, tours and home positions of the cameras. They are requested each time, because users change them.
- */
+/** Presets, tours and home positions of the cameras. They are requested each time, because users change them. */
 export class PtzClient {
   readonly #session: StationSession;
   readonly #finder: CameraFinder;
   readonly #links: CameraLinks;
   readonly #origins: Origins;
   readonly #relations: PtzRelations;
-  /**
-   * Commands to one camera are sent in the order of the calls, or the camera would end at the wrong position.
-   */
+  /** Commands to one camera are sent in the order of the calls, or the camera would end at the wrong position. */
   readonly #inTurn = new KeyedMutex();
   readonly #patienceMs: number;
 
@@ -104,8 +100,7 @@ export class PtzClient {
   }
 
   /**
-   * Sends a command, at most once. The service only says that it has accepted the command, not whether the
-   * camera has moved.
+   * Sends a command, at most once. The service only says that it has accepted the command, not whether the camera has moved.
    * @throws RvmError TARGET_NOT_FOUND, BAD_INPUT, CAMERA_BUSY, and as `targets`
    */
   async send(operation: Operation, camera: string, { action, target }: PtzCommand): Promise<PtzAccepted> {
@@ -179,8 +174,8 @@ export class PtzClient {
   }
 
   /**
-   * The service does not say which tour runs, and another user may have started it: all are stopped, and
-   * those that do not run may refuse.
+   * The service does not say which tour runs, and another user may have started it: all are stopped, and those that do not run
+   * may refuse.
    */
   async #stopEach(operation: Operation, entry: DeviceEntry, list: TargetList): Promise<undefined> {
     if (list.targets.length === 0) {
@@ -398,8 +393,8 @@ function homePreset({ targets }: TargetList): ListedTarget | undefined {
 }
 
 /**
- * The error for a target that lacks the relation. It names what the target offers, because the user can set a
- * relation in the cloud; for a target without any links, what its list offers.
+ * The error for a target that lacks the relation. It names what the target offers, because the user can set a relation in the
+ * cloud; for a target without any links, what its list offers.
  * @param wanted the relations that were searched, the likeliest first
  */
 function notOfferedBy(
@@ -436,10 +431,7 @@ function listed(targets: readonly ListedTarget[]): string {
   return quoteBare(named.join(', ') + more, 200);
 }
 
-/**
- * Runs work of one key one after the other, in the order of the calls; different keys do not wait for each
- * other.
- */
+/** Runs work of one key one after the other, in the order of the calls; different keys do not wait for each other. */
 class KeyedMutex {
   readonly #last = new Map<string, Promise<unknown>>();
 

@@ -20,10 +20,7 @@ interface Place {
 }
 
 const { relations } = DIALECT;
-/**
- * Headers of the connection or of the body's coding: in a message they would break the next request or
- * answer.
- */
+/** Headers of the connection or of the body's coding: in a message they would break the next request or answer. */
 const OF_THE_TRANSFER: ReadonlySet<string> = new Set([
   'connection',
   'content-encoding',
@@ -208,8 +205,7 @@ function linksOf(links: JsonRecord, base: URL): Record<string, string> {
 }
 
 /**
- * The request body from a flow's value: text and bytes unchanged, undefined is no body, anything else as
- * JSON.
+ * The request body from a flow's value: text and bytes unchanged, undefined is no body, anything else as JSON.
  * @throws RvmError BAD_INPUT for a value that cannot be written as JSON
  */
 function requestBody(value: unknown): RequestBody | undefined {
@@ -232,10 +228,7 @@ function requestBody(value: unknown): RequestBody | undefined {
   );
 }
 
-/**
- * A copy of the bytes as they are now: independent of properties that a flow has overwritten, and of later
- * changes.
- */
+/** A copy of the bytes as they are now: independent of properties that a flow has overwritten, and of later changes. */
 function copyOf(view: ArrayBufferView): Buffer {
   const bytes = types.isUint8Array(view)
     ? view

@@ -148,8 +148,8 @@ export class RtspSessions {
 const NO_IDS: EventIds = { cameraId: undefined, remoteId: undefined };
 
 /**
- * Body of the RTSP session request (specification, section 2). Time and search are absent for live video,
- * unless `LiveStyle` is `live`.
+ * Body of the RTSP session request (specification, section 2). Time and search are absent for live video, unless `LiveStyle` is
+ * `live`.
  */
 interface RtspRequest {
   cameraId: string;
@@ -234,8 +234,8 @@ const FUTURE = 86_400_000;
 const FULL = /^\d{4}-?\d{2}-?\d{2}T\d{2}:?\d{2}:?\d{2}/;
 
 /**
- * The time in the request: the event's text unchanged, because event times are UTC with or without a
- * designator (specification, section 2). With `appendZ` a text without a zone gets the `Z`.
+ * The time in the request: the event's text unchanged, because event times are UTC with or without a designator (specification,
+ * section 2). With `appendZ` a text without a zone gets the `Z`.
  */
 export function toServiceTime(text: string, appendZ: boolean): string {
   const time = text.slice(text.search(/t/i) + 1);
@@ -243,8 +243,8 @@ export function toServiceTime(text: string, appendZ: boolean): string {
 }
 
 /**
- * The time of a user as text: full ISO 8601 unchanged; a date alone, milliseconds since 1970 and the like as
- * full ISO 8601 in UTC with `Z`.
+ * The time of a user as text: full ISO 8601 unchanged; a date alone, milliseconds since 1970 and the like as full ISO 8601 in
+ * UTC with `Z`.
  * @throws RvmError BAD_INPUT for anything else, and for milliseconds before 2000, which are really seconds
  */
 export function timeText(value: unknown): string {
@@ -263,8 +263,8 @@ export function timeText(value: unknown): string {
 }
 
 /**
- * The time some seconds earlier, in the same form: date and time with or without separators, at least as many
- * digits of the fraction, the same zone.
+ * The time some seconds earlier, in the same form: date and time with or without separators, at least as many digits of the
+ * fraction, the same zone.
  * @param text one that `readTime` can read
  */
 export function shiftedBack(text: string, seconds: number): string {

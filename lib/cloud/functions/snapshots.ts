@@ -56,8 +56,7 @@ export class Snapshots {
   }
 
   /**
-   * The picture in the answer, or at the address in it. Only one address is followed: two answers could refer
-   * to each other.
+   * The picture in the answer, or at the address in it. Only one address is followed: two answers could refer to each other.
    */
   async #picture(operation: Operation, answer: Answer): Promise<{ jpeg: Buffer; time: Date }> {
     const first = pictureIn(answer);
@@ -118,8 +117,8 @@ const MAX_PARTS = 50;
 const MAX_WRAPPERS = 3;
 
 /**
- * The picture of an answer: JPEG bytes under any content type, the first JPEG of a multipart answer, base64
- * text in JSON, or its address in JSON or a `Location` header. Undefined if there is none of these.
+ * The picture of an answer: JPEG bytes under any content type, the first JPEG of a multipart answer, base64 text in JSON, or
+ * its address in JSON or a `Location` header. Undefined if there is none of these.
  */
 function pictureIn(answer: Answer): Picture {
   const { body } = answer;
@@ -253,8 +252,8 @@ const END = Buffer.from([0xff, 0xd9]);
 const [FILL, SCAN, END_MARKER] = [0xff, 0xda, 0xd9];
 
 /**
- * Tells how much of an endless answer is enough: MJPEG (`multipart/x-mixed-replace`) continues as long as the
- * client reads, and its first picture is the current one.
+ * Tells how much of an endless answer is enough: MJPEG (`multipart/x-mixed-replace`) continues as long as the client reads, and
+ * its first picture is the current one.
  * @returns undefined for an answer that ends by itself
  */
 export function firstJpegOf(headers: Headers): ((body: Buffer) => number | undefined) | undefined {
@@ -266,8 +265,8 @@ export function firstJpegOf(headers: Headers): ((body: Buffer) => number | undef
 }
 
 /**
- * Finds the end of the first JPEG in growing bytes. No byte is searched twice, because some cameras send a
- * picture in very many pieces.
+ * Finds the end of the first JPEG in growing bytes. No byte is searched twice, because some cameras send a picture in very many
+ * pieces.
  */
 class FirstJpeg {
   #at = 0;

@@ -67,10 +67,7 @@ const UNPACK: ReadonlyMap<string, Unpack> = new Map<string, Unpack>([
   ['br', (packed) => unbrotlied(packed, LIMITS)],
 ]);
 
-/**
- * The names in a `Content-Encoding` header of one or more lines, in lower case; none if the body is
- * unchanged.
- */
+/** The names in a `Content-Encoding` header of one or more lines, in lower case; none if the body is unchanged. */
 function codingsIn(header: string | readonly string[]): string[] {
   return [header]
     .flat()
@@ -81,8 +78,8 @@ function codingsIn(header: string | readonly string[]): string[] {
 }
 
 /**
- * The body of an answer without its compression, at most 32 MiB. Several codings on top of each other are not
- * read: each would make a decompression bomb a thousand times larger.
+ * The body of an answer without its compression, at most 32 MiB. Several codings on top of each other are not read: each would
+ * make a decompression bomb a thousand times larger.
  * @param header `Content-Encoding` of the answer
  * @param secrets texts that no error may repeat
  */
@@ -118,8 +115,8 @@ function hasZlibHead(packed: Buffer): boolean {
 }
 
 /**
- * The first of the named fields that is present. The first letter may be in either case, because some
- * services print `Id` for `id`; null counts as missing.
+ * The first of the named fields that is present. The first letter may be in either case, because some services print `Id` for
+ * `id`; null counts as missing.
  */
 export function firstField(record: JsonRecord, names: readonly string[]): unknown {
   for (const name of names) {
@@ -172,8 +169,8 @@ const MAX_READ = 4 * 1024;
 const TAG_OR_TEXT = /<(\/?[a-z]*)[^<>]*>?|[^<]+/gi;
 
 /**
- * Reads an error body of any kind: a record with code and message, problem details, a JSON text, an HTML
- * page, plain text or nothing. The specification shows no error body (section 7).
+ * Reads an error body of any kind: a record with code and message, problem details, a JSON text, an HTML page, plain text or
+ * nothing. The specification shows no error body (section 7).
  */
 export function readErrorBody(body: string, secrets: readonly string[]): ErrorBody {
   const parsed = body.length > MAX_ERROR_JSON ? undefined : parseOrUndefined(body);
@@ -253,21 +250,18 @@ function readable(text: string): string {
 }
 
 /**
- * Maximum nesting of an answer: far more than any resource has, far less than what overflows the stack when
- * Node-RED copies messages.
+ * Maximum nesting of an answer: far more than any resource has, far less than what overflows the stack when Node-RED copies
+ * messages.
  */
 const MAX_DEPTH = 64;
 /** Bytes; 20,000 cameras on one page need less. */
 export const MAX_JSON = 16 * 1024 * 1024;
 /**
- * Maximum number of values in a long answer, including those in lists: in 16 MiB, only lists of numbers or of
- * lists can have more.
+ * Maximum number of values in a long answer, including those in lists: in 16 MiB, only lists of numbers or of lists can have
+ * more.
  */
 const MAX_VALUES = 1_500_000;
-/**
- * Maximum number of names in one object: five times the number of cameras, if each camera has a name of its
- * own.
- */
+/** Maximum number of names in one object: five times the number of cameras, if each camera has a name of its own. */
 const MAX_NAMES = 100_000;
 
 /** Bytes: parsing a longer body in one step would delay alarms. */
@@ -281,10 +275,7 @@ const BOUNDS = { depth: MAX_DEPTH, values: MAX_VALUES, names: MAX_NAMES };
 /** A long body, parsed as JSON in advance. */
 type LargeJson = { value: unknown } | { fault: 'no JSON' | 'too deep' | 'too much' };
 
-/**
- * Undefined for a body that is short, or too long to be read. Of a page or a picture only the beginning is
- * read.
- */
+/** Undefined for a body that is short, or too long to be read. Of a page or a picture only the beginning is read. */
 export async function readLargeJson(body: Buffer): Promise<LargeJson | undefined> {
   if (body.length <= LARGE || body.length > MAX_JSON) return undefined;
   const json = withoutMark(body);
@@ -336,8 +327,8 @@ function wordsIn(text: string): string[] {
 const LONGEST_MS = 60 * 60 * 1000;
 
 /**
- * Milliseconds that a `Retry-After` header asks to wait: seconds, or an HTTP date (RFC 9110, section 10.2.3),
- * from which `now` by the clock of the service is subtracted. Undefined if there is no readable value.
+ * Milliseconds that a `Retry-After` header asks to wait: seconds, or an HTTP date (RFC 9110, section 10.2.3), from which `now`
+ * by the clock of the service is subtracted. Undefined if there is no readable value.
  */
 export function retryAfterMs(header: string | undefined, now: number): number | undefined {
   const text = header?.trim() ?? '';
@@ -403,8 +394,8 @@ export class Answer {
   }
 
   /**
-   * 401 and 403 can each mean a bad key, a lost session or a missing permission, unless an error code names
-   * the camera or its video as the cause. The System resource may reject a key with 400, and say so.
+   * 401 and 403 can each mean a bad key, a lost session or a missing permission, unless an error code names the camera or its
+   * video as the cause. The System resource may reject a key with 400, and say so.
    */
   get refused(): boolean {
     if (this.isHeadTooLarge) return true;
@@ -416,8 +407,8 @@ export class Answer {
   }
 
   /**
-   * 431: the head of the request was too large, perhaps because of cookies, which a new session does not
-   * have. Says nothing about permissions.
+   * 431: the head of the request was too large, perhaps because of cookies, which a new session does not have. Says nothing
+   * about permissions.
    */
   get isHeadTooLarge(): boolean {
     return this.status === TOO_LARGE_HEAD;

@@ -111,8 +111,8 @@ function proxyConnector(proxy: Proxy, timeoutMs: number): Connector {
 }
 
 /**
- * Connections to a proxy that forwards requests to a service without TLS: each request names the whole
- * address (RFC 9112, section 3.2.2). Most proxies reject CONNECT to ports other than 443.
+ * Connections to a proxy that forwards requests to a service without TLS: each request names the whole address (RFC 9112,
+ * section 3.2.2). Most proxies reject CONNECT to ports other than 443.
  */
 class ForwardingPool extends Pool {
   readonly #proxy: Proxy;
@@ -139,9 +139,8 @@ class ForwardingPool extends Pool {
 }
 
 /**
- * The sockets that connectors have opened. When an attempt to connect fails, the HTTP client drops its pool,
- * or the pool a connection, although other attempts are under way: without this class only the service would
- * close their sockets.
+ * The sockets that connectors have opened. When an attempt to connect fails, the HTTP client drops its pool, or the pool a
+ * connection, although other attempts are under way: without this class only the service would close their sockets.
  */
 class OpenSockets {
   readonly #sockets = new Set<Socket>();
@@ -186,8 +185,8 @@ interface TunnelOptions {
 }
 
 /**
- * Connects to the service through a proxy: CONNECT (RFC 9110, section 9.3.6), then TLS with the service
- * itself. The proxy sees host name and port, but neither key nor cookie.
+ * Connects to the service through a proxy: CONNECT (RFC 9110, section 9.3.6), then TLS with the service itself. The proxy sees
+ * host name and port, but neither key nor cookie.
  */
 function tunnelConnector(options: TunnelOptions): buildConnector.connector {
   return (target, callback) => {

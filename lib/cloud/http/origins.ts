@@ -16,8 +16,8 @@ export class TrustedUrl extends URL {
 }
 
 /**
- * The origins that links of the service may point to: that of the base URL and those that the user trusts as
- * well. The API key and the session cookie are sent nowhere else.
+ * The origins that links of the service may point to: that of the base URL and those that the user trusts as well. The API key
+ * and the session cookie are sent nowhere else.
  */
 export class Origins {
   /** Address of the System resource, the one fixed path of the service (specification, section 1). */

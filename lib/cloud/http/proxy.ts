@@ -148,9 +148,9 @@ interface NamedException {
 }
 
 /**
- * Addresses that are reached without a proxy, as in no_proxy: `*`, a name including its subdomains
- * (`example.com`, `.example.com`, `*.example.com`), an address (`10.0.0.5`, `::1`), each with or without a
- * port, or a range of addresses (`10.0.0.0/8`).
+ * Addresses that are reached without a proxy, as in no_proxy: `*`, a name including its subdomains (`example.com`,
+ * `.example.com`, `*.example.com`), an address (`10.0.0.5`, `::1`), each with or without a port, or a range of addresses
+ * (`10.0.0.0/8`).
  */
 export class ProxyExceptions {
   readonly #names: NamedException[] = [];
@@ -224,8 +224,8 @@ const TIMEOUTS: ReadonlySet<string> = new Set(['UND_ERR_CONNECT_TIMEOUT', 'ETIME
 const LOGIN_WANTED: readonly number[] = [407, 401];
 
 /**
- * The proxy provides no connection to the service. This error passes through the HTTP client unchanged and
- * becomes an `RvmError` where the request is known.
+ * The proxy provides no connection to the service. This error passes through the HTTP client unchanged and becomes an
+ * `RvmError` where the request is known.
  */
 export class ProxyFault extends Error {
   override readonly name = 'ProxyFault';

@@ -10,9 +10,8 @@ export interface Page {
 }
 
 /**
- * Reads a page of a collection whose envelope the specification leaves open: a bare array, an array under its
- * own or any other name, `_embedded`, wrapped in `result` or `data`, or a map from id to record. A missing
- * array is an empty list.
+ * Reads a page of a collection whose envelope the specification leaves open: a bare array, an array under its own or any other
+ * name, `_embedded`, wrapped in `result` or `data`, or a map from id to record. A missing array is an empty list.
  * @param names the collection's own names, such as `devices`
  */
 export function readPage(body: unknown, names: readonly string[]): Page {
@@ -96,9 +95,9 @@ function nextLink(body: JsonRecord): string | undefined {
 const MAX_RELATION = 256;
 
 /**
- * The address behind a relation of a resource, as sent, or undefined where the relation is not offered.
- * A relation may be spelled `rel/x`, `/rel/x`, `x`, `/<vendor>/rel/x` or as a full URL that ends in `rel/x`;
- * the exact key wins. Its value may be a text, `{ href }` or a list of one of these.
+ * The address behind a relation of a resource, as sent, or undefined where the relation is not offered. A relation may be
+ * spelled `rel/x`, `/rel/x`, `x`, `/<vendor>/rel/x` or as a full URL that ends in `rel/x`; the exact key wins. Its value may be
+ * a text, `{ href }` or a list of one of these.
  */
 export function findLink(resource: JsonRecord, relation: string): string | undefined {
   const links = resource['_links'];
@@ -139,10 +138,7 @@ export function linkValue(value: unknown): string | undefined {
   return typeof href === 'string' ? linkValue(href) : undefined;
 }
 
-/**
- * The word that names a relation: the part after the last slash, without query, fragment and trailing
- * slashes.
- */
+/** The word that names a relation: the part after the last slash, without query, fragment and trailing slashes. */
 function lastPart(relation: string): string {
   const cut = relation.search(/[?#]/);
   let end = cut < 0 ? relation.length : cut;

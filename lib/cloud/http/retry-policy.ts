@@ -25,10 +25,10 @@ type Failure =
 type Again = 'a pause' | 'a new login' | 'a probe' | 'never';
 
 /**
- * Defines which requests are sent again, until the deadline of the call. A command, PTZ or other, is repeated
- * only if it was certainly not carried out; all other requests are safe to repeat. A login waits for the next
- * probe of the service, which logs in. Probes, requests of the editor and requests from the cache of the last
- * run are sent once, apart from the new login. The same table is in docs/service.md, "What is sent again".
+ * Defines which requests are sent again, until the deadline of the call. A command, PTZ or other, is repeated only if it was
+ * certainly not carried out; all other requests are safe to repeat. A login waits for the next probe of the service, which logs
+ * in. Probes, requests of the editor and requests from the cache of the last run are sent once, apart from the new login. The
+ * same table is in docs/service.md, "What is sent again".
  */
 export const RETRY_POLICY: Readonly<Record<Failure, Readonly<Record<RequestKind, Again>>>> = {
   'no connection': row('a pause', 'a probe', 'a pause', 'a pause'),
@@ -60,10 +60,7 @@ export function failureOf({ code, cause: { status } }: RvmError, isSent: boolean
   return code === 'CAMERA_BUSY' ? 'camera busy' : 'anything else';
 }
 
-/**
- * Whether the cause of a failed login may end by itself, so that a later login succeeds without a user's
- * action.
- */
+/** Whether the cause of a failed login may end by itself, so that a later login succeeds without a user's action. */
 export function isOutage(error: RvmError): boolean {
   const again = RETRY_POLICY[failureOf(error, true)].login;
   const circuit = again === 'never' ? 'circuit open by what a person cures' : 'circuit open by an outage';
@@ -71,8 +68,8 @@ export function isOutage(error: RvmError): boolean {
 }
 
 /**
- * The proxy provides no connection: for a while, or because of its settings. A wrong login is not repeated,
- * because that may lock a user out.
+ * The proxy provides no connection: for a while, or because of its settings. A wrong login is not repeated, because that may
+ * lock a user out.
  */
 function failureOfProxy(status: number): Failure {
   return failureOfStatus(status) === 'anything else' ? 'anything else' : 'no connection';
@@ -153,10 +150,7 @@ function codeOf(error: unknown): string {
   return error.cause instanceof Error ? codeOf(error.cause) : '';
 }
 
-/**
- * Failures that do not come from a camera's own resource: the call ends with them, whatever that resource
- * would show.
- */
+/** Failures that do not come from a camera's own resource: the call ends with them, whatever that resource would show. */
 const OF_THE_STATION: ReadonlySet<string> = new Set([
   'CANCELLED',
   'CONFIG_MISSING',

@@ -3,10 +3,7 @@ import { Cookie, CookieJar, MemoryCookieStore } from 'tough-cookie';
 /** Maximum number of cookies, and bytes of their names and values: no service needs more for a session. */
 const MAX_COOKIES = 64;
 const MAX_BYTES = 16 * 1024;
-/**
- * Bytes by which the session's cookies may grow when they are renewed: no service adds more to its own
- * cookies.
- */
+/** Bytes by which the session's cookies may grow when they are renewed: no service adds more to its own cookies. */
 const MAX_GROWTH = 256;
 /** Maximum number of cached headers, and of characters of one address and its header together. */
 const MAX_KEPT = 1000;
@@ -28,10 +25,9 @@ interface Kept {
 }
 
 /**
- * The cookies of one session. Headers are cached until a cookie changes, because querying the jar costs as
- * much as a request. If a service sets more and more cookies, the oldest are dropped first, but the possible
- * session cookies last. Among those, and among all until the login has succeeded, the newest are dropped
- * first.
+ * The cookies of one session. Headers are cached until a cookie changes, because querying the jar costs as much as a request.
+ * If a service sets more and more cookies, the oldest are dropped first, but the possible session cookies last. Among those,
+ * and among all until the login has succeeded, the newest are dropped first.
  */
 export class SessionCookies {
   /** The origins that may set cookies for their whole domain: those of the base URL and of the login. */
@@ -75,8 +71,8 @@ export class SessionCookies {
   }
 
   /**
-   * Stores the cookies of an answer. After the login, a cookie of another trusted origin is limited to its
-   * host: only the service itself may set cookies for the whole domain.
+   * Stores the cookies of an answer. After the login, a cookie of another trusted origin is limited to its host: only the
+   * service itself may set cookies for the whole domain.
    * @param isOwn whether the answer is that of a login
    */
   keep(setCookie: string | readonly string[], { href, origin }: URL, isOwn = false): void {
@@ -91,18 +87,15 @@ export class SessionCookies {
     this.#changed();
   }
 
-  /**
-   * The login has succeeded with the present cookies: any of them may identify the session, whichever answer
-   * set it.
-   */
+  /** The login has succeeded with the present cookies: any of them may identify the session, whichever answer set it. */
   loggedIn(): void {
     for (const [place, kept] of this.#kept) this.#kept.set(place, { ...kept, isOwn: true });
     this.#atLogin = [...this.#kept.values()];
   }
 
   /**
-   * Drops all cookies set since the login, because the service takes no more of them. Those of the session
-   * stay as they were renewed; if they have grown, they are reset to their values at the login.
+   * Drops all cookies set since the login, because the service takes no more of them. Those of the session stay as they were
+   * renewed; if they have grown, they are reset to their values at the login.
    * @returns false before the login has succeeded: then it is unknown which are too many
    */
   dropOthers(): boolean {
@@ -131,8 +124,8 @@ export class SessionCookies {
   }
 
   /**
-   * A new jar without old entries: the jar retains expired cookies until they are queried, and an entry for
-   * each path it ever had.
+   * A new jar without old entries: the jar retains expired cookies until they are queried, and an entry for each path it ever
+   * had.
    */
   #renewJar(): void {
     const store = new MemoryCookieStore();

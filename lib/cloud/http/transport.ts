@@ -35,10 +35,7 @@ export interface ServiceRequest {
   relation: string;
   accept?: string;
   body?: RequestBody;
-  /**
-   * Used once, if the resource allows only this method and not the other; the request must have no further
-   * effect with it.
-   */
+  /** Used once, if the resource allows only this method and not the other; the request must have no further effect with it. */
   otherMethod?: 'POST';
   /** How much of an endless answer is enough: the request ends there. */
   enough?: RoundTripListeners['enough'];
@@ -67,10 +64,7 @@ const URGENT: ReadonlySet<string> = new Set([devices, dataSources, rtsp, ...deta
 const SESSION: ReadonlySet<string> = new Set(['system', login]);
 /** Priorities in the queue: the session first, then requests between an alarm and its video, then others. */
 const RANKS = { session: 0, urgent: 1, other: 2 } as const;
-/**
- * By rank: permits that it leaves free. Snapshots of cameras that do not answer cannot delay the video of an
- * alarm.
- */
+/** By rank: permits that it leaves free. Snapshots of cameras that do not answer cannot delay the video of an alarm. */
 const KEPT = [0, 0, 8];
 /** Number of answers that are decompressed at the same time. */
 const UNPACKED_AT_A_TIME = 2;
@@ -260,8 +254,8 @@ export class Transport {
   }
 
   /**
-   * Few at the same time: a body of some bytes may unpack to 32 MiB. After a cancel it still unpacks to the
-   * end, with its permit.
+   * Few at the same time: a body of some bytes may unpack to 32 MiB. After a cancel it still unpacks to the end, with its
+   * permit.
    */
   async #unpacked(
     { headers, body }: RawAnswer,
@@ -303,10 +297,7 @@ function rankOf({ relation }: ServiceRequest): number {
   return URGENT.has(relation) ? RANKS.urgent : RANKS.other;
 }
 
-/**
- * Cancels work that takes too long. The error is created only then, because its stack costs more than all
- * else here.
- */
+/** Cancels work that takes too long. The error is created only then, because its stack costs more than all else here. */
 async function abortAfter<T>(
   ms: number,
   abort: CancelToken,
@@ -337,8 +328,8 @@ interface RoundTripListeners {
   /** The head of the answer has arrived. */
   onHead: (headers: AnswerHeaders) => void;
   /**
-   * Called once per answer. The function it returns is called after each piece, and returns the number of
-   * bytes that are enough, once they are there.
+   * Called once per answer. The function it returns is called after each piece, and returns the number of bytes that are
+   * enough, once they are there.
    */
   enough?: ((headers: AnswerHeaders) => ((body: Buffer) => number | undefined) | undefined) | undefined;
   /** The request has released its connection. */
@@ -346,9 +337,8 @@ interface RoundTripListeners {
 }
 
 /**
- * Sends one request and collects its whole answer, or as much as is enough, without the stream that the HTTP
- * client's own `request` creates for each body. A cancel ends the wait at once; a request without a
- * connection ends when it would get one.
+ * Sends one request and collects its whole answer, or as much as is enough, without the stream that the HTTP client's own
+ * `request` creates for each body. A cancel ends the wait at once; a request without a connection ends when it would get one.
  * @throws what the HTTP client reports, or the reason of the cancel
  */
 export function roundTrip(
@@ -443,9 +433,8 @@ interface Quiet {
 const CENTRAL: ReadonlySet<string> = new Set(['system', DIALECT.relations.login, DIALECT.relations.devices]);
 
 /**
- * Rate limits of the service: after a 429 with `Retry-After`, nothing is sent to that address before its
- * time. Other addresses are not affected, so that a camera with too many requests does not delay the video of
- * others.
+ * Rate limits of the service: after a 429 with `Retry-After`, nothing is sent to that address before its time. Other addresses
+ * are not affected, so that a camera with too many requests does not delay the video of others.
  */
 export class RateLimits {
   readonly #quiet = new Map<string, Quiet>();

@@ -20,10 +20,7 @@ export class HttpSession {
   readonly #memory: CookieRotationState;
   readonly #rotation: CookieRotation;
 
-  /**
-   * Starts with an empty jar, so that a late answer to an old session cannot change the cookies of the new
-   * one.
-   */
+  /** Starts with an empty jar, so that a late answer to an old session cannot change the cookies of the new one. */
   constructor(transport: Transport, origins: Origins, memory: CookieRotationState) {
     this.#transport = transport;
     this.#origins = origins;
@@ -47,9 +44,9 @@ export class HttpSession {
   }
 
   /**
-   * Sends a request. Redirects of a GET are followed, of other methods only those that say that the request
-   * was not carried out; each hop only to a trusted origin. If a 405 names the other method of the request,
-   * it is sent once with that. All other answers are returned unchanged.
+   * Sends a request. Redirects of a GET are followed, of other methods only those that say that the request was not carried
+   * out; each hop only to a trusted origin. If a 405 names the other method of the request, it is sent once with that. All
+   * other answers are returned unchanged.
    * @throws RvmError UNTRUSTED_LINK as well
    */
   async exchange(operation: Operation, wanted: ServiceRequest): Promise<Answer> {
@@ -71,9 +68,7 @@ export class HttpSession {
     return this.#send(operation, { kind: 'GET', ...wanted, url, method: otherMethod }, tried);
   }
 
-  /**
-   * If the cookies set after the login made the head too large, the request is sent once more without them.
-   */
+  /** If the cookies set after the login made the head too large, the request is sent once more without them. */
   async #send(operation: Operation, wanted: ServiceRequest, tried: AttemptOptions): Promise<CheckedAnswer> {
     const first = await this.#sendOnce(operation, wanted, tried);
     if (!this.#wasTooMuch(first, tried)) return first;
@@ -96,8 +91,8 @@ export class HttpSession {
   }
 
   /**
-   * Does work while no request of this session is under way, if requests go one at a time: a service with one
-   * valid cookie per user would take the answer to the old session for the newest one.
+   * Does work while no request of this session is under way, if requests go one at a time: a service with one valid cookie per
+   * user would take the answer to the old session for the newest one.
    */
   whileQuiet<T>(operation: Operation, work: () => Promise<T>): Promise<T> {
     return this.#memory.isStrict ? this.#rotation.whileQuiet(operation, work) : work();
@@ -158,8 +153,8 @@ export interface CheckedAnswer {
 }
 
 /**
- * Whether a refusal means a missing permission, so that a new session does not help. A successful answer for
- * a client that is not logged in never means that: the login was shown more.
+ * Whether a refusal means a missing permission, so that a new session does not help. A successful answer for a client that is
+ * not logged in never means that: the login was shown more.
  */
 export function isQuestionOfRights({ answer, isCertain }: CheckedAnswer): boolean {
   return isCertain && answer.refused;
@@ -191,10 +186,10 @@ export class CookieRotationState {
 }
 
 /**
- * Sends the requests of one session, also if each answer sets a cookie that invalidates the one before. In
- * that case only the first of several simultaneous requests succeeds; the others are refused because of an
- * old cookie, not a missing permission. Such a request is sent once more, alone and with the newest cookie;
- * after this has helped several times, all requests go alone.
+ * Sends the requests of one session, also if each answer sets a cookie that invalidates the one before. In that case only the
+ * first of several simultaneous requests succeeds; the others are refused because of an old cookie, not a missing permission.
+ * Such a request is sent once more, alone and with the newest cookie; after this has helped several times, all requests go
+ * alone.
  */
 class CookieRotation {
   readonly #cookies: () => string;

@@ -67,10 +67,7 @@ async function logIn(
   return seen(operation, http, origins, options, transport);
 }
 
-/**
- * A service on several machines may not show the login on all of them at once: `/system` is polled for a
- * while.
- */
+/** A service on several machines may not show the login on all of them at once: `/system` is polled for a while. */
 async function seen(
   operation: Operation,
   http: HttpSession,
@@ -100,10 +97,7 @@ function withoutEffect(answer: Answer): RvmError {
   );
 }
 
-/**
- * If `/system` refuses a request with a cookie, it is requested once without: this tells a bad session from a
- * bad key.
- */
+/** If `/system` refuses a request with a cookie, it is requested once without: this tells a bad session from a bad key. */
 async function explainRefusal(
   operation: Operation,
   origins: Origins,
@@ -233,8 +227,8 @@ export class LoginManager {
 }
 
 /**
- * A period without further logins, because the last one did not help: a link was refused in the new session
- * as well, or the login failed while the old session is still valid.
+ * A period without further logins, because the last one did not help: a link was refused in the new session as well, or the
+ * login failed while the old session is still valid.
  */
 export class LoginCooldown {
   readonly #timing: StationTiming;
@@ -304,8 +298,7 @@ export interface Credentials {
 }
 
 /**
- * Keys are pasted from e-mails: white space around them is removed; a key that cannot be in a header is
- * rejected.
+ * Keys are pasted from e-mails: white space around them is removed; a key that cannot be in a header is rejected.
  * @throws RvmError CONFIG_MISSING
  */
 export function usableKey(apiKey: string): string {

@@ -12,11 +12,10 @@ import { backoff, jitter, type StationTiming } from '../timing';
 type Waiter = () => void;
 
 /**
- * The circuit breaker of one Central Station. It opens after several outages in a row, and at once when a
- * login fails. While it is open, only probes are sent: one per step of a growing pause, to find out whether
- * the service is back. Calls wait for the end of an outage, and the first successful probe wakes all of them;
- * if only a person can cure the cause, calls fail at once. So the load on a service in trouble does not
- * depend on the number of messages, and a station recovers without any.
+ * The circuit breaker of one Central Station. It opens after several outages in a row, and at once when a login fails. While it
+ * is open, only probes are sent: one per step of a growing pause, to find out whether the service is back. Calls wait for the
+ * end of an outage, and the first successful probe wakes all of them; if only a person can cure the cause, calls fail at once.
+ * So the load on a service in trouble does not depend on the number of messages, and a station recovers without any.
  */
 class CircuitBreaker {
   readonly #timing: StationTiming;
@@ -65,10 +64,7 @@ class CircuitBreaker {
     this.#tellWaiters();
   }
 
-  /**
-   * The service was out of reach. Until the circuit opens calls still pass, but the service is probed
-   * already.
-   */
+  /** The service was out of reach. Until the circuit opens calls still pass, but the service is probed already. */
   failed(error: RvmError): void {
     this.#outages += 1;
     if (this.#openedBy !== undefined || this.#outages >= this.#timing.outages) this.#openedBy = error;
@@ -76,8 +72,8 @@ class CircuitBreaker {
   }
 
   /**
-   * One camera has not answered, or the service behind it is gone: a probe finds out which. After a failed
-   * probe it counts as an outage.
+   * One camera has not answered, or the service behind it is gone: a probe finds out which. After a failed probe it counts as
+   * an outage.
    */
   doubted(error: RvmError): void {
     if (this.#outages > 0) this.failed(error);
@@ -134,9 +130,7 @@ class CircuitBreaker {
     for (const look of this.#waiters) look();
   }
 
-  /**
-   * A call waits now: the next probe is due as early as if the call had waited from the start of the pause.
-   */
+  /** A call waits now: the next probe is due as early as if the call had waited from the start of the pause. */
   #hurry(): void {
     if (this.#timer === undefined) return;
     this.#stopTimer();
@@ -199,8 +193,8 @@ const UNUSABLE: ReadonlySet<string> = new Set([
 const OUTAGES: ReadonlySet<number> = new Set([502, 503, 504]);
 
 /**
- * What the requests of a Central Station show about the service: it answers, is out of reach, or refuses
- * access. Controls the circuit breaker and the state that the nodes show.
+ * What the requests of a Central Station show about the service: it answers, is out of reach, or refuses access. Controls the
+ * circuit breaker and the state that the nodes show.
  */
 export class ServiceHealth {
   readonly #circuit: CircuitBreaker;
@@ -221,10 +215,7 @@ export class ServiceHealth {
     this.#circuit = new CircuitBreaker(timing, probe);
   }
 
-  /**
-   * Milliseconds that the clock of the service is ahead of that of this machine; undefined if no answer has
-   * shown it.
-   */
+  /** Milliseconds that the clock of the service is ahead of that of this machine; undefined if no answer has shown it. */
   get clockAhead(): number | undefined {
     return this.#clock.ahead;
   }
@@ -320,9 +311,7 @@ export function isSignOfLife(error: RvmError): boolean {
   return ALIVE.has(error.code) && !OUTAGES.has(error.cause.status ?? 0);
 }
 
-/**
- * The difference between the clock of the service and that of this machine, from the answers of the service.
- */
+/** The difference between the clock of the service and that of this machine, from the answers of the service. */
 export class ServiceClock {
   #ahead: number | undefined;
   /** Wall clock minus monotonic clock at the time of that answer. */
@@ -338,8 +327,8 @@ export class ServiceClock {
   ) {}
 
   /**
-   * Milliseconds that the service is ahead, negative if it is behind; accurate to the duration of an answer
-   * plus one second. Undefined if there was no answer since the clock of this machine was set.
+   * Milliseconds that the service is ahead, negative if it is behind; accurate to the duration of an answer plus one second.
+   * Undefined if there was no answer since the clock of this machine was set.
    */
   get ahead(): number | undefined {
     const moved = this.now() - this.steady() - this.#offset;
@@ -443,8 +432,7 @@ interface Traffic {
 }
 
 /**
- * Queries the service when there was no request for a while, so that a dead service does not look healthy
- * until the next alarm.
+ * Queries the service when there was no request for a while, so that a dead service does not look healthy until the next alarm.
  */
 export class IdleProbe {
   readonly #quietMs: number;

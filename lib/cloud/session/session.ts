@@ -57,8 +57,8 @@ class RetryLoop {
   }
 
   /**
-   * A pause that grows with each failure, or the one that the service has asked for plus a random part, so
-   * that not all clients return at the same moment.
+   * A pause that grows with each failure, or the one that the service has asked for plus a random part, so that not all clients
+   * return at the same moment.
    * @throws RvmError this error, if no time is left
    */
   async pause(error: RvmError, asked: number | undefined, isHeldUp: () => boolean): Promise<void> {
@@ -187,8 +187,8 @@ class Pursuit<Session> {
   }
 
   /**
-   * The refusal may be due to an old cookie. From now on requests go one at a time, with a new session, so
-   * that the next refusal is certain.
+   * The refusal may be due to an old cookie. From now on requests go one at a time, with a new session, so that the next
+   * refusal is certain.
    */
   #doubt(): void {
     this.#endDoubt ??= this.#sessions.memory.doubt();
@@ -217,10 +217,9 @@ function permissionDenied(answer: Answer): RvmError {
 }
 
 /**
- * The one session of a Central Station. However many operations wait, there is one login at a time; a refused
- * request is sent once more after one new login, and a second refusal means a missing permission. Transient
- * failures are retried as `RETRY_POLICY` says, until the deadline of the operation; while the circuit is open
- * nothing is sent.
+ * The one session of a Central Station. However many operations wait, there is one login at a time; a refused request is sent
+ * once more after one new login, and a second refusal means a missing permission. Transient failures are retried as
+ * `RETRY_POLICY` says, until the deadline of the operation; while the circuit is open nothing is sent.
  */
 export class StationSession {
   readonly #transport: Transport;
@@ -272,9 +271,9 @@ export class StationSession {
   }
 
   /**
-   * Follows a link. On 401 or 403 one login is made, shared by all requests that wait for it, and the request
-   * is sent once more: a refused request was not carried out, so this is safe for a POST, too. Other requests
-   * use the old session until there is a new one.
+   * Follows a link. On 401 or 403 one login is made, shared by all requests that wait for it, and the request is sent once
+   * more: a refused request was not carried out, so this is safe for a POST, too. Other requests use the old session until
+   * there is a new one.
    * @returns an answer with a status of success
    * @throws RvmError PERMISSION_DENIED, RATE_LIMITED, HTTP_ERROR, and those of the login and the transport
    */
@@ -283,8 +282,7 @@ export class StationSession {
   }
 
   /**
-   * Requests the System resource again, because a link from it is gone. A session that no longer offers the
-   * devices is dropped.
+   * Requests the System resource again, because a link from it is gone. A session that no longer offers the devices is dropped.
    */
   rereadSystem(operation: Operation): Promise<void> {
     return this.#reread.run(operation, (shared) => this.#lookAgain(shared));
@@ -330,10 +328,7 @@ export class StationSession {
     return this.#health.isOut;
   }
 
-  /**
-   * Milliseconds that the clock of the service is ahead of that of this machine; undefined if no answer has
-   * shown it.
-   */
+  /** Milliseconds that the clock of the service is ahead of that of this machine; undefined if no answer has shown it. */
   get clockAhead(): number | undefined {
     return this.#health.clockAhead;
   }
@@ -367,10 +362,7 @@ export class StationSession {
     }
   }
 
-  /**
-   * Sends in the given session; undefined if that was renewed while the request was queued, or the circuit
-   * has opened.
-   */
+  /** Sends in the given session; undefined if that was renewed while the request was queued, or the circuit has opened. */
   async #send(
     operation: Operation,
     session: Session,
@@ -417,8 +409,8 @@ export class StationSession {
   }
 
   /**
-   * Checks that service and session are alive. Any answer counts, except that of a gateway without the
-   * service; only a refusal, or a System resource without the devices, ends the session.
+   * Checks that service and session are alive. Any answer counts, except that of a gateway without the service; only a refusal,
+   * or a System resource without the devices, ends the session.
    */
   async #probe(operation: Operation): Promise<void> {
     const session = this.#current;

@@ -24,8 +24,8 @@ export function systemRequest(origins: Origins, { versionLow, versionHigh }: Ver
 }
 
 /**
- * Recognizes a successful answer for a client that is not logged in: at the System resource, whichever link
- * led there, a lost session is not refused but only shown less. Undefined for all other resources.
+ * Recognizes a successful answer for a client that is not logged in: at the System resource, whichever link led there, a lost
+ * session is not refused but only shown less. Undefined for all other resources.
  */
 export function logoutTest(
   { method, url }: ServiceRequest,
@@ -87,8 +87,7 @@ export class SystemResource {
   }
 
   /**
-   * Whether the answer is that for a logged-in client: others are shown no devices (specification, section
-   * 5).
+   * Whether the answer is that for a logged-in client: others are shown no devices (specification, section 5).
    * @throws RvmError UNTRUSTED_LINK
    */
   get isLoggedIn(): boolean {
@@ -130,8 +129,8 @@ export function notOfferedError(relation: string, who: string, resource: JsonRec
 const VERSION = /^\d+(\.\d+)*$/;
 
 /**
- * The `version` parameter of a `Content-Type`, such as `application/json; version=3`: quoted or not, integer
- * or dotted, in any place among the parameters. Undefined where there is none.
+ * The `version` parameter of a `Content-Type`, such as `application/json; version=3`: quoted or not, integer or dotted, in any
+ * place among the parameters. Undefined where there is none.
  */
 export function versionOf(contentType: string | undefined): string | undefined {
   for (const parameter of (contentType ?? '').split(';').slice(1)) {
@@ -147,9 +146,7 @@ export function versionOf(contentType: string | undefined): string | undefined {
   return undefined;
 }
 
-/**
- * Compares two versions by their components, so that 5.11 is later than 5.2; negative if `a` is the earlier.
- */
+/** Compares two versions by their components, so that 5.11 is later than 5.2; negative if `a` is the earlier. */
 export function compareVersions(a: string, b: string): number {
   const left = a.split('.').map(Number);
   const right = b.split('.').map(Number);
@@ -187,8 +184,8 @@ export interface FetchedPage {
 }
 
 /**
- * The pages of a collection, each from the `next` of the page before. They end at a page without `next`, an
- * empty page or a repeated address, so that no service causes an endless loop.
+ * The pages of a collection, each from the `next` of the page before. They end at a page without `next`, an empty page or a
+ * repeated address, so that no service causes an endless loop.
  * @param names the collection's own names, such as `devices`
  * @throws RvmError BAD_RESPONSE, UNTRUSTED_LINK, and what `ask` throws
  */

@@ -10,8 +10,8 @@ import { prepareStatements } from '../sqlite/tables/statements';
 import { notReadable, type ExportSource } from './export-source';
 
 /**
- * Opens the file of an inbox to be exported, for this process alone. Nothing in it is changed but that it gets the schema of this
- * package.
+ * Opens the file of an inbox to be exported, for this process alone. Nothing in it is changed but that it gets the schema of
+ * this package.
  * @throws RvmError STORE_FAILED that says why it cannot be read now
  */
 export function openFileSource(folder: string): ExportSource {

@@ -28,8 +28,8 @@ export interface Moved extends Comparison, HandedOver {
 }
 
 /**
- * Moves the inbox of a file into PostgreSQL. Until all of it is there, and has been compared, the file counts, and nothing of it is
- * delivered from there. Where it is ended before its end, it goes on at the next call.
+ * Moves the inbox of a file into PostgreSQL. Until all of it is there, and has been compared, the file counts, and nothing of
+ * it is delivered from there. Where it is ended before its end, it goes on at the next call.
  * @returns `already` where it was moved before, and only the name of the file was missing
  * @throws RvmError STORE_FAILED
  */

@@ -7,9 +7,9 @@ export type MessageThere = Pick<
 >;
 
 /**
- * The messages of a batch that are new there, each with the copy that is free. One that is there with the same content, under another
- * delivery id, was sent there once more: it stays the only one. One with other content under the same id is kept as a further copy, in
- * the state in which it is.
+ * The messages of a batch that are new there, each with the copy that is free. One that is there with the same content, under
+ * another delivery id, was sent there once more: it stays the only one. One with other content under the same id is kept as a
+ * further copy, in the state in which it is.
  * @param there all that have an id in common with one of the batch
  * @param isOfFile whether a delivery id is one of the file
  */

@@ -72,8 +72,8 @@ const SQL = {
 } as const;
 
 /**
- * The file of an inbox, for this process alone until it is closed. Nothing in it is changed but that it gets an id, and the schema of
- * this package.
+ * The file of an inbox, for this process alone until it is closed. Nothing in it is changed but that it gets an id, and the
+ * schema of this package.
  */
 export class SourceFile {
   /** Of this file, in whatever folder. */
@@ -108,8 +108,8 @@ export class SourceFile {
   }
 
   /**
-   * All messages after a sequence, a few at a time, in the order in which they came. A batch is read whole before it is given: nothing
-   * is being read while the caller asks for something else.
+   * All messages after a sequence, a few at a time, in the order in which they came. A batch is read whole before it is given:
+   * nothing is being read while the caller asks for something else.
    */
   *messages(after = 0): Generator<MovedMessage[]> {
     for (let batch = this.#batch(after); ; batch = this.#batch(batch.at(-1)?.sequence ?? 0)) {

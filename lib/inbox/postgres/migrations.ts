@@ -1,9 +1,9 @@
 import { tablesOf } from './calls/tables';
 
 /**
- * Steps from one version of the schema to the next; the version is how many of them it has taken. A step that was released never
- * changes: what comes later is a step of its own. Instances of the version before go on while it is taken and afterwards: what it
- * changes has to suit them, too.
+ * Steps from one version of the schema to the next; the version is how many of them it has taken. A step that was released
+ * never changes: what comes later is a step of its own. Instances of the version before go on while it is taken and afterwards:
+ * what it changes has to suit them, too.
  */
 export function migrations(schema: string): readonly string[] {
   const {

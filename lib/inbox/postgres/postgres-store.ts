@@ -33,8 +33,8 @@ const ASIDE: ReadonlySet<SharedCall> = new Set<SharedCall>([
   'instances',
 ]);
 /**
- * And those that have one of their own again, from the first of them on: a list takes its time, and what a flow keeps has to be durable
- * in a moment, without messages waiting for the locks that it takes.
+ * And those that have one of their own again, from the first of them on: a list takes its time, and what a flow keeps has to be
+ * durable in a moment, without messages waiting for the locks that it takes.
  */
 const OF_SLOTS: ReadonlySet<SharedCall> = new Set<SharedCall>([
   'slots',

@@ -3,8 +3,8 @@ import { migrations } from './migrations';
 import { LOCK, SCHEMA_VERSION, setVersions } from './schema';
 
 /**
- * What a database administrator runs, with psql or any other client, where the role of Node-RED may not make tables. Where they are
- * there already it does what is left to do: nothing, or what a newer version of the package needs.
+ * What a database administrator runs, with psql or any other client, where the role of Node-RED may not make tables. Where they
+ * are there already it does what is left to do: nothing, or what a newer version of the package needs.
  * @param role gets the rights that an inbox needs, and no others; nobody gets any where none is named
  */
 export function schemaSql(schema: string, role?: string): string {

@@ -22,8 +22,8 @@ interface Versions {
 }
 
 /**
- * Brings the schema of a database to that of this package, in one transaction; one that an administrator has made is taken as it is,
- * and so is one of a newer version of the package that this one can use.
+ * Brings the schema of a database to that of this package, in one transaction; one that an administrator has made is taken as
+ * it is, and so is one of a newer version of the package that this one can use.
  * @param steps those of this package; the version of a schema is how many of them it has taken
  * @throws RvmError STORE_FAILED where the schema is too new, or the role lacks a right; Error of `pg` otherwise
  */
@@ -39,7 +39,8 @@ export async function migrate(
 }
 
 /**
- * The version of the schema of a database, as far as it can be told without changing anything; undefined where `migrate` makes it.
+ * The version of the schema of a database, as far as it can be told without changing anything; undefined where `migrate` makes
+ * it.
  * @throws as `migrate`
  */
 export async function inspect(session: Session, schema: string): Promise<number | undefined> {

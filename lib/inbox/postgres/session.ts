@@ -10,8 +10,8 @@ const NO_PLAN = new Set(['26000', '42P05']);
 export const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED';
 
 /**
- * A connection to PostgreSQL. Statements are sent as they are asked for, without waiting for the answers before, and take effect in
- * that order.
+ * A connection to PostgreSQL. Statements are sent as they are asked for, without waiting for the answers before, and take
+ * effect in that order.
  */
 export class Session {
   /** Plans are kept by the connection. Behind a pooler that gives each transaction another one, they are not. */

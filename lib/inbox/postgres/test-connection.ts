@@ -103,8 +103,8 @@ async function standbys(
 }
 
 /**
- * Commits something that changes nothing. Where that is not answered, a connection that waits for the standby is left behind: one
- * that is there already says so, too.
+ * Commits something that changes nothing. Where that is not answered, a connection that waits for the standby is left behind:
+ * one that is there already says so, too.
  */
 async function isStandbyAway(session: Session): Promise<boolean> {
   const { rowCount } = await session.client.query(OTHERS_WAIT);

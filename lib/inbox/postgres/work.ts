@@ -11,7 +11,8 @@ const TRY_AGAIN = new Set(['40P01', '40001', '26000', '42P05']);
 /** How often a batch is tried. */
 const MOST_TRIES = 5;
 /**
- * Errors that are of one call, its data, a constraint, a limit, a damaged row; or of all together: no place is left for so many locks.
+ * Errors that are of one call, its data, a constraint, a limit, a damaged row; or of all together: no place is left for so many
+ * locks.
  */
 const NOT_TOGETHER = /^(22...|23...|54...|53200|XX00[12])$/;
 /** A damaged row, or its entry in an index. */
@@ -37,11 +38,11 @@ export class Work {
   }
 
   /**
-   * Runs the calls of a batch in one transaction and one round trip. Where one of them is at fault, each runs in a transaction of its
-   * own, so that it keeps no other out. What was leased by an epoch that has ended meanwhile is not given.
+   * Runs the calls of a batch in one transaction and one round trip. Where one of them is at fault, each runs in a transaction
+   * of its own, so that it keeps no other out. What was leased by an epoch that has ended meanwhile is not given.
    * @returns what became of each, in the order in which they took effect
-   * @throws Error of `pg` where the connection or the database has failed; Error without code where the server warns, which is to say
-   * that what it has committed may be on one disk alone: the connection is of no use any more
+   * @throws Error of `pg` where the connection or the database has failed; Error without code where the server warns, which is
+   * to say that what it has committed may be on one disk alone: the connection is of no use any more
    */
   async run(session: Session, batch: readonly Request[]): Promise<Reply[]> {
     const epoch = this.epoch();
@@ -136,8 +137,8 @@ function isDamage(error: unknown): boolean {
 }
 
 /**
- * A commit whose wait for the standby was cancelled is answered as if all was well, with a warning: it is on one disk alone. Nothing
- * else of a batch gives reason for a warning.
+ * A commit whose wait for the standby was cancelled is answered as if all was well, with a warning: it is on one disk alone.
+ * Nothing else of a batch gives reason for a warning.
  */
 async function certainRows(session: Session, steps: readonly Step[]): Promise<Row[][]> {
   let warning: string | undefined;

@@ -91,8 +91,8 @@ export class Backlog {
   }
 
   /**
-   * Leases what waits, as far as there is room: more than is known to wait, for only when nothing is left is what arrives leased at
-   * once; but half of the room is for what arrives meanwhile.
+   * Leases what waits, as far as there is room: more than is known to wait, for only when nothing is left is what arrives
+   * leased at once; but half of the room is for what arrives meanwhile.
    */
   look(): void {
     if (!this.work.mayLease() || !this.#mayHoldMore || this.#isLooking) return;

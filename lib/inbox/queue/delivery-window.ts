@@ -12,8 +12,8 @@ export type WishedLease = StoreCalls['accept']['take']['lease'];
 const FOR_ALARMS = 0.1;
 
 /**
- * The events of one endpoint that are leased, and the room for more. What is asked for with each event is counted, for a
- * window may be ten thousand events wide.
+ * The events of one endpoint that are leased, and the room for more. What is asked for with each event is counted, for a window
+ * may be ten thousand events wide.
  */
 export class DeliveryWindow {
   readonly #held = new Map<string, Held>();

@@ -5,9 +5,9 @@ export interface Held {
   delivery: Delivery;
   readonly isHealth: boolean;
   /**
-   * `next`: about to be handed to the flow. `waiting`: that is to be when no other of its alarm is at work. `at-flow`: the flow has it.
-   * `paused`: its lease has ended, and it comes again after a pause. `asking`: the store is being told. `gone`: settled, or given
-   * back; held no more.
+   * `next`: about to be handed to the flow. `waiting`: that is to be when no other of its alarm is at work. `at-flow`: the flow
+   * has it. `paused`: its lease has ended, and it comes again after a pause. `asking`: the store is being told. `gone`:
+   * settled, or given back; held no more.
    */
   phase: 'next' | 'waiting' | 'at-flow' | 'paused' | 'asking' | 'gone';
   /** True once it is over for the flow, and the store has only to be told. */

@@ -39,8 +39,8 @@ export class LeaseTimers {
   }
 
   /**
-   * The flow wants more time for an event. One that comes again has no lease: a node that works on it still, as for its video, must
-   * not keep it from that.
+   * The flow wants more time for an event. One that comes again has no lease: a node that works on it still, as for its video,
+   * must not keep it from that.
    */
   extend(held: Held): void {
     if (held.phase === 'at-flow' && held.isStuck !== true)

@@ -56,8 +56,8 @@ export class Returns {
   }
 
   /**
-   * Gives back what the store has leased and nobody holds. Nobody knows what a store that failed has done of what it was
-   * asked last: the answer may be lost, and the lease on the disk.
+   * Gives back what the store has leased and nobody holds. Nobody knows what a store that failed has done of what it was asked
+   * last: the answer may be lost, and the lease on the disk.
    */
   reconcile(): void {
     this.store.call('leased', this.endpointId).then(

@@ -21,8 +21,8 @@ export interface DoubtfulWork {
 }
 
 /**
- * What a former process has left may have entered the inbox, and been settled there, where it could neither remove the file nor note
- * that: so the inbox is asked before it goes to the flow. Where that does not tell, the event says that it may come twice.
+ * What a former process has left may have entered the inbox, and been settled there, where it could neither remove the file nor
+ * note that: so the inbox is asked before it goes to the flow. Where that does not tell, the event says that it may come twice.
  */
 export async function settleDoubt(messages: readonly SpilledMessage[], work: DoubtfulWork): Promise<void> {
   let isAnswered = true;

@@ -49,8 +49,8 @@ function framed(text: string, bytes: Uint8Array): Buffer {
 }
 
 /**
- * The frames of a file that are as they were written. What follows a frame that a crash has torn was never acknowledged;
- * what follows one that the disk has changed was.
+ * The frames of a file that are as they were written. What follows a frame that a crash has torn was never acknowledged; what
+ * follows one that the disk has changed was.
  */
 export function framesIn(file: Buffer): { frames: (FramePlace & { frame: Frame })[]; isWhole: boolean } {
   const frames: (FramePlace & { frame: Frame })[] = [];

@@ -12,8 +12,8 @@ interface Spell {
 }
 
 /**
- * Of each webhook node, whose endpoint may change, how many messages were spilled since its inbox failed, and how many have entered it
- * since; its consumer is told of the begin and of the end, as soon as there is one.
+ * Of each webhook node, whose endpoint may change, how many messages were spilled since its inbox failed, and how many have
+ * entered it since; its consumer is told of the begin and of the end, as soon as there is one.
  */
 export class Spells {
   readonly #spells = new Map<string, Spell>();

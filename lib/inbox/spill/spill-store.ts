@@ -40,9 +40,9 @@ import {
 import { SpilledMessages } from './spilled-messages';
 
 /**
- * What is spilled goes to the flow as what is in the inbox does: the same questions (`sqlite/tables/messages`), the same rules (`progress`,
- * `alarm-order`), but in memory. What must be known after a crash is a frame on the disk before it is answered; a frame that cannot
- * be written keeps no event from the flow.
+ * What is spilled goes to the flow as what is in the inbox does: the same questions (`sqlite/tables/messages`), the same rules
+ * (`progress`, `alarm-order`), but in memory. What must be known after a crash is a frame on the disk before it is answered; a
+ * frame that cannot be written keeps no event from the flow.
  */
 export class SpillStore {
   readonly messages = new SpilledMessages();

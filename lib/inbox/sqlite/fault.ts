@@ -58,8 +58,8 @@ export function isDamaged(error: unknown): boolean {
 }
 
 /**
- * True also where SQLite finds no damage, but something else than the package has written: a table of another name, a number beyond
- * all. Of what is read at an opening or a salvage; at other times it may be the fault of what is asked.
+ * True also where SQLite finds no damage, but something else than the package has written: a table of another name, a number
+ * beyond all. Of what is read at an opening or a salvage; at other times it may be the fault of what is asked.
  */
 export function isMisread(error: unknown): boolean {
   return isDamaged(error) || MISREAD.has(codeOf(error)) || error instanceof RangeError;

@@ -16,9 +16,9 @@ interface Held {
 }
 
 /**
- * Whether the file and the log of an open database are still what stands under their names. Each is held open here, too, so that its
- * inode cannot become that of another file, and that a network file system which makes inodes up goes on with the same one.
- * Their folder needs no look of its own: it is on the way to both.
+ * Whether the file and the log of an open database are still what stands under their names. Each is held open here, too, so
+ * that its inode cannot become that of another file, and that a network file system which makes inodes up goes on with the same
+ * one. Their folder needs no look of its own: it is on the way to both.
  *
  * To be closed after the database: closing any descriptor of a file ends the locks of the process on it
  * (https://sqlite.org/howtocorrupt.html, section 2.2).

@@ -12,8 +12,8 @@ export interface LastMessage {
 const WRITE_EVERY = 1000;
 
 /**
- * The newest message of an inbox, remembered where no copy of its folder takes it along. One that is behind, after a crash, tells less
- * than it could and nothing that is wrong; so it is written now and then, and not synced.
+ * The newest message of an inbox, remembered where no copy of its folder takes it along. One that is behind, after a crash,
+ * tells less than it could and nothing that is wrong; so it is written now and then, and not synced.
  */
 export class LastSequence {
   #known: LastMessage | undefined;

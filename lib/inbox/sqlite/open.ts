@@ -7,8 +7,8 @@ import { migrate } from './schema';
 /** Time to wait for a lock that another process holds for a moment, in milliseconds. */
 export const BUSY_TIMEOUT = 2000;
 /**
- * Bytes of a page of a new file. A commit writes whole pages, of which it fills only the last ones of some tables: small ones halve
- * what is written. A body has pages of its own.
+ * Bytes of a page of a new file. A commit writes whole pages, of which it fills only the last ones of some tables: small ones
+ * halve what is written. A body has pages of its own.
  */
 export const PAGE = 1024;
 /** Memory for pages of the file, in KiB. */
@@ -27,8 +27,8 @@ const REQUIRED: readonly [pragma: string, value: string][] = [
 ];
 
 /**
- * Opens the one file of an inbox, for this process alone: a lock keeps every other out. Each commit is on the disk when
- * it returns (`synchronous=FULL`, read back).
+ * Opens the one file of an inbox, for this process alone: a lock keeps every other out. Each commit is on the disk when it
+ * returns (`synchronous=FULL`, read back).
  * @throws Error where the file is locked, damaged, of a newer version, or cannot be made durable
  */
 export function openDatabase(file: string): DatabaseSync {

@@ -45,8 +45,8 @@ export interface StoreOptions {
 }
 
 /**
- * One SQLite file with the tables of an inbox. Synchronous: it belongs into a thread of its own. It ages by a clock of
- * its own, which runs while the file is open: a wall clock that was set wrong, or right, ages nothing.
+ * One SQLite file with the tables of an inbox. Synchronous: it belongs into a thread of its own. It ages by a clock of its own,
+ * which runs while the file is open: a wall clock that was set wrong, or right, ages nothing.
  */
 export class Store {
   readonly opened: Opened;

@@ -25,8 +25,8 @@ export function historyOf(
 }
 
 /**
- * Where the first delivery, or the settlement, stands among the noted steps: they have no place there. Of those of its millisecond,
- * none but what a person found can come after a settlement.
+ * Where the first delivery, or the settlement, stands among the noted steps: they have no place there. Of those of its
+ * millisecond, none but what a person found can come after a settlement.
  */
 function placeOf({ time, step }: HistoryEntry, entries: readonly HistoryEntry[]): number {
   const isSettled = step === 'settled';

@@ -30,8 +30,8 @@ export type UnsafeSetting =
   | 'standby-not-waited-for';
 
 /**
- * `epoch-lost`: others took this instance for dead, after `stood` milliseconds without a beat that was answered. `taken-over`: an
- * instance of this name is dead, and so many events that it had leased wait again.
+ * `epoch-lost`: others took this instance for dead, after `stood` milliseconds without a beat that was answered. `taken-over`:
+ * an instance of this name is dead, and so many events that it had leased wait again.
  */
 export type StoreWarning =
   | { kind: 'volatile' | 'network'; fileSystem: string }

@@ -35,8 +35,8 @@ export type SharedStore = StorePort<SharedCall> & {
   /** This instance wants events, from now on or again. */
   takePart(): void;
   /**
-   * It wants none until `takePart`, and is no instance meanwhile: what it has leased waits again, for the others. Resolves when that
-   * is done, or the database has not answered for two seconds.
+   * It wants none until `takePart`, and is no instance meanwhile: what it has leased waits again, for the others. Resolves when
+   * that is done, or the database has not answered for two seconds.
    */
   standAside(): Promise<void>;
 };

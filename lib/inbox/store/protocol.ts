@@ -178,8 +178,8 @@ export interface StoreCalls {
   /** Leased only where the last lease left none waiting; `ordered`: and where no other event of its alarm is open. */
   accept: { take: { message: NewMessage; lease: 'no' | 'any' | 'ordered' }; give: Accepted };
   /**
-   * Leases the next events that wait. `ordered`: of each alarm only the first, and while none of it is leased; nor of an alarm in
-   * `except`, as `alarmOf` names them, which has one beside the inbox. `health`: at most so many of class health.
+   * Leases the next events that wait. `ordered`: of each alarm only the first, and while none of it is leased; nor of an alarm
+   * in `except`, as `alarmOf` names them, which has one beside the inbox. `health`: at most so many of class health.
    */
   lease: {
     take: { endpoint: string; limit: number; health: number; ordered: boolean; except?: readonly string[] };
@@ -207,8 +207,8 @@ export interface StoreCalls {
   /** A dead letter, a conflict or a stale message is listed as dead no more. False where it is none of them. */
   dismiss: { take: ActOn; give: boolean };
   /**
-   * Notes a step of an event, with its verdict; once, however often it is asked. `ifOpen`: only of one that is open. Its state; undefined
-   * where the id is unknown.
+   * Notes a step of an event, with its verdict; once, however often it is asked. `ifOpen`: only of one that is open. Its state;
+   * undefined where the id is unknown.
    */
   note: { take: { deliveryId: string; step: NotedStep; ifOpen?: boolean }; give: MessageState | undefined };
   stateOf: { take: string; give: MessageState | undefined };
@@ -228,8 +228,8 @@ export interface StoreCalls {
   quarantineKey: { take: undefined; give: Uint8Array };
   viewKey: { take: undefined; give: Uint8Array };
   /**
-   * An endpoint has its webhook node: what this node had under another endpoint, which no node has any more, goes along (open events,
-   * dead letters, what is quarantined). How many events wait at `endpoint` then.
+   * An endpoint has its webhook node: what this node had under another endpoint, which no node has any more, goes along (open
+   * events, dead letters, what is quarantined). How many events wait at `endpoint` then.
    */
   claimEndpoint: { take: { endpoint: string; node: string }; give: number };
   /** A webhook node is deleted or disabled: its endpoint is its own no more, and what waits there waits for whoever has it next. */

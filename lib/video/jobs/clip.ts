@@ -20,8 +20,7 @@ export interface ClipSink {
 
 export interface ClipSpan {
   /**
-   * End of the clip in milliseconds since 1970. Called repeatedly, because the end of an alarm may not be
-   * known yet.
+   * End of the clip in milliseconds since 1970. Called repeatedly, because the end of an alarm may not be known yet.
    * @param from the moment of the first picture; undefined before it
    */
   until: (from?: number) => number;
@@ -41,8 +40,8 @@ export interface Recorded {
 }
 
 /**
- * Records a clip. Where a recent recording ends too early, the rest is requested again from there on; a
- * stream that breaks off after the first picture yields the clip so far.
+ * Records a clip. Where a recent recording ends too early, the rest is requested again from there on; a stream that breaks off
+ * after the first picture yields the clip so far.
  * @throws RvmError those of the session and of the relay, before the first picture; CANCELLED
  */
 export async function recordClip(
@@ -232,9 +231,8 @@ function endsShort(): RvmError {
 }
 
 /**
- * Finds where a session continues another one that ended within a group of pictures: at the same picture,
- * byte by byte. Times do not help: a relay starts at the key frame before the requested time, and few relays
- * report which one that is.
+ * Finds where a session continues another one that ended within a group of pictures: at the same picture, byte by byte. Times
+ * do not help: a relay starts at the key frame before the requested time, and few relays report which one that is.
  */
 class ClipSeam {
   /** Key frame of the last picture taken. */
@@ -252,9 +250,7 @@ class ClipSeam {
     this.#seen = undefined;
   }
 
-  /**
-   * Whether this picture of the new session is the last one taken. Call it for every picture from the start.
-   */
+  /** Whether this picture of the new session is the last one taken. Call it for every picture from the start. */
   isLast(frame: VideoFrame): boolean {
     if (frame.key) this.#seen = isSame(frame, this.#key) ? 0 : undefined;
     else if (this.#seen !== undefined) this.#seen += 1;

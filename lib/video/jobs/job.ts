@@ -11,8 +11,7 @@ import type { VideoSource } from '../sessions/session-slots';
 import type { Subscription, Slow, SharedStreams } from '../sessions/shared-stream';
 
 /**
- * Once video has begun, it may take `TIMES` its length plus `GRACE` milliseconds: networks are slow, and
- * slots are waited for.
+ * Once video has begun, it may take `TIMES` its length plus `GRACE` milliseconds: networks are slow, and slots are waited for.
  */
 const TIMES = 2;
 const GRACE = 60_000;
@@ -95,8 +94,7 @@ export class Job {
   }
 
   /**
-   * Waits before a retry: until the deadline before the first picture; afterwards only as long as for a
-   * recording.
+   * Waits before a retry: until the deadline before the first picture; afterwards only as long as for a recording.
    * @param attempt number of failures, from 1
    * @throws the error where a retry is useless or there is no time; the reason where the job has ended
    */
@@ -117,17 +115,14 @@ export class Job {
     this.#waitsSince = undefined;
   }
 
-  /**
-   * Whether a recording of this moment (milliseconds since 1970) may still appear: not where the moment is
-   * long past.
-   */
+  /** Whether a recording of this moment (milliseconds since 1970) may still appear: not where the moment is long past. */
   mayCome(moment: number): boolean {
     return moment > this.#clocks.now() - LONGEST_VIDEO_WAIT_S * 1000;
   }
 
   /**
-   * Whether video of this length is overdue: a relay that sends a little now and then must not occupy a
-   * session, and the waiting message, for ever.
+   * Whether video of this length is overdue: a relay that sends a little now and then must not occupy a session, and the
+   * waiting message, for ever.
    */
   isOverdue(seconds: number): boolean {
     if (this.#begunAt === undefined) return false;
@@ -184,8 +179,7 @@ type RetryAdvice =
   | 'none';
 
 /**
- * RTSP statuses of a relay without video of this time: not found, and range outside the recording (RFC 2326,
- * section 7.1.1).
+ * RTSP statuses of a relay without video of this time: not found, and range outside the recording (RFC 2326, section 7.1.1).
  */
 const NO_RECORDING: ReadonlySet<number> = new Set([404, 457]);
 /** Not enough bandwidth: the relay is busy. */
@@ -236,8 +230,7 @@ export function later(source: VideoSource, seconds: number): VideoSource {
 }
 
 /**
- * Start of the wanted video in milliseconds since 1970; undefined for live video. Called before anything is
- * opened.
+ * Start of the wanted video in milliseconds since 1970; undefined for live video. Called before anything is opened.
  * @throws RvmError BAD_INPUT for a time that cannot be read, and for a chosen time in the future
  */
 export function startOf(wanted: RtspWanted, now: number): number | undefined {

@@ -194,10 +194,7 @@ export class GroupOfPictures {
     this.#newest = Math.max(this.#newest, frame.time);
   }
 
-  /**
-   * Whether all pictures up to a time have arrived. With B-frames a picture may arrive after one that is
-   * displayed later.
-   */
+  /** Whether all pictures up to a time have arrived. With B-frames a picture may arrive after one that is displayed later. */
   has(time: number): boolean {
     const [first] = this.#frames;
     if (first === undefined) return false;

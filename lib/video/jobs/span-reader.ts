@@ -3,18 +3,15 @@ import type { Subscription } from '../sessions/shared-stream';
 import { IN_ORDER } from './pictures';
 
 /**
- * Ends a sequence of pictures at a moment. A picture decoded later may be displayed earlier and need those
- * before it: pictures beyond the moment are held back until one shows that none before it is missing.
+ * Ends a sequence of pictures at a moment. A picture decoded later may be displayed earlier and need those before it: pictures
+ * beyond the moment are held back until one shows that none before it is missing.
  */
 export class SpanEnd {
   /** In the order of decoding. */
   #beyond: VideoFrame[] = [];
   #highest = -Infinity;
 
-  /**
-   * True once a picture beyond the end has arrived: only pictures displayed right before the end may be
-   * missing.
-   */
+  /** True once a picture beyond the end has arrived: only pictures displayed right before the end may be missing. */
   get isReached(): boolean {
     return this.#beyond.length > 0;
   }

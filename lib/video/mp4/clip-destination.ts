@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { timeSliced } from '../../concurrency/iteration';
 
 /**
- * Maximum bytes of media data in a clip: sizes and offsets have 32 bits and also cover the index (ISO/IEC
- * 14496-12, section 4.2).
+ * Maximum bytes of media data in a clip: sizes and offsets have 32 bits and also cover the index (ISO/IEC 14496-12, section
+ * 4.2).
  */
 export const MOST_MEDIA = 2 ** 32 - 2 ** 27;
 

@@ -29,8 +29,8 @@ const SOUND_COMES = 2;
 const MOST_HELD = { frames: 256, bytes: 8 * 1024 * 1024 };
 
 /**
- * Pictures and audio units, each of which takes a kilobyte of the index in memory until the end: far more
- * than any camera sends. The limit grows with the seconds of the clip, whose length the user has chosen.
+ * Pictures and audio units, each of which takes a kilobyte of the index in memory until the end: far more than any camera
+ * sends. The limit grows with the seconds of the clip, whose length the user has chosen.
  */
 const MOST_SAMPLES = { first: 1000, inSecond: 500, inAll: 400_000 };
 
@@ -41,8 +41,8 @@ interface Placed {
 }
 
 /**
- * Writes the frames of a camera as an MP4 with its index first, so that it plays while it loads. Begins with
- * the first key frame, at second 0. One call at a time. A failure leaves no data behind.
+ * Writes the frames of a camera as an MP4 with its index first, so that it plays while it loads. Begins with the first key
+ * frame, at second 0. One call at a time. A failure leaves no data behind.
  */
 export class ClipWriter {
   readonly #destination: ClipDestination;
@@ -74,8 +74,7 @@ export class ClipWriter {
   }
 
   /**
-   * Adds the next frame in decoding order. Drops audio before the first picture, and all frames before the
-   * first key frame.
+   * Adds the next frame in decoding order. Drops audio before the first picture, and all frames before the first key frame.
    * @returns false where the clip accepts no more frames, see `ended`
    * @throws RvmError STORE_FAILED; the clip is then removed
    */
@@ -122,8 +121,8 @@ export class ClipWriter {
   }
 
   /**
-   * Some cameras change their parameter sets repeatedly. Each key frame then carries its own, or it would be
-   * decoded with others.
+   * Some cameras change their parameter sets repeatedly. Each key frame then carries its own, or it would be decoded with
+   * others.
    */
   #withSets(frame: VideoFrame): VideoFrame {
     const { format, key, nals } = frame;

@@ -27,9 +27,9 @@ const MOST_HELD = 128;
 const HELD_BACK = 2;
 
 /**
- * Writes a stream as fragmented MP4, for Media Source Extensions: an initialisation, then a fragment for each
- * picture, with the audio received meanwhile. A fragment is returned once the next picture is there. Begins
- * with the first key frame, at second 0; where display order and decoding order differ, two pictures later.
+ * Writes a stream as fragmented MP4, for Media Source Extensions: an initialisation, then a fragment for each picture, with the
+ * audio received meanwhile. A fragment is returned once the next picture is there. Begins with the first key frame, at second
+ * 0; where display order and decoding order differ, two pictures later.
  */
 export class FragmentWriter {
   readonly #timeline = new Timeline();
@@ -56,8 +56,8 @@ export class FragmentWriter {
   }
 
   /**
-   * Media type with the codecs of the last initialisation, such as `video/mp4; codecs="avc1.42C015"`; without
-   * codecs before the first.
+   * Media type with the codecs of the last initialisation, such as `video/mp4; codecs="avc1.42C015"`; without codecs before the
+   * first.
    */
   get mimeType(): string {
     if (this.#video === undefined) return 'video/mp4';
@@ -161,8 +161,8 @@ export interface TimedSample {
 }
 
 /**
- * Returns each picture once the next one is there: only then is its duration known. After a guessed duration,
- * a player finds a gap or drops the next picture.
+ * Returns each picture once the next one is there: only then is its duration known. After a guessed duration, a player finds a
+ * gap or drops the next picture.
  */
 class VideoSamples {
   readonly #times: DecodingTimes;
@@ -231,18 +231,15 @@ class AudioSamples {
 const DEEPEST = 16;
 
 /**
- * Derives decoding times from display times. With `d` pictures held back, picture `n` is decoded at display
- * time number `n-d`, so that reordered pictures are decoded in time and all intervals are those of the
- * stream.
+ * Derives decoding times from display times. With `d` pictures held back, picture `n` is decoded at display time number `n-d`,
+ * so that reordered pictures are decoded in time and all intervals are those of the stream.
  */
 export class DecodingTimes {
   /** Display times not yet used as decoding times, in order. */
   readonly #waiting: number[];
   #last = -Infinity;
 
-  /**
-   * @param before artificial times before that of the first picture, in order: one for each picture held back
-   */
+  /** @param before artificial times before that of the first picture, in order: one for each picture held back */
   constructor(before: readonly number[]) {
     this.#waiting = [...before];
   }

@@ -18,8 +18,8 @@ interface SampleTime {
 }
 
 /**
- * Interleaves pictures and audio as an MP4 with its index last, and passes on only the media data. The bytes
- * before them, index included, are known once all samples are there.
+ * Interleaves pictures and audio as an MP4 with its index last, and passes on only the media data. The bytes before them, index
+ * included, are known once all samples are there.
  *
  * Loads the muxer library: import this file at first use only.
  */
@@ -148,8 +148,8 @@ const WIDTH_BEFORE_END = 8;
 const ONE = 0x10000;
 
 /**
- * Adapts an index to another position of the media data: adds `by` bytes to all its offsets (`stco`). The
- * index was written here, so its sizes are trusted.
+ * Adapts an index to another position of the media data: adds `by` bytes to all its offsets (`stco`). The index was written
+ * here, so its sizes are trusted.
  */
 function shiftOffsets(index: Buffer, by: number): void {
   for (const [type, content] of boxesIn(index)) {

@@ -11,8 +11,8 @@ const LONGEST_INTERVAL = 1;
 const MOST_REORDERED = 16;
 
 /**
- * Maps frames to a clock that begins with the first picture and never runs back past a key frame, whatever
- * the sender's clock does. Gaps up to a limit are preserved, and audio stays in sync with the pictures.
+ * Maps frames to a clock that begins with the first picture and never runs back past a key frame, whatever the sender's clock
+ * does. Gaps up to a limit are preserved, and audio stays in sync with the pictures.
  */
 export class Timeline {
   /** Seconds added to the times of the stream. */

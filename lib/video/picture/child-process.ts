@@ -29,8 +29,8 @@ const FIRST_OUTPUT = 64 * 1024;
 /** Bytes. */
 const MOST_COMPLAINT = 4096;
 /**
- * The variables that a program may need to run. The others are not passed: they contain secrets of Node-RED,
- * and settings of ffmpeg that write files (`FFREPORT`).
+ * The variables that a program may need to run. The others are not passed: they contain secrets of Node-RED, and settings of
+ * ffmpeg that write files (`FFREPORT`).
  */
 const NEEDED_VARIABLES = [
   'PATH',
@@ -113,10 +113,7 @@ class Child {
     this.end();
   }
 
-  /**
-   * Destroys the pipes of an ended program: a process that it left behind may hold their other ends open for
-   * ever.
-   */
+  /** Destroys the pipes of an ended program: a process that it left behind may hold their other ends open for ever. */
   #letGo(): void {
     const { stdin, stdout, stderr } = this.#child;
     for (const pipe of [stdin, stdout, stderr]) pipe.destroy();

@@ -25,9 +25,7 @@ interface DecoderOptions {
 }
 
 export interface PictureOptions {
-  /**
-   * Largest width in pixels; a picture is never enlarged. Default: the width of the video; for a sheet 1920.
-   */
+  /** Largest width in pixels; a picture is never enlarged. Default: the width of the video; for a sheet 1920. */
   width?: number | undefined;
   /** Cancels it, with its reason where that is an RvmError. */
   signal: AbortSignal;
@@ -39,9 +37,8 @@ const VERSION = ['-version'];
 const NAME = 'ffmpeg version ';
 
 /**
- * Makes JPEGs of video with ffmpeg, which gets only the video, by standard input; its arguments contain
- * nothing of the video or its source. One program per picture, not more at a time than processors; the others
- * are queued.
+ * Makes JPEGs of video with ffmpeg, which gets only the video, by standard input; its arguments contain nothing of the video or
+ * its source. One program per picture, not more at a time than processors; the others are queued.
  */
 export class Decoder {
   readonly #path: string | undefined;
@@ -177,10 +174,7 @@ export class Decoder {
 /** Milliseconds. */
 const ASK_AGAIN = 60_000;
 
-/**
- * The path of a program. A found path is cached until `forget`; a missing program is searched again after a
- * minute.
- */
+/** The path of a program. A found path is cached until `forget`; a missing program is searched again after a minute. */
 export class Program {
   readonly #look: () => Promise<string | undefined>;
   #found: Promise<string | undefined> | undefined;
@@ -212,8 +206,8 @@ export class Program {
 }
 
 /**
- * The executable files with a program's name in the folders of the PATH, in order. By absolute path, because
- * Windows would search the working folder first.
+ * The executable files with a program's name in the folders of the PATH, in order. By absolute path, because Windows would
+ * search the working folder first.
  */
 async function executablesOnPath(name: string): Promise<string[]> {
   const folders = (process.env.PATH ?? '').split(path.delimiter).filter((folder) => path.isAbsolute(folder));
@@ -296,8 +290,8 @@ function failed(message: string): RvmError {
 const START_CODE = Buffer.from([0, 0, 0, 1]);
 
 /**
- * Frames as a byte stream without a container: NAL units behind start codes, with parameter sets at the start
- * and wherever they change (ITU-T H.264 and H.265, annex B).
+ * Frames as a byte stream without a container: NAL units behind start codes, with parameter sets at the start and wherever they
+ * change (ITU-T H.264 and H.265, annex B).
  */
 export function* byteStream(frames: readonly VideoFrame[]): Generator<Buffer> {
   let format: VideoFormat | undefined;

@@ -4,27 +4,23 @@ const DEMUXERS = { h264: 'h264', h265: 'hevc' } satisfies Record<VideoFormat['co
 /** Standard input and output are the only protocols: no video can make ffmpeg open a file or a connection. */
 const QUIET = ['-hide_banner', '-loglevel', 'error', '-protocol_whitelist', 'pipe'];
 /**
- * No probing, which saves a fifth of the time: the stream describes itself. Probing would also have found the
- * reorder depth, so `strict` assumes the largest depth of the level where the stream does not state it (H.264
- * without `bitstream_restriction`): otherwise B-frames get lost. Two threads: more gain little, and each
- * costs memory.
+ * No probing, which saves a fifth of the time: the stream describes itself. Probing would also have found the reorder depth, so
+ * `strict` assumes the largest depth of the level where the stream does not state it (H.264 without `bitstream_restriction`):
+ * otherwise B-frames get lost. Two threads: more gain little, and each costs memory.
  */
 const AT_ONCE = ['-probesize', '32', '-analyzeduration', '0', '-fpsprobesize', '0'];
 const IN_ORDER = ['-strict', '1', '-threads', '2'];
 /**
- * Larger pictures are refused before memory is allocated: parameter sets come from a relay, and a decoder may
- * read a larger size from them.
+ * Larger pictures are refused before memory is allocated: parameter sets come from a relay, and a decoder may read a larger
+ * size from them.
  */
 const SMALL = ['-max_pixels', '40000000'];
 /**
- * Every input picture is output, so that pictures can be counted. That includes those right after a key frame
- * that is no IDR picture, which a decoder cannot know to be complete.
+ * Every input picture is output, so that pictures can be counted. That includes those right after a key frame that is no IDR
+ * picture, which a decoder cannot know to be complete.
  */
 const ALL = ['-flags', '+output_corrupt'];
-/**
- * One JPEG of good quality. Only options that old and new versions share: `-vsync`, for example, became
- * `-fps_mode`.
- */
+/** One JPEG of good quality. Only options that old and new versions share: `-vsync`, for example, became `-fps_mode`. */
 const OUTPUT = ['-frames:v', '1', '-threads', '1', '-q:v', '3', '-f', 'mjpeg', 'pipe:1'];
 /** Pixels; a wider result can only come from an absurd pixel aspect. */
 const WIDEST = 16_384;
@@ -52,8 +48,8 @@ function squarePixels(width: number): string {
 }
 
 /**
- * Arguments for one JPEG composed of several: rows of up to three, in cells of equal size with the aspect of
- * the first picture; one of another aspect is centred in its cell.
+ * Arguments for one JPEG composed of several: rows of up to three, in cells of equal size with the aspect of the first picture;
+ * one of another aspect is centred in its cell.
  * @param width largest width of the whole sheet in pixels
  */
 export function sheetArguments(pictures: readonly Jpeg[], width = SHEET_WIDTH): string[] {

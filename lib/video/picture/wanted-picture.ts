@@ -54,9 +54,7 @@ export function pictureWidthIn(value: unknown): number | undefined {
   );
 }
 
-/**
- * Seconds, because time stamps are rounded: a picture shown this little after a time counts as shown at it.
- */
+/** Seconds, because time stamps are rounded: a picture shown this little after a time counts as shown at it. */
 export const ROUNDING = 0.002;
 
 /** The input of a decoder for one picture. */
@@ -87,9 +85,9 @@ export function wantedAt(frames: readonly VideoFrame[], time: number): Wanted | 
 }
 
 /**
- * Excludes leading pictures, which are decoded after a key frame and shown before it: they may need frames
- * from before it, so a decoder that starts there may or may not output them, and no later picture needs them
- * (ITU-T H.265, section 3; open GOPs of H.264).
+ * Excludes leading pictures, which are decoded after a key frame and shown before it: they may need frames from before it, so a
+ * decoder that starts there may or may not output them, and no later picture needs them (ITU-T H.265, section 3; open GOPs of
+ * H.264).
  */
 function isNotLed(key: VideoFrame | undefined): (frame: VideoFrame) => boolean {
   return ({ time }) => key === undefined || time >= key.time;

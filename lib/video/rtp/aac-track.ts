@@ -187,17 +187,11 @@ const RATES = [
 const OTHER_RATE = 15;
 /** Channels by channel configuration (table 1.19); with 0, a later element contains them. */
 const CHANNELS = [undefined, 1, 2, 3, 4, 5, 6, 8];
-/**
- * Object types (table 1.17): spectral band replication and parametric stereo precede the type that they
- * extend.
- */
+/** Object types (table 1.17): spectral band replication and parametric stereo precede the type that they extend. */
 const SBR = 5;
 const PS = 29;
 const OTHER_TYPE = 31;
-/**
- * Highest of the object types Main, LC, SSR and LTP: those of RFC 3640 whose configuration begins with the
- * frame length.
- */
+/** Highest of the object types Main, LC, SSR and LTP: those of RFC 3640 whose configuration begins with the frame length. */
 const GENERAL_AUDIO = 4;
 const MOST_BYTES = 64;
 

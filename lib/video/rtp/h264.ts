@@ -136,8 +136,8 @@ function skipOrder(reader: BitReader): number {
 }
 
 /**
- * Picture size, coded in macroblocks of 16 pixels, after cropping; the cropping is in units of section
- * 7.4.2.1.1. `isWhole` where fields are never coded separately.
+ * Picture size, coded in macroblocks of 16 pixels, after cropping; the cropping is in units of section 7.4.2.1.1. `isWhole`
+ * where fields are never coded separately.
  */
 function sizeIn(
   reader: BitReader,
@@ -216,9 +216,8 @@ const RECOVERY_POINT = 6;
 const RECOVERY_UNIT = Buffer.from([6, RECOVERY_POINT, 1, 0b1000_0100, 0x80]);
 
 /**
- * Whether an SEI unit says that decoding can begin at this picture, and that this picture and all later ones
- * are exact (ITU-T H.264, sections 7.3.2.3 and D.2.8). A gradual refresh, complete only some pictures later,
- * does not count.
+ * Whether an SEI unit says that decoding can begin at this picture, and that this picture and all later ones are exact (ITU-T
+ * H.264, sections 7.3.2.3 and D.2.8). A gradual refresh, complete only some pictures later, does not count.
  */
 function isRecoveryPoint(nal: Buffer): boolean {
   const bytes = removeEmulationPrevention(nal);

@@ -108,8 +108,7 @@ function sizeIn(reader: BitReader, chromaFormat: number): PictureSize {
 const HEADER = 2;
 
 /**
- * Reads single NAL units, aggregation packets and fragmentation units, without decoding order numbers (RFC
- * 7798, section 4.4).
+ * Reads single NAL units, aggregation packets and fragmentation units, without decoding order numbers (RFC 7798, section 4.4).
  */
 class H265Depacketizer implements Unpacker {
   readonly #unit = new NalReassembler();
@@ -216,8 +215,8 @@ function readVps(nal: Buffer): number | undefined {
 }
 
 /**
- * Parses a PPS up to tiles, scaling lists or extensions (section 7.3.2.3.1). A truncated one is rejected: it
- * would replace a good one.
+ * Parses a PPS up to tiles, scaling lists or extensions (section 7.3.2.3.1). A truncated one is rejected: it would replace a
+ * good one.
  */
 function readPps(nal: Buffer): { id: number; sps: number } | undefined {
   const reader = new BitReader(removeEmulationPrevention(nal));
@@ -356,8 +355,7 @@ const MOST_PICTURES = 16;
 const MOST_LONG_TERM = 32;
 
 /**
- * Skips the fields of an SPS between the bit depths and the usability information (ITU-T H.265, section
- * 7.3.2.2.1).
+ * Skips the fields of an SPS between the bit depths and the usability information (ITU-T H.265, section 7.3.2.2.1).
  * @returns false where a field is invalid or missing
  */
 function skipToUsability(reader: BitReader, subLayers: number): boolean {

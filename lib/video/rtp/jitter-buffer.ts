@@ -7,16 +7,16 @@ export interface BufferedPacket {
 /** Packets that wait for a late one: a relay may forward packets that it received by UDP. */
 const MOST_HELD = 16;
 /**
- * A packet further ahead starts a new numbering. One less than `MOST_BEHIND` behind is late or a duplicate
- * (RFC 3550, appendix A.1).
+ * A packet further ahead starts a new numbering. One less than `MOST_BEHIND` behind is late or a duplicate (RFC 3550, appendix
+ * A.1).
  */
 const MOST_AHEAD = 3000;
 const MOST_BEHIND = 100;
 const NUMBERS = 0x10000;
 
 /**
- * Puts the packets of one source in order by their 16-bit sequence numbers, each once. A missing packet
- * counts as lost once more than `mostHeld` later ones wait.
+ * Puts the packets of one source in order by their 16-bit sequence numbers, each once. A missing packet counts as lost once
+ * more than `mostHeld` later ones wait.
  */
 export class JitterBuffer {
   /** Packets that never arrived. */
@@ -177,8 +177,8 @@ function behindExtension(bytes: Buffer, start: number, isThere: boolean): number
 }
 
 /**
- * The last byte is the padding length, itself included. Some senders write 0 there, or set the padding bit
- * without padding: then nothing is removed.
+ * The last byte is the padding length, itself included. Some senders write 0 there, or set the padding bit without padding:
+ * then nothing is removed.
  */
 function beforePadding(bytes: Buffer, start: number): number {
   const end = bytes.length - bytes.readUInt8(bytes.length - 1);

@@ -1,16 +1,16 @@
 /**
- * A larger step, in seconds, means that the sender's clock was set or restarted: no intact stream pauses for
- * as long. The time then continues from its last value, as it does after a smaller step backwards.
+ * A larger step, in seconds, means that the sender's clock was set or restarted: no intact stream pauses for as long. The time
+ * then continues from its last value, as it does after a smaller step backwards.
  */
 const LEAP = 10;
 /**
- * Seconds that the first packet may be from second 0: a recording begins with the key frame before it, and
- * key frames may be rare.
+ * Seconds that the first packet may be from second 0: a recording begins with the key frame before it, and key frames may be
+ * rare.
  */
 const NEAR = 60;
 /**
- * Seconds that the first packet may be after second 0 if that is announced as time stamp 0: senders that do
- * not know the time stamp also write 0.
+ * Seconds that the first packet may be after second 0 if that is announced as time stamp 0: senders that do not know the time
+ * stamp also write 0.
  */
 const NEAR_ZERO = 1;
 
@@ -76,8 +76,8 @@ export class RtpClock {
   }
 
   /**
-   * The sender's wall clock at a time of the stream, in milliseconds since 1970; undefined before a report,
-   * and after a jump until the next one.
+   * The sender's wall clock at a time of the stream, in milliseconds since 1970; undefined before a report, and after a jump
+   * until the next one.
    */
   wallClock(seconds: number): number | undefined {
     return this.#anchor && this.#anchor.wallMs + (seconds - this.#anchor.seconds) * 1000;
@@ -152,14 +152,14 @@ function signed32(difference: number): number {
 /** Seconds: time stamps of two pictures closer than this are unusable, for no camera takes 250 a second. */
 const NO_TIME = 1 / 250;
 /**
- * A picture is late if it arrives after this many times the step of its time stamp. `LATE` such pictures in a
- * row mean that the sender's clock is unusable.
+ * A picture is late if it arrives after this many times the step of its time stamp. `LATE` such pictures in a row mean that the
+ * sender's clock is unusable.
  */
 const SLOWER = 20;
 const LATE = 5;
 /**
- * Seconds: pictures at shorter intervals arrive faster than they were taken, as when a recording is sent at
- * once. Their pace is then unknown.
+ * Seconds: pictures at shorter intervals arrive faster than they were taken, as when a recording is sent at once. Their pace is
+ * then unknown.
  */
 const FASTEST = 0.03;
 /** Seconds between the pictures of such a recording: many cameras record at this pace. */
@@ -178,8 +178,8 @@ interface Shown {
 }
 
 /**
- * Computes when pictures are shown, in seconds: by their time stamps, or by their arrival where the sender's
- * clock stands still or runs in milliseconds.
+ * Computes when pictures are shown, in seconds: by their time stamps, or by their arrival where the sender's clock stands still
+ * or runs in milliseconds.
  */
 export class ArrivalPace {
   /** Seconds added to the sender's times, so that they continue after a standstill. */

@@ -94,9 +94,8 @@ export class NalReassembler {
 }
 
 /**
- * The NAL units that a packet completed; `damaged` where a piece is missing or a length is wrong;
- * `unsupported` for a packet type that cannot be read, whatever else arrives; `too-large` for a unit beyond
- * `MOST_BYTES`.
+ * The NAL units that a packet completed; `damaged` where a piece is missing or a length is wrong; `unsupported` for a packet
+ * type that cannot be read, whatever else arrives; `too-large` for a unit beyond `MOST_BYTES`.
  */
 export type DepacketizedUnit = Buffer[] | 'damaged' | 'unsupported' | 'too-large';
 
@@ -130,19 +129,18 @@ export function aggregated(payload: Buffer): Buffer[] | 'damaged' {
 
 const START = Buffer.from([0, 0, 1]);
 /**
- * Bytes of the shortest slice or parameter set, its header of one or two included: before a start code there
- * may be a header alone.
+ * Bytes of the shortest slice or parameter set, its header of one or two included: before a start code there may be a header
+ * alone.
  */
 const LEAST = 3;
 /**
- * Start codes searched for: a picture may have half as many units. A payload made to have more would cost
- * megabytes of memory.
+ * Start codes searched for: a picture may have half as many units. A payload made to have more would cost megabytes of memory.
  */
 const MOST_STARTS = 2048;
 
 /**
- * Splits a unit at start codes: some cameras send a byte stream in its place (ITU-T H.264 and H.265, annex
- * B). A valid unit contains no start code and does not end with a zero.
+ * Splits a unit at start codes: some cameras send a byte stream in its place (ITU-T H.264 and H.265, annex B). A valid unit
+ * contains no start code and does not end with a zero.
  */
 export function unitsOf(bytes: Buffer): Buffer[] {
   let start = bytes.indexOf(START);
@@ -164,10 +162,7 @@ function withoutZeros(unit: Buffer): Buffer {
   return unit.subarray(0, length);
 }
 
-/**
- * Purpose of a NAL unit: a parameter set, a part of a picture, a recovery point of the picture, or none that
- * is used here.
- */
+/** Purpose of a NAL unit: a parameter set, a part of a picture, a recovery point of the picture, or none that is used here. */
 export type NalRole = 'vps' | 'sps' | 'pps' | 'slice' | 'recovery' | 'other';
 
 /** Fields of a slice header. */
@@ -177,13 +172,10 @@ export interface Slice {
   /** Id of the picture parameter set it is decoded with. */
   pps: number;
   /**
-   * How decoding can begin at this picture: `clean`, or `open` where pictures shown before it may reference
-   * pictures before it.
+   * How decoding can begin at this picture: `clean`, or `open` where pictures shown before it may reference pictures before it.
    */
   entry: 'clean' | 'open' | undefined;
-  /**
-   * References no other picture. In H.265 only the first slice of a picture shows it; true for the others.
-   */
+  /** References no other picture. In H.265 only the first slice of a picture shows it; true for the others. */
   isIntra: boolean;
   /** As `open`, even if decoding began earlier: the pictures shown before this one are broken in any case. */
   isBrokenLink: boolean;
@@ -229,9 +221,8 @@ export interface VideoCodec {
 /** Pixels of a side. */
 const MOST_OF_SIDE = 16_384;
 /**
- * Pixels of a picture as coded, at the highest common level of both codecs (ITU-T H.264, table A-1; H.265,
- * table A.8; level 6.2): somewhat more than 8K. Decoders allocate a multiple of this memory, however little
- * is shown or sent.
+ * Pixels of a picture as coded, at the highest common level of both codecs (ITU-T H.264, table A-1; H.265, table A.8; level
+ * 6.2): somewhat more than 8K. Decoders allocate a multiple of this memory, however little is shown or sent.
  */
 const MOST_IN_ALL = 35_651_584;
 

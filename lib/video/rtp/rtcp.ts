@@ -22,8 +22,7 @@ const SENDER_REPORT = 200;
 const BYE = 203;
 
 /**
- * Reads the sender reports and BYEs of a compound or single packet (RFC 3550, section 6.1); stops at the
- * first malformed one.
+ * Reads the sender reports and BYEs of a compound or single packet (RFC 3550, section 6.1); stops at the first malformed one.
  */
 export function readRtcp(bytes: Buffer): (SenderReport | Bye)[] {
   const read: (SenderReport | Bye)[] = [];
@@ -180,17 +179,14 @@ function head(count: number, type: number, length: number): Buffer {
 /** Seconds from the NTP epoch (1900) to the Unix epoch (1970). */
 const NTP_TO_UNIX = 2_208_988_800;
 /**
- * NTP seconds wrap here, in 2036. Values with the highest bit belong to the years since 1968, all others to
- * those after the wrap (RFC 4330, section 3).
+ * NTP seconds wrap here, in 2036. Values with the highest bit belong to the years since 1968, all others to those after the
+ * wrap (RFC 4330, section 3).
  */
 const ERA = 2 ** 32;
 /** An earlier time is not of a wall clock: the sender counts from its start or has no clock. */
 const EARLIEST = Date.UTC(2000, 0, 1);
 
-/**
- * Milliseconds since 1970; undefined where the sender has no wall clock and sends 0 or the time since it was
- * switched on.
- */
+/** Milliseconds since 1970; undefined where the sender has no wall clock and sends 0 or the time since it was switched on. */
 export function wallMsOf({ ntpSeconds, ntpFraction }: SenderReport): number | undefined {
   if (ntpSeconds === 0) return undefined;
   const seconds = (ntpSeconds >= ERA / 2 ? ntpSeconds : ntpSeconds + ERA) - NTP_TO_UNIX;

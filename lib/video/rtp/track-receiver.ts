@@ -20,8 +20,8 @@ interface TrackStart {
 const STEADY = (): number => performance.now();
 
 /**
- * One medium of a stream: RTP and RTCP packets in, frames out. Never throws, and its memory is bounded,
- * whatever the bytes. Stored packets and frames are copies, so the caller may reuse the receive buffer.
+ * One medium of a stream: RTP and RTCP packets in, frames out. Never throws, and its memory is bounded, whatever the bytes.
+ * Stored packets and frames are copies, so the caller may reuse the receive buffer.
  */
 export class TrackReceiver {
   readonly #track: Track;
@@ -91,9 +91,9 @@ export class TrackReceiver {
   }
 
   /**
-   * The sender's wall clock at a time of the stream, in milliseconds since 1970, by its last report;
-   * undefined before the first report, where the sender has no wall clock, and while times follow the arrival
-   * of the pictures instead of their time stamps.
+   * The sender's wall clock at a time of the stream, in milliseconds since 1970, by its last report; undefined before the first
+   * report, where the sender has no wall clock, and while times follow the arrival of the pictures instead of their time
+   * stamps.
    */
   wallClock(time: number): number | undefined {
     return this.#pace.isOff ? undefined : this.#clock.wallClock(time);
@@ -163,10 +163,7 @@ const INTERLEAVED =
   'The camera sends the pieces of its pictures out of order, which is not supported: choose another profile of video in the camera.';
 const UNKNOWN = 'This kind of video cannot be read: choose H.264 or H.265 in the camera.';
 
-/**
- * Parameters of `a=fmtp` with the parameter sets: H.264 has all in one (RFC 6184, section 8.1; RFC 7798,
- * section 7.1).
- */
+/** Parameters of `a=fmtp` with the parameter sets: H.264 has all in one (RFC 6184, section 8.1; RFC 7798, section 7.1). */
 const SETS = ['sprop-vps', 'sprop-sps', 'sprop-pps', 'sprop-parameter-sets'];
 const MOST_SETS = 16;
 

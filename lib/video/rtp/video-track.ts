@@ -27,8 +27,8 @@ interface Decodable {
 /** Seconds without a key frame until decoding begins with an intra picture: some cameras send only those. */
 const PATIENCE = 3;
 /**
- * Seconds without a key frame until intra pictures count as key frames for viewers that join later, even
- * while decoding is intact. Up to that age, the last key frame is a better start for players.
+ * Seconds without a key frame until intra pictures count as key frames for viewers that join later, even while decoding is
+ * intact. Up to that age, the last key frame is a better start for players.
  */
 const SELDOM = 30;
 /** Seconds without a picture until pictures with missing references are shown, damaged as they are. */
@@ -37,8 +37,8 @@ const DARK = 10;
 const MOST_HELD = 4 * 1024 * 1024;
 
 /**
- * Passes the pictures that can be decoded: from a key frame until packets are missing. Without a key frame,
- * an intra picture and its successors are held for a while; then decoding begins with that intra picture.
+ * Passes the pictures that can be decoded: from a key frame until packets are missing. Without a key frame, an intra picture
+ * and its successors are held for a while; then decoding begins with that intra picture.
  */
 class KeyFrameGate {
   #isOpen = false;
@@ -140,8 +140,8 @@ class KeyFrameGate {
 }
 
 /**
- * Seconds elapsed by the clock of the stream or by the local one, whichever is more: a camera's clock may
- * stand still, and a recording may arrive faster than it was taken.
+ * Seconds elapsed by the clock of the stream or by the local one, whichever is more: a camera's clock may stand still, and a
+ * recording may arrive faster than it was taken.
  */
 class Elapsed {
   readonly #now: () => number;
@@ -267,8 +267,7 @@ const MOST_UNITS = 1024;
 class AccessUnitBuilder {
   readonly nals: Buffer[] = [];
   /**
-   * Parameter sets and recovery points after slices: they belong to this picture or to the next one, as the
-   * next unit shows.
+   * Parameter sets and recovery points after slices: they belong to this picture or to the next one, as the next unit shows.
    */
   readonly behind: Buffer[] = [];
   #bytes = 0;
@@ -376,8 +375,8 @@ const UNDESCRIBED =
 const UNREADABLE =
   'The camera describes its video in a way that cannot be read: choose another profile of video in the camera.';
 /**
- * Faults after which the track fails, if there was no picture for `DARK` seconds either. A single bad packet,
- * set or picture is skipped.
+ * Faults after which the track fails, if there was no picture for `DARK` seconds either. A single bad packet, set or picture is
+ * skipped.
  */
 const MOST_FAULTS = 3;
 

@@ -4,8 +4,8 @@ import { basicAuthorization, type Login } from '../../text';
 const CONTROL = /\p{Cc}/u;
 
 /**
- * Authenticates with the login of an RTSP URL as the server requests it: by Digest where possible, else by
- * Basic (RFC 2326, section 16).
+ * Authenticates with the login of an RTSP URL as the server requests it: by Digest where possible, else by Basic (RFC 2326,
+ * section 16).
  */
 export class Authentication {
   readonly #login: Login | undefined;

@@ -8,10 +8,7 @@ export interface RtpInfo {
 /** Where the URL of an entry ends. */
 const PARAMETERS = /;\s*(?:seq|rtptime|ssrc)\s*=/i;
 
-/**
- * Parses the `RTP-Info` of an answer to PLAY (RFC 2326, section 12.33). Its URLs may contain commas and
- * semicolons.
- */
+/** Parses the `RTP-Info` of an answer to PLAY (RFC 2326, section 12.33). Its URLs may contain commas and semicolons. */
 export function rtpInfoIn(header: string | undefined): RtpInfo[] {
   return (header ?? '')
     .split(/,(?=\s*url\s*=)/i)
@@ -46,8 +43,8 @@ function numberIn(text: string, pattern: RegExp, limit: number): number | undefi
 }
 
 /**
- * The entry of each medium, found by its URL. Servers write these URLs in different ways: the same, the same
- * after the host, the last part alone, or any URL in the order of the media.
+ * The entry of each medium, found by its URL. Servers write these URLs in different ways: the same, the same after the host,
+ * the last part alone, or any URL in the order of the media.
  */
 export function entriesFor(urls: readonly string[], entries: readonly RtpInfo[]): (RtpInfo | undefined)[] {
   const byUrl = urls.map((url) => entries.find((entry) => isSame(entry.url, url)));
@@ -110,16 +107,16 @@ export function chosenChannels(header: string | undefined, asked: Channels): Cha
 }
 
 /**
- * Hours, minutes and seconds, or seconds alone (RFC 2326, section 3.6); SMPTE adds frames of a second after a
- * colon (section 3.5).
+ * Hours, minutes and seconds, or seconds alone (RFC 2326, section 3.6); SMPTE adds frames of a second after a colon (section
+ * 3.5).
  */
 const CLOCK = /^(\d{1,6}):([0-5]?\d):([0-5]?\d(?:\.\d{0,9})?)(?::\d{1,3}(?:\.\d{1,3})?)?$/;
 const SECONDS = /^\d{1,9}(?:\.\d{0,9})?$/;
 /** Section 3.7. */
 const UTC = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d(?:\.\d{0,9})?)Z?$/i;
 /**
- * No two neighbouring parts match the same characters: otherwise a relay that sends many blanks would block
- * the process for half a minute.
+ * No two neighbouring parts match the same characters: otherwise a relay that sends many blanks would block the process for
+ * half a minute.
  */
 const RANGE = /^\s*(npt|clock|smpte[\w-]{0,16})\s*=([^-;]*)-([^;]*)/i;
 

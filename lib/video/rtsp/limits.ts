@@ -1,8 +1,8 @@
 import { RvmError } from '../../error';
 
 /**
- * Limits of the time that a relay may take and of the data that it may send. Unless stated otherwise,
- * exceeding one ends the stream.
+ * Limits of the time that a relay may take and of the data that it may send. Unless stated otherwise, exceeding one ends the
+ * stream.
  */
 export interface StreamLimits {
   /** Milliseconds until the connection is established, TLS included. */
@@ -28,9 +28,7 @@ export interface StreamLimits {
   media: number;
   /** Consecutive redirects. */
   redirects: number;
-  /**
-   * Frames, and their bytes, queued for the consumer: at either limit, reading from the connection pauses.
-   */
+  /** Frames, and their bytes, queued for the consumer: at either limit, reading from the connection pauses. */
   queuedFrames: number;
   queuedBytes: number;
 }

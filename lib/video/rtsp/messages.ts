@@ -69,10 +69,9 @@ const CONTROL = /[^\t\P{Cc}]/u;
 type Head = Omit<Answer, 'body'> | ServerRequest;
 
 /**
- * Splits the bytes of a relay into messages and packets, however they are chunked. Packets may also come
- * between the lines of a head, where some servers put them. Stores at most one head and one body. Some
- * cameras leave bytes between packets or truncate a packet: the parser then resumes at the next packet or
- * answer.
+ * Splits the bytes of a relay into messages and packets, however they are chunked. Packets may also come between the lines of a
+ * head, where some servers put them. Stores at most one head and one body. Some cameras leave bytes between packets or truncate
+ * a packet: the parser then resumes at the next packet or answer.
  */
 export class MessageParser {
   readonly #limits: StreamLimits;
@@ -97,10 +96,7 @@ export class MessageParser {
     this.#limits = limits;
   }
 
-  /**
-   * After the next packet or message, bytes that are neither are skipped up to a packet of these channels or
-   * an answer.
-   */
+  /** After the next packet or message, bytes that are neither are skipped up to a packet of these channels or an answer. */
   expect(channels: Iterable<number>): void {
     for (const channel of channels) this.#channels.add(channel);
   }
@@ -122,8 +118,8 @@ export class MessageParser {
   }
 
   /**
-   * Parses the next bytes and returns the packets and messages that are complete. Never throws. The data of
-   * packets is not copied: it is valid until the caller reuses the memory of `chunk` or pushes more.
+   * Parses the next bytes and returns the packets and messages that are complete. Never throws. The data of packets is not
+   * copied: it is valid until the caller reuses the memory of `chunk` or pushes more.
    */
   push(chunk: Buffer): Incoming[] {
     if (this.#isUnreadable) return [];

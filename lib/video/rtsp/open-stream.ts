@@ -25,10 +25,7 @@ export interface StreamOptions {
   /** `rtsp:` or `rtsps:`. The whole URL is a secret. */
   url: string;
   relays: RelayRules;
-  /**
-   * TLS settings of the cloud, for `rtsps:`. Their `servername` is that of the service and does not apply to
-   * relays.
-   */
+  /** TLS settings of the cloud, for `rtsps:`. Their `servername` is that of the service and does not apply to relays. */
   tls?: TlsSettings | undefined;
   /** Ends the stream with its reason, if that is an `RvmError`, else with CANCELLED. */
   signal: AbortSignal;

@@ -10,8 +10,8 @@ import { tlsFault, tlsOptions, type TlsSettings } from '../../tls';
 /** Which relays a stream may come from, by redirects too. */
 export interface RelayRules {
   /**
-   * A relay's host must be one of these, or end with a dot and one of these. If empty, the first URL may name
-   * any host, since it came in an authenticated answer of the service, and a redirect must stay on that host.
+   * A relay's host must be one of these, or end with a dot and one of these. If empty, the first URL may name any host, since
+   * it came in an authenticated answer of the service, and a redirect must stay on that host.
    */
   suffixes: readonly string[];
   /** Whether addresses of this machine and of private networks are allowed. */
@@ -69,10 +69,7 @@ interface Way {
   isSecure: boolean;
   /** Resolved addresses; the name is not resolved again. Absent: the system resolves it. */
   addresses?: readonly Address[];
-  /**
-   * TLS settings of the cloud. The certificate is checked against the host of the URL, not the `servername`
-   * of the service.
-   */
+  /** TLS settings of the cloud. The certificate is checked against the host of the URL, not the `servername` of the service. */
   tls?: TlsSettings | undefined;
   /** Name of the relay in errors. */
   name: string;
@@ -80,9 +77,7 @@ interface Way {
   ms: number;
 }
 
-/**
- * @throws RvmError NETWORK, TLS, TIMEOUT, CONFIG_MISSING for unusable TLS settings; the reason of the abort
- */
+/** @throws RvmError NETWORK, TLS, TIMEOUT, CONFIG_MISSING for unusable TLS settings; the reason of the abort */
 export async function connect(way: Way, ending?: CancelToken): Promise<net.Socket> {
   const deadline = performance.now() + way.ms;
   const socket = await ready(plainSocket(way), 'connect', { way, ms: way.ms, ending });
@@ -161,10 +156,7 @@ function connectionFault(way: Way, error: Error): RvmError {
   return new RvmError('NETWORK', `No connection to ${way.name}${why}: a firewall may refuse this port.`);
 }
 
-/**
- * Addresses of this machine, of private networks and of no single machine (IANA, special-purpose address
- * registries).
- */
+/** Addresses of this machine, of private networks and of no single machine (IANA, special-purpose address registries). */
 const LOCAL_IPV4: readonly [network: string, prefix: number][] = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -190,10 +182,7 @@ const LOCAL_IPV6: readonly [network: string, prefix: number][] = [
   // Teredo: the IPv4 address within is obfuscated.
   ['2001::', 32],
 ];
-/**
- * Prefixes that put an IPv4 address into IPv6: as is, mapped, and translated (RFC 4291, section 2.5.5; RFC
- * 2765; RFC 6052).
- */
+/** Prefixes that put an IPv4 address into IPv6: as is, mapped, and translated (RFC 4291, section 2.5.5; RFC 2765; RFC 6052). */
 const IPV4_WITHIN = ['::', '::ffff:', '::ffff:0:', '64:ff9b::'];
 const LOCAL = localList();
 
@@ -225,9 +214,8 @@ export function isLocal(address: string): boolean {
 const SIZE = 64 * 1024;
 
 /**
- * Connects with one read buffer that is reused: the bytes of a `data` event are valid until its listeners
- * return. With a buffer per read, the default of Node.js, a clip leaves megabytes of garbage before
- * collection.
+ * Connects with one read buffer that is reused: the bytes of a `data` event are valid until its listeners return. With a buffer
+ * per read, the default of Node.js, a clip leaves megabytes of garbage before collection.
  */
 function connectWithOneBuffer(options: net.TcpNetConnectOpts): net.Socket {
   const buffer = Buffer.allocUnsafeSlow(SIZE);
@@ -248,8 +236,7 @@ interface Address {
 }
 
 /**
- * The addresses of a relay that the rules allow. Connect to these only: the next resolution of the name may
- * return others.
+ * The addresses of a relay that the rules allow. Connect to these only: the next resolution of the name may return others.
  * @throws RvmError NETWORK where the name has no address, UNTRUSTED_LINK where it has none that is allowed
  */
 export async function resolveRelay(

@@ -72,8 +72,7 @@ export class RtspConnection {
   }
 
   /**
-   * Sends a request and waits for its answer. After the end the request rejects, but is still sent if
-   * possible, for TEARDOWN.
+   * Sends a request and waits for its answer. After the end the request rejects, but is still sent if possible, for TEARDOWN.
    * @param headers beyond `CSeq`
    * @param ms timeout of the answer in milliseconds
    * @throws RvmError of `RelayFaults`: no answer in time, unreadable data, the end of the connection

@@ -30,8 +30,8 @@ const CLEAR = /^RTP\/AVPF?(?:\/|$)/i;
 const VIDEO_CLOCK = 90_000;
 
 /**
- * Parses the media of a session description (RFC 4566). Only audio and video are read, and unreadable lines
- * are skipped: the text is untrusted.
+ * Parses the media of a session description (RFC 4566). Only audio and video are read, and unreadable lines are skipped: the
+ * text is untrusted.
  * @param most media that are read
  */
 export function readDescription(text: string, most: number): SessionDescription {
@@ -166,9 +166,9 @@ interface Described {
 }
 
 /**
- * By RFC 2326, sections C.1.1 and 12.11. A relative `a=control` is appended to the base, as ffmpeg and
- * live555 do, and not resolved like a link: that would lose the last part of the path, and with it a token in
- * the query, where the base does not end with a slash.
+ * By RFC 2326, sections C.1.1 and 12.11. A relative `a=control` is appended to the base, as ffmpeg and live555 do, and not
+ * resolved like a link: that would lose the last part of the path, and with it a token in the query, where the base does not
+ * end with a slash.
  */
 export function controlUrls({ url, contentBase, contentLocation, control }: Described): ControlUrls {
   const base = usable(contentBase) ?? usable(contentLocation) ?? url;

@@ -381,10 +381,9 @@ const FARTHEST = 10;
 const HEARD = 0.1;
 
 /**
- * Puts audio on the clock of the pictures. Only sender reports state one moment on both clocks (RFC 3550,
- * section 6.4.1): in the answer to PLAY, some servers state the same moment for both media, others the first
- * packet of each. Audio therefore waits for the reports; without them both begin as that answer says, or at
- * the same time.
+ * Puts audio on the clock of the pictures. Only sender reports state one moment on both clocks (RFC 3550, section 6.4.1): in
+ * the answer to PLAY, some servers state the same moment for both media, others the first packet of each. Audio therefore waits
+ * for the reports; without them both begin as that answer says, or at the same time.
  */
 class AudioClock {
   readonly #video: TrackReceiver;

@@ -18,9 +18,8 @@ interface Waiting {
 }
 
 /**
- * Limits the RTSP sessions of a cloud that are open at a time. Requests are queued first in, first out; once
- * the first has waited for half a minute, the newest alarm goes first, because an operator can still act on
- * that one.
+ * Limits the RTSP sessions of a cloud that are open at a time. Requests are queued first in, first out; once the first has
+ * waited for half a minute, the newest alarm goes first, because an operator can still act on that one.
  */
 export class SessionSlots {
   readonly #all: number;

@@ -40,9 +40,7 @@ class StreamReader implements MediaStream {
   #end: StreamEnd | undefined;
   #wake: () => void = () => undefined;
 
-  /**
-   * @param kept earlier frames from a key frame on. The stream bounds them, so they do not count as queued.
-   */
+  /** @param kept earlier frames from a key frame on. The stream bounds them, so they do not count as queued. */
   constructor(shared: SharedStream, slow: Slow, kept: readonly MediaFrame[]) {
     this.#shared = shared;
     this.#slow = slow;
@@ -132,9 +130,7 @@ const KEPT = 4 * 1024 * 1024;
 /** Milliseconds that the clock of a recording may be before and after the requested time. */
 const EARLY = 20_000;
 const LATE = 2000;
-/**
- * Milliseconds: a sender clock this close to ours shows when packets were sent, not when they were recorded.
- */
+/** Milliseconds: a sender clock this close to ours shows when packets were sent, not when they were recorded. */
 const PRESENT = 3000;
 /** Milliseconds: a camera clock that differs by more from ours cannot date a live picture. */
 const OFF = 10_000;
@@ -150,9 +146,7 @@ interface UpstreamOptions {
   onEnd: () => void;
 }
 
-/**
- * One RTSP session, shared by all requests for the same video: a picture, a clip and the views of an alarm.
- */
+/** One RTSP session, shared by all requests for the same video: a picture, a clip and the views of an alarm. */
 class Upstream implements SharedStream {
   readonly #stream: MediaStream;
   readonly #options: UpstreamOptions;
@@ -319,8 +313,8 @@ class Upstream implements SharedStream {
   }
 
   /**
-   * Uses the clock of the sender where it shows when pictures were taken. Many senders report the time of
-   * sending: then the recording is assumed to start at the requested time.
+   * Uses the clock of the sender where it shows when pictures were taken. Many senders report the time of sending: then the
+   * recording is assumed to start at the requested time.
    */
   #foundZero(time: number): { moment: number; clock: MomentClock } {
     const { asked, now } = this.#options;

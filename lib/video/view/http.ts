@@ -23,10 +23,7 @@ const RETRY_AFTER = '5';
 /** Milliseconds after which a viewer that reads nothing counts as gone, even if its connection is open. */
 export const LONGEST_STANDSTILL = 20_000;
 
-/**
- * Headers of every answer: only the holder of the address may see a view, and browsers must not pass the
- * address on.
- */
+/** Headers of every answer: only the holder of the address may see a view, and browsers must not pass the address on. */
 const HEADERS = {
   'Cache-Control': 'no-store',
   'Cross-Origin-Resource-Policy': 'same-origin',
@@ -68,10 +65,7 @@ export function sendFault(req: IncomingMessage, res: ServerResponse, code: ViewF
   send(req, res, { status, type: 'application/json', body: JSON.stringify({ code }), headers });
 }
 
-/**
- * Sends a file or the requested range of it: players request a finished clip in parts, and some accept
- * nothing else.
- */
+/** Sends a file or the requested range of it: players request a finished clip in parts, and some accept nothing else. */
 export function sendFile(req: IncomingMessage, res: ServerResponse, type: string, body: Buffer): void {
   const headers: Headers = { 'Accept-Ranges': 'bytes' };
   const range = byteRange(req.headers.range, body.length);
@@ -101,8 +95,8 @@ interface ByteRange {
 const SINGLE = /^bytes=(\d{0,15})-(\d{0,15})$/;
 
 /**
- * The range of a file that a `Range` header requests (RFC 9110, section 14). Undefined where the header is
- * ignored, for example with several ranges; 'outside' where the file has no such bytes.
+ * The range of a file that a `Range` header requests (RFC 9110, section 14). Undefined where the header is ignored, for example
+ * with several ranges; 'outside' where the file has no such bytes.
  */
 export function byteRange(header: string | undefined, size: number): ByteRange | 'outside' | undefined {
   const [, from = '', to = ''] = SINGLE.exec(header ?? '') ?? [];

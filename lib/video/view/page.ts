@@ -11,8 +11,8 @@ import type { PageData, PlayerSettings } from './player/settings';
 import type { ViewRight } from './signed-address';
 
 /**
- * The page of one right. The page itself opens no video, because messengers fetch it for a preview. It has no
- * inline script or style, so that the policy can forbid both.
+ * The page of one right. The page itself opens no video, because messengers fetch it for a preview. It has no inline script or
+ * style, so that the policy can forbid both.
  */
 export function viewPage(address: string, right: ViewRight, language: Language, assets: ViewAssets): string {
   const { texts } = language;

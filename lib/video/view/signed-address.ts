@@ -9,18 +9,15 @@ const LONGEST = 2048;
 const LONGEST_NAME = 80;
 /** Prefix of the signed text: the key signs nothing else that looks the same. */
 const PURPOSE = 'remote-monitoring/view/1\n';
-/**
- * Characters of 32 bytes in base64url: the last one is never `-` or `_`, which messengers cut off from a
- * link.
- */
+/** Characters of 32 bytes in base64url: the last one is never `-` or `_`, which messengers cut off from a link. */
 const SIGNATURE = 43;
 
 /** The right in an address, or why it is refused. */
 export type ReadAddress = { right: ViewRight } | { refused: 'invalid' | 'expired' };
 
 /**
- * The last part of the address of a page: the right, readable by every holder of the address, and its
- * HMAC-SHA256. Every instance with the key can verify it; nothing is stored.
+ * The last part of the address of a page: the right, readable by every holder of the address, and its HMAC-SHA256. Every
+ * instance with the key can verify it; nothing is stored.
  * @param key 32 random bytes
  * @throws RvmError BAD_INPUT where the ids are too long for an address
  */
@@ -37,8 +34,8 @@ export function signAddress(key: Uint8Array, right: ViewRight): string {
 }
 
 /**
- * Verifies an address. Never throws. Each address has exactly one spelling: its characters are signed, and
- * signatures are compared as text.
+ * Verifies an address. Never throws. Each address has exactly one spelling: its characters are signed, and signatures are
+ * compared as text.
  * @param now milliseconds since 1970
  */
 export function readAddress(key: Uint8Array, address: string, now: number): ReadAddress {

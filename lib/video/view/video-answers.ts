@@ -33,9 +33,7 @@ export interface ViewAnswersOptions {
   now?: () => number;
   /** Monotonic clock, in milliseconds. */
   steady?: () => number;
-  /**
-   * Makes fragmented MP4 for one viewer. `seconds` is the length to declare: browsers stutter without one.
-   */
+  /** Makes fragmented MP4 for one viewer. `seconds` is the length to declare: browsers stutter without one. */
   fragments: (stream: MediaStream, seconds: number) => Fragments;
 }
 

@@ -11,16 +11,15 @@ export interface ViewServerOptions extends ViewAnswersOptions {
   /** Path of the pages from the root of the server; begins and ends with a slash. */
   prefix: string;
   /**
-   * Sites that may show a page in a frame (`frame-ancestors` of CSP). Default: all, because dashboards may be
-   * on other sites.
+   * Sites that may show a page in a frame (`frame-ancestors` of CSP). Default: all, because dashboards may be on other sites.
    */
   frameAncestors?: string;
   assets?: ViewAssets;
 }
 
 /**
- * Serves the pages with video of alarms and the requests of their players. An address is valid while its node
- * is deployed and its time is not over; there is no login. Only *play* opens video, a page alone does not.
+ * Serves the pages with video of alarms and the requests of their players. An address is valid while its node is deployed and
+ * its time is not over; there is no login. Only *play* opens video, a page alone does not.
  */
 export class ViewServer {
   readonly #viewings = new Map<string, ViewerSessions<ViewNode>>();

@@ -87,8 +87,8 @@ interface KeptFilesOptions {
 }
 
 /**
- * Short-term cache of finished clips and pictures: a player fetches a clip in many parts, and several viewers
- * want the same file, yet each is made once. Making a file is aborted when no request waits for it any more.
+ * Short-term cache of finished clips and pictures: a player fetches a clip in many parts, and several viewers want the same
+ * file, yet each is made once. Making a file is aborted when no request waits for it any more.
  */
 export class MediaCache {
   readonly #kept = new Map<string, Kept>();

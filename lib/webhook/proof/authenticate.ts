@@ -23,8 +23,8 @@ export function isSignatureText(text: string): boolean {
 }
 
 /**
- * Values of all `Authorization` lines, from the raw header list: the usual header object has only the first
- * of several, while a proxy in front may have used another.
+ * Values of all `Authorization` lines, from the raw header list: the usual header object has only the first of several, while a
+ * proxy in front may have used another.
  */
 export function authorizationLines(rawHeaders: readonly string[]): string[] {
   return rawHeaders.filter((_, index) => index % 2 === 1 && isAuthorization(rawHeaders[index - 1]));
@@ -40,10 +40,7 @@ export function isAuthorization(name: string | undefined): boolean {
   return name?.toLowerCase() === 'authorization';
 }
 
-/**
- * Reads `Authorization: HMAC-SHA256 <BASE64_HMAC>` (specification, section 5). Schemes are case-insensitive
- * in HTTP.
- */
+/** Reads `Authorization: HMAC-SHA256 <BASE64_HMAC>` (specification, section 5). Schemes are case-insensitive in HTTP. */
 export function readAuthorization(lines: readonly string[]): AuthorizationReading {
   const [line, ...others] = lines;
   if (line === undefined) return { kind: 'absent' };
@@ -58,14 +55,14 @@ export function readAuthorization(lines: readonly string[]): AuthorizationReadin
 }
 
 /**
- * Random, and valid in this process alone, so that its digests cannot be compared elsewhere. A key object,
- * because from bytes the key would be created again for each digest, which takes four times as long.
+ * Random, and valid in this process alone, so that its digests cannot be compared elsewhere. A key object, because from bytes
+ * the key would be created again for each digest, which takes four times as long.
  */
 const PROCESS_KEY = createSecretKey(randomBytes(32));
 
 /**
- * The apparent token of a message. It is read and hashed once, when first needed, however many phrases it is
- * compared with: a stranger may make it as long as the body.
+ * The apparent token of a message. It is read and hashed once, when first needed, however many phrases it is compared with: a
+ * stranger may make it as long as the body.
  */
 class SentToken {
   #reading: TokenReading | undefined;
@@ -94,10 +91,7 @@ function digestOf(text: string): Buffer {
   return createHmac('sha256', PROCESS_KEY).update(text, 'utf8').digest();
 }
 
-/**
- * A message as received: exact bytes and header lines, and the bytes as JSON, which is read once a phrase
- * matches.
- */
+/** A message as received: exact bytes and header lines, and the bytes as JSON, which is read once a phrase matches. */
 export interface RawMessage {
   body: Uint8Array;
   /** Values of all `Authorization` lines. */
@@ -135,14 +129,13 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 const NO_PHRASE = randomBytes(32).toString('hex');
 
 /**
- * Decides whether a message is authentic, and of which station (specification, section 5): a pure function of
- * bytes, header lines and stations. The stations are tried in order, and the first that proves the message is
- * its sender. A refusal costs the same work at each station, and that of all of them; only a sender who knows
- * a phrase can see where the search ended.
+ * Decides whether a message is authentic, and of which station (specification, section 5): a pure function of bytes, header
+ * lines and stations. The stations are tried in order, and the first that proves the message is its sender. A refusal costs the
+ * same work at each station, and that of all of them; only a sender who knows a phrase can see where the search ended.
  *
- * At an `http` station only the signature counts. At an `https` station the token decides where there is one;
- * without a token a right signature, the stronger proof, counts too. A body is parsed as JSON only where it
- * has a phrase or a right signature: a stranger's may be made to cost time.
+ * At an `http` station only the signature counts. At an `https` station the token decides where there is one; without a token a
+ * right signature, the stronger proof, counts too. A body is parsed as JSON only where it has a phrase or a right signature: a
+ * stranger's may be made to cost time.
  */
 export function authenticate(message: RawMessage, stations: readonly ReceivingStation[]): ProofResult {
   const header = readAuthorization(message.authorization);
@@ -221,8 +214,7 @@ function signatureText(station: ReceivingStation, header: AuthorizationReading):
 }
 
 /**
- * The byte ranges of a body that may be signed. A sender that works on text signs without the byte-order mark
- * that it sends.
+ * The byte ranges of a body that may be signed. A sender that works on text signs without the byte-order mark that it sends.
  */
 function signedForms(body: Uint8Array): Uint8Array[] {
   const { length } = BYTE_ORDER_MARK;

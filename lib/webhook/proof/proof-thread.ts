@@ -33,10 +33,9 @@ interface Asked {
 const WORKER = path.join(__dirname, `proof-worker${path.extname(__filename)}`);
 
 /**
- * Proves messages in a thread, one at a time, in order of request. The thread starts with the first message
- * and does not keep the process alive. If it ends by itself, for example for want of memory, its current
- * message is not proven, and the next message starts another. Phrases are sent to it with each message, and
- * nowhere else.
+ * Proves messages in a thread, one at a time, in order of request. The thread starts with the first message and does not keep
+ * the process alive. If it ends by itself, for example for want of memory, its current message is not proven, and the next
+ * message starts another. Phrases are sent to it with each message, and nowhere else.
  */
 export class ProofThread {
   readonly #place = new Semaphore(1);

@@ -5,10 +5,7 @@ export interface ReceivingStation {
   /** Short unique key, `[a-z0-9-]{1,32}`; identifies the station in messages and in the inbox. */
   key: string;
   name: string;
-  /**
-   * Scheme of the endpoint as registered with the service. It decides which proof counts, and is never
-   * guessed.
-   */
+  /** Scheme of the endpoint as registered with the service. It decides which proof counts, and is never guessed. */
   scheme: 'https' | 'http';
   /** Shared Secret Phrase; '' = none. Taken as typed: no trimming, no normalisation. */
   secret: string;
@@ -26,9 +23,9 @@ export interface ReceivingStation {
 const ABSENT_VALUES: readonly string[] = ['null', 'undefined'];
 
 /**
- * True where a phrase can prove anything. An empty or blank one cannot (an HMAC works with an empty key), nor
- * the name of an unset variable, nor a text with NUL (HMAC ignores trailing NUL bytes of a key) or with half
- * of a surrogate pair (as bytes all such halves are alike).
+ * True where a phrase can prove anything. An empty or blank one cannot (an HMAC works with an empty key), nor the name of an
+ * unset variable, nor a text with NUL (HMAC ignores trailing NUL bytes of a key) or with half of a surrogate pair (as bytes all
+ * such halves are alike).
  */
 export function isUsablePhrase(phrase: string): boolean {
   if (phrase.trim() === '' || ABSENT_VALUES.includes(phrase)) return false;
@@ -39,17 +36,14 @@ export function isUsablePhrase(phrase: string): boolean {
 export interface ReadyStations {
   /** Stations with a usable phrase. Empty = no message can be judged yet. */
   ready: readonly ReceivingStation[];
-  /**
-   * True where another station of the endpoint cannot judge: a message that the ready ones refuse may belong
-   * to it.
-   */
+  /** True where another station of the endpoint cannot judge: a message that the ready ones refuse may belong to it. */
   hasUnready: boolean;
 }
 
 /**
- * Selects the stations that can judge. Stations of one endpoint with the same phrase cannot be distinguished,
- * so none of them judges. A previous phrase that another station has too is ignored. Called for each message,
- * so phrases are counted, not compared pair by pair.
+ * Selects the stations that can judge. Stations of one endpoint with the same phrase cannot be distinguished, so none of them
+ * judges. A previous phrase that another station has too is ignored. Called for each message, so phrases are counted, not
+ * compared pair by pair.
  */
 export function readyStations(stations: readonly ReceivingStation[] | undefined): ReadyStations {
   const listed = stations ?? [];

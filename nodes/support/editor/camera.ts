@@ -60,10 +60,7 @@ function remember(place: string, seen: Seen): void {
   }
 }
 
-/**
- * Adds to the field `camera` of a dialog a list of the cameras of the chosen station, and shows which one is
- * chosen.
- */
+/** Adds to the field `camera` of a dialog a list of the cameras of the chosen station, and shows which one is chosen. */
 export function cameraPicker(node: EditorNode): Picker {
   new ChosenCamera(node).show();
   const picker = new Picker({
@@ -92,10 +89,7 @@ export function targetPicker(node: EditorNode, name: string, list: () => PtzList
   return picker;
 }
 
-/**
- * Selects the only Central Station, to which the picked camera belongs: a message without a station must find
- * it, too.
- */
+/** Selects the only Central Station, to which the picked camera belongs: a message without a station must find it, too. */
 function chooseStation(node: EditorNode): void {
   const field = $('#node-input-station');
   if (!RED.nodes.node(String(field.val()))) field.val(chosenStation(node).id).trigger('change');
@@ -140,8 +134,8 @@ function itemsOf(devices: readonly PickedDevice[]): Offer['items'] {
 }
 
 /**
- * Shows the last picture of a camera next to its field, while the field is hovered or has the focus. Only a
- * picture that Node-RED has cached: the service is not called for it.
+ * Shows the last picture of a camera next to its field, while the field is hovered or has the focus. Only a picture that
+ * Node-RED has cached: the service is not called for it.
  */
 class CameraPicture {
   readonly #frame = $('<div class="rvm-camera-picture" role="tooltip" hidden>');
@@ -196,8 +190,8 @@ class CameraPicture {
 }
 
 /**
- * Shows name and site of the chosen camera in the field `camera`, and below it the id, which is what the node
- * stores. A focused field shows the id, for editing.
+ * Shows name and site of the chosen camera in the field `camera`, and below it the id, which is what the node stores. A focused
+ * field shows the id, for editing.
  */
 class ChosenCamera {
   readonly #field = $('#node-input-camera');

@@ -31,8 +31,7 @@ interface ChipOptions {
 }
 
 /**
- * A list of ids, each as a chip, picked from a list or typed. By keyboard: Enter or a comma adds, Backspace
- * removes the last.
+ * A list of ids, each as a chip, picked from a list or typed. By keyboard: Enter or a comma adds, Backspace removes the last.
  */
 export class ChipField {
   readonly #field: JQuery;

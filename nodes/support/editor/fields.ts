@@ -68,8 +68,8 @@ export function waitOrReason(node: EditorNode, value: unknown): boolean | string
 }
 
 /**
- * Prepares the fields of mode, camera and time, and shows with each mode the elements it uses, by their
- * class: `rvm-video-camera`, `rvm-video-time`, `rvm-video-recorded` or `rvm-video-event`.
+ * Prepares the fields of mode, camera and time, and shows with each mode the elements it uses, by their class:
+ * `rvm-video-camera`, `rvm-video-time`, `rvm-video-recorded` or `rvm-video-event`.
  * @param dependent further properties whose check depends on the mode
  */
 export function videoFields(node: EditorNode, ...dependent: string[]): void {

@@ -1,7 +1,6 @@
 /**
- * Shows the default of each property that a node lacks, as in nodes of an older version or of a flow written
- * by hand. Node-RED would show nothing, and save that. A stored choice that is not offered, such as a
- * variable, is added to the list.
+ * Shows the default of each property that a node lacks, as in nodes of an older version or of a flow written by hand. Node-RED
+ * would show nothing, and save that. A stored choice that is not offered, such as a variable, is added to the list.
  */
 function fillAbsent(node: EditorNode, kind: 'node' | 'node-config'): void {
   for (const [name, { value, type }] of Object.entries(node._def.defaults)) {
@@ -17,9 +16,8 @@ function showUnknownChoice(field: JQuery, value: unknown): void {
 }
 
 /**
- * Prepares rarely used sections of a dialog: `<details class="rvm-fold">` with a `<summary>`. A section is
- * opened where it contains a value other than the default, and as soon as one of its fields is red, so that
- * nothing important is hidden.
+ * Prepares rarely used sections of a dialog: `<details class="rvm-fold">` with a `<summary>`. A section is opened where it
+ * contains a value other than the default, and as soon as one of its fields is red, so that nothing important is hidden.
  */
 function foldSections(node: EditorNode, kind: 'node' | 'node-config'): void {
   $('.rvm-fold').each((_index, section) => {
@@ -35,10 +33,7 @@ function propertiesIn(section: HTMLElement, kind: string): string[] {
   return fields.map((field) => field.id.slice(prefix.length));
 }
 
-/**
- * True where the value differs from that of a new node. A property missing in a node of an older version
- * counts as default.
- */
+/** True where the value differs from that of a new node. A property missing in a node of an older version counts as default. */
 function isSet(node: EditorNode, name: string): boolean {
   if (name in (node._def.credentials ?? {})) return hasCredential(node, name);
   const value = node[name];
@@ -64,8 +59,8 @@ function openWhenRed(section: HTMLElement): void {
 }
 
 /**
- * Hides tips (`<div class="form-tips rvm-more">`) behind a "?" in the row above. They help at first use only,
- * and a dialog should show its fields at a glance.
+ * Hides tips (`<div class="form-tips rvm-more">`) behind a "?" in the row above. They help at first use only, and a dialog
+ * should show its fields at a glance.
  */
 function foldTips(node: EditorNode): void {
   $('.rvm-form .rvm-more').each((index, element) => {
@@ -105,10 +100,7 @@ export function showReasons(line: string, checks: readonly (boolean | string)[])
 
 type Kind = 'node' | 'node-config';
 
-/**
- * Shows in the row of each red field the reason. The editor shows it only in a tooltip, and for config nodes
- * not at all.
- */
+/** Shows in the row of each red field the reason. The editor shows it only in a tooltip, and for config nodes not at all. */
 function sayReasons(node: EditorNode, kind: Kind): void {
   const form = $('.rvm-form').last();
   const show = (): void => {
@@ -167,10 +159,7 @@ export function dialogOpened(node: EditorNode): void {
   opened = node.id;
 }
 
-/**
- * Current value of a property: from the open dialog, or as stored. For checks that depend on another
- * property.
- */
+/** Current value of a property: from the open dialog, or as stored. For checks that depend on another property. */
 export function currently(node: EditorNode, property: string): unknown {
   if (node.id !== opened) return node[property];
   const field = $(`#node-input-${property}`);
@@ -182,16 +171,13 @@ export function checkAgain(...properties: string[]): void {
   for (const property of properties) $(`#node-input-${property}`).trigger('change');
 }
 
-/**
- * Attribute that Node-RED's palette filter compares, in addition to the type; it ignores help and keywords.
- */
+/** Attribute that Node-RED's palette filter compares, in addition to the type; it ignores help and keywords. */
 const COMPARED = 'data-palette-label';
 
 /**
- * Lets the palette filter find a node by words its users know, not only by its name: "camera" finds list
- * devices. The words come from the texts of the node and of all nodes. English words work in each language,
- * because manuals and colleagues use them. To be called when the node is in the palette (`onpaletteadd`);
- * repeated calls do no harm.
+ * Lets the palette filter find a node by words its users know, not only by its name: "camera" finds list devices. The words
+ * come from the texts of the node and of all nodes. English words work in each language, because manuals and colleagues use
+ * them. To be called when the node is in the palette (`onpaletteadd`); repeated calls do no harm.
  */
 export function addPaletteWords(definition: EditorNode): void {
   const { type } = definition;

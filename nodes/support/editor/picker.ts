@@ -39,10 +39,7 @@ interface PickerOptions {
 /** Maximum of items shown at once; others are found by the search. */
 const MOST = 200;
 
-/**
- * A list from which the user can choose the value of a typed input. All other values of the input stay
- * possible.
- */
+/** A list from which the user can choose the value of a typed input. All other values of the input stay possible. */
 export class Picker {
   readonly #field: JQuery;
   readonly #panel = $('<div class="rvm-picker" hidden>');
@@ -212,10 +209,7 @@ function icon(name: string): JQuery {
 /** Key code by which some browsers report a key of the input method, even after composition has ended. */
 const PROCESSED = 229;
 
-/**
- * True for a key of the input method, such as the Enter that confirms Japanese or Chinese text: the field
- * must ignore it.
- */
+/** True for a key of the input method, such as the Enter that confirms Japanese or Chinese text: the field must ignore it. */
 export function isComposing({ originalEvent, which }: JQuery.KeyDownEvent): boolean {
   return which === PROCESSED || originalEvent?.isComposing === true;
 }

@@ -34,9 +34,7 @@ interface EditorType {
   paletteLabel?(this: EditorNode): string;
   /** Called with the definition once the node is in the palette. */
   onpaletteadd?(this: EditorNode): void;
-  /**
-   * Text key with namespace for the description of the category; used unless another definition has set one.
-   */
+  /** Text key with namespace for the description of the category; used unless another definition has set one. */
   categoryDescription?: string;
   label(this: EditorNode): string;
   labelStyle?(this: EditorNode): string;

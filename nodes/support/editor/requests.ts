@@ -15,8 +15,7 @@ export class AskError extends Error {
 type Say = (key: string) => string;
 
 /**
- * Sends a request to the runtime. Uses jQuery, because the editor adds its root and the user's token only to
- * jQuery requests.
+ * Sends a request to the runtime. Uses jQuery, because the editor adds its root and the user's token only to jQuery requests.
  * @throws AskError
  */
 export async function ask<Answer>(say: Say, request: JQueryAjaxSettings): Promise<Answer> {
@@ -60,9 +59,7 @@ export function postOnLeaving(path: string, body: object): void {
   void fetch(address, { method: 'POST', headers, body: JSON.stringify(body), keepalive: true });
 }
 
-/**
- * Shows a notification as plain text: the editor would take a string for markup, and names come from outside.
- */
+/** Shows a notification as plain text: the editor would take a string for markup, and names come from outside. */
 export function tell(
   text: string,
   options?: Parameters<typeof RED.notify>[1],
@@ -120,8 +117,8 @@ export function stationAsTyped(station: EditorNode): StationLook {
 }
 
 /**
- * Requests data of a Central Station for the dialog of a node. A deployed one is named by its id. For any
- * other the request carries everything typed, because the runtime then uses nothing stored.
+ * Requests data of a Central Station for the dialog of a node. A deployed one is named by its id. For any other the request
+ * carries everything typed, because the runtime then uses nothing stored.
  * @throws AskError
  */
 export async function askStation<Answer>(

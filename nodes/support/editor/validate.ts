@@ -6,10 +6,7 @@ export function isVariable(value: unknown): boolean {
   return variableIn(value) !== undefined;
 }
 
-/**
- * True for values that the dialog cannot judge: a variable, or an absent property as in a flow of an older
- * version.
- */
+/** True for values that the dialog cannot judge: a variable, or an absent property as in a flow of an older version. */
 export function isOpen(value: unknown): boolean {
   return value === undefined || isVariable(value);
 }
@@ -72,8 +69,8 @@ export function cameraOrReason(node: EditorNode, value: unknown): boolean | stri
 }
 
 /**
- * Wraps a check for Node-RED, which accepts a text as a reason only from a function with two declared
- * parameters. From any other a text counts as "valid".
+ * Wraps a check for Node-RED, which accepts a text as a reason only from a function with two declared parameters. From any
+ * other a text counts as "valid".
  */
 export function reasoned(
   check: (node: EditorNode, value: unknown) => boolean | string,

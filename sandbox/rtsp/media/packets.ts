@@ -153,10 +153,7 @@ export function senderReport(sender: SenderState): Buffer {
   return Buffer.concat([report(sender), description(sender.ssrc)]);
 }
 
-/**
- * End of the stream as a compound packet (RFC 3550, section 6.1). ffmpeg ignores a lone BYE and waits for its
- * own timeout.
- */
+/** End of the stream as a compound packet (RFC 3550, section 6.1). ffmpeg ignores a lone BYE and waits for its own timeout. */
 export function compoundBye(sender: SenderState): Buffer {
   return Buffer.concat([report(sender), description(sender.ssrc), loneBye(sender.ssrc)]);
 }

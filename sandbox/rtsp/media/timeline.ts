@@ -11,8 +11,8 @@ interface PlayPlan {
 /** Maps the seconds of a `Range` header to pictures. */
 export interface Timeline {
   /**
-   * The plan for a PLAY. `range` is the header; absent = continue at `position`, or begin at the start if
-   * that is undefined. A number is the status of a refusal: 457 outside the recording, 501 unknown unit.
+   * The plan for a PLAY. `range` is the header; absent = continue at `position`, or begin at the start if that is undefined. A
+   * number is the status of a refusal: 457 outside the recording, 501 unknown unit.
    */
   plan(range: string | undefined, position: number | undefined): PlayPlan | 457 | 501;
   /** `Range` of a playback from `position`. */
@@ -55,8 +55,8 @@ export class LiveTimeline implements Timeline {
 }
 
 /**
- * A recording of a fixed length; position 0 is the key frame of the requested second. The pictures between it
- * and the requested moment are sent at once, so that the player does not wait for them.
+ * A recording of a fixed length; position 0 is the key frame of the requested second. The pictures between it and the requested
+ * moment are sent at once, so that the player does not wait for them.
  */
 export class RecordedTimeline implements Timeline {
   readonly #base: number;
@@ -66,8 +66,8 @@ export class RecordedTimeline implements Timeline {
   readonly #now: () => number;
 
   /**
-   * `start` in epoch milliseconds, `length` in seconds. `available` returns the number of the first picture
-   * that is not recorded yet.
+   * `start` in epoch milliseconds, `length` in seconds. `available` returns the number of the first picture that is not
+   * recorded yet.
    */
   constructor(start: number, length: number, now: () => number, available: () => number = () => Infinity) {
     this.#now = now;

@@ -50,8 +50,8 @@ const SPLIT = fc
   });
 
 /**
- * Ways to spell a text in which a service may repeat it: letters, digits or encoded, then escaped up to twice, perhaps in parts.
- * Escaped twice, the parts would be longer than all that is read of an answer.
+ * Ways to spell a text in which a service may repeat it: letters, digits or encoded, then escaped up to twice, perhaps in
+ * parts. Escaped twice, the parts would be longer than all that is read of an answer.
  */
 export const SPELLING: fc.Arbitrary<Spelling> = mixed(
   [10, chain(PLAIN, SPLIT, ESCAPED)],

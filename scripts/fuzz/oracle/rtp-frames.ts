@@ -7,8 +7,8 @@ export interface Sendable {
 }
 
 /**
- * The frames that a receiver can make of a stream of which packets are missing: from a key frame that is whole to the first gap,
- * and so on. What stands before a key frame and is missing was told before. Sound is made of key frames alone.
+ * The frames that a receiver can make of a stream of which packets are missing: from a key frame that is whole to the first
+ * gap, and so on. What stands before a key frame and is missing was told before. Sound is made of key frames alone.
  */
 export function usableFrames<Frame extends Sendable>(
   frames: readonly Frame[],

@@ -53,8 +53,8 @@ export class Acceptances {
   }
 
   /**
-   * Of events that are given back, those that no flow can have had: this epoch leased them with an acceptance whose answer was lost. Told
-   * once, for from then on others may have them.
+   * Of events that are given back, those that no flow can have had: this epoch leased them with an acceptance whose answer was
+   * lost. Told once, for from then on others may have them.
    */
   neverTold(deliveryIds: readonly string[], epoch: string): Set<string> {
     const never = deliveryIds.filter((id) => this.#unanswered.get(id) === epoch);
@@ -150,10 +150,10 @@ const BEHIND_OTHERS = `
     bool_or(is_end) OVER (PARTITION BY is_event, alarm_key ORDER BY n ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS ends_before`;
 
 /**
- * A batch is taken as if its messages came one after the other: what stands before a message in it counts as what is in the tables.
- * An acceptance that writes nothing is a repeat of what another connection has written, which may be on one disk only yet: a record
- * of its own in the log makes the commit wait until everything before is as durable as the database is set up to be. What an
- * earlier try of the same acceptance has written is no repeat: its answer was lost, and is given once more.
+ * A batch is taken as if its messages came one after the other: what stands before a message in it counts as what is in the
+ * tables. An acceptance that writes nothing is a repeat of what another connection has written, which may be on one disk only
+ * yet: a record of its own in the log makes the commit wait until everything before is as durable as the database is set up to
+ * be. What an earlier try of the same acceptance has written is no repeat: its answer was lost, and is given once more.
  * @param behind of each message, what of its alarm stands before it
  */
 function acceptSql(tables: Tables, behind: string): string {

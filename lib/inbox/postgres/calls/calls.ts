@@ -99,8 +99,8 @@ export class Calls {
   }
 
   /**
-   * The statements of a batch, of which many serve several calls. In a fixed order, so that those of two instances do not wait for
-   * each other: locks first, and what comes behind what ends. Calls of one event keep the order in which they were made.
+   * The statements of a batch, of which many serve several calls. In a fixed order, so that those of two instances do not wait
+   * for each other: locks first, and what comes behind what ends. Calls of one event keep the order in which they were made.
    * @param epoch of this instance
    */
   steps(batch: readonly Request[], epoch: string): Step[] {

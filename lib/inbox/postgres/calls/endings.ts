@@ -20,9 +20,7 @@ interface Ending {
   readonly step: NotedStep;
 }
 
-/**
- * What becomes of events. That one is settled is a fact: it counts whoever has leased it; who has, and is another, is told.
- */
+/** What becomes of events. That one is settled is a fact: it counts whoever has leased it; who has, and is another, is told. */
 export class Endings {
   readonly #finish: Statement;
   readonly #find: Statement;
@@ -126,8 +124,9 @@ function finishReplies(
 }
 
 /**
- * A dead letter for want of attempts has no reason any more once it is settled. What finds all of it settled writes nothing, and what
- * another connection has written may be on one disk only yet: a record in the log makes the commit wait for that, as in `acceptSql`.
+ * A dead letter for want of attempts has no reason any more once it is settled. What finds all of it settled writes nothing,
+ * and what another connection has written may be on one disk only yet: a record in the log makes the commit wait for that, as
+ * in `acceptSql`.
  */
 function finishSql(tables: Tables): string {
   const { message, work, course, wish, instance, callHolder } = tables;

@@ -1,6 +1,6 @@
 /**
- * The clock of an inbox, as this process knows it: it runs while any instance has the inbox open, and no wall clock moves it. Each
- * instance adds to what it heard last the time since; the greatest of all counts, so that no time is counted twice.
+ * The clock of an inbox, as this process knows it: it runs while any instance has the inbox open, and no wall clock moves it.
+ * Each instance adds to what it heard last the time since; the greatest of all counts, so that no time is counted twice.
  */
 export class InboxClock {
   #heard = 0;

@@ -104,7 +104,8 @@ function bareLeaseStatement(tables: Tables, limit: number, ordered: boolean): St
 }
 
 /**
- * What another instance is just leasing is left out; those of class health come last. Each is given in the state in which it was.
+ * What another instance is just leasing is left out; those of class health come last. Each is given in the state in which it
+ * was.
  * @param give what is selected of `work`, which is what was leased
  */
 function leaseSql(

@@ -13,8 +13,8 @@ export class Locks {
   }
 
   /**
-   * Batches of one instance go one after the other, also where the connection of the former is lost and the server still at work on
-   * it: or what that leases in the end would be leased, and nobody would know.
+   * Batches of one instance go one after the other, also where the connection of the former is lost and the server still at
+   * work on it: or what that leases in the end would be leased, and nobody would know.
    * @param keys of the messages and alarms in it
    * @param epoch of the instance
    */

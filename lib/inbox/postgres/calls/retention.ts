@@ -15,8 +15,8 @@ interface Pass {
 }
 
 /**
- * Removes what is final and old, by order of insertion: it stops at the first row that is younger. Several instances may be at it at
- * once; what one has removed, the other does not find.
+ * Removes what is final and old, by order of insertion: it stops at the first row that is younger. Several instances may be at
+ * it at once; what one has removed, the other does not find.
  */
 export class RetentionPlans {
   readonly #advance: Statement;

@@ -18,8 +18,8 @@ export type ChangesSlots = 'putSlots' | 'dropSlots';
 const NONE = -1;
 
 /**
- * What flows keep, by owner and name. Whoever changes slots of an owner locks its row until the commit: so its versions can be seen in
- * the order in which they were counted, and who asks for what has changed since one of them misses nothing.
+ * What flows keep, by owner and name. Whoever changes slots of an owner locks its row until the commit: so its versions can be
+ * seen in the order in which they were counted, and who asks for what has changed since one of them misses nothing.
  */
 export class SlotCalls {
   readonly #makeOwners: Statement;
@@ -228,8 +228,8 @@ function ownersSql({ slot, slot_owner: slotOwner }: Tables): string {
 }
 
 /**
- * Forgets what was removed a day ago, and all but the latest where that is too much. An owner that somebody else has locked has time
- * until the next round.
+ * Forgets what was removed a day ago, and all but the latest where that is too much. An owner that somebody else has locked has
+ * time until the next round.
  */
 export function tidySlotsSql({ slot, slot_owner: slotOwner }: Tables): string {
   return `

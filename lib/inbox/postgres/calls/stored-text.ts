@@ -5,7 +5,8 @@ const NUL_ESCAPED = `${ESCAPE}0`;
 const ESCAPE_ESCAPED = `${ESCAPE}1`;
 
 /**
- * A text as PostgreSQL can store it: each has a form of its own. Half of a surrogate pair becomes U+FFFD, as in every file of UTF-8.
+ * A text as PostgreSQL can store it: each has a form of its own. Half of a surrogate pair becomes U+FFFD, as in every file of
+ * UTF-8.
  */
 export function storable(text: string): string {
   if (!text.includes(NUL) && !text.includes(ESCAPE)) return text;

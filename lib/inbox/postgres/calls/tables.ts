@@ -68,8 +68,8 @@ export function tablesOf(schema: string): Tables {
 }
 
 /**
- * The state, in `work`, of an event or dead letter that is on its way from the inbox of another store. Until all of that is here it is
- * nobody's: none is delivered, none is removed for its age, and the id of that inbox stands as its holder.
+ * The state, in `work`, of an event or dead letter that is on its way from the inbox of another store. Until all of that is
+ * here it is nobody's: none is delivered, none is removed for its age, and the id of that inbox stands as its holder.
  */
 export const MOVING = 'moving';
 
@@ -80,9 +80,9 @@ export const WISH = '!';
 export const SLOTS = `${WISH}slots `;
 
 /**
- * The channel on which the instances of an inbox hear of each other: what waits at an endpoint, which is the notice; or, as `!` and an
- * epoch, that there is a wish for the instance of that epoch; or, as `!slots `, an epoch and an owner, that this instance has changed
- * slots of that owner.
+ * The channel on which the instances of an inbox hear of each other: what waits at an endpoint, which is the notice; or, as `!`
+ * and an epoch, that there is a wish for the instance of that epoch; or, as `!slots `, an epoch and an owner, that this
+ * instance has changed slots of that owner.
  */
 export function channelOf(schema: string): string {
   return Buffer.from(`rvm ${schema}`)

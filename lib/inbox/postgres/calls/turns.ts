@@ -1,6 +1,6 @@
 /**
- * Parts of a list, in none of which two items touch the same thing: what touches it later is in a later part. So each part can be
- * done in any order.
+ * Parts of a list, in none of which two items touch the same thing: what touches it later is in a later part. So each part can
+ * be done in any order.
  */
 export function turnsOf<Item>(
   items: readonly Item[],

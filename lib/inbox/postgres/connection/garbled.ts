@@ -6,8 +6,8 @@ export const GARBLED = 'garbled answer';
 export const FOREIGN_LOGIN = 'foreign login';
 
 /**
- * `pg` throws where it reads what no PostgreSQL says, or a way to log in that it does not know: in an event of the socket, where
- * nobody catches it and the process would end. The connection ends instead.
+ * `pg` throws where it reads what no PostgreSQL says, or a way to log in that it does not know: in an event of the socket,
+ * where nobody catches it and the process would end. The connection ends instead.
  * @param client just told to connect
  */
 export function endGarbled({ connection }: Client, isSecure: boolean): void {

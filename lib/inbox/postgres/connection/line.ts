@@ -69,8 +69,8 @@ interface Asked {
 }
 
 /**
- * Calls on their way over one connection, a batch at a time: what is asked while one is under way goes together as the next. What
- * could not be sent in time has failed, and nothing of it was done.
+ * Calls on their way over one connection, a batch at a time: what is asked while one is under way goes together as the next.
+ * What could not be sent in time has failed, and nothing of it was done.
  */
 export class BatchQueue {
   #queue: Asked[] = [];

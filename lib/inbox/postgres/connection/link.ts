@@ -166,8 +166,8 @@ export class Link {
 }
 
 /**
- * While one server takes over from another, both may be there to be written for a moment: all connections of an instance lead to the
- * one that was reached last, or what is shown on one of them says nothing of what is done on another.
+ * While one server takes over from another, both may be there to be written for a moment: all connections of an instance lead
+ * to the one that was reached last, or what is shown on one of them says nothing of what is done on another.
  */
 export function follow(reached: Link, all: readonly Link[]): void {
   const { host } = reached;

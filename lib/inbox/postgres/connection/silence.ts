@@ -37,9 +37,9 @@ export interface SilenceOptions {
 }
 
 /**
- * Looks after connections that owe an answer. One for which the server is at work is kept, however long it takes: while a standby is
- * away each further connection would be one more that waits for it, until the server has none left. One that nobody works for is
- * given up.
+ * Looks after connections that owe an answer. One for which the server is at work is kept, however long it takes: while a
+ * standby is away each further connection would be one more that waits for it, until the server has none left. One that nobody
+ * works for is given up.
  */
 export class LinkWatchdog {
   readonly #looks = new Map<Link, number>();

@@ -7,8 +7,8 @@ import { cutOffNotedSql, WAITS_AGAIN } from '../calls/rescheduling';
 import { tablesOf } from '../calls/tables';
 
 /**
- * Nothing here is waited for, or beats would stay away: no standby, for what is lost in a takeover is found out and done again; and no
- * lock, which others may hold for as long as they wait for a standby.
+ * Nothing here is waited for, or beats would stay away: no standby, for what is lost in a takeover is found out and done again;
+ * and no lock, which others may hold for as long as they wait for a standby.
  */
 const LOCAL: Statement = {
   name: 'instance-local',

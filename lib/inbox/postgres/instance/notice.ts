@@ -4,8 +4,8 @@ import { SLOTS, WISH } from '../calls/tables';
 export type Notice = { wishFor: string } | { slotsOf: string; by: string } | { endpoint: string | undefined };
 
 /**
- * @param payload one that begins with `!` is of a wish, or, with `!slots `, of slots: any other is an endpoint; empty where something
- * may wait at any endpoint
+ * @param payload one that begins with `!` is of a wish, or, with `!slots `, of slots: any other is an endpoint; empty where
+ * something may wait at any endpoint
  */
 export function readNotice(payload: string): Notice {
   if (payload.startsWith(SLOTS)) return ofSlots(payload.slice(SLOTS.length));

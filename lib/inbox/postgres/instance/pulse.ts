@@ -29,8 +29,8 @@ export interface PulseOptions extends Pick<LinkOptions, 'connect'> {
 }
 
 /**
- * The connection on which this instance shows that it lives and learns what others do. It is told of it at once where NOTIFY comes
- * through, and looks every second for it does not always.
+ * The connection on which this instance shows that it lives and learns what others do. It is told of it at once where NOTIFY
+ * comes through, and looks every second for it does not always.
  */
 export class Heartbeat {
   readonly link: Link;

@@ -45,8 +45,9 @@ export function framesOf(file: string): Frame[] {
 }
 
 /**
- * Whether the log of a file holds commits that SQLite does not read, and would overwrite: it ends at the first frame that is not sound, without a
- * word. Nor does it read any of one whose file is gone. The last commit may have been cut off; each one before it was synced.
+ * Whether the log of a file holds commits that SQLite does not read, and would overwrite: it ends at the first frame that is
+ * not sound, without a word. Nor does it read any of one whose file is gone. The last commit may have been cut off; each one
+ * before it was synced.
  */
 export function isLogDamaged(file: string): boolean {
   const isGone = sizeOf(file) === 0;

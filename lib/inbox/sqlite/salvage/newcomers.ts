@@ -4,8 +4,8 @@ import { makeDeliveryId } from '../tables/delivery-id';
 import type { Row } from '../tables/statements';
 
 /**
- * The messages of another file of the inbox, on their way into one that has messages already: by id. What is known there stays as it
- * is; the others keep sequence and delivery id, unless another message has that sequence by now.
+ * The messages of another file of the inbox, on their way into one that has messages already: by id. What is known there stays
+ * as it is; the others keep sequence and delivery id, unless another message has that sequence by now.
  */
 export class Newcomers {
   /** By key of the id. */

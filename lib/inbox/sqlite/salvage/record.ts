@@ -27,8 +27,8 @@ export function typesOf(record: Uint8Array): { types: number[]; end: number } | 
 }
 
 /**
- * The values of a record of SQLite (https://www.sqlite.org/fileformat2.html, section 2.1); undefined where the bytes are none, or hold
- * a number beyond those that JavaScript knows exactly.
+ * The values of a record of SQLite (https://www.sqlite.org/fileformat2.html, section 2.1); undefined where the bytes are none,
+ * or hold a number beyond those that JavaScript knows exactly.
  */
 export function valuesOf(record: Buffer): SQLOutputValue[] | undefined {
   const header = typesOf(record);

@@ -19,8 +19,8 @@ import { removeDatabase, SalvageSource } from './salvage-source';
 import { SalvagedSlots } from './salvaged-slots';
 
 /**
- * Sets a damaged file aside with its log, and builds a new one of what can be read of it. The new one is built beside it and renamed
- * last: a kill begins anew, or, once it is whole, goes on with the renaming (`finishSalvage`).
+ * Sets a damaged file aside with its log, and builds a new one of what can be read of it. The new one is built beside it and
+ * renamed last: a kill begins anew, or, once it is whole, goes on with the renaming (`finishSalvage`).
  * @throws Error of the disk, or where another process has the file; then the file is where it was
  */
 export function salvage(file: string, now: Date): Salvaged {
@@ -75,8 +75,9 @@ function build(building: string, file: string): void {
 }
 
 /**
- * Gives a database that is open, and whose file has lost its name, a file under that name again; and another one that stands there is
- * set aside, when what it alone has is taken in. The new one is whole, and on the disk, before anything else is changed.
+ * Gives a database that is open, and whose file has lost its name, a file under that name again; and another one that stands
+ * there is set aside, when what it alone has is taken in. The new one is whole, and on the disk, before anything else is
+ * changed.
  * @param open stays open: its file may be gone with it
  * @returns what was taken in; undefined where there was no other file
  * @throws Error of the disk, or where another process has the other file

@@ -26,8 +26,8 @@ export class Bodies {
   }
 
   /**
-   * Adds them once the transaction is over: after a look at a damaged page it could not be committed. It throws nothing,
-   * for what was committed has happened: one that cannot be read stays away, so that the others need not wait for it.
+   * Adds them once the transaction is over: after a look at a damaged page it could not be committed. It throws nothing, for
+   * what was committed has happened: one that cannot be read stays away, so that the others need not wait for it.
    */
   read(): void {
     for (const message of this.#wanted.splice(0)) this.#read(message);

@@ -3,8 +3,9 @@ import type { HistoryTable } from './history-table';
 import type { Statements } from './statements';
 
 /**
- * Which webhook node has which endpoint; or had, where it is deleted or disabled. The id of a node counts as an endpoint that it had:
- * what goes along waits there while nodes exchange their paths, and would be nobody's where this table is lost with a damaged file.
+ * Which webhook node has which endpoint; or had, where it is deleted or disabled. The id of a node counts as an endpoint that
+ * it had: what goes along waits there while nodes exchange their paths, and would be nobody's where this table is lost with a
+ * damaged file.
  */
 export class EndpointTable {
   /** @param moved told of an endpoint at which events wait now that were elsewhere */

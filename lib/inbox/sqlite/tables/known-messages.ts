@@ -14,10 +14,10 @@ interface Change {
 }
 
 /**
- * Which messages and alarms are in the file: an index in memory, for the ids are random, and one in the file would write a page of
- * its own for each event, twice. What it finds is confirmed in the file, so that a key which two messages share does no harm. An
- * alarm is known by the last of its messages; where two share a key the later one takes the place, and the next event of the other
- * counts as its first. It takes 16 to 24 bytes for each message that is kept, and as much for each alarm.
+ * Which messages and alarms are in the file: an index in memory, for the ids are random, and one in the file would write a page
+ * of its own for each event, twice. What it finds is confirmed in the file, so that a key which two messages share does no
+ * harm. An alarm is known by the last of its messages; where two share a key the later one takes the place, and the next event
+ * of the other counts as its first. It takes 16 to 24 bytes for each message that is kept, and as much for each alarm.
  */
 export class KnownMessages {
   readonly #messages = new SequenceTable();

@@ -59,8 +59,8 @@ export class Messages {
   }
 
   /**
-   * What waits under another delivery id, or was stored too late, is the same message: it goes on as the one that was kept beside.
-   * One that the flow has not had is a repeat of any copy, also of one that waits to come again, and has to say so.
+   * What waits under another delivery id, or was stored too late, is the same message: it goes on as the one that was kept
+   * beside. One that the flow has not had is a repeat of any copy, also of one that waits to come again, and has to say so.
    */
   bring(brought: Brought): number {
     const { message, deliveryId, progress, lateId } = brought;
@@ -80,8 +80,8 @@ export class Messages {
   }
 
   /**
-   * It has entered before, and the process ended before that was noted beside: whichever has come further counts. Or this one did
-   * not wait for the answer: then it is as it is beside, also where it waits again, which no row that is leased says.
+   * It has entered before, and the process ended before that was noted beside: whichever has come further counts. Or this one
+   * did not wait for the answer: then it is as it is beside, also where it waits again, which no row that is leased says.
    */
   #bringOn(inside: Row, brought: Brought): number {
     const { progress, message, wasBrought = false } = brought;

@@ -5,9 +5,7 @@ import type { Row, Statements } from './statements';
 const STEP = 500;
 const DAY = 24 * 60 * 60 * 1000;
 
-/**
- * Removes what is final and old, by order of insertion: it stops at the first row that is younger.
- */
+/** Removes what is final and old, by order of insertion: it stops at the first row that is younger. */
 export class RetentionSweep {
   /** How far each pass has come. From the start again once a day, for what was open then may be final now. */
   readonly #done = { bodies: { sequence: 0, from: 0 }, messages: { sequence: 0, from: 0 } };

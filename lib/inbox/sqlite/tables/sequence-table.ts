@@ -9,8 +9,8 @@ const HALF = 2 ** 32;
 const UPPER = 2 ** 16;
 
 /**
- * Sequences by key, several of one key as well: 12 bytes a slot, 16 to 24 bytes a sequence. A hash table with linear probing over
- * one typed array: of a million entries the collector of garbage sees one.
+ * Sequences by key, several of one key as well: 12 bytes a slot, 16 to 24 bytes a sequence. A hash table with linear probing
+ * over one typed array: of a million entries the collector of garbage sees one.
  */
 export class SequenceTable {
   #words = new Uint32Array(SLOTS * WORDS);

@@ -15,9 +15,9 @@ export interface SlotClockOptions {
 }
 
 /**
- * The clock by which slots end: that of the file does not run while it is closed, but a level that was to last a minute is over after
- * an hour without Node-RED. While the file is open no wall clock moves it; for the time it was closed there is no other, and one that
- * was set back counts as none.
+ * The clock by which slots end: that of the file does not run while it is closed, but a level that was to last a minute is over
+ * after an hour without Node-RED. While the file is open no wall clock moves it; for the time it was closed there is no other,
+ * and one that was set back counts as none.
  */
 export class SlotClock {
   readonly #atOpen: number;

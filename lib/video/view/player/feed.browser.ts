@@ -123,8 +123,7 @@ function attachSource(
 }
 
 /**
- * Seconds behind the playhead that stay buffered of live video, and where the browser has no capacity for a
- * whole recording.
+ * Seconds behind the playhead that stay buffered of live video, and where the browser has no capacity for a whole recording.
  */
 const KEPT_BEHIND = 5;
 /** Seconds behind the playhead beyond which live video is removed. */

@@ -162,9 +162,7 @@ export class Playback {
     this.options.onFailure(failure);
   }
 
-  /**
-   * The element cannot read its data. An element without a source reports an error, too, which is ignored.
-   */
+  /** The element cannot read its data. An element without a source reports an error, too, which is ignored. */
   #broke(): void {
     if (this.#feed !== undefined || this.#clip !== undefined) this.#fail(new PlayFailure('PLAYBACK'));
   }
@@ -198,8 +196,8 @@ export class Playback {
 }
 
 /**
- * The whole recording, for browsers without streaming. The first byte is fetched before, because a video
- * element does not report why there is no video.
+ * The whole recording, for browsers without streaming. The first byte is fetched before, because a video element does not
+ * report why there is no video.
  * @returns the address to play
  * @throws PlayFailure; the reason of the signal
  */
@@ -245,8 +243,8 @@ interface EdgeState {
 export type EdgeStep = { jumpTo: number } | { rate: number };
 
 /**
- * Chooses the lag behind the newest picture: as short as playback allows. Few pictures per second, B-frames
- * and uneven networks need more.
+ * Chooses the lag behind the newest picture: as short as playback allows. Few pictures per second, B-frames and uneven networks
+ * need more.
  */
 export class LiveEdge {
   #aim = AIM;

@@ -174,10 +174,7 @@ class VideoPlayer implements MountedPlayer {
     if (isOfBrowser(failure) && pictureUrl !== undefined) void this.#showPicture();
   }
 
-  /**
-   * Shows the picture in place of the video. The message about the video stays, unless the picture itself
-   * fails.
-   */
+  /** Shows the picture in place of the video. The message about the video stays, unless the picture itself fails. */
   async #showPicture(): Promise<void> {
     const { pictureUrl } = this.settings;
     if (pictureUrl === undefined) return;
@@ -446,9 +443,7 @@ const ACTIONS: Readonly<Record<string, KeyAction>> = {
 const OF_BUTTONS = new Set([' ']);
 const OF_FIELDS = new Set(['ArrowLeft', 'ArrowRight', 'Home', 'l', 'f']);
 
-/**
- * Undefined for keys not meant for the player: with Ctrl or another modifier, or used by the focused element.
- */
+/** Undefined for keys not meant for the player: with Ctrl or another modifier, or used by the focused element. */
 function actionOf(event: KeyboardEvent): KeyAction | undefined {
   if (event.ctrlKey || event.altKey || event.metaKey || event.defaultPrevented) return undefined;
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
