@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Verdict } from '../nodes/rvm-watch/watch-node';
+import type { Verdict } from '../nodes/rvm-watch/verdict';
 import { cloud, station } from '../test/support/node-red/flows';
 import { NodeRed, watched } from '../test/support/node-red/node-red';
 import { watch } from '../test/support/node-red/watch-run';

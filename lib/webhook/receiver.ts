@@ -9,7 +9,7 @@ import { jsonOf } from '../message/body';
 import { meter, secondsSince } from '../meter';
 import { type Endpoint, type Middleware, type Ready, ReadyEndpoints, type RequestOrigin } from './endpoint';
 import { type ClockGuard, judge, judgeContextOf, type Judgement, recordOf } from './judge';
-import { MAX_UNANSWERED, Pipelines, SenderLines } from './pipeline';
+import { MAX_UNANSWERED, Pipelines, SenderLines } from './pipelined-requests';
 import { meteredAs, toldReason } from './problem';
 import { type ProofResult, authorizationLines, type RawMessage } from './proof/authenticate';
 import type { ProofThread } from './proof/proof-thread';

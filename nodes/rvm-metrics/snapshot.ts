@@ -8,7 +8,7 @@ import { FAULTS, severityOf, WARNINGS } from '../../lib/watch/findings';
 import { alarmStates } from '../rvm-alarm-state/alarm-node';
 import { allStations, type Station } from '../rvm-central-station/station';
 import { openInboxes } from '../rvm-inbox/inboxes';
-import { allStanding } from '../rvm-watch/watch-node';
+import { allStanding } from '../rvm-watch/verdict';
 
 /** Current values of all metrics. */
 export async function snapshotOf(RED: NodeAPI, figures: AskedFigures): Promise<Snapshot> {

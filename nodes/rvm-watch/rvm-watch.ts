@@ -4,7 +4,7 @@ import { onFlowsState } from '../support/flows';
 import { registerNode } from '../support/register';
 import { listOf, numberOf, unsetVariables, type Properties } from '../support/settings';
 import { showFromStart, status, unsetStatus } from '../support/status';
-import { statusOf, verdictOn, type WatchNode } from './watch-node';
+import { statusOf, verdictOn, type WatchNode } from './verdict';
 import { Watch } from './watch';
 
 const SECOND = 1000;

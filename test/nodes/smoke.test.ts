@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Verdict } from '../../nodes/rvm-watch/watch-node';
+import type { Verdict } from '../../nodes/rvm-watch/verdict';
 import { eventMessage } from '../support/alarms/alarm-flow';
 import { PATH, webhookIn, bytesOf } from '../support/node-red/flows';
 import {

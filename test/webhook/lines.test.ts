@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import net from 'node:net';
 import { CancelToken } from '../../lib/concurrency/signals';
 import { Admission } from '../../lib/concurrency/semaphore';
-import { SenderLines } from '../../lib/webhook/pipeline';
+import { SenderLines } from '../../lib/webhook/pipelined-requests';
 import { Senders, type RequestSource } from '../../lib/webhook/request';
 import { endOfTurn } from '../support/time/event-loop';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Finding } from '../../../lib/watch/findings';
-import type { Verdict } from '../../../nodes/rvm-watch/watch-node';
+import type { Verdict } from '../../../nodes/rvm-watch/verdict';
 import { eventually } from '../time/patience';
 import { probe, type FlowNode, type NodeRed } from './node-red';
 

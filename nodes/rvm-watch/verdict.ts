@@ -1,5 +1,5 @@
 import type { Node, NodeAPI, NodeStatus } from 'node-red';
-import { type Finding, inOrder, isFault, severityOf, type ActiveFinding } from '../../lib/watch/findings';
+import { type ActiveFinding, type Finding, inOrder, isFault, severityOf } from '../../lib/watch/findings';
 import { status } from '../support/status';
 
 export interface WatchNode extends Node {
