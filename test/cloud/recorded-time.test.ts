@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { inspect } from 'node:util';
 import { assert as check, boolean, constantFrom, date, integer, property, record } from 'fast-check';
-import { shiftedBack, timeText } from '../../lib/cloud/functions/rtsp';
+import { shiftedBack, timeText } from '../../lib/cloud/functions/recorded-time';
 import { readTime, timeOf } from '../../lib/time';
 
 describe('a Date that a flow gives', () => {

@@ -3,7 +3,7 @@ import { readPage, findLink } from '../../lib/cloud/http/records';
 import { isOnline, toDevice } from '../../lib/cloud/cameras/device-directory';
 import { guidForm } from '../../lib/text';
 import { compareVersions, versionOf } from '../../lib/cloud/session/system';
-import { toServiceTime } from '../../lib/cloud/functions/rtsp';
+import { toServiceTime } from '../../lib/cloud/functions/recorded-time';
 import { cpuSeconds } from '../support/time/event-loop';
 
 describe('shapes the client accepts', () => {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { ROOT } from '../support/node-red/node-red';
@@ -91,5 +92,18 @@ describe('the rules of the house', () => {
       ['Twice'],
     );
     assert.deepEqual(namedTwice(sourcesIn('lib', 'nodes', 'sandbox', 'scripts', 'test/support')), []);
+  });
+
+  it('let no node type load a heavy library before it is used, nor one that a Node.js too old for the package cannot load', () => {
+    const report = `
+      const { _load: load } = require('node:module');
+      require('node:module')._load = function (name, parent, ...others) {
+        if (parent?.filename?.includes('/dist/') && !/^[.\/]|^node:/.test(name)) console.log(name);
+        return load.call(this, name, parent, ...others);
+      };
+      for (const type of fs.readdirSync('dist').filter((file) => /^rvm-.*\.js$/.test(file))) require(path.resolve('dist', type));
+      process.exit();`;
+    const printed = execFileSync(process.execPath, ['-e', report], { cwd: ROOT, encoding: 'utf8' });
+    assert.deepEqual([...new Set(printed.split('\n').filter(Boolean))], ['secure-json-parse']);
   });
 });

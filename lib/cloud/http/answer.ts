@@ -13,7 +13,6 @@ import { nestsDeeperThan } from '../../json/scan';
 import { parseInSlices, TooDeepError, TooManyError } from '../../json/sliced-parser';
 import { DIALECT } from '../dialect';
 import { redact, oneLine } from '../secret-mask';
-import { MAX_ANSWER_BYTES } from './connection-pool';
 
 /** The error for a camera that the service cannot reach. */
 function cameraUnreachable(cause: RvmErrorCause): RvmError {
@@ -40,6 +39,9 @@ export const READABLE_CODINGS = 'gzip, deflate, br';
 export class UnreadableBody {
   constructor(readonly reason: string) {}
 }
+
+/** For the body of one answer, as it is sent and after decompression. */
+export const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 
 /** An answer that grows beyond the limit is cut off there, however large its unpacked body would be. */
 const LIMITS = { maxOutputLength: MAX_ANSWER_BYTES, chunkSize: 64 * 1024 } satisfies ZlibOptions &

@@ -3,6 +3,7 @@ import https from 'node:https';
 import type { Socket } from 'node:net';
 import { Agent, buildConnector, type Dispatcher, Pool } from 'undici';
 import { tlsOptions, type TlsOptions, type TlsSettings } from '../../tls';
+import { MAX_ANSWER_BYTES } from './answer';
 import { type Proxy, proxyChoice, ProxyFault, type ProxySettings } from './proxy';
 
 export interface ConnectionOptions {
@@ -15,8 +16,6 @@ export interface ConnectionOptions {
 
 /** Per origin, and for all requests at the same time. */
 export const MAX_CONNECTIONS = 32;
-/** For the body of one answer, as it is sent and after decompression. */
-export const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 
 const LIMITS = {
   connections: MAX_CONNECTIONS,
