@@ -98,10 +98,10 @@ describe('the rules of the house', () => {
     const report = `
       const { _load: load } = require('node:module');
       require('node:module')._load = function (name, parent, ...others) {
-        if (parent?.filename?.includes('/dist/') && !/^[.\/]|^node:/.test(name)) console.log(name);
+        if (parent?.filename?.includes('/dist/') && !/^([.]|[/]|node:)/.test(name)) console.log(name);
         return load.call(this, name, parent, ...others);
       };
-      for (const type of fs.readdirSync('dist').filter((file) => /^rvm-.*\.js$/.test(file))) require(path.resolve('dist', type));
+      for (const type of fs.readdirSync('dist').filter((file) => /^rvm-.*[.]js$/.test(file))) require(path.resolve('dist', type));
       process.exit();`;
     const printed = execFileSync(process.execPath, ['-e', report], { cwd: ROOT, encoding: 'utf8' });
     assert.deepEqual([...new Set(printed.split('\n').filter(Boolean))], ['secure-json-parse']);
