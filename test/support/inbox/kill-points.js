@@ -3,6 +3,7 @@
 // passing of a point on the way of an alarm. Which one stands in the file named by KILL_FILE, as `point n`; it may be
 // written at any time, and is gone after the kill. Patches the built modules.
 const fs = require('node:fs');
+const http = require('node:http');
 const { patch, patchModules } = require('./patched-modules');
 
 const FILE = process.env.KILL_FILE;
@@ -27,8 +28,19 @@ function pass(point) {
 /** What each transaction of the store did, as far as it matters here. */
 let done = new Set();
 
+patch(
+  http.ServerResponse.prototype,
+  'end',
+  (former) =>
+    function (...args) {
+      const response = former.apply(this, args);
+      if (this.req.method === 'POST' && this.statusCode === 200) pass('answered');
+      return response;
+    },
+);
+
 patchModules({
-  'webhook/receive/raw-body.js': (exports) =>
+  'webhook/request.js': (exports) =>
     patch(exports, 'readRawBody', (former) => async (...args) => {
       const reading = await former(...args);
       if (reading.kind === 'complete') pass('body-read');
@@ -39,11 +51,6 @@ patchModules({
       const judgement = former(...args);
       if (judgement.kind === 'usable') pass('verified');
       return judgement;
-    }),
-  'webhook/receive/answer.js': (exports) =>
-    patch(exports, 'answer', (former) => (req, res, name) => {
-      former(req, res, name);
-      if (name === 'accepted') pass('answered');
     }),
   'inbox/sqlite/tables/messages.js': ({ Messages: { prototype } }) => {
     patch(prototype, 'accept', (former) => {
