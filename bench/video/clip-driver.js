@@ -11,7 +11,7 @@ const LIB = path.join(__dirname, '..', '..', 'dist', 'lib', 'video');
 const { CloudVideo } = require(path.join(LIB, 'cloud-video'));
 const { openStream } = require(path.join(LIB, 'rtsp', 'open-stream'));
 const { ClipWriter } = require(path.join(LIB, 'mp4', 'clip-writer'));
-const { ClipFile } = require(path.join(LIB, 'clip-files', 'clip-file'));
+const { ClipFile } = require(path.join(LIB, 'clip-folder'));
 
 const RELAYS = { suffixes: [], localAllowed: true };
 /** Milliseconds until what a clip has left behind is given back. */
