@@ -72,7 +72,6 @@ export class EndWatch {
 
 type MemoryModule = typeof import('../../lib/video/mp4/clip-destination');
 type FolderModule = typeof import('../../lib/video/clip-folder');
-type FileModule = typeof import('../../lib/video/clip-folder');
 
 /** Destination of one clip. */
 interface ClipPlace {
@@ -102,7 +101,7 @@ export class ClipPlaces {
   }
 
   async #file(folder: string, wanted: RtspWanted, start: number): Promise<ClipPlace> {
-    const { ClipFile } = require('../../lib/video/clip-folder') as FileModule;
+    const { ClipFile } = require('../../lib/video/clip-folder') as FolderModule;
     const alarmId = wanted.mode === 'event' ? wanted.event.alarmId : undefined;
     const subject = {
       cameraId: cameraOf(wanted),
