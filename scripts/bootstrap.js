@@ -1,6 +1,6 @@
 'use strict';
-// First thing every command of this project runs. Needs nothing but Node's own modules, also of an old Node:
-// finds or fetches a Node that is new enough, installs what package-lock.json names, then hands over to scripts/<task>.ts.
+// Runs first in every command of this project. Uses only Node's built-in modules, and only what an old Node has: finds or
+// fetches a Node that is new enough, installs the packages of package-lock.json, then runs scripts/<task>.ts.
 const { spawn } = require('child_process');
 const { createHash } = require('crypto');
 const fs = require('fs');
@@ -11,7 +11,7 @@ const ROOT = path.join(__dirname, '..');
 const NEEDED = require('../package.json').engines.node;
 const FETCHED_NODE = '24';
 const TASKS = ['start', 'test', 'build', 'sandbox', 'pictures', 'soak', 'bench', 'fuzz', 'coverage'];
-/** Packages of others that the example flows name; apart, or Node-RED would load them always. */
+/** Packages that the example flows need. In a folder of their own, because Node-RED would always load them otherwise. */
 const PALETTE = path.join('test', 'palette');
 const TASKS_WITH_PALETTE = ['test', 'coverage', 'pictures'];
 
@@ -33,7 +33,7 @@ function isNewEnough(version) {
 }
 
 function fetchedNode() {
-  // Not among the output of the task, which another program may read.
+  // To stderr: another program may read the output of the task.
   process.stderr.write(
     `Node ${process.versions.node} is too old (needs ${NEEDED}): using Node ${FETCHED_NODE} in .node\n`,
   );
@@ -41,7 +41,7 @@ function fetchedNode() {
   return found || fail(`No newer Node could be fetched: install Node.js ${NEEDED} and try again.`);
 }
 
-/** Runs this project's Node to its end; gives 1 where a signal ended it. */
+/** Runs the chosen Node until it exits. Resolves with its exit code; 1 where a signal ended it. */
 function run(node, args, cwd, stdio) {
   return new Promise((resolve) => {
     const child = spawn(node, args, { cwd, stdio, env: environment(node) });
@@ -54,7 +54,7 @@ function run(node, args, cwd, stdio) {
   });
 }
 
-/** @param how words of npm that install what the lock file of the folder names, and leave that as it is */
+/** @param how arguments of npm that install the packages of the folder's lock file without changing it */
 async function installPackages(node, folder, how) {
   const lock = fs.readFileSync(path.join(folder, 'package-lock.json'));
   const mark = path.join(folder, 'node_modules', '.installed');
@@ -69,7 +69,7 @@ async function installPackages(node, folder, how) {
   fs.writeFileSync(mark, wanted);
 }
 
-/** Programs that the tasks start find the chosen Node first. */
+/** PATH with the chosen Node first, for the programs that the tasks start. */
 function environment(node) {
   const env = Object.assign({}, process.env);
   const key = Object.keys(env).find((name) => name.toUpperCase() === 'PATH') || 'PATH';
@@ -84,7 +84,7 @@ async function main() {
   const node = isNewEnough(process.versions.node) ? process.execPath : fetchedNode();
   await Promise.all([
     installPackages(node, ROOT, ['ci']),
-    // A package there bundles others without all that they name, which `npm ci` refuses.
+    // One of these packages bundles others without all their dependencies, which `npm ci` refuses.
     TASKS_WITH_PALETTE.includes(task) &&
       installPackages(node, path.join(ROOT, PALETTE), ['install', '--no-save']),
   ]);
@@ -92,7 +92,7 @@ async function main() {
   process.exit(await run(node, args, ROOT, 'inherit'));
 }
 
-// Whoever stops this process means what it runs. npm, when it is stopped, ends only the shell between it and us.
+// A signal to this process is meant for what it runs. When npm is stopped, it ends only the shell between it and this process.
 const parent = process.ppid;
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => stop(signal));
 setInterval(() => {

@@ -1,20 +1,8 @@
-/**
- * Builds dist/ from the sources:
- * - tsc compiles nodes/, lib/ and sandbox/ to the same folders;
- * - dist/<type>.js is one line that requires the node;
- * - dist/<type>.html contains the dialog with its shared rows, and its script inlined (an external script
- *   would register types late);
- * - dist/lib/video/view/player contains the files that the pages of views load;
- * - dist/locales/<lang>/<type>.json and .html contain texts and help, dist/icons/ the icons.
- *
- * Node-RED and the Flow Library require exactly these paths.
- */
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { buildSync } from 'esbuild';
-import { readDialog } from './dialog-rows';
-import { playerFiles } from './player';
+import { toError } from '../lib/error';
 
 export const ROOT = path.join(__dirname, '..');
 const DIST = path.join(ROOT, 'dist');
@@ -28,8 +16,6 @@ const SOURCES = [
   'sandbox',
   'icons',
   'scripts/build.ts',
-  'scripts/dialog-rows.ts',
-  'scripts/player.ts',
   'package.json',
   'tsconfig.json',
   'tsconfig.base.json',
@@ -149,6 +135,87 @@ function newest(place: string): number {
   return fs
     .readdirSync(place)
     .reduce((time, name) => Math.max(time, newest(path.join(place, name))), stat.mtimeMs);
+}
+
+/** Also matches malformed comments, which then throw, so that no dialog silently lacks a row. */
+const COMMENT = /([ \t]*)<!--\s*row\b([^]*?)-->/g;
+const NAMED = /^: ([a-z-]+)((?: [a-z]+="[^"]*")*) $/;
+const VALUE = / ([a-z]+)="([^"]*)"/g;
+const PARAMETER = /\{\{(.*?)\}\}/g;
+
+/**
+ * Reads a dialog and replaces the comments by their rows.
+ * @param folder contains the rows as `<name>.html`
+ * @throws Error for an unknown row, a missing value, or a value for an unknown parameter
+ */
+export function readDialog(file: string, folder: string): string {
+  try {
+    return withRows(fs.readFileSync(file, 'utf8'), folder);
+  } catch (error) {
+    throw new Error(`${path.basename(file)}: ${toError(error).message}`, { cause: error });
+  }
+}
+
+function withRows(dialog: string, folder: string): string {
+  return dialog.replace(COMMENT, (comment: string, indent: string, inside: string) => {
+    const [, name, values] = NAMED.exec(inside) ?? [];
+    if (name === undefined || values === undefined) throw new Error(`${comment.trim()} does not name a row`);
+    const given = new Map(
+      [...values.matchAll(VALUE)].map(([, parameter = '', value = '']) => [parameter, value]),
+    );
+    return filled(name, rowIn(folder, name), given).replace(/^(?=.)/gm, indent);
+  });
+}
+
+function rowIn(folder: string, name: string): string {
+  const file = path.join(folder, `${name}.html`);
+  if (fs.existsSync(file)) return fs.readFileSync(file, 'utf8').trimEnd();
+  const names = fs
+    .readdirSync(folder)
+    .map((row) => path.basename(row, '.html'))
+    .toSorted();
+  throw new Error(`there is no row "${name}"; there are: ${names.join(', ')}`);
+}
+
+function filled(name: string, row: string, given: ReadonlyMap<string, string>): string {
+  const parameters = new Set([...row.matchAll(PARAMETER)].map(([, parameter = '']) => parameter));
+  const idle = [...given.keys()].find((parameter) => !parameters.has(parameter));
+  if (idle !== undefined) throw new Error(`the row "${name}" has no parameter "${idle}"`);
+  return row.replace(PARAMETER, (_place, parameter: string) => {
+    const value = given.get(parameter);
+    if (value === undefined) throw new Error(`the row "${name}" needs a value for "${parameter}"`);
+    return value;
+  });
+}
+
+const PLAYER = path.join(__dirname, '..', 'lib', 'video', 'view', 'player');
+
+export function playerFiles(): Record<'script' | 'style' | 'icon', Buffer> {
+  return {
+    script: Buffer.from(playerScript()),
+    style: Buffer.from(playerStyle()),
+    icon: fs.readFileSync(path.join(PLAYER, 'icon.svg')),
+  };
+}
+
+/** The script of the page; the sidebar has the player in its own script. */
+function playerScript(): string {
+  const script = buildSync({
+    entryPoints: [path.join(PLAYER, 'page.browser.ts')],
+    bundle: true,
+    format: 'iife',
+    target: 'es2022',
+    charset: 'utf8',
+    write: false,
+  });
+  return script.outputFiles[0]?.text ?? '';
+}
+
+/** The style of the page, including that of the player. */
+function playerStyle(): string {
+  return ['page.css', 'player.css']
+    .map((file) => fs.readFileSync(path.join(PLAYER, file), 'utf8'))
+    .join('\n');
 }
 
 if (require.main === module) build();

@@ -1,10 +1,10 @@
 'use strict';
-// Needs nothing but Node's own modules, also of an old Node.
+// Uses only Node's built-in modules, and only what an old Node has.
 const { spawnSync } = require('child_process');
 const fs = require('fs');
 const path = require('path');
 
-/** npm's own program file, so that npm can be run by any Node; undefined where it is not found. */
+/** The program file of npm, so that any Node can run it; undefined where it is not found. */
 function npmProgram() {
   const beside = path.dirname(fs.realpathSync(process.execPath));
   const candidates = [
@@ -16,9 +16,9 @@ function npmProgram() {
 }
 
 /**
- * A Node binary of a version such as `24` or `22.13.0`, kept in `folder`. The npm packages named node-<platform>-<arch>
- * carry it as it is, so no install script runs. Undefined where it cannot be had. One that is there already is fetched anew
- * where its version will not do.
+ * Path of a Node binary of a version such as `24` or `22.13.0`, installed in `folder`; undefined where it cannot be fetched. The
+ * npm packages named node-<platform>-<arch> contain it, without an install script. An installed one that is not `isGood` is
+ * replaced.
  */
 function fetchNode(version, folder, isGood = () => true) {
   const isWindows = process.platform === 'win32';
@@ -37,7 +37,7 @@ function fetchNode(version, folder, isGood = () => true) {
   return binary;
 }
 
-/** As the package says that carries it. */
+/** Version of the package that contains the binary. */
 function versionOf(binary) {
   return JSON.parse(fs.readFileSync(path.join(binary, '..', '..', 'package.json'), 'utf8')).version;
 }

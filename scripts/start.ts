@@ -1,11 +1,124 @@
-/** `npm start`: runs Node-RED on 127.0.0.1:1880 with this package, the sandbox and the first example flow. */
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
+import { type FolderLock, lockFolder } from '../lib/inbox/folder-lock';
 import { buildIfStale, ROOT } from './build';
-import { introduction } from './introduction';
-import type { FolderLock } from '../lib/inbox/folder-lock';
-import { prepareUserDir, takeUserDir, USER_DIR } from './user-dir';
+
+/** Where the editor shows the buttons that open a sidebar. */
+interface SidebarPlaces {
+  /** Button of the debug sidebar. */
+  beetle: string;
+  /** Button of the sidebar of Remote monitoring. */
+  bell: string;
+}
+
+const FROM_5: SidebarPlaces = {
+  beetle: 'the beetle at the bottom right',
+  bell: 'the bell at the bottom right',
+};
+/** Before version 5 the editor has space for few buttons: those of plugins are in a menu. */
+const BEFORE_5: SidebarPlaces = {
+  beetle: 'the beetle at the top right',
+  bell: 'the bell in the menu behind the arrow at the top right',
+};
+
+/** @param version of Node-RED, such as 5.0.7 */
+export function sidebarPlaces(version: string): SidebarPlaces {
+  return Number.parseInt(version, 10) < 5 ? BEFORE_5 : FROM_5;
+}
+
+/** The text that `npm start` prints once the flows run. */
+export function introduction(port: string, version: string): string {
+  const { beetle, bell } = sidebarPlaces(version);
+  return [
+    '',
+    `  Open  http://127.0.0.1:${port}/`,
+    '',
+    '  The first example flow is running against the sandbox. Every few seconds an alarm comes in. The sidebar of Remote',
+    `  monitoring (${bell}) shows it with its picture:`,
+    '  a click on that plays its clip, a click on a camera shows it live.',
+    '',
+    '  Try',
+    `  - open the page of an alarm: its address stands in the debug sidebar (${beetle})`,
+    '  - send something unproven, and see it refused with 401:',
+    `    curl -i -X POST -d '{}' http://127.0.0.1:${port}/remote-monitoring/example-01`,
+    '  - import the second example: menu, Import, Examples, @rvm/node-red-remote-monitoring',
+    '',
+    '  Stop with Ctrl-C. Start afresh by removing the folder .start.',
+    '',
+  ].join('\n');
+}
+
+const USER_DIR = path.join(ROOT, '.start');
+const EXAMPLE = path.join(ROOT, 'examples', '01 - Alarm and its video.json');
+const PACKAGE = '@rvm/node-red-remote-monitoring';
+
+const SETTINGS = `module.exports = {
+  uiHost: '127.0.0.1',
+  flowFile: 'flows.json',
+  credentialSecret: false,
+  editorTheme: { tours: false },
+  telemetry: { enabled: false, updateNotification: false },
+};
+`;
+
+/** The fields of package.json that are used here. */
+interface Manifest {
+  name?: string;
+  private?: boolean;
+  dependencies?: Record<string, string>;
+}
+
+/** Locks the user directory. Undefined if another process has the lock: both would write the same flows. */
+function takeUserDir(): FolderLock | undefined {
+  fs.mkdirSync(USER_DIR, { recursive: true });
+  return lockFolder(USER_DIR, { name: 'start.lock' });
+}
+
+/**
+ * Creates missing files in the user directory and links the package to this checkout; other content stays.
+ * @param port port of Node-RED, used in the example flow
+ */
+function prepareUserDir(port: string): void {
+  linkPackage();
+  namePackage();
+  // 0.0.0.0 would open a fresh, unprotected editor to the whole network.
+  writeOnce('settings.js', SETTINGS);
+  const flow = fs.readFileSync(EXAMPLE, 'utf8');
+  writeOnce('flows.json', flow.replaceAll('http://127.0.0.1:1880', `http://127.0.0.1:${port}`));
+}
+
+/** Created at each start: in a copied or moved checkout the previous link has a wrong target. */
+function linkPackage(): void {
+  const link = path.join(USER_DIR, 'node_modules', PACKAGE);
+  fs.mkdirSync(path.dirname(link), { recursive: true });
+  removePackage(link);
+  fs.symlinkSync(ROOT, link, 'junction');
+}
+
+/** Removes the link, or the folder if the palette manager has installed the published package instead. */
+function removePackage(place: string): void {
+  const stat = fs.lstatSync(place, { throwIfNoEntry: false });
+  if (stat?.isSymbolicLink()) fs.unlinkSync(place);
+  else fs.rmSync(place, { recursive: true, force: true });
+}
+
+/** Adds the package to package.json: the palette manager runs npm, which removes unlisted packages. */
+function namePackage(): void {
+  const file = path.join(USER_DIR, 'package.json');
+  const manifest = fs.existsSync(file) ? readManifest(file) : { name: 'start', private: true };
+  const dependencies = { ...manifest.dependencies, [PACKAGE]: 'file:..' };
+  fs.writeFileSync(file, `${JSON.stringify({ ...manifest, dependencies }, null, 2)}\n`);
+}
+
+function readManifest(file: string): Manifest {
+  return JSON.parse(fs.readFileSync(file, 'utf8')) as Manifest;
+}
+
+function writeOnce(name: string, text: string): void {
+  const file = path.join(USER_DIR, name);
+  if (!fs.existsSync(file)) fs.writeFileSync(file, text);
+}
 
 const PORT = process.env.PORT ?? '1880';
 

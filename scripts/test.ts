@@ -15,9 +15,8 @@ import { parseArgs } from 'node:util';
 import { LANE_VARIABLE, LANES, type Lane } from '../test/support/suite/lanes';
 import { NO_SKIPS_VARIABLE } from '../test/support/suite/programs';
 import { build } from './build';
-import { everyFile, namedFiles, planFor } from './testing/plan';
+import { everyFile, namedFiles, planFor, runPlan } from './testing/plan';
 import { Report } from './testing/report';
-import { runPlan } from './testing/run-plan';
 import { runStaticChecks } from './testing/static-checks';
 import { TestProcess } from './testing/test-process';
 

@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { ALONE, isIn, isInLane, type Lane } from '../../test/support/suite/lanes';
 import { ROOT } from '../build';
+import { type FileResult, TestProcess } from './test-process';
 
 /** The slowest files start first; otherwise processors would be idle while the last file runs. */
 const LONGEST_FIRST = [
@@ -43,7 +44,7 @@ const LONGEST_FIRST = [
 ];
 
 /** Absolute paths of test files. */
-export interface Plan {
+interface Plan {
   /** In order of starting. */
   together: string[];
   /** Run after the others, one at a time. */
@@ -95,4 +96,50 @@ function testFilesBelow(folder: string): string[] {
       return entry.name.endsWith('.test.ts') ? [place] : [];
     })
     .sort();
+}
+
+interface RunOptions {
+  /** Number of concurrent processes. */
+  jobs: number;
+  /** Seconds without news after which a file counts as hanging. */
+  silence: number;
+  grep?: string;
+}
+
+/** Seconds that a process has to end by itself; idle keep-alive connections close within them. */
+const MOST_TO_END = 120;
+
+/** Runs test files in order, in several processes; each takes the next file when it has finished one. */
+export async function runFiles(
+  files: readonly string[],
+  { jobs, silence, grep }: RunOptions,
+  onResult: (result: FileResult) => void,
+): Promise<void> {
+  const waiting = [...files];
+  const work = async (): Promise<void> => {
+    let tests: TestProcess | undefined;
+    const letGo = async (): Promise<void> => {
+      const leftBehind = await tests?.end(Math.min(silence, MOST_TO_END));
+      if (leftBehind !== undefined) onResult(leftBehind);
+    };
+    for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
+      if (tests?.isRunning === false) await letGo();
+      if (tests?.isRunning !== true) tests = new TestProcess();
+      onResult(await tests.run({ file, grep }, silence));
+    }
+    await letGo();
+  };
+  await Promise.all(Array.from({ length: Math.min(jobs, files.length) }, work));
+}
+
+/** @param besides other work that runs in parallel with `together`; the files of `alone` wait for its end */
+export async function runPlan(
+  { together, alone }: Plan,
+  options: RunOptions,
+  besides: Promise<unknown>,
+  onResult: (result: FileResult) => void,
+): Promise<void> {
+  await Promise.all([runFiles(together, options, onResult), besides]);
+  // Each in a new process.
+  for (const file of alone) await runFiles([file], { ...options, jobs: 1 }, onResult);
 }

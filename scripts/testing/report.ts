@@ -1,9 +1,8 @@
 import { isIn, SHOWN } from '../../test/support/suite/lanes';
 import { NOT_RUN } from '../../test/support/suite/programs';
-import type { Failure } from './news';
+import type { Failure, FileResult } from './test-process';
 import { nameOf } from './plan';
 import type { CheckResult } from './static-checks';
-import type { FileResult } from './test-process';
 
 /** Characters that are shown of the output of a failed file. */
 const MOST_OUTPUT = 4000;

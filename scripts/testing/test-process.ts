@@ -1,8 +1,7 @@
-import { fork, type ChildProcess } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
+import fs from 'node:fs';
 import path from 'node:path';
 import { clampTimerMs } from '../../lib/concurrency/timers';
-import { NODE_OPTIONS } from './mocha-settings';
-import type { Failure, LastOrder, News, Order } from './news';
 
 export interface FileResult {
   /** Absolute. */
@@ -176,3 +175,47 @@ function add(news: Exclude<News, { kind: 'begins' | 'ended' }>, result: FileResu
   else if (news.kind === 'skipped') result.skipped.push(news.title);
   else result.failures.push(news.failure);
 }
+
+/** An order of the test command to a process that runs test files. */
+export interface Order {
+  /** Absolute path. */
+  file: string;
+  /** Only tests whose titles match this expression. */
+  grep?: string;
+}
+
+/** Sent after the last file: the process has to end by itself. */
+export interface LastOrder {
+  /** Seconds. */
+  endWithin: number;
+}
+
+export interface Failure {
+  /** Title of the test or hook, below those of its groups. */
+  title: string;
+  error: string;
+}
+
+/** Reports of such a process while it runs a file; the last one is `ended`. */
+export type News =
+  | { kind: 'begins'; title: string }
+  | { kind: 'passed' }
+  | { kind: 'skipped'; title: string }
+  | { kind: 'failed'; failure: Failure }
+  | { kind: 'ended' };
+
+interface Settings {
+  'node-option': string[];
+  timeout: number;
+  'forbid-only': boolean;
+}
+
+const FILE = path.join(__dirname, '..', '..', '.mocharc.json');
+
+/** From `.mocharc.json`, so that a direct call of mocha uses the same settings. */
+const SETTINGS = JSON.parse(fs.readFileSync(FILE, 'utf8')) as Settings;
+
+/** Node.js options of a process that runs test files. */
+const NODE_OPTIONS: readonly string[] = SETTINGS['node-option'].map((option) => `--${option}`);
+
+export const MOCHA_OPTIONS = { timeout: SETTINGS.timeout, forbidOnly: SETTINGS['forbid-only'] };

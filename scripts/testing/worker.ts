@@ -1,8 +1,7 @@
 /** A process that runs the ordered test files one after the other and reports their progress. */
 import Mocha from 'mocha';
 import { Agent, setGlobalDispatcher } from 'undici';
-import { MOCHA_OPTIONS } from './mocha-settings';
-import type { LastOrder, News, Order } from './news';
+import { MOCHA_OPTIONS, type LastOrder, type News, type Order } from './test-process';
 
 // No keep-alive: on a busy machine a request may reuse a connection that the server is just closing.
 setGlobalDispatcher(new Agent({ pipelining: 0 }));

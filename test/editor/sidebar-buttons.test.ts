@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { introduction, sidebarPlaces } from '../../scripts/introduction';
+import { introduction, sidebarPlaces } from '../../scripts/start';
 import { describeInEditor } from '../support/editor/in-editor';
 import { webhookFlow } from '../support/node-red/flows';
 import { ROOT, VERSIONS } from '../support/node-red/node-red';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { readDialog } from '../../scripts/dialog-rows';
+import { readDialog } from '../../scripts/build';
 
 const FIELD = '<div class="{{class}}">\n\n  <input id="{{prefix}}-name" />\n</div>\n';
 

@@ -3,8 +3,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
-import { PictureFolder, TOLERANCE } from '../../scripts/pictures/picture-folder';
-import { ScreenshotBrowser } from '../../scripts/pictures/studio';
+import { PictureFolder, TOLERANCE, ScreenshotBrowser } from '../../scripts/pictures/studio';
 import { openBrowser } from '../support/editor/browser';
 import { needs } from '../support/suite/programs';
 

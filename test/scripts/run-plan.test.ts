@@ -2,9 +2,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { everyFile, nameOf, planFor } from '../../scripts/testing/plan';
-import { runFiles } from '../../scripts/testing/run-files';
-import { runPlan } from '../../scripts/testing/run-plan';
+import { everyFile, nameOf, planFor, runFiles, runPlan } from '../../scripts/testing/plan';
 import { slowIt } from '../support/suite/lanes';
 
 const OPTIONS = { jobs: 2, silence: 60 };

@@ -27,7 +27,7 @@ export function text(alphabet: string, minLength: number, maxLength = minLength)
 }
 
 /** Changes bytes; a splice takes its second half from `other`, which is the bytes themselves unless told otherwise. */
-export type Change = (bytes: Buffer, other?: Buffer) => Buffer;
+type Change = (bytes: Buffer, other?: Buffer) => Buffer;
 
 /** What parsers stumble over. */
 const TOKENS = [
@@ -109,4 +109,168 @@ function flipped(bytes: Buffer, at: number, bit: number): Buffer {
 function spliced(bytes: Buffer, at: number, put: Buffer, removed = 0): Buffer {
   const place = at % (bytes.length + 1);
   return Buffer.concat([bytes.subarray(0, place), put, bytes.subarray(place + removed)]);
+}
+
+const WORD = fc.constantFrom(
+  ...'"" "x" "online" "Online" "\\u006fnline" "a\\"b" "\\\\" "caf\\u00e9" "\\ud83d\\ude80" "\\ud800" "\\u0000"'.split(
+    ' ',
+  ),
+  ...'"\\u001b[31m" "2026-03-04T05:06:07Z" "0001-01-01T00:00:00" "9999-99-99" "<title>x</title>"'.split(' '),
+  ...'"{\\"a\\":[1,2]}" "https://host.example/a" "//host/a" 0 -0 1 -1 1.5 1E+2 1e30 1e400 -1e400 1e-400'.split(
+    ' ',
+  ),
+  ...'0e-999 9007199254740991 9007199254740992 12345678901234567890 -9007199254740993 123456789012345'.split(
+    ' ',
+  ),
+  ...'true|false|null|" "|"Züri 東京 🚨"'.split('|'),
+);
+/** That the package looks for, and that it must beware of. */
+const NAME = fc.constantFrom(
+  ...'a b 0 16384 id Id name status state connected online site message code error errors detail title meta'.split(
+    ' ',
+  ),
+  ...'result data devices items _embedded _links href next rel/devices /rel/next collection_header'.split(
+    ' ',
+  ),
+  ...'rtspRelayURL RtspRelayURL __proto__ \\u005f_proto__ constructor c\\u006fnstructor prototype toString'.split(
+    ' ',
+  ),
+  ...'hasOwnProperty payload Payload payloadType messageId authenticationToken version Version length'.split(
+    ' ',
+  ),
+  '',
+);
+const GAP = fc.constantFrom('', '', '', '', ' ', '\n', '\t\r\n  ');
+
+/** By their depth: made once, and used by all that are deeper. */
+const values: fc.Arbitrary<string>[] = [WORD];
+const records: fc.Arbitrary<string>[] = [];
+
+/** A well-formed JSON text of any kind of value, with lists and objects of at most so many levels. */
+export function jsonText(depth: number): fc.Arbitrary<string> {
+  return (values[depth] ??= mixed([30, WORD], [21, listText(depth)], [49, recordText(depth)]));
+}
+
+export function recordText(depth: number): fc.Arbitrary<string> {
+  return (records[depth] ??= fc
+    .tuple(
+      list(
+        fc
+          .tuple(NAME, GAP, GAP, jsonText(depth - 1))
+          .map(([name, around, behind, value]) => `${around}"${name}"${around}:${behind}${value}`),
+        0,
+        4,
+      ),
+      GAP,
+    )
+    .map(([members, end]) => `{${members.join(',')}${end}}`));
+}
+
+function listText(depth: number): fc.Arbitrary<string> {
+  return fc
+    .tuple(list(jsonText(depth - 1), 0, 3), GAP, GAP)
+    .map(([elements, gap, end]) => `[${elements.join(`${gap},`)}${end}]`);
+}
+
+/** A text inside so many lists or objects. */
+export function nestedText(inner: fc.Arbitrary<string>, depth: fc.Arbitrary<number>): fc.Arbitrary<string> {
+  return fc.tuple(inner, depth, fc.boolean()).map(([text, levels, isList]) => {
+    const [open, close] = isList ? ['[', ']'] : ['{"a":', '}'];
+    return open.repeat(levels) + text + close.repeat(levels);
+  });
+}
+
+type Spelling = (text: string) => string;
+
+const AS_IT_IS: Spelling = (text) => text;
+const PLAIN = fc.constantFrom<Spelling>(
+  AS_IT_IS,
+  AS_IT_IS,
+  (text) => text.toUpperCase(),
+  (text) => text.toLowerCase(),
+  (text) => Buffer.from(text).toString('base64'),
+  (text) => Buffer.from(text).toString('base64url'),
+  (text) => Buffer.from(text).toString('hex'),
+  (text) => Buffer.from(text).toString('hex').toUpperCase(),
+);
+
+/** Escapes of the characters of ASCII, by their codes: made once, for most of what is spelled is made of them. */
+const PERCENT = escapes((code) => `%${code.toString(16).toUpperCase().padStart(2, '0')}`);
+const AS_LITTLE_AS_NEEDED = escapes((code) => (code === 0x25 ? '%25' : String.fromCharCode(code)));
+const TABLES = [
+  PERCENT,
+  PERCENT.map((escape) => escape.toLowerCase()),
+  escapes((code) => `&#${code};`),
+  escapes((code) => `&#x${code.toString(16)};`),
+  escapes((code) => `\\u${code.toString(16).padStart(4, '0')}`),
+  escapes((code) => `\\${code.toString(8).padStart(3, '0')}`),
+  escapes((code) => `%u${code.toString(16).padStart(4, '0')}`),
+];
+
+/** Draws for the characters of a text, used again and again. */
+const DRAWS = list(fc.nat(99), 16);
+
+const ESCAPED = fc.oneof<fc.Arbitrary<Spelling>[]>(
+  fc.constant(AS_IT_IS),
+  fc.constant(AS_IT_IS),
+  fc.constant(encodeURIComponent),
+  DRAWS.map(
+    (draws) => (text) => escaped(text, (at) => (isDrawn(draws, at, 50) ? PERCENT : AS_LITTLE_AS_NEEDED)),
+  ),
+  ...TABLES.map((table) => fc.constant((text: string) => escaped(text, () => table))),
+);
+/** With blanks or line breaks between its characters, here and there. */
+const SPLIT = fc
+  .tuple(fc.constantFrom(' ', '\n', '\r\n '), fc.constantFrom(5, 30, 100), DRAWS)
+  .map(([gap, percent, draws]): Spelling => (text) => {
+    const split = (character: string, at: number): string =>
+      character + (isDrawn(draws, at, percent) ? gap : '');
+    return Array.from(text, split).join('');
+  });
+
+/**
+ * Ways to spell a text in which a service may repeat it: letters, digits or encoded, then escaped up to twice, perhaps in
+ * parts. Escaped twice, the parts would be longer than all that is read of an answer.
+ */
+export const SPELLING: fc.Arbitrary<Spelling> = mixed(
+  [10, chain(PLAIN, SPLIT, ESCAPED)],
+  [81, chain(PLAIN, ESCAPED, ESCAPED)],
+  [9, chain(PLAIN, ESCAPED, ESCAPED, SPLIT)],
+);
+
+/** Characters in a row that tell enough of a secret to be missed. */
+const TELLING = 8;
+
+/** Whether a text shows a part of one that was planted in it as `planted`. */
+export function tells(text: string, secret: string, planted: string): boolean {
+  const folded = text.toLowerCase();
+  return folded.length >= TELLING && (holdsPart(folded, secret) || holdsPart(folded, planted));
+}
+
+function holdsPart(folded: string, told: string): boolean {
+  const small = told.toLowerCase();
+  for (let at = 0; at + TELLING <= small.length; at += 1)
+    if (folded.includes(small.slice(at, at + TELLING))) return true;
+  return false;
+}
+
+function chain(...steps: fc.Arbitrary<Spelling>[]): fc.Arbitrary<Spelling> {
+  return fc
+    .tuple(...steps)
+    .map((spellings) => (text) => spellings.reduce((spelled, spell) => spell(spelled), text));
+}
+
+function escapes(escape: (code: number) => string): string[] {
+  return Array.from({ length: 128 }, (_, code) => escape(code));
+}
+
+/** Each character of ASCII as the table chosen for it has it. */
+function escaped(text: string, tableFor: (at: number) => readonly string[]): string {
+  let result = '';
+  for (let at = 0; at < text.length; at += 1) result += tableFor(at)[text.charCodeAt(at)] ?? text.charAt(at);
+  return result;
+}
+
+function isDrawn(draws: readonly number[], at: number, percent: number): boolean {
+  return (draws[at % draws.length] ?? 0) < percent;
 }

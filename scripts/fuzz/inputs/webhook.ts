@@ -1,8 +1,7 @@
 import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
 import * as fc from 'fast-check';
-import type { Registration, Sent } from '../oracle/proof';
-import { chance, changesIn, list, mixed } from './any';
-import { jsonText, nestedText } from './json-text';
+import type { Registration, Sent } from '../oracle/message';
+import { chance, changesIn, list, mixed, jsonText, nestedText } from './any';
 
 /** Phrases as people choose them, and as they come from a generator (C-27, C-31, C-32). */
 const PHRASE = fc.constantFrom(

@@ -10,8 +10,7 @@ import {
 } from '../../../lib/cloud/http/records';
 import { parseSafely, isRecord } from '../../../lib/json/json';
 import type { Device } from '../../../lib/device';
-import { list, mixed, text } from '../inputs/any';
-import { jsonText, nestedText, recordText } from '../inputs/json-text';
+import { list, mixed, text, jsonText, nestedText, recordText } from '../inputs/any';
 import { targetOf, type Complaint, type Target } from '../runner';
 
 interface Input {

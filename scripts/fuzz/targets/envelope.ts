@@ -3,7 +3,7 @@ import { messageOf, type EventMessage } from '../../../lib/message/event-message
 import { readJson } from '../../../lib/message/body';
 import type { ProvenMessage } from '../../../lib/message/record';
 import { BODY } from '../inputs/webhook';
-import { usabilityOf, type Usability } from '../oracle/envelope';
+import { usabilityOf, type Usability } from '../oracle/message';
 import { targetOf, type Complaint, type Target } from '../runner';
 
 interface Answer {

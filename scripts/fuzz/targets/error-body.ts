@@ -1,8 +1,6 @@
 import * as fc from 'fast-check';
 import { readErrorBody, type ErrorBody } from '../../../lib/cloud/http/answer';
-import { changesIn, mixed, text } from '../inputs/any';
-import { recordText } from '../inputs/json-text';
-import { SPELLING, tells } from '../inputs/spellings';
+import { changesIn, mixed, text, recordText, SPELLING, tells } from '../inputs/any';
 import { targetOf, type Complaint, type Target } from '../runner';
 
 interface Input {

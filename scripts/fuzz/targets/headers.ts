@@ -1,8 +1,7 @@
 import * as fc from 'fast-check';
 import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { UnreadableBody, unpacked, retryAfterMs } from '../../../lib/cloud/http/answer';
-import { changes } from '../inputs/any';
-import { jsonText } from '../inputs/json-text';
+import { changes, jsonText } from '../inputs/any';
 import { targetOf, type Complaint, type Target } from '../runner';
 
 const NOW = Date.parse('2026-03-04T05:06:07Z');

@@ -2,7 +2,7 @@ import { jsonOf } from '../../../lib/message/body';
 import { authenticate, type ProofResult } from '../../../lib/webhook/proof/authenticate';
 import type { ReceivingStation } from '../../../lib/webhook/proof/receiving-station';
 import { genuineLine, SENT } from '../inputs/webhook';
-import { verdictOn, type Registration, type Sent, type Verdict } from '../oracle/proof';
+import { verdictOn, type Registration, type Sent, type Verdict } from '../oracle/message';
 import { targetOf, type Complaint, type Target } from '../runner';
 
 interface Input extends Sent {

@@ -1,6 +1,6 @@
 import { redactedBody, readJson, type JsonReading } from '../../../lib/message/body';
 import { BODY } from '../inputs/webhook';
-import { contentOf, type Content } from '../oracle/reading';
+import { contentOf, type Content } from '../oracle/message';
 import { targetOf, type Complaint, type Target } from '../runner';
 
 interface Answer {

@@ -1,8 +1,6 @@
 import type { MediaFrame, VideoFrame } from '../../../lib/video/media';
 import { TrackReceiver } from '../../../lib/video/rtp/track-receiver';
-import { DELIVERED, type Delivery } from '../inputs/rtp-delivery';
-import { VIDEO_TYPE } from '../inputs/rtp-bytes';
-import type { SentFrame, SentStream } from '../inputs/rtp-stream';
+import { DELIVERED, type Delivery, VIDEO_TYPE, type SentFrame, type SentStream } from '../inputs/rtp';
 import { usableFrames } from '../oracle/rtp-frames';
 import { targetOf, type Complaint, type Target } from '../runner';
 

@@ -2,8 +2,7 @@ import * as fc from 'fast-check';
 import { rtspUrlOf } from '../../../lib/cloud/functions/rtsp';
 import { Answer } from '../../../lib/cloud/http/answer';
 import { RvmError } from '../../../lib/error';
-import { changes, changesIn, mixed, text } from '../inputs/any';
-import { recordText } from '../inputs/json-text';
+import { changes, changesIn, mixed, text, recordText } from '../inputs/any';
 import { targetOf, type Complaint, type Target } from '../runner';
 
 interface Input {

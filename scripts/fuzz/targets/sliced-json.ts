@@ -1,9 +1,7 @@
 import * as fc from 'fast-check';
 import { parseInSlices, TooDeepError } from '../../../lib/json/sliced-parser';
-import { changesIn, list, mixed, text as textOf } from '../inputs/any';
-import { jsonText, nestedText } from '../inputs/json-text';
-import { depthOf, documentIn, partsOf, valueOf, type Document } from '../oracle/document';
-import { reachesPrototype } from '../oracle/reading';
+import { changesIn, list, mixed, text as textOf, jsonText, nestedText } from '../inputs/any';
+import { depthOf, documentIn, partsOf, valueOf, type Document, reachesPrototype } from '../oracle/message';
 import { targetOf, type Complaint, type Target } from '../runner';
 
 type Answer = { value: unknown } | { refused: 'too deep' | 'no JSON' };

@@ -1,7 +1,7 @@
 import type { MediaDescription, MediaFrame, VideoFrame } from '../../../lib/video/media';
 import type { TrackReceiver } from '../../../lib/video/rtp/track-receiver';
 import { h264Pps, h264Slice, h264Sps, type SliceFields } from '../../../scripts/fuzz/inputs/h264-units';
-import { type PacketFields, rtpPacket, SSRC, VIDEO_TYPE } from '../../../scripts/fuzz/inputs/rtp-bytes';
+import { type PacketFields, rtpPacket, SSRC, VIDEO_TYPE } from '../../../scripts/fuzz/inputs/rtp';
 
 /** Ticks in a second of video. */
 export const RATE = 90_000;

@@ -8,7 +8,7 @@ import { assetsOf } from '../../../lib/video/view/page';
 import { signAddress, type ViewRight } from '../../../lib/video/view/signed-address';
 import type { Fragments } from '../../../lib/video/view/video-answers';
 import { ViewServer, type ViewServerOptions } from '../../../lib/video/view/view-server';
-import { playerFiles } from '../../../scripts/player';
+import { playerFiles } from '../../../scripts/build';
 import { type CountingSource, pictureAt } from './made-stream';
 
 /** Sends of frames what their units are, so that a test sees in an answer what was sent. */

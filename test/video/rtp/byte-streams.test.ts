@@ -4,7 +4,7 @@ import { unitsOf } from '../../../lib/video/rtp/nal-unit';
 import { TrackReceiver } from '../../../lib/video/rtp/track-receiver';
 import { h264Pps, h264Slice, h264Sps } from '../../../scripts/fuzz/inputs/h264-units';
 import { H265, h265Pps, h265Slice, h265Sps, h265Vps } from '../../../scripts/fuzz/inputs/h265-units';
-import { aggregationPacket, fragmentationUnits, fuA, stapA } from '../../../scripts/fuzz/inputs/rtp-bytes';
+import { aggregationPacket, fragmentationUnits, fuA, stapA } from '../../../scripts/fuzz/inputs/rtp';
 import { medium, RtpSender, videoOf } from '../../support/rtp/sender';
 
 const [SHORT, LONG] = [Buffer.from([0, 0, 1]), Buffer.from([0, 0, 0, 1])];

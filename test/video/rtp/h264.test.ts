@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { TrackReceiver } from '../../../lib/video/rtp/track-receiver';
 import { FuzzBitWriter } from '../../../scripts/fuzz/inputs/bit-writer';
 import { h264Pps, h264Recovery, h264Slice, h264Sps } from '../../../scripts/fuzz/inputs/h264-units';
-import { fuA, stapA } from '../../../scripts/fuzz/inputs/rtp-bytes';
+import { fuA, stapA } from '../../../scripts/fuzz/inputs/rtp';
 import { framesOf, medium, rowOf, RtpSender, STEP, videoOf } from '../../support/rtp/sender';
 
 const [SPS, PPS] = [h264Sps(), h264Pps()];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { TrackReceiver } from '../../../lib/video/rtp/track-receiver';
 import { H265, h265Pps, h265Slice, h265Sps, h265Vps } from '../../../scripts/fuzz/inputs/h265-units';
-import { aggregationPacket, fragmentationUnits } from '../../../scripts/fuzz/inputs/rtp-bytes';
+import { aggregationPacket, fragmentationUnits } from '../../../scripts/fuzz/inputs/rtp';
 import { framesOf, medium, rowOf, RtpSender, STEP, videoOf } from '../../support/rtp/sender';
 
 const SETS = [h265Vps(), h265Sps(), h265Pps()];

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { RvmError } from '../../../lib/error';
 import { TrackReceiver } from '../../../lib/video/rtp/track-receiver';
 import { h264Slice } from '../../../scripts/fuzz/inputs/h264-units';
-import { stapA } from '../../../scripts/fuzz/inputs/rtp-bytes';
+import { stapA } from '../../../scripts/fuzz/inputs/rtp';
 import { framesOf, medium, RATE, rowOf, RtpSender, videoOf } from '../../support/rtp/sender';
 
 const IDR = h264Slice({ type: 'idr' });

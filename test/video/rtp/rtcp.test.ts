@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { TrackReceiver } from '../../../lib/video/rtp/track-receiver';
-import { bye, rtpPacket, senderReport, SSRC } from '../../../scripts/fuzz/inputs/rtp-bytes';
+import { bye, rtpPacket, senderReport, SSRC } from '../../../scripts/fuzz/inputs/rtp';
 import { framesOf, medium, RATE, RtpSender } from '../../support/rtp/sender';
 
 /** 2025-10-09, 08:53:20 UTC, in milliseconds since 1970 and in seconds since 1900. */

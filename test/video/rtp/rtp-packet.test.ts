@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readRtpPacket } from '../../../lib/video/rtp/jitter-buffer';
-import { rtpPacket } from '../../../scripts/fuzz/inputs/rtp-bytes';
+import { rtpPacket } from '../../../scripts/fuzz/inputs/rtp';
 
 const PAYLOAD = Buffer.from('payload');
 

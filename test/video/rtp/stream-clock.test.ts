@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { TrackReceiver } from '../../../lib/video/rtp/track-receiver';
 import { RtpClock } from '../../../lib/video/rtp/media-clock';
-import { senderReport } from '../../../scripts/fuzz/inputs/rtp-bytes';
+import { senderReport } from '../../../scripts/fuzz/inputs/rtp';
 import { medium, RtpSender, videoOf } from '../../support/rtp/sender';
 
 const RATE = 90_000;

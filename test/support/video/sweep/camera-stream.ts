@@ -1,4 +1,4 @@
-import { rtpPacket } from '../../../../scripts/fuzz/inputs/rtp-bytes';
+import { rtpPacket } from '../../../../scripts/fuzz/inputs/rtp';
 import { videoPayloads, compoundBye, senderReport } from '../../../../sandbox/rtsp/media/packets';
 import { goodReply, interleaved, reply, sdp, type Script } from '../../rtsp/scripted-relay';
 import type { BaseSound, BaseStream } from './base-streams';

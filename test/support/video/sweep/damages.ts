@@ -1,5 +1,5 @@
 import type { Random } from './random';
-import { aggregationPacket, stapA } from '../../../../scripts/fuzz/inputs/rtp-bytes';
+import { aggregationPacket, stapA } from '../../../../scripts/fuzz/inputs/rtp';
 import { videoPayloads } from '../../../../sandbox/rtsp/media/packets';
 import { goodReply } from '../../rtsp/scripted-relay';
 import { isSet, type BaseStream } from './base-streams';
