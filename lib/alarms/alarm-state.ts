@@ -1,3 +1,4 @@
+import { withTimeout } from '../concurrency/timers';
 import { RvmError } from '../error';
 import { type AlarmEvent, type Group, judgeEvent, type HeldReason, type Judgement } from './level';
 import type { AlarmSettings, Control } from './settings';
@@ -152,9 +153,7 @@ export class AlarmState {
   /** Writes pending changes, if the store can take them in time. */
   async close(): Promise<void> {
     this.#wake.stop();
-    this.#levels.flush();
-    // The write is requested in the next turn of the event loop.
-    await Promise.resolve();
+    await withTimeout(this.#levels.flush(), CLOSE_WITHIN);
     await this.#link.close(CLOSE_WITHIN);
   }
 

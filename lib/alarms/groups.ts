@@ -215,9 +215,10 @@ export class OwnEnds {
     return this.#pending.written;
   }
 
-  /** Writes the pending batch at once. */
-  flush(): void {
+  /** Writes the pending batch at once. Resolves when that is done, or has failed. */
+  async flush(): Promise<void> {
     this.#pending?.within(0);
+    await this.#pending?.written;
   }
 
   #begin(): Pending {

@@ -164,9 +164,9 @@ export class Levels {
     await this.#keeper.catchUpAlarms();
   }
 
-  /** Writes pending end times at once. */
-  flush(): void {
-    this.#ends.flush();
+  /** Writes pending end times at once. Resolves when that is done, or has failed. */
+  flush(): Promise<void> {
+    return this.#ends.flush();
   }
 
   /** @returns removals for the store */

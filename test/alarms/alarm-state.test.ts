@@ -164,6 +164,19 @@ describe('an alarm state in time', () => {
     assert.equal(await instances.goOn(isDurable()), true);
     assert.equal(instances.slots.puts, puts + 1);
   });
+
+  it('has written what it extended when it is closed', async () => {
+    const instances = new Instances();
+    await instances.start();
+    await instances.event(alarmEvent());
+    const { puts } = instances.slots;
+    await instances.event(alarmEvent());
+    const written = instances
+      .state()
+      .close()
+      .then(() => instances.slots.puts - puts);
+    assert.equal(await instances.goOn(written), 1);
+  });
 });
 
 describe('an alarm state whose inbox fails', () => {
