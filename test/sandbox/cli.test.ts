@@ -34,7 +34,9 @@ function run(...options: string[]) {
   return { child, output, exit, ready };
 }
 
-const QUIET = ['--port', '0', '--rtsp-port', '0', '--events-per-minute', '0'];
+const PORTS = ['--port', '0', '--rtsp-port', '0'];
+const QUIET = [...PORTS, '--events-per-minute', '0'];
+const STATION = { name: 'Sandbox Station', username: '', password: '', secret: '' };
 
 describe('rvm-sandbox on the command line', () => {
   afterEach(async () => {
@@ -58,22 +60,14 @@ describe('rvm-sandbox on the command line', () => {
 
   it('posts to the webhook with the phrase and scheme given', async () => {
     const target = await WebhookTarget.start();
-    const options = [
-      '--webhook',
-      target.url,
-      '--scheme',
-      'https',
-      '--secret',
-      'six words make a good phrase',
-    ];
+    const proof = ['--scheme', 'https', '--secret', 'six words make a good phrase'];
     const { child, exit, ready } = run(
-      '--port',
-      '0',
-      '--rtsp-port',
-      '0',
+      ...PORTS,
       '--events-per-minute',
       '600',
-      ...options,
+      '--webhook',
+      target.url,
+      ...proof,
     );
     assert.equal((await ready()).at('scheme').text, 'https');
     const { message } = await target.message();
@@ -84,11 +78,7 @@ describe('rvm-sandbox on the command line', () => {
 
   it('takes key, name and password', async () => {
     const { ready } = run(...QUIET, '--api-key', 'k', '--username', 'u', '--password', 'p', '--seed', '9');
-    const line = await ready();
-    assert.deepEqual(
-      [line.at('apiKey').text, line.at('username').text, line.at('password').text],
-      ['k', 'u', 'p'],
-    );
+    assert.partialDeepStrictEqual((await ready()).value, { apiKey: 'k', username: 'u', password: 'p' });
   });
 
   it('has as many Central Stations as asked for, each with credentials and alarms of its own', async () => {
@@ -121,18 +111,10 @@ describe('rvm-sandbox on the command line', () => {
   it('explains itself with --help', async () => {
     const { output, exit } = run('--help');
     assert.equal((await exit).code, 0);
-    for (const option of [
-      '--port',
-      '--webhook',
-      '--resend-on-status',
-      '--remote-id',
-      '--live-style',
-      '--stations',
-      '--pending',
-      '--seed',
-    ]) {
-      assert.ok(output.out.includes(option));
-    }
+    for (const option of 'port webhook resend-on-status remote-id live-style stations pending seed'.split(
+      ' ',
+    ))
+      assert.ok(output.out.includes(`--${option}`), option);
   });
 
   it('ends with 2 and one clear line for an option it cannot use', async () => {
@@ -161,12 +143,7 @@ describe('the options of rvm-sandbox', () => {
   it('have the defaults of the help', () => {
     assert.deepEqual(readCommandLine([]), {
       help: false,
-      stations: [
-        {
-          webhook: undefined,
-          settings: { name: 'Sandbox Station', username: '', password: '', secret: '', scheme: 'https' },
-        },
-      ],
+      stations: [{ webhook: undefined, settings: { ...STATION, scheme: 'https' } }],
       sandbox: {
         port: 8088,
         cameras: 24,
@@ -184,21 +161,14 @@ describe('the options of rvm-sandbox', () => {
   });
 
   it('are all read', () => {
-    const request = readCommandLine(
-      (
-        '--port 1 --rtsp-port 2 --cameras 3 --sites 4 --webhook http://127.0.0.1:5/x --events-per-minute 0.5 --api-key a ' +
-        '--username b --password c --secret d --versions 5-6 --remote-id none --send-timeout 7 --resend-on-status ' +
-        '--live-style live --stations 1 --pending 0 --seed 8'
-      ).split(' '),
-    );
-    assert.deepEqual(request, {
+    const line =
+      '--port 1 --rtsp-port 2 --cameras 3 --sites 4 --webhook http://127.0.0.1:5/x --events-per-minute 0.5 ' +
+      '--api-key a --username b --password c --secret d --versions 5-6 --remote-id none --send-timeout 7 ' +
+      '--resend-on-status --live-style live --stations 1 --pending 0 --seed 8';
+    const settings = { ...STATION, username: 'b', password: 'c', secret: 'd', scheme: 'http' };
+    assert.deepEqual(readCommandLine(line.split(' ')), {
       help: false,
-      stations: [
-        {
-          webhook: 'http://127.0.0.1:5/x',
-          settings: { name: 'Sandbox Station', username: 'b', password: 'c', secret: 'd', scheme: 'http' },
-        },
-      ],
+      stations: [{ webhook: 'http://127.0.0.1:5/x', settings }],
       sandbox: {
         port: 1,
         rtspPort: 2,
