@@ -8,7 +8,7 @@ import { PATH, PHRASE, station, webhookFlow } from '../node-red/flows';
 import type { FlowNode } from '../node-red/node-red';
 import type { SandboxCamera } from '../node-red/station-flow';
 import { alarmMessage, post } from '../webhook/alarm-message';
-import type { EditorOfTests } from './in-editor';
+import type { EditorOfTests, InEditor } from './in-editor';
 
 export const STATIONS = 15;
 /** Of those, the ones with which something is wrong. */
@@ -27,7 +27,7 @@ const RULES = ['Person in yard', 'Vehicle at gate', 'Line crossed', 'Loitering']
 const SECOND = 1000;
 
 /** An inbox as it is after a busy night: events of many stations, and more dead letters than anybody has dealt with. */
-export function filledInbox(): FilledFile {
+function filledInbox(): FilledFile {
   const file = new FilledFile();
   const begin = Date.now() - EVENTS * SECOND;
   const messages = Array.from({ length: EVENTS }, (_, index) =>
@@ -61,8 +61,20 @@ export function filledInbox(): FilledFile {
   return file;
 }
 
+/** A group of tests with such an inbox. */
+export function busyInbox(): Pick<InEditor, 'flow' | 'end'> {
+  const files: FilledFile[] = [];
+  return {
+    flow: () => {
+      files.push(filledInbox());
+      return files.flatMap(busyFlow);
+    },
+    end: () => files.pop()?.remove(),
+  };
+}
+
 /** A flow with that inbox, and as many Central Stations. Nothing settles its events by itself. */
-export function busyFlow({ folder }: FilledFile): FlowNode[] {
+function busyFlow({ folder }: FilledFile): FlowNode[] {
   const further = Array.from({ length: STATIONS - 1 }, (_, index) => index + 1).map((number) =>
     station({
       id: `station${number}`,
