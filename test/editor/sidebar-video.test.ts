@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import type { Locator, Request } from 'playwright-core';
 import { loadEditor, speak } from '../support/editor/browser';
-import { describeInEditor, type InEditor } from '../support/editor/in-editor';
-import { alarm, opened, send, VideoService } from '../support/editor/sidebar';
-import { PATH } from '../support/node-red/flows';
+import { describeInEditor, type InEditor, withSandbox } from '../support/editor/in-editor';
+import { alarm, opened, send } from '../support/editor/sidebar';
+import { PATH, webhookIn } from '../support/node-red/flows';
+import { isOnline } from '../support/node-red/station-flow';
 import { eventually } from '../support/time/patience';
 
 /** Milliseconds: all of the recording of such an event is there. */
@@ -12,25 +13,20 @@ const EVENTS = '.rvm-events .rvm-opener';
 /** Where video is: that of a camera in a panel beside the sidebar, that of an event in its row. */
 const SHOWN = ':is(.rvm-video, .rvm-opened)';
 
-let service: VideoService;
+const service = withSandbox({ seed: 7 }, webhookIn());
+const withVideo: InEditor = { ...service, programs: ['ffmpeg'] };
 
-async function flow() {
-  service = await VideoService.start();
-  return service.flow;
-}
-
-/** An event of the camera of that place. */
-function factsOf(place: 0 | 1): Record<string, unknown> {
-  const { id: cameraId, remoteId: cameraRemoteId, name: cameraName } = service.online[place];
+/** An event of the camera of that place, of those that are on line. */
+async function factsOf(place: 0 | 1) {
+  const camera = (await service.cameras()).filter(isOnline)[place] ?? assert.fail();
+  const { id: cameraId, remoteId: cameraRemoteId, name: cameraName } = camera;
   const eventStartTime = new Date(Date.now() - AN_HOUR).toISOString().slice(0, -1);
   return { cameraId, cameraRemoteId, cameraName, eventStartTime };
 }
 
-const withVideo: InEditor = { flow, programs: ['ffmpeg'], end: () => service.sandbox.close() };
-
 describeInEditor('the video of the sidebar', withVideo, (editor) => {
   before(async () => {
-    for (const place of [1, 0] as const) await alarm(editor, PATH, factsOf(place));
+    for (const place of [1, 0] as const) await alarm(editor, PATH, await factsOf(place));
     await editor.page.setViewportSize({ width: 1366, height: 768 });
     await show();
   });
@@ -43,7 +39,7 @@ describeInEditor('the video of the sidebar', withVideo, (editor) => {
   const event = (): Locator => editor.page.locator(EVENTS).first();
   const cameras = (status: 'online' | 'offline'): Locator =>
     editor.page.locator('.rvm-camera', { hasText: status });
-  const nameOf = (place: 0 | 1): string => service.online[place].name;
+  const openEvent = async (place: 0 | 1) => opened(editor, (await factsOf(place)).cameraName);
 
   async function show(): Promise<void> {
     await editor.page.evaluate(`RED.sidebar.show('rvm-sidebar')`);
@@ -72,7 +68,7 @@ describeInEditor('the video of the sidebar', withVideo, (editor) => {
     editor.page.evaluate(`document.activeElement.closest('[class]').className`);
 
   it('shows the picture of the alarm, as wide as the sidebar, and from then on beside the event alone', async () => {
-    const { all } = await opened(editor, nameOf(0));
+    const { all } = await openEvent(0);
     await editor.page.waitForFunction(`$('.rvm-alarm-picture img')[0]?.naturalWidth > 100`);
     const picture = all.locator('.rvm-alarm-picture img');
     const [image, place] = await Promise.all([picture.boundingBox(), all.boundingBox()]);
@@ -92,7 +88,7 @@ describeInEditor('the video of the sidebar', withVideo, (editor) => {
   });
 
   it('fits a sidebar of 320 pixels, with all that is told of the event', async () => {
-    const { all } = await opened(editor, nameOf(0));
+    const { all } = await openEvent(0);
     await moves('recorded');
     await all.getByText('stored in the inbox').waitFor();
     assert.equal(await editor.isCutAt(320), false);
@@ -168,7 +164,7 @@ describeInEditor('the video of the sidebar', withVideo, (editor) => {
 
   it('ends the RTSP session of an event when another is opened', async () => {
     for (const place of [0, 1] as const) {
-      await opened(editor, nameOf(place));
+      await openEvent(place);
       await moves('recorded');
     }
     await sessionsAre(1);
@@ -201,7 +197,7 @@ describeInEditor('the video of the sidebar', withVideo, (editor) => {
   });
 
   it('goes on, with the focus where it is, while further events come', async () => {
-    const { all } = await opened(editor, nameOf(0));
+    const { all } = await openEvent(0);
     await moves('recorded');
     const before = (await service.video()).opened;
     await all.locator('.rvm-switch').focus();
@@ -216,7 +212,7 @@ describeInEditor('the video of the sidebar', withVideo, (editor) => {
     await speak(editor.page, 'de-DE');
     await loadEditor(editor.page, editor.nodeRed);
     await show();
-    const { all } = await opened(editor, nameOf(0));
+    const { all } = await openEvent(0);
     await all.getByText('Live ansehen', { exact: true }).waitFor();
     await all.getByRole('button', { name: 'Kopieren: Alarm-ID' }).waitFor();
     const html = await all.innerHTML();
@@ -229,7 +225,7 @@ const asOperator: InEditor = { ...withVideo, programs: [], secured: true, user: 
 describeInEditor('the video of the sidebar, with users', asOperator, (editor) => {
   it('plays for a user who may look but not deploy, whose login goes with what is fetched', async () => {
     await editor.page.evaluate(`RED.sidebar.show('rvm-sidebar')`);
-    await alarm(editor, PATH, factsOf(0));
+    await alarm(editor, PATH, await factsOf(0));
     await editor.page.locator(EVENTS).first().click();
     await editor.page.waitForFunction(`document.querySelector('.rvm-opened video')?.currentTime > 0.5`);
     await editor.page.keyboard.press('Escape');

@@ -3,7 +3,7 @@ import type { Locator, Page } from 'playwright-core';
 import { Sandbox, type SandboxOptions } from '../../../sandbox';
 import { closeDialog, testBrowser, type TestBrowser, openEditor } from './browser';
 import { tokenOf, USERS, type User } from '../node-red/inboxes-open';
-import { cloud, station } from '../node-red/flows';
+import { cloud, PHRASE, station } from '../node-red/flows';
 import type { SandboxCamera } from '../node-red/station-flow';
 import { NODE_RED_VERSIONS } from '../suite/lanes';
 import { NodeRed, type FlowNode, type NodeRedVersion, watched } from '../node-red/node-red';
@@ -126,21 +126,35 @@ function handsOf(page: () => Page): Hands {
   };
 }
 
+/** What tests read of the state of a sandbox. */
+interface SandboxState {
+  cameras: SandboxCamera[];
+  sites: { id: string; state: string }[];
+  /** RTSP sessions: those that are open, and all that there ever were. */
+  video: { sessions: number; opened: number };
+}
+
 /** Of a group of tests: nodes that ask a sandbox, which a test can look into, and close. */
 export function withSandbox(options: SandboxOptions, ...nodes: FlowNode[]) {
   let sandbox: Sandbox;
+  const state = async (): Promise<SandboxState> =>
+    (await (await fetch(`${sandbox.url}/sandbox/state`)).json()) as SandboxState;
   return {
     async flow(): Promise<FlowNode[]> {
       sandbox = await Sandbox.start({ eventsPerMinute: 0, rtspPort: 0, ...options });
       const credentials = sandbox.setStation('north', { scheme: 'http' });
-      const ofCloud = { url: sandbox.url, credentials: { apiKey: sandbox.apiKey } };
-      return watched(cloud(ofCloud), station({ credentials }), ...nodes);
+      const ofCloud = { url: sandbox.url, localRelays: true, credentials: { apiKey: sandbox.apiKey } };
+      const ofStation = { credentials: { ...credentials, secret: PHRASE } };
+      return watched(cloud(ofCloud), station(ofStation), ...nodes);
     },
     end: () => sandbox.close(),
     apiKey: () => sandbox.apiKey,
+    /** Those that the Agent User may see. */
     async cameras(): Promise<SandboxCamera[]> {
-      const state = await (await fetch(`${sandbox.url}/sandbox/state`)).json();
-      return (state as { cameras: SandboxCamera[] }).cameras;
+      const { cameras, sites } = await state();
+      const seen = sites.filter((site) => site.state === 'accepted').map(({ id }) => id);
+      return cameras.filter(({ siteId }) => seen.includes(siteId));
     },
+    video: async () => (await state()).video,
   };
 }
