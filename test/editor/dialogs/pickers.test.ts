@@ -10,7 +10,7 @@ const ITEMS = '.rvm-picker:not([hidden]) .rvm-picker-item';
 const NAMES = `${ITEMS} .rvm-picker-name`;
 const DEVICE = caller('rvm-get-device', { id: 'device', wires: [[], []] });
 
-const { cameras, ...sandbox } = withSandbox({}, DEVICE, caller('rvm-ptz', { id: 'ptz', wires: [[], []] }));
+const sandbox = withSandbox({}, DEVICE, caller('rvm-ptz', { id: 'ptz', wires: [[], []] }));
 
 describeInEditor('the lists to pick from', sandbox, (editor) => {
   const { assign, valuesOf } = editor;
@@ -86,7 +86,7 @@ describeInEditor('the lists to pick from', sandbox, (editor) => {
   it('offer the presets of the chosen camera, or its tours', async () => {
     await openDialog(editor.page, 'ptz');
     await openPicker();
-    const movable = (await cameras()).find(({ ptz }) => ptz !== null);
+    const movable = (await sandbox.cameras()).find(({ ptz }) => ptz !== null);
     await editor.page.fill('.rvm-picker-search >> nth=0', movable?.id ?? '');
     await editor.page.locator(ITEMS).first().click();
     await editor.page.locator('.rvm-ptz-target .rvm-pick').click();
