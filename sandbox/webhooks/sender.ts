@@ -194,7 +194,7 @@ type PostResult = { status: number } | { error: string };
  * One POST on a new connection. Never rejects. Does not follow redirects. The certificate of a loopback endpoint is not
  * checked, because Node-RED on the same machine often has a self-signed one.
  */
-export function post(
+function post(
   target: string | undefined,
   message: { body: Buffer; headers: Record<string, string> },
   options: { timeoutMs: number; signal: AbortSignal },

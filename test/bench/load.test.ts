@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { BareServer } from '../../bench/bare-server';
 import { answerIn } from '../../bench/load/answers';
 import { Load } from '../../bench/load/load';
@@ -18,13 +19,11 @@ describe('the load generator', () => {
   before(async () => {
     load = new Load();
     server = createServer((req, res) => {
-      take(req).then(
-        (body) => {
-          bodies.push(body);
-          answer(res);
-        },
-        () => res.destroy(),
-      );
+      const take = (body: string): void => {
+        bodies.push(body);
+        answer(res);
+      };
+      text(req).then(take, () => res.destroy());
     });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -42,8 +41,10 @@ describe('the load generator', () => {
     server.close();
   });
 
+  const prepare = (count: number, phrase = PHRASE) => load.prepare({ count, path: PATH, phrase });
+
   it('sends each message once, each with an id of its own, and not before it is told to', async () => {
-    await load.prepare({ count: 50, path: PATH, phrase: PHRASE });
+    await prepare(50);
     assert.equal(bodies.length, 0);
     const { from, until } = await load.flood({ port, connections: 8 });
     const ids = bodies.map((body) => (JSON.parse(body) as { messageId: string }).messageId);
@@ -54,9 +55,9 @@ describe('the load generator', () => {
   it('signs so that a receiver takes it', async () => {
     const bare = await BareServer.start(PHRASE);
     try {
-      await load.prepare({ count: 5, path: PATH, phrase: PHRASE });
+      await prepare(5);
       await load.flood({ port: bare.port, connections: 2 });
-      await load.prepare({ count: 5, path: PATH, phrase: 'another phrase' });
+      await prepare(5, 'another phrase');
       await assert.rejects(load.flood({ port: bare.port, connections: 2 }), /'401'/);
     } finally {
       await bare.stop();
@@ -64,10 +65,8 @@ describe('the load generator', () => {
   });
 
   it('keeps its rate whether answers come or not, and measures each answer', async () => {
-    answer = (res) => {
-      setTimeout(() => res.writeHead(200, { 'Content-Length': 0 }).end(), 200);
-    };
-    await load.prepare({ count: 60, path: PATH, phrase: PHRASE });
+    answer = (res) => void setTimeout(() => res.writeHead(200, { 'Content-Length': 0 }).end(), 200);
+    await prepare(60);
     const { times } = await load.pace({ port, rate: 300 });
     assert.equal(times.length, 60);
     // One answer after the other would have made some wait for their turn.
@@ -77,10 +76,10 @@ describe('the load generator', () => {
 
   it('fails where a message is refused, or left without an answer', async () => {
     answer = (res) => void res.writeHead(401, { 'Content-Length': 0 }).end();
-    await load.prepare({ count: 4, path: PATH, phrase: PHRASE });
+    await prepare(4);
     await assert.rejects(load.flood({ port, connections: 2 }), /'401'/);
     answer = (res) => void res.destroy();
-    await load.prepare({ count: 4, path: PATH, phrase: PHRASE });
+    await prepare(4);
     await assert.rejects(load.pace({ port, rate: 100 }), /cut/);
   });
 });
@@ -99,9 +98,3 @@ describe('an answer as the load generator reads it', () => {
     assert.throws(() => answerIn(Buffer.from('HTTP/1.1 200 OK\r\n\r\n')), /without a length/);
   });
 });
-
-async function take(req: IncomingMessage): Promise<string> {
-  const pieces: Buffer[] = [];
-  for await (const piece of req) pieces.push(piece as Buffer);
-  return Buffer.concat(pieces).toString();
-}

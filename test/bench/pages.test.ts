@@ -8,21 +8,17 @@ import { ROOT } from '../support/node-red/node-red';
 
 const RESULTS = resultsIn(fs.readFileSync(path.join(ROOT, 'bench', 'results.json'), 'utf8'));
 
+const PAGE = 'docs/production.md';
+
 function textOf(page: string): string {
   return fs.readFileSync(path.join(ROOT, page), 'utf8');
 }
 
 /** One row of B1, of another day than any that is written. */
 function rateOf(oursPerSecond: number): Result[] {
-  const row = {
-    id: 'B1',
-    measured: 'a rate',
-    against: 'another',
-    figure: { median: 1.234, low: 0.9, high: 2 },
-    unit: 'x',
-    target: { atLeast: 1 },
-    seen: { oursPerSecond },
-  } as const;
+  const figure = { median: 1.234, low: 0.9, high: 2 };
+  const told = { id: 'B1', measured: 'a rate', against: 'another', unit: 'x' } as const;
+  const row = { ...told, figure, target: { atLeast: 1 }, seen: { oursPerSecond } };
   const on = { date: '2026-11-01', node: '24', nodeRed: '5', platform: 'linux x64', cores: 2 };
   return withRows([], [row], { on, order: ['B1'] });
 }
@@ -34,30 +30,22 @@ describe('the figures in pages', () => {
     });
 
   it('are put into the sentence that quotes them, with two digits', () => {
-    const text = pageWith(rateOf(12_345), 'docs/production.md', textOf('docs/production.md'));
+    const text = pageWith(rateOf(12_345), PAGE, textOf(PAGE));
     assert.match(text, /^- Alarms: about 12,000 a second, /m);
   });
 
   it('stay as they are where nothing was measured', () => {
-    assert.equal(
-      pageWith([], 'docs/production.md', textOf('docs/production.md')),
-      textOf('docs/production.md'),
-    );
+    assert.equal(pageWith([], PAGE, textOf(PAGE)), textOf(PAGE));
   });
 
   it('are missed where their sentence was changed', () => {
-    assert.throws(
-      () => pageWith(RESULTS, 'docs/production.md', 'Alarms: many'),
-      /0 places for “Alarms: about #/,
-    );
+    assert.throws(() => pageWith(RESULTS, PAGE, 'Alarms: many'), /0 places for “Alarms: about #/);
   });
 
   it('stand in the table of bench/README.md, with the day and the machine', () => {
     const text = pageWith(rateOf(1), 'bench/README.md', textOf('bench/README.md'));
-    assert.match(
-      text,
-      /^\| B1 +\| a rate +\| another +\| 1\.23 \(0\.90 to 2\.00\) x +\| at least 1 x +\| met +\|$/m,
-    );
+    const row = /^\| B1 +\| a rate +\| another +\| 1\.23 \(0\.90 to 2\.00\) x +\| at least 1 x +\| met +\|$/m;
+    assert.match(text, row);
     assert.match(text, /^- 2026-11-01, 2 cores, linux x64, Node\.js 24, Node-RED 5: B1$/m);
   });
 
@@ -78,13 +66,8 @@ describe('the figures in pages', () => {
 
   it('are those of a benchmark of which each row, and each figure that is quoted, was measured', () => {
     const measured = new Set(RESULTS.map(({ id }) => id));
-    assert.deepEqual(
-      Object.keys(MEASUREMENTS).filter((id) => !measured.has(id)),
-      [],
-    );
-    assert.deepEqual(
-      QUOTES.filter((quote) => figureOf(RESULTS, quote) === undefined),
-      [],
-    );
+    const rows = Object.keys(MEASUREMENTS).filter((id) => !measured.has(id));
+    const quotes = QUOTES.filter((quote) => figureOf(RESULTS, quote) === undefined);
+    assert.deepEqual([rows, quotes], [[], []]);
   });
 });

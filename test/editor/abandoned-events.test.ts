@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Locator } from 'playwright-core';
 import { describeInEditor } from '../support/editor/in-editor';
-import { leaveRows } from '../support/editor/sidebar';
+import { leaveRows, showSidebar } from '../support/editor/sidebar';
 import { PATH, PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows';
 import type { FlowNode } from '../support/node-red/node-red';
 import { alarmMessage, post } from '../support/webhook/alarm-message';
@@ -11,30 +11,26 @@ const SETTLED = { handledWhen: 'settled', redeliverAfter: 600 };
 const settle = { id: 'settle', type: 'rvm-settle', z: 'tab', x: 0, y: 0, wires: [[], []] };
 
 function flow(...further: FlowNode[]): FlowNode[] {
-  const another = webhookIn({
-    id: 'another',
-    name: 'Car park',
-    path: '/remote-monitoring/car-park',
-    wires: [],
-  });
-  return webhookFlow({ webhook: { ...SETTLED, name: 'Night desk' } }, another, settle, ...further);
+  const park = { id: 'another', name: 'Car park', path: '/remote-monitoring/car-park', wires: [] };
+  return webhookFlow({ webhook: { ...SETTLED, name: 'Night desk' } }, webhookIn(park), settle, ...further);
 }
 
 /** Whose events nobody settles. */
 const gone = webhookIn({ id: 'gone', path: GONE, ...SETTLED });
 
 describeInEditor('events that wait for a webhook in that is gone', { flow }, (editor) => {
+  const send = async (path: string): Promise<void> =>
+    assert.equal((await post(editor.nodeRed.url + path, alarmMessage(), PHRASE)).status, 200);
   const row = (): Locator => editor.page.locator('.rvm-abandoned .rvm-row');
+  const choice = (): Locator => row().getByLabel('The webhook in whose flow gets them');
   const heading = (): Locator => editor.page.getByText('Events without a webhook in');
 
   before(async () => {
     await editor.nodeRed.deploy(flow(gone));
     const from = editor.nodeRed.seen.length;
-    for (let count = 0; count < 2; count += 1)
-      assert.equal((await post(editor.nodeRed.url + GONE, alarmMessage(), PHRASE)).status, 200);
+    for (let count = 0; count < 2; count += 1) await send(GONE);
     await editor.nodeRed.until(() => editor.nodeRed.at('alarms', from).length === 2, 'the events');
-    await editor.page.evaluate(`RED.sidebar.show('rvm-sidebar')`);
-    await editor.page.waitForSelector('.rvm-sidebar .rvm-stations .rvm-row');
+    await showSidebar(editor.page);
   });
 
   it('are not told of while it is there', async () => {
@@ -46,31 +42,24 @@ describeInEditor('events that wait for a webhook in that is gone', { flow }, (ed
     await row().waitFor();
     assert.ok(await heading().isVisible());
     assert.match(await row().innerText(), new RegExp(`^${GONE}\nWaiting events: 2\\.`));
-    const isCut = `(() => {
-      const sidebar = $('.rvm-sidebar').css({ width: '180px' })[0];
-      const isCut = sidebar.scrollWidth > sidebar.clientWidth;
-      $(sidebar).css({ width: '' });
-      return isCut;
-    })()`;
-    assert.equal(await editor.page.evaluate(isCut), false);
+    assert.equal(await editor.isCutAt(180), false);
   });
 
   it('can be given to those that use their inbox, whose choice stands while events come in', async () => {
-    const choice = row().getByLabel('The webhook in whose flow gets them');
-    const offered = await choice.locator('option').allInnerTexts();
+    const offered = await choice().locator('option').allInnerTexts();
     assert.deepEqual(offered.toSorted(), ['Car park', 'Night desk']);
-    await choice.focus();
-    await choice.selectOption(`:${PATH}`);
+    await choice().focus();
+    await choice().selectOption(`:${PATH}`);
     const count = await editor.page.locator('.rvm-events .rvm-row').count();
-    assert.equal((await post(editor.nodeRed.url + PATH, alarmMessage(), PHRASE)).status, 200);
+    await send(PATH);
     await editor.page.locator('.rvm-new').click();
     await editor.page.waitForFunction(`$('.rvm-events .rvm-row').length > ${count}`);
-    assert.equal(await choice.inputValue(), `:${PATH}`);
+    assert.equal(await choice().inputValue(), `:${PATH}`);
   });
 
   it('come to the flow that was chosen, with the keyboard alone, and are not shown any more', async () => {
     const from = editor.nodeRed.seen.length;
-    await row().getByLabel('The webhook in whose flow gets them').focus();
+    await choice().focus();
     await editor.page.keyboard.press('Tab');
     await editor.page.keyboard.press('Enter');
     await editor.page.getByText('Assigned events: 2').waitFor();

@@ -1,21 +1,10 @@
 import assert from 'node:assert/strict';
 import type { Locator, Route } from 'playwright-core';
 import { loadEditor } from '../support/editor/browser';
-import { busyFlow, filledInbox, ODD_CAMERA, leaveRows, showSidebar } from '../support/editor/sidebar';
+import { busyInbox, ODD_CAMERA, leaveRows, showSidebar } from '../support/editor/sidebar';
 import { describeInEditor } from '../support/editor/in-editor';
-import type { FilledFile } from '../support/inbox/moving';
 
-const files: FilledFile[] = [];
-
-function flow() {
-  const file = filledInbox();
-  files.push(file);
-  return busyFlow(file);
-}
-
-const end = (): void => files.pop()?.remove();
-
-describeInEditor('the sidebar while somebody points at its rows', { flow, end }, (editor) => {
+describeInEditor('the sidebar while somebody points at its rows', busyInbox(), (editor) => {
   const events = (): Locator => editor.page.locator('.rvm-events .rvm-row');
   const filter = (): Locator => editor.page.locator('.rvm-filter');
 

@@ -1,22 +1,11 @@
 import assert from 'node:assert/strict';
 import type { Locator } from 'playwright-core';
-import { busyFlow, EXHAUSTED, filledInbox, leaveRows, showSidebar } from '../support/editor/sidebar';
+import { busyInbox, EXHAUSTED, leaveRows, showSidebar } from '../support/editor/sidebar';
 import { describeInEditor } from '../support/editor/in-editor';
-import type { FilledFile } from '../support/inbox/moving';
 import { PATH, PHRASE } from '../support/node-red/flows';
 import { alarmMessage, post } from '../support/webhook/alarm-message';
 
-const files: FilledFile[] = [];
-
-function flow() {
-  const file = filledInbox();
-  files.push(file);
-  return busyFlow(file);
-}
-
-const end = (): void => files.pop()?.remove();
-
-describeInEditor('what needs hands, of which there is much', { flow, end }, (editor) => {
+describeInEditor('what needs hands, of which there is much', busyInbox(), (editor) => {
   const dead = (): Locator => editor.page.locator('.rvm-dead .rvm-row');
   const more = (): Locator => editor.page.locator('#rvm-heading-dead .rvm-more');
   const focused = (): Promise<string> =>

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Page, Response } from 'playwright-core';
+import type { Locator, Page, Response } from 'playwright-core';
 import { alarmMessage, post } from '../support/webhook/alarm-message';
 import { openEditor } from '../support/editor/browser';
 import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
@@ -28,15 +28,22 @@ async function nextLook(page: Page): Promise<void> {
 describeInEditor('the sidebar "Remote monitoring"', { flow }, (editor) => {
   before(() => showSidebar(editor.page));
 
-  async function alarm(): Promise<Record<string, unknown>> {
+  const row = (list: string, hasText?: string): Locator =>
+    editor.page.locator(`.rvm-${list} .rvm-row`, { hasText });
+  const answer = async (message: Record<string, unknown>, phrase?: string, path = PATH): Promise<number> =>
+    (await post(editor.nodeRed.url + path, message, phrase)).status;
+  async function discard(of: Locator): Promise<void> {
+    await of.locator('[data-action="discard"]').click();
+    await leaveRows(editor.page);
+  }
+  async function alarm(): Promise<string> {
     const message = alarmMessage();
-    assert.equal((await post(`${editor.nodeRed.url}${PATH}`, message, PHRASE)).status, 200);
-    return message.payload as Record<string, unknown>;
+    assert.equal(await answer(message, PHRASE), 200);
+    return String((message.payload as Record<string, unknown>).cameraName);
   }
 
   it('shows the Central Stations with the state of their session', async () => {
-    const row = editor.page.locator('.rvm-stations .rvm-row');
-    assert.match(await row.innerText(), /North[^]*sandbox/);
+    assert.match(await row('stations').innerText(), /North[^]*sandbox/);
   });
 
   it('shows the cameras of a station, those that are not online first', async () => {
@@ -48,11 +55,11 @@ describeInEditor('the sidebar "Remote monitoring"', { flow }, (editor) => {
   });
 
   it('lets the pending site of the sandbox be accepted, whose cameras come to those that are shown', async () => {
-    const row = editor.page.locator('.rvm-pending .rvm-row');
-    assert.match(await row.innerText(), /^SANDBOX .+\nSANDBOX .+ Ltd\n/);
-    await row.locator('[data-action="accept"]').click();
+    const pending = row('pending');
+    assert.match(await pending.innerText(), /^SANDBOX .+\nSANDBOX .+ Ltd\n/);
+    await pending.locator('[data-action="accept"]').click();
     await leaveRows(editor.page);
-    await row.waitFor({ state: 'detached' });
+    await pending.waitFor({ state: 'detached' });
     assert.equal(await editor.page.getByText('Pending Requests').isVisible(), false);
     await editor.page.locator('.rvm-camera').nth(25).waitFor();
   });
@@ -62,112 +69,96 @@ describeInEditor('the sidebar "Remote monitoring"', { flow }, (editor) => {
     const count = (request: { url: () => string }): void => {
       if (request.url().endsWith('/rvm/overview')) questions += 1;
     };
-    const { cameraName } = await alarm();
+    const shown = row('events', await alarm()).first();
     editor.page.on('request', count);
-    const row = editor.page.locator('.rvm-events .rvm-row').filter({ hasText: String(cameraName) });
-    await soon(row.first().waitFor(), 80);
+    await soon(shown.waitFor(), 80);
     editor.page.off('request', count);
     assert.ok(questions <= 2, `${questions} questions`);
-    assert.match(await row.first().innerText(), /signed/);
+    assert.match(await shown.innerText(), /signed/);
     // The cameras that were open still are.
     await editor.page.locator('.rvm-camera').nth(23).waitFor();
   });
 
   it('says of a dead letter why it is one, and what to do', async () => {
-    const row = editor.page.locator('.rvm-dead .rvm-row').first();
-    await row.waitFor();
-    assert.match(
-      await row.innerText(),
-      /An event was delivered as often as allowed and nothing settled it: act on it/,
-    );
+    await row('dead').first().waitFor();
+    const why = /An event was delivered as often as allowed and nothing settled it: act on it/;
+    assert.match(await row('dead').first().innerText(), why);
   });
 
   it('delivers a dead letter again, or lets it go', async () => {
-    const row = editor.page.locator('.rvm-dead .rvm-row').first();
-    await row.waitFor();
+    const dead = row('dead').first();
+    await dead.waitFor();
     const from = editor.nodeRed.seen.length;
-    await row.locator('[data-action="retry"]').click();
+    await dead.locator('[data-action="retry"]').click();
     await editor.nodeRed.until(() => editor.nodeRed.at('alarms', from).length > 0, 'the event once more');
     const isDead = () => editor.nodeRed.at('problems', from).some(({ topic }) => topic === 'dead-letter');
     await editor.nodeRed.until(isDead, 'the dead letter once more');
     // The row of the first dead letter may stand there until now.
     await nextLook(editor.page);
-    await row.locator('[data-action="discard"]').click();
-    await leaveRows(editor.page);
-    await editor.page.waitForSelector('.rvm-dead .rvm-row', { state: 'detached' });
+    await discard(dead);
+    await dead.waitFor({ state: 'detached' });
   });
 
   nightlyIt('shows a conflict, which can only be let go', async () => {
     const message = alarmMessage({ cameraName: 'Camera of the copy' });
-    const other = {
-      ...message,
-      payload: { ...(message.payload as object), cameraName: 'Camera of another' },
-    };
-    for (const each of [message, other]) await post(`${editor.nodeRed.url}${PATH}`, each, PHRASE);
-    const row = editor.page.locator('.rvm-dead .rvm-row').filter({ hasText: 'Camera of another' });
-    await row.waitFor();
-    assert.match(await row.innerText(), /conflict/);
-    assert.equal(await row.locator('[data-action="retry"]').count(), 0);
-    await row.locator('[data-action="discard"]').click();
-    await leaveRows(editor.page);
-    const first = editor.page.locator('.rvm-dead .rvm-row').filter({ hasText: 'Camera of the copy' });
-    await first.locator('[data-action="discard"]').click();
-    await leaveRows(editor.page);
-    for (const each of [row, first]) await each.waitFor({ state: 'detached' });
+    const payload = { ...(message.payload as object), cameraName: 'Camera of another' };
+    for (const each of [message, { ...message, payload }]) await answer(each, PHRASE);
+    const copy = row('dead', 'Camera of another');
+    await copy.waitFor();
+    assert.match(await copy.innerText(), /conflict/);
+    assert.equal(await copy.locator('[data-action="retry"]').count(), 0);
+    for (const each of [copy, row('dead', 'Camera of the copy')]) {
+      await discard(each);
+      await each.waitFor({ state: 'detached' });
+    }
   });
 
   nightlyIt(
     'shows what nothing proved, why, and what to do, checks it again with the current phrases, or lets it go',
     async () => {
-      const forged = () => post(`${editor.nodeRed.url}${PATH}`, alarmMessage(), 'another phrase');
-      const row = editor.page.locator('.rvm-quarantine .rvm-row');
-      assert.equal((await forged()).status, 401);
-      await row.filter({ hasText: ': 1' }).waitFor();
-      assert.match(
-        await row.innerText(),
-        /North[^]*its signature does not fit: enter the Shared Secret Phrase[^]*127\.0\.0\.1/,
-      );
-      await row.locator('[data-action="verify"]').click();
+      const forged = row('quarantine');
+      assert.equal(await answer(alarmMessage(), 'another phrase'), 401);
+      await forged.filter({ hasText: ': 1' }).waitFor();
+      const told = /North[^]*its signature does not fit: enter the Shared Secret Phrase[^]*127\.0\.0\.1/;
+      assert.match(await forged.innerText(), told);
+      await forged.locator('[data-action="verify"]').click();
       await editor.page.getByText('and accepted: 0').waitFor();
-      await row.locator('[data-action="discard"]').click();
-      await leaveRows(editor.page);
-      await row.waitFor({ state: 'detached' });
+      await discard(forged);
+      await forged.waitFor({ state: 'detached' });
     },
   );
 
   it('shows after a restart of Node-RED what it showed before', async () => {
-    const texts = (): Promise<string[]> => editor.page.locator('.rvm-events .rvm-row').allInnerTexts();
-    const before = await texts();
+    const before = await row('events').allInnerTexts();
     await editor.page.close();
     const { userDir, port } = editor.nodeRed;
     await editor.nodeRed.stop();
     editor.nodeRed = await NodeRed.start({ version: editor.version, userDir, port });
     Object.assign(editor, await openEditor(editor.browser, editor.nodeRed));
     await showSidebar(editor.page);
-    await editor.page.waitForSelector('.rvm-events .rvm-row');
-    assert.deepEqual(await texts(), before);
+    await row('events').first().waitFor();
+    assert.deepEqual(await row('events').allInnerTexts(), before);
   });
 
   it('raises an alarm of the sandbox', async () => {
-    const count = await editor.page.locator('.rvm-events .rvm-row').count();
+    const count = await row('events').count();
     await editor.page.click('.rvm-sandbox-alarm');
-    await editor.page.waitForFunction(`$('.rvm-events .rvm-row').length > ${count}`);
-    assert.match(await editor.page.locator('.rvm-events .rvm-row').first().innerText(), /SANDBOX/);
+    await row('events').nth(count).waitFor();
+    assert.match(await row('events').first().innerText(), /SANDBOX/);
   });
 
   it('shows the picture that was taken for an event', async () => {
-    const picture = editor.page.locator('.rvm-events .rvm-row .rvm-thumbnail').first();
-    await picture.waitFor();
+    await row('events').locator('.rvm-thumbnail').first().waitFor();
     await editor.page.waitForFunction(`$('.rvm-thumbnail')[0].naturalWidth > 100`);
   });
 
   it('shows what was refused and could not be kept, until a message is proven', async () => {
-    assert.equal((await post(`${editor.nodeRed.url}${PATH}`, alarmMessage())).status, 401);
-    const row = editor.page.locator('.rvm-quarantine .rvm-row').filter({ hasText: 'without a signature' });
-    await row.waitFor();
-    assert.match(await row.innerText(), /North[^]*127\.0\.0\.1[^]*count: 1/);
+    assert.equal(await answer(alarmMessage()), 401);
+    const unsigned = row('quarantine', 'without a signature');
+    await unsigned.waitFor();
+    assert.match(await unsigned.innerText(), /North[^]*127\.0\.0\.1[^]*count: 1/);
     await alarm();
-    await row.waitFor({ state: 'detached' });
+    await unsigned.waitFor({ state: 'detached' });
   });
 
   it('counts as seen where somebody looks: the status of webhook in tells of it no more', async () => {
@@ -176,13 +167,13 @@ describeInEditor('the sidebar "Remote monitoring"', { flow }, (editor) => {
       statuses().at(-1)?.includes('not proven') === true || statuses().at(-1) === 'status.notProven';
     await leaveRows(editor.page);
     await editor.page.evaluate(`RED.sidebar.show('info')`);
-    assert.equal((await post(`${editor.nodeRed.url}${PATH}`, alarmMessage())).status, 401);
+    assert.equal(await answer(alarmMessage()), 401);
     await editor.nodeRed.until(isTold, 'the status');
     // In a sidebar that is a few lines high it may lie out of sight: that is not seen.
     await editor.page.evaluate(`$('.rvm-sidebar').css({ height: '1px', overflow: 'hidden' })`);
     await showSidebar(editor.page);
-    const row = editor.page.locator('.rvm-quarantine .rvm-row').filter({ hasText: 'without a signature' });
-    await row.waitFor({ state: 'attached' });
+    const unsigned = row('quarantine', 'without a signature');
+    await unsigned.waitFor({ state: 'attached' });
     for (let look = 0; look < 2; look += 1)
       await editor.page.waitForResponse((response) => response.url().includes('rvm/overview'));
     assert.ok(isTold());
@@ -197,18 +188,15 @@ describeInEditor('the sidebar "Remote monitoring"', { flow }, (editor) => {
     editor.page.off('response', count);
     assert.ok(looks <= 3, `${looks} looks`);
     await editor.nodeRed.until(() => !isTold(), 'the end of it');
-    await row.waitFor();
+    await unsigned.waitFor();
     await alarm();
   });
 
   it('shows what is posted to a path that no webhook in has, with all that is strange escaped', async () => {
     const path = '/remote-monitoring/%3Cb%3E"';
-    assert.equal((await post(`${editor.nodeRed.url}${path}`, alarmMessage(), PHRASE)).status, 404);
-    const row = editor.page.locator('.rvm-unknownPaths .rvm-row');
-    await row.waitFor();
-    assert.match(
-      await row.innerText(),
-      /\/remote-monitoring\/%3Cb%3E%22[^]*no webhook in has[^]*127\.0\.0\.1 · port \d+ · count: 1/,
-    );
+    assert.equal(await answer(alarmMessage(), PHRASE, path), 404);
+    await row('unknownPaths').waitFor();
+    const told = /\/remote-monitoring\/%3Cb%3E%22[^]*no webhook in has[^]*127\.0\.0\.1 · port \d+ · count: 1/;
+    assert.match(await row('unknownPaths').innerText(), told);
   });
 });

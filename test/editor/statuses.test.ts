@@ -4,53 +4,28 @@ import { describeInEditor } from '../support/editor/in-editor';
 import { showSidebar } from '../support/editor/sidebar';
 import { PATH, PHRASE, station, webhookFlow } from '../support/node-red/flows';
 import type { FlowNode } from '../support/node-red/node-red';
+import { caller } from '../support/node-red/station-flow';
 import { alarmMessage, post } from '../support/webhook/alarm-message';
 
 function flow(): FlowNode[] {
-  const state = (id: string): FlowNode => ({
-    id,
-    type: 'rvm-alarm-state',
-    z: 'tab',
-    key: 'shared',
-    x: 300,
-    y: id === 'first' ? 200 : 300,
-    wires: [[], [], []],
-  });
+  const node = (type: string, id: string, y: number, properties: object): FlowNode =>
+    caller(type, { id, x: 300, y, wires: [[], [], []], ...properties });
+  const unset = { username: '${RVM_NOT_SET}', secret: 'another' };
   return webhookFlow(
     { webhook: { x: 300, y: 100 } },
-    station({
-      id: 'branch-node',
-      key: 'branch',
-      name: 'Branch',
-      credentials: { username: '${RVM_NOT_SET}', secret: 'another' },
-    }),
-    { ...state('first') },
-    { ...state('second') },
-    { id: 'proof', type: 'rvm-verify', z: 'tab', station: 'station', x: 300, y: 400, wires: [[], []] },
-    {
-      id: 'unset',
-      type: 'rvm-webhook-in',
-      z: 'tab',
-      station: 'station',
-      path: '${RVM_NOT_SET}',
-      x: 300,
-      y: 500,
-      wires: [[], [], []],
-    },
+    station({ id: 'branch-node', key: 'branch', name: 'Branch', credentials: unset }),
+    node('rvm-alarm-state', 'first', 200, { key: 'shared' }),
+    node('rvm-alarm-state', 'second', 300, { key: 'shared' }),
+    node('rvm-verify', 'proof', 400, { wires: [[], []] }),
+    node('rvm-webhook-in', 'unset', 500, { path: '${RVM_NOT_SET}' }),
   );
 }
 
 describeInEditor('a status with values', { flow }, (editor) => {
-  const shown = (id: string): Promise<string> =>
-    editor.page.evaluate(
-      `document.getElementById(${JSON.stringify(id)})?.__statusLabel__?.textContent ?? ''`,
-    );
-
   async function shows(id: string, text: RegExp): Promise<string> {
-    await editor.page.waitForFunction(
-      `${String(text)}.test(document.getElementById(${JSON.stringify(id)})?.__statusLabel__?.textContent ?? '')`,
-    );
-    return shown(id);
+    const shown = `(document.getElementById(${JSON.stringify(id)})?.__statusLabel__?.textContent ?? '')`;
+    await editor.page.waitForFunction(`${String(text)}.test${shown}`);
+    return editor.page.evaluate(shown);
   }
 
   async function alarm(): Promise<void> {

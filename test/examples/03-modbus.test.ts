@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { eventOf, ExampleRun, partOf, webhookOf } from '../support/examples/example-run';
+import { ExampleRun, partOf, webhookOf } from '../support/examples/example-run';
 import { ModbusPlc } from '../support/examples/modbus-plc';
 import { freePort } from '../support/node-red/node-red';
 import { eventually } from '../support/time/patience';
@@ -45,10 +45,10 @@ describe('example 03, alarm to a PLC over Modbus TCP', () => {
   afterEach(() => assert.deepEqual(run.nodeRed.at('not settled'), []));
 
   const released = (): boolean => plc.writes.at(-1)?.on === false;
-  const at = (probe: string, messageId: string): Record<string, unknown>[] =>
-    run.nodeRed.at(probe).filter((msg) => webhookOf(msg).messageId === messageId);
-  const isConfirmed = (messageId: string): boolean =>
-    at('confirmed', messageId).some(({ coil }) => coil === true);
+  const isConfirmed = (alarm: { messageId: string }): boolean =>
+    run.at('confirmed', alarm).some(({ coil }) => coil === true);
+  const confirmed = (alarm: { messageId: string }): Promise<void> =>
+    run.nodeRed.until(() => isConfirmed(alarm), 'the confirmation');
 
   it('releases the coil after a start, for nobody knows what the PLC holds', async () => {
     await run.deploy();
@@ -57,21 +57,18 @@ describe('example 03, alarm to a PLC over Modbus TCP', () => {
   });
 
   it('sets the coil for an alarm, settles it when the PLC has confirmed, and releases it by time', async () => {
-    const { messageId } = await run.raise();
-    await run.nodeRed.until(() => isConfirmed(messageId), 'the confirmation');
+    const alarm = await run.raise();
+    await confirmed(alarm);
     await eventually(released, 'the release');
     assert.deepEqual(plc.writes, [
       { coil: COIL, on: true },
       { coil: COIL, on: false },
     ]);
-    assert.equal(at('came', messageId).length, 1, 'it does not come again');
+    assert.equal(run.at('came', alarm).length, 1, 'it does not come again');
   });
 
   it('sets it once for an alarm and the message that tells of its end', async () => {
-    const { alarmId } = await run.raise({ seconds: 1 });
-    const isItsEnd = (msg: Record<string, unknown>): boolean =>
-      eventOf(msg).alarmId === alarmId && webhookOf(msg).phase === 'end';
-    await run.nodeRed.message('came', isItsEnd);
+    await run.end('came', await run.raise({ seconds: 1 }));
     await eventually(released, 'the release');
     assert.deepEqual(
       plc.writes.map(({ on }) => on),
@@ -79,39 +76,32 @@ describe('example 03, alarm to a PLC over Modbus TCP', () => {
     );
   });
 
-  for (const manner of ['refuses', 'answers another'] as const) {
+  for (const manner of ['refuses', 'answers another', 'stays silent'] as const)
     it(`sends the state again to a PLC that ${manner}, and settles nothing before it has confirmed`, async () => {
       plc.manner = manner;
-      const { messageId } = await run.raise();
-      await run.nodeRed.until(() => at('refused', messageId).length > 0, 'the refusal');
-      assert.match(String(at('refused', messageId)[0]?.payload), /exception 4|something else/);
-      assert.equal(at('confirmed', messageId).length, 0);
+      const alarm = await run.raise();
+      if (manner === 'stays silent') await eventually(() => plc.isOn(COIL), 'the request');
+      else {
+        await run.nodeRed.until(() => run.at('refused', alarm).length > 0, 'the refusal');
+        assert.match(String(run.at('refused', alarm)[0]?.payload), /exception 4|something else/);
+      }
+      assert.equal(isConfirmed(alarm), false);
       plc.manner = 'confirms';
-      await run.nodeRed.until(() => isConfirmed(messageId), 'the confirmation');
+      await confirmed(alarm);
     });
-  }
-
-  it('sends the state again to a PLC that stays silent', async () => {
-    plc.manner = 'stays silent';
-    const { messageId } = await run.raise();
-    await eventually(() => plc.isOn(COIL), 'the request');
-    assert.equal(at('confirmed', messageId).length, 0);
-    plc.manner = 'confirms';
-    await run.nodeRed.until(() => isConfirmed(messageId), 'the confirmation');
-  });
 
   it('sets the coil when a PLC that was away is back, also for an alarm that is over, and releases it then', async () => {
     await plc.switchOff();
-    const { messageId } = await run.raise();
+    const alarm = await run.raise();
     const isOver = (): boolean =>
       run.nodeRed.statuses('rvm-example-03-alarm').at(-1)?.includes('Armed') === true;
     await run.nodeRed.until(
-      () => at('came', messageId).some((msg) => Number(webhookOf(msg).attempt) > 1) && isOver(),
+      () => run.at('came', alarm).some((msg) => Number(webhookOf(msg).attempt) > 1) && isOver(),
       'the alarm that comes again, and the end of its hold',
     );
-    assert.equal(isConfirmed(messageId), false);
+    assert.equal(isConfirmed(alarm), false);
     await plc.switchOn();
-    await run.nodeRed.until(() => isConfirmed(messageId), 'the confirmation');
+    await confirmed(alarm);
     await eventually(released, 'the release');
     assert.match(String(partOf(run.nodeRed.at('down')[0], 'error').message), /connect/);
   });

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
-import { eventOf, ExampleRun, webhookOf } from '../support/examples/example-run';
+import { ExampleRun } from '../support/examples/example-run';
 import { example, packagesFor } from '../support/examples/examples';
 import type { FlowNode } from '../support/node-red/node-red';
-
-type Message = Record<string, unknown>;
 
 const PLC = 'rvm-example-04-plc';
 
@@ -16,24 +14,15 @@ if (global.get('plcIsAway') && msg.payload) {
 return null;`;
 
 function withoutS7(nodes: FlowNode[]): FlowNode[] {
-  const away = {
-    id: 'away',
-    type: 'http in',
-    z: 'rvm-example-04-tab',
-    url: '/away',
-    method: 'post',
-    x: 0,
-    y: 0,
-  };
+  const place = { z: 'rvm-example-04-tab', x: 0, y: 0 };
   const switchOff = `global.set('plcIsAway', true); msg.res._res.sendStatus(200);`;
-  const off = { id: 'off', type: 'function', z: away.z, func: switchOff, outputs: 0, libs: [], x: 0, y: 0 };
   const others = nodes.filter(({ type }) => !type.startsWith('s7 '));
   const out = nodes.find(({ id }) => id === PLC) ?? assert.fail('no s7 out');
   return [
     ...others,
     { ...out, type: 'function', func: WRITES, outputs: 1, libs: [], wires: [[]] },
-    { ...away, wires: [['off']] },
-    { ...off, wires: [] },
+    { id: 'away', type: 'http in', ...place, url: '/away', method: 'post', wires: [['off']] },
+    { id: 'off', type: 'function', ...place, func: switchOff, outputs: 0, libs: [], wires: [] },
   ];
 }
 
@@ -59,10 +48,10 @@ describe('example 04, alarm to a PLC over S7, with a function in the place of s7
 
   afterEach(() => assert.deepEqual(run.nodeRed.at('not settled'), []));
 
-  const at = (probe: string, messageId: string): Message[] =>
-    run.nodeRed.at(probe).filter((msg) => webhookOf(msg).messageId === messageId);
-  const isConfirmed = (messageId: string): boolean =>
-    at('confirmed', messageId).some(({ payload }) => payload === true);
+  async function settled(alarm: { messageId: string }): Promise<void> {
+    const isConfirmed = (): boolean => run.at('confirmed', alarm).some(({ payload }) => payload === true);
+    await run.nodeRed.until(isConfirmed, 'the settlement');
+  }
   const writtenSince = (count: number): unknown[] =>
     run.nodeRed
       .at('written')
@@ -91,19 +80,16 @@ describe('example 04, alarm to a PLC over S7, with a function in the place of s7
 
   it('writes the bit for an alarm, settles it when that is complete, and releases it by time', async () => {
     const before = await quiet();
-    const { messageId } = await run.raise();
-    await run.nodeRed.until(() => isConfirmed(messageId), 'the settlement');
+    const alarm = await run.raise();
+    await settled(alarm);
     await quiet();
     assert.deepEqual(writtenSince(before), [true, false]);
-    assert.equal(at('came', messageId).length, 1);
+    assert.equal(run.at('came', alarm).length, 1);
   });
 
   it('writes it once for an alarm and the message that tells of its end', async () => {
     const before = await quiet();
-    const { alarmId } = await run.raise({ seconds: 1 });
-    const isItsEnd = (msg: Message): boolean =>
-      eventOf(msg).alarmId === alarmId && webhookOf(msg).phase === 'end';
-    await run.nodeRed.message('came', isItsEnd);
+    await run.end('came', await run.raise({ seconds: 1 }));
     await quiet();
     assert.deepEqual(writtenSince(before), [true, false]);
   });
@@ -111,8 +97,8 @@ describe('example 04, alarm to a PLC over S7, with a function in the place of s7
   it('writes again what has failed, and settles nothing before', async () => {
     assert.equal((await fetch(`${run.nodeRed.url}/away`, { method: 'POST' })).status, 200);
     const before = await quiet();
-    const { messageId } = await run.raise();
-    await run.nodeRed.until(() => isConfirmed(messageId), 'the settlement');
+    const alarm = await run.raise();
+    await settled(alarm);
     await quiet();
     assert.deepEqual(writtenSince(before), [true, true, false]);
     assert.equal(run.nodeRed.at('down').length, 1);

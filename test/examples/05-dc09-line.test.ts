@@ -34,12 +34,10 @@ describe('example 05, restores', () => {
 
   it('do not come while the camera is raised', async () => {
     await start({ hold: 3600, table: { zones } });
-    const { messageId } = await dc09.run.raise({ camera: 'SANDBOX Yard 1', seconds: 1 });
-    await dc09.acknowledged(messageId);
+    await dc09.report({ camera: 'SANDBOX Yard 1', seconds: 1 });
     dc09.receiver.frames.length = 0;
     // What comes later is reported, and still no restore.
-    const { messageId: later } = await dc09.run.raise({ camera: 'SANDBOX Gate 1' });
-    await dc09.acknowledged(later);
+    await dc09.report({ camera: 'SANDBOX Gate 1' });
     assert.deepEqual(dataOf(), ['#1234|1130 01 001']);
   });
 
@@ -59,8 +57,7 @@ describe('example 05, restores', () => {
 
   it('are sent again until they are acknowledged, with one number', async () => {
     await start({ hold: 1, table: { zones } });
-    const { messageId } = await dc09.run.raise({ camera: 'SANDBOX Gate 1' });
-    await dc09.acknowledged(messageId);
+    await dc09.report({ camera: 'SANDBOX Gate 1' });
     dc09.receiver.manner = 'NAK';
     const restores = (): string[] =>
       dc09.receiver.reports.filter(({ data }) => data.includes('|3')).map(({ sequence }) => sequence);
@@ -69,7 +66,7 @@ describe('example 05, restores', () => {
     const acknowledgedAfter = restores().length;
     await eventually(() => restores().length > acknowledgedAfter, 'the last one');
     // Whatever is reported next comes after it.
-    await dc09.acknowledged((await dc09.run.raise({ camera: 'SANDBOX Yard 1' })).messageId);
+    await dc09.report({ camera: 'SANDBOX Yard 1' });
     assert.equal(new Set(restores()).size, 1);
     assert.equal(restores().length, acknowledgedAfter + 1);
   });
@@ -80,8 +77,7 @@ describe('example 05, restores', () => {
       table: { zones },
       settings: `contextStorage: { default: { module: 'localfilesystem' } },`,
     });
-    const { messageId } = await dc09.run.raise({ camera: 'SANDBOX Gate 1' });
-    await dc09.acknowledged(messageId);
+    await dc09.report({ camera: 'SANDBOX Gate 1' });
     await dc09.run.restart();
     await dc09.frame('|3130 01 001');
   });
@@ -135,7 +131,7 @@ describe('example 05, supervision', () => {
     const back = await dc09.away();
     await dc09.run.nodeRed.until(() => told().includes(true), 'the loss');
     const { messageId } = await dc09.run.raise();
-    await dc09.run.nodeRed.until(() => dc09.at('refused', messageId).length > 0, 'a failure after it');
+    await dc09.refused(messageId);
     await back();
     await dc09.acknowledged(messageId);
     await dc09.run.nodeRed.until(() => told().at(-1) === false, 'that it is back');
@@ -145,7 +141,7 @@ describe('example 05, supervision', () => {
   it('sends an alarm before the NULL messages that wait', async () => {
     const back = await dc09.away();
     const { messageId } = await dc09.run.raise();
-    await dc09.run.nodeRed.until(() => dc09.at('refused', messageId).length > 0, 'the failure');
+    await dc09.refused(messageId);
     await back();
     await dc09.acknowledged(messageId);
     assert.deepEqual(
@@ -158,7 +154,6 @@ describe('example 05, supervision', () => {
     dc09.receiver.unknownAccounts.add('5678');
     await eventually(() => nulls('1234').length >= 2 && nulls('5678').length >= 2, 'NULL of both');
     dc09.receiver.unknownAccounts.clear();
-    const { messageId } = await dc09.run.raise();
-    await dc09.acknowledged(messageId);
+    await dc09.report();
   });
 });

@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict';
 import { dc09Crc, readDc09, Dc09Run, ZONES } from '../support/examples/dc09';
-import { eventOf, webhookOf } from '../support/examples/example-run';
 import { eventually } from '../support/time/patience';
-
-type Message = Record<string, unknown>;
 
 describe('the DC-09 receiver of the tests', () => {
   // Frames that other transmitters and receivers have published, from panels in the field among them.
@@ -43,8 +40,7 @@ describe('example 05, alarm to a receiver as SIA DC-09', () => {
 
   it('sends one frame of a new alarm, and settles it by the ACK', async () => {
     const before = Date.now();
-    const { messageId } = await dc09.run.raise({ camera: 'SANDBOX Gate 1' });
-    await dc09.acknowledged(messageId);
+    await dc09.report({ camera: 'SANDBOX Gate 1' });
     assert.equal(dc09.receiver.reports.length, 1);
     const { time, sequence, ...frame } = dc09.receiver.reports[0] ?? assert.fail('no frame');
     assert.deepEqual(frame, { kind: 'ADM-CID', line: 'L0', account: '1234', data: '#1234|1130 01 001' });
@@ -54,10 +50,7 @@ describe('example 05, alarm to a receiver as SIA DC-09', () => {
   });
 
   it('sends no frame of the message that tells of the end', async () => {
-    const { alarmId } = await dc09.run.raise({ seconds: 1 });
-    const isItsEnd = (msg: Message): boolean =>
-      eventOf(msg).alarmId === alarmId && webhookOf(msg).phase === 'end';
-    await dc09.run.nodeRed.message('settled at once', isItsEnd);
+    await dc09.run.end('settled at once', await dc09.run.raise({ seconds: 1 }));
     assert.equal(dc09.receiver.reports.length, 1);
   });
 
@@ -75,8 +68,7 @@ describe('example 05, alarm to a receiver as SIA DC-09', () => {
   }
 
   it('gives each report a sequence number of its own', async () => {
-    for (const camera of ['SANDBOX Gate 1', 'SANDBOX Yard 1'])
-      await dc09.acknowledged((await dc09.run.raise({ camera })).messageId);
+    for (const camera of ['SANDBOX Gate 1', 'SANDBOX Yard 1']) await dc09.report({ camera });
     const [first, second] = dc09.receiver.reports.map(({ sequence }) => Number(sequence));
     assert.equal(second, (first ?? assert.fail()) + 1);
   });
@@ -84,7 +76,7 @@ describe('example 05, alarm to a receiver as SIA DC-09', () => {
   it('keeps an alarm while the receiver is away', async () => {
     const back = await dc09.away();
     const { messageId } = await dc09.run.raise();
-    await dc09.run.nodeRed.until(() => dc09.at('refused', messageId).length > 0, 'the failure');
+    await dc09.refused(messageId);
     await back();
     await dc09.acknowledged(messageId);
     assert.equal(dc09.receiver.reports.length, 1);
@@ -93,8 +85,7 @@ describe('example 05, alarm to a receiver as SIA DC-09', () => {
   it('takes the time of a receiver whose clock differs', async () => {
     dc09.receiver.clockAhead = 7_200_000;
     try {
-      const { messageId } = await dc09.run.raise();
-      await dc09.acknowledged(messageId);
+      await dc09.report();
       const { time } = dc09.receiver.reports.at(-1) ?? assert.fail();
       assert.ok(Math.abs(Number(time) - Date.now() - 7_200_000) < 60_000, String(time));
     } finally {
@@ -107,8 +98,7 @@ describe('example 05, alarm to a receiver as SIA DC-09', () => {
     try {
       const back = await killed.away();
       const { messageId } = await killed.run.raise({ camera: 'SANDBOX Entrance 1' });
-      const isRefused = (): boolean => killed.at('refused', messageId).length > 0;
-      await killed.run.nodeRed.until(isRefused, 'the failure');
+      await killed.refused(messageId);
       await killed.run.restart('SIGKILL');
       await back();
       await killed.acknowledged(messageId);

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import net from 'node:net';
 import { Aedes, type PublishPacket } from 'aedes';
 import { alarmMessage, post } from '../support/webhook/alarm-message';
@@ -38,7 +39,7 @@ class Broker {
       },
     });
     this.#server = net.createServer(this.#aedes.handle).listen(this.port, '127.0.0.1');
-    await new Promise((resolve) => this.#server?.once('listening', resolve));
+    await once(this.#server, 'listening');
   }
 
   acknowledgeAll(): void {
@@ -117,26 +118,29 @@ describe('example 06, an alarm over MQTT', () => {
     await broker?.stop();
   });
 
-  const at = (probe: string, alarmId: string): Record<string, unknown>[] =>
-    run.nodeRed.at(probe).filter((msg) => eventOf(msg).alarmId === alarmId);
   const isAcknowledged = (alarmId: string): boolean =>
-    at('acknowledged', alarmId).some(({ payload }) => String(payload) === 'true');
+    run.at('acknowledged', { alarmId }).some(({ payload }) => String(payload) === 'true');
+  const acknowledged = (alarmId: string): Promise<void> =>
+    run.nodeRed.until(() => isAcknowledged(alarmId), 'the acknowledgement');
+  const isOver = (from: number): boolean =>
+    run.nodeRed.statuses('rvm-example-06-alarm', from).at(-1)?.includes('Armed') === true;
+  const released = (): Promise<void> => eventually(() => broker.states(SITE).at(-1) === false, 'the release');
 
   it('publishes a retained state of the site with QoS 1, and what has raised it, and releases it by time', async () => {
     const { alarmId } = await run.raise({ camera: CAMERA, eventName: 'Fence + climbed #1' });
-    await run.nodeRed.until(() => isAcknowledged(alarmId), 'the acknowledgement');
-    await eventually(() => broker.states(SITE).at(-1) === false, 'the release');
+    await acknowledged(alarmId);
+    await released();
     assert.deepEqual(broker.states(SITE), [true, false]);
     assert.ok(broker.published.every(({ qos, retain }) => qos === 1 && retain));
     const last = broker.published.find(({ topic }) => topic === `${TOPICS}/${SITE}/last`);
-    const { camera, rule, alarmId: raisedBy, sandbox } = (last?.payload ?? {}) as Record<string, unknown>;
-    assert.deepEqual([camera, rule, raisedBy, sandbox], [CAMERA, 'Fence + climbed #1', alarmId, true]);
+    const raisedBy = { camera: CAMERA, rule: 'Fence + climbed #1', alarmId, sandbox: true };
+    assert.partialDeepStrictEqual(last?.payload, raisedBy);
   });
 
   it('sets no state for an event of health', async () => {
     const { alarmId } = await run.raise({ eventClass: 'health' });
-    await run.nodeRed.until(() => at('held back', alarmId).length > 0, 'the event');
-    assert.equal(at('held back', alarmId)[0]?.reason, 'class');
+    const held = await run.nodeRed.message('held back', (msg) => eventOf(msg).alarmId === alarmId);
+    assert.equal(held.reason, 'class');
     assert.deepEqual(broker.published, []);
   });
 
@@ -150,7 +154,7 @@ describe('example 06, an alarm over MQTT', () => {
       const { alarmId } = message.payload as { alarmId: string };
       const url = `${run.nodeRed.url}/remote-monitoring/example-06`;
       assert.equal((await post(url, message, PHRASE)).status, 200);
-      await run.nodeRed.until(() => isAcknowledged(alarmId), 'the acknowledgement');
+      await acknowledged(alarmId);
       assert.deepEqual(broker.states(site ?? 'unknown').slice(0, 1), [true]);
     });
   }
@@ -159,19 +163,18 @@ describe('example 06, an alarm over MQTT', () => {
     broker.acknowledges = false;
     const { alarmId } = await run.raise({ camera: CAMERA });
     await eventually(() => broker.states(SITE).length > 0, 'the state at the broker');
-    await run.nodeRed.until(
-      () => at('came', alarmId).some((msg) => Number(webhookOf(msg).attempt) > 1),
-      'the next delivery',
-    );
+    const isAgain = (): boolean =>
+      run.at('came', { alarmId }).some((msg) => Number(webhookOf(msg).attempt) > 1);
+    await run.nodeRed.until(isAgain, 'the next delivery');
     assert.equal(isAcknowledged(alarmId), false);
     broker.acknowledgeAll();
-    await run.nodeRed.until(() => isAcknowledged(alarmId), 'the acknowledgement');
+    await acknowledged(alarmId);
   });
 
   it('publishes a state until that is acknowledged, whatever comes late of the one before it', async () => {
     const sent = (state: boolean): number => broker.states(SITE).filter((each) => each === state).length;
     const first = await run.raise({ camera: CAMERA });
-    await run.nodeRed.until(() => isAcknowledged(first.alarmId), 'the acknowledgement');
+    await acknowledged(first.alarmId);
     broker.acknowledges = false;
     broker.published.length = 0;
     await eventually(() => sent(false) > 1, 'the release, twice');
@@ -184,7 +187,7 @@ describe('example 06, an alarm over MQTT', () => {
     await eventually(() => sent(true) > late + 1, 'the state once more');
     assert.equal(isAcknowledged(second.alarmId), false);
     broker.acknowledgeAll();
-    await run.nodeRed.until(() => isAcknowledged(second.alarmId), 'the acknowledgement');
+    await acknowledged(second.alarmId);
   });
 
   it('leaves a state up for six ticks that was acknowledged after its alarm, also where that is told twice', async () => {
@@ -192,10 +195,7 @@ describe('example 06, an alarm over MQTT', () => {
     const from = run.nodeRed.seen.length;
     await run.raise({ camera: CAMERA });
     await eventually(() => broker.states(SITE).length > 1, 'the state, twice');
-    await run.nodeRed.until(
-      () => run.nodeRed.statuses('rvm-example-06-alarm', from).at(-1)?.includes('Armed') === true,
-      'the end of its hold',
-    );
+    await run.nodeRed.until(() => isOver(from), 'the end of its hold');
     const acknowledgedAt = performance.now();
     broker.acknowledgeAll();
     await eventually(() => broker.states(SITE).includes(false), 'the release');
@@ -208,20 +208,19 @@ describe('example 06, an alarm over MQTT', () => {
     await run.nodeRed.logged(/Disconnected from broker/);
     const from = run.nodeRed.seen.length;
     const { alarmId } = await run.raise({ camera: CAMERA });
-    const isOver = (): boolean =>
-      run.nodeRed.statuses('rvm-example-06-alarm', from).at(-1)?.includes('Armed') === true;
-    await run.nodeRed.until(() => at('came', alarmId).length > 0 && isOver(), 'the end of its hold');
+    const hasCome = (): boolean => run.at('came', { alarmId }).length > 0;
+    await run.nodeRed.until(() => hasCome() && isOver(from), 'the end of its hold');
     assert.equal(isAcknowledged(alarmId), false);
     await broker.start();
-    await run.nodeRed.until(() => isAcknowledged(alarmId), 'the acknowledgement');
+    await acknowledged(alarmId);
     assert.equal(broker.states(SITE)[0], true);
   });
 
   it('releases after the start what was raised when Node-RED was killed', async () => {
     const { alarmId } = await run.raise({ camera: CAMERA });
-    await run.nodeRed.until(() => isAcknowledged(alarmId), 'the acknowledgement');
+    await acknowledged(alarmId);
     await run.restart('SIGKILL');
-    await eventually(() => broker.states(SITE).at(-1) === false, 'the release');
+    await released();
     assert.deepEqual(run.nodeRed.at('not settled'), []);
   });
 });

@@ -3,16 +3,14 @@ import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { simpleParser, type ParsedMail } from 'mailparser';
 import { SMTPServer } from 'smtp-server';
-import { example, packagesFor } from '../support/examples/examples';
-import { SandboxOfExample, withChanges, letSandboxOut } from '../support/examples/example-run';
-import { freePort, NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
+import { eventOf, ExampleRun, webhookOf } from '../support/examples/example-run';
+import { freePort, probe } from '../support/node-red/node-red';
 import { barAt } from '../support/node-red/station-flow';
 import { needs } from '../support/suite/programs';
 import { eventually } from '../support/time/patience';
 import { numberIn } from '../support/video/encoded-video';
 import { complaints, probed } from '../support/video/played-clip';
 
-const TAB = 'rvm-example-07-tab';
 /** Of the video: a second before the alarm, and two from it on. */
 const SECONDS = 3;
 const SHORT = { preRoll: 1, seconds: SECONDS - 1 };
@@ -87,32 +85,31 @@ class MailServer {
 
 describe('example 07, an alarm as e-mail', () => {
   let server: MailServer;
-  let nodeRed: NodeRed;
-  let sandbox: SandboxOfExample;
+  let run: ExampleRun;
 
   before(async () => {
     server = new MailServer(await freePort());
     await server.start();
-    nodeRed = await NodeRed.start({ palette: packagesFor('07'), flows: flow(server.port, SHORT) });
-    sandbox = await SandboxOfExample.of(nodeRed);
-    await letSandboxOut(nodeRed, example('07'));
+    run = await start(server.port, SHORT);
   });
 
   after(async () => {
-    await nodeRed?.stopAndRemove();
+    await run?.stop();
     await server?.stop();
   });
 
   /** How many events of an alarm are settled. */
-  function settled(alarmId: string): number {
-    const ofAlarm = ({ event }: Record<string, unknown>): boolean =>
-      (event as { alarmId: string }).alarmId === alarmId;
-    return nodeRed.at('settled').filter(ofAlarm).length;
+  const settled = (alarmId: string): number => run.at('settled', { alarmId }).length;
+  const settles = (alarmId: string, count = 1): Promise<void> =>
+    run.nodeRed.until(() => settled(alarmId) === count, 'the settlement');
+  async function mailWith(type: string, text: string): Promise<ParsedMail> {
+    await eventually(() => server.mailWith(type, text) !== undefined, `the mail with ${type}`);
+    return server.mailWith(type, text) ?? assert.fail();
   }
 
   it('sends one mail of text for a new alarm, and settles it', async () => {
-    const { alarmId } = await sandbox.raise({ camera: CAMERA, eventName: 'Fence climbed' });
-    await nodeRed.until(() => settled(alarmId) === 1, 'the settlement');
+    const { alarmId } = await run.raise({ camera: CAMERA, eventName: 'Fence climbed' });
+    await settles(alarmId);
     const mail = server.alarmMail('Fence climbed');
     assert.match(mail?.subject ?? '', /^SANDBOX .*Fence climbed/);
     assert.match(mail?.text ?? '', new RegExp(alarmId));
@@ -123,10 +120,9 @@ describe('example 07, an alarm as e-mail', () => {
 
   it('sends the picture of the alarm as an answer to that mail: a JPEG of the second at which it began', async function () {
     needs(this, 'ffmpeg');
-    await eventually(() => server.mailWith(JPEG, 'Fence climbed') !== undefined, 'the mail with the picture');
-    const mail = server.mailWith(JPEG, 'Fence climbed');
-    assert.equal(mail?.inReplyTo, server.alarmMail('Fence climbed')?.messageId);
-    const [attachment] = mail?.attachments ?? [];
+    const mail = await mailWith(JPEG, 'Fence climbed');
+    assert.equal(mail.inReplyTo, server.alarmMail('Fence climbed')?.messageId);
+    const [attachment] = mail.attachments;
     assert.match(attachment?.filename ?? '', /^SANDBOX.*\.jpg$/);
     const [, began = ''] = /Began: +(\S+)/.exec(server.alarmMail('Fence climbed')?.text ?? '') ?? [];
     assert.equal(await numberIn(attachment?.content ?? Buffer.alloc(0)), barAt(Date.parse(began)));
@@ -134,80 +130,76 @@ describe('example 07, an alarm as e-mail', () => {
 
   it('sends the video of the alarm as an answer to that mail: an MP4 that plays, with its hash', async function () {
     needs(this, 'ffmpeg', 'ffprobe');
-    await eventually(() => server.mailWith(MP4, 'Fence climbed') !== undefined, 'the mail with the video');
-    const mail = server.mailWith(MP4, 'Fence climbed');
-    assert.equal(mail?.inReplyTo, server.alarmMail('Fence climbed')?.messageId);
-    const [attachment] = mail?.attachments ?? [];
+    const mail = await mailWith(MP4, 'Fence climbed');
+    assert.equal(mail.inReplyTo, server.alarmMail('Fence climbed')?.messageId);
+    const [attachment] = mail.attachments;
     assert.match(attachment?.filename ?? '', /^SANDBOX.*\.mp4$/);
     const bytes = attachment?.content ?? Buffer.alloc(0);
     assert.equal(complaints(bytes), '');
     assert.ok(Math.abs(Number(probed(bytes).format.duration) - SECONDS) < 1);
-    assert.match(mail?.text ?? '', new RegExp(createHash('sha256').update(bytes).digest('hex')));
+    assert.match(mail.text ?? '', new RegExp(createHash('sha256').update(bytes).digest('hex')));
   });
 
   it('makes no HTML of a name with markup', async () => {
-    const { alarmId } = await sandbox.raise({
+    const { alarmId } = await run.raise({
       camera: CAMERA,
       eventName: '<img src="http://127.0.0.1:9/x"><b>bold</b>',
     });
-    await nodeRed.until(() => settled(alarmId) === 1, 'the settlement');
+    await settles(alarmId);
     const mail = server.about(alarmId)[0];
     assert.equal(mail?.html, false);
     assert.match(mail?.text ?? '', /‹img src/);
-    await eventually(() => server.mailWith(MP4, '<img src') !== undefined, 'the mail with the video');
-    assert.equal(server.mailWith(MP4, '<img src')?.html, false);
+    assert.equal((await mailWith(MP4, '<img src')).html, false);
   });
 
   it('lets the mail with the alarm wait for no video', async () => {
-    await sandbox.fault({ kind: 'latency', relation: 'rel/rtsp', ms: 3000, count: 2 });
-    const { alarmId } = await sandbox.raise({ camera: CAMERA, eventName: 'Slow video' });
-    await nodeRed.until(() => settled(alarmId) === 1, 'the settlement');
+    await run.sandbox.fault({ kind: 'latency', relation: 'rel/rtsp', ms: 3000, count: 2 });
+    const { alarmId } = await run.raise({ camera: CAMERA, eventName: 'Slow video' });
+    await settles(alarmId);
     assert.equal(server.about('Slow video').length, 1, 'no video yet');
-    await eventually(() => server.mailWith(MP4, 'Slow video') !== undefined, 'the mail with the video');
+    await mailWith(MP4, 'Slow video');
   });
 
   it('sends the mail with the alarm where there is no video', async () => {
-    const { cameras } = await sandbox.state();
+    const { cameras } = await run.sandbox.state();
     const offline = cameras.find(({ status }) => status !== 'online') ?? assert.fail('all are online');
-    const { alarmId } = await sandbox.raise({ camera: offline.name, eventName: 'Without video' });
-    await nodeRed.until(() => settled(alarmId) === 1, 'the settlement');
-    await nodeRed.message('no video', ({ event }) => (event as { alarmId: string }).alarmId === alarmId);
+    const { alarmId } = await run.raise({ camera: offline.name, eventName: 'Without video' });
+    await settles(alarmId);
+    await run.nodeRed.message('no video', (msg) => eventOf(msg).alarmId === alarmId);
     assert.equal(server.about('Without video').length, 1);
   });
 
   it('sends no mail for the end of an alarm, and settles it', async () => {
-    const { alarmId } = await sandbox.raise({ eventName: 'Short', seconds: 0 });
-    await nodeRed.until(() => settled(alarmId) === 2, 'the settlement of both events');
+    const { alarmId } = await run.raise({ eventName: 'Short', seconds: 0 });
+    await settles(alarmId, 2);
     assert.equal(server.about(alarmId).length, 1);
   });
 
   it('settles nothing that the mail server refuses: the mail comes with the next delivery', async () => {
     server.refuses = true;
-    const { alarmId } = await sandbox.raise({ eventName: 'Refused' });
+    const { alarmId } = await run.raise({ eventName: 'Refused' });
     await eventually(() => server.refused > 0, 'the refusal');
-    await nodeRed.message('mail failed');
+    await run.nodeRed.message('mail failed');
     assert.equal(settled(alarmId), 0);
     server.refuses = false;
-    await nodeRed.until(() => settled(alarmId) === 1, 'the settlement');
+    await settles(alarmId);
     assert.equal(server.about(alarmId).length, 1);
   });
 
   it('settles nothing while the mail server is away: the mail comes when it is back', async () => {
-    const failures = nodeRed.at('mail failed').length;
+    const failures = run.nodeRed.at('mail failed').length;
     await server.stop();
-    const { alarmId } = await sandbox.raise({ eventName: 'Away' });
-    await nodeRed.until(() => nodeRed.at('mail failed').length > failures, 'the failure');
+    const { alarmId } = await run.raise({ eventName: 'Away' });
+    await run.nodeRed.until(() => run.nodeRed.at('mail failed').length > failures, 'the failure');
     assert.equal(settled(alarmId), 0);
     await server.start();
-    await nodeRed.until(() => settled(alarmId) === 1, 'the settlement');
+    await settles(alarmId);
     assert.equal(server.about(alarmId).length, 1);
   });
 
   it('settles no picture and no video', () => {
-    assert.deepEqual(nodeRed.at('not settled'), []);
-    const ids = nodeRed
-      .at('settled')
-      .map((msg) => (msg.webhook as { deliveryId?: string } | undefined)?.deliveryId);
+    assert.deepEqual(run.nodeRed.at('not settled'), []);
+    const ids = run.nodeRed.at('settled').map((msg) => webhookOf(msg).deliveryId);
     assert.ok(ids.length > 0 && ids.every((id) => typeof id === 'string'));
     assert.equal(new Set(ids).size, ids.length);
   });
@@ -219,25 +211,23 @@ for (const [what, clip] of [
 ] as const)
   describe(`example 07, ${what}`, () => {
     const server = new MailServer(0);
-    let nodeRed: NodeRed;
+    let run: ExampleRun;
 
     after(async () => {
-      await nodeRed?.stopAndRemove();
+      await run?.stop();
       await server.stop();
     });
 
     it('sends the mail after 1, 5 or 30 s, whatever the video takes, where the mail server was away for 8 s; then comes the end of the alarm', async () => {
       server.port = await freePort();
-      nodeRed = await NodeRed.start({ palette: packagesFor('07'), flows: flow(server.port, clip) });
-      const sandbox = await SandboxOfExample.of(nodeRed);
-      await letSandboxOut(nodeRed, example('07'));
-      const { alarmId } = await sandbox.raise({ camera: CAMERA, eventName: 'Away', seconds: 12 });
-      await nodeRed.message('mail failed');
+      run = await start(server.port, clip);
+      const { alarmId } = await run.raise({ camera: CAMERA, eventName: 'Away', seconds: 12 });
+      await run.nodeRed.message('mail failed');
       await delay(8000);
       await server.start();
-      const settled = () => nodeRed.at('settled').map(({ event }) => event as Record<string, unknown>);
+      const settled = () => run.nodeRed.at('settled').map(eventOf);
       // Within the patience of a test, which is half of a lease.
-      await nodeRed.until(() => settled().length === 2, 'the settlement of both events');
+      await run.nodeRed.until(() => settled().length === 2, 'the settlement of both events');
       assert.deepEqual(
         settled().map((event) => [event['alarmId'], event['eventEndTime'] !== null]),
         [
@@ -250,16 +240,18 @@ for (const [what, clip] of [
   });
 
 /** The example with this server, and probes behind settlement and failures. */
-function flow(port: number, clip: Record<string, unknown>): FlowNode[] {
-  const beside = {
-    'rvm-example-07-no-picture': 'no video',
-    'rvm-example-07-failed-debug': 'mail failed',
-    'rvm-example-07-not-settled': 'not settled',
-  };
-  const nodes = withChanges(example('07', beside), {
-    'rvm-example-07-mail': { port: String(port) },
-    'rvm-example-07-clip': clip,
-    'rvm-example-07-settle': { wires: [['settled'], ['not settled']] },
+function start(port: number, clip: Record<string, unknown>): Promise<ExampleRun> {
+  return ExampleRun.start('07', {
+    beside: {
+      'rvm-example-07-no-picture': 'no video',
+      'rvm-example-07-failed-debug': 'mail failed',
+      'rvm-example-07-not-settled': 'not settled',
+    },
+    changes: {
+      'rvm-example-07-mail': { port: String(port) },
+      'rvm-example-07-clip': clip,
+      'rvm-example-07-settle': { wires: [['settled'], ['not settled']] },
+    },
+    edit: (nodes) => [...nodes, probe('settled', 'rvm-example-07-tab')],
   });
-  return [...nodes, probe('settled', TAB)];
 }

@@ -2,9 +2,7 @@ import { isFixtureStill } from '../support/rtsp/fixture';
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { example } from '../support/examples/examples';
-import { SandboxOfExample, withChanges, letSandboxOut } from '../support/examples/example-run';
-import { NodeRed, type FlowNode } from '../support/node-red/node-red';
+import { eventOf, ExampleRun } from '../support/examples/example-run';
 
 /** Two that can move, as the example names them, and a fixed one. */
 const GATE = 'SANDBOX Gate 1';
@@ -30,39 +28,46 @@ interface Picture {
 }
 
 describe('example 08, a preset before the picture', () => {
-  let nodeRed: NodeRed;
-  let sandbox: SandboxOfExample;
+  let run: ExampleRun;
 
   before(async () => {
-    nodeRed = await NodeRed.start({ settings: 'fileWorkingDirectory: __dirname,', flows: flow() });
-    sandbox = await SandboxOfExample.of(nodeRed);
-    await letSandboxOut(nodeRed, example('08'));
+    run = await ExampleRun.start('08', {
+      settings: 'fileWorkingDirectory: __dirname,',
+      beside: BESIDE,
+      changes: {
+        'rvm-example-08-wait': { timeout: String(TRAVEL_MS / 1000) },
+        'rvm-example-08-home-time': { duration: '3' },
+      },
+    });
   });
 
-  after(() => nodeRed?.stopAndRemove());
+  after(() => run?.stop());
+
+  const messageOf = (probe: string, alarmId: string): Promise<Record<string, unknown>> =>
+    run.nodeRed.message(probe, (msg) => eventOf(msg).alarmId === alarmId);
 
   async function cameraId(name: string): Promise<string> {
-    const camera = (await sandbox.state()).cameras.find((each) => each.name === name);
+    const camera = (await run.sandbox.state()).cameras.find((each) => each.name === name);
     return camera?.id ?? assert.fail(`the sandbox has ${name}`);
   }
 
   async function positionIs(name: string, position: string): Promise<void> {
     const stands = (camera: { name: string; ptz: { position: string } | null }): boolean =>
       camera.name === name && camera.ptz?.position === position;
-    await sandbox.until(({ cameras }) => cameras.some(stands), `${name} at ${position}`);
+    await run.sandbox.until(({ cameras }) => cameras.some(stands), `${name} at ${position}`);
   }
 
   async function pictureOf(alarmId: string): Promise<Picture> {
-    const msg = await nodeRed.message('picture', ({ event }) => isOf(event, alarmId));
+    const msg = await messageOf('picture', alarmId);
     const { cameraId, time } = msg.snapshot as { cameraId: string; time: string };
     const ptz = msg.ptz as { target: { name: string } } | undefined;
-    const file = path.join(nodeRed.userDir, String(msg.filename));
+    const file = path.join(run.nodeRed.userDir, String(msg.filename));
     const roundStart = Number(msg.roundStart);
     return { alarmId, cameraId, file, roundStart, taken: Date.parse(time), preset: ptz?.target.name };
   }
 
   it('moves the camera to the preset of its name, waits, and saves a picture of this camera', async () => {
-    const { alarmId } = await sandbox.raise({ camera: GATE });
+    const { alarmId } = await run.raise({ camera: GATE });
     await positionIs(GATE, 'preset 0');
     const picture = await pictureOf(alarmId);
     assert.equal(picture.preset, 'Entrance');
@@ -73,7 +78,7 @@ describe('example 08, a preset before the picture', () => {
   });
 
   it('lets the alarm wait for none of that', () => {
-    const order = nodeRed.seen.map(({ probe }) => probe);
+    const order = run.nodeRed.seen.map(({ probe }) => probe);
     assert.ok(order.indexOf('alarm') >= 0 && order.indexOf('alarm') < order.indexOf('picture'));
   });
 
@@ -82,7 +87,7 @@ describe('example 08, a preset before the picture', () => {
   });
 
   it('takes one picture of a camera at a time, and lets no other camera wait', async () => {
-    const alarms = [GATE, GATE, FENCE].map((camera) => sandbox.raise({ camera }));
+    const alarms = [GATE, GATE, FENCE].map((camera) => run.raise({ camera }));
     const [one, two, other] = await Promise.all(
       alarms.map(async (alarm) => pictureOf((await alarm).alarmId)),
     );
@@ -94,37 +99,36 @@ describe('example 08, a preset before the picture', () => {
   });
 
   it('takes the picture of a camera that is not in the list without moving it', async () => {
-    const picture = await pictureOf((await sandbox.raise({ camera: FIXED })).alarmId);
+    const picture = await pictureOf((await run.raise({ camera: FIXED })).alarmId);
     assert.equal(picture.preset, undefined);
     assert.equal(picture.cameraId, await cameraId(FIXED));
   });
 
   it('takes the picture all the same where the camera cannot be moved', async () => {
-    await sandbox.fault({ kind: 'status', status: 409, relation: 'rel/trigger', count: 1 });
-    const { alarmId } = await sandbox.raise({ camera: GATE });
+    await run.sandbox.fault({ kind: 'status', status: 409, relation: 'rel/trigger', count: 1 });
+    const { alarmId } = await run.raise({ camera: GATE });
     const picture = await pictureOf(alarmId);
     assert.equal(picture.preset, undefined);
-    const failure = await nodeRed.message('not moved', ({ event }) => isOf(event, alarmId));
+    const failure = await messageOf('not moved', alarmId);
     assert.equal((failure.error as { code: string }).code, 'CAMERA_BUSY');
   });
 
   it('goes on with the next alarm of a camera after a picture that failed', async () => {
-    await sandbox.fault({ kind: 'status', status: 409, relation: 'rel/snapshot', count: 1 });
-    const { alarmId: failing } = await sandbox.raise({ camera: FENCE });
-    const { alarmId: next } = await sandbox.raise({ camera: FENCE });
-    await nodeRed.message('no picture', ({ event }) => isOf(event, failing));
+    await run.sandbox.fault({ kind: 'status', status: 409, relation: 'rel/snapshot', count: 1 });
+    const { alarmId: failing } = await run.raise({ camera: FENCE });
+    const { alarmId: next } = await run.raise({ camera: FENCE });
+    await messageOf('no picture', failing);
     assert.equal((await pictureOf(next)).preset, 'Fence Line');
   });
 
   it('takes no second picture for the end of an alarm', async () => {
-    const { alarmId } = await sandbox.raise({ camera: FIXED, seconds: 0 });
-    const ofAlarm = (probe: string): number =>
-      nodeRed.at(probe).filter(({ event }) => isOf(event, alarmId)).length;
-    await nodeRed.until(
+    const { alarmId } = await run.raise({ camera: FIXED, seconds: 0 });
+    const ofAlarm = (probe: string): number => run.at(probe, { alarmId }).length;
+    await run.nodeRed.until(
       () => ofAlarm('alarm') === 2 && ofAlarm('picture') > 0,
       'both messages and a picture',
     );
-    const { alarmId: later } = await sandbox.raise({ camera: FIXED });
+    const { alarmId: later } = await run.raise({ camera: FIXED });
     await pictureOf(later);
     assert.equal(ofAlarm('picture'), 1);
   });
@@ -134,15 +138,3 @@ describe('example 08, a preset before the picture', () => {
     await positionIs(FENCE, 'home');
   });
 });
-
-function isOf(event: unknown, alarmId: string): boolean {
-  return (event as { alarmId: string }).alarmId === alarmId;
-}
-
-/** The example with shorter times. */
-function flow(): FlowNode[] {
-  return withChanges(example('08', BESIDE), {
-    'rvm-example-08-wait': { timeout: String(TRAVEL_MS / 1000) },
-    'rvm-example-08-home-time': { duration: '3' },
-  });
-}

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
-import { ExampleRun, webhookOf, withConstants } from '../support/examples/example-run';
+import { ExampleRun, withConstants } from '../support/examples/example-run';
 import { entrance, inject, probe, type FlowNode } from '../support/node-red/node-red';
-
-type Message = Record<string, unknown>;
 
 const TAB = 'rvm-example-09-tab';
 const NIGHT = 'rvm-example-09-night';
@@ -55,15 +53,8 @@ describe('example 09, night filter and repeat filter', () => {
   after(() => run?.stop());
 
   /** Where an alarm of a camera comes out, and why it is held back. */
-  async function outcome(camera: string): Promise<string> {
-    const { messageId } = await run.raise({ camera });
-    const isIt = (seen: { probe: string; msg: Message }): boolean =>
-      ['alarm', 'lasts longer', 'held back'].includes(seen.probe) &&
-      webhookOf(seen.msg).messageId === messageId;
-    await run.nodeRed.until(() => run.nodeRed.seen.some(isIt), 'its outcome');
-    const { probe: name, msg } = run.nodeRed.seen.find(isIt) ?? assert.fail();
-    return [name, msg.reason].filter(Boolean).join(': ');
-  }
+  const outcome = async (camera: string): Promise<string> =>
+    (await run.wayOf({ camera }, ['alarm', 'lasts longer', 'held back'])).way;
 
   async function judged(judge: string, payload: unknown): Promise<unknown> {
     const count = run.nodeRed.at('judged').length;

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
-import { example } from '../support/examples/examples';
-import { SandboxOfExample, tabEnv, withChanges } from '../support/examples/example-run';
-import { NodeRed, type FlowNode } from '../support/node-red/node-red';
+import { ExampleRun, tabEnv } from '../support/examples/example-run';
 
 const SHORT = 'SANDBOX Gate 1';
 const LONG = 'SANDBOX Yard 1';
@@ -17,40 +15,45 @@ const BESIDE = {
 };
 
 describe('example 11, health of the devices', () => {
-  let nodeRed: NodeRed;
-  let sandbox: SandboxOfExample;
+  let run: ExampleRun;
 
   before(async () => {
-    nodeRed = await NodeRed.start({ flows: flow() });
-    sandbox = await SandboxOfExample.of(nodeRed);
+    run = await ExampleRun.start('11', {
+      beside: BESIDE,
+      // Shorter times.
+      changes: {
+        'rvm-example-11-tab': tabEnv({ TELL_AFTER_MINUTES, FORGET_AFTER_HOURS }),
+        'rvm-example-11-tick': { repeat: '0.25' },
+      },
+    });
     const trouble = { eventClass: 'health', eventName: 'Camera disconnected' } as const;
-    await sandbox.raise({ ...trouble, camera: SHORT, seconds: 0.2 });
-    await sandbox.raise({ ...trouble, camera: LONG, seconds: 8 });
-    await sandbox.raise({ ...trouble, camera: ENDLESS });
+    await run.raise({ ...trouble, camera: SHORT, seconds: 0.2 });
+    await run.raise({ ...trouble, camera: LONG, seconds: 8 });
+    await run.raise({ ...trouble, camera: ENDLESS });
   });
 
-  after(() => nodeRed?.stopAndRemove());
+  after(() => run?.stop());
 
   /** The states of a device so far. */
   function states(device: string): unknown[] {
-    const ofDevice = nodeRed.at('state').filter(({ topic }) => topic === device);
+    const ofDevice = run.nodeRed.at('state').filter(({ topic }) => topic === device);
     return ofDevice.map(({ payload }) => (payload as { state: string }).state);
   }
 
   /** What a person was told of a device. */
   function told(device: string): string[] {
-    const texts = nodeRed.at('person').map(({ payload }) => String(payload));
+    const texts = run.nodeRed.at('person').map(({ payload }) => String(payload));
     return texts.filter((text) => text.includes(`${device}:`));
   }
 
   async function becomes(device: string, state: string): Promise<void> {
-    await nodeRed.until(() => states(device).at(-1) === state, `${device} ${state}`);
+    await run.nodeRed.until(() => states(device).at(-1) === state, `${device} ${state}`);
   }
 
   it('tells a trouble that lasts, once, with site, device and what it is, and its end', async () => {
     await becomes(LONG, 'ok');
     assert.deepEqual(states(LONG), ['trouble', 'ok']);
-    await nodeRed.until(() => told(LONG).length >= 2, 'two messages');
+    await run.nodeRed.until(() => told(LONG).length >= 2, 'two messages');
     assert.match(told(LONG)[0] ?? '', /^SANDBOX .*, SANDBOX Yard 1: Camera disconnected for 0 minutes$/);
     assert.match(told(LONG)[1] ?? '', /Camera disconnected is over$/);
   });
@@ -63,13 +66,13 @@ describe('example 11, health of the devices', () => {
   it('gives up a trouble whose end never comes, and tells a person', async () => {
     await becomes(ENDLESS, 'unknown');
     assert.deepEqual(states(ENDLESS), ['trouble', 'unknown']);
-    await nodeRed.until(() => told(ENDLESS).length === 2, 'two messages');
+    await run.nodeRed.until(() => told(ENDLESS).length === 2, 'two messages');
     assert.match(told(ENDLESS)[1] ?? '', /is given up: no end was told$/);
   });
 
   it('calls a device that is no camera by the name of its server', async () => {
-    await sandbox.raise({ eventClass: 'health', seconds: 0 });
-    await nodeRed.until(
+    await run.raise({ eventClass: 'health', seconds: 0 });
+    await run.nodeRed.until(
       () => states('SANDBOX Server 1').at(-1) === 'ok' || states('SANDBOX Server 2').at(-1) === 'ok',
       'the server',
     );
@@ -77,57 +80,50 @@ describe('example 11, health of the devices', () => {
 
   it('keeps a device in trouble until its last trouble is over', async () => {
     const camera = 'SANDBOX Car Park 1';
-    await sandbox.raise({ eventClass: 'health', camera, seconds: 1.5 });
-    await sandbox.raise({ eventClass: 'health', camera, seconds: 2 });
+    await run.raise({ eventClass: 'health', camera, seconds: 1.5 });
+    await run.raise({ eventClass: 'health', camera, seconds: 2 });
     await becomes(camera, 'ok');
     assert.deepEqual(states(camera), ['trouble', 'trouble', 'ok']);
   });
 
   it('sends no alarm into the book', async () => {
     const camera = 'SANDBOX Gate 2';
-    await sandbox.raise({ camera });
-    await nodeRed.message('alarm');
-    await sandbox.raise({ eventClass: 'health', camera, seconds: 0.3 });
+    await run.raise({ camera });
+    await run.nodeRed.message('alarm');
+    await run.raise({ eventClass: 'health', camera, seconds: 0.3 });
     await becomes(camera, 'ok');
     assert.deepEqual(states(camera), ['trouble', 'ok']);
   });
 
   it('makes a summary of the last 24 hours, with what has not ended', async () => {
-    const known = nodeRed.at('person').length;
-    const answer = await fetch(`${nodeRed.url}/inject/rvm-example-11-day`, { method: 'POST' });
-    assert.equal(answer.status, 200);
+    const known = run.nodeRed.at('person').length;
+    await run.press('rvm-example-11-day');
     const summary = (): string[] =>
-      nodeRed
+      run.nodeRed
         .at('person')
         .slice(known)
         .map(({ payload }) => String(payload))
         .filter((text) => text.startsWith('Troubles of the last 24 hours'));
-    await nodeRed.until(() => summary().length === 1, 'the summary');
-    assert.match(summary()[0] ?? '', /, SANDBOX North Fence 1: 1, not ended 1$/m);
-    assert.match(summary()[0] ?? '', /, SANDBOX Yard 1: 1, not ended 0$/m);
-    assert.match(summary()[0] ?? '', /, SANDBOX Car Park 1: 2, not ended 0$/m);
+    await run.nodeRed.until(() => summary().length === 1, 'the summary');
+    for (const line of [
+      'North Fence 1: 1, not ended 1',
+      'Yard 1: 1, not ended 0',
+      'Car Park 1: 2, not ended 0',
+    ])
+      assert.match(summary()[0] ?? '', new RegExp(`, SANDBOX ${line}$`, 'm'));
   });
 
   it('knows after a restart what was in trouble before, and tells it', async () => {
     const camera = 'SANDBOX Gate 2';
-    await sandbox.raise({ eventClass: 'health', camera, eventName: 'Video signal lost' });
+    await run.raise({ eventClass: 'health', camera, eventName: 'Video signal lost' });
     await becomes(camera, 'trouble');
-    await nodeRed.stop();
-    nodeRed = await NodeRed.start({ userDir: nodeRed.userDir });
-    await nodeRed.until(() => told(camera).length > 0, 'the trouble of the last run');
+    await run.restart();
+    await run.nodeRed.until(() => told(camera).length > 0, 'the trouble of the last run');
     assert.match(told(camera)[0] ?? '', /Video signal lost for 0 minutes$/);
     assert.deepEqual(told(LONG), []);
   });
 
   it('runs without an error of its own', () => {
-    assert.doesNotMatch(nodeRed.log, /\[error\]/);
+    assert.doesNotMatch(run.nodeRed.log, /\[error\]/);
   });
 });
-
-/** The example with shorter times. */
-function flow(): FlowNode[] {
-  return withChanges(example('11', BESIDE), {
-    'rvm-example-11-tab': tabEnv({ TELL_AFTER_MINUTES, FORGET_AFTER_HOURS }),
-    'rvm-example-11-tick': { repeat: '0.25' },
-  });
-}

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
-import { eventOf, ExampleRun, webhookOf } from '../support/examples/example-run';
+import { eventOf, ExampleRun } from '../support/examples/example-run';
 import { entrance, inject, type FlowNode } from '../support/node-red/node-red';
 import { eventually } from '../support/time/patience';
-
-type Message = Record<string, unknown>;
 
 /** Of the sandbox: the site that the buttons of the example name, and another. */
 const SITE = 'SANDBOX Harbour Depot';
@@ -49,14 +47,10 @@ describe('example 12, site on test until', () => {
 
   /** Where an alarm of a site comes out, and why it is held back. */
   async function wayOf(site: string): Promise<string> {
-    const { messageId } = await run.raise({ camera: cameras.get(site) ?? assert.fail(`no ${site}`) });
-    const isIt = (seen: { probe: string; msg: Message }): boolean =>
-      ['alarm', 'lasts longer', 'held back'].includes(seen.probe) &&
-      webhookOf(seen.msg).messageId === messageId;
-    await run.nodeRed.until(() => run.nodeRed.seen.some(isIt), 'the alarm');
-    const { probe: name, msg } = run.nodeRed.seen.find(isIt) ?? assert.fail();
+    const camera = cameras.get(site) ?? assert.fail(`no ${site}`);
+    const { way, msg } = await run.wayOf({ camera }, ['alarm', 'lasts longer', 'held back']);
     assert.equal(eventOf(msg).locationName, site);
-    return [name, msg.reason].filter(Boolean).join(': ');
+    return way;
   }
 
   it('the button puts its site on test, and no other', async () => {

@@ -22,7 +22,11 @@ describe('example 17, clips as evidence', () => {
 
   before(async () => {
     folder = fs.mkdtempSync(path.join(os.tmpdir(), 'evidence-'));
-    run = await ExampleRun.start('17', { beside: BESIDE, changes: changes(folder), edit: withSettled });
+    run = await ExampleRun.start('17', {
+      beside: BESIDE,
+      changes: { 'rvm-example-17-clip': { folder, preRoll: 1, seconds: 1 } },
+      edit: withSettled,
+    });
   });
 
   after(async () => {
@@ -32,9 +36,9 @@ describe('example 17, clips as evidence', () => {
 
   const table = (): string => path.join(folder, 'evidence.csv');
 
-  function isSettled(alarmId: string): boolean {
-    return run.nodeRed.at('settled').some((msg) => eventOf(msg).alarmId === alarmId);
-  }
+  const isSettled = (alarmId: string): boolean => run.at('settled', { alarmId }).length > 0;
+  const settles = (alarmId: string): Promise<void> =>
+    run.nodeRed.until(() => isSettled(alarmId), 'the settlement');
 
   /** The cells of the line of an alarm. */
   function cellsOf(alarmId: string): string[] {
@@ -48,7 +52,7 @@ describe('example 17, clips as evidence', () => {
   it('keeps a clip to the end of the alarm, writes its hash into the table, and settles the alarm then', async function () {
     needs(this, 'ffmpeg', 'ffprobe');
     const { alarmId } = await run.raise({ camera: CAMERA, eventName: 'Fence climbed', seconds: 2 });
-    await run.nodeRed.until(() => isSettled(alarmId), 'the settlement');
+    await settles(alarmId);
     const [file = '', sha256, alarm, , , seconds, whole, site, camera, rule, , proof] = cellsOf(alarmId);
     const bytes = fs.readFileSync(path.join(folder, file));
     assert.equal(createHash('sha256').update(bytes).digest('hex'), sha256);
@@ -64,19 +68,18 @@ describe('example 17, clips as evidence', () => {
 
   it('writes a name that would be a formula in a spreadsheet as text', async () => {
     const { alarmId } = await run.raise({ camera: CAMERA, eventName: '=1+1,"\n@x', seconds: 0 });
-    await run.nodeRed.until(() => isSettled(alarmId), 'the settlement');
+    await settles(alarmId);
     assert.equal(cellsOf(alarmId)[9], `'=1+1,"" @x`);
   });
 
   it('lets an alarm come again whose clip could not be made, and sets nothing a second time', async () => {
-    const cameras = await fetch(`${run.sandboxUrl}/sandbox/state`);
-    const { cameras: all } = (await cameras.json()) as { cameras: { name: string; status: string }[] };
-    const offline = all.find(({ status }) => status !== 'online') ?? assert.fail('all are online');
+    const { cameras } = await run.sandbox.state();
+    const offline = cameras.find(({ status }) => status !== 'online') ?? assert.fail('all are online');
     const { alarmId } = await run.raise({ camera: offline.name, eventName: 'Without clip' });
-    const isIt = (msg: Record<string, unknown>): boolean => eventOf(msg).alarmId === alarmId;
-    await run.nodeRed.message('no clip', (msg) => isIt(msg) && webhookOf(msg).attempt === 2);
+    const isAgain = (): boolean => run.at('no clip', { alarmId }).some((msg) => webhookOf(msg).attempt === 2);
+    await run.nodeRed.until(isAgain, 'the alarm once more');
     assert.equal(isSettled(alarmId), false);
-    assert.equal(run.nodeRed.at('alarm').filter(isIt).length, 1);
+    assert.equal(run.at('alarm', { alarmId }).length, 1);
   });
 
   it('lets an alarm come again whose line could not be written', async () => {
@@ -88,14 +91,10 @@ describe('example 17, clips as evidence', () => {
     assert.equal(isSettled(alarmId), false);
     fs.rmdirSync(table());
     fs.renameSync(kept, table());
-    await run.nodeRed.until(() => isSettled(alarmId), 'the settlement');
+    await settles(alarmId);
     assert.equal(cellsOf(alarmId)[9], 'Without line');
   });
 });
-
-function changes(folder: string): Record<string, Record<string, unknown>> {
-  return { 'rvm-example-17-clip': { folder, preRoll: 1, seconds: 1 } };
-}
 
 /** With a probe behind the settlement. */
 function withSettled(nodes: FlowNode[]): FlowNode[] {

@@ -141,26 +141,13 @@ describe('example 18, the statistics board', () => {
   });
 
   it('shows the share of a camera that was judged, although many others have more alarms', async () => {
-    const places = [
-      'Back Door',
-      'Loading Bay',
-      'Car Park',
-      'North Fence',
-      'Office',
-      'Weighbridge',
-      'Entrance',
-      'Yard',
-    ];
-    const others = places.map((place) => `SANDBOX ${place} 1`);
-    for (const camera of others)
-      for (const eventName of ['A', 'B', 'C', 'D']) await run.raise({ camera, eventName });
+    const places = 'Back Door,Loading Bay,Car Park,North Fence,Office,Weighbridge,Entrance,Yard';
+    for (const place of places.split(','))
+      for (const eventName of 'ABCD') await run.raise({ camera: `SANDBOX ${place} 1`, eventName });
     await points('hours', (each) => sum(each, 'not judged') >= 32);
     const from = run.nodeRed.seen.length;
     await run.nodeRed.until(() => run.nodeRed.at('false', from).length > 0, 'the next counts');
     const [share] = run.nodeRed.at('false', from).map((msg) => msg.payload as Point[]);
-    assert.deepEqual(
-      share?.map(({ x }) => x),
-      [GATE],
-    );
+    assert.deepEqual([share?.length, share?.[0]?.x], [1, GATE]);
   });
 });

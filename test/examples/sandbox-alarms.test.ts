@@ -42,18 +42,12 @@ function flowOf(digits: string): FlowNode[] {
   const id = (name: string): string => `rvm-example-${digits}-${name}`;
   const asProbe = (node: FlowNode, name: string): FlowNode => ({ ...probe(name, id('tab')), id: node.id });
   // It settles what it gets, as if that had arrived.
-  const asExit = (node: FlowNode): FlowNode => ({
-    id: node.id,
-    type: 'rvm-settle',
-    z: node.z,
-    x: 0,
-    y: 0,
-    wires: [[`leaves ${node.id}`], [`leaves ${node.id}`]],
-  });
+  const asExit = ({ id: exit, z }: FlowNode): FlowNode => {
+    const wires = [[`leaves ${exit}`], [`leaves ${exit}`]];
+    return { id: exit, type: 'rvm-settle', z, x: 0, y: 0, wires };
+  };
   const leaves = new Set(REACHING_OUT[digits]?.map(id));
-  return withChanges(example(digits), {
-    [id('station')]: { cloud: CLOUD },
-  })
+  return withChanges(example(digits), { [id('station')]: { cloud: CLOUD } })
     .filter((node) => !FOREIGN.includes(node.type) && (node.type !== 'rvm-cloud' || node.id === CLOUD))
     .map((node) => {
       if (leaves.has(node.id)) return asExit(node);
@@ -63,22 +57,14 @@ function flowOf(digits: string): FlowNode[] {
 
 describe('alarms of the sandbox and the examples that reach out', () => {
   const tab = 'rvm-example-03-tab';
-  const open = {
-    id: 'open',
-    type: 'rvm-list-events',
-    z: tab,
-    state: 'open',
-    x: 0,
-    y: 0,
-    wires: [['listed'], []],
-  };
+  const open = { id: 'open', type: 'rvm-list-events', z: tab, state: 'open', x: 0, y: 0 };
   const exits = DIGITS.flatMap((digits) =>
     (REACHING_OUT[digits] ?? []).map((name) => `rvm-example-${digits}-${name}`),
   );
   const flow = [
     ...DIGITS.flatMap(flowOf),
     ...entrance('ask', 'open').map((node) => ({ ...node, z: tab })),
-    open,
+    { ...open, wires: [['listed'], []] },
     probe('listed', tab),
     ...exits.map((exit) => probe(`leaves ${exit}`, tab)),
   ];

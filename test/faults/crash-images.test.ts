@@ -6,7 +6,6 @@ import os from 'node:os';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Store } from '../../lib/inbox/sqlite/store';
-import type { NewMessage } from '../../lib/inbox/store/protocol';
 import { newMessage } from '../../lib/inbox/store/stored-message';
 import { proven } from '../inbox/samples';
 import { crashImage, seededChance, stepsIn, type Step } from '../support/inbox/broken-files';
@@ -61,25 +60,9 @@ async function record(folder: string): Promise<Step[]> {
   const inbox = path.join(folder, 'inbox');
   const calls = 'trace=pwrite64,write,fsync,fdatasync,ftruncate';
   const program = path.join(__dirname, '..', 'support', 'inbox', 'accept-one-by-one.js');
-  const child = spawn(
-    'strace',
-    [
-      '-f',
-      '-y',
-      '-xx',
-      '-s',
-      '65536',
-      '-e',
-      calls,
-      '-o',
-      trace,
-      process.execPath,
-      program,
-      inbox,
-      String(EVENTS),
-    ],
-    { stdio: ['ignore', 'ignore', 'inherit'] },
-  );
+  const traced = ['-f', '-y', '-xx', '-s', '65536', '-e', calls, '-o', trace];
+  const args = [...traced, process.execPath, program, inbox, String(EVENTS)];
+  const child = spawn('strace', args, { stdio: ['ignore', 'ignore', 'inherit'] });
   await once(child, 'exit');
   return stepsIn(fs.readFileSync(trace, 'utf8'), inbox);
 }
@@ -90,35 +73,23 @@ function accepted(steps: readonly Step[]): string[] {
   );
 }
 
-/** A repeat is told from the file as the loss of power left it. */
-function assertKnown(
-  store: Store,
-  repeat: Pick<NewMessage, 'station' | 'id' | 'fingerprint'>,
-  name: string,
-): void {
-  const message = { ...SENT, ...repeat };
-  assert.equal(store.work.accept({ message, lease: 'no' }).outcome, 'repeat', name);
-}
-
 function check(image: string, ids: readonly string[], name: string): void {
   const file = path.join(image, 'inbox.sqlite');
   const store = new Store({ file, resumed: false });
   const rows = store.work.list({ state: 'all', limit: EVENTS * 2 });
   const there = new Set(rows.map(({ id }) => id));
-  for (const { station, id, fingerprint } of rows) assertKnown(store, { station, id, fingerprint }, name);
+  // A repeat is told from the file as the loss of power left it.
+  for (const { station, id, fingerprint } of rows) {
+    const message = { ...SENT, station, id, fingerprint };
+    assert.equal(store.work.accept({ message, lease: 'no' }).outcome, 'repeat', name);
+  }
   store.close();
   assert.equal(rows.length, there.size, `${name}: an id is there twice`);
-  assert.deepEqual(
-    ids.filter((id) => !there.has(id)),
-    [],
-    name,
-  );
+  const lost = ids.filter((id) => !there.has(id));
+  assert.deepEqual(lost, [], name);
   const database = new DatabaseSync(file);
   const found = database.prepare('PRAGMA integrity_check').all();
   database.close();
-  assert.deepEqual(
-    found.map(({ integrity_check: line }) => line),
-    ['ok'],
-    name,
-  );
+  const told = found.map((row) => row['integrity_check']);
+  assert.deepEqual(told, ['ok'], name);
 }

@@ -5,45 +5,25 @@ import path from 'node:path';
 import { HeldInbox } from '../support/inbox/held-inbox';
 import { eventually } from '../support/time/patience';
 
-interface Kind {
-  title: string;
-  /** What it does to the file of an inbox that is open. */
-  act: (file: string) => void;
-  what: 'file' | 'log';
-}
+const away = (name: string): void => fs.renameSync(name, `${name}-away`);
 
-const folderOf = (file: string): string => path.dirname(file);
-const KINDS: readonly Kind[] = [
-  { title: 'its file is removed', act: (file) => fs.rmSync(file), what: 'file' },
-  { title: 'its file is renamed', act: (file) => fs.renameSync(file, `${file}-away`), what: 'file' },
-  { title: 'its log is removed', act: (file) => fs.rmSync(`${file}-wal`), what: 'log' },
-  { title: 'its log is renamed', act: (file) => fs.renameSync(`${file}-wal`, `${file}-away`), what: 'log' },
-  {
-    title: 'file and log are removed',
-    act: (file) => {
-      fs.rmSync(`${file}-wal`);
-      fs.rmSync(file);
-    },
-    what: 'file',
-  },
-  {
-    title: 'its folder is renamed',
-    act: (file) => fs.renameSync(folderOf(file), `${folderOf(file)}-away`),
-    what: 'file',
-  },
-  {
-    title: 'its folder is removed',
-    act: (file) => fs.rmSync(folderOf(file), { recursive: true }),
-    what: 'file',
-  },
-  {
-    title: 'another file is moved over it',
-    act: (file) => {
+/** What is done to the file of an inbox that is open. */
+const KINDS: [title: string, what: 'file' | 'log', act: (file: string) => void][] = [
+  ['its file is removed', 'file', (file) => fs.rmSync(file)],
+  ['its file is renamed', 'file', away],
+  ['its log is removed', 'log', (file) => fs.rmSync(`${file}-wal`)],
+  ['its log is renamed', 'log', (file) => away(`${file}-wal`)],
+  ['file and log are removed', 'file', (file) => [`${file}-wal`, file].forEach((name) => fs.rmSync(name))],
+  ['its folder is renamed', 'file', (file) => away(path.dirname(file))],
+  ['its folder is removed', 'file', (file) => fs.rmSync(path.dirname(file), { recursive: true })],
+  [
+    'another file is moved over it',
+    'file',
+    (file) => {
       fs.writeFileSync(`${file}-other`, 'no database\n'.repeat(1000));
       fs.renameSync(`${file}-other`, file);
     },
-    what: 'file',
-  },
+  ],
 ];
 
 describe('an inbox of which something is removed or renamed while it is open', () => {
@@ -52,11 +32,10 @@ describe('an inbox of which something is removed or renamed while it is open', (
   let held: HeldInbox;
 
   function open(spill: 'beside' | 'none' | 'within' = 'beside'): void {
-    const spillFolder = { beside: path.join(base, 'spill'), within: path.join(base, 'inbox', 'spill') };
     // Where a file is in the way, nothing is spilled.
-    const none = path.join(base, 'in-the-way', 'spill');
     fs.writeFileSync(path.join(base, 'in-the-way'), '');
-    held = new HeldInbox(file, spill === 'none' ? none : spillFolder[spill], path.join(base, 'last'));
+    const folder = { beside: '', within: 'inbox', none: 'in-the-way' }[spill];
+    held = new HeldInbox(file, path.join(base, folder, 'spill'), path.join(base, 'last'));
   }
 
   const moved = (): Promise<void> =>
@@ -71,7 +50,7 @@ describe('an inbox of which something is removed or renamed while it is open', (
     fs.rmSync(base, { recursive: true });
   });
 
-  for (const { title, act, what } of KINDS)
+  for (const [title, what, act] of KINDS)
     for (const spill of ['beside', 'none', 'within'] as const)
       it(`loses nothing that it acknowledged where ${title} (spill folder: ${spill})`, async () => {
         open(spill);
@@ -86,14 +65,10 @@ describe('an inbox of which something is removed or renamed while it is open', (
         );
         assert.ok(held.hasFailed, 'it never said that it cannot store');
         const { ids } = await held.afterKill();
-        const came = new Set(ids);
-        assert.deepEqual(
-          held.acknowledged.filter((id) => !came.has(id)),
-          [],
-          'of what was acknowledged',
-        );
+        const lost = held.acknowledged.filter((id) => !ids.includes(id));
+        assert.deepEqual(lost, [], 'of what was acknowledged');
         assert.ok(held.acknowledged.length >= 16, `${held.acknowledged.length} acknowledged`);
-        assert.equal(ids.length, came.size, 'each once');
+        assert.equal(ids.length, new Set(ids).size, 'each once');
       });
 
   it('tells it also while nothing comes', async () => {
@@ -114,11 +89,8 @@ describe('an inbox of which something is removed or renamed while it is open', (
     await moved();
     await held.kill();
     // As a Node-RED would that was given the old one meanwhile.
-    const other = new HeldInbox(
-      `${file}-away`,
-      path.join(base, 'other-spill'),
-      path.join(base, 'other-last'),
-    );
+    const [spill, last] = ['other-spill', 'other-last'].map((name) => path.join(base, name));
+    const other = new HeldInbox(`${file}-away`, spill ?? '', last ?? '');
     await other.sendSome('other', 6);
     await other.kill();
     const { acknowledged } = held;

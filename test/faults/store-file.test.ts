@@ -30,6 +30,7 @@ interface Case {
 }
 
 const STORED = 500;
+const MANY = 4 * STORED;
 const file = (folder: string): string => path.join(folder, 'inbox.sqlite');
 const moveAway = (folder: string): void => fs.renameSync(file(folder), `${file(folder)}-away`);
 const SET_ASIDE = /was damaged and is kept as inbox\.sqlite\.damaged-/;
@@ -72,24 +73,18 @@ const CASES: Case[] = [
   {
     title: '500 flipped bits',
     spoil: (folder) => {
-      fill(file(folder), 4 * STORED);
+      fill(file(folder), MANY);
       flipBits(file(folder), 500);
     },
     says: SET_ASIDE,
-    stored: 3.6 * STORED,
+    stored: 0.9 * MANY,
   },
-  {
-    title: 'a truncated file',
-    spoil: (folder) => truncate(folder, 0),
+  ...[0, PAGE / 2].map((more) => ({
+    title: `a file truncated ${more === 0 ? 'between pages' : 'within a page'}`,
+    spoil: (folder: string) => truncate(folder, more),
     says: SET_ASIDE,
     stored: 1,
-  },
-  {
-    title: 'a file truncated within a page',
-    spoil: (folder) => truncate(folder, PAGE / 2),
-    says: SET_ASIDE,
-    stored: 1,
-  },
+  })),
   {
     title: 'a damaged page in the middle',
     spoil: (folder) => {
@@ -159,9 +154,9 @@ const CASES: Case[] = [
 ];
 
 /** Where the tests ended before that. */
-function mendIfSpoilt(repair: (folder: string) => void, spoilt: string): void {
+function mendIfSpoilt(repair: Case['repair'], spoilt: string): void {
   try {
-    repair(spoilt);
+    repair?.(spoilt);
   } catch {
     // It is mended.
   }
@@ -190,20 +185,15 @@ describe('an inbox whose file cannot be used', () => {
         cloud(),
         station(),
         sink.node('sink'),
-        ...CASES.flatMap(({ spill }, index): FlowNode[] => [
-          {
-            id: `inbox-${index}`,
-            type: 'rvm-inbox',
-            folder: folder(index),
-            spillFolder: spill?.(folder(index)) ?? '',
-          },
-          webhookIn({
-            id: `webhook-${index}`,
-            path: pathOf(index),
-            inbox: `inbox-${index}`,
-            wires: [['sink'], ['sink'], []],
-          }),
-        ]),
+        ...CASES.flatMap(({ spill }, index): FlowNode[] => {
+          const id = `inbox-${index}`;
+          const spillFolder = spill?.(folder(index)) ?? '';
+          const ofWebhook = { id: `webhook-${index}`, path: pathOf(index), inbox: id };
+          return [
+            { id, type: 'rvm-inbox', folder: folder(index), spillFolder },
+            webhookIn({ ...ofWebhook, wires: [['sink'], ['sink'], []] }),
+          ];
+        }),
       ),
     );
     for (const [index, message] of messages.entries())
@@ -211,8 +201,7 @@ describe('an inbox whose file cannot be used', () => {
   });
 
   after(async () => {
-    for (const [index, { repair }] of CASES.entries())
-      if (repair !== undefined) mendIfSpoilt(repair, folder(index));
+    CASES.forEach(({ repair }, index) => mendIfSpoilt(repair, folder(index)));
     await nodeRed.stopAndRemove();
   });
 
@@ -236,13 +225,10 @@ describe('an inbox whose file cannot be used', () => {
     if (stored > 0)
       it(`C-128 delivers what was stored before and can be read: ${title}`, async () => {
         const prefix = path.basename(folder(index));
-        const count = (): number =>
-          new Set(
-            sink
-              .events()
-              .map(({ messageId }) => messageId)
-              .filter((id) => id.startsWith(`${prefix}-`)),
-          ).size;
+        const count = (): number => {
+          const ids = sink.events().map(({ messageId }) => messageId);
+          return new Set(ids.filter((id) => id.startsWith(`${prefix}-`))).size;
+        };
         await eventually(() => count() >= stored, `${stored} events`);
       });
   }
@@ -273,71 +259,69 @@ describe('an inbox of a Node-RED that runs', () => {
   const count = (message: Record<string, unknown>): number =>
     sink.events().filter(({ messageId }) => messageId === message.messageId).length;
 
-  async function start(userDir?: string): Promise<void> {
-    nodeRed = await NodeRed.start(userDir === undefined ? {} : { userDir });
-    if (userDir !== undefined) return;
+  const arrives = (message: Record<string, unknown>): Promise<void> =>
+    eventually(() => count(message) === 1, 'the event');
+
+  beforeEach(async () => {
+    nodeRed = await NodeRed.start();
     sink = new FileSink(path.join(nodeRed.userDir, 'sink'));
     await nodeRed.deploy(sentFlow(sink));
-  }
-
+  });
   afterEach(() => nodeRed.stopAndRemove());
 
-  it('C-128 cuts alarms where the spill folder cannot be written either, and takes them once it can', async () => {
-    await start();
-    await nodeRed.stop();
+  /** Stops Node-RED, and starts it again once something has been done to its inbox. */
+  async function restart(act: () => void, signal?: NodeJS.Signals): Promise<void> {
     const { userDir } = nodeRed;
-    fs.rmSync(folder(), { recursive: true });
-    fs.writeFileSync(folder(), 'in the way');
-    await start(userDir);
+    await nodeRed.stop(signal);
+    act();
+    nodeRed = await NodeRed.start({ userDir });
+  }
+
+  it('C-128 cuts alarms where the spill folder cannot be written either, and takes them once it can', async () => {
+    await restart(() => {
+      fs.rmSync(folder(), { recursive: true });
+      fs.writeFileSync(folder(), 'in the way');
+    });
     const message = alarmMessage();
     assert.equal(await send(message), 'cut');
     await nodeRed.logged(/cannot store/);
     fs.rmSync(folder());
     await eventually(() => nodeRed.statuses('webhook').at(-1) !== 'status.notDurable', 'a better status');
     assert.equal(await send(message), 200);
-    await eventually(() => count(message) === 1, 'the event');
+    await arrives(message);
   });
 
   it('C-128 says that the file is an older copy where its log was deleted, and goes on', async () => {
-    await start();
     const [lost, next] = [alarmMessage(), alarmMessage()];
     assert.equal(await send(lost), 200);
-    await eventually(() => count(lost) === 1, 'the event');
-    await nodeRed.stop('SIGKILL');
-    fs.rmSync(`${file(folder())}-wal`);
-    await start(nodeRed.userDir);
+    await arrives(lost);
+    await restart(() => fs.rmSync(`${file(folder())}-wal`), 'SIGKILL');
     await nodeRed.logged(/is an older copy of itself/);
     assert.equal(await send(next), 200);
-    await eventually(() => count(next) === 1, 'the event');
+    await arrives(next);
   });
 
   it('C-128 says of a damaged file that alarms may be lost that waited in it, and what to do, and of one that is gone', async () => {
-    await start();
     assert.equal(await send(alarmMessage()), 200);
-    await nodeRed.stop();
-    fs.writeFileSync(file(folder()), 'no database at all\n'.repeat(1000));
-    await start(nodeRed.userDir);
+    await restart(() => fs.writeFileSync(file(folder()), 'no database at all\n'.repeat(1000)));
     await nodeRed.logged(
       /damaged-.* could not be read do not reach the flow, also where a count below is 0: compare .* keep the damaged file.*events that are not settled: 0,/,
     );
-    await nodeRed.stop();
-    fs.rmSync(file(folder()));
-    await start(nodeRed.userDir);
+    await restart(() => fs.rmSync(file(folder())));
     await nodeRed.logged(
       /is gone, and a new one was made: .* Compare the alarms of that time with the service/,
     );
   });
 
   it('C-128 delivers the events around a damaged page of bodies', async () => {
-    await start();
-    await nodeRed.stop();
-    fs.rmSync(folder(), { recursive: true });
-    fill(file(folder()), 500);
-    damagePage(file(folder()), 'body');
-    await start(nodeRed.userDir);
+    await restart(() => {
+      fs.rmSync(folder(), { recursive: true });
+      fill(file(folder()), 500);
+      damagePage(file(folder()), 'body');
+    });
     const message = alarmMessage();
     assert.equal(await send(message), 200);
-    await eventually(() => count(message) === 1, 'the event');
+    await arrives(message);
     await nodeRed.logged(/stored event .* cannot be read/);
     await eventually(() => sink.events().length > 490, 'the others');
     assert.equal(count(message), 1);

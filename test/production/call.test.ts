@@ -41,14 +41,11 @@ describe('a Node-RED that systemd runs', () => {
     return fs.existsSync(asked) ? fs.readFileSync(asked, 'utf8').trim() : '';
   }
 
-  it('has somebody called when it was killed, has failed, or had to be', () => {
-    for (const result of ['signal', 'exit-code', 'core-dump', 'oom-kill', 'timeout'])
-      assert.equal(askedAfter(result), 'start --no-block node-red-call@died.service', result);
-  });
-
-  it('calls nobody when it was stopped', () => {
-    assert.equal(askedAfter('success'), '');
-  });
+  for (const result of ['signal', 'exit-code', 'core-dump', 'oom-kill', 'timeout', 'success'])
+    it(`has ${result === 'success' ? 'nobody' : 'somebody'} called when it ended with ${result}`, () => {
+      const called = result === 'success' ? '' : 'start --no-block node-red-call@died.service';
+      assert.equal(askedAfter(result), called);
+    });
 
   it('has somebody called, and is restarted, when it does not answer', () => {
     assert.deepEqual(settingOf('node-red-live.service', 'OnFailure').split(' '), [

@@ -104,21 +104,14 @@ describe('the files of health checks', () => {
       fs.cpSync(UNITS, folder, { recursive: true });
       // Where Node.js is differs from machine to machine.
       const unit = path.join(folder, 'node-red.service');
-      fs.writeFileSync(
-        unit,
-        fs.readFileSync(unit, 'utf8').replace('=/usr/bin/node ', `=${process.execPath} `),
-      );
+      const text = fs.readFileSync(unit, 'utf8');
+      fs.writeFileSync(unit, text.replace('=/usr/bin/node ', `=${process.execPath} `));
       const units = fs.readdirSync(folder).filter((name) => /\.(service|timer)$/.test(name));
       assert.equal(units.length, 5);
       const files = units.map((unit) => path.join(folder, unit));
-      const { status, stdout, stderr } = spawnSync(
-        programPath('systemd-analyze') ?? '',
-        ['verify', ...files],
-        {
-          env: { ...process.env, SYSTEMD_UNIT_PATH: `${folder}:` },
-          encoding: 'utf8',
-        },
-      );
+      const env = { ...process.env, SYSTEMD_UNIT_PATH: `${folder}:` };
+      const analyze = programPath('systemd-analyze') ?? '';
+      const { status, stdout, stderr } = spawnSync(analyze, ['verify', ...files], { env, encoding: 'utf8' });
       assert.deepEqual([status, stdout, stderr], [0, '', '']);
     } finally {
       fs.rmSync(folder, { recursive: true });
@@ -131,9 +124,7 @@ describe('the files of health checks', () => {
       .readdirSync(PRODUCTION, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map(({ parentPath, name }) => path.relative(PRODUCTION, path.join(parentPath, name)));
-    assert.deepEqual(
-      files.filter((file) => !page.includes(`](production/${file.replaceAll(path.sep, '/')})`)),
-      [],
-    );
+    const unnamed = files.filter((file) => !page.includes(`](production/${file.replaceAll(path.sep, '/')})`));
+    assert.deepEqual(unnamed, []);
   });
 });

@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { readCommandLine, type StationRequest } from '../../sandbox/cli-options';
+import { readCommandLine } from '../../sandbox/cli-options';
 import { OptionError } from '../../sandbox';
 import { ROOT } from '../support/node-red/node-red';
 import { Json, ServiceClient } from './service-client';
@@ -14,27 +14,23 @@ const CLI = join(ROOT, 'dist/sandbox/cli.js');
 const running = new Set<ChildProcess>();
 
 function run(...options: string[]) {
-  const child = spawn(process.execPath, [CLI, ...options], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const child = spawn(process.execPath, [CLI, ...options], { stdio: ['ignore', 'pipe', 'pipe'] });
   running.add(child);
   const output = { out: '', error: '' };
   child.stdout.on('data', (chunk: Buffer) => (output.out += String(chunk)));
   child.stderr.on('data', (chunk: Buffer) => (output.error += String(chunk)));
-  const exit = once(child, 'close').then(([code, signal]) => ({
-    code: Number(code),
-    signal: String(signal),
-  }));
+  const exit = once(child, 'close').then(([code]) => Number(code));
   const ready = async (): Promise<Json> => {
-    while (!output.out.includes('\n')) {
+    while (!output.out.includes('\n'))
       await Promise.race([once(child.stdout, 'data'), exit.then(() => assert.fail(output.error))]);
-    }
     return new Json(JSON.parse(output.out));
   };
   return { child, output, exit, ready };
 }
 
-const QUIET = ['--port', '0', '--rtsp-port', '0', '--events-per-minute', '0'];
+const PORTS = ['--port', '0', '--rtsp-port', '0'];
+const QUIET = [...PORTS, '--events-per-minute', '0'];
+const STATION = { name: 'Sandbox Station', username: '', password: '', secret: '' };
 
 describe('rvm-sandbox on the command line', () => {
   afterEach(async () => {
@@ -51,44 +47,32 @@ describe('rvm-sandbox on the command line', () => {
     assert.equal((await client.login(line.at('username').text, line.at('password').text)).status, 200);
     assert.equal((await client.devices()).length, 16);
     child.kill('SIGTERM');
-    assert.equal((await exit).code, 0);
+    assert.equal(await exit, 0);
     assert.equal(output.out.trim().split('\n').length, 1);
     assert.equal(output.error, '');
   });
 
   it('posts to the webhook with the phrase and scheme given', async () => {
     const target = await WebhookTarget.start();
-    const options = [
-      '--webhook',
-      target.url,
-      '--scheme',
-      'https',
-      '--secret',
-      'six words make a good phrase',
-    ];
+    const proof = ['--scheme', 'https', '--secret', 'six words make a good phrase'];
     const { child, exit, ready } = run(
-      '--port',
-      '0',
-      '--rtsp-port',
-      '0',
+      ...PORTS,
       '--events-per-minute',
       '600',
-      ...options,
+      '--webhook',
+      target.url,
+      ...proof,
     );
     assert.equal((await ready()).at('scheme').text, 'https');
     const { message } = await target.message();
     assert.equal(message.at('authenticationToken').text, 'six words make a good phrase');
     child.kill('SIGINT');
-    assert.equal((await exit).code, 0);
+    assert.equal(await exit, 0);
   });
 
   it('takes key, name and password', async () => {
     const { ready } = run(...QUIET, '--api-key', 'k', '--username', 'u', '--password', 'p', '--seed', '9');
-    const line = await ready();
-    assert.deepEqual(
-      [line.at('apiKey').text, line.at('username').text, line.at('password').text],
-      ['k', 'u', 'p'],
-    );
+    assert.partialDeepStrictEqual((await ready()).value, { apiKey: 'k', username: 'u', password: 'p' });
   });
 
   it('has as many Central Stations as asked for, each with credentials and alarms of its own', async () => {
@@ -98,12 +82,10 @@ describe('rvm-sandbox on the command line', () => {
     const line = await ready();
     const stations = line.at('stations').list;
     assert.equal(stations.length, 2);
-    for (const field of ['username', 'password', 'secret', 'scheme']) {
+    for (const field of ['username', 'password', 'secret', 'scheme'])
       assert.equal(line.at(field).text, stations[0]?.at(field).text);
-    }
-    for (const field of ['key', 'name', 'username', 'password', 'secret']) {
+    for (const field of ['key', 'name', 'username', 'password', 'secret'])
       assert.notEqual(stations[0]?.at(field).text, stations[1]?.at(field).text);
-    }
     const url = line.at('url').text;
     for (const station of stations) {
       const client = new ServiceClient(url, line.at('apiKey').text);
@@ -120,24 +102,16 @@ describe('rvm-sandbox on the command line', () => {
 
   it('explains itself with --help', async () => {
     const { output, exit } = run('--help');
-    assert.equal((await exit).code, 0);
-    for (const option of [
-      '--port',
-      '--webhook',
-      '--resend-on-status',
-      '--remote-id',
-      '--live-style',
-      '--stations',
-      '--pending',
-      '--seed',
-    ]) {
-      assert.ok(output.out.includes(option));
-    }
+    assert.equal(await exit, 0);
+    for (const option of 'port webhook resend-on-status remote-id live-style stations pending seed'.split(
+      ' ',
+    ))
+      assert.ok(output.out.includes(`--${option}`), option);
   });
 
   it('ends with 2 and one clear line for an option it cannot use', async () => {
     const { output, exit } = run('--cameras', 'many');
-    assert.equal((await exit).code, 2);
+    assert.equal(await exit, 2);
     assert.equal(output.error, 'rvm-sandbox: --cameras must be a number.\n');
     assert.equal(output.out, '');
   });
@@ -146,27 +120,16 @@ describe('rvm-sandbox on the command line', () => {
     const first = run(...QUIET);
     const { port } = new URL((await first.ready()).at('url').text);
     const second = run('--port', port, '--rtsp-port', '0');
-    assert.equal((await second.exit).code, 1);
+    assert.equal(await second.exit, 1);
     assert.match(second.output.error, new RegExp(`^rvm-sandbox: Port ${port} is in use`));
   });
 });
-
-function stationsOf(line: string): readonly StationRequest[] {
-  const request = readCommandLine(line.split(' '));
-  assert.ok(!request.help);
-  return request.stations;
-}
 
 describe('the options of rvm-sandbox', () => {
   it('have the defaults of the help', () => {
     assert.deepEqual(readCommandLine([]), {
       help: false,
-      stations: [
-        {
-          webhook: undefined,
-          settings: { name: 'Sandbox Station', username: '', password: '', secret: '', scheme: 'https' },
-        },
-      ],
+      stations: [{ webhook: undefined, settings: { ...STATION, scheme: 'https' } }],
       sandbox: {
         port: 8088,
         cameras: 24,
@@ -184,21 +147,14 @@ describe('the options of rvm-sandbox', () => {
   });
 
   it('are all read', () => {
-    const request = readCommandLine(
-      (
-        '--port 1 --rtsp-port 2 --cameras 3 --sites 4 --webhook http://127.0.0.1:5/x --events-per-minute 0.5 --api-key a ' +
-        '--username b --password c --secret d --versions 5-6 --remote-id none --send-timeout 7 --resend-on-status ' +
-        '--live-style live --stations 1 --pending 0 --seed 8'
-      ).split(' '),
-    );
-    assert.deepEqual(request, {
+    const line =
+      '--port 1 --rtsp-port 2 --cameras 3 --sites 4 --webhook http://127.0.0.1:5/x --events-per-minute 0.5 ' +
+      '--api-key a --username b --password c --secret d --versions 5-6 --remote-id none --send-timeout 7 ' +
+      '--resend-on-status --live-style live --stations 1 --pending 0 --seed 8';
+    const settings = { ...STATION, username: 'b', password: 'c', secret: 'd', scheme: 'http' };
+    assert.deepEqual(readCommandLine(line.split(' ')), {
       help: false,
-      stations: [
-        {
-          webhook: 'http://127.0.0.1:5/x',
-          settings: { name: 'Sandbox Station', username: 'b', password: 'c', secret: 'd', scheme: 'http' },
-        },
-      ],
+      stations: [{ webhook: 'http://127.0.0.1:5/x', settings }],
       sandbox: {
         port: 1,
         rtspPort: 2,
@@ -217,53 +173,50 @@ describe('the options of rvm-sandbox', () => {
     });
   });
 
-  it('give each station what is given for it, and keep no phrase or user for two', () => {
-    const stations = stationsOf('--stations 3 --secret a --secret b --username u --password p');
-    assert.deepEqual(
-      stations.map(({ settings }) => [settings.secret, settings.username, settings.password]),
-      [
-        ['a', 'u', 'p'],
-        ['b', '', ''],
-        ['', '', ''],
-      ],
-    );
-  });
+  const URLS = ['http://127.0.0.1:5/x', 'https://127.0.0.1:6/y'] as const;
+  /** What each has: phrase, name and password of the user, address and scheme. */
+  const STATIONS: [title: string, line: string, ...stations: string[][]][] = [
+    [
+      'give each station what is given for it, and keep no phrase or user for two',
+      '--stations 3 --secret a --secret b --username u --password p',
+      ['a', 'u', 'p', '', 'https'],
+      ['b', '', '', '', 'https'],
+      ['', '', '', '', 'https'],
+    ],
+    [
+      'take the last webhook and scheme for the stations after it, too',
+      `--stations 3 --webhook ${URLS[0]} --webhook ${URLS[1]}`,
+      ['', '', '', URLS[0], 'http'],
+      ['', '', '', URLS[1], 'https'],
+      ['', '', '', URLS[1], 'https'],
+    ],
+    [
+      'take the scheme for all stations',
+      '--stations 2 --scheme http',
+      ['', '', '', '', 'http'],
+      ['', '', '', '', 'http'],
+    ],
+  ];
+  for (const [title, line, ...expected] of STATIONS)
+    it(title, () => {
+      const request = readCommandLine(line.split(' '));
+      assert.ok(!request.help);
+      const stations = request.stations.map(({ webhook = '', settings }) => {
+        const { secret, username, password, scheme } = settings;
+        return [secret, username, password, webhook, scheme];
+      });
+      assert.deepEqual(stations, expected);
+    });
 
-  it('take the last webhook and scheme for the stations after it, too', () => {
-    const webhooks = '--webhook http://127.0.0.1:5/x --webhook https://127.0.0.1:6/y';
-    assert.deepEqual(
-      stationsOf(`--stations 3 ${webhooks}`).map(({ webhook, settings }) => [webhook, settings.scheme]),
-      [
-        ['http://127.0.0.1:5/x', 'http'],
-        ['https://127.0.0.1:6/y', 'https'],
-        ['https://127.0.0.1:6/y', 'https'],
-      ],
-    );
-    const schemes = stationsOf('--stations 2 --scheme http').map(({ settings }) => settings.scheme);
-    assert.deepEqual(schemes, ['http', 'http']);
-  });
-
-  for (const line of [
-    '--nothing',
-    'word',
-    '--port',
-    '--port x',
-    '--scheme ftp',
-    '--webhook here',
-    '--webhook ftp://127.0.0.1/',
-    '--remote-id everywhere',
-    '--live-style both',
-    '--stations 0',
-    '--stations 1.5',
-    '--stations 101',
-    '--secret a --secret b',
-    '--seed -1',
-  ]) {
+  const REFUSED =
+    '--nothing|word|--port|--port x|--scheme ftp|--webhook here|--webhook ftp://127.0.0.1/|' +
+    '--remote-id everywhere|--live-style both|--stations 0|--stations 1.5|--stations 101|' +
+    '--secret a --secret b|--seed -1';
+  for (const line of REFUSED.split('|'))
     it(`refuse "${line}" in one line`, () => {
       assert.throws(
         () => readCommandLine(line.split(' ')),
         (error) => error instanceof OptionError && !error.message.includes('\n'),
       );
     });
-  }
 });

@@ -1,21 +1,13 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { OptionError, Sandbox, type SandboxOptions } from '../../sandbox';
+import { eventually } from '../support/time/patience';
 import { closeSandboxes, startSandbox } from './service-client';
 import { closeTargets, WebhookTarget } from './webhook-target';
 
-/** A port that something listens on while the work is done. */
-async function withTakenPort(work: (port: number) => Promise<void>): Promise<void> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  try {
-    await work(typeof address === 'object' && address !== null ? address.port : 0);
-  } finally {
-    server.close();
-    await once(server, 'close');
-  }
+/** Has deliveries to a target from the next alarm on. */
+function listen(sandbox: Sandbox, target: WebhookTarget): void {
+  sandbox.setStation('north', { scheme: 'http' });
+  sandbox.setEndpoint('one', { station: 'north', url: () => target.url });
 }
 
 describe('start and end of the sandbox', () => {
@@ -37,10 +29,9 @@ describe('start and end of the sandbox', () => {
   });
 
   it('fails where the port asked for is taken, and leaves nothing behind', async () => {
-    await withTakenPort(async (port) => {
-      await assert.rejects(Sandbox.start({ port, rtspPort: 0 }), { code: 'EADDRINUSE' });
-      await assert.rejects(Sandbox.start({ port: 0, rtspPort: port }), { code: 'EADDRINUSE' });
-    });
+    const port = Number(new URL((await WebhookTarget.start()).url).port);
+    await assert.rejects(Sandbox.start({ port, rtspPort: 0 }), { code: 'EADDRINUSE' });
+    await assert.rejects(Sandbox.start({ port: 0, rtspPort: port }), { code: 'EADDRINUSE' });
   });
 
   it('can be started again on the port it had', async () => {
@@ -54,21 +45,20 @@ describe('start and end of the sandbox', () => {
     const sandbox = await startSandbox({ eventsPerMinute: 600 });
     const target = await WebhookTarget.start();
     target.replies = ['silent'];
-    sandbox.setStation('north', { scheme: 'http' });
-    sandbox.setEndpoint('one', { station: 'north', url: () => target.url });
+    listen(sandbox, target);
     sandbox.raiseAlarm();
     await target.message();
     await sandbox.close();
     await sandbox.close();
     await assert.rejects(fetch(sandbox.url));
+    await eventually(async () => (await target.connections()) === 0, 'the end of the delivery');
   });
 
   it('sends nothing any more once it is closed', async () => {
     const sandbox = await startSandbox({ eventsPerMinute: 600 });
     const target = await WebhookTarget.start();
     await sandbox.close();
-    sandbox.setStation('north', { scheme: 'http' });
-    sandbox.setEndpoint('one', { station: 'north', url: () => target.url });
+    listen(sandbox, target);
     sandbox.raiseAlarm();
     assert.equal(target.received.length, 0);
   });
@@ -86,12 +76,11 @@ describe('start and end of the sandbox', () => {
     [{ furtherPending: -1 }, 'furtherPending'],
     [{ versions: '3-1' }, 'versions'],
     [{ seed: 0.5 }, 'seed'],
-  ] as const satisfies readonly (readonly [SandboxOptions, string])[]) {
+  ] as const satisfies readonly (readonly [SandboxOptions, string])[])
     it(`refuses ${JSON.stringify(options)} and names the option`, async () => {
       await assert.rejects(
         Sandbox.start(options),
         (error) => error instanceof OptionError && error.message.startsWith(name),
       );
     });
-  }
 });

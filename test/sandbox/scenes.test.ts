@@ -7,9 +7,11 @@ import { needs } from '../support/suite/programs';
 import {
   closeSandboxes,
   control,
+  first,
   startLoggedIn,
   stateOf,
   type Json,
+  type JsonAnswer,
   type ServiceClient,
 } from './service-client';
 import { WebhookTarget, closeTargets } from './webhook-target';
@@ -50,29 +52,29 @@ describe('what the cameras of the sandbox see', () => {
     return message.at('payload');
   }
 
-  async function cameraNamed(name: string): Promise<{ device: Json; remoteId: string }> {
-    const cameras = (await stateOf(sandbox)).at('cameras').list;
-    const remoteId = cameras.find((camera) => camera.at('name').text === name)?.at('remoteId').text ?? '';
-    const device = (await client.devices()).find((each) => each.at('name').text === name);
-    assert.ok(device !== undefined);
-    return { device, remoteId };
+  /** Asks for recorded video. */
+  async function ask(name: string, t: Date): Promise<JsonAnswer> {
+    const named = (list: Json[]): Json => first(list.filter((each) => each.at('name').text === name));
+    const cameraId = named((await stateOf(sandbox)).at('cameras').list).at('remoteId').text;
+    const sources = await client.dataSources(named(await client.devices()));
+    const recorded = { cameraId, quality: 'high', t: t.toISOString(), search: 'true' };
+    return client.post(sources.at('_links', 'rel/rtsp').text, recorded);
   }
 
+  const firstPicture = ({ body }: JsonAnswer) =>
+    receivePictures(body.at('rtspRelayURL').text, { pictures: 1 });
+
   /** NAL units of the key frame of recorded video. */
-  async function keyFrameAt(name: string, t: string): Promise<string> {
-    const { device, remoteId } = await cameraNamed(name);
-    const link = (await client.dataSources(device)).at('_links', 'rel/rtsp').text;
-    const answer = await client.post(link, { cameraId: remoteId, quality: 'high', t, search: 'true' });
-    const { pictures } = await receivePictures(answer.body.at('rtspRelayURL').text, { pictures: 1 });
+  async function keyFrameAt(name: string, time: number): Promise<string> {
+    const { pictures } = await firstPicture(await ask(name, new Date(time)));
     return Buffer.concat(pictures[0]?.nals ?? []).toString('base64');
   }
 
   it('is an intruder at the alarm, and nobody at the same second of another minute', async () => {
     const start = (await alarmAt('SANDBOX Gate 1')).at('eventStartTime').text;
     const alarm = Date.parse(`${start.slice(0, 19)}Z`);
-    const at = (seconds: number): Promise<string> =>
-      keyFrameAt('SANDBOX Gate 1', new Date(alarm + seconds * 1000).toISOString());
-    const slices = async (seconds: number): Promise<number> => (await at(seconds)).length;
+    const slices = async (seconds: number): Promise<number> =>
+      (await keyFrameAt('SANDBOX Gate 1', alarm + seconds * 1000)).length;
     // The text tells another minute, so the pictures always differ; how much there is to tell shows the van.
     const [empty, there] = [await slices(-60), await slices(4)];
     assert.ok(there > empty + 500, `${there} and ${empty} characters`);
@@ -80,10 +82,12 @@ describe('what the cameras of the sandbox see', () => {
 
   it('is recorded for one camera alone', async () => {
     await alarmAt('SANDBOX Gate 1');
-    const now = new Date(Date.now() + 5000).toISOString();
-    assert.ok(
-      (await keyFrameAt('SANDBOX Entrance 1', now)).length < (await keyFrameAt('SANDBOX Gate 1', now)).length,
-    );
+    const now = Date.now() + 5000;
+    const [other, own] = [
+      await keyFrameAt('SANDBOX Entrance 1', now),
+      await keyFrameAt('SANDBOX Gate 1', now),
+    ];
+    assert.ok(other.length < own.length);
   });
 
   describe('in the clip of an alarm', () => {
@@ -94,24 +98,15 @@ describe('what the cameras of the sandbox see', () => {
       return { url: `http://127.0.0.1:${port}${pathname}`, start };
     }
 
-    it('there are fifteen seconds around the alarm, as an MP4 that plays while it loads', async function () {
-      needs(this, 'ffmpeg');
-      const { url, start } = await clipOf('SANDBOX North Fence 1');
-      const response = await fetch(url);
-      assert.equal(response.headers.get('content-type'), 'video/mp4');
-      const bytes = Buffer.from(await response.arrayBuffer());
-      assert.ok(bytes.indexOf('moov') < bytes.indexOf('mdat'));
-      const pictures = decoded(bytes, 'mp4');
-      assert.equal(pictures.length, 150);
-      for (const [i, picture] of pictures.entries())
-        assert.equal(readBar(picture), (expectedSecond(start) + 57 + Math.floor(i / 10)) % 60);
-    });
-
-    for (const camera of ['SANDBOX Car Park 1', 'SANDBOX Fuel Store 1'])
-      it(`the pictures of ${camera} come in their order`, async function () {
+    for (const camera of ['SANDBOX North Fence 1', 'SANDBOX Car Park 1', 'SANDBOX Fuel Store 1'])
+      it(`there are fifteen seconds around the alarm of ${camera}, in their order, as an MP4 that plays while it loads`, async function () {
         needs(this, 'ffmpeg');
         const { url, start } = await clipOf(camera);
-        const pictures = decoded(Buffer.from(await (await fetch(url)).arrayBuffer()), 'mp4');
+        const response = await fetch(url);
+        assert.equal(response.headers.get('content-type'), 'video/mp4');
+        const bytes = Buffer.from(await response.arrayBuffer());
+        assert.ok(bytes.indexOf('moov') < bytes.indexOf('mdat'));
+        const pictures = decoded(bytes, 'mp4');
         assert.equal(pictures.length, 150);
         for (const [i, picture] of pictures.entries())
           assert.equal(readBar(picture), (expectedSecond(start) + 57 + Math.floor(i / 10)) % 60);
@@ -141,18 +136,11 @@ describe('what the cameras of the sandbox see', () => {
   });
 
   describe('where a recording is late', () => {
-    const ask = async (name: string, t: Date): Promise<{ status: number; body: Json }> => {
-      const { device, remoteId } = await cameraNamed(name);
-      const link = (await client.dataSources(device)).at('_links', 'rel/rtsp').text;
-      return client.post(link, { cameraId: remoteId, quality: 'high', t: t.toISOString(), search: 'true' });
-    };
+    const late = (fault: Record<string, unknown>): Promise<JsonAnswer> =>
+      control(sandbox, 'POST', 'faults', { kind: 'recording-late', ...fault });
 
     it('the service says so with a code until it is there', async () => {
-      await control(sandbox, 'POST', 'faults', {
-        kind: 'recording-late',
-        camera: 'SANDBOX Gate 1',
-        seconds: 30,
-      });
+      await late({ camera: 'SANDBOX Gate 1', seconds: 30 });
       const now = new Date();
       const early = await ask('SANDBOX Gate 1', now);
       assert.deepEqual([early.status, early.body.at('code').text], [404, 'NoAvailableStreams']);
@@ -161,30 +149,21 @@ describe('what the cameras of the sandbox see', () => {
     });
 
     it('or the relay does', async () => {
-      const fault = { kind: 'recording-late', camera: 'SANDBOX Gate 1', seconds: 30, way: 'not-found' };
-      await control(sandbox, 'POST', 'faults', fault);
+      await late({ camera: 'SANDBOX Gate 1', seconds: 30, way: 'not-found' });
       const answer = await ask('SANDBOX Gate 1', new Date());
       assert.equal(answer.status, 200);
-      await assert.rejects(receivePictures(answer.body.at('rtspRelayURL').text, { pictures: 1 }), {
-        status: 404,
-      });
+      await assert.rejects(firstPicture(answer), { status: 404 });
     });
 
     it('as it is with South Fence by itself, for some seconds', async () => {
-      const now = new Date();
-      const { body } = await ask('SANDBOX South Fence 1', now);
-      await assert.rejects(receivePictures(body.at('rtspRelayURL').text, { pictures: 1 }), { status: 404 });
+      const answer = await ask('SANDBOX South Fence 1', new Date());
+      await assert.rejects(firstPicture(answer), { status: 404 });
       await control(sandbox, 'POST', 'clock', { advance: 5 });
-      const { pictures } = await receivePictures(body.at('rtspRelayURL').text, { pictures: 1 });
-      assert.equal(pictures.length, 1);
+      assert.equal((await firstPicture(answer)).pictures.length, 1);
     });
 
     it('an unknown way, or no seconds, are refused', async () => {
-      for (const fault of [{ seconds: 3, way: 'never' }, {}])
-        assert.equal(
-          (await control(sandbox, 'POST', 'faults', { kind: 'recording-late', ...fault })).status,
-          400,
-        );
+      for (const fault of [{ seconds: 3, way: 'never' }, {}]) assert.equal((await late(fault)).status, 400);
     });
   });
 });

@@ -22,19 +22,15 @@ export class Json {
   }
 
   get text(): string {
-    if (typeof this.value === 'string') return this.value;
-    throw new assert.AssertionError({ message: `${this.path} is no text: ${JSON.stringify(this.value)}` });
+    return typeof this.value === 'string' ? this.value : this.#isNo('text');
   }
 
   get number(): number {
-    if (typeof this.value === 'number') return this.value;
-    throw new assert.AssertionError({ message: `${this.path} is no number: ${JSON.stringify(this.value)}` });
+    return typeof this.value === 'number' ? this.value : this.#isNo('number');
   }
 
   get list(): Json[] {
-    if (!Array.isArray(this.value)) {
-      throw new assert.AssertionError({ message: `${this.path} is no list: ${JSON.stringify(this.value)}` });
-    }
+    if (!Array.isArray(this.value)) return this.#isNo('list');
     return this.value.map((item: unknown, index) => new Json(item, `${this.path}[${index}]`));
   }
 
@@ -47,13 +43,17 @@ export class Json {
   }
 
   #step(key: string | number): Json {
-    const { value } = this;
-    const entry =
-      typeof value === 'object' && value !== null
-        ? Object.entries(value).find(([name]) => name === String(key))
-        : undefined;
+    const entry = Object.entries(this.value ?? {}).find(([name]) => name === String(key));
     return new Json(entry?.[1], `${this.path}.${key}`);
   }
+
+  #isNo(kind: string): never {
+    assert.fail(`${this.path} is no ${kind}: ${JSON.stringify(this.value)}`);
+  }
+}
+
+export function first(list: readonly Json[]): Json {
+  return list[0] ?? assert.fail('there is none');
 }
 
 /** A client that knows nothing but the specification: `/system`, links, key and cookie. */
@@ -161,7 +161,6 @@ export function control(sandbox: Sandbox, method: string, path: string, json?: u
   return new ServiceClient(sandbox.url, 'none').request(method, `/sandbox/${path}`, { json });
 }
 
-/** The camera with this name, as the control calls show it. */
 export async function stateOf(sandbox: Sandbox): Promise<Json> {
   return (await control(sandbox, 'GET', 'state')).body;
 }

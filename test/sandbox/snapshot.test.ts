@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import type { Sandbox } from '../../sandbox';
 import { readBar } from '../support/rtsp/fixture';
 import { needs } from '../support/suite/programs';
-import { closeSandboxes, control, startLoggedIn, type ServiceClient } from './service-client';
+import { closeSandboxes, control, first, startLoggedIn, type ServiceClient } from './service-client';
 
 /** Width and height in a JPEG's frame header. */
 function sizeOf(jpeg: Buffer): [number, number] {
@@ -16,28 +16,24 @@ describe('snapshots of the sandbox', () => {
   let client: ServiceClient;
   let link: string;
 
-  beforeEach(async () => {
+  before(async () => {
     ({ sandbox, client } = await startLoggedIn());
-    const [device] = await client.devices();
-    assert.ok(device !== undefined);
-    link = (await client.dataSources(device)).at('_links', 'rel/snapshot').text;
+    link = (await client.dataSources(first(await client.devices()))).at('_links', 'rel/snapshot').text;
   });
-  afterEach(closeSandboxes);
+  after(closeSandboxes);
 
-  const takeTimed = async (query = ''): Promise<{ jpeg: Buffer; taken: Date }> => {
+  async function take(query = ''): Promise<{ jpeg: Buffer; taken: Date }> {
     const response = await client.raw('GET', link + query);
-    assert.equal(response.status, 200);
-    assert.equal(response.headers.get('content-type'), 'image/jpeg');
+    assert.deepEqual([response.status, response.headers.get('content-type')], [200, 'image/jpeg']);
     const timestamp = response.headers.get('x-resource-timestamp') ?? '';
     assert.match(timestamp, /^\d{4}-\d\d-\d\dT.*Z$/);
     return { jpeg: Buffer.from(await response.arrayBuffer()), taken: new Date(timestamp) };
-  };
-  const take = async (query = ''): Promise<Buffer> => (await takeTimed(query)).jpeg;
+  }
+  const advance = (seconds: number) => control(sandbox, 'POST', 'clock', { advance: seconds });
 
   it('are JPEGs', async () => {
-    const jpeg = await take();
-    assert.deepEqual([...jpeg.subarray(0, 2)], [0xff, 0xd8]);
-    assert.deepEqual([...jpeg.subarray(-2)], [0xff, 0xd9]);
+    const { jpeg } = await take();
+    assert.deepEqual([...jpeg.subarray(0, 2), ...jpeg.subarray(-2)], [0xff, 0xd8, 0xff, 0xd9]);
     assert.deepEqual(sizeOf(jpeg), [320, 180]);
   });
 
@@ -47,43 +43,37 @@ describe('snapshots of the sandbox', () => {
     [320, [320, 180]],
     [200, [160, 90]],
     [16, [160, 90]],
-  ] as const) {
+  ] as const)
     it(`are ${size[0]} wide where ${width} is asked for`, async () => {
-      assert.deepEqual(sizeOf(await take(`?width=${width}`)), size);
+      assert.deepEqual(sizeOf((await take(`?width=${width}`)).jpeg), size);
     });
-  }
 
-  for (const width of ['0', 'wide', '1.5', '-320']) {
+  for (const width of ['0', 'wide', '1.5', '-320'])
     it(`are refused with the width ${width}`, async () => {
       assert.equal((await client.get(`${link}?width=${width}`)).status, 400);
     });
-  }
 
   it('show the time of the sandbox’s clock', async () => {
     const before = await take();
-    await control(sandbox, 'POST', 'clock', { advance: 30 });
-    assert.notDeepEqual(await take(), before);
+    await advance(30);
+    assert.notDeepEqual((await take()).jpeg, before.jpeg);
   });
 
   it('show the second of their time stamp', async function () {
     needs(this, 'ffmpeg');
-    const response = await client.raw('GET', link);
-    const input = Buffer.from(await response.arrayBuffer());
-    const decode = '-v error -f mjpeg -i pipe:0 -vf scale=320:180 -f rawvideo -pix_fmt gray pipe:1'.split(
-      ' ',
-    );
-    const { stdout } = spawnSync('ffmpeg', decode, { input });
-    const time = Date.parse(response.headers.get('x-resource-timestamp') ?? '');
-    assert.equal(readBar(stdout), (Math.floor(time / 1000) - 1_760_000_000) % 60);
+    const { jpeg: input, taken } = await take();
+    const decode = '-v error -f mjpeg -i pipe:0 -vf scale=320:180 -f rawvideo -pix_fmt gray pipe:1';
+    const { stdout } = spawnSync('ffmpeg', decode.split(' '), { input });
+    assert.equal(readBar(stdout), (Math.floor(Number(taken) / 1000) - 1_760_000_000) % 60);
   });
 
   it('show for each second of a minute another picture', async () => {
     const pictures = new Map<number, string>();
     // The clock of the sandbox goes on meanwhile, so some seconds may be passed over.
     for (let tries = 0; pictures.size < 60 && tries < 600; tries++) {
-      const { jpeg, taken } = await takeTimed();
+      const { jpeg, taken } = await take();
       pictures.set(taken.getUTCSeconds(), jpeg.toString('base64'));
-      await control(sandbox, 'POST', 'clock', { advance: 1 });
+      await advance(1);
     }
     assert.deepEqual([pictures.size, new Set(pictures.values()).size], [60, 60]);
   });

@@ -1,6 +1,8 @@
+import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
-import { PATIENCE } from '../support/time/patience';
+import { promisify } from 'node:util';
+import { eventually } from '../support/time/patience';
 import { Json } from './service-client';
 
 export interface Received {
@@ -17,7 +19,6 @@ export class WebhookTarget {
   /** What is answered; the last one stands for all later requests. */
   replies: Reply[] = [200];
   readonly #server: Server;
-  readonly #waiting = new Set<() => void>();
 
   private constructor() {
     this.#server = createServer((request, response) => {
@@ -29,7 +30,6 @@ export class WebhookTarget {
         const reply = this.replies.length > 1 ? this.replies.shift() : this.replies[0];
         if (reply === 'reset') request.socket.resetAndDestroy();
         else if (reply !== 'silent') response.writeHead(reply ?? 200).end();
-        for (const wake of this.#waiting) wake();
       });
     });
   }
@@ -47,20 +47,19 @@ export class WebhookTarget {
     return typeof address === 'object' && address !== null ? `http://127.0.0.1:${address.port}/hook` : '';
   }
 
+  /** Those that are open. */
+  connections(): Promise<number> {
+    return promisify(this.#server.getConnections.bind(this.#server))();
+  }
+
   /** Resolves with the first `count` messages. */
   async messages(count: number): Promise<Received[]> {
-    const deadline = Date.now() + PATIENCE;
-    while (this.received.length < count) {
-      await this.#nextOrDeadline(deadline, count);
-    }
+    await eventually(() => this.received.length >= count, `${count} messages`);
     return this.received.slice(0, count);
   }
 
   async message(index = 0): Promise<Received> {
-    const list = await this.messages(index + 1);
-    const found = list[index];
-    if (found === undefined) throw new Error('There is no such message.');
-    return found;
+    return (await this.messages(index + 1))[index] ?? assert.fail('no such message');
   }
 
   async close(): Promise<void> {
@@ -68,22 +67,6 @@ export class WebhookTarget {
     this.#server.close();
     this.#server.closeAllConnections();
     await once(this.#server, 'close');
-  }
-
-  #nextOrDeadline(deadline: number, count: number): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(
-        () => finish(() => reject(new Error(`Only ${this.received.length} of ${count} messages came.`))),
-        Math.max(0, deadline - Date.now()),
-      );
-      const wake = (): void => finish(resolve);
-      const finish = (settle: () => void): void => {
-        clearTimeout(timer);
-        this.#waiting.delete(wake);
-        settle();
-      };
-      this.#waiting.add(wake);
-    });
   }
 }
 

@@ -48,9 +48,12 @@ function tooLong(sources: readonly Source[]): string[] {
   return sources.filter((source) => linesOf(source) > MOST).map(({ file }) => file);
 }
 
+function shortOnes(sources: readonly Source[]): string[] {
+  return sources.filter((source) => linesOf(source) < LEAST).map(({ file }) => file);
+}
+
 function tooShort(sources: readonly Source[]): string[] {
-  const short = sources.filter((source) => linesOf(source) < LEAST).map(({ file }) => file);
-  return short.filter((file) => BOUNDARIES[file] === undefined && !file.startsWith(NOT_YET));
+  return shortOnes(sources).filter((file) => BOUNDARIES[file] === undefined && !file.startsWith(NOT_YET));
 }
 
 function namedTwice(sources: readonly Source[]): string[] {
@@ -74,23 +77,14 @@ describe('the rules of the house', () => {
   it(`let a file of less than ${LEAST} lines be a boundary alone, said in a word`, () => {
     assert.deepEqual(tooShort([made('lib/device.ts', 1), made('lib/a.ts', LEAST - 1)]), ['lib/a.ts']);
     assert.deepEqual(tooShort(sources), []);
-    const short = sources.filter((source) => linesOf(source) < LEAST).map(({ file }) => file);
-    assert.deepEqual(
-      Object.keys(BOUNDARIES).filter((file) => !short.includes(file)),
-      [],
-      'boundaries that are none any more',
-    );
+    const short = shortOnes(sources);
+    const former = Object.keys(BOUNDARIES).filter((file) => !short.includes(file));
+    assert.deepEqual(former, [], 'boundaries that are none any more');
   });
 
   it('let no two classes have one name', () => {
-    const text = 'export class Twice {}\nclass Once {}\n';
-    assert.deepEqual(
-      namedTwice([
-        { file: 'lib/a.ts', text },
-        { file: 'lib/b.ts', text: 'class Twice {}' },
-      ]),
-      ['Twice'],
-    );
+    const texts = ['export class Twice {}\nclass Once {}\n', 'class Twice {}'];
+    assert.deepEqual(namedTwice(texts.map((text) => ({ file: 'lib/a.ts', text }))), ['Twice']);
     assert.deepEqual(namedTwice(sourcesIn('lib', 'nodes', 'sandbox', 'scripts', 'test/support')), []);
   });
 

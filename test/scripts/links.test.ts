@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
+import { ROOT } from '../support/node-red/node-red';
 
-const ROOT = path.join(__dirname, '..', '..');
 const PAGES = fs
   .globSync(['*.md', 'docs/**/*.md', 'bench/*.md'], { cwd: ROOT })
   .map((page) => page.replaceAll(path.sep, '/'))
@@ -73,9 +73,8 @@ describe('the pages', () => {
 
   for (const page of PAGES) {
     it(`${page} leads to nothing that is not there`, () => {
-      const faults = targetsIn(page).map((target) => faultOf(page, target));
       assert.deepEqual(
-        faults.filter((fault) => fault !== undefined),
+        targetsIn(page).flatMap((target) => faultOf(page, target) ?? []),
         [],
       );
     });

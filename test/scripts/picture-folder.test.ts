@@ -37,70 +37,60 @@ describe('the pictures of the documentation, rendered anew', () => {
     return page.screenshot({ clip: { x: 0, y: 0, width: 640, height } });
   }
 
-  async function taken(before: Buffer, after: Buffer, tolerance = TOLERANCE.still) {
-    fs.writeFileSync(path.join(folder, NAME), before);
-    const outcome = await pictures.take(NAME, after, tolerance);
-    return { outcome, holdsNewOne: fs.readFileSync(path.join(folder, NAME)).equals(after) };
-  }
-
   it('writes one that is not there yet', async () => {
     const png = await rendered(LABEL);
     assert.equal(await pictures.take(NAME, png, TOLERANCE.still), 'new');
     assert.deepEqual(fs.readFileSync(path.join(folder, NAME)), png);
   });
 
-  it('leaves one that differs in a few pixels', async () => {
-    const dot =
-      '<i style="position: fixed; inset: 0 auto auto 0; width: 2px; height: 2px; background: red"></i>';
-    const result = await taken(await rendered(LABEL), await rendered(`${LABEL}${dot}`));
-    assert.deepEqual(result, { outcome: 'kept', holdsNewOne: false });
-  });
+  const DOT =
+    '<i style="position: fixed; inset: 0 auto auto 0; width: 2px; height: 2px; background: red"></i>';
+  const box = (left: number, width: number, height = ''): string =>
+    `margin-left: ${left}px; width: ${width}px; ${height} background: blue`;
+  const alarm = (time: string, colour: string): string =>
+    `${time}<br><span style="display: block; width: 60px; height: 40px; background: ${colour}">`;
 
-  it('leaves one whose colours are nearly the same', async () => {
-    const [before, after] = [await rendered(LABEL), await rendered(LABEL, 'background: #f0f0f0')];
-    assert.ok(!before.equals(after));
-    assert.deepEqual(await taken(before, after), { outcome: 'kept', holdsNewOne: false });
-  });
-
-  it('replaces one in which a single word differs', async () => {
-    const result = await taken(await rendered(LABEL), await rendered('Central Stations'));
-    assert.deepEqual(result, { outcome: 'changed', holdsNewOne: true });
-  });
-
-  it('leaves one of a flow whose status tells another time', async () => {
-    const [before, after] = [await rendered('last 08:12:53'), await rendered('last 12:44:06')];
-    const result = await taken(before, after, TOLERANCE.statuses);
-    assert.deepEqual(result, { outcome: 'kept', holdsNewOne: false });
-  });
-
-  it('replaces one of a flow in which a node stands elsewhere', async () => {
-    const node = (left: number) => rendered(LABEL, `margin-left: ${left}px; width: 100px; background: blue`);
-    const result = await taken(await node(0), await node(200), TOLERANCE.statuses);
-    assert.deepEqual(result, { outcome: 'changed', holdsNewOne: true });
-  });
-
-  it('leaves one of alarms with other times and pictures', async () => {
-    const picture = (time: string, colour: string) =>
-      rendered(`${time}<br><span style="display: block; width: 60px; height: 40px; background: ${colour}">`);
-    const result = await taken(
-      await picture('8:12:53 AM', 'black'),
-      await picture('12:44:06 PM', 'white'),
-      TOLERANCE.alarms,
-    );
-    assert.deepEqual(result, { outcome: 'kept', holdsNewOne: false });
-  });
-
-  it('replaces one of another size', async () => {
-    const result = await taken(await rendered(LABEL), await rendered(LABEL, '', 470), TOLERANCE.alarms);
-    assert.deepEqual(result, { outcome: 'changed', holdsNewOne: true });
-  });
-
-  it('leaves one with a video whose bar of the second tells another', async () => {
-    const boxes = (left: number) =>
-      rendered(LABEL, `margin-left: ${left}px; width: 60px; height: 60px; background: blue`);
-    const result = await taken(await boxes(0), await boxes(200), TOLERANCE.video);
-    assert.deepEqual(result, { outcome: 'kept', holdsNewOne: false });
-  });
+  type Shown = Parameters<typeof rendered>;
+  const CASES: [title: string, before: Shown, after: Shown, tolerance: keyof typeof TOLERANCE][] = [
+    ['leaves one that differs in a few pixels', [LABEL], [LABEL + DOT], 'still'],
+    ['leaves one whose colours are nearly the same', [LABEL], [LABEL, 'background: #f0f0f0'], 'still'],
+    ['replaces one in which a single word differs', [LABEL], ['Central Stations'], 'still'],
+    [
+      'leaves one of a flow whose status tells another time',
+      ['last 08:12:53'],
+      ['last 12:44:06'],
+      'statuses',
+    ],
+    [
+      'replaces one of a flow in which a node stands elsewhere',
+      [LABEL, box(0, 100)],
+      [LABEL, box(200, 100)],
+      'statuses',
+    ],
+    [
+      'leaves one of alarms with other times and pictures',
+      [alarm('8:12:53 AM', 'black')],
+      [alarm('12:44:06 PM', 'white')],
+      'alarms',
+    ],
+    ['replaces one of another size', [LABEL], [LABEL, '', 470], 'alarms'],
+    [
+      'leaves one with a video whose bar of the second tells another',
+      [LABEL, box(0, 60, 'height: 60px;')],
+      [LABEL, box(200, 60, 'height: 60px;')],
+      'video',
+    ],
+  ];
+  for (const [title, ...shown] of CASES)
+    it(title, async () => {
+      const [before, after] = [await rendered(...shown[0]), await rendered(...shown[1])];
+      assert.ok(!before.equals(after));
+      fs.writeFileSync(path.join(folder, NAME), before);
+      const outcome = await pictures.take(NAME, after, TOLERANCE[shown[2]]);
+      const isReplaced = title.startsWith('replaces');
+      assert.equal(outcome, isReplaced ? 'changed' : 'kept');
+      assert.equal(fs.readFileSync(path.join(folder, NAME)).equals(after), isReplaced);
+    });
 
   it('takes a recording in the place of the one that is there', () => {
     const outcomes = ['one', 'other'].map((text) => pictures.replace('recording.webp', Buffer.from(text)));
@@ -108,27 +98,25 @@ describe('the pictures of the documentation, rendered anew', () => {
     assert.equal(fs.readFileSync(path.join(folder, 'recording.webp'), 'utf8'), 'other');
   });
 
-  it('are all made that no word leaves out, but for a recording that is there', () => {
-    const studio = new ScreenshotBrowser(browser, pictures, []);
-    assert.deepEqual(
-      [NAME, 'recording.webp'].map((name) => studio.wants(name)),
-      [true, true],
-    );
-    pictures.replace('recording.webp', Buffer.from('one'));
-    assert.deepEqual(
-      [NAME, 'recording.webp'].map((name) => studio.wants(name)),
-      [true, false],
-    );
-  });
-
-  it('are those alone whose names begin with a word, a recording too', () => {
-    pictures.replace('recording.webp', Buffer.from('one'));
-    const studio = new ScreenshotBrowser(browser, pictures, ['record', 'dialog']);
-    assert.deepEqual(
-      ['recording.webp', NAME, 'sidebar.png'].map((name) => studio.wants(name)),
-      [true, true, false],
-    );
-  });
+  for (const [title, words, without, wanted] of [
+    ['are all made that no word leaves out', [], true, 'recording.webp dialog.png sidebar.png'],
+    ['are all made but for a recording that is there', [], false, 'dialog.png sidebar.png'],
+    [
+      'are those alone whose names begin with a word, a recording too',
+      ['record', 'dialog'],
+      false,
+      'recording.webp dialog.png',
+    ],
+  ] as const)
+    it(title, () => {
+      if (!without) pictures.replace('recording.webp', Buffer.from('one'));
+      const studio = new ScreenshotBrowser(browser, pictures, words);
+      const all = ['recording.webp', NAME, 'sidebar.png'];
+      assert.deepEqual(
+        all.filter((name) => studio.wants(name)),
+        wanted.split(' '),
+      );
+    });
 
   it('counts what became of them', async () => {
     const png = await rendered(LABEL);

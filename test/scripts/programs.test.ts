@@ -50,12 +50,14 @@ describe('a program that a test needs', () => {
 
   const title = 'a test (not run: strace is not installed)';
 
+  function needStrace(group: Mocha.Suite): void {
+    group.beforeAll(function () {
+      needs(this, 'strace');
+    });
+  }
+
   it('skips a group before anything is set up, whose hooks and groups then have nothing to take away', async () => {
-    const notes = await ran(({ b }) =>
-      b.beforeAll(function () {
-        needs(this, 'strace');
-      }),
-    );
+    const notes = await ran(({ b }) => needStrace(b));
     const ofA = ['beforeAll of a', 'beforeEach of a', 'test of a', 'afterEach of a'];
     assert.deepEqual(notes, [...ofA, title, title, 'afterAll of a']);
   });
@@ -63,9 +65,7 @@ describe('a program that a test needs', () => {
   it('skips a group after something was set up, which is taken away', async () => {
     const notes = await ran(({ c }) => {
       c.beforeAll(() => undefined);
-      c.beforeAll(function () {
-        needs(this, 'strace');
-      });
+      needStrace(c);
     });
     assert.deepEqual(notes.slice(-4), [title, 'afterAll of c', 'afterAll of b', 'afterAll of a']);
   });

@@ -62,6 +62,12 @@ describe('the palette manager in the Node-RED of npm start', () => {
     assert.equal(response.status, 204, await response.text());
   }
 
+  /** As `package.json` of the user directory says. */
+  function dependOn(name: string, version: string): void {
+    const manifest = { name: 'start', private: true, dependencies: { [name]: version } };
+    fs.writeFileSync(path.join(userDir, 'package.json'), JSON.stringify(manifest));
+  }
+
   /** The types of a package that are there to be used. */
   async function typesOf({ url }: RunningCommand, name: string): Promise<string[]> {
     const response = await fetch(`${url}/nodes`, { headers: { Accept: 'application/json' } });
@@ -111,13 +117,10 @@ describe('the palette manager in the Node-RED of npm start', () => {
   });
 
   it('leaves the package in place in a user directory that does not name it, and what was installed there', async () => {
-    const dependencies = { [OTHER]: `file:../${OTHER}` };
-    const manifest = { name: 'start', private: true, dependencies };
     const modules = path.join(userDir, 'node_modules');
     fs.mkdirSync(modules, { recursive: true });
     fs.symlinkSync(other, path.join(modules, OTHER), 'junction');
-    fs.writeFileSync(path.join(userDir, 'package.json'), JSON.stringify(manifest));
-
+    dependOn(OTHER, `file:../${OTHER}`);
     const node = await start();
     assert.deepEqual(await typesOf(node, OTHER), ['other']);
     await uninstall(node);
@@ -127,13 +130,9 @@ describe('the palette manager in the Node-RED of npm start', () => {
   it('gives way to the checkout where it had installed the published package', async () => {
     const published = path.join(userDir, 'node_modules', PACKAGE);
     fs.mkdirSync(published, { recursive: true });
-    fs.writeFileSync(
-      path.join(published, 'package.json'),
-      JSON.stringify({ name: PACKAGE, version: '0.0.1' }),
-    );
-    const manifest = { name: 'start', private: true, dependencies: { [PACKAGE]: '~0.0.1' } };
-    fs.writeFileSync(path.join(userDir, 'package.json'), JSON.stringify(manifest));
-
+    const manifest = JSON.stringify({ name: PACKAGE, version: '0.0.1' });
+    fs.writeFileSync(path.join(published, 'package.json'), manifest);
+    dependOn(PACKAGE, '~0.0.1');
     await offersPackage(await start());
     assert.equal(fs.realpathSync(published), fs.realpathSync(checkout));
   });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, type SpawnOptions } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -8,6 +8,20 @@ import { nightlyIt } from '../support/suite/lanes';
 import { cannotRun } from '../support/suite/programs';
 
 const LINK = path.join('.start', 'node_modules', '@rvm', 'node-red-remote-monitoring');
+
+/** Runs a script to its end. */
+async function endOf(
+  args: string[],
+  options: SpawnOptions = {},
+): Promise<{ status: unknown; errors: string }> {
+  const child = spawn(process.execPath, args, { ...options, timeout: 30_000 });
+  let errors = '';
+  child.stderr?.on('data', (piece: Buffer) => (errors += piece.toString()));
+  const [status]: unknown[] = await once(child, 'close');
+  return { status, errors };
+}
+
+const START = ['--import=tsx', path.join('scripts', 'start.ts')];
 
 describe('npm start', () => {
   let checkout: string;
@@ -24,20 +38,7 @@ describe('npm start', () => {
   after(() => fs.rmSync(checkout, { recursive: true, force: true }));
 
   const startTask = (env: Record<string, string> = {}): Promise<RunningCommand> =>
-    RunningCommand.start(checkout, process.execPath, ['--import=tsx', path.join('scripts', 'start.ts')], env);
-
-  /** Runs it to its end. */
-  async function commandLine(env: Record<string, string>): Promise<{ status: unknown; errors: string }> {
-    const child = spawn(process.execPath, ['--import=tsx', path.join('scripts', 'start.ts')], {
-      cwd: checkout,
-      env: { ...process.env, ...env },
-      timeout: 30_000,
-    });
-    let errors = '';
-    child.stderr.on('data', (piece: Buffer) => (errors += piece.toString()));
-    const [status]: unknown[] = await once(child, 'close');
-    return { status, errors };
-  }
+    RunningCommand.start(checkout, process.execPath, START, env);
 
   const linked = (): string => fs.realpathSync(path.join(checkout, LINK));
 
@@ -103,10 +104,8 @@ describe('npm start', () => {
     'links the package again that led nowhere, and ends with the command that npm starts',
     async () => {
       relink(path.join(checkout, 'gone'));
-      running = await RunningCommand.start(checkout, process.execPath, [
-        path.join('scripts', 'bootstrap.js'),
-        'start',
-      ]);
+      const args = [path.join('scripts', 'bootstrap.js'), 'start'];
+      running = await RunningCommand.start(checkout, process.execPath, args);
       assert.equal(linked(), checkout);
       await running.endsWith('SIGTERM');
     },
@@ -114,7 +113,8 @@ describe('npm start', () => {
 
   nightlyIt('says where another one runs in the same checkout already, and leaves that alone', async () => {
     running = await startTask();
-    const second = await commandLine({ PORT: `${running.port + 1}` });
+    const env = { ...process.env, PORT: `${running.port + 1}` };
+    const second = await endOf(START, { cwd: checkout, env });
     assert.equal(second.status, 1);
     assert.match(second.errors, /Another "npm start" runs in this checkout already/);
     assert.match(second.errors, /Another PORT alone does not help/);
@@ -145,10 +145,8 @@ async function deploy(url: string, flows: unknown): Promise<void> {
 
 describe('the first script of every command', () => {
   it('names its tasks and fails where it is given none of them', async () => {
-    const child = spawn(process.execPath, [path.join(__dirname, '../../scripts/bootstrap.js'), 'toString']);
-    let errors = '';
-    child.stderr.on('data', (piece: Buffer) => (errors += piece.toString()));
-    const [status]: unknown[] = await once(child, 'close');
+    const bootstrap = path.join(__dirname, '../../scripts/bootstrap.js');
+    const { status, errors } = await endOf([bootstrap, 'toString']);
     assert.equal(status, 1);
     assert.match(errors, /usage: node scripts\/bootstrap\.js start\|test\|build/);
   });

@@ -79,53 +79,44 @@ describe('the command that runs the tests', () => {
   before(async () => {
     folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-test-command-'));
     for (const [kind, text] of Object.entries(FILES)) fs.writeFileSync(fileOf(kind), LEAVE_PROCESS + text);
-    mixed = await run([
-      'passes',
-      'fails',
-      'cannot be loaded',
-      'names one test alone',
-      'crashes',
-      'fails late',
-      'forgets a promise',
-    ]);
+    mixed = await run(['passes', ...FAILING.map(([, kind]) => kind)]);
   });
-
-  after(() => {
-    fs.rmSync(folder, { recursive: true, force: true });
-  });
+  after(() => fs.rmSync(folder, { recursive: true, force: true }));
 
   it('counts what passes in the last line, and as mocha does', async () => {
     const { lastLine, output, status } = await run(['passes']);
-    assert.equal(status, 0, output);
-    assert.equal(lastLine, '2 passed, 0 failed');
+    assert.deepEqual([status, lastLine], [0, '2 passed, 0 failed'], output);
     assert.match(output, /^ {2}2 passing \(/m);
   });
 
   it('counts what fails, and fails itself', () => {
-    assert.equal(mixed.status, 1);
-    assert.equal(mixed.lastLine, '4 passed, 6 failed');
+    assert.deepEqual([mixed.status, mixed.lastLine], [1, '4 passed, 6 failed']);
     assert.match(mixed.output, /^ {2}4 passing \([^]*^ {2}6 failing$/m);
     assert.match(mixed.output, /^Failed: tests\.$/m);
-  });
-
-  it('tells at the end of each failure: its file, its title below those of its groups, and its error', () => {
-    assert.match(failureOf(mixed, 'fails'), /a group › is wrong\n {5}Error: the reason\n {5} +at /);
-    assert.match(failureOf(mixed, 'fails late'), /is right\n {5}Error: thrown by a timer/);
-    assert.match(failureOf(mixed, 'forgets a promise'), /is right\n {5}Error: nobody waits/);
     assert.equal(failureOf(mixed, 'passes'), '');
   });
 
-  it('counts a file that cannot be loaded as a failure', () => {
-    assert.match(failureOf(mixed, 'cannot be loaded'), /not loadable/);
-  });
-
-  it('counts a file that names one test alone as a failure, for it hides the others', () => {
-    assert.match(failureOf(mixed, 'names one test alone'), /\.only/);
-  });
-
-  it('names the test whose process crashes, keeps what passed before, and goes on in another process', () => {
-    assert.match(failureOf(mixed, 'crashes'), /takes all with it\n {5}Its process ended with SIGSEGV/);
-  });
+  const FAILING: [title: string, kind: Kind, told: RegExp][] = [
+    [
+      'tells of a failure its title below those of its groups, and its error',
+      'fails',
+      /a group › is wrong\n {5}Error: the reason\n {5} +at /,
+    ],
+    ['tells what a timer throws', 'fails late', /is right\n {5}Error: thrown by a timer/],
+    ['tells what nobody waits for', 'forgets a promise', /is right\n {5}Error: nobody waits/],
+    ['counts a file that cannot be loaded as a failure', 'cannot be loaded', /not loadable/],
+    [
+      'counts a file that names one test alone as a failure, for it hides the others',
+      'names one test alone',
+      /\.only/,
+    ],
+    [
+      'names the test whose process crashes, keeps what passed before, and goes on in another process',
+      'crashes',
+      /takes all with it\n {5}Its process ended with SIGSEGV/,
+    ],
+  ];
+  for (const [title, kind, told] of FAILING) it(title, () => assert.match(failureOf(mixed, kind), told));
 
   for (const [kinds, options] of [
     [['has no test'], []],
@@ -160,18 +151,15 @@ describe('the command that runs the tests', () => {
     });
   }
 
-  it('counts a test that is skipped as skipped', async () => {
-    const { lastLine, output, status } = await run(['skips a test']);
-    assert.equal(status, 0, output);
-    assert.equal(lastLine, '0 passed, 0 failed, 1 skipped');
-    assert.match(output, /^ {2}1 pending$/m);
-  });
-
-  it('counts a test that is skipped as a failure with --no-skips', async () => {
-    const { lastLine, status } = await run(['skips a test'], ['--no-skips']);
-    assert.equal(status, 1);
-    assert.equal(lastLine, '0 passed, 1 failed');
-  });
+  for (const [how, options, status, lastLine] of [
+    ['skipped', [], 0, '0 passed, 0 failed, 1 skipped'],
+    ['a failure with --no-skips', ['--no-skips'], 1, '0 passed, 1 failed'],
+  ] as const)
+    it(`counts a test that is skipped as ${how}`, async () => {
+      const outcome = await run(['skips a test'], [...options]);
+      assert.deepEqual([outcome.status, outcome.lastLine], [status, lastLine], outcome.output);
+      assert.equal(/^ {2}1 pending$/m.test(outcome.output), status === 0);
+    });
 
   it('tells in a line for each program that is missing what was left out', async () => {
     const { output } = await run(['needs programs']);
@@ -201,69 +189,53 @@ describe('the command that runs the tests', () => {
   });
 
   describe('whose processes do not come to an end by themselves', () => {
-    let endless: Outcome;
-    let open: Outcome;
-    let leaving: Outcome;
-    let crashing: Outcome;
-    let standing: Outcome;
+    const leftBy = (kind: Kind): number => Number(fs.readFileSync(`${fileOf(kind)}.pid`, 'utf8'));
+    const LEAVING = ['leaves a process behind', 'crashes and leaves a process behind'] as const;
+    const ENDLESS: [title: string, kind: Kind, told: RegExp][] = [
+      // What that has started holds its output open: where it goes on, the command does not come to an end.
+      [
+        'ends a file that never ends, with all that it has started, and names the test',
+        'never ends',
+        /goes round and round\n {5}Nothing has happened for 10 s/,
+      ],
+      [
+        'names a file that leaves something open, and what that is',
+        'leaves a server open',
+        /the end of its process[^]*Still open: .*TCPServerWrap/,
+      ],
+      [
+        'does not wait for a process that a file has left behind, and names the file',
+        LEAVING[0],
+        /the end of its process\n {5}Its process ended with code 0, and something it started lives on/,
+      ],
+      [
+        'does not wait for a process that a file has left behind that crashes',
+        LEAVING[1],
+        /takes all with it\n {5}Its process ended with SIGSEGV, and something it started lives on/,
+      ],
+      [
+        'ends a process that stands still when it is to end',
+        'stands still at its end',
+        /the end of its process\n {5}Its process ended with SIGKILL/,
+      ],
+    ];
+    let outcomes: Outcome[];
 
     before(async () => {
-      [endless, open, leaving, crashing, standing] = await Promise.all([
-        run(['never ends'], ['--silence', '10']),
-        // Apart, for what is found at the end of a process is booked on the last of its files.
-        run(['leaves a server open'], ['--silence', '10']),
-        run(['leaves a process behind']),
-        run(['crashes and leaves a process behind']),
-        run(['stands still at its end'], ['--silence', '10']),
-      ]);
+      // Apart, for what is found at the end of a process is booked on the last of its files.
+      outcomes = await Promise.all(ENDLESS.map(([, kind]) => run([kind], ['--silence', '10'])));
     });
     after(() => {
-      for (const kind of ['leaves a process behind', 'crashes and leaves a process behind'] as const)
-        process.kill(leftBy(kind), 'SIGKILL');
+      for (const kind of LEAVING) process.kill(leftBy(kind), 'SIGKILL');
     });
 
-    const leftBy = (kind: Kind): number => Number(fs.readFileSync(`${fileOf(kind)}.pid`, 'utf8'));
-
-    // What that has started holds its output open: where it goes on, the command does not come to an end.
-    it('ends a file that never ends, with all that it has started, and names the test', () => {
-      assert.match(
-        failureOf(endless, 'never ends'),
-        /goes round and round\n {5}Nothing has happened for 10 s/,
-      );
-    });
-
-    it('names a file that leaves something open, and what that is', () => {
-      assert.match(
-        failureOf(open, 'leaves a server open'),
-        /the end of its process[^]*Still open: .*TCPServerWrap/,
-      );
-      assert.deepEqual([endless.lastLine, open.lastLine], ['1 passed, 1 failed', '1 passed, 1 failed']);
-    });
-
-    it('does not wait for a process that a file has left behind, and names the file', () => {
-      // It is still there.
-      process.kill(leftBy('leaves a process behind'), 0);
-      assert.match(
-        failureOf(leaving, 'leaves a process behind'),
-        /the end of its process\n {5}Its process ended with code 0, and something it started lives on/,
-      );
-      assert.equal(leaving.lastLine, '1 passed, 1 failed');
-    });
-
-    it('does not wait for a process that a file has left behind that crashes', () => {
-      process.kill(leftBy('crashes and leaves a process behind'), 0);
-      assert.match(
-        failureOf(crashing, 'crashes and leaves a process behind'),
-        /takes all with it\n {5}Its process ended with SIGSEGV, and something it started lives on/,
-      );
-    });
-
-    it('ends a process that stands still when it is to end', () => {
-      assert.match(
-        failureOf(standing, 'stands still at its end'),
-        /the end of its process\n {5}Its process ended with SIGKILL/,
-      );
-      assert.equal(standing.lastLine, '1 passed, 1 failed');
-    });
+    for (const [at, [title, kind, told]] of ENDLESS.entries())
+      it(title, () => {
+        const outcome = outcomes[at] ?? assert.fail();
+        assert.match(failureOf(outcome, kind), told);
+        if (kind !== LEAVING[1]) assert.equal(outcome.lastLine, '1 passed, 1 failed');
+        // It is still there.
+        if (LEAVING.some((each) => each === kind)) process.kill(leftBy(kind), 0);
+      });
   });
 });

@@ -61,10 +61,9 @@ describeInEditor('on a screen of 1366 by 768', { flow }, (editor) => {
     await openDialog(editor.page, 'rvm-cloud');
     const tip = editor.page.locator('.form-tips', { hasText: 'https_proxy' });
     assert.equal(await tip.isVisible(), false);
-    await editor.page.fill('#node-config-input-url', 'https://api.example.com');
     // That the key is missing now is said below it, which moves all that is lower.
-    await editor.page.locator('#node-config-input-url').blur();
-    await editor.page.locator('.form-row:has(#node-config-input-apiKey) .rvm-reason').waitFor();
+    await editor.enter('#node-config-input-url', 'https://api.example.com');
+    await editor.reason('#node-config-input-apiKey').waitFor();
     assert.equal(await tip.isVisible(), false);
     await editor.page.locator('.form-row:has(#node-config-input-proxy) .rvm-help').click();
     assert.ok(await tip.isVisible());

@@ -4,28 +4,14 @@ import { describeInEditor } from '../../support/editor/in-editor';
 import { webhookFlow } from '../../support/node-red/flows';
 
 const INSIDE = '#node-config-input-versionLow';
-const FOLD = `.rvm-fold:has(${INSIDE})`;
+const SUMMARY = `.rvm-fold:has(${INSIDE}) >> summary`;
 
 describeInEditor('the folded details of a cloud', { flow: () => webhookFlow() }, (editor) => {
-  const isOpen = (): Promise<boolean> => editor.page.locator(INSIDE).isVisible();
-
-  async function withCloud(changes: object, look: () => Promise<void>): Promise<void> {
-    const cloud = `RED.nodes.node('cloud')`;
-    const names = JSON.stringify(Object.keys(changes));
-    const before = await editor.page.evaluate(`${names}.map((name) => ${cloud}[name])`);
-    await editor.page.evaluate(`Object.assign(${cloud}, ${JSON.stringify(changes)})`);
-    await openDialog(editor.page, 'cloud');
-    await look();
-    await closeDialog(editor.page, 'cancel');
-    await editor.page.evaluate(
-      `${names}.forEach((name, index) => { ${cloud}[name] = ${JSON.stringify(before)}[index] ?? undefined; })`,
-    );
-  }
+  const isOpen = async (): Promise<boolean | undefined> => (await editor.visible(INSIDE))[0];
 
   it('stay folded where all of them are what a new cloud has', async () => {
     await openDialog(editor.page, 'cloud');
-    assert.ok(await editor.page.locator(`${FOLD} >> summary`).isVisible());
-    assert.equal(await isOpen(), false);
+    assert.deepEqual(await editor.visible(SUMMARY, INSIDE), [true, false]);
   });
 
   it('open and close by the keyboard alone', async () => {
@@ -39,16 +25,20 @@ describeInEditor('the folded details of a cloud', { flow: () => webhookFlow() },
     assert.equal(await isOpen(), false);
   });
 
-  for (const [what, changes] of Object.entries({
-    'a text': { relHome: 'rel/go_home' },
-    'a choice': { liveStyle: 'live' },
-    'a tick': { appendZ: true },
-    'a stored credential': { credentials: { has_loginExtra: true } },
-  })) {
+  for (const [what, name, value] of [
+    ['a text', 'relHome', 'rel/go_home'],
+    ['a choice', 'liveStyle', 'live'],
+    ['a tick', 'appendZ', true],
+    ['a stored credential', 'credentials', { has_loginExtra: true }],
+  ] as const)
     it(`are open where ${what} among them is not the default`, async () => {
-      await withCloud(changes, async () => assert.equal(await isOpen(), true));
+      const [before] = await editor.valuesOf('cloud', name);
+      await editor.assign('cloud', { [name]: value });
+      await openDialog(editor.page, 'cloud');
+      assert.equal(await isOpen(), true);
+      await closeDialog(editor.page, 'cancel');
+      await editor.page.evaluate(`void (RED.nodes.node('cloud').${name} = ${JSON.stringify(before)})`);
     });
-  }
 
   it('open as soon as one of them is red', async () => {
     await openDialog(editor.page, 'cloud');
@@ -59,7 +49,7 @@ describeInEditor('the folded details of a cloud', { flow: () => webhookFlow() },
 
   it('call the fields of the login so that nobody enters a user name there', async () => {
     await openDialog(editor.page, 'cloud');
-    await editor.page.locator(`${FOLD} >> summary`).click();
+    await editor.page.locator(SUMMARY).click();
     const label = editor.page.locator('label[for="node-config-input-loginUserField"]');
     assert.equal(await label.innerText(), 'Login sends user as');
     const field = editor.page.locator('#node-config-input-loginUserField');

@@ -5,26 +5,20 @@ import { webhookFlow } from '../../support/node-red/flows';
 import type { FlowNode } from '../../support/node-red/node-red';
 import { caller } from '../../support/node-red/station-flow';
 
+const TYPES = { proof: 'verify', device: 'get-device', events: 'list-events', clip: 'get-clip' };
+
 function flow(): FlowNode[] {
-  const node = (id: string, type: string): FlowNode => caller(type, { id, wires: [[], []] });
-  return webhookFlow(
-    {},
-    node('proof', 'rvm-verify'),
-    node('device', 'rvm-get-device'),
-    node('events', 'rvm-list-events'),
-    node('clip', 'rvm-get-clip'),
-  );
+  const nodes = Object.entries(TYPES).map(([id, type]) => caller(`rvm-${type}`, { id, wires: [[], []] }));
+  return webhookFlow({}, ...nodes);
 }
 
 describeInEditor('below a field that is red', { flow }, (editor) => {
-  const reason = (field: string) => editor.page.locator(`.form-row:has(${field}) .rvm-reason`);
-
-  async function change(field: string, change: string): Promise<void> {
-    await editor.page.evaluate(`$(${JSON.stringify(field)}).${change}.trigger('change')`);
-  }
+  const { assign, reason } = editor;
+  const says = (field: string, why: RegExp): Promise<void> =>
+    reason(field).filter({ hasText: why }).waitFor();
 
   it('stands nothing while it is not', async () => {
-    for (const id of ['webhook', 'proof', 'device', 'events', 'clip', 'station', 'cloud']) {
+    for (const id of ['webhook', 'station', 'cloud', ...Object.keys(TYPES)]) {
       await openDialog(editor.page, id);
       assert.equal(await editor.page.locator('.rvm-reason').count(), 0, id);
       await closeDialog(editor.page, 'cancel');
@@ -35,13 +29,9 @@ describeInEditor('below a field that is red', { flow }, (editor) => {
     const path = '#node-input-path';
     await openDialog(editor.page, 'webhook');
     await typeInto(editor.page, path, '/with space');
-    await reason(path)
-      .filter({ hasText: /letters from a to z/ })
-      .waitFor();
+    await says(path, /letters from a to z/);
     await typeInto(editor.page, path, '');
-    await reason(path)
-      .filter({ hasText: /random/ })
-      .waitFor();
+    await says(path, /random/);
     await typeInto(editor.page, path, '/good');
     await reason(path).waitFor({ state: 'hidden' });
   });
@@ -56,57 +46,44 @@ describeInEditor('below a field that is red', { flow }, (editor) => {
   it('stands that a Central Station has to be chosen, where a node cannot do without', async () => {
     await openDialog(editor.page, 'proof');
     await editor.page.selectOption('#node-input-station', '_ADD_');
-    await reason('#node-input-station')
-      .filter({ hasText: /add one/ })
-      .waitFor();
+    await says('#node-input-station', /add one/);
     await editor.page.selectOption('#node-input-station', 'station');
     await reason('#node-input-station').waitFor({ state: 'hidden' });
   });
 
   it('stands that a chosen Central Station is not filled in correctly', async () => {
-    await editor.page.evaluate(`RED.nodes.node('station').valid = false`);
+    await assign('station', { valid: false });
     await openDialog(editor.page, 'proof');
-    await reason('#node-input-station')
-      .filter({ hasText: /not filled in/ })
-      .waitFor();
-    await editor.page.evaluate(`RED.nodes.node('station').valid = true`);
+    await says('#node-input-station', /not filled in/);
+    await assign('station', { valid: true });
   });
 
   it('stands in the dialog of a Central Station that it needs a cloud', async () => {
     await openDialog(editor.page, 'station');
     await editor.page.selectOption('#node-config-input-cloud', '_ADD_');
-    await reason('#node-config-input-cloud')
-      .filter({ hasText: /add one/ })
-      .waitFor();
+    await says('#node-config-input-cloud', /add one/);
   });
 
   it('stands where a camera may be found, of a typed input that is empty', async () => {
     await openDialog(editor.page, 'device');
-    await change('#node-input-camera', `typedInput('value', '')`);
-    await reason('#node-input-camera')
-      .filter({ hasText: /name of a camera/ })
-      .waitFor();
+    await editor.type('#node-input-camera', { value: '' });
+    await says('#node-input-camera', /name of a camera/);
   });
 
   it('stands what the editor has against an expression that cannot be read', async () => {
     await openDialog(editor.page, 'events');
-    await editor.page.evaluate(`$('#node-input-since').typedInput('type', 'jsonata')`);
-    await change('#node-input-since', `typedInput('value', '(1 +')`);
-    await reason('#node-input-since')
-      .filter({ hasText: /expression/i })
-      .waitFor();
+    await editor.type('#node-input-since', { type: 'jsonata', value: '(1 +' });
+    await says('#node-input-since', /expression/i);
   });
 
   it('stands one line for both fields of a row', async () => {
     await openDialog(editor.page, 'station');
     for (const name of ['username', 'password'])
       await typeInto(editor.page, `#node-config-input-${name}`, '');
-    await editor.page.waitForSelector('#node-config-input-password.input-error');
-    await reason('#node-config-input-username').waitFor();
-    assert.equal(
-      (await reason('#node-config-input-username').innerText()).match(/can only receive/g)?.length,
-      1,
-    );
+    await editor.marked('#node-config-input-password');
+    const ofRow = reason('#node-config-input-username');
+    await ofRow.waitFor();
+    assert.equal((await ofRow.innerText()).match(/can only receive/g)?.length, 1);
   });
 
   it('stands it in the language of the person', async () => {
@@ -114,8 +91,6 @@ describeInEditor('below a field that is red', { flow }, (editor) => {
     await loadEditor(editor.page, editor.nodeRed);
     await openDialog(editor.page, 'proof');
     await editor.page.selectOption('#node-input-station', '_ADD_');
-    await reason('#node-input-station')
-      .filter({ hasText: /Wählen Sie/ })
-      .waitFor();
+    await says('#node-input-station', /Wählen Sie/);
   });
 });

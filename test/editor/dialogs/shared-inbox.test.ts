@@ -27,11 +27,14 @@ async function flow(): Promise<FlowNode[]> {
 const group: InEditor = { flow, programs: ['postgres'], end: () => server.remove() };
 
 describeInEditor('an inbox in PostgreSQL', group, (editor) => {
-  const isVisible = (name: string): Promise<boolean> => editor.page.locator(`${FIELD}${name}`).isVisible();
+  const visible = (...names: string[]): Promise<boolean[]> =>
+    editor.visible(...names.map((name) => FIELD + name));
   const choose = (engine: string): Promise<void> =>
     editor.page.check(`[name="rvm-inbox-engine"][value="${engine}"]`);
-  const kept = (id: string, property: string): Promise<unknown> =>
-    editor.page.evaluate(`RED.nodes.node(${JSON.stringify(id)})[${JSON.stringify(property)}]`);
+  async function keeps(id: string, values: Record<string, string>): Promise<void> {
+    await closeDialog(editor.page, 'ok');
+    assert.deepEqual(await editor.valuesOf(id, ...Object.keys(values)), Object.values(values));
+  }
   const tested = async (): Promise<string> => {
     await editor.page.click('#rvm-inbox-test');
     // It is out of order until the test has ended.
@@ -42,19 +45,17 @@ describeInEditor('an inbox in PostgreSQL', group, (editor) => {
 
   it('is chosen beside a file, and asks for what it needs instead of folders', async () => {
     await openDialog(editor.page, 'file');
-    assert.deepEqual([await isVisible('folder'), await isVisible('connection')], [true, false]);
+    assert.deepEqual(await visible('folder', 'connection'), [true, false]);
     await choose('postgres');
-    assert.deepEqual([await isVisible('folder'), await isVisible('connection')], [false, true]);
-    const tip = editor.page.locator('.form-row:has(#node-config-input-connection) .rvm-reason');
+    assert.deepEqual(await visible('folder', 'connection'), [false, true]);
+    const tip = editor.reason(`${FIELD}connection`);
     assert.match(await tip.innerText(), /postgres:\/\/user/);
     await typeInto(editor.page, `${FIELD}connection`, connection());
     await tip.waitFor({ state: 'hidden' });
-    await closeDialog(editor.page, 'ok');
-    assert.deepEqual([await kept('file', 'engine'), await kept('file', 'tls')], ['postgres', 'verify']);
+    await keeps('file', { engine: 'postgres', tls: 'verify' });
     await openDialog(editor.page, 'file');
     await choose('sqlite');
-    await closeDialog(editor.page, 'ok');
-    assert.equal(await kept('file', 'engine'), 'sqlite');
+    await keeps('file', { engine: 'sqlite' });
   });
 
   it('keeps what encrypts it: nothing, a verified certificate, or a TLS node', async () => {
@@ -63,14 +64,12 @@ describeInEditor('an inbox in PostgreSQL', group, (editor) => {
     assert.equal(await editor.page.locator('.rvm-inbox-no-tls').isVisible(), true);
     await editor.page.selectOption('#rvm-inbox-tls', '');
     await editor.page.selectOption(`${FIELD}tls`, 'tls');
-    await closeDialog(editor.page, 'ok');
-    assert.equal(await kept('other', 'tls'), 'tls');
+    await keeps('other', { tls: 'tls' });
     await openDialog(editor.page, 'other');
     assert.equal(await editor.page.locator(`${FIELD}tls`).inputValue(), 'tls');
     await editor.page.selectOption('#rvm-inbox-tls', 'verify');
-    assert.equal(await isVisible('tls'), false);
-    await closeDialog(editor.page, 'ok');
-    assert.equal(await kept('other', 'tls'), 'verify');
+    assert.deepEqual(await visible('tls'), [false]);
+    await keeps('other', { tls: 'verify' });
   });
 
   it('is tried out as it is deployed, without its password in the browser', async () => {
@@ -82,20 +81,22 @@ describeInEditor('an inbox in PostgreSQL', group, (editor) => {
     assert.doesNotMatch(await editor.page.content(), new RegExp(PASSWORD));
   });
 
-  it('is tried out with a connection that was typed only now, and says what to do where it fails', async () => {
-    await openDialog(editor.page, 'inbox');
-    await editor.page.fill(`${FIELD}connection`, connection('nobody'));
-    assert.match(await tested(), /cannot use this connection[^]*check user and database/);
-    assert.equal(await failed(), 1);
-    assert.doesNotMatch(await editor.page.locator('#rvm-inbox-steps').innerText(), new RegExp(PASSWORD));
-  });
-
-  it('is tried out whatever its instance name, which may be a variable of the deployed node', async () => {
-    await openDialog(editor.page, 'inbox');
-    await editor.page.fill(`${FIELD}connection`, connection('nobody'));
-    await editor.page.fill(`${FIELD}instanceName`, '${RVM_INSTANCE}');
-    assert.match(await tested(), /cannot use this connection[^]*check user and database/);
-  });
+  for (const [title, further] of [
+    ['with a connection that was typed only now, and says what to do where it fails', {}],
+    [
+      'whatever its instance name, which may be a variable of the deployed node',
+      { instanceName: '${RVM_INSTANCE}' },
+    ],
+  ] as const)
+    it(`is tried out ${title}`, async () => {
+      await openDialog(editor.page, 'inbox');
+      for (const [name, value] of Object.entries({ connection: connection('nobody'), ...further }))
+        await editor.page.fill(FIELD + name, value);
+      const told = await tested();
+      assert.match(told, /cannot use this connection[^]*check user and database/);
+      assert.doesNotMatch(told, new RegExp(PASSWORD));
+      assert.equal(await failed(), 1);
+    });
 
   it('lets a stored password go nowhere that is not deployed', async () => {
     await openDialog(editor.page, 'inbox');

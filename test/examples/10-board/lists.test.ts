@@ -1,43 +1,27 @@
 import assert from 'node:assert/strict';
-import type { Page } from 'playwright-core';
-import { choose, countTones, lineOf, openBoard } from '../../support/editor/alarm-board';
-import { testBrowser, type TestBrowser } from '../../support/editor/browser';
+import { choose, countTones, lineOf } from '../../support/editor/alarm-board';
 import { boardWithDoors, rowOf, type Row, postAlarm, trailWhen } from '../../support/examples/board';
-import { packagesFor } from '../../support/examples/examples';
-import { inject, NodeRed } from '../../support/node-red/node-red';
-import { needs } from '../../support/suite/programs';
-import { eventually, PATIENCE } from '../../support/time/patience';
+import { describeBoard } from '../../support/examples/describe-board';
+import { inject } from '../../support/node-red/node-red';
+import { eventually } from '../../support/time/patience';
 
-describe('example 10, what the board makes of a list', () => {
-  const errors: string[] = [];
-  let browser: TestBrowser;
-  let nodeRed: NodeRed;
-  let page: Page;
+describeBoard('what the board makes of a list', { flow: boardWithDoors() }, (board) => {
   let tones: () => Promise<number>;
 
   const tell = (...rows: Row[]): Promise<void> =>
-    inject(nodeRed, 'tell', { topic: 'board', payload: { at: Date.now(), rows } });
+    inject(board.nodeRed, 'tell', { topic: 'board', payload: { at: Date.now(), rows } });
   const hears = (text: string): Promise<void> =>
-    page.locator('[aria-live=assertive]', { hasText: text }).waitFor({ state: 'attached' });
+    board.page.locator('[aria-live=assertive]', { hasText: text }).waitFor({ state: 'attached' });
 
-  before(async function () {
-    needs(this, 'chromium');
-    [browser, nodeRed] = await Promise.all([testBrowser(), NodeRed.start({ palette: packagesFor('10') })]);
-    await nodeRed.deploy(boardWithDoors());
-    page = await openBoard(browser, nodeRed, { errors });
-    tones = await countTones(page);
-    await page.locator('.rvm-count').click();
-    await page.getByText('Browsers give no sound').waitFor({ state: 'hidden' });
-  });
-
-  after(async () => {
-    await browser?.close();
-    await nodeRed?.stopAndRemove();
+  before(async () => {
+    tones = await countTones(board.page);
+    await board.page.locator('.rvm-count').click();
+    await board.page.getByText('Browsers give no sound').waitFor({ state: 'hidden' });
   });
 
   it('sounds for the alarm that ends a quiet night, and says it to a screen reader', async () => {
     await tell();
-    await page.getByText('No open alarm').waitFor();
+    await board.page.getByText('No open alarm').waitFor();
     await tell(rowOf('Fence'));
     await hears('New alarm: Fence, Gate 1, Depot');
     assert.equal(await tones(), 2);
@@ -61,24 +45,24 @@ describe('example 10, what the board makes of a list', () => {
     const gate = rowOf('Gate', ago(2));
     const yard = rowOf('Yard', ago(1));
     const forgotten = rowOf('Forgotten', { ...ago(9), ...escalated });
-    const lines = (): Promise<string[]> => page.locator('.rvm-what b').allInnerTexts();
+    const lines = (): Promise<string[]> => board.page.locator('.rvm-what b').allInnerTexts();
     const shows = (...rules: string[]): Promise<void> =>
       eventually(async () => String(await lines()) === String(rules), `lines ${String(rules)}`, 50);
 
     before(async () => {
-      await page.mouse.move(0, 0);
-      await page.keyboard.press('Escape');
+      await board.page.mouse.move(0, 0);
+      await board.page.keyboard.press('Escape');
     });
 
     it('counts them in its head', async () => {
       await tell(gate, forgotten);
-      await page.locator('.rvm-count', { hasText: /^2 open, 2 unclaimed, 1 escalated$/ }).waitFor();
+      await board.page.locator('.rvm-count', { hasText: /^2 open, 2 unclaimed, 1 escalated$/ }).waitFor();
     });
 
     it('shows them above the others, the newest first among them', async () => {
       await tell(gate, forgotten, { ...yard, ...escalated }, rowOf('Dock'));
       await shows('Yard', 'Forgotten', 'Dock', 'Gate');
-      await page.locator('.rvm-more', { hasText: 'Escalated first' }).waitFor();
+      await board.page.locator('.rvm-more', { hasText: 'Escalated first' }).waitFor();
     });
 
     it('shows those that somebody has claimed among the others', async () => {
@@ -89,68 +73,76 @@ describe('example 10, what the board makes of a list', () => {
     it('moves no line under the hand for them: they wait behind a count', async () => {
       await tell(gate, yard);
       await shows('Yard', 'Gate');
-      await lineOf(page, 'Gate').hover();
+      await lineOf(board.page, 'Gate').hover();
       await tell({ ...gate, ...escalated }, yard);
-      await page.locator('.rvm-more', { hasText: '1 escalated: show' }).waitFor();
+      await board.page.locator('.rvm-more', { hasText: '1 escalated: show' }).waitFor();
       assert.deepEqual(await lines(), ['Yard', 'Gate']);
-      await page.mouse.move(0, 0);
+      await board.page.mouse.move(0, 0);
       await shows('Gate', 'Yard');
     });
 
     it('finds them by that word', async () => {
       await tell({ ...gate, ...escalated }, yard);
-      await page.getByLabel('Filter').fill('Escalated');
+      await board.page.getByLabel('Filter').fill('Escalated');
       await shows('Gate');
-      await page.getByLabel('Filter').fill('');
+      await board.page.getByLabel('Filter').fill('');
     });
   });
 
   it('says of an alarm that Node-RED has not read yet to try again', async () => {
-    await page.getByLabel('Operator').fill('Anna');
+    await board.page.getByLabel('Operator').fill('Anna');
     await tell(rowOf('Early'));
-    await choose(page, 'Early');
-    await page.keyboard.press('a');
-    await page.locator('.rvm-told', { hasText: 'Not read from the inbox yet: try again.' }).waitFor();
+    await choose(board.page, 'Early');
+    await board.page.keyboard.press('a');
+    await board.page.locator('.rvm-told', { hasText: 'Not read from the inbox yet: try again.' }).waitFor();
   });
 
   it('keeps what one operator has said where that of another is not stored', async () => {
-    await postAlarm(nodeRed, { eventRuleName: 'Shared', alarmId: 'shared' });
-    const row = await trailWhen(nodeRed, 'Shared', ([event]) => event?.state === 'leased');
+    await postAlarm(board.nodeRed, { eventRuleName: 'Shared', alarmId: 'shared' });
+    const row = await trailWhen(board.nodeRed, 'Shared', ([event]) => event?.state === 'leased');
     const list = { payload: [{ ...row, history: [] }], minutes: 60 };
     const act = { key: 'example-10 shared', topic: 'claim', from: '', by: 'Anna' };
-    await inject(nodeRed, 'list', list);
-    await inject(nodeRed, 'hand', act);
+    await inject(board.nodeRed, 'list', list);
+    await inject(board.nodeRed, 'hand', act);
     const error = { code: 'STORE_FAILED' };
-    await inject(nodeRed, 'failed', { ...act, topic: 'comment', by: 'Ben', note: 'A cat', at: 1, error });
-    await inject(nodeRed, 'list', list);
-    await page.keyboard.press('Escape');
-    await lineOf(page, 'Shared').getByText('claimed by Anna').waitFor();
+    await inject(board.nodeRed, 'failed', {
+      ...act,
+      topic: 'comment',
+      by: 'Ben',
+      note: 'A cat',
+      at: 1,
+      error,
+    });
+    await inject(board.nodeRed, 'list', list);
+    await board.page.keyboard.press('Escape');
+    await lineOf(board.page, 'Shared').getByText('claimed by Anna').waitFor();
   });
 
   it('forgets nothing of an alarm that is in no list while not all can be read', async () => {
-    await postAlarm(nodeRed, { eventRuleName: 'Unread', alarmId: 'unread', cameraId: 'camera-of-unread' });
-    const row = await trailWhen(nodeRed, 'Unread', ([event]) => event?.state === 'leased');
-    await inject(nodeRed, 'list', { payload: [], incomplete: 'An inbox cannot be read.', minutes: 60 });
-    await inject(nodeRed, 'list', { payload: [row], minutes: 60 });
-    await inject(nodeRed, 'hand', { topic: 'show', key: 'example-10 unread' });
-    const { event } = await nodeRed.message('video', ({ key }) => key === 'example-10 unread');
+    await postAlarm(board.nodeRed, {
+      eventRuleName: 'Unread',
+      alarmId: 'unread',
+      cameraId: 'camera-of-unread',
+    });
+    const row = await trailWhen(board.nodeRed, 'Unread', ([event]) => event?.state === 'leased');
+    await inject(board.nodeRed, 'list', { payload: [], incomplete: 'An inbox cannot be read.', minutes: 60 });
+    await inject(board.nodeRed, 'list', { payload: [row], minutes: 60 });
+    await inject(board.nodeRed, 'hand', { topic: 'show', key: 'example-10 unread' });
+    const { event } = await board.nodeRed.message('video', ({ key }) => key === 'example-10 unread');
     assert.equal((event as { cameraId: string }).cameraId, 'camera-of-unread');
   });
 
   it('tells the end of a fault at once, where no alarm has changed meanwhile', async () => {
-    const warning = page.getByText('The inbox cannot be read (STORE_FAILED)');
-    await inject(nodeRed, 'list', { payload: [], minutes: 60 });
-    await inject(nodeRed, 'list', { error: { code: 'STORE_FAILED' } });
+    const warning = board.page.getByText('The inbox cannot be read (STORE_FAILED)');
+    await inject(board.nodeRed, 'list', { payload: [], minutes: 60 });
+    await inject(board.nodeRed, 'list', { error: { code: 'STORE_FAILED' } });
     await warning.waitFor();
-    await inject(nodeRed, 'list', { payload: [], minutes: 60 });
+    await inject(board.nodeRed, 'list', { payload: [], minutes: 60 });
     await warning.waitFor({ state: 'hidden' });
   });
 
   it('shows both of two cameras that have one name at two sites, each with the alarms of its own', async () => {
-    const plan = await browser.newPage();
-    plan.setDefaultTimeout(PATIENCE);
-    await plan.goto(`${nodeRed.url}/dashboard/plan`);
-    await plan.locator('.rvm-plan').waitFor();
+    const plan = await board.openPlan('.rvm-plan');
     const devices = ['Depot', 'Port'].map((site) => ({
       id: `camera at ${site}`,
       name: 'Gate 1',
@@ -158,7 +150,7 @@ describe('example 10, what the board makes of a list', () => {
       online: true,
     }));
     const rows = ['Depot', 'Port', 'Port'].map((site, at) => rowOf(`Alarm ${at}`, { site }));
-    await inject(nodeRed, 'plan', { devices, payload: { rows } });
+    await inject(board.nodeRed, 'plan', { devices, payload: { rows } });
     const texts = (): Promise<string[]> => plan.locator('.rvm-beside li').allInnerTexts();
     await eventually(async () => (await texts()).length === 2, 'both cameras');
     assert.deepEqual((await texts()).map((text) => text.replaceAll(/\s+/g, ' ')).toSorted(), [
@@ -166,9 +158,5 @@ describe('example 10, what the board makes of a list', () => {
       '▲ Gate 1: alarm Depot',
     ]);
     await plan.close();
-  });
-
-  it('runs without an error in the browser', () => {
-    assert.deepEqual(errors, []);
   });
 });

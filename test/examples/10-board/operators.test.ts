@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { choose, lineOf, openBoard } from '../../support/editor/alarm-board';
-import { testBrowser, type TestBrowser } from '../../support/editor/browser';
 import { boardFlow, postAlarm, saidOf, trailOf, trailWhen } from '../../support/examples/board';
-import { packagesFor } from '../../support/examples/examples';
+import { describeBoard } from '../../support/examples/describe-board';
 import { inboxesOpen } from '../../support/node-red/inboxes-open';
-import { NodeRed } from '../../support/node-red/node-red';
 import { NODE_RED_VERSIONS } from '../../support/suite/lanes';
-import { needs } from '../../support/suite/programs';
 
 /** What a browser can send that no button of the board sends. */
 const STRANGE: readonly unknown[] = [
@@ -19,10 +16,7 @@ const STRANGE: readonly unknown[] = [
 ];
 
 for (const version of NODE_RED_VERSIONS)
-  describe(`example 10, two operators at one board, on Node-RED ${version}`, () => {
-    const errors: string[] = [];
-    let browser: TestBrowser;
-    let nodeRed: NodeRed;
+  describeBoard('two operators at one board', { version }, (board) => {
     let anna: Page;
     let ben: Page;
 
@@ -33,31 +27,23 @@ for (const version of NODE_RED_VERSIONS)
       page.locator('.rvm-acts').getByRole('button', { name });
 
     async function open(): Promise<void> {
-      anna = await openBoard(browser, nodeRed, { errors, operator: 'Anna' });
-      ben = await openBoard(browser, nodeRed, { errors, operator: 'Ben' });
+      anna = await openBoard(board.browser, board.nodeRed, { errors: board.errors, operator: 'Anna' });
+      ben = await openBoard(board.browser, board.nodeRed, { errors: board.errors, operator: 'Ben' });
     }
 
-    before(async function () {
-      needs(this, 'chromium');
-      const started = NodeRed.start({ palette: packagesFor('10'), version });
-      [browser, nodeRed] = await Promise.all([testBrowser(), started]);
-      await nodeRed.deploy(boardFlow());
-      await inboxesOpen(nodeRed);
+    before(async () => {
+      await board.nodeRed.deploy(boardFlow());
+      await inboxesOpen(board.nodeRed);
       await open();
       for (const eventRuleName of ['Fence', 'Gate', 'Yard', 'Dock']) {
         const alarmId = `alarm of ${eventRuleName}`;
-        await postAlarm(nodeRed, { eventRuleName, alarmId });
+        await postAlarm(board.nodeRed, { eventRuleName, alarmId });
         await Promise.all(both().map((page) => lineOf(page, eventRuleName).waitFor()));
       }
     });
 
-    after(async () => {
-      await browser?.close();
-      await nodeRed?.stopAndRemove();
-    });
-
     it('asks who it is before anything is done', async () => {
-      const nobody = await openBoard(browser, nodeRed, { errors });
+      const nobody = await openBoard(board.browser, board.nodeRed, { errors: board.errors });
       await choose(nobody, 'Fence');
       await button(nobody, /^claim/).click();
       await nobody.getByText('Write your name first.').waitFor();
@@ -115,7 +101,11 @@ for (const version of NODE_RED_VERSIONS)
       await see('Yard', 'real, Anna');
       await button(anna, /^undo/).click();
       await see('Yard', 'new');
-      const trail = await trailWhen(nodeRed, 'Yard', ([row]) => row !== undefined && saidOf(row).length > 0);
+      const trail = await trailWhen(
+        board.nodeRed,
+        'Yard',
+        ([row]) => row !== undefined && saidOf(row).length > 0,
+      );
       assert.deepEqual(saidOf(trail), [['Anna', 'took back: real']]);
     });
 
@@ -130,7 +120,7 @@ for (const version of NODE_RED_VERSIONS)
     });
 
     it('settles what was judged, once, and the line stays until nobody is in the list', async () => {
-      const trail = await trailWhen(nodeRed, 'Fence', ([row]) => row?.state === 'delivered');
+      const trail = await trailWhen(board.nodeRed, 'Fence', ([row]) => row?.state === 'delivered');
       assert.equal(trail.attempts, 1);
       assert.equal(saidOf(trail).filter(([, said]) => /^(real|false)/.test(said ?? '')).length, 1);
       await Promise.all(
@@ -142,7 +132,7 @@ for (const version of NODE_RED_VERSIONS)
     });
 
     it('keeps claim, comment and verdict with who did it and when in the audit trail', async () => {
-      const trail = await trailWhen(nodeRed, 'Fence', ([row]) => row?.state === 'delivered');
+      const trail = await trailWhen(board.nodeRed, 'Fence', ([row]) => row?.state === 'delivered');
       assert.deepEqual(saidOf(trail).slice(0, 2), [
         ['Anna', 'claimed'],
         ['Ben', 'Guard is on the way'],
@@ -154,9 +144,9 @@ for (const version of NODE_RED_VERSIONS)
 
     it('settles the end of an alarm that was judged, without a line for it', async () => {
       const eventEndTime = new Date().toISOString();
-      await postAlarm(nodeRed, { eventRuleName: 'Fence', alarmId: 'alarm of Fence', eventEndTime });
+      await postAlarm(board.nodeRed, { eventRuleName: 'Fence', alarmId: 'alarm of Fence', eventEndTime });
       await trailWhen(
-        nodeRed,
+        board.nodeRed,
         'Fence',
         (rows) => rows.length === 2 && rows.every(({ state }) => state === 'delivered'),
       );
@@ -165,37 +155,40 @@ for (const version of NODE_RED_VERSIONS)
 
     it('settles an end that came before the verdict together with its alarm', async () => {
       const eventEndTime = new Date().toISOString();
-      await postAlarm(nodeRed, { eventRuleName: 'Dock', alarmId: 'alarm of Dock', eventEndTime });
+      await postAlarm(board.nodeRed, { eventRuleName: 'Dock', alarmId: 'alarm of Dock', eventEndTime });
       await lineOf(anna, 'Dock').getByText('ended').waitFor();
       await choose(anna, 'Dock');
       await button(anna, /^false alarm/).click();
       await trailWhen(
-        nodeRed,
+        board.nodeRed,
         'Dock',
         (rows) => rows.length === 2 && rows.every(({ state }) => state === 'delivered'),
       );
     });
 
     it('drops what a browser sends that no button sends', async () => {
-      const before = JSON.stringify(await trailOf(nodeRed));
+      const before = JSON.stringify(await trailOf(board.nodeRed));
       for (const sent of STRANGE) await sendBy(anna, sent);
       await choose(anna, 'Yard');
       await anna.getByPlaceholder('comment').fill('after it');
       await button(anna, /^send/).click();
-      const trail = await trailWhen(nodeRed, 'Yard', ([row]) => row !== undefined && saidOf(row).length > 1);
+      const trail = await trailWhen(
+        board.nodeRed,
+        'Yard',
+        ([row]) => row !== undefined && saidOf(row).length > 1,
+      );
       assert.deepEqual(saidOf(trail).at(-1), ['Anna', 'after it']);
-      assert.doesNotMatch(JSON.stringify(await trailOf(nodeRed)), /Eve/);
+      assert.doesNotMatch(JSON.stringify(await trailOf(board.nodeRed)), /Eve/);
       assert.ok(before.length > 0);
-      assert.doesNotMatch(nodeRed.log, /\[error\]/);
+      assert.doesNotMatch(board.nodeRed.log, /\[error\]/);
     });
 
     it('comes back with alarms, claims and comments after a kill, and with a verdict not yet settled taken back', async () => {
       await choose(ben, 'Yard');
       await button(ben, /^real/).click();
       await see('Yard', 'real, Ben');
-      const { userDir, port } = nodeRed;
-      await nodeRed.stop('SIGKILL');
-      nodeRed = await NodeRed.start({ userDir, port, palette: packagesFor('10'), version });
+      await board.nodeRed.stop('SIGKILL');
+      await board.startAgain();
       await Promise.all(both().map((page) => page.close()));
       await open();
       await see('Gate', 'claimed by');
@@ -204,12 +197,8 @@ for (const version of NODE_RED_VERSIONS)
       await anna.locator('.rvm-trail', { hasText: 'Anna after it' }).waitFor();
       assert.equal(await anna.locator('.rvm-list li').count(), 2);
       await button(anna, /^false alarm/).click();
-      const trail = await trailWhen(nodeRed, 'Yard', ([row]) => row?.state === 'delivered');
+      const trail = await trailWhen(board.nodeRed, 'Yard', ([row]) => row?.state === 'delivered');
       assert.deepEqual(saidOf(trail).at(-1), ['Anna', 'false']);
-    });
-
-    it('runs without an error in the browser', () => {
-      assert.deepEqual(errors, []);
     });
   });
 

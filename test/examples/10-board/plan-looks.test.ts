@@ -1,47 +1,36 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
-import { testBrowser, type TestBrowser } from '../../support/editor/browser';
 import { boardWithDoors, rowOf } from '../../support/examples/board';
-import { packagesFor } from '../../support/examples/examples';
-import { inject, NodeRed } from '../../support/node-red/node-red';
-import { needs } from '../../support/suite/programs';
-import { PATIENCE } from '../../support/time/patience';
+import { describeBoard } from '../../support/examples/describe-board';
+import { inject } from '../../support/node-red/node-red';
 
 const HOUR = 3_600_000;
 const MOST = 1190;
 const NAMES = ['SANDBOX Weighbridge 1', 'SANDBOX Weighbridge 2'];
 
-describe('example 10, what lies where on the site plan and among the statistics', () => {
-  let browser: TestBrowser;
-  let nodeRed: NodeRed;
+const title = 'what lies where on the site plan and among the statistics';
+
+describeBoard(title, { flow: boardWithDoors() }, (board) => {
   let page: Page;
 
-  before(async function () {
-    needs(this, 'chromium');
-    [browser, nodeRed] = await Promise.all([testBrowser(), NodeRed.start({ palette: packagesFor('10') })]);
-    await nodeRed.deploy(boardWithDoors());
-    page = await browser.newPage({ viewport: { width: 1366, height: 768 } });
-    page.setDefaultTimeout(PATIENCE);
-    await page.goto(`${nodeRed.url}/dashboard/plan`);
-    await page.locator('.rvm-plan').waitFor();
+  before(async () => {
+    page = await board.openPlan('.rvm-plan');
     const site = 'Depot';
     const rows = NAMES.map((camera) => rowOf(camera, { camera, site }));
     const devices = NAMES.map((name) => ({ id: name, name, site, online: true }));
-    await inject(nodeRed, 'plan', { devices, payload: { rows } });
+    await inject(board.nodeRed, 'plan', { devices, payload: { rows } });
     const now = Math.floor(Date.now() / HOUR) * HOUR;
     const counts = { alarms: MOST, real: 1, false: 80, secondsToSettle: MOST };
     const hours = Array.from({ length: 24 }, (_, at) => ({
       group: new Date(now - at * HOUR).toISOString(),
       ...counts,
     }));
-    await inject(nodeRed, 'statistics', { hours, sites: [{ group: 'SANDBOX Harbour Depot', ...counts }] });
+    await inject(board.nodeRed, 'statistics', {
+      hours,
+      sites: [{ group: 'SANDBOX Harbour Depot', ...counts }],
+    });
     await page.locator('.rvm-camera.rvm-raised').nth(1).waitFor();
     await page.locator('.rvm-by-site td').first().waitFor();
-  });
-
-  after(async () => {
-    await browser?.close();
-    await nodeRed?.stopAndRemove();
   });
 
   it('writes no name of a camera over that of its neighbour', async () => {

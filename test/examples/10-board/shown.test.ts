@@ -2,63 +2,44 @@ import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import type { Page } from 'playwright-core';
 import { choose, letIn, lineOf, openBoard, pictureIs } from '../../support/editor/alarm-board';
-import { testBrowser, type TestBrowser } from '../../support/editor/browser';
 import { boardFlow, postAlarm } from '../../support/examples/board';
+import { describeBoard } from '../../support/examples/describe-board';
 import { SandboxOfExample } from '../../support/examples/example-run';
-import { packagesFor } from '../../support/examples/examples';
-import { NodeRed } from '../../support/node-red/node-red';
 import { barAt } from '../../support/node-red/station-flow';
 import { nightlyIt, NODE_RED_VERSIONS } from '../../support/suite/lanes';
-import { needs } from '../../support/suite/programs';
 import { eventually, soon } from '../../support/time/patience';
 import { numberIn } from '../../support/video/encoded-video';
 
 const MARKUP = '<script>window.hacked = true</script><img src=x onerror="window.hacked = true">{{ 7 * 7 }}';
 
 for (const version of NODE_RED_VERSIONS)
-  describe(`example 10, what the board shows, on Node-RED ${version}`, () => {
-    const errors: string[] = [];
-    let browser: TestBrowser;
-    let nodeRed: NodeRed;
+  describeBoard('what the board shows', { version, flow: boardFlow(), programs: ['ffmpeg'] }, (board) => {
     let sandbox: SandboxOfExample;
-    let page: Page;
 
-    before(async function () {
-      needs(this, 'chromium', 'ffmpeg');
-      [browser, nodeRed] = await Promise.all([
-        testBrowser(),
-        NodeRed.start({ palette: packagesFor('10'), version }),
-      ]);
-      await nodeRed.deploy(boardFlow());
-      sandbox = await SandboxOfExample.of(nodeRed);
-      page = await openBoard(browser, nodeRed, { errors });
-    });
-
-    after(async () => {
-      await browser?.close();
-      await nodeRed?.stopAndRemove();
+    before(async () => {
+      sandbox = await SandboxOfExample.of(board.nodeRed);
     });
 
     it('shows an alarm as it arrives, with site, camera, age, proof and state', async () => {
       await sandbox.raise({ camera: 'SANDBOX Gate 1', eventName: 'Fence climbed' });
-      await soon(lineOf(page, 'Fence climbed').waitFor());
-      const line = await lineOf(page, 'Fence climbed').innerText();
+      await soon(lineOf(board.page, 'Fence climbed').waitFor());
+      const line = await lineOf(board.page, 'Fence climbed').innerText();
       assert.match(line, /SANDBOX Gate 1 · SANDBOX Harbour Depot/);
       assert.match(line, /\d+ s\s+new/);
-      assert.match(await page.locator('.rvm-facts').innerText(), /proven \(hmac\)/);
-      assert.match(await page.locator('.rvm-count').innerText(), /^1 open, 1 unclaimed$/);
+      assert.match(await board.page.locator('.rvm-facts').innerText(), /proven \(hmac\)/);
+      assert.match(await board.page.locator('.rvm-count').innerText(), /^1 open, 1 unclaimed$/);
     });
 
     it('shows the picture of the alarm, of its very second', async () => {
-      await pictureIs(page, 'Fence climbed');
-      const src = await page.locator('.rvm-media img').getAttribute('src');
-      const began = /Picture of (.+)/.exec(await page.locator('figcaption').innerText())?.[1] ?? '';
+      await pictureIs(board.page, 'Fence climbed');
+      const src = await board.page.locator('.rvm-media img').getAttribute('src');
+      const began = /Picture of (.+)/.exec(await board.page.locator('figcaption').innerText())?.[1] ?? '';
       const jpeg = Buffer.from(src?.split(',')[1] ?? '', 'base64');
       assert.equal(await numberIn(jpeg), barAt(Date.parse(began)));
     });
 
     nightlyIt('plays clip and live beside the picture', async () => {
-      const video = page.frameLocator('.rvm-media iframe');
+      const video = board.page.frameLocator('.rvm-media iframe');
       const seconds = (): Promise<number> =>
         video.locator('video:not([hidden])').evaluate((element) => (element as HTMLVideoElement).currentTime);
       await video.getByRole('button', { name: 'Play' }).first().click();
@@ -67,52 +48,52 @@ for (const version of NODE_RED_VERSIONS)
       await video.getByRole('button', { name: 'Show live' }).waitFor({ state: 'hidden' });
       const before = await seconds();
       await eventually(async () => (await seconds()) > before, 'moving live pictures');
-      assert.ok(await page.locator('.rvm-media img').isVisible());
+      assert.ok(await board.page.locator('.rvm-media img').isVisible());
     });
 
     it('says to a screen reader which alarm is new', async () => {
       await sandbox.raise({ camera: 'SANDBOX Yard 1', eventName: 'Loitering' });
-      await page
+      await board.page
         .locator('[aria-live=assertive]', { hasText: 'New alarm: Loitering, SANDBOX Yard 1' })
         .waitFor({ state: 'attached' });
       assert.match(
-        (await lineOf(page, 'Loitering').getAttribute('aria-label')) ?? '',
+        (await lineOf(board.page, 'Loitering').getAttribute('aria-label')) ?? '',
         /Loitering, SANDBOX Yard 1/,
       );
     });
 
     it('names the alarm in each button', async () => {
-      await choose(page, 'Fence climbed');
+      await choose(board.page, 'Fence climbed');
       for (const name of [/claim: Fence climbed/, /real: Fence climbed/, /false alarm: Fence climbed/])
-        await page.getByRole('button', { name }).waitFor();
+        await board.page.getByRole('button', { name }).waitFor();
     });
 
     it('shows the end of an alarm in its line', async () => {
       await sandbox.raise({ camera: 'SANDBOX Yard 1', eventName: 'Short', seconds: 0 });
-      await letIn(page, 'Short');
-      await lineOf(page, 'Short').getByText('ended').waitFor();
-      assert.equal(await lineOf(page, 'Short').count(), 1);
+      await letIn(board.page, 'Short');
+      await lineOf(board.page, 'Short').getByText('ended').waitFor();
+      assert.equal(await lineOf(board.page, 'Short').count(), 1);
     });
 
     it('shows names from outside as text', async () => {
-      await postAlarm(nodeRed, { locationName: MARKUP, cameraName: MARKUP, eventRuleName: MARKUP });
-      const line = lineOf(page, '{{ 7 * 7 }}');
-      await letIn(page, '{{ 7 * 7 }}');
+      await postAlarm(board.nodeRed, { locationName: MARKUP, cameraName: MARKUP, eventRuleName: MARKUP });
+      const line = lineOf(board.page, '{{ 7 * 7 }}');
+      await letIn(board.page, '{{ 7 * 7 }}');
       await line.click();
-      assert.equal(await page.locator('.rvm-alarm h2').innerText(), MARKUP);
-      await page.getByText('No picture: DEVICE_NOT_FOUND').waitFor();
+      assert.equal(await board.page.locator('.rvm-alarm h2').innerText(), MARKUP);
+      await board.page.getByText('No picture: DEVICE_NOT_FOUND').waitFor();
       assert.match(await line.innerText(), /<script>.*\{\{ 7 \* 7 \}\}/);
-      assert.equal(await page.evaluate('window.hacked'), undefined);
+      assert.equal(await board.page.evaluate('window.hacked'), undefined);
     });
 
     it('tells the age by the clock of Node-RED, in a page that is opened later, too', async () => {
-      const other = await browser.newPage();
+      const other = await board.browser.newPage();
       await other.clock.setSystemTime(Date.now() - 3_600_000);
-      await other.goto(`${nodeRed.url}/dashboard/alarms`);
+      await other.goto(`${board.nodeRed.url}/dashboard/alarms`);
       await lineOf(other, 'Fence climbed').waitFor();
-      await postAlarm(nodeRed, { eventRuleName: 'Tells the time' });
+      await postAlarm(board.nodeRed, { eventRuleName: 'Tells the time' });
       await eventually(async () => (await ageOf(other)) > 0, 'the time of Node-RED');
-      assert.ok(Math.abs((await ageOf(page)) - (await ageOf(other))) < 10);
+      assert.ok(Math.abs((await ageOf(board.page)) - (await ageOf(other))) < 10);
       await other.close();
     });
 
@@ -122,8 +103,8 @@ for (const version of NODE_RED_VERSIONS)
     ] as const)
       it(`is seen as a whole at ${width}x${height}: only the list scrolls`, async () => {
         for (let count = 0; count < 15; count += 1)
-          await postAlarm(nodeRed, { eventRuleName: `Alarm ${width} ${count}` });
-        const other = await openBoard(browser, nodeRed, { errors, width, height });
+          await postAlarm(board.nodeRed, { eventRuleName: `Alarm ${width} ${count}` });
+        const other = await openBoard(board.browser, board.nodeRed, { errors: board.errors, width, height });
         await lineOf(other, `Alarm ${width} 14`).waitFor();
         const sizes = (): Promise<Record<string, unknown>> =>
           other.evaluate(`({
@@ -138,10 +119,6 @@ for (const version of NODE_RED_VERSIONS)
         await eventually(async () => isDeepStrictEqual(await sizes(), wanted), 'a board that fits');
         await other.close();
       });
-
-    it('runs without an error in the browser', () => {
-      assert.deepEqual(errors, []);
-    });
   });
 
 /** Seconds that the line of an alarm says; the first alarm of this file is younger than an hour. */

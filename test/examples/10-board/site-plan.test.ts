@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
-import { choose, letIn, lineOf, openBoard } from '../../support/editor/alarm-board';
-import { testBrowser, type TestBrowser } from '../../support/editor/browser';
+import { choose, letIn, lineOf } from '../../support/editor/alarm-board';
 import { boardFlow, postAlarm, trailWhen } from '../../support/examples/board';
+import { describeBoard } from '../../support/examples/describe-board';
 import { SandboxOfExample, withChanges } from '../../support/examples/example-run';
-import { packagesFor } from '../../support/examples/examples';
-import { type FlowNode, NodeRed } from '../../support/node-red/node-red';
+import type { FlowNode } from '../../support/node-red/node-red';
 import { NODE_RED_VERSIONS } from '../../support/suite/lanes';
-import { needs } from '../../support/suite/programs';
-import { PATIENCE } from '../../support/time/patience';
 
 const MARKUP = '<img src=x onerror="window.hacked = true">';
 
@@ -21,41 +18,18 @@ function flow(): FlowNode[] {
 }
 
 for (const version of NODE_RED_VERSIONS)
-  describe(`example 10, site plan and statistics, on Node-RED ${version}`, () => {
-    const errors: string[] = [];
-    let browser: TestBrowser;
-    let nodeRed: NodeRed;
-    let sandbox: SandboxOfExample;
-    let board: Page;
+  describeBoard('site plan and statistics', { version, flow: flow(), operator: 'Anna' }, (board) => {
     let page: Page;
+    let sandbox: SandboxOfExample;
 
     /** A camera on the plan. */
     const camera = (name: string, state = ''): Locator =>
       page.locator(`.rvm-camera${state && `.rvm-${state}`}`, { hasText: name });
     const beside = (text: RegExp): Locator => page.locator('.rvm-beside li', { hasText: text });
 
-    async function openPlan(reducedMotion: 'reduce' | 'no-preference'): Promise<Page> {
-      const plan = await browser.newPage({ viewport: { width: 1366, height: 768 }, reducedMotion });
-      plan.setDefaultTimeout(PATIENCE);
-      plan.on('pageerror', (error) => errors.push(error.message));
-      await plan.goto(`${nodeRed.url}/dashboard/plan`);
-      await plan.locator('.rvm-camera').first().waitFor();
-      return plan;
-    }
-
-    before(async function () {
-      needs(this, 'chromium');
-      const started = NodeRed.start({ palette: packagesFor('10'), version });
-      [browser, nodeRed] = await Promise.all([testBrowser(), started]);
-      await nodeRed.deploy(flow());
-      sandbox = await SandboxOfExample.of(nodeRed);
-      board = await openBoard(browser, nodeRed, { errors, operator: 'Anna' });
-      page = await openPlan('no-preference');
-    });
-
-    after(async () => {
-      await browser?.close();
-      await nodeRed?.stopAndRemove();
+    before(async () => {
+      sandbox = await SandboxOfExample.of(board.nodeRed);
+      page = await board.openPlan();
     });
 
     it('shows the cameras of the table at their places, and lists the others beside', async () => {
@@ -69,17 +43,17 @@ for (const version of NODE_RED_VERSIONS)
       await sandbox.raise({ camera: 'SANDBOX Gate 1', eventName: 'At the gate' });
       await camera('Gate 1', 'raised').waitFor();
       assert.equal(await motionOf(page), 'rvm-blink');
-      await choose(board, 'At the gate');
-      await board.keyboard.press('a');
+      await choose(board.page, 'At the gate');
+      await board.page.keyboard.press('a');
       await camera('Gate 1', 'claimed').waitFor();
       assert.equal(await camera('Gate 1').locator('rect.rvm-sign').count(), 1);
-      await board.keyboard.press('f');
+      await board.page.keyboard.press('f');
       await camera('Gate 1', 'online').waitFor();
     });
 
     it('stands still where the browser is asked for less motion, and shows the alarm by its shape', async () => {
       await sandbox.raise({ camera: 'SANDBOX Entrance 1', eventName: 'At the entrance' });
-      const still = await openPlan('reduce');
+      const still = await board.openPlan('.rvm-camera', { reducedMotion: 'reduce' });
       await still.locator('.rvm-camera.rvm-raised path.rvm-sign').waitFor();
       assert.equal(await motionOf(still), 'none');
       await still.close();
@@ -98,23 +72,27 @@ for (const version of NODE_RED_VERSIONS)
     });
 
     it('lists the alarm of a camera that is not on the plan first, also of one the service does not list', async () => {
-      await postAlarm(nodeRed, { eventRuleName: 'Elsewhere', cameraName: MARKUP, locationName: MARKUP });
+      await postAlarm(board.nodeRed, {
+        eventRuleName: 'Elsewhere',
+        cameraName: MARKUP,
+        locationName: MARKUP,
+      });
       await page.locator('.rvm-beside li').first().getByText(MARKUP).first().waitFor();
       assert.equal(await page.evaluate('window.hacked'), undefined);
     });
 
     it('lists the alarm of a camera that has the name of one on the plan, but is elsewhere', async () => {
       const elsewhere = { cameraName: 'SANDBOX Gate 2', locationName: 'Another depot' };
-      await postAlarm(nodeRed, { eventRuleName: 'At another gate', ...elsewhere });
+      await postAlarm(board.nodeRed, { eventRuleName: 'At another gate', ...elsewhere });
       await beside(/SANDBOX Gate 2: alarm\s*Another depot/).waitFor();
       await camera('Gate 2', 'online').waitFor();
     });
 
     it('counts by hour and site, the share of false alarms, and the seconds until settled', async () => {
-      await letIn(board, 'At the entrance');
-      await choose(board, 'At the entrance');
-      await board.keyboard.press('r');
-      await trailWhen(nodeRed, 'At the entrance', ([row]) => row?.state === 'delivered');
+      await letIn(board.page, 'At the entrance');
+      await choose(board.page, 'At the entrance');
+      await board.page.keyboard.press('r');
+      await trailWhen(board.nodeRed, 'At the entrance', ([row]) => row?.state === 'delivered');
       const row = page.locator('.rvm-by-site tr', { hasText: 'SANDBOX Harbour Depot' });
       await row.getByText('50 %').waitFor();
       const cells = await row.locator('td').allInnerTexts();
@@ -158,10 +136,6 @@ for (const version of NODE_RED_VERSIONS)
       await camera('North Fence 1', 'raised').focus();
       await page.keyboard.press('Enter');
       await page.locator('.rvm-alarm h2', { hasText: 'At the fence' }).waitFor();
-    });
-
-    it('runs without an error in the browser', () => {
-      assert.deepEqual(errors, []);
     });
   });
 

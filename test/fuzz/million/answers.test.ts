@@ -1,6 +1,4 @@
 import { answerTargets } from '../../../scripts/fuzz/every-target';
-import { testShares } from './share';
+import { testShares } from '../assert-nothing-found';
 
-describe('what reads answers of the service', () => {
-  testShares(answerTargets);
-});
+describe('what reads answers of the service', () => testShares(answerTargets));

@@ -1,6 +1,4 @@
 import { bodyTargets } from '../../../scripts/fuzz/every-target';
-import { testShares } from './share';
+import { testShares } from '../assert-nothing-found';
 
-describe('what reads the bodies of messages', () => {
-  testShares(bodyTargets);
-});
+describe('what reads the bodies of messages', () => testShares(bodyTargets));

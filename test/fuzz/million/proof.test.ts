@@ -1,6 +1,4 @@
 import { proofTargets } from '../../../scripts/fuzz/every-target';
-import { testShares } from './share';
+import { testShares } from '../assert-nothing-found';
 
-describe('what decides whether a message is genuine', () => {
-  testShares(proofTargets);
-});
+describe('what decides whether a message is genuine', () => testShares(proofTargets));

@@ -1,6 +1,4 @@
 import { videoTargets } from '../../../scripts/fuzz/every-target';
-import { testShares } from './share';
+import { testShares } from '../assert-nothing-found';
 
-describe('what reads RTSP and RTP', () => {
-  testShares(videoTargets);
-});
+describe('what reads RTSP and RTP', () => testShares(videoTargets));

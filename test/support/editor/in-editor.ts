@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
+import { Sandbox, type SandboxOptions } from '../../../sandbox';
 import { closeDialog, testBrowser, type TestBrowser, openEditor } from './browser';
 import { tokenOf, USERS, type User } from '../node-red/inboxes-open';
+import { cloud, PHRASE, station } from '../node-red/flows';
+import type { SandboxCamera } from '../node-red/station-flow';
 import { NODE_RED_VERSIONS } from '../suite/lanes';
-import { NodeRed, type FlowNode, type NodeRedVersion } from '../node-red/node-red';
+import { NodeRed, type FlowNode, type NodeRedVersion, watched } from '../node-red/node-red';
 import { needs, type Program } from '../suite/programs';
 
 /** A Node-RED and its editor in a browser, from the first test of a group to the last. */
@@ -14,6 +17,21 @@ export interface EditorOfTests {
   page: Page;
   /** What the console has told since the last test. */
   errors: string[];
+  /** Properties of a node, as the editor has them. */
+  valuesOf: (id: string, ...names: string[]) => Promise<unknown[]>;
+  /** Gives a node other properties, as if they had been chosen before. */
+  assign: (id: string, values: object) => Promise<unknown>;
+  /** Sets a typed input, such as `type` and `value`, and tells the dialog of it. */
+  type: (field: string, values: { type?: string; value?: string }) => Promise<unknown>;
+  /** Fills a field, and leaves it. */
+  enter: (field: string, text: string) => Promise<void>;
+  /** Waits until a field is red, or is not. */
+  marked: (field: string, isRed?: boolean) => Promise<void>;
+  /** What stands below a field that is red. */
+  reason: (field: string) => Locator;
+  visible: (...places: string[]) => Promise<boolean[]>;
+  /** Whether anything does not fit into the sidebar where it is so many pixels wide. */
+  isCutAt: (width: number) => Promise<unknown>;
 }
 
 export interface InEditor {
@@ -42,7 +60,7 @@ export function describeInEditor(
 ): void {
   for (const version of NODE_RED_VERSIONS) {
     describe(`${title}, in the editor of Node-RED ${version}`, function () {
-      const editor = { version } as EditorOfTests;
+      const editor = { version, ...handsOf(() => editor.page) } as EditorOfTests;
 
       before(async function () {
         needs(this, 'chromium', ...programs);
@@ -75,4 +93,68 @@ export function describeInEditor(
       tests(editor);
     });
   }
+}
+
+type Hands = Omit<EditorOfTests, 'version' | 'nodeRed' | 'browser' | 'page' | 'errors'>;
+
+function handsOf(page: () => Page): Hands {
+  const node = (id: string): string => `RED.nodes.node(${JSON.stringify(id)})`;
+  return {
+    valuesOf: (id, ...names) => page().evaluate(`${JSON.stringify(names)}.map((name) => ${node(id)}[name])`),
+    assign: (id, values) => page().evaluate(`void Object.assign(${node(id)}, ${JSON.stringify(values)})`),
+    type: (field, values) => {
+      const calls = Object.entries(values).map((call) => `.typedInput(...${JSON.stringify(call)})`);
+      return page().evaluate(`void $(${JSON.stringify(field)})${calls.join('')}.trigger('change')`);
+    },
+    enter: async (field, text) => {
+      await page().fill(field, text);
+      await page().locator(field).blur();
+    },
+    marked: async (field, isRed = true) => {
+      const mark = isRed ? '.input-error' : ':not(.input-error)';
+      await page().waitForSelector(`${field}${mark}`, { state: 'attached' });
+    },
+    reason: (field) => page().locator(`.form-row:has(${field}) .rvm-reason`),
+    visible: (...places) => Promise.all(places.map((place) => page().locator(place).isVisible())),
+    isCutAt: (width) =>
+      page().evaluate(`(() => {
+        const sidebar = $('.rvm-sidebar').css({ width: '${width}px' })[0];
+        const isCut = sidebar.scrollWidth > sidebar.clientWidth;
+        $(sidebar).css({ width: '' });
+        return isCut;
+      })()`),
+  };
+}
+
+/** What tests read of the state of a sandbox. */
+interface SandboxState {
+  cameras: SandboxCamera[];
+  sites: { id: string; state: string }[];
+  /** RTSP sessions: those that are open, and all that there ever were. */
+  video: { sessions: number; opened: number };
+}
+
+/** Of a group of tests: nodes that ask a sandbox, which a test can look into, and close. */
+export function withSandbox(options: SandboxOptions, ...nodes: FlowNode[]) {
+  let sandbox: Sandbox;
+  const state = async (): Promise<SandboxState> =>
+    (await (await fetch(`${sandbox.url}/sandbox/state`)).json()) as SandboxState;
+  return {
+    async flow(): Promise<FlowNode[]> {
+      sandbox = await Sandbox.start({ eventsPerMinute: 0, rtspPort: 0, ...options });
+      const credentials = sandbox.setStation('north', { scheme: 'http' });
+      const ofCloud = { url: sandbox.url, localRelays: true, credentials: { apiKey: sandbox.apiKey } };
+      const ofStation = { credentials: { ...credentials, secret: PHRASE } };
+      return watched(cloud(ofCloud), station(ofStation), ...nodes);
+    },
+    end: () => sandbox.close(),
+    apiKey: () => sandbox.apiKey,
+    /** Those that the Agent User may see. */
+    async cameras(): Promise<SandboxCamera[]> {
+      const { cameras, sites } = await state();
+      const seen = sites.filter((site) => site.state === 'accepted').map(({ id }) => id);
+      return cameras.filter(({ siteId }) => seen.includes(siteId));
+    },
+    video: async () => (await state()).video,
+  };
 }

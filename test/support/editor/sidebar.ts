@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
 import { newMessage } from '../../../lib/inbox/store/stored-message';
-import { Sandbox } from '../../../sandbox';
 import { proven } from '../../inbox/samples';
 import { FilledFile } from '../inbox/moving';
 import { PATH, PHRASE, station, webhookFlow } from '../node-red/flows';
 import type { FlowNode } from '../node-red/node-red';
-import type { SandboxCamera } from '../node-red/station-flow';
 import { alarmMessage, post } from '../webhook/alarm-message';
-import type { EditorOfTests } from './in-editor';
+import type { EditorOfTests, InEditor } from './in-editor';
 
 export const STATIONS = 15;
 /** Of those, the ones with which something is wrong. */
@@ -27,7 +25,7 @@ const RULES = ['Person in yard', 'Vehicle at gate', 'Line crossed', 'Loitering']
 const SECOND = 1000;
 
 /** An inbox as it is after a busy night: events of many stations, and more dead letters than anybody has dealt with. */
-export function filledInbox(): FilledFile {
+function filledInbox(): FilledFile {
   const file = new FilledFile();
   const begin = Date.now() - EVENTS * SECOND;
   const messages = Array.from({ length: EVENTS }, (_, index) =>
@@ -61,8 +59,20 @@ export function filledInbox(): FilledFile {
   return file;
 }
 
+/** A group of tests with such an inbox. */
+export function busyInbox(): Pick<InEditor, 'flow' | 'end'> {
+  const files: FilledFile[] = [];
+  return {
+    flow: () => {
+      files.push(filledInbox());
+      return files.flatMap(busyFlow);
+    },
+    end: () => files.pop()?.remove(),
+  };
+}
+
 /** A flow with that inbox, and as many Central Stations. Nothing settles its events by itself. */
-export function busyFlow({ folder }: FilledFile): FlowNode[] {
+function busyFlow({ folder }: FilledFile): FlowNode[] {
   const further = Array.from({ length: STATIONS - 1 }, (_, index) => index + 1).map((number) =>
     station({
       id: `station${number}`,
@@ -125,59 +135,4 @@ export async function leaveRows(page: Page): Promise<void> {
   await page.evaluate(
     `document.activeElement?.blur(); document.querySelector('.rvm-sidebar')?.scrollTo(0, 0)`,
   );
-}
-
-/** RTSP sessions of a sandbox: those that are open, and all that there ever were. */
-interface VideoCount {
-  sessions: number;
-  opened: number;
-}
-
-/** A sandbox on its own, so that a test sees which sessions are open there, and a flow that takes its alarms. */
-export class VideoService {
-  private constructor(
-    readonly sandbox: Sandbox,
-    readonly cameras: readonly SandboxCamera[],
-  ) {}
-
-  static async start(): Promise<VideoService> {
-    const sandbox = await Sandbox.start({ eventsPerMinute: 0, seed: 7, rtspPort: 0 });
-    const { cameras, sites } = (await stateOf(sandbox)) as {
-      cameras: SandboxCamera[];
-      sites: { id: string; state: string }[];
-    };
-    const seen = new Set(sites.filter(({ state }) => state === 'accepted').map(({ id }) => id));
-    return new VideoService(
-      sandbox,
-      cameras.filter(({ siteId }) => seen.has(siteId)),
-    );
-  }
-
-  /** Two cameras that are on line. */
-  get online(): [SandboxCamera, SandboxCamera] {
-    const [first, second] = this.cameras.filter(({ status }) => status === 'online');
-    assert.ok(first !== undefined && second !== undefined);
-    return [first, second];
-  }
-
-  get flow(): FlowNode[] {
-    const { username, password } = this.sandbox.setStation('north', { scheme: 'http' });
-    return webhookFlow({
-      cloud: {
-        url: this.sandbox.url,
-        localRelays: true,
-        credentials: { apiKey: this.sandbox.apiKey },
-      },
-      station: { credentials: { username, password, secret: PHRASE } },
-    });
-  }
-
-  async video(): Promise<VideoCount> {
-    const { video } = (await stateOf(this.sandbox)) as { video: VideoCount };
-    return video;
-  }
-}
-
-async function stateOf(sandbox: Sandbox): Promise<unknown> {
-  return (await fetch(`${sandbox.url}/sandbox/state`)).json();
 }

@@ -69,16 +69,15 @@ export function boardFlow({ undoSeconds = 10, escalateAfter = 60 }: BoardFlowOpt
   }).map((node) =>
     node.id === 'rvm-example-10-operator' ? withConstants(node, { UNDO_SECONDS: String(undoSeconds) }) : node,
   );
+  const all = { state: 'all', history: true, limit: 1000 };
   const list = {
     id: 'trail-list',
     type: 'rvm-list-events',
     z: TAB,
-    state: 'all',
-    history: true,
-    limit: 1000,
     x: 0,
     y: 0,
     wires: [['trail'], []],
+    ...all,
   };
   const ask = entrance('ask-trail', 'trail-list').map((node) => ({ ...node, z: TAB }));
   return [...nodes, ...ask, list, probe('trail', TAB)];

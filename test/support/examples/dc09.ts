@@ -230,7 +230,19 @@ export class Dc09Run {
   }
 
   at(probe: string, messageId: string): Message[] {
-    return this.run.nodeRed.at(probe).filter((msg) => webhookOf(msg).messageId === messageId);
+    return this.run.at(probe, { messageId });
+  }
+
+  /** Waits until the example has told that a report of this message has failed. */
+  refused(messageId: string): Promise<void> {
+    return this.run.nodeRed.until(() => this.at('refused', messageId).length > 0, 'the failure');
+  }
+
+  /** Raises an alarm. @returns the id of its message, once the receiver has acknowledged it */
+  async report(alarm: Parameters<ExampleRun['raise']>[0] = {}): Promise<string> {
+    const { messageId } = await this.run.raise(alarm);
+    await this.acknowledged(messageId);
+    return messageId;
   }
 
   /** The first frame whose data end so, once the receiver has it. */

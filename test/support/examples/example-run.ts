@@ -57,8 +57,38 @@ export class ExampleRun {
     await this.#ready(0);
   }
 
+  get sandbox(): SandboxOfExample {
+    return new SandboxOfExample(this.sandboxUrl);
+  }
+
   raise(alarm: AlarmToRaise = {}): Promise<RaisedAlarm> {
-    return new SandboxOfExample(this.sandboxUrl).raise(alarm);
+    return this.sandbox.raise(alarm);
+  }
+
+  /** What a probe has seen of a message, or of an alarm. */
+  at(probe: string, { messageId, alarmId }: Partial<RaisedAlarm>): Message[] {
+    return this.nodeRed
+      .at(probe)
+      .filter((msg) =>
+        messageId === undefined ? eventOf(msg).alarmId === alarmId : webhookOf(msg).messageId === messageId,
+      );
+  }
+
+  /** The first of some probes that sees an alarm, with the reason for which it is held back. */
+  async wayOf(alarm: AlarmToRaise, probes: readonly string[]): Promise<{ way: string; msg: Message }> {
+    const { messageId } = await this.raise(alarm);
+    const isIt = ({ probe: name, msg }: NodeRed['seen'][number]): boolean =>
+      probes.includes(name) && webhookOf(msg).messageId === messageId;
+    await this.nodeRed.until(() => this.nodeRed.seen.some(isIt), 'its way');
+    const { probe: name, msg } = this.nodeRed.seen.find(isIt) ?? assert.fail();
+    return { way: [name, msg.reason].filter(Boolean).join(': '), msg };
+  }
+
+  /** Waits for the message that tells of the end of an alarm. */
+  end(probe: string, { alarmId }: RaisedAlarm): Promise<Message> {
+    const isIt = (msg: Message): boolean =>
+      eventOf(msg).alarmId === alarmId && webhookOf(msg).phase === 'end';
+    return this.nodeRed.message(probe, isIt);
   }
 
   /** Presses the button of an inject node. */

@@ -14,21 +14,21 @@ const SOURCES = ['lib', 'nodes', 'sandbox', 'scripts/fuzz'];
 
 /** All that the sources name, also where types alone are meant: `nodes/x/y.ts` names `lib/error`. */
 export function importsOfSources(): Import[] {
-  return SOURCES.flatMap(importsIn);
+  return SOURCES.flatMap((folder) =>
+    fs
+      .readdirSync(path.join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts'))
+      .map((file) => path.join(folder, file))
+      .flatMap((file) => importsIn(file, fs.readFileSync(path.join(ROOT, file), 'utf8'))),
+  );
 }
 
-function importsIn(folder: string): Import[] {
-  const files = fs.readdirSync(path.join(ROOT, folder), { recursive: true, encoding: 'utf8' });
-  return files
-    .filter((file) => file.endsWith('.ts'))
-    .flatMap((entry) => {
-      const file = path.join(folder, entry);
-      const text = fs.readFileSync(path.join(ROOT, file), 'utf8');
-      return [...text.matchAll(NAMED)].map(([, name = '']) => ({
-        file: slashed(file),
-        name: name.startsWith('.') ? slashed(path.join(path.dirname(file), name)) : name,
-      }));
-    });
+/** @param file from the root of the project */
+export function importsIn(file: string, text: string): Import[] {
+  return [...text.matchAll(NAMED)].map(([, name = '']) => ({
+    file: slashed(file),
+    name: name.startsWith('.') ? slashed(path.join(path.dirname(file), name)) : name,
+  }));
 }
 
 function slashed(file: string): string {
@@ -53,9 +53,8 @@ export function circlesIn(imports: readonly Import[]): string[][] {
   const circles = [...uses.keys()].map((place) =>
     [...uses.keys()].filter((other) => isWithin(place, other)).sort(),
   );
-  return [
-    ...new Map(circles.filter((circle) => circle.length > 0).map((circle) => [circle[0], circle])).values(),
-  ];
+  const found = circles.filter((circle) => circle.length > 0);
+  return [...new Map(found.map((circle) => [circle[0], circle])).values()];
 }
 
 /** The two places in the innermost folder that holds both: `lib/a/b` and `lib/c/d` meet as `lib/a` and `lib/c`. */

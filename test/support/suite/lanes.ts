@@ -138,7 +138,6 @@ const RARE: readonly string[] = [
   'test/editor/abandoned-events.test.ts',
   'test/editor/broken-inbox.test.ts',
   'test/editor/busy-sidebar.test.ts',
-  'test/editor/opened-event-video.test.ts',
   'test/editor/problem-rows.test.ts',
   'test/editor/sidebar-buttons.test.ts',
   'test/editor/dialogs/alarm-classes.test.ts',
