@@ -1,48 +1,24 @@
 import assert from 'node:assert/strict';
 import net from 'node:net';
-import type { Acceptance } from '../../lib/inbox/inbox';
-import type { ProvenMessage } from '../../lib/message/record';
 import { endOfTurn } from '../support/time/event-loop';
-import { InlineInbox } from '../support/inbox/each-store';
 import { TimerWatch } from '../support/time/virtual-time';
-import { exchange, PATH, ReceiverUnderTest, type Answer } from './receiver-under-test';
+import { exchange, GatedInbox, PATH, ReceiverUnderTest, signedText } from './receiver-under-test';
 import { signed, station } from './sample';
-
-/** An inbox that notes what it is asked to store, at once, and stores it when told. */
-class NotingInbox extends InlineInbox {
-  readonly asked: string[] = [];
-  readonly #commits: (() => void)[] = [];
-  isSlow = false;
-
-  override async accept(message: ProvenMessage): Promise<Acceptance> {
-    this.asked.push(message.envelope.messageId);
-    if (this.isSlow) await new Promise<void>((resolve) => this.#commits.push(resolve));
-    return super.accept(message);
-  }
-
-  /** Stores the oldest of what waits. */
-  commit(): void {
-    this.#commits.shift()?.();
-  }
-}
 
 /** A message as it stands on a connection; behind the last one the connection ends. */
 function rawPost(messageId: string, isLast = false): string {
-  const { body, headers } = signed({ messageId });
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  const head = [`POST ${PATH} HTTP/1.1`, 'Host: receiver', `Content-Length: ${body.length}`, ...lines];
-  return [...head, ...(isLast ? ['Connection: close'] : []), '', body].join('\r\n');
+  return signedText(signed({ messageId }).body, isLast ? ['Connection: close'] : []);
 }
 
 /** Longer than any test. */
 const LONG = 600_000;
 
 describe('a request that is held', () => {
-  let inbox: NotingInbox;
+  let inbox: GatedInbox;
   let receiver: ReceiverUnderTest;
-  let answers: Promise<Answer>[];
+  let answers: Promise<number>[];
   beforeEach(() => {
-    inbox = new NotingInbox();
+    inbox = new GatedInbox();
     answers = [];
   });
   afterEach(() => receiver.close());
@@ -55,13 +31,20 @@ describe('a request that is held', () => {
   async function post(...ids: string[]): Promise<void> {
     for (const messageId of ids) {
       const { requests } = receiver.seen;
-      answers.push(receiver.post(signed({ messageId })));
+      answers.push(receiver.statusOf(signed({ messageId })));
       await receiver.until(() => receiver.seen.requests > requests, messageId);
     }
   }
 
-  async function statuses(): Promise<number[]> {
-    return (await Promise.all(answers)).map(({ status }) => status);
+  const statuses = (): Promise<number[]> => Promise.all(answers);
+
+  /** A message on a connection of its own, once it has come in whole. */
+  async function postOn(messageId: string): Promise<net.Socket> {
+    const { requests } = receiver.seen;
+    const socket = net.connect(receiver.port, '127.0.0.1');
+    socket.write(rawPost(messageId));
+    await receiver.until(() => receiver.seen.requests > requests, messageId);
+    return socket;
   }
 
   it('goes on in the turn in which its endpoint comes, behind those that came before', async () => {
@@ -111,11 +94,11 @@ describe('a request that is held', () => {
     await post('first', 'second', 'third');
     assert.deepEqual(inbox.asked, ['first']);
     for (const expected of ['second', 'third']) {
-      inbox.commit();
+      inbox.commit(1);
       await endOfTurn();
       assert.equal(inbox.asked.at(-1), expected);
     }
-    inbox.commit();
+    inbox.commit(1);
     assert.deepEqual(await statuses(), [200, 200, 200]);
   });
 
@@ -123,25 +106,21 @@ describe('a request that is held', () => {
     await start({ capacity: 1 });
     inbox.isSlow = true;
     await post('first');
-    const socket = net.connect(receiver.port, '127.0.0.1');
-    socket.write(rawPost('second'));
-    await receiver.until(() => receiver.seen.requests === 2, 'the second');
+    const socket = await postOn('second');
     await post('third');
     socket.destroy();
     await receiver.until(() => receiver.seen.connections === 2, 'the end of its connection');
-    inbox.commit();
+    inbox.commit(1);
     await receiver.until(() => inbox.asked.length > 1, 'the next');
     assert.deepEqual(inbox.asked, ['first', 'third']);
-    inbox.commit();
+    inbox.commit(1);
     assert.deepEqual(await statuses(), [200, 200]);
   });
 
   it('gives its place to the next when its connection ends', async () => {
     await start({ capacity: 1 });
     receiver.stations = [];
-    const socket = net.connect(receiver.port, '127.0.0.1');
-    socket.write(rawPost('first'));
-    await receiver.until(() => receiver.seen.requests === 1, 'the first');
+    const socket = await postOn('first');
     await post('second');
     socket.destroy();
     await receiver.until(() => receiver.seen.connections === 1, 'the end of its connection');
@@ -189,11 +168,8 @@ describe('a request that is held', () => {
       await start();
       inbox.isSlow = true;
       await post('first');
-      assert.deepEqual(
-        pending().filter((timer) => timer.includes('hold')),
-        [],
-      );
-      inbox.commit();
+      assert.equal(pending().filter((timer) => timer.includes('hold')).length, 0);
+      inbox.commit(1);
       assert.deepEqual(await statuses(), [200]);
     });
 

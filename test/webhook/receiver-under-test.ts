@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import http from 'node:http';
 import net from 'node:net';
 import { once } from 'node:events';
-import type { Delivery, Inbox } from '../../lib/inbox/inbox';
+import { RvmError } from '../../lib/error';
+import type { Acceptance, Delivery, Inbox } from '../../lib/inbox/inbox';
+import type { ProvenMessage } from '../../lib/message/record';
 import { Dispatcher, type DispatcherOptions } from '../../lib/webhook/dispatcher';
 import type { Endpoint } from '../../lib/webhook/endpoint';
 import { ignoreUpgrades } from '../../lib/webhook/listener-server';
@@ -29,6 +31,38 @@ export function endpointOf(changes: Partial<Endpoint> = {}): Endpoint {
     onProblem: () => undefined,
     ...changes,
   };
+}
+
+/** An inbox that notes what it is asked to store, and where told so fails, or waits until it may go on. */
+export class GatedInbox extends InlineInbox {
+  readonly asked: string[] = [];
+  readonly #waiting: (() => void)[] = [];
+  isSlow: boolean;
+  /** Times that it fails from now on. */
+  failures: number;
+
+  constructor({ isSlow = false, failures = 0 } = {}) {
+    super();
+    this.isSlow = isSlow;
+    this.failures = failures;
+  }
+
+  override async accept(message: ProvenMessage): Promise<Acceptance> {
+    this.asked.push(message.envelope.messageId);
+    if (this.isSlow) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    if (this.failures === 0) return super.accept(message);
+    this.failures -= 1;
+    throw new RvmError('STORE_FAILED', 'The disk is full; make room.');
+  }
+
+  get pending(): number {
+    return this.#waiting.length;
+  }
+
+  /** Lets so many go on of what waits, the oldest first. */
+  commit(count = Infinity): void {
+    for (const goOn of this.#waiting.splice(0, count)) goOn();
+  }
 }
 
 /** A request as it stands on a connection; with the length of its body, unless the lines say how that is framed. */
