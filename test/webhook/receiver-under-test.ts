@@ -186,7 +186,7 @@ function ownListener(dispatcher: DispatcherOptions): TestedServer {
   };
 }
 
-function portOf(address: net.AddressInfo | string | null): number {
+export function portOf(address: net.AddressInfo | string | null): number {
   return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
