@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import http from 'node:http';
+import net from 'node:net';
 import { once } from 'node:events';
 import v8 from 'node:v8';
 import { gzipSync } from 'node:zlib';
@@ -9,11 +10,27 @@ import type { Endpoint } from '../../lib/webhook/endpoint';
 import { authorizationFor, signed, station } from './sample';
 import { InlineInbox } from '../support/inbox/each-store';
 import { PATIENCE } from '../support/time/patience';
-import { endpointOf, GatedInbox, PATH, ReceiverUnderTest, signedText } from './receiver-under-test';
+import { endOfTurn } from '../support/time/event-loop';
+import { TimerWatch } from '../support/time/virtual-time';
+import {
+  endpointOf,
+  exchange,
+  GatedInbox,
+  PATH,
+  portOf,
+  ReceiverUnderTest,
+  signedText,
+} from './receiver-under-test';
 
 describe('answers of the receiver', () => {
   let receiver: ReceiverUnderTest;
   afterEach(() => receiver.close());
+
+  /** Lets so many go on once they wait. */
+  async function commit(inbox: GatedInbox, count: number): Promise<void> {
+    await receiver.until(() => inbox.pending === count, `${count} commits`);
+    inbox.commit();
+  }
 
   it('answers 200 with a tiny JSON body, the same for a repeat', async () => {
     receiver = await ReceiverUnderTest.start();
@@ -46,8 +63,7 @@ describe('answers of the receiver', () => {
     inbox.commit();
     await receiver.delivered(1);
     const resend = receiver.post(message);
-    await receiver.until(() => inbox.pending === 1, 'the commit of the resend');
-    inbox.commit();
+    await commit(inbox, 1);
     assert.equal((await resend).status, 200);
     assert.equal(receiver.deliveries.length, 1);
   });
@@ -72,8 +88,7 @@ describe('answers of the receiver', () => {
 
     inbox.failures = 0;
     const resend = receiver.post(message);
-    await receiver.until(() => inbox.pending === 1, 'the commit of the resend');
-    inbox.commit();
+    await commit(inbox, 1);
     assert.equal((await resend).status, 200);
     await receiver.delivered(1);
   });
@@ -117,12 +132,6 @@ describe('answers of the receiver', () => {
       receiver.stations = [station({ secret: 'another phrase' }), station({ key: 'b', secret })];
       assert.equal(await receiver.statusOf(signed()), 0, secret);
     }
-  });
-
-  it('leaves a path alone that was never configured', async () => {
-    receiver = await ReceiverUnderTest.start();
-    const answer = await receiver.post({ ...signed(), path: '/elsewhere' });
-    assert.deepEqual([answer.status, answer.text], [404, 'not ours']);
   });
 
   it('holds the paths of the last run until the flows run', async () => {
@@ -237,10 +246,11 @@ describe('answers of the receiver', () => {
     const inbox = new GatedInbox({ isSlow: true });
     receiver = await ReceiverUnderTest.start({ inbox, capacity: 2 });
     let answered = 0;
-    const answers = Array.from({ length: 20 }, () => receiver.post(signed()).finally(() => (answered += 1)));
+    const answers = Array.from({ length: 20 }, () =>
+      receiver.statusOf(signed()).finally(() => (answered += 1)),
+    );
     await receiver.until(() => inbox.pending === 2, 'two commits');
-    const late = await Promise.race(answers);
-    assert.equal(late.status, 0);
+    assert.equal(await Promise.race(answers), 0);
     inbox.commit();
     await receiver.delivered(2);
     // What has found a place since then is stored no more.
@@ -250,12 +260,9 @@ describe('answers of the receiver', () => {
       return answered === 20;
     };
     await receiver.until(isDone, 'all answers');
-    const statuses = (await Promise.all(answers)).map(({ status }) => status);
-    assert.deepEqual(
-      [...new Set(statuses)].sort((one, other) => one - other),
-      [0, 200],
-    );
-    assert.equal(statuses.filter((status) => status === 200).length, 2);
+    const statuses = await Promise.all(answers);
+    const counts = [200, 0].map((wanted) => statuses.filter((status) => status === wanted).length);
+    assert.deepEqual(counts, [2, 18]);
   });
 
   it('names the compression of a body that does not say so, as it came and as it was signed', async () => {
@@ -282,10 +289,10 @@ describe('answers of the receiver', () => {
     receiver = await ReceiverUnderTest.start({ capacity: 2, holdMs: PATIENCE });
     const other = { ...receiver.endpoint, id: 'other', path: '/remote-monitoring/other', stations: () => [] };
     receiver.dispatcher.add(other);
-    const waiting = Array.from({ length: 8 }, () => receiver.post({ body: '{}', path: other.path }));
+    const waiting = Array.from({ length: 8 }, () => receiver.statusOf({ body: '{}', path: other.path }));
     await receiver.takes(signed());
     receiver.dispatcher.close();
-    assert.deepEqual([...new Set((await Promise.all(waiting)).map(({ status }) => status))], [0]);
+    assert.deepEqual(new Set(await Promise.all(waiting)), new Set([0]));
   });
 
   it('holds at most 32 MiB of bodies for a path that cannot judge', async () => {
@@ -294,8 +301,7 @@ describe('answers of the receiver', () => {
     const body = 'x'.repeat(1024 * 1024);
     let cut = 0;
     const answers = Array.from({ length: 40 }, async () => {
-      const { status } = await receiver.post({ body });
-      if (status === 0) cut += 1;
+      if ((await receiver.statusOf({ body })) === 0) cut += 1;
     });
     await receiver.until(() => cut >= 8, 'what is too much');
     assert.ok(cut < 40);
@@ -410,12 +416,9 @@ describe('a body that something in front has read', () => {
     const server = http.createServer((req, res) => {
       req.resume().once('end', () => dispatcher.handle(req, res));
     });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const address = server.address();
-    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    await once(server.listen(0, '127.0.0.1'), 'listening');
     const { body, headers } = signed();
-    const place = { port, host: '127.0.0.1', path: PATH };
+    const place = { port: portOf(server.address()), host: '127.0.0.1', path: PATH };
     const request = http.request({ ...place, method: 'POST', headers, agent: false });
     request.end(body);
     const [error] = await once(request, 'error');
@@ -424,5 +427,185 @@ describe('a body that something in front has read', () => {
     dispatcher.close();
     server.close();
     await endpoint.inbox.close();
+  });
+});
+
+/** A message as it stands on a connection; behind the last one the connection ends. */
+function rawPost(messageId: string, isLast = false): string {
+  return signedText(signed({ messageId }).body, isLast ? ['Connection: close'] : []);
+}
+
+/** Longer than any test. */
+const LONG = 600_000;
+
+describe('a request that is held', () => {
+  let inbox: GatedInbox;
+  let receiver: ReceiverUnderTest;
+  let answers: Promise<number>[];
+  beforeEach(() => {
+    inbox = new GatedInbox();
+    answers = [];
+  });
+  afterEach(() => receiver.close());
+
+  async function start(options: Parameters<typeof ReceiverUnderTest.start>[0] = {}): Promise<void> {
+    receiver = await ReceiverUnderTest.start({ inbox, holdMs: LONG, commitMs: LONG, ...options });
+  }
+
+  /** Posts messages one after the other, each when the one before has come in whole; none of them is waited for. */
+  async function post(...ids: string[]): Promise<void> {
+    for (const messageId of ids) {
+      const { requests } = receiver.seen;
+      answers.push(receiver.statusOf(signed({ messageId })));
+      await receiver.until(() => receiver.seen.requests > requests, messageId);
+    }
+  }
+
+  const statuses = (): Promise<number[]> => Promise.all(answers);
+
+  /** A message on a connection of its own, once it has come in whole. */
+  async function postOn(messageId: string): Promise<net.Socket> {
+    const { requests } = receiver.seen;
+    const socket = net.connect(receiver.port, '127.0.0.1');
+    socket.write(rawPost(messageId));
+    await receiver.until(() => receiver.seen.requests > requests, messageId);
+    return socket;
+  }
+
+  it('goes on in the turn in which its endpoint comes, behind those that came before', async () => {
+    await start({ rememberedPaths: [PATH], absent: true });
+    await post('first', 'second', 'third');
+    receiver.dispatcher.add(receiver.endpoint);
+    await endOfTurn();
+    assert.deepEqual(inbox.asked, ['first', 'second', 'third']);
+    assert.deepEqual(await statuses(), [200, 200, 200]);
+  });
+
+  it('goes on in the turn in which a station has its phrase', async () => {
+    await start();
+    receiver.stations = [station({ secret: '' })];
+    await post('first', 'second');
+    receiver.stations = [station()];
+    await endOfTurn();
+    assert.deepEqual(inbox.asked, ['first', 'second']);
+    assert.deepEqual(await statuses(), [200, 200]);
+  });
+
+  it('is judged by what is there when all have been told of the change', async () => {
+    await start();
+    receiver.stations = [];
+    await post('first');
+    receiver.stations = [station()];
+    receiver.stations = [station({ secret: 'a phrase that came right behind' })];
+    assert.deepEqual(await statuses(), [401]);
+  });
+
+  it('goes on being held at a change that does not help', async () => {
+    await start();
+    receiver.stations = [];
+    await post('first');
+    receiver.stations = [station({ secret: ' ' })];
+    receiver.dispatcher.remove(receiver.endpoint);
+    await endOfTurn();
+    receiver.stations = [station()];
+    receiver.dispatcher.add(receiver.endpoint);
+    await endOfTurn();
+    assert.deepEqual(inbox.asked, ['first']);
+  });
+
+  it('gets a place in the turn in which another leaves one, behind those that came before', async () => {
+    await start({ capacity: 1 });
+    inbox.isSlow = true;
+    await post('first', 'second', 'third');
+    assert.deepEqual(inbox.asked, ['first']);
+    for (const expected of ['second', 'third']) {
+      inbox.commit(1);
+      await endOfTurn();
+      assert.equal(inbox.asked.at(-1), expected);
+    }
+    inbox.commit(1);
+    assert.deepEqual(await statuses(), [200, 200, 200]);
+  });
+
+  it('has left the line when its connection ends', async () => {
+    await start({ capacity: 1 });
+    inbox.isSlow = true;
+    await post('first');
+    const socket = await postOn('second');
+    await post('third');
+    socket.destroy();
+    await receiver.until(() => receiver.seen.connections === 2, 'the end of its connection');
+    inbox.commit(1);
+    await receiver.until(() => inbox.asked.length > 1, 'the next');
+    assert.deepEqual(inbox.asked, ['first', 'third']);
+    inbox.commit(1);
+    assert.deepEqual(await statuses(), [200, 200]);
+  });
+
+  it('gives its place to the next when its connection ends', async () => {
+    await start({ capacity: 1 });
+    receiver.stations = [];
+    const socket = await postOn('first');
+    await post('second');
+    socket.destroy();
+    await receiver.until(() => receiver.seen.connections === 1, 'the end of its connection');
+    receiver.stations = [station()];
+    await endOfTurn();
+    assert.deepEqual(inbox.asked, ['second']);
+    assert.deepEqual(await statuses(), [200]);
+  });
+
+  it('is one of many on its connection without a warning of a leak', async () => {
+    const warnings: string[] = [];
+    const note = ({ name }: Error): void => void warnings.push(name);
+    process.on('warning', note);
+    try {
+      await start();
+      receiver.stations = [];
+      const posts = Array.from({ length: 20 }, (_, index) => rawPost(`message-${index}`, index === 19));
+      const text = exchange(net.connect(receiver.port, '127.0.0.1'), posts);
+      await receiver.until(() => receiver.seen.requests === 1, 'the first');
+      receiver.stations = [station()];
+      assert.equal((await text).match(/200 OK/g)?.length, 20);
+      assert.deepEqual(warnings, []);
+    } finally {
+      process.off('warning', note);
+    }
+  });
+
+  describe('and its timers', () => {
+    const watch = new TimerWatch();
+    const pending = (): string[] => watch.pending.filter((timer) => !timer.includes('inbox'));
+    beforeEach(() => watch.start());
+    afterEach(() => watch.stop());
+
+    it('are one, wherever it waits, and none when it is held no more', async () => {
+      await start({ capacity: 2 });
+      receiver.stations = [];
+      await post('first', 'second', 'third', 'fourth');
+      assert.equal(pending().length, 4);
+      receiver.stations = [station()];
+      assert.deepEqual(await statuses(), [200, 200, 200, 200]);
+      assert.deepEqual(pending(), []);
+    });
+
+    it('are none where it need not wait', async () => {
+      await start();
+      inbox.isSlow = true;
+      await post('first');
+      assert.equal(pending().filter((timer) => timer.includes('hold')).length, 0);
+      inbox.commit(1);
+      assert.deepEqual(await statuses(), [200]);
+    });
+
+    it('end at once where the receiver closes, wherever it waits', async () => {
+      await start({ capacity: 1 });
+      receiver.stations = [];
+      await post('first', 'second');
+      receiver.dispatcher.close();
+      await endOfTurn();
+      assert.deepEqual(pending(), []);
+      assert.deepEqual(await statuses(), [0, 0]);
+    });
   });
 });
