@@ -61,16 +61,7 @@ function wordOf({ output, reason }: EventOutcome): string {
 }
 
 /** Held back events first, then who raises, then who extends: in some such order they have come. */
-const ORDER: readonly string[] = [
-  'late',
-  'sandbox',
-  'class',
-  'disarmed',
-  'test',
-  'count',
-  'state',
-  'extended',
-];
+const ORDER = ['late', 'sandbox', 'class', 'disarmed', 'test', 'count', 'state', 'extended'];
 
 class Model {
   readonly #instances: Instances;
@@ -183,22 +174,20 @@ class Model {
     for (const [group, { raised }] of this.#plain) {
       assert.equal(this.#shown.get(group) ?? false, raised, `what is shown of ${group}`);
       for (const at of this.#instances.running)
-        assert.equal(
-          this.#instances.state(at).raised().includes(group),
-          raised,
-          `${group} at instance ${at}`,
-        );
+        assert.equal(this.#raised(group, at), raised, `${group} at instance ${at}`);
     }
   }
 
   #known(group: string): boolean {
-    return this.#instances.running.some((at) => this.#instances.state(at).raised().includes(group));
+    return this.#instances.running.some((at) => this.#raised(group, at));
+  }
+
+  #raised(group: string, at: number): boolean {
+    return this.#instances.state(at).raised().includes(group);
   }
 
   #of(group: string): Plain {
-    const plain = this.#plain.get(group);
-    assert.ok(plain !== undefined);
-    return plain;
+    return this.#plain.get(group) ?? assert.fail(group);
   }
 
   #runs(at: number): boolean {
@@ -228,20 +217,13 @@ const control: fc.Arbitrary<Control> = fc.record({
   group: fc.constantFrom('', ...GROUPS),
   lasts: fc.constantFrom(0, 20_100, 90_100),
 });
+const events = fc.array(fc.record({ event, at }), { minLength: 1, maxLength: 3 });
+const seconds = fc.constantFrom(1, 5, 10, 20, 29, 31, 60, 61);
 const deed: fc.Arbitrary<Deed> = fc.oneof(
-  {
-    weight: 6,
-    arbitrary: fc.record({
-      do: fc.constant('events'),
-      events: fc.array(fc.record({ event, at }), { minLength: 1, maxLength: 3 }),
-    }),
-  },
+  { weight: 6, arbitrary: fc.record({ do: fc.constant('events'), events }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('again'), which: fc.nat(100), at }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('control'), control, at }) },
-  {
-    weight: 4,
-    arbitrary: fc.record({ do: fc.constant('wait'), seconds: fc.constantFrom(1, 5, 10, 20, 29, 31, 60, 61) }),
-  },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('wait'), seconds }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('kill', 'stop'), at }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('start'), at }) },
 );

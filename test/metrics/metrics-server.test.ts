@@ -14,37 +14,29 @@ describe('the metrics server', () => {
     await Promise.all(open.splice(0).map((server) => server.close()));
   });
 
-  interface Started {
-    server: MetricsServer;
-    faults: RvmError[];
-    url: () => string;
-  }
+  type Texts = Pick<ReturnType<typeof fullMetrics>, 'text' | 'contentType'>;
 
-  function start(
-    place = LOOPBACK,
-    metrics: Pick<ReturnType<typeof fullMetrics>, 'text' | 'contentType'> = fullMetrics(),
-  ): Started {
+  function start(place = LOOPBACK, metrics: Texts = fullMetrics()) {
     const faults: RvmError[] = [];
-    const server = new MetricsServer({
-      place,
-      metrics,
-      onListening: () => undefined,
-      onFault: (fault) => faults.push(fault),
-      againAfter: 20,
-    });
+    const onListening = (): void => undefined;
+    const onFault = (fault: RvmError): void => void faults.push(fault);
+    const server = new MetricsServer({ place, metrics, onListening, onFault, againAfter: 20 });
     open.push(server);
     server.open();
-    return { server, faults, url: () => server.url ?? assert.fail() };
+    return { server, faults };
   }
 
-  async function listening(place?: MetricsPlace, metrics?: Parameters<typeof start>[1]): Promise<string> {
-    const { server, url } = start(place, metrics);
+  async function listening(place?: MetricsPlace, metrics?: Texts) {
+    const { server } = start(place, metrics);
     await eventually(() => server.url !== undefined, 'the server');
-    return url();
+    const url = server.url ?? assert.fail();
+    return { server, url, port: Number(new URL(url).port) };
   }
+
+  const urlOf = async (metrics?: Texts): Promise<string> => (await listening(LOOPBACK, metrics)).url;
 
   it('answers GET with the metrics, which nobody may keep', async () => {
-    const response = await fetch(await listening());
+    const response = await fetch(await urlOf());
     assert.equal(response.status, 200);
     assert.match(response.headers.get('content-type') ?? '', /^text\/plain; version=0\.0\.4/);
     assert.equal(response.headers.get('cache-control'), 'no-store');
@@ -52,19 +44,19 @@ describe('the metrics server', () => {
   });
 
   it('answers HEAD by the same status, without metrics', async () => {
-    const response = await fetch(await listening(), { method: 'HEAD' });
+    const response = await fetch(await urlOf(), { method: 'HEAD' });
     assert.deepEqual([response.status, await response.text()], [200, '']);
   });
 
   it('answers 404 to every other path, and takes a query', async () => {
-    const url = await listening();
+    const url = await urlOf();
     for (const path of ['/', '/metrics/', '/metricsx', '/flows', '//metrics'])
       assert.equal((await fetch(new URL(url).origin + path)).status, 404, path);
     assert.equal((await fetch(`${url}?name[]=up`)).status, 200);
   });
 
   it('answers 405 to every other method, and says which it takes', async () => {
-    const url = await listening();
+    const url = await urlOf();
     for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) {
       const response = await fetch(url, { method, ...(method === 'POST' && { body: 'x'.repeat(100_000) }) });
       assert.deepEqual([response.status, response.headers.get('allow')], [405, 'GET, HEAD'], method);
@@ -73,7 +65,7 @@ describe('the metrics server', () => {
 
   it('tells nobody why the metrics could not be read', async () => {
     const text = (): Promise<string> => Promise.reject(new Error('the phrase is: correct horse'));
-    const response = await fetch(await listening(LOOPBACK, { contentType: 'text/plain', text }));
+    const response = await fetch(await urlOf({ contentType: 'text/plain', text }));
     assert.deepEqual([response.status, await response.text()], [500, 'The metrics could not be read.\n']);
   });
 
@@ -102,7 +94,7 @@ describe('the metrics server', () => {
       ['read no answer', 'GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(50)],
     ] as const)
       it(`answers though they ${what}: of more than twenty the oldest ends`, async () => {
-        const url = await listening();
+        const url = await urlOf();
         for (let count = 0; count < 40; count += 1) {
           const socket = await connect(url, sent);
           socket.pause();
@@ -123,7 +115,7 @@ describe('the metrics server', () => {
         await ready;
         return 'up 1\n';
       };
-      const url = await listening(LOOPBACK, { contentType: 'text/plain', text });
+      const url = await urlOf({ contentType: 'text/plain', text });
       const first = scraped(url);
       await eventually(() => asked === 1, 'the first scrape');
       for (let count = 0; count < 40; count += 1) await connect(url, '');
@@ -137,14 +129,12 @@ describe('the metrics server', () => {
   });
 
   it('says once that its port is taken, and has it when it is free', async () => {
-    const first = start();
-    await eventually(() => first.server.url !== undefined, 'the first');
-    const port = Number(new URL(first.url()).port);
+    const { server: first, port } = await listening();
     const second = start({ ...LOOPBACK, port });
     await eventually(() => second.faults.length > 0, 'the fault');
     assert.equal(second.faults[0]?.code, 'NETWORK');
-    assert.match(second.faults[0]?.message ?? '', new RegExp(`port ${port} of 127.0.0.1 is in use`));
-    await first.server.close();
+    assert.match(second.faults[0].message, new RegExp(`port ${port} of 127.0.0.1 is in use`));
+    await first.close();
     await eventually(() => second.server.url !== undefined, 'the second');
     assert.equal(second.faults.length, 1);
   });
@@ -154,15 +144,14 @@ describe('the metrics server', () => {
     await eventually(() => faults.length > 0, 'the fault');
     assert.equal(faults[0]?.code, 'BAD_INPUT');
     assert.match(
-      faults[0]?.message ?? '',
+      faults[0].message,
       /"192\.0\.2\.1" cannot be opened .* enter an address of this machine as host/,
     );
   });
 
   it('frees its port at once, though a connection is open', async () => {
-    const { server, url } = start();
-    await eventually(() => server.url !== undefined, 'the server');
-    const socket = net.connect(Number(new URL(url()).port), '127.0.0.1');
+    const { server, port } = await listening();
+    const socket = net.connect(port, '127.0.0.1');
     await once(socket, 'connect');
     const ended = once(socket, 'close');
     await server.close();
@@ -171,45 +160,28 @@ describe('the metrics server', () => {
 });
 
 describe('rvmMetrics of settings.js', () => {
-  const refused = (setting: unknown): string => {
-    try {
-      readMetricsPlace(setting);
-    } catch (error) {
-      return error instanceof Error ? error.message : '';
-    }
-    return '';
-  };
-
   it('serves nothing where it is absent or false', () => {
     for (const setting of [undefined, null, false]) assert.equal(readMetricsPlace(setting), undefined);
   });
 
-  it('is loopback and 9464 where it says nothing else', () => {
-    assert.deepEqual(readMetricsPlace({}), { port: 9464, host: '127.0.0.1' });
-    assert.deepEqual(readMetricsPlace({ port: 9000 }), { port: 9000, host: '127.0.0.1' });
-    assert.deepEqual(readMetricsPlace({ host: '::1' }), { port: 9464, host: '::1' });
+  it('is loopback and 9464 where it says nothing else, and takes a port from the environment, which is text', () => {
+    const place = { port: 9464, host: '127.0.0.1' };
+    assert.deepEqual(readMetricsPlace({}), place);
+    for (const port of [9000, '9000']) assert.deepEqual(readMetricsPlace({ port }), { ...place, port: 9000 });
+    assert.deepEqual(readMetricsPlace({ host: '::1' }), { ...place, host: '::1' });
   });
 
-  it('takes a port from the environment, which is text', () => {
-    assert.deepEqual(readMetricsPlace({ port: '9000' }), { port: 9000, host: '127.0.0.1' });
-  });
-
-  it('refuses what is no object', () => {
-    for (const setting of [true, 9464, '9464', []])
-      assert.match(refused(setting), /is no object: write it as in rvmMetrics: \{ port/);
-  });
-
-  it('refuses what is no port', () => {
-    for (const port of [-1, 65_536, 1.5, 'nine', '', null, NaN])
-      assert.match(refused({ port }), /a port that is no whole number/);
-  });
-
-  it('refuses what is no host', () => {
-    for (const host of ['', ' ', 5, null, true])
-      assert.match(refused({ host }), /a host that is no name or address/);
-  });
-
-  it('names a setting that it does not know', () => {
-    assert.match(refused({ hots: '0.0.0.0' }), /has "hots", which is not known/);
-  });
+  for (const [what, settings, sentence] of [
+    ['is no object', [true, 9464, '9464', []], /is no object: write it as in rvmMetrics: \{ port/],
+    [
+      'has no port',
+      [-1, 65_536, 1.5, 'nine', '', null, NaN].map((port) => ({ port })),
+      /a port that is no whole number/,
+    ],
+    ['has no host', ['', ' ', 5, null, true].map((host) => ({ host })), /a host that is no name or address/],
+    ['has what is not known', [{ hots: '0.0.0.0' }], /has "hots", which is not known/],
+  ] as const)
+    it(`is refused where it ${what}`, () => {
+      for (const setting of settings) assert.throws(() => readMetricsPlace(setting), sentence);
+    });
 });

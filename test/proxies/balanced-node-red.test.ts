@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { alarmMessage, signature } from '../support/webhook/alarm-message';
 import { Authority } from '../support/network/certificates';
-import { BALANCER_KINDS, PROXY_NAME, programOf, ReverseProxy } from '../support/network/proxies';
+import { BALANCER_KINDS, programOf, requestTo, ReverseProxy, statusOf } from '../support/network/proxies';
 import { PATH, PHRASE, part, sharedFlow } from '../support/node-red/flows';
 import { NodeRed } from '../support/node-red/node-red';
 import { PostgresServer } from '../support/postgres/postgres-server';
@@ -43,10 +43,8 @@ for (const kind of BALANCER_KINDS) {
     }
 
     async function postBody(body: string, authorization = signature(body, PHRASE)): Promise<number> {
-      const lines = [`POST ${PATH} HTTP/1.1`, `Host: ${PROXY_NAME}`, 'Connection: close'];
-      lines.push(`Authorization: ${authorization}`, `Content-Length: ${Buffer.byteLength(body)}`);
-      const answer = await balancer.exchange([...lines, '', body].join('\r\n'), { patience: GIVES_UP });
-      return Number(/^HTTP\/1\.1 (\d{3}) /.exec(answer)?.[1]);
+      const request = requestTo(PATH, body, { further: [`Authorization: ${authorization}`] });
+      return statusOf(await balancer.exchange(request, { patience: GIVES_UP }));
     }
 
     async function run(instance: NodeRed | undefined, state: 'start' | 'stop'): Promise<void> {
@@ -77,16 +75,6 @@ for (const kind of BALANCER_KINDS) {
       }, 'alarms at both');
       for (const instance of instances)
         for (const msg of instance.at('alarms')) assert.equal(part(msg, 'webhook').proof, 'hmac');
-    });
-
-    it('know an alarm of each other: sent again, and again, it comes once', async () => {
-      const message = alarmMessage();
-      await arrives(message);
-      for (let sent = 0; sent < 4; sent += 1) assert.equal(await post(message), 200);
-      await arrives(alarmMessage());
-      assert.equal(arrivals(message), 1);
-      const stored = `SELECT count(*)::int AS count FROM rvm.message WHERE id = '${String(message['messageId'])}'`;
-      assert.deepEqual(await database.sql(stored), [{ count: 1 }]);
     });
 
     it('refuse a message that is not proven, and one of more than 1 MiB, through the balancer', async () => {
@@ -125,15 +113,6 @@ for (const kind of BALANCER_KINDS) {
       assert.ok(Number.isNaN(await post(message)));
       await database.run();
       await arrives(message);
-    });
-
-    it('take every alarm after one was killed', async () => {
-      await instances[0]?.stop('SIGKILL');
-      for (let sent = 0; sent < 3; sent += 1) {
-        const message = alarmMessage();
-        assert.equal(await post(message), 200);
-        await eventually(() => arrivals(message) === 1, 'the alarm');
-      }
     });
   });
 }

@@ -6,6 +6,8 @@ import {
   BALANCER_KINDS,
   PROXY_NAME,
   programOf,
+  requestTo,
+  statusOf,
   type BalancerKind,
   ReverseProxy,
 } from '../support/network/proxies';
@@ -18,14 +20,7 @@ const GIVES_UP = 2000;
 /** HAProxy alone asks whether an instance is ready; nginx learns it from a cut. */
 const ASKS: readonly BalancerKind[] = ['HAProxy before several'];
 
-function request(body: string, target = PATH, ...further: string[]): string {
-  const lines = [`POST ${target} HTTP/1.1`, `Host: ${PROXY_NAME}`, 'Connection: close', ...further];
-  return [...lines, `Content-Length: ${Buffer.byteLength(body)}`, '', body].join('\r\n');
-}
-
-function statusOf(answer: string): number {
-  return Number(/^HTTP\/1\.1 (\d{3}) /.exec(answer)?.[1]);
-}
+const request = (body: string, target = PATH): string => requestTo(target, body);
 
 for (const kind of BALANCER_KINDS) {
   describe(`${kind}, with the configuration of the documentation`, () => {
@@ -54,7 +49,7 @@ for (const kind of BALANCER_KINDS) {
 
     after(async () => {
       await balancer?.stop();
-      for (const instance of instances ?? []) await instance.stop();
+      for (const instance of instances ?? []) await instance.close();
       authority?.remove();
     });
 
@@ -72,16 +67,13 @@ for (const kind of BALANCER_KINDS) {
 
     it('ends TLS and gives both instances their share', async () => {
       for (const body of ['a', 'b', 'c', 'd']) assert.equal(await post(body), 200);
-      assert.deepEqual(
-        instances.map(({ posted }) => posted.length),
-        [2, 2],
-      );
+      for (const { posted } of instances) assert.equal(posted.length, 2);
     });
 
     it('passes the signature and every byte of the body on as they are', async () => {
       const body = `\r\n {"name": "Höfe ☂ \\u00e9\\/"}\t\r\n\n`;
       const authorization = 'HMAC-SHA256 AbC+/=';
-      const sent = request(body, PATH, `Authorization: ${authorization}`);
+      const sent = requestTo(PATH, body, { further: [`Authorization: ${authorization}`] });
       for (const plain of [true, false])
         assert.equal(statusOf(await balancer.exchange(sent, { plain })), 200);
       for (const { posted } of instances)
@@ -103,7 +95,7 @@ for (const kind of BALANCER_KINDS) {
       const upstream = [third.port, instances[1].port];
       const beforeDead = await ReverseProxy.start(kind, { upstream, authority });
       try {
-        await third.stop();
+        await third.close();
         for (const body of ['a', 'b', 'c', 'd'])
           assert.equal(statusOf(await beforeDead.exchange(request(body), { patience: 9000 })), 200);
         assert.deepEqual(bodies()[1], ['a', 'b', 'c', 'd']);
@@ -165,13 +157,11 @@ for (const kind of BALANCER_KINDS) {
       const absolute = hosts.map((host) => `http://${host}/remote-monitoring/north`);
       const schemes = ['x://h\\flows?/remote-monitoring/north', 'http:\\\\h\\flows?/remote-monitoring/north'];
       const answers = [...foreign, ...views, ...absolute, ...schemes].map((target) => {
-        const named = /^\w+:\/\/([^/]+)/.exec(target)?.[1] ?? PROXY_NAME;
-        const sent = request('a', target).replace(PROXY_NAME, () => named);
-        return balancer.exchange(sent, { plain: true, patience: GIVES_UP });
+        const host = /^\w+:\/\/([^/]+)/.exec(target)?.[1] ?? PROXY_NAME;
+        return balancer.exchange(requestTo(target, 'a', { host }), { plain: true, patience: GIVES_UP });
       });
       for (const given of await Promise.all(answers)) assert.doesNotMatch(given, /^HTTP\/1\.1 200/);
-      const paths = instances.flatMap(({ posted }) => posted.map(({ path }) => path));
-      assert.deepEqual(paths, []);
+      assert.deepEqual(bodies(), [[], []]);
     });
 
     describe('before the pages of view link', () => {
@@ -180,7 +170,7 @@ for (const kind of BALANCER_KINDS) {
       });
 
       function page(path: string): Promise<string> {
-        return balancer.exchange(request('', `/remote-monitoring/view/${path}`).replace('POST', 'GET'));
+        return balancer.exchange(requestTo(`/remote-monitoring/view/${path}`, '', { method: 'GET' }));
       }
 
       it('asks one instance for all pieces of a clip, and each for its share of clips', async () => {
@@ -188,11 +178,8 @@ for (const kind of BALANCER_KINDS) {
         for (const clip of [...clips, ...clips]) assert.equal(statusOf(await page(clip)), 200);
         const shares = instances.map(({ pages }) => new Set(pages).size);
         // No clip at both, and neither without one.
-        assert.equal(
-          shares.reduce((sum, share) => sum + share),
-          clips.length,
-        );
-        assert.ok(shares.every((share) => share > 0));
+        const [first = 0, second = 0] = shares;
+        assert.deepEqual([first + second, first > 0, second > 0], [clips.length, true, true]);
       });
 
       it('asks the other one where the first does not know an address', async () => {

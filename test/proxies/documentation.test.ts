@@ -12,27 +12,12 @@ const PAGES = { proxies: 'reverse-proxies.md', postgresql: 'several-instances.md
 
 /** Directives that say all themselves, by what their lines begin with. */
 const EVIDENT: Record<string, readonly string[]> = {
-  'nginx.conf': [
-    'worker_processes',
-    'worker_connections',
-    'events',
-    'http {',
-    'server',
-    'return',
-    'location @cut',
-  ],
+  'nginx.conf': 'worker_processes|worker_connections|events|http {|server|return|location @cut'.split('|'),
   Caddyfile: ['servers', 'import', 'abort', 'alarms.example.com', '(alarms)', 'transport', '{'],
   'nginx-several.conf': ['proxy_pass http://instances'],
-  'haproxy-several.cfg': [
-    'global',
-    'defaults',
-    'mode',
-    'frontend',
-    'backend',
-    'server',
-    'use_backend',
-    'default_backend',
-  ],
+  'haproxy-several.cfg': 'global|defaults|mode|frontend|backend|server|use_backend|default_backend'.split(
+    '|',
+  ),
 };
 
 /** Lines of which neither themselves nor a comment above them, in the same paragraph and block, say why they are there. */
@@ -49,11 +34,7 @@ function unexplained(text: string): string[] {
 }
 
 function linesIn(file: string): Set<string> {
-  return new Set(
-    proxyConfiguration(file)
-      .split('\n')
-      .map((line) => line.trim()),
-  );
+  return new Set(proxyConfiguration(file).split(/\s*\n\s*/));
 }
 
 describe('the documentation of proxies, balancers and databases', () => {
@@ -62,10 +43,7 @@ describe('the documentation of proxies, balancers and databases', () => {
       const text = fs.readFileSync(path.join(DOCS, page), 'utf8');
       const files = fs.readdirSync(path.join(DOCS, folder));
       assert.ok(files.length > 2);
-      assert.deepEqual(
-        files.filter((file) => !text.includes(`](${folder}/${file})`)),
-        [],
-      );
+      for (const file of files) assert.ok(text.includes(`](${folder}/${file})`), file);
     });
   }
 

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import http from 'node:http';
-import { PROXY_KINDS, PROXY_NAME, ReverseProxy } from '../support/network/proxies';
+import {
+  BalancedInstance,
+  PROXY_KINDS,
+  PROXY_NAME,
+  requestTo,
+  ReverseProxy,
+  statusOf,
+} from '../support/network/proxies';
 import { Authority } from '../support/network/certificates';
 import { needs } from '../support/suite/programs';
 
@@ -9,91 +16,47 @@ const VIEW = '/remote-monitoring/view';
 /** What is asked for below it: pages with their keys, and files with dots. */
 const PAGES = ['/a', '/Abc_1-z', '/abc.def', '/abc/stream?part=live', '/abc/clip.mp4', '/player.0af3.js'];
 
-/** Stands where Node-RED would: answers with the status that the path names, and with a stream where it asks for one. */
-class Pages {
-  readonly asked: string[] = [];
-  readonly #server = http.createServer((req, res) => this.#answer(req, res));
-  /** Ends the stream that is open. */
-  end: () => void = () => undefined;
-
-  static async start(): Promise<Pages> {
-    const pages = new Pages();
-    pages.#server.listen(0, '127.0.0.1');
-    await once(pages.#server, 'listening');
-    return pages;
-  }
-
-  get port(): number {
-    const address = this.#server.address();
-    assert.ok(typeof address === 'object' && address !== null);
-    return address.port;
-  }
-
-  async stop(): Promise<void> {
-    this.#server.closeAllConnections();
-    this.#server.close();
-    await once(this.#server, 'close');
-  }
-
-  #answer(req: http.IncomingMessage, res: http.ServerResponse): void {
-    this.asked.push(`${req.method} ${req.url}`);
-    const [, status = '200'] = /\/status-(\d+)$/.exec(req.url ?? '') ?? [];
-    res.writeHead(Number(status), { 'Content-Type': 'text/plain' });
-    if (req.url?.endsWith('/stream') === true) {
-      res.write('the first piece');
-      this.end = () => res.end();
-    } else res.end('a page');
-  }
-}
-
-function request(target: string, method = 'GET'): string {
-  const lines = [`${method} ${target} HTTP/1.1`, `Host: ${PROXY_NAME}`, 'Connection: close'];
-  return [...lines, 'Content-Length: 0', '', ''].join('\r\n');
-}
-
-function statusOf(answer: string): number {
-  return Number(/^HTTP\/1\.1 (\d{3}) /.exec(answer)?.[1]);
-}
-
 for (const kind of PROXY_KINDS) {
   describe(`${kind} before the pages of view link, with the configuration of the documentation`, () => {
     let authority: Authority;
-    let pages: Pages;
+    let instance: BalancedInstance;
     let proxy: ReverseProxy;
 
     before(async function () {
       needs(this, kind, 'openssl');
       authority = new Authority();
-      pages = await Pages.start();
-      proxy = await ReverseProxy.start(kind, { upstream: pages.port, authority });
+      instance = await BalancedInstance.start();
+      proxy = await ReverseProxy.start(kind, { upstream: instance.port, authority });
     });
 
-    afterEach(() => pages.asked.splice(0));
+    afterEach(() => Object.assign(instance, { pageStatus: 200 }).pages.splice(0));
 
     after(async () => {
       await proxy?.stop();
-      await pages?.stop();
+      await instance?.close();
       authority?.remove();
     });
 
+    const ask = (target: string, method = 'GET', plain = false): Promise<string> =>
+      proxy.exchange(requestTo(target, '', { method }), { plain });
+
     it('passes GET and HEAD on, with the path as it was sent', async () => {
       for (const page of PAGES) {
-        const answer = await proxy.exchange(request(VIEW + page));
+        const answer = await ask(VIEW + page);
         assert.equal(statusOf(answer), 200, page);
         assert.match(answer, /a page/);
-        assert.equal(statusOf(await proxy.exchange(request(VIEW + page, 'HEAD'), { plain: true })), 200);
+        assert.equal(statusOf(await ask(VIEW + page, 'HEAD', true)), 200);
       }
       assert.deepEqual(
-        pages.asked,
+        instance.pages,
         PAGES.flatMap((page) => [`GET ${VIEW}${page}`, `HEAD ${VIEW}${page}`]),
       );
     });
 
     it('cuts everything but GET and HEAD, and asks nobody', async () => {
       for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'])
-        for (const page of PAGES)
-          assert.equal(await proxy.exchange(request(VIEW + page, method)), '', method);
-      assert.deepEqual(pages.asked, []);
+        for (const page of PAGES) assert.equal(await ask(VIEW + page, method), '', method);
+      assert.deepEqual([instance.pages, instance.posted], [[], []]);
     });
 
     it('lets nobody climb out of the pages', async () => {
@@ -109,13 +72,14 @@ for (const kind of PROXY_KINDS) {
         '/..%2fsettings',
       ].map((rest) => VIEW + rest);
       for (const target of [...climbing, `/icons/..${VIEW}/a`, `/icons/%2e%2e${VIEW}/a.js`])
-        assert.equal(await proxy.exchange(request(target)), '', target);
-      assert.deepEqual(pages.asked, []);
+        assert.equal(await ask(target), '', target);
+      assert.deepEqual(instance.pages, []);
     });
 
     it('tells people that an address has ended, and that too many look', async () => {
       for (const status of [403, 404, 410, 500, 503]) {
-        const answer = await proxy.exchange(request(`${VIEW}/status-${status}`));
+        instance.pageStatus = status;
+        const answer = await ask(`${VIEW}/a`);
         assert.equal(statusOf(answer), status);
         assert.match(answer, /a page/);
       }
@@ -130,7 +94,7 @@ for (const kind of PROXY_KINDS) {
       response.setEncoding('utf8').on('data', (piece: string) => pieces.push(piece));
       await once(response, 'data');
       assert.deepEqual(pieces, ['the first piece']);
-      pages.end();
+      instance.endStream();
       await once(response, 'end');
     });
   });

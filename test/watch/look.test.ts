@@ -94,10 +94,8 @@ describe('a look at all that is known', () => {
   for (const what of [...FAULTS, ...WARNINGS]) {
     it(`finds ${what} where that is so, and nothing else`, () => {
       const [changes, station] = CAUSES[what];
-      assert.deepEqual(
-        found(changes).map((each) => [each.what, each.station]),
-        [[what, station]],
-      );
+      const [first, ...others] = found(changes);
+      assert.deepEqual([first?.what, first?.station, others], [what, station, []]);
     });
   }
 
@@ -122,17 +120,22 @@ describe('a look at all that is known', () => {
     assert.ok(evaluate(facts({ inbox: { figures: undefined } })).unsure.includes(id));
   });
 
-  it('tells a service that answers, and cannot be used, from one that is out of reach', () => {
-    assert.deepEqual(sentences(trouble('unusable')), ['service-unusable']);
-    assert.deepEqual(sentences(trouble('unreachable')), ['service-unreachable']);
-  });
-
-  it('says on which side the clock is wrong, and minds no half minute', () => {
-    assert.deepEqual(sentences({ station: { clockAhead: 31_000 } }), ['clock-behind']);
-    assert.deepEqual(sentences({ station: { clockAhead: -31_000 } }), ['clock-ahead']);
-    assert.deepEqual(sentences({ station: { clockAhead: 29_000 } }), []);
-    assert.deepEqual(sentences({ webhook: { isClockBehind: true } }), ['clock-of-message']);
-  });
+  for (const [what, changes, ...found] of [
+    ['a service that answers, and cannot be used', trouble('unusable'), 'service-unusable'],
+    ['a service that is out of reach', trouble('unreachable'), 'service-unreachable'],
+    ['a clock that is behind', { station: { clockAhead: 31_000 } }, 'clock-behind'],
+    ['a clock that is ahead', { station: { clockAhead: -31_000 } }, 'clock-ahead'],
+    ['no clock that is wrong by half a minute', { station: { clockAhead: 29_000 } }],
+    ['a clock that a message shows to be behind', { webhook: { isClockBehind: true } }, 'clock-of-message'],
+    ['the reason of a listener', { webhook: { down: { reason: 'taken' } } }, 'listener-down'],
+    [
+      'what the node shows where no listener has one',
+      { webhook: { down: { status: 'no' } } },
+      'endpoint-down',
+    ],
+    ['no event that has waited for less than a minute', figures({ oldestWaiting: 59_000 })],
+  ] as [string, Changes, ...string[]][])
+    it(`tells of ${what}`, () => assert.deepEqual(sentences(changes), found));
 
   it('tells for ten minutes what befell the file of an inbox that can store again, and of one that cannot why not', () => {
     const text = 'It was removed.';
@@ -142,15 +145,6 @@ describe('a look at all that is known', () => {
     assert.deepEqual(sentences({ inbox: { incident: { text, ago: 600_000 } } }), []);
     assert.deepEqual(sentences({ inbox: { incident } }), ['inbox-incident']);
     assert.deepEqual(sentences({ inbox: { incident, durable: false } }), ['store-failing']);
-  });
-
-  it('takes the reason of a listener, and what the node shows where there is none', () => {
-    assert.deepEqual(sentences({ webhook: { down: { reason: 'taken' } } }), ['listener-down']);
-    assert.deepEqual(sentences({ webhook: { down: { status: 'no secret' } } }), ['endpoint-down']);
-  });
-
-  it('minds no event that has waited for less than a minute', () => {
-    assert.deepEqual(sentences(figures({ oldestWaiting: 59_000 })), []);
   });
 
   it('names no station for the dead letters of several', () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Evaluation, ActiveFinding } from '../../lib/watch/findings';
+import type { ActiveFinding } from '../../lib/watch/findings';
 import { SharedFindings } from '../../lib/watch/shared-findings';
 import { SlotPlace } from '../support/inbox/hooked-inbox';
 
@@ -15,18 +15,9 @@ describe('what several instances have found', () => {
 
   const instance = (name: string, isShared = true): SharedFindings =>
     new SharedFindings({ place, owner: OWNER, isShared, instance: name, steady: () => now });
-  const standing = (id: string): ActiveFinding => ({
-    id,
-    what: 'silent',
-    station: null,
-    since: '2026-01-02T03:04:05.000Z',
-    sentence: 'silent',
-    values: {},
-  });
-  const look = (seen: string[], unsure: string[] = []): Evaluation<ActiveFinding> => ({
-    seen: seen.map(standing),
-    unsure,
-  });
+  const standing = (id: string, since = '2026-01-02T03:04:05.000Z'): ActiveFinding => {
+    return { id, what: 'silent', station: null, since, sentence: 'silent', values: {} };
+  };
 
   /** Ids of what an instance tells after a look; undefined where it is not for it to tell. */
   async function told(
@@ -34,17 +25,20 @@ describe('what several instances have found', () => {
     seen: string[],
     unsure: string[] = [],
   ): Promise<string[] | undefined> {
-    return (await by.take(look(seen, unsure)))?.map(({ id }) => id);
+    return (await by.take({ seen: seen.map((id) => standing(id)), unsure }))?.map(({ id }) => id);
+  }
+
+  /** A Node-RED alone, and the same after a restart. */
+  async function restarted(): Promise<SharedFindings> {
+    await told(instance('node', false), ['x']);
+    return instance('node', false);
   }
 
   it('is told by one of them, and stands for all', async () => {
     const [a, b] = [instance('a'), instance('b')];
     assert.deepEqual(await told(a, ['x']), ['x']);
     assert.equal(await told(b, ['x']), undefined);
-    assert.deepEqual(
-      b.standing.map(({ id }) => id),
-      ['x'],
-    );
+    assert.deepEqual(b.standing, [standing('x')]);
   });
 
   it('stands while one of them sees it, and its end is told by whoever finds that', async () => {
@@ -80,27 +74,21 @@ describe('what several instances have found', () => {
   });
 
   it('is known after a restart, and not told again', async () => {
-    await told(instance('node', false), ['x']);
-    const after = instance('node', false);
+    const after = await restarted();
     assert.equal(await after.read(), true);
     assert.deepEqual([after.isTold('x'), await told(after, ['x'])], [true, undefined]);
   });
 
   it('stands after a restart while nobody knows, and goes once it is known to be over', async () => {
-    await told(instance('node', false), ['x']);
-    const after = instance('node', false);
+    const after = await restarted();
     assert.equal(await told(after, [], ['x']), undefined);
     assert.equal(after.standing.length, 1);
     assert.deepEqual(await told(after, []), []);
   });
 
   it('keeps the moment since when it stands', async () => {
-    await told(instance('node', false), ['x']);
-    const after = instance('node', false);
-    await after.take({
-      seen: [{ ...standing('x'), since: '2027-01-01T00:00:00.000Z' }, standing('y')],
-      unsure: [],
-    });
+    const after = await restarted();
+    await after.take({ seen: [standing('x', '2027-01-01T00:00:00.000Z'), standing('y')], unsure: [] });
     assert.equal(after.standing.find(({ id }) => id === 'x')?.since, standing('x').since);
   });
 
@@ -119,11 +107,11 @@ describe('what several instances have found', () => {
     const [a, b] = [instance('a'), instance('b')];
     await Promise.all([told(a, []), told(b, [])]);
     place.fails = true;
-    assert.deepEqual([await told(a, ['store']), await told(b, ['store'])], [['store'], ['store']]);
-    assert.deepEqual([await told(a, ['store']), await told(b, ['store'])], [undefined, undefined]);
-    place.fails = false;
-    assert.deepEqual([await told(a, []), await told(b, [])], [[], []]);
-    assert.deepEqual([await told(a, []), await told(b, [])], [undefined, undefined]);
+    for (const seen of [['store'], []]) {
+      assert.deepEqual([await told(a, seen), await told(b, seen)], [seen, seen]);
+      assert.deepEqual([await told(a, seen), await told(b, seen)], [undefined, undefined]);
+      place.fails = false;
+    }
   });
 
   it('is not known before the store has said what was told', async () => {

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
-import * as fc from 'fast-check';
 import { messageOf } from '../../lib/message/event-message';
 import { authorizationFor, envelope, payload, PHRASE, signed, station, withToken } from './sample';
 import { isRecord } from '../../lib/json/json';
 import { InlineInbox } from '../support/inbox/each-store';
-import { runsOf } from '../support/suite/lanes';
 import { PATIENCE } from '../support/time/patience';
-import { type Answer, ReceiverUnderTest } from './receiver-under-test';
+import { ReceiverUnderTest } from './receiver-under-test';
+
+const textOf = (...changes: Parameters<typeof envelope>): string => JSON.stringify(envelope(...changes));
+
+const many = (value: unknown, count = 1001): unknown[] => Array.from({ length: count }, () => value);
 
 describe('content of a proven message', () => {
   let receiver: ReceiverUnderTest;
@@ -17,13 +19,13 @@ describe('content of a proven message', () => {
   });
   afterEach(() => receiver.close());
 
-  function postSigned(body: string | Uint8Array, headers: Record<string, string> = {}): Promise<Answer> {
-    return receiver.post({ body, headers: { Authorization: authorizationFor(body), ...headers } });
+  async function takes(body: string | Uint8Array, headers?: Record<string, string>): Promise<void> {
+    await receiver.takes({ body, headers: { Authorization: authorizationFor(body), ...headers } });
   }
 
   async function accept(body: string): Promise<ReturnType<typeof messageOf>> {
     const before = receiver.deliveries.length;
-    assert.equal((await postSigned(body)).status, 200);
+    await takes(body);
     await receiver.delivered(before + 1);
     const delivery = receiver.deliveries.at(-1);
     assert.ok(delivery);
@@ -31,15 +33,13 @@ describe('content of a proven message', () => {
   }
 
   async function keepsAsDeadLetter(body: string | Uint8Array, reason: string): Promise<void> {
-    const before = receiver.problems.length;
-    assert.equal((await postSigned(body)).status, 200);
-    await receiver.until(() => receiver.problems.length > before, 'a problem');
+    await takes(body);
+    await receiver.until(() => receiver.problems.length > 0, 'a problem');
     assert.deepEqual(
-      [receiver.problems.at(-1)?.kind, receiver.problems.at(-1)?.reason],
-      ['dead-letter', reason],
+      receiver.problems.map((problem) => [problem.kind, problem.reason]),
+      [['dead-letter', reason]],
     );
-    assert.equal(receiver.deliveries.length, 0);
-    assert.equal(inbox.deadLetters().length, before + 1);
+    assert.deepEqual([receiver.deliveries.length, inbox.deadLetters().length], [0, 1]);
   }
 
   const types = [
@@ -55,7 +55,7 @@ describe('content of a proven message', () => {
   ];
   for (const type of types) {
     it(`T-22 C-103 C-104 C-105 takes the content type ${type}`, async () => {
-      assert.equal((await postSigned(signed().body, { 'Content-Type': type })).status, 200);
+      await takes(signed().body, { 'Content-Type': type });
       await receiver.delivered(1);
     });
   }
@@ -64,40 +64,28 @@ describe('content of a proven message', () => {
     ['C-24 an empty body', '', 'not-json'],
     ['C-24 a body of white space', ' \n ', 'not-json'],
     ['C-105 a form', 'a=1&b=2', 'not-json'],
-    [
-      'C-110 alarmId twice',
-      JSON.stringify(envelope()).replace('"alarmId"', '"alarmId":"x","alarmId"'),
-      'duplicate-key',
-    ],
-    [
-      'C-110 payload twice',
-      JSON.stringify(envelope()).replace('"payload"', '"payload":{},"payload"'),
-      'duplicate-key',
-    ],
+    ['C-110 alarmId twice', textOf().replace('"alarmId"', '"alarmId":"x","alarmId"'), 'duplicate-key'],
+    ['C-110 payload twice', textOf().replace('"payload"', '"payload":{},"payload"'), 'duplicate-key'],
     ['C-110 a key twice, once in escapes', '{"messageId":"a","message\\u0049d":"b"}', 'duplicate-key'],
     [
       'C-110 a field in both spellings with different values',
-      JSON.stringify(envelope({}, { alarmId: 'a', AlarmId: 'b' })),
+      textOf({}, { alarmId: 'a', AlarmId: 'b' }),
       'duplicate-key',
     ],
     ['C-112 nesting of 33 levels', '['.repeat(33) + ']'.repeat(33), 'too-deep'],
     ['C-112 nesting of 10,000 levels', '['.repeat(10_000) + ']'.repeat(10_000), 'too-deep'],
     ['C-112 nesting of 500,000 levels', '['.repeat(500_000) + ']'.repeat(500_000), 'too-deep'],
-    [
-      'C-109 more than a thousand values',
-      JSON.stringify(envelope({ more: Array(1_001).fill(0) })),
+    ...Object.entries({
+      values: many(0),
+      'empty objects': many({}),
+      'objects of one': many({ a: 1 }),
+      'empty lists': many([]),
+      fields: Object.fromEntries(Array.from({ length: 1001 }, (_, n) => [n, 0])),
+    }).map(([what, more]): [string, string, string] => [
+      `C-109 more than a thousand ${what}`,
+      textOf({ more }),
       'too-large',
-    ],
-    [
-      'C-109 a thousand empty objects',
-      JSON.stringify(envelope({ more: Array.from({ length: 1_001 }, () => ({})) })),
-      'too-large',
-    ],
-    [
-      'C-109 a thousand fields',
-      JSON.stringify(envelope({ more: Object.fromEntries(Array.from({ length: 1_001 }, (_, n) => [n, 0])) })),
-      'too-large',
-    ],
+    ]),
     [
       'C-115 the byte FF',
       Buffer.concat([Buffer.from('{"a":"'), Buffer.from([0xff]), Buffer.from('"}')]),
@@ -105,8 +93,8 @@ describe('content of a proven message', () => {
     ],
     ['C-115 an overlong form', Buffer.from([0x22, 0xc0, 0xaf, 0x22]), 'not-utf8'],
     ['C-115 surrogate bytes', Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22]), 'not-utf8'],
-    ['C-118 bytes after the JSON', `${JSON.stringify(envelope())}x`, 'not-json'],
-    ['C-118 two documents', `${JSON.stringify(envelope())}{}`, 'not-json'],
+    ['C-118 bytes after the JSON', `${textOf()}x`, 'not-json'],
+    ['C-118 two documents', `${textOf()}{}`, 'not-json'],
     ['C-118 a comment', '{/* */}', 'not-json'],
     ['C-118 NaN', '{"a":NaN}', 'not-json'],
     ['C-118 single quotes', "{'a':1}", 'not-json'],
@@ -115,17 +103,13 @@ describe('content of a proven message', () => {
     ['C-119 a text', '"text"', 'not-json'],
     ['C-119 a number', '5', 'not-json'],
     ['C-119 null', 'null', 'not-json'],
-    ['a payload that is no object', JSON.stringify(envelope({ payload: 'text' })), 'not-json'],
-    ['a payload type that is no text', JSON.stringify(envelope({ payloadType: 5 })), 'not-json'],
-    ['C-73 no messageId', JSON.stringify(envelope({ messageId: undefined })), 'no-message-id'],
-    ['C-73 an empty messageId', JSON.stringify(envelope({ messageId: '' })), 'no-message-id'],
-    ['C-73 messageId null', JSON.stringify(envelope({ messageId: null })), 'no-message-id'],
-    ['C-73 a number as messageId', JSON.stringify(envelope({ messageId: 5 })), 'no-message-id'],
-    [
-      'C-73 a messageId above 512 characters',
-      JSON.stringify(envelope({ messageId: 'm'.repeat(513) })),
-      'no-message-id',
-    ],
+    ['a payload that is no object', textOf({ payload: 'text' }), 'not-json'],
+    ['a payload type that is no text', textOf({ payloadType: 5 }), 'not-json'],
+    ['C-73 no messageId', textOf({ messageId: undefined }), 'no-message-id'],
+    ['C-73 an empty messageId', textOf({ messageId: '' }), 'no-message-id'],
+    ['C-73 messageId null', textOf({ messageId: null }), 'no-message-id'],
+    ['C-73 a number as messageId', textOf({ messageId: 5 }), 'no-message-id'],
+    ['C-73 a messageId above 512 characters', textOf({ messageId: 'm'.repeat(513) }), 'no-message-id'],
   ];
   for (const [title, body, reason] of deadLetters) {
     it(`${title} is acknowledged and kept as a dead letter`, () => keepsAsDeadLetter(body, reason));
@@ -141,7 +125,7 @@ describe('content of a proven message', () => {
     'é',
   ]) {
     it(`C-73 takes the messageId ${JSON.stringify(messageId.slice(0, 16))} literally`, async () => {
-      const { msg } = await accept(JSON.stringify(envelope({ messageId })));
+      const { msg } = await accept(textOf({ messageId }));
       assert.equal(msg.webhook.messageId, messageId);
     });
   }
@@ -149,21 +133,21 @@ describe('content of a proven message', () => {
   it('C-73 tells a resend without an id by its payload', async () => {
     const body = payload();
     for (const transmitTime of ['2026-01-01T00:00:00Z', new Date().toISOString()]) {
-      const text = JSON.stringify(envelope({ messageId: undefined, transmitTime, payload: body }));
-      assert.equal((await postSigned(text)).status, 200);
+      const text = textOf({ messageId: undefined, transmitTime, payload: body });
+      await takes(text);
     }
     await accept(signed().body);
     assert.deepEqual(receiver.reasons(), ['no-message-id']);
   });
 
   it('C-119 keeps different documents that have neither an id nor a payload', async () => {
-    for (const body of ['{"a":1}', '{"a":2}', '{"a":1}']) assert.equal((await postSigned(body)).status, 200);
+    for (const body of ['{"a":1}', '{"a":2}', '{"a":1}']) await takes(body);
     await accept(signed().body);
     assert.deepEqual(receiver.reasons(), ['not-json', 'not-json']);
   });
 
   it('C-111 strips keys that reach into prototypes, in escapes too', async () => {
-    const text = JSON.stringify(envelope());
+    const text = textOf();
     const body = text.replace(
       '"eventName"',
       '"\\u005f_proto__":{"polluted":true},"constructor":{"prototype":{}},"eventName"',
@@ -175,14 +159,16 @@ describe('content of a proven message', () => {
     assert.equal(Reflect.get({}, 'polluted'), undefined);
   });
 
+  it('C-109 takes hundreds of values', () => accept(textOf({}, { more: many(0, 900) })));
+
   it('C-112 takes nesting of 32 levels', async () => {
     const nested: unknown = JSON.parse(`${'['.repeat(30)}${']'.repeat(30)}`);
-    const { msg } = await accept(JSON.stringify(envelope({}, { nested })));
+    const { msg } = await accept(textOf({}, { nested }));
     assert.deepEqual(msg.payload['nested'], nested);
   });
 
   it('C-113 keeps numbers that JavaScript cannot hold as text', async () => {
-    const body = JSON.stringify(envelope({}, { a: 1 })).replace(
+    const body = textOf({}, { a: 1 }).replace(
       '"a":1',
       '"a":1e400,"b":9007199254740993,"c":-0,"d":1E+2,"e":[1e400,0.5],"f":"1e400"',
     );
@@ -193,7 +179,7 @@ describe('content of a proven message', () => {
   });
 
   it('C-114 survives a lone surrogate in a name', async () => {
-    const body = JSON.stringify(envelope({}, { cameraName: 'NAME' })).replace('NAME', '\\ud800 gate');
+    const body = textOf({}, { cameraName: 'NAME' }).replace('NAME', '\\ud800 gate');
     const { msg } = await accept(body);
     assert.equal(msg.webhook.text.includes('\ud800'), false);
     assert.match(msg.webhook.text, /gate/);
@@ -201,23 +187,23 @@ describe('content of a proven message', () => {
 
   it('C-116 keeps odd characters in the data and out of the text', async () => {
     const locationName = 'A\u0000\r\nB\u001b[31m\u202eC';
-    const { msg } = await accept(JSON.stringify(envelope({}, { locationName })));
+    const { msg } = await accept(textOf({}, { locationName }));
     assert.equal(msg.payload.locationName, locationName);
     assert.match(msg.webhook.text, /- A B C \/ Gate 1 -/);
-    const long = await accept(JSON.stringify(envelope({}, { locationName: 'x'.repeat(900_000) })));
+    const long = await accept(textOf({}, { locationName: 'x'.repeat(900_000) }));
     assert.ok(long.msg.webhook.text.length <= 160);
   });
 
   it('C-117 passes on names as plain text', async () => {
     const cameraName = '<script>alert(1)</script> =cmd {{x}}';
-    const { msg } = await accept(JSON.stringify(envelope({}, { cameraName })));
+    const { msg } = await accept(textOf({}, { cameraName }));
     assert.equal(msg.payload.cameraName, cameraName);
   });
 
   it('C-120 T-23 an unknown payload type is acknowledged and leaves output 3', async () => {
     const body = JSON.stringify({ payloadType: 'HELLO', messageId: 'h-1', payload: { a: 1 } });
-    assert.equal((await postSigned(body)).status, 200);
-    assert.equal((await postSigned(body)).status, 200);
+    await takes(body);
+    await takes(body);
     await accept(signed().body);
     assert.equal(receiver.problems.length, 1);
     const [problem] = receiver.problems;
@@ -225,19 +211,15 @@ describe('content of a proven message', () => {
     assert.deepEqual(problem?.event, { a: 1 });
   });
 
-  it('C-120 an unknown eventClass is an alarm, whatever its eventType', async () => {
-    const unknown = await accept(
-      JSON.stringify(envelope({}, { eventClass: 'weather', eventType: 'health' })),
-    );
-    assert.deepEqual([unknown.output, unknown.msg.topic], [0, 'weather']);
-    const health = await accept(JSON.stringify(envelope({}, { eventClass: 'health', cameraId: null })));
-    assert.deepEqual([health.output, health.msg.topic], [1, 'health']);
-  });
-
-  it('C-120 an eventClass that is health in other letters is an alarm', async () => {
-    const { output, msg } = await accept(JSON.stringify(envelope({}, { eventClass: 'Health' })));
-    assert.deepEqual([output, msg.topic], [0, 'Health']);
-  });
+  for (const [eventClass, eventType, output] of [
+    ['weather', 'health', 0],
+    ['health', 'ObjectEnters', 1],
+    ['Health', 'ObjectEnters', 0],
+  ] as const)
+    it(`C-120 an event of class ${eventClass} and type ${eventType} leaves output ${output + 1}`, async () => {
+      const event = await accept(textOf({}, { eventClass, eventType, cameraId: null }));
+      assert.deepEqual([event.output, event.msg.topic], [output, eventClass]);
+    });
 
   for (const [version, isUnusual] of [
     ['2.0.0', true],
@@ -246,7 +228,7 @@ describe('content of a proven message', () => {
     ['10.0.0', true],
   ] as const) {
     it(`C-121 version ${version ?? 'absent'} ${isUnusual ? 'brings a warning' : 'is usual'}`, async () => {
-      const { msg } = await accept(JSON.stringify(envelope({ version })));
+      const { msg } = await accept(textOf({ version }));
       assert.equal(msg.webhook.warnings.includes('unusual-version'), isUnusual);
     });
   }
@@ -268,13 +250,10 @@ describe('content of a proven message', () => {
   });
 
   it('C-122 T-25 keeps unknown fields, missing and null ones, and ids of any form', async () => {
-    const body = {
-      messageId: 'm',
-      payloadType: 'BlueEvent',
-      version: '1.0.0',
-      payload: { cameraId: null, extra: [1] },
-    };
-    const { msg, output } = await accept(JSON.stringify(body));
+    const known = { messageId: 'm', payloadType: 'BlueEvent', version: '1.0.0' };
+    const { msg, output } = await accept(
+      JSON.stringify({ ...known, payload: { cameraId: null, extra: [1] } }),
+    );
     assert.deepEqual(msg.payload, { cameraId: null, extra: [1] });
     assert.equal(output, 0);
     assert.deepEqual([msg.webhook.startTime, msg.webhook.ageSeconds, msg.webhook.late], [null, null, false]);
@@ -287,7 +266,7 @@ describe('content of a proven message', () => {
     `https://x.example/${'y'.repeat(3000)}`,
   ]) {
     it(`C-123 passes on the clip address ${clipUri.slice(0, 24)} with a warning`, async () => {
-      const { msg } = await accept(JSON.stringify(envelope({}, { clipUri })));
+      const { msg } = await accept(textOf({}, { clipUri }));
       assert.equal(msg.payload.clipUri, clipUri);
       assert.deepEqual(msg.webhook.warnings, ['clip-uri']);
     });
@@ -314,9 +293,8 @@ describe('content of a proven message', () => {
   });
 
   it('C-102 blanks a token that is an array or an object, and the rest can still be read', async () => {
-    for (const authenticationToken of [[PHRASE], { a: { b: [PHRASE] } }]) {
-      assert.equal((await receiver.post(signed({ authenticationToken }))).status, 200);
-    }
+    for (const authenticationToken of [[PHRASE], { a: { b: [PHRASE] } }])
+      await receiver.takes(signed({ authenticationToken }));
     await receiver.delivered(2);
     for (const { message } of receiver.deliveries) {
       const kept = Buffer.from(message.body).toString();
@@ -329,22 +307,14 @@ describe('content of a proven message', () => {
 
   it('C-100 C-102 lets no token leave: not in the message, not in the problem, not in what is kept', async () => {
     receiver.stations = [station({ scheme: 'https', agentUserId: 'mine' })];
-    assert.equal((await receiver.post(withToken())).status, 200);
-    assert.equal((await receiver.post(withToken({ messageId: '' }))).status, 200);
+    await receiver.takes(withToken(), withToken({ messageId: '' }));
     await receiver.delivered(1);
     await receiver.until(() => receiver.problems.length === 1, 'the dead letter');
     const [delivery] = receiver.deliveries;
     assert.ok(delivery);
-    const bodies = [delivery.message.body, ...inbox.deadLetters().map(({ body }) => body)];
-    const everything = JSON.stringify([messageOf(delivery, new Date()), receiver.problems, receiver.lines]);
-    assert.equal(everything.includes(PHRASE), false);
-    assert.equal(
-      bodies
-        .map((body) => Buffer.from(body).toString())
-        .join('')
-        .includes(PHRASE),
-      false,
-    );
+    const bodies = [delivery.message, ...inbox.deadLetters()].map(({ body }) => Buffer.from(body).toString());
+    const everything = [messageOf(delivery, new Date()), receiver.problems, receiver.lines, bodies];
+    assert.equal(JSON.stringify(everything).includes(PHRASE), false);
     assert.equal(JSON.stringify(delivery.message.event).includes('authenticationToken'), false);
   });
 
@@ -358,26 +328,15 @@ describe('content of a proven message', () => {
     '0001-01-01T00:00:00',
   ]) {
     it(`T-24 C-71 gives no event up for the time ${JSON.stringify(time)}`, async () => {
-      const { msg } = await accept(
-        JSON.stringify(envelope({}, { eventStartTime: time, eventEndTime: time })),
-      );
+      const { msg } = await accept(textOf({}, { eventStartTime: time, eventEndTime: time }));
       assert.equal(msg.payload.eventStartTime, time);
     });
   }
 
   for (const transmitTime of ['yesterday', 12345, '', null, undefined, '0001-01-01T00:00:00']) {
     it(`C-71 gives no event up for the transmit time ${JSON.stringify(transmitTime)}`, async () => {
-      const { msg } = await accept(JSON.stringify(envelope({ transmitTime })));
+      const { msg } = await accept(textOf({ transmitTime }));
       assert.deepEqual(msg.webhook.warnings, ['time-unreadable']);
     });
   }
-
-  it('random JSON, proven, is never refused and never brings the receiver down', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.json({ maxDepth: 6 }), async (body) => {
-        assert.equal((await postSigned(body)).status, 200);
-      }),
-      { numRuns: runsOf(100) },
-    );
-  });
 });

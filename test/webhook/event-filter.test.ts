@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import type { RvmEvent } from '../../lib/event';
+import { RecordingMeter } from '../support/metrics/metrics';
+import { ReceiverUnderTest } from './receiver-under-test';
+import { signed } from './sample';
 import {
   eventFilter,
   judgeByFilter,
@@ -71,36 +74,33 @@ describe('the filter of a webhook node', () => {
   });
 
   describe('judges an event that lacks something:', () => {
-    for (const [lack, name, wanted, field] of [
-      ['its remote id is wanted', 'cameras', 'remote-1', 'cameraId'],
-      ['its camera id is wanted', 'cameras', 'cam-1', 'cameraRemoteId'],
-      ['the id of its site is wanted', 'sites', 'site-1', 'locationName'],
-      ['the name of its site is wanted', 'sites', 'Harbour Depot', 'locationId'],
-      ['its name is wanted', 'rules', 'Person', 'eventRuleName'],
-      ['its rule is wanted', 'rules', 'Yard at night', 'eventName'],
+    for (const [lack, name, wanted, field, filteredBy] of [
+      ['its remote id is wanted', 'cameras', 'remote-1', 'cameraId', []],
+      ['its camera id is wanted', 'cameras', 'cam-1', 'cameraRemoteId', []],
+      ['the id of its site is wanted', 'sites', 'site-1', 'locationName', []],
+      ['the name of its site is wanted', 'sites', 'Harbour Depot', 'locationId', []],
+      ['its name is wanted', 'rules', 'Person', 'eventRuleName', []],
+      ['its rule is wanted', 'rules', 'Yard at night', 'eventName', []],
+      [
+        'another camera is wanted than that of its camera id',
+        'cameras',
+        'other',
+        'cameraRemoteId',
+        ['cameras'],
+      ],
+      ['another rule is wanted than its name', 'rules', 'other', 'eventRuleName', ['rules']],
+      ['another rule is wanted than its own', 'rules', 'other', 'eventName', ['rules']],
     ] as const) {
       it(lack, () => {
-        assert.deepEqual(verdict({ [name]: [wanted] }, { ...EVENT, [field]: undefined }), {
-          filteredBy: [],
-          isUnjudged: false,
-        });
+        const found = verdict({ [name]: [wanted] }, { ...EVENT, [field]: undefined });
+        assert.deepEqual(found, { filteredBy, isUnjudged: false });
       });
-    }
-
-    for (const [lack, name, field] of [
-      ['another camera is wanted than that of its camera id', 'cameras', 'cameraRemoteId'],
-      ['another rule is wanted than its name', 'rules', 'eventRuleName'],
-      ['another rule is wanted than its own', 'rules', 'eventName'],
-    ] as const) {
-      it(lack, () => assert.equal(filteredBy({ [name]: ['other'] }, { ...EVENT, [field]: undefined }), name));
     }
   });
 
   it('does not take one that lacks something where another filter is against it', () => {
-    assert.equal(
-      filteredBy({ classes: ['security'], cameras: ['cam-1'] }, { eventClass: 'health' }),
-      'classes',
-    );
+    const ids = { classes: ['security'], cameras: ['cam-1'] };
+    assert.equal(filteredBy(ids, { eventClass: 'health' }), 'classes');
   });
 
   for (const [name, field] of [
@@ -118,26 +118,19 @@ describe('the filter of a webhook node', () => {
     });
   }
 
-  describe('counts an event of a class that the specification does not have as security, and', () => {
-    const fire = { ...EVENT, eventClass: 'Fire' };
-    it('takes it where security is chosen', () =>
-      assert.equal(filteredBy({ classes: ['Security'] }, fire), ''));
-    it('takes it where its class is chosen', () => assert.equal(filteredBy({ classes: ['fire'] }, fire), ''));
-    it('does not take it where health alone is', () =>
-      assert.equal(filteredBy({ classes: ['health'] }, fire), 'classes'));
-    it('takes no event of class health where security is', () =>
-      assert.equal(filteredBy({ classes: ['security'] }, { ...EVENT, eventClass: 'health' }), 'classes'));
-    it('takes one of health in another case where either is, for it leaves by the output of alarms', () => {
-      for (const chosen of ['security', 'health'])
-        assert.equal(filteredBy({ classes: [chosen] }, { ...EVENT, eventClass: 'Health' }), '', chosen);
-    });
-  });
-
-  it('knows a class in any case, with or without white space around it', () => {
-    for (const eventClass of ['Security', 'SECURITY', ' security', 'security\n'])
-      assert.equal(filteredBy({ classes: ['security'] }, { eventClass }), '', eventClass);
-    assert.equal(filteredBy({ classes: ['Security '] }, { eventClass: 'security' }), '');
-  });
+  for (const [eventClass, chosen, found] of [
+    ['Fire', 'Security', ''],
+    ['Fire', 'fire', ''],
+    ['Fire', 'health', 'classes'],
+    ['health', 'security', 'classes'],
+    // For it leaves by the output of alarms.
+    ['Health', 'security', ''],
+    ['Health', 'health', ''],
+    ...['Security', 'SECURITY', ' security', 'security\n'].map((spelt) => [spelt, 'security', ''] as const),
+    ['security', 'Security ', ''],
+  ] as const)
+    it(`${found === '' ? 'takes' : 'does not take'} the class ${JSON.stringify(eventClass)} where ${JSON.stringify(chosen)} is chosen`, () =>
+      assert.equal(filteredBy({ classes: [chosen] }, { ...EVENT, eventClass }), found));
 
   for (const [name, field, letters] of [
     ['sites', 'locationName', 'Köln'],
@@ -146,36 +139,24 @@ describe('the filter of a webhook node', () => {
     ['rules', 'eventName', '人が侵入した：ガレージ'],
     ['cameras', 'cameraId', 'Tür 1'],
   ] as const) {
-    it(`knows ${name} by ${field} however their accents are encoded, and minds no white space around them`, () => {
-      const [composed, taken] = [letters.normalize('NFC'), letters.normalize('NFD')];
-      assert.notEqual(composed, taken);
-      for (const [wanted, sent] of [
-        [composed, taken],
-        [taken, composed],
-        [` ${composed}`, `${composed} `],
-      ] as const)
-        assert.equal(filteredBy({ [name]: [wanted] }, eventOf({ [field]: sent })), '', `${wanted} ${sent}`);
-    });
-  }
-
-  for (const [name, field] of [
-    ['sites', 'locationName'],
-    ['sites', 'locationId'],
-    ['rules', 'eventRuleName'],
-    ['rules', 'eventName'],
-  ] as const) {
-    for (const [what, one, other] of [
+    const [composed, taken] = [letters.normalize('NFC'), letters.normalize('NFD')];
+    const ofNames: [what: string, one: string, other: string][] = [
       ['case', 'Straße NORD', 'STRASSE Nord'],
       ['white space within', 'Harbour Depot', 'Harbour  \t Depot'],
       ['no-break spaces', 'Harbour Depot 1', 'Harbour\u00a0Depot\u202f1'],
       ['the width of letters', '\uff37\uff25\uff33\uff34\u3000\uff11', 'West 1'],
       ['ligatures', 'O\ufb03ce', 'Office'],
-    ] as const) {
+    ];
+    for (const [what, one, other] of [
+      ['how its accents are encoded', composed, taken],
+      ['white space around it', ` ${composed}`, `${composed} `],
+      ...(name === 'cameras' ? [] : ofNames),
+    ] as const)
       it(`knows ${name} by ${field} whatever ${what}`, () => {
-        assert.equal(filteredBy({ [name]: [one] }, { ...EVENT, [field]: other }), '');
-        assert.equal(filteredBy({ [name]: [other] }, { ...EVENT, [field]: one }), '');
+        assert.notEqual(one, other);
+        assert.equal(filteredBy({ [name]: [one] }, eventOf({ ...EVENT, [field]: other })), '');
+        assert.equal(filteredBy({ [name]: [other] }, eventOf({ ...EVENT, [field]: one })), '');
       });
-    }
   }
 
   for (const [what, one, other] of [
@@ -223,5 +204,58 @@ describe('the list of ids in a property', () => {
   it('is read as it was written, whatever stands in the ids', () => {
     for (const ids of [['a', 'b'], ['a, b', 'c'], ['say "x"', '"'], ['", "'], ['港, 一']])
       assert.deepEqual(idsIn(textOfIds(ids)), ids);
+  });
+});
+
+describe('a webhook that takes some events only', () => {
+  let receiver: ReceiverUnderTest;
+  let meter: RecordingMeter;
+  beforeEach(() => {
+    meter = new RecordingMeter();
+  });
+  afterEach(async () => {
+    meter.end();
+    await receiver.close();
+  });
+
+  const start = async (ids: Partial<FilterIds>): Promise<void> => {
+    receiver = await ReceiverUnderTest.start({ endpoint: { filter: eventFilter(ids) } });
+  };
+  const filteredIds = async (): Promise<(string | null)[]> => {
+    const { messages } = await receiver.endpoint.inbox.list({ state: 'filtered', limit: 9 });
+    return messages.map(({ messageId }) => messageId);
+  };
+
+  it('answers 200 to another, keeps it once however often it comes, and tells no output of it', async () => {
+    await start({ cameras: ['cam-1'] });
+    const other = signed({ messageId: 'other' }, { cameraId: 'cam-2', cameraRemoteId: 'r-2' });
+    await receiver.takes(other, other, signed({ messageId: 'mine' }, { cameraId: 'cam-1' }));
+    await receiver.delivered(1);
+    const delivered = receiver.deliveries.map(({ message }) => message.envelope.messageId);
+    assert.deepEqual([delivered, await filteredIds(), receiver.problems], [['mine'], ['other'], []]);
+    const answers = meter.told('answered').map(([answer]) => answer);
+    assert.deepEqual(answers, ['filtered', 'repeat', 'accepted']);
+  });
+
+  it('filters the end of an alarm as its begin', async () => {
+    await start({ cameras: ['cam-1'] });
+    const of = { alarmId: 'one', cameraId: 'cam-2', cameraRemoteId: 'r-2' };
+    await receiver.takes(signed({ messageId: 'begin' }, of));
+    await receiver.takes(signed({ messageId: 'end' }, { ...of, eventEndTime: '2026-03-04T05:06:07' }));
+    assert.deepEqual(await filteredIds(), ['end', 'begin']);
+  });
+
+  it('takes what lacks the field that is asked for, with a warning', async () => {
+    await start({ cameras: ['cam-1'] });
+    await receiver.takes(signed({}, { cameraId: null, cameraRemoteId: null }));
+    await receiver.delivered(1);
+    const [delivery] = receiver.deliveries;
+    assert.deepEqual(delivery?.message.warnings, ['not-filtered']);
+  });
+
+  it('filters no message of an unknown type, for that is no event', async () => {
+    await start({ cameras: ['cam-1'] });
+    await receiver.takes(signed({ payloadType: 'Unknown' }, { cameraId: 'cam-2', cameraRemoteId: 'r-2' }));
+    assert.deepEqual([receiver.problems.map(({ kind }) => kind), await filteredIds()], [['other'], []]);
   });
 });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
-import { jsonOf, readJson, unverifiedToken } from '../../lib/message/body';
+import { isObjectText, jsonOf, readJson, unverifiedToken } from '../../lib/message/body';
 import { authenticate, readAuthorization } from '../../lib/webhook/proof/authenticate';
-import { LARGE_BODY } from '../../lib/webhook/prover';
+import { LARGE_BODY, unverifiedTexts } from '../../lib/webhook/prover';
 import { assertCost } from '../support/time/event-loop';
 import { station } from './sample';
 
@@ -10,6 +10,9 @@ import { station } from './sample';
 const MOST = 60;
 /** So many in one measurement, for one is too short for the clock. */
 const RUNS = 20;
+
+const inEscapes = (text: string): string =>
+  text.replace(/./g, (letter) => `\\u00${letter.charCodeAt(0).toString(16)}`);
 
 /** How each shape begins, and what comes again and again; or the piece of each number. */
 const SHAPES: Record<string, [start: string, piece: string | ((n: number) => string)]> = {
@@ -27,13 +30,7 @@ const SHAPES: Record<string, [start: string, piece: string | ((n: number) => str
   'token fields of texts': ['{', '"authenticationToken":"x",'],
   'token fields in escapes': ['{', '"\\u0061uthenticationToken":1,'],
   'names that are nearly that of the token': ['{', '"authenticationTokem":1,'],
-  'names that are nearly that of the token, in escapes': [
-    '{',
-    `"${'authenticationTokem'
-      .split('')
-      .map((letter) => `\\u00${letter.charCodeAt(0).toString(16)}`)
-      .join('')}":1,`,
-  ],
+  'names that are nearly that of the token, in escapes': ['{', `"${inEscapes('authenticationTokem')}":1,`],
   'one long token': ['{"authenticationToken":"', 'x'],
   'one long token of escapes': ['{"authenticationToken":"', '\\u0041'],
   'a nested token': ['{"authenticationToken":[', '[],'],
@@ -121,4 +118,26 @@ describe('a body of 1 MiB', () => {
       await assertCost(() => readJson(body).value, MOST_TO_READ, hash(body), RUNS);
     });
   }
+});
+
+describe('a field of 1 MiB that nobody has proved', () => {
+  for (const [what, piece] of [
+    ['values that are too long', `"alarmId":"${'x'.repeat(257)}`],
+    ['values of escapes that are too long', `"alarmId":"${String.raw`\n`.repeat(257)}`],
+    ['blanks around colons', '"alarmId"        :        "'],
+    ['blanks where a colon should be', '"alarmId"        '],
+  ] as const)
+    it(`is looked for in little more than the time of a hash: ${what}`, async () => {
+      const body = Buffer.alloc(LONGEST_BODY, piece);
+      await assertCost(() => unverifiedTexts(body, 'alarmId', 16), 3, hash(body), 30);
+    });
+});
+
+describe('a text of 64 KiB that is looked at without being parsed', () => {
+  for (const piece of ['0,', '"\\"', '"a":', '{"":', '1234567890', '\\u0041', ' '])
+    it(`costs no more than a refusal may, of ${piece}`, async () => {
+      const text = `{"a":"${piece.repeat(LARGE_BODY / piece.length)}`;
+      for (const whole of [text, text.replace('"a":"', '"a":'), text.replace('{"a":"', '{')])
+        await assertCost(() => isObjectText(whole), MOST, hash(Buffer.from(text)), RUNS);
+    });
 });

@@ -6,114 +6,123 @@ import { jsonOf } from '../../lib/message/body';
 import { authenticate } from '../../lib/webhook/proof/authenticate';
 import { ProofThread } from '../../lib/webhook/proof/proof-thread';
 import type { ReceivingStation } from '../../lib/webhook/proof/receiving-station';
-import { InlineInbox } from '../support/inbox/each-store';
 import { ROOT } from '../support/node-red/node-red';
 import { PATIENCE } from '../support/time/patience';
-import { GatedThread, workOfMainThread } from './proof-thread-under-test';
-import { ReceiverUnderTest, type Answer, type Post } from './receiver-under-test';
-import { authorizationFor, envelope, PHRASE, signed, station, type Signed } from './sample';
+import { GatedThread, workOf } from './proof-thread-under-test';
+import { ReceiverUnderTest, type Post } from './receiver-under-test';
+import { AGENT_USER, authorizationFor, envelope, PHRASE, signed, station, type Signed } from './sample';
 
 const SUPPORT = path.join(ROOT, 'test', 'support', 'webhook');
 const PADDING = 'x'.repeat(100_000);
 const FORGED = { Authorization: `HMAC-SHA256 ${'A'.repeat(43)}=` };
 
+const STATIONS = 50;
+
+const phraseOf = (place: number): string => `phrase of ${place}`;
+
+/** Of the first of them no message is expected: it is the one that is tried where a message names none. */
+function manyStations(): ReceivingStation[] {
+  return Array.from({ length: STATIONS }, (_, place) =>
+    station({ key: `station-${place}`, secret: phraseOf(place), previousSecret: `before ${place}` }),
+  );
+}
+
 /** A large message, signed by a phrase. */
-function large(payload: Record<string, unknown> = {}, phrase = PHRASE): Signed {
-  const body = JSON.stringify(envelope({ padding: PADDING }, payload));
+function large(payload: Record<string, unknown> = {}, phrase = PHRASE, length = 100_000): Signed {
+  const room = length - JSON.stringify(envelope({ padding: '' }, payload)).length;
+  const body = JSON.stringify(envelope({ padding: 'x'.repeat(room) }, payload));
   return { body, headers: { Authorization: authorizationFor(body, phrase) } };
 }
+
+/** One of nearly 64 KiB, of one of many stations. */
+const long = (place: number, payload: Record<string, unknown> = {}): Signed =>
+  large(payload, phraseOf(place), 65_000);
 
 /** A large message with a token. */
 function largeWithToken(token: unknown): Post {
   return { body: JSON.stringify(envelope({ authenticationToken: token, padding: PADDING })) };
 }
 
+let receiver: ReceiverUnderTest;
+let thread: GatedThread;
+async function end(): Promise<void> {
+  thread.open();
+  await receiver.close();
+}
+
+/** Waits as long as it takes, unless told otherwise. Its thread stands behind a gate, unless it has another one. */
+async function start(
+  stations = [station()],
+  options: { proofThread?: ProofThread; holdMs?: number } = {},
+): Promise<ReceiverUnderTest> {
+  thread = new GatedThread();
+  receiver = await ReceiverUnderTest.start({ holdMs: PATIENCE, proofThread: thread, ...options });
+  receiver.stations = stations;
+  return receiver;
+}
+
+/** Its gate is open, and it is there from the first test to the last. */
+const openThread = new GatedThread();
+openThread.open();
+
+async function startOpen(stations?: ReceivingStation[]): Promise<ReceiverUnderTest> {
+  await start(stations, { proofThread: openThread });
+  thread = openThread;
+  return receiver;
+}
+
+/** Forgeries until the thread takes no more, of an alarm of their own. */
+async function flood(message: Signed): Promise<Promise<number>[]> {
+  const forgeries = Array.from({ length: 30 }, () => receiver.statusOf({ ...message, headers: FORGED }));
+  await receiver.until(() => receiver.seen.requests === 30, 'all forgeries');
+  return forgeries;
+}
+
 describe('a message with a large body', () => {
-  let receiver: ReceiverUnderTest | undefined;
-  let inbox: InlineInbox;
-
-  /** Waits as long as it takes, unless told otherwise. */
-  async function start(
-    options: { proofThread?: ProofThread; holdMs?: number } = {},
-    stations: ReceivingStation[] = [station()],
-  ): Promise<ReceiverUnderTest> {
-    inbox = new InlineInbox();
-    receiver = await ReceiverUnderTest.start({ inbox, holdMs: PATIENCE, ...options });
-    receiver.stations = stations;
-    return receiver;
-  }
-  afterEach(async () => {
-    await receiver?.close();
-    receiver = undefined;
-  });
-
-  async function statusOf(answer: Promise<Answer>): Promise<number> {
-    return (await answer).status;
-  }
+  afterEach(end);
 
   it('is accepted where it is genuine (signature)', async () => {
-    const under = await start();
-    assert.equal(await statusOf(under.post(large({ eventName: 'large' }))), 200);
+    const under = await startOpen();
+    const message = large({ eventName: 'large' });
+    await under.takes(message);
     await under.delivered(1);
-    const { event, proof, secret } = under.deliveries[0]?.message ?? assert.fail();
+    const { event, proof, secret, body } = under.deliveries[0]?.message ?? assert.fail();
     assert.deepEqual([event.eventName, proof, secret], ['large', 'hmac', 'current']);
+    assert.deepEqual(Buffer.from(body).toString(), message.body);
   });
 
   it('is accepted where it is genuine (token), which is blanked', async () => {
-    const under = await start({}, [
-      station({ scheme: 'https', secret: 'the new phrase', previousSecret: PHRASE }),
-    ]);
-    assert.equal(await statusOf(under.post(largeWithToken(PHRASE))), 200);
+    const renewed = station({ scheme: 'https', secret: 'the new phrase', previousSecret: PHRASE });
+    const under = await startOpen([renewed]);
+    await under.takes(largeWithToken(PHRASE));
     await under.delivered(1);
     const { body, proof, secret } = under.deliveries[0]?.message ?? assert.fail();
     assert.deepEqual([proof, secret], ['token', 'previous']);
     assert.equal(Buffer.from(body).includes(PHRASE), false);
   });
 
-  it('is accepted of each of many stations', async () => {
-    const all = Array.from({ length: 50 }, (_, place) =>
-      station({ key: `station-${place}`, secret: `phrase of ${place}` }),
-    );
-    const under = await start({}, all);
-    for (const place of [0, 31, 49])
-      assert.equal(await statusOf(under.post(large({}, `phrase of ${place}`))), 200);
-    await under.delivered(3);
-    const keys = under.deliveries.map(({ message }) => message.stationKey);
-    assert.deepEqual(keys, ['station-0', 'station-31', 'station-49']);
-  });
-
-  it('is refused where it is forged (signature), without work for the main thread', async () => {
-    const under = await start();
-    const { body } = large();
-    const work = await workOfMainThread(async () => {
-      assert.equal(await statusOf(under.post({ body, headers: FORGED })), 401);
+  for (const [proof, scheme, forged] of [
+    ['signature', 'http', { ...large(), headers: FORGED }],
+    ['token', 'https', largeWithToken('another phrase')],
+  ] as const)
+    it(`is refused where it is forged (${proof}), without work for the main thread`, async () => {
+      const under = await startOpen([station({ scheme })]);
+      const work = await workOf(async () => assert.equal(await under.statusOf(forged), 401));
+      assert.deepEqual([work.hmacs, work.parsed.filter(({ length }) => length > 50_000)], [0, []]);
+      assert.deepEqual(under.reasons(), [`bad-${proof}`]);
     });
-    assert.deepEqual(work, { hmacs: 0, parsed: 0 });
-    assert.deepEqual(under.reasons(), ['bad-signature']);
-  });
-
-  it('is refused where it is forged (token), without work for the main thread', async () => {
-    const under = await start({}, [station({ scheme: 'https' })]);
-    const forged = largeWithToken('another phrase');
-    const work = await workOfMainThread(async () => {
-      assert.equal(await statusOf(under.post(forged)), 401);
-    });
-    assert.deepEqual(work, { hmacs: 0, parsed: 0 });
-    assert.deepEqual(under.reasons(), ['bad-token']);
-  });
 
   it('is cut where another station of its path cannot judge yet', async () => {
-    const under = await start({}, [station(), station({ key: 'south', secret: '${UNSET}' })]);
-    assert.equal(await statusOf(under.post({ ...large(), headers: FORGED })), 0);
+    const under = await startOpen([station(), station({ key: 'south', secret: '${UNSET}' })]);
+    assert.equal(await under.statusOf({ ...large(), headers: FORGED }), 0);
   });
 
   it('is judged as a short one is, in all that there is to say of it', async () => {
-    const thread = new ProofThread();
+    await startOpen();
     const two = [
       station({ previousSecret: 'the phrase before' }),
       station({ key: 'south', scheme: 'https', secret: 'the other phrase' }),
     ];
-
     const { body, headers } = large();
     const token = (text: string): string => JSON.stringify({ authenticationToken: text, padding: PADDING });
     const cases: [string, string[]][] = [
@@ -134,44 +143,38 @@ describe('a message with a large body', () => {
     }
   });
 
-  it('leaves the bytes to whoever reads them next', async () => {
-    const bytes = Buffer.from(large().body);
-    const copy = Buffer.from(bytes);
-    await new ProofThread().prove({ body: bytes, authorization: [] }, [station()], new CancelToken());
-    assert.deepEqual(bytes, copy);
-  });
-
   it('is cut where the thread ends over it, and the next one is proven in another', async () => {
     const proofThread = new ProofThread(path.join(SUPPORT, 'ending-proof-worker.ts'));
-    const under = await start({ proofThread });
-    assert.equal(await statusOf(under.post(large())), 200);
-    assert.equal(await statusOf(under.post(large({ note: 'ends the thread that proves it' }))), 0);
+    const under = await start([station()], { proofThread });
+    await under.takes(large());
+    assert.equal(await under.statusOf(large({ note: 'ends the thread that proves it' })), 0);
     assert.match(under.lines.join('\n'), /because the thread that proves large bodies has ended/);
-    assert.equal(await statusOf(under.post(large())), 200);
+    await under.takes(large());
     await under.delivered(2);
     assert.equal(under.deliveries.length, 2);
     assert.doesNotMatch(JSON.stringify([under.lines, under.problems]), new RegExp(PHRASE));
   });
 
   it('is cut where there is no thread to be had, while others are accepted', async () => {
-    const under = await start({ proofThread: new ProofThread(path.join(SUPPORT, 'there-is-none.ts')) });
-    assert.equal(await statusOf(under.post(large())), 0);
-    assert.equal(await statusOf(under.post(signed())), 200);
+    const proofThread = new ProofThread(path.join(SUPPORT, 'there-is-none.ts'));
+    const under = await start([station()], { proofThread });
+    assert.equal(await under.statusOf(large()), 0);
+    await under.takes(signed());
     assert.deepEqual(under.reasons(), []);
   });
 
   it('is cut where it is not proven in time', async () => {
     const proofThread = new ProofThread(path.join(SUPPORT, 'silent-proof-worker.ts'));
-    const under = await start({ proofThread, holdMs: 150 });
-    assert.equal(await statusOf(under.post(large())), 0);
+    const under = await start([station()], { proofThread, holdMs: 150 });
+    assert.equal(await under.statusOf(large()), 0);
     assert.match(under.lines.join('\n'), /because its large body could not be proven in time/);
-    assert.equal(await statusOf(under.post(signed())), 200);
+    await under.takes(signed());
   });
 
   it('is cut where the receiver closes while it is in the thread', async () => {
     const proofThread = new GatedThread(path.join(SUPPORT, 'silent-proof-worker.ts'));
-    const under = await start({ proofThread });
-    const answer = statusOf(under.post(large()));
+    const under = await start([station()], { proofThread });
+    const answer = under.statusOf(large());
     await under.until(() => proofThread.asked === 1, 'the message at the gate');
     proofThread.open();
     under.dispatcher.close();
@@ -179,61 +182,17 @@ describe('a message with a large body', () => {
     assert.deepEqual(under.deliveries, []);
   });
 
-  it('is not overtaken by the end of its alarm, while other alarms go ahead', async () => {
-    const proofThread = new GatedThread();
-    const under = await start({ proofThread });
-    const first = statusOf(under.post(large({ alarmId: 'one' })));
-    await under.until(() => proofThread.asked === 1, 'the message at the gate');
-    let isEndAnswered = false;
-    const end = statusOf(
-      under.post(signed({}, { alarmId: 'one', eventEndTime: '2026-05-01T12:00:00' })),
-    ).finally(() => (isEndAnswered = true));
-    await under.until(() => under.seen.requests === 2, 'the end');
-    assert.equal(await statusOf(under.post(signed({}, { alarmId: 'two' }))), 200);
-    await under.delivered(1);
-    assert.equal(isEndAnswered, false);
-
-    proofThread.open();
-    assert.deepEqual([await first, await end], [200, 200]);
-    await under.delivered(3);
-    const told = under.deliveries.map(({ message, first: isFirst }) => [message.event.alarmId, isFirst]);
-    assert.deepEqual(told, [
-      ['two', true],
-      ['one', true],
-      ['one', false],
-    ]);
-  });
-
   it('holds up nothing of its alarm once it is refused, or cut', async () => {
     const proofThread = new GatedThread(path.join(SUPPORT, 'ending-proof-worker.ts'));
-    const under = await start({ proofThread });
-    const forged = statusOf(under.post({ ...large({ alarmId: 'one' }), headers: FORGED }));
+    const under = await start([station()], { proofThread });
+    const forged = under.statusOf({ ...large({ alarmId: 'one' }), headers: FORGED });
     await under.until(() => proofThread.asked === 1, 'the forgery');
-    const lost = statusOf(under.post(large({ alarmId: 'one', note: 'ends the thread that proves it' })));
+    const lost = under.statusOf(large({ alarmId: 'one', note: 'ends the thread that proves it' }));
     await under.until(() => proofThread.asked === 2, 'the one that is lost');
-    const event = statusOf(under.post(signed({}, { alarmId: 'one' })));
+    const event = under.statusOf(signed({}, { alarmId: 'one' }));
     await under.until(() => under.seen.requests === 3, 'the event');
     proofThread.open();
     assert.deepEqual([await forged, await lost, await event], [401, 0, 200]);
-  });
-
-  it('takes no place of short ones, however many come: twenty wait, and others are cut', async () => {
-    const proofThread = new GatedThread();
-    const under = await start({ proofThread });
-    const forgeries = Array.from({ length: 30 }, () =>
-      statusOf(under.post({ body: large().body, headers: FORGED })),
-    );
-    await under.until(() => under.seen.requests === 30, 'all forgeries');
-    for (const alarmId of ['one', 'two', 'three'])
-      assert.equal(await statusOf(under.post(signed({}, { alarmId }))), 200);
-    assert.equal(proofThread.asked, 4);
-    proofThread.open();
-    const statuses = await Promise.all(forgeries);
-    assert.deepEqual(
-      [0, 401].map((wanted) => statuses.filter((status) => status === wanted).length),
-      [10, 20],
-    );
-    assert.match(under.lines.join('\n'), /because too many large bodies came at a time/);
   });
 
   it('keeps no process alive by its thread', () => {
@@ -243,5 +202,95 @@ describe('a message with a large body', () => {
       { encoding: 'utf8', timeout: PATIENCE, cwd: ROOT },
     );
     assert.deepEqual([status, stdout], [0, 'proven: false']);
+  });
+});
+
+for (const [size, length] of [
+  ['a large body', 100_000],
+  ['a body of 64 KiB', 65_000],
+] as const)
+  describe(`${size} at a path of fifty stations`, () => {
+    afterEach(end);
+
+    const of = (place: number, payload: Record<string, unknown> = {}): Signed =>
+      large(payload, phraseOf(place), length);
+
+    it('is accepted of each of them', async () => {
+      await startOpen(manyStations());
+      for (const place of [0, 31, 49]) await receiver.takes(of(place, { agentUserId: `user of ${place}` }));
+      await receiver.delivered(3);
+      const keys = receiver.deliveries.map(({ message }) => message.stationKey);
+      assert.deepEqual(keys, ['station-0', 'station-31', 'station-49']);
+    });
+
+    it('is not overtaken by the end of its alarm, while other alarms go ahead', async () => {
+      await start(manyStations());
+      const first = receiver.statusOf(of(31, { alarmId: 'one' }));
+      await receiver.until(() => thread.asked === 1, 'the message at the gate');
+      let isEndAnswered = false;
+      const ended = { alarmId: 'one', eventEndTime: '2026-05-01T12:00:00' };
+      const end = receiver.statusOf(large(ended, phraseOf(31), 4000)).finally(() => (isEndAnswered = true));
+      await receiver.until(() => receiver.seen.requests === 2, 'the end');
+      await receiver.takes(large({ alarmId: 'two' }, phraseOf(31), 4000));
+      await receiver.delivered(1);
+      assert.equal(isEndAnswered, false);
+
+      thread.open();
+      assert.deepEqual([await first, await end], [200, 200]);
+      await receiver.delivered(3);
+      const told = receiver.deliveries.map((each) => `${each.message.event.alarmId} ${each.first}`);
+      assert.deepEqual(told, ['two true', 'one true', 'one false']);
+    });
+
+    it('takes no place of short ones of any station, however many come: twenty wait, and others are cut', async () => {
+      await start(manyStations());
+      const forgeries = await flood(of(0, { alarmId: 'forged' }));
+      for (const place of [17, 31, 49])
+        await receiver.takes(large({ alarmId: `of ${place}` }, phraseOf(place), 4000));
+      assert.equal(thread.asked, 4);
+      thread.open();
+      const statuses = await Promise.all(forgeries);
+      const counts = [0, 401].map((wanted) => statuses.filter((status) => status === wanted).length);
+      assert.deepEqual(counts, [10, 20]);
+      assert.match(receiver.lines.join('\n'), /because too many large bodies came at a time/);
+    });
+  });
+
+describe('a body of 64 KiB', () => {
+  afterEach(end);
+
+  for (const [what, mark, hmacs] of [
+    ['costs', '', 2],
+    ['with a byte-order mark costs', '\uFEFF', 4],
+  ] as const)
+    it(`${what} the main thread the hashes of one of fifty stations where it is forged, whoever it names`, async () => {
+      const named = station({ key: 'named', secret: 'its phrase', agentUserId: AGENT_USER });
+      await startOpen([...manyStations(), named]);
+      for (const agentUserId of [AGENT_USER, 'nobody']) {
+        const post = { body: `${mark}${long(0, { agentUserId }).body}`, headers: FORGED };
+        const work = await workOf(async () => assert.equal(await receiver.statusOf(post), 401));
+        assert.equal(work.hmacs, hmacs);
+      }
+    });
+
+  it('is accepted without the thread where its station has the Agent User that it names', async () => {
+    await start(manyStations().map((one, place) => ({ ...one, agentUserId: `user of ${place}` })));
+    const forgeries = await flood(long(0, { alarmId: 'forged' }));
+    await receiver.takes(long(31, { agentUserId: 'user of 31' }));
+    thread.open();
+    await Promise.all(forgeries);
+  });
+
+  it('is accepted without the thread where its station has sent one before', async () => {
+    await startOpen(manyStations());
+    await receiver.takes(long(31));
+    const { asked } = thread;
+    await receiver.takes(long(31));
+    assert.equal(thread.asked, asked);
+  });
+
+  it('is proven at once at a path of four stations', async () => {
+    await start(manyStations().slice(0, 4));
+    assert.equal(await receiver.statusOf({ ...long(0), headers: FORGED }), 401);
   });
 });

@@ -4,6 +4,7 @@ import http from 'node:http';
 import https from 'node:https';
 import net from 'node:net';
 import tls from 'node:tls';
+import type { Endpoint } from '../../lib/webhook/endpoint';
 import type { Dispatcher } from '../../lib/webhook/dispatcher';
 import {
   Listener,
@@ -19,27 +20,15 @@ import { freePort } from '../support/node-red/node-red';
 import { needs } from '../support/suite/programs';
 import { selfSigned } from '../support/network/certificates';
 import { eventually, PATIENCE } from '../support/time/patience';
-import { exchange, newInbox, PATH } from './receiver-under-test';
+import { endpointOf, exchange, PATH, requestText, signedText, statusesIn } from './receiver-under-test';
 import { signed, station } from './sample';
 
 const HOST = '127.0.0.1';
 const PLAIN = { proxies: [] };
 
 /** Lets a dispatcher answer on the path of the tests. */
-function addWebhook(
-  dispatcher: Dispatcher,
-  stations: () => readonly ReceivingStation[] = () => [station()],
-  changes = new ChangeListeners(),
-): () => void {
-  const endpoint = {
-    id: 'webhook-in',
-    path: PATH,
-    stations,
-    watch: (changed: () => void) => changes.add(changed),
-    stationOfAgentUser: () => undefined,
-    inbox: newInbox(),
-    onProblem: () => undefined,
-  };
+function addWebhook(dispatcher: Dispatcher, changes: Partial<Endpoint> = {}): () => void {
+  const endpoint = endpointOf(changes);
   assert.ok(dispatcher.add(endpoint));
   return () => dispatcher.remove(endpoint);
 }
@@ -61,15 +50,6 @@ function post(origin: string, agent: http.Agent | https.Agent | false = false): 
   });
 }
 
-/** The common name in the certificate that a new connection gets. */
-async function certificateAt(port: number): Promise<unknown> {
-  const socket = tls.connect({ port, host: HOST, rejectUnauthorized: false });
-  await once(socket, 'secureConnect');
-  const { subject } = socket.getPeerCertificate();
-  socket.destroy();
-  return subject.CN;
-}
-
 describe('a listener', () => {
   let port: number;
   let origin: string;
@@ -86,6 +66,11 @@ describe('a listener', () => {
     addWebhook(listener.dispatcher);
   }
 
+  async function listening(tls?: ListenerSettings['tls']): Promise<void> {
+    prepare();
+    await listener.listen({ ...PLAIN, tls });
+  }
+
   it('listens from the moment it is told to, until it is closed', async () => {
     prepare();
     assert.deepEqual([listener.origin, await post(origin)], [undefined, 'refused']);
@@ -98,13 +83,11 @@ describe('a listener', () => {
   it('is reached at 127.0.0.1 where it listens on all addresses', async () => {
     prepare({}, '');
     await listener.listen(PLAIN);
-    assert.equal(listener.origin, origin);
-    assert.equal(await post(origin), 200);
+    assert.deepEqual([listener.origin, await post(origin)], [origin, 200]);
   });
 
   it('keeps connections open over new settings', async () => {
-    prepare();
-    await listener.listen(PLAIN);
+    await listening();
     const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
     assert.equal(await post(origin, agent), 200);
     const [kept] = Object.values(agent.freeSockets).flat();
@@ -114,24 +97,17 @@ describe('a listener', () => {
   });
 
   it('deals with what is under way when it is closed, and closes its idle connections', async () => {
-    let stations: ReceivingStation[] = [];
+    let stations: ReceivingStation[] | undefined;
     listener = new Listener({ port, host: HOST }, { dispatcher: { holdMs: PATIENCE } });
     const changes = new ChangeListeners();
-    let looks = 0;
-    addWebhook(
-      listener.dispatcher,
-      () => {
-        looks += 1;
-        return stations;
-      },
-      changes,
-    );
+    const watch = (changed: () => void): (() => void) => changes.add(changed);
+    addWebhook(listener.dispatcher, { stations: () => (stations ??= []), watch });
     await listener.listen(PLAIN);
     const idle = net.connect(port, HOST);
     await once(idle, 'connect');
     const agent = new http.Agent({ keepAlive: true });
     const held = post(origin, agent);
-    await eventually(() => looks > 0, 'the request');
+    await eventually(() => stations !== undefined, 'the request');
     await listener.close();
     await once(idle.resume(), 'close');
     assert.equal(await post(origin), 'refused');
@@ -139,21 +115,6 @@ describe('a listener', () => {
     changes.tell();
     assert.equal(await held, 200);
     await eventually(() => Object.keys(agent.freeSockets).length === 0, 'the end of the connection');
-  });
-
-  it('says that its port is taken, and takes it once it is free', async () => {
-    const other = net.createServer().listen(port, HOST);
-    await once(other, 'listening');
-    prepare({ retryMs: 20 });
-    let told = 0;
-    listener.watch(() => (told += 1));
-    await listener.listen(PLAIN);
-    assert.equal(listener.fault?.code, 'NETWORK');
-    assert.match(listener.fault.message, new RegExp(`Port ${port} .* in use`));
-    assert.equal(told, 1);
-    other.close();
-    await eventually(() => listener.origin !== undefined, 'the port');
-    assert.deepEqual([listener.fault, await post(origin)], [undefined, 200]);
   });
 
   it('tries no longer for a taken port once it is closed', async () => {
@@ -183,8 +144,7 @@ describe('a listener', () => {
   });
 
   it('refuses proxies that are no addresses, and goes on with its settings', async () => {
-    prepare();
-    await listener.listen(PLAIN);
+    await listening();
     await listener.listen({ proxies: ['proxy.example'] });
     assert.deepEqual([listener.fault?.code, await post(origin)], ['BAD_INPUT', 200]);
     await listener.listen(PLAIN);
@@ -204,65 +164,31 @@ describe('a listener', () => {
       origin = `https://${HOST}:${port}`;
     });
 
-    it('takes alarms by https', async () => {
-      prepare();
-      await listener.listen({ ...PLAIN, tls: first });
-      assert.deepEqual([listener.origin, await post(origin)], [origin, 200]);
-    });
+    const place = (): tls.ConnectionOptions => ({ port, host: HOST, rejectUnauthorized: false });
 
     it('takes alarms of a client that offers HTTP/1.0 alone', async () => {
-      prepare();
-      await listener.listen({ ...PLAIN, tls: first });
-      const { body, headers } = signed();
-      const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-      const socket = tls.connect({
-        port,
-        host: HOST,
-        rejectUnauthorized: false,
-        ALPNProtocols: ['http/1.0'],
-      });
-      const head = [`POST ${PATH} HTTP/1.0`, `Content-Length: ${body.length}`, ...lines, '', ''];
-      assert.match(await exchange(socket, [head.join('\r\n') + body]), /^HTTP\/1\.1 200 OK/);
+      await listening(first);
+      const socket = tls.connect({ ...place(), ALPNProtocols: ['http/1.0'] });
+      const text = signedText().replace('HTTP/1.1', 'HTTP/1.0');
+      assert.deepEqual(statusesIn(await exchange(socket, [text])), [200]);
     });
 
     it('cuts a connection on which many forged requests come at once', async () => {
-      prepare();
-      await listener.listen({ ...PLAIN, tls: first });
-      const socket = tls.connect({ port, host: HOST, rejectUnauthorized: false });
-      const forged = `POST ${PATH} HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n`;
-      const text = await exchange(socket, [forged.repeat(200)]);
-      assert.ok((text.match(/ 401 /g)?.length ?? 0) < 16);
+      await listening(first);
+      const text = await exchange(tls.connect(place()), [requestText('').repeat(200)]);
+      assert.ok(statusesIn(text).length < 16);
       assert.equal(await post(origin), 200);
-    });
-
-    it('takes over another certificate without closing a connection', async () => {
-      prepare();
-      await listener.listen({ ...PLAIN, tls: first });
-      const agent = new https.Agent({ keepAlive: true, maxSockets: 1 });
-      assert.equal(await post(origin, agent), 200);
-      const [kept] = Object.values(agent.freeSockets).flat();
-      await listener.listen({ ...PLAIN, tls: second });
-      assert.equal(await certificateAt(port), 'second');
-      assert.equal(await post(origin, agent), 200);
-      assert.equal(kept?.destroyed, false);
-      agent.destroy();
     });
 
     const unusable: [string, () => tls.SecureContextOptions, string, RegExp][] = [
       ['without a key', () => ({ cert: first.cert }), 'CONFIG_MISSING', /no certificate with a private key/],
       ['with nothing at all', () => ({}), 'CONFIG_MISSING', /no certificate with a private key/],
       ['that is no PEM', () => ({ cert: 'x', key: first.key }), 'BAD_INPUT', /cannot be used \(ERR_/],
-      [
-        'with the key of another',
-        () => ({ cert: first.cert, key: second.key }),
-        'BAD_INPUT',
-        /belong together/,
-      ],
+      ['of another key', () => ({ cert: first.cert, key: second.key }), 'BAD_INPUT', /belong together/],
     ];
     for (const [what, settings, code, message] of unusable) {
       it(`does not listen with a certificate ${what}, and goes on with the one it had`, async () => {
-        prepare();
-        await listener.listen({ ...PLAIN, tls: settings() });
+        await listening(settings());
         assert.equal(listener.fault?.code, code);
         assert.match(listener.fault.message, message);
         assert.doesNotMatch(listener.fault.message, /BEGIN|KEY-----/);
@@ -274,10 +200,9 @@ describe('a listener', () => {
     }
 
     it('changes between http and https on its port', async () => {
-      prepare();
-      await listener.listen(PLAIN);
+      await listening();
       await listener.listen({ ...PLAIN, tls: first });
-      assert.equal(await post(origin), 200);
+      assert.deepEqual([listener.origin, await post(origin)], [origin, 200]);
       await listener.listen(PLAIN);
       assert.equal(await post(`http://${HOST}:${port}`), 200);
     });
@@ -305,6 +230,14 @@ describe('the listeners of a process', () => {
     return made;
   }
 
+  /** A place whose path is configured, and open; `remove` takes the path away. */
+  async function claimOpen(changes: Partial<Endpoint> = {}, host?: string) {
+    const made = claim(host);
+    const remove = addWebhook(made.listener.dispatcher, changes);
+    await listeners.flowsStarted();
+    return { ...made, remove };
+  }
+
   it('open a port when the flows have started, and only where a path is configured', async () => {
     const { listener } = claim();
     assert.equal(await post(origin), 'refused');
@@ -326,11 +259,9 @@ describe('the listeners of a process', () => {
   });
 
   it('C-133 hold and cut while nodes are built anew, and answer as soon as they are there', async () => {
-    const wish = claim();
-    const remove = addWebhook(wish.listener.dispatcher);
-    await listeners.flowsStarted();
+    const wish = await claimOpen();
     listeners.flowsStopping();
-    remove();
+    wish.remove();
     wish.release();
     assert.equal(await post(origin), 'cut');
     const held = post(origin);
@@ -341,32 +272,12 @@ describe('the listeners of a process', () => {
     assert.equal(await post(origin), 200);
   });
 
-  it('close a port that nobody claims any more, or that has no path left', async () => {
-    const wish = claim();
-    const remove = addWebhook(wish.listener.dispatcher);
-    await listeners.flowsStarted();
-    remove();
-    await listeners.flowsStarted();
-    assert.equal(await post(origin), 'refused');
-    addWebhook(wish.listener.dispatcher);
-    await listeners.flowsStarted();
-    assert.equal(await post(origin), 200);
-    wish.release();
-    await listeners.flowsStarted();
-    assert.equal(await post(origin), 'refused');
-  });
-
   it('cut at once what is held on a port that nobody claims any more', async () => {
     listeners = new Listeners({ dispatcher: { holdMs: 600_000 } });
-    const wish = claim();
-    let asked = 0;
-    addWebhook(wish.listener.dispatcher, () => {
-      asked += 1;
-      return [];
-    });
-    await listeners.flowsStarted();
+    let stations: ReceivingStation[] | undefined;
+    const wish = await claimOpen({ stations: () => (stations ??= []) });
     const held = post(origin);
-    await eventually(() => asked > 0, 'the request');
+    await eventually(() => stations !== undefined, 'the request');
     wish.release();
     await listeners.flowsStarted();
     assert.equal(await held, 'cut');
@@ -374,26 +285,20 @@ describe('the listeners of a process', () => {
 
   it('hold on a port whose paths are gone, for they may come back', async () => {
     listeners = new Listeners({ dispatcher: { holdMs: 600_000 } });
-    const wish = claim();
     let stations: ReceivingStation[] | undefined;
-    const remove = addWebhook(wish.listener.dispatcher, () => (stations ??= []));
-    await listeners.flowsStarted();
+    const wish = await claimOpen({ stations: () => (stations ??= []) });
     const held = post(origin);
     await eventually(() => stations !== undefined, 'the request');
-    remove();
+    wish.remove();
     await listeners.flowsStarted();
     addWebhook(wish.listener.dispatcher);
     assert.equal(await held, 200);
   });
 
   it('give a port from one host to another', async () => {
-    const everywhere = claim('');
-    addWebhook(everywhere.listener.dispatcher);
-    await listeners.flowsStarted();
+    const everywhere = await claimOpen({}, '');
     everywhere.release();
-    const here = claim();
-    addWebhook(here.listener.dispatcher);
-    await listeners.flowsStarted();
+    const here = await claimOpen();
     assert.deepEqual([here.listener.fault, await post(origin)], [undefined, 200]);
   });
 
@@ -410,9 +315,7 @@ describe('the listeners of a process', () => {
   });
 
   it('close where the flows do not start again: refused is better than 404', async () => {
-    const { listener } = claim();
-    addWebhook(listener.dispatcher);
-    await listeners.flowsStarted();
+    const { listener } = await claimOpen();
     listeners.flowsStopping();
     await eventually(() => listener.origin === undefined, 'the end of listening');
     assert.equal(await post(origin), 'refused');

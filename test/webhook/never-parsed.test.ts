@@ -6,13 +6,14 @@ import { authenticate } from '../../lib/webhook/proof/authenticate';
 import { Reporter } from '../../lib/webhook/reporter';
 import { StatelessReceiver } from '../../lib/webhook/stateless-receiver';
 import { PATIENCE } from '../support/time/patience';
+import { workOf } from './proof-thread-under-test';
 import { ReceiverUnderTest } from './receiver-under-test';
 import { authorizationFor, envelope, station } from './sample';
 
 const GUESS = 'a phrase of nobody';
 const WITH_TOKEN = JSON.stringify(envelope({ authenticationToken: GUESS }));
 const LARGE = JSON.stringify(envelope({ authenticationToken: GUESS, more: 'x'.repeat(100_000) }));
-const KINDS: Record<string, [body: string, authorization?: string]> = {
+const KINDS: Record<string, [body: string, ...authorization: string[]]> = {
   'a token': [WITH_TOKEN],
   'a token in escapes': [
     WITH_TOKEN.replace('"authenticationToken"', '"\\u0061uthenticationToken"').replace(GUESS, '\\u0061'),
@@ -39,44 +40,22 @@ class ThreadHere extends ProofThread {
 }
 const proofThread = new ThreadHere();
 
-/** What `JSON.parse` gets meanwhile. */
-async function parsedIn(work: () => Promise<unknown>): Promise<string[]> {
-  const { parse } = JSON;
-  const parsed: string[] = [];
-  JSON.parse = (text, reviver): unknown => {
-    parsed.push(text);
-    return parse(text, reviver) as unknown;
-  };
-  try {
-    await work();
-  } finally {
-    JSON.parse = parse;
-  }
-  return parsed;
-}
-
 /** Of an envelope, in whatever order its fields come. */
 const OF_A_BODY = /payloadType|uthenticationToken|BlueEvent|^"/;
 
-function headersOf(authorization: string | undefined): Record<string, string> {
-  return authorization === undefined ? {} : { Authorization: authorization };
-}
-
 for (const scheme of ['http', 'https'] as const)
   describe(`JSON.parse at stations with ${scheme}`, () => {
-    const stations = [
-      station({ scheme }),
-      station({ key: 'south', scheme, secret: 'a phrase of the south' }),
-    ];
+    const stations = [station({ scheme }), station({ key: 'south', scheme, secret: 'one of the south' })];
 
     it('gets nothing of an unproven body, neither when it comes nor when it is judged again', async () => {
       const inbox = new InlineInbox();
       const receiver = await ReceiverUnderTest.start({ inbox, holdMs: PATIENCE, proofThread });
       receiver.stations = stations;
       try {
-        for (const [kind, [body, authorization]] of Object.entries(KINDS)) {
-          const parsed = await parsedIn(async () => {
-            assert.equal((await receiver.post({ body, headers: headersOf(authorization) })).status, 401);
+        for (const [kind, [body, Authorization]] of Object.entries(KINDS)) {
+          const headers: Record<string, string> = Authorization === undefined ? {} : { Authorization };
+          const { parsed } = await workOf(async () => {
+            assert.equal(await receiver.statusOf({ body, headers }), 401);
             await inbox.quarantineKey();
             await receiver.dispatcher.judgeAgain(receiver.endpoint);
           });
@@ -90,24 +69,20 @@ for (const scheme of ['http', 'https'] as const)
     });
 
     it('gets nothing of an unproven body at verify webhook', async () => {
+      const clocks = { now: Date.now, steady: Date.now };
+      const reporter = new Reporter(Date.now, () => undefined);
+      const stationOfAgentUser = (): undefined => undefined;
       const receiver = new StatelessReceiver({
         id: 'verify',
-        stationOfAgentUser: () => undefined,
-        reporter: new Reporter(
-          () => 0,
-          () => undefined,
-        ),
-        now: Date.now,
-        steady: () => performance.now(),
+        stationOfAgentUser,
+        reporter,
+        ...clocks,
         proofThread,
       });
-      for (const [kind, [body, authorization]] of Object.entries(KINDS)) {
-        const request = {
-          head: { method: 'POST', headers: {} },
-          authorization: Object.values(headersOf(authorization)),
-          body: Buffer.from(body),
-        };
-        const parsed = await parsedIn(async () => {
+      for (const [kind, [body, ...authorization]] of Object.entries(KINDS)) {
+        const head = { method: 'POST', headers: {} };
+        const request = { head, authorization, body: Buffer.from(body) };
+        const { parsed } = await workOf(async () => {
           assert.equal((await receiver.receive(request, stations[0])).outcome, 'refused');
         });
         assert.deepEqual(parsed, [], kind);

@@ -95,13 +95,6 @@ for (const [on, place] of SERVERS) {
       assert.equal(await ready(), 200);
     });
 
-    it('ready stays 200 while the store fails and the spill folder takes the alarms', async () => {
-      inbox.fails = true;
-      await inbox.accept(proven());
-      assert.equal(inbox.state().durable, false);
-      assert.equal(await ready(), 200);
-    });
-
     it('ready is 503 while neither takes them, and 200 again when the store does', async () => {
       inbox.configure(NOWHERE);
       inbox.fails = true;

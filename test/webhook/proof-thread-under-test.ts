@@ -23,19 +23,28 @@ export class GatedThread extends ProofThread {
   }
 }
 
-/** Characters of a text that takes time to parse. */
-const LONG = 50_000;
+/** What the main thread has asked of node:crypto and of JSON while something was done. */
+export interface Work {
+  hmacs: number;
+  comparisons: number;
+  /** Bytes that went into HMACs. */
+  hashed: number;
+  parsed: string[];
+}
 
-/** How often the main thread has made an HMAC, or parsed a long text, while something was done. */
-export async function workOfMainThread(
-  work: () => Promise<unknown>,
-): Promise<{ hmacs: number; parsed: number }> {
+export async function workOf(work: () => unknown): Promise<Work> {
   const hmac = mock.method(crypto, 'createHmac');
+  const update = mock.method(crypto.Hmac.prototype, 'update');
+  const compare = mock.method(crypto, 'timingSafeEqual');
   const parse = mock.method(JSON, 'parse');
   try {
     await work();
-    const parsed = parse.mock.calls.filter(({ arguments: [text] }) => text.length > LONG).length;
-    return { hmacs: hmac.mock.callCount(), parsed };
+    return {
+      hmacs: hmac.mock.callCount(),
+      comparisons: compare.mock.callCount(),
+      hashed: update.mock.calls.reduce((sum, { arguments: [data] }) => sum + Buffer.from(data).length, 0),
+      parsed: parse.mock.calls.map(({ arguments: [text] }) => text),
+    };
   } finally {
     mock.restoreAll();
   }

@@ -9,12 +9,8 @@ import { PATH, ReceiverUnderTest, type Post } from './receiver-under-test';
 import { authorizationFor, PHRASE, signed, station } from './sample';
 
 const WRONG = 'another phrase';
+const inForm = { Authorization: `HMAC-SHA256 ${'A'.repeat(43)}=` };
 const ORIGIN = { received: new Date(), remoteAddress: undefined };
-
-function quarantineOf(steady: () => number): Quarantine {
-  const reporter = new Reporter(steady, () => undefined);
-  return new Quarantine({ steady, clockGuard: new ClockGuard(Date.now, steady), reporter });
-}
 
 describe('messages that nothing proves', () => {
   let inbox: InlineInbox;
@@ -27,24 +23,31 @@ describe('messages that nothing proves', () => {
   });
   afterEach(() => receiver.close());
 
+  /** What the store has, at once. */
+  const rows = () => inbox.store.work.quarantined(receiver.endpoint.id);
+  const copies = (count: number): Promise<void> =>
+    receiver.until(() => rows().length >= count, `${count} copies`);
   const kept = () => inbox.quarantined(receiver.endpoint.id);
 
   async function refused(post: Post): Promise<void> {
     assert.equal((await receiver.post(post)).status, 401);
   }
 
-  function tokenMessage(token: string): Post {
+  /** A message with this in place of its empty token. */
+  function withField(field: string): Post {
     const { body } = signed();
-    const text = body.replace('"authenticationToken":null', `"authenticationToken":${JSON.stringify(token)}`);
+    const text = body.replace('"authenticationToken":null', field);
     assert.notEqual(text, body);
     return { body: text };
   }
+
+  const tokenMessage = (token: string): Post => withField(`"authenticationToken":${JSON.stringify(token)}`);
 
   it('are accepted by themselves when the phrase is corrected (signature)', async () => {
     receiver.stations = [station({ secret: WRONG })];
     const message = signed();
     await refused(message);
-    await receiver.until(() => inbox.store.work.quarantined(receiver.endpoint.id).length === 1, 'the copy');
+    await copies(1);
     assert.equal(await receiver.dispatcher.judgeAgain(receiver.endpoint), 0);
     assert.equal(receiver.deliveries.length, 0);
 
@@ -61,11 +64,8 @@ describe('messages that nothing proves', () => {
   it('are accepted by themselves when the phrase is corrected (token), which is kept nowhere', async () => {
     receiver.stations = [station({ scheme: 'https', secret: WRONG })];
     await refused(tokenMessage(PHRASE));
-    await receiver.until(() => inbox.store.work.quarantined(receiver.endpoint.id).length === 1, 'the copy');
-    assert.doesNotMatch(
-      JSON.stringify(inbox.store.work.quarantined(receiver.endpoint.id)),
-      new RegExp(PHRASE),
-    );
+    await copies(1);
+    assert.doesNotMatch(JSON.stringify(rows()), new RegExp(PHRASE));
     const [copy] = await kept();
     assert.doesNotMatch(Buffer.from(copy?.body ?? []).toString(), new RegExp(PHRASE));
 
@@ -79,7 +79,7 @@ describe('messages that nothing proves', () => {
   it('are not proved by what stands in place of their token', async () => {
     receiver.stations = [station({ scheme: 'https', secret: WRONG })];
     await refused(tokenMessage('something'));
-    await receiver.until(() => inbox.store.work.quarantined(receiver.endpoint.id).length === 1, 'the copy');
+    await copies(1);
     receiver.stations = [station({ scheme: 'https', secret: '***' })];
     await receiver.dispatcher.judgeAgain(receiver.endpoint);
     assert.equal((await kept()).length, 1);
@@ -88,7 +88,6 @@ describe('messages that nothing proves', () => {
 
   it('are kept only where they carry a proof that another phrase could confirm', async () => {
     const { body, headers } = signed();
-    const inForm = { Authorization: `HMAC-SHA256 ${'A'.repeat(43)}=` };
     await refused({ headers: inForm });
     await refused({ body: '{"a":1}', headers: { Authorization: 'HMAC-SHA256 abc' } });
     await refused({ body });
@@ -96,7 +95,7 @@ describe('messages that nothing proves', () => {
     for (const header of ['Bearer secret-of-somebody', `HMAC-SHA256 ${PHRASE}`])
       await refused({ body, headers: { Authorization: header } });
     await refused({ body, headers: inForm });
-    await receiver.until(() => inbox.store.work.quarantined(receiver.endpoint.id).length > 0, 'the copy');
+    await copies(1);
     assert.equal((await kept()).length, 1);
   });
 
@@ -114,10 +113,9 @@ describe('messages that nothing proves', () => {
   ])
     it(`are not kept where they are no well-formed object: ${body}`, async () => {
       receiver.stations = [station({ secret: WRONG })];
-      const inForm = { Authorization: `HMAC-SHA256 ${'A'.repeat(43)}=` };
       await refused({ body, headers: inForm });
       await refused(signed());
-      await receiver.until(() => inbox.store.work.quarantined(receiver.endpoint.id).length > 0, 'the copy');
+      await copies(1);
       assert.equal((await kept()).length, 1);
     });
 
@@ -128,12 +126,8 @@ describe('messages that nothing proves', () => {
       JSON.stringify(PHRASE),
       `"\\u${PHRASE.charCodeAt(0).toString(16).padStart(4, '0')}${PHRASE.slice(1)}"`,
     ];
-    for (const name of names)
-      for (const token of tokens)
-        await refused({
-          body: signed().body.replace('"authenticationToken":null', ` "${name}" :\n${token} `),
-        });
-    await receiver.until(() => inbox.store.work.quarantined(receiver.endpoint.id).length === 6, 'the copies');
+    for (const name of names) for (const token of tokens) await refused(withField(` "${name}" :\n${token} `));
+    await copies(6);
     for (const copy of await kept()) assert.doesNotMatch(Buffer.from(copy.body).toString(), /otters/);
     receiver.stations = [station({ scheme: 'https' })];
     assert.equal(await receiver.dispatcher.judgeAgain(receiver.endpoint), 6);
@@ -143,7 +137,7 @@ describe('messages that nothing proves', () => {
     receiver.stations = [station({ secret: WRONG })];
     const body = '{"payloadType":"BlueEvent"}';
     await refused({ body, headers: { Authorization: authorizationFor(body) } });
-    await receiver.until(() => inbox.store.work.quarantined(receiver.endpoint.id).length === 1, 'the copy');
+    await copies(1);
     receiver.stations = [station()];
     await receiver.dispatcher.judgeAgain(receiver.endpoint);
     assert.deepEqual(await kept(), []);
@@ -157,25 +151,24 @@ describe('messages that nothing proves', () => {
     receiver = await ReceiverUnderTest.start({ inbox, steady: () => steady });
     receiver.stations = [station({ secret: WRONG })];
     for (let i = 0; i < 30; i += 1) await refused(signed());
-    await receiver.until(() => inbox.store.work.quarantined(receiver.endpoint.id).length === 20, '20 copies');
+    await copies(20);
     for (let i = 0; i < 190; i += 1) {
       steady += 1000;
       await refused(signed());
     }
-    await receiver.until(
-      () => inbox.store.work.quarantined(receiver.endpoint.id).length === 200,
-      '200 copies',
-    );
+    await copies(200);
     const bytes = new Uint8Array(60 * 1024);
     const big = { endpoint: receiver.endpoint.id, facts: '{}', bytes };
     for (let i = 0; i < 400; i += 1) inbox.store.work.quarantine({ ...big, address: `10.0.0.${i}` });
-    const held = inbox.store.work.quarantined(receiver.endpoint.id);
+    const held = rows();
     assert.ok(held.reduce((sum, row) => sum + row.bytes.length, 0) <= 16 * 1024 * 1024);
     assert.equal(held.at(-1)?.address, '10.0.0.399');
   });
 
   it('are held 50 at a time while the store does not answer, and no more', async () => {
-    const quarantine = quarantineOf(() => steady);
+    const clock = (): number => steady;
+    const [clockGuard, reporter] = [new ClockGuard(Date.now, clock), new Reporter(clock, () => undefined)];
+    const quarantine = new Quarantine({ steady: clock, clockGuard, reporter });
     const keep = (): void => {
       steady += 1000;
       const { body: text, headers } = signed();
@@ -186,16 +179,16 @@ describe('messages that nothing proves', () => {
     const store = inbox.answersLate();
     for (let i = 0; i < 80; i += 1) keep();
     store.answer();
-    await receiver.until(() => inbox.store.work.quarantined(receiver.endpoint.id).length >= 50, '50 copies');
+    await copies(50);
     keep();
-    await receiver.until(() => inbox.store.work.quarantined(receiver.endpoint.id).length > 50, 'the copy');
+    await copies(51);
     assert.equal((await kept()).length, 51);
   });
 
   it('belong to their endpoint', async () => {
     receiver.stations = [station({ secret: WRONG })];
     await refused(signed());
-    await receiver.until(() => inbox.store.work.quarantined(receiver.endpoint.id).length === 1, 'the copy');
+    await copies(1);
     const other = { ...receiver.endpoint, id: 'another', path: `${PATH}-2`, stations: () => [station()] };
     await receiver.dispatcher.judgeAgain(other);
     assert.equal((await kept()).length, 1);

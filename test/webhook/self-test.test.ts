@@ -5,6 +5,7 @@ import { RvmError } from '../../lib/error';
 import { PendingSelfTests, selfTest } from '../../lib/webhook/self-test';
 import type { SelfTestReport } from '../../lib/webhook/self-test-steps';
 import { slowIt } from '../support/suite/lanes';
+import { portOf } from './receiver-under-test';
 
 describe('where a self-test has arrived', () => {
   const pending = new PendingSelfTests();
@@ -25,17 +26,11 @@ describe('where a self-test has arrived', () => {
         res.writeHead(200).end();
       });
     });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const address = server.address();
-    assert.ok(typeof address === 'object' && address !== null);
-    url = `http://127.0.0.1:${address.port}`;
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    url = `http://127.0.0.1:${portOf(server.address())}`;
   });
 
-  after(async () => {
-    server.close();
-    await once(server, 'close');
-  });
+  after(() => once(server.close(), 'close'));
 
   beforeEach(() => {
     comesHere = false;

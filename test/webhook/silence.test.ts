@@ -19,33 +19,34 @@ describe('the silence of a webhook', () => {
     for (const silence of all.splice(0)) silence.stop();
   });
 
-  /** Looks each quarter of a second: clock and timers of a test have nothing to do with each other. */
-  function begun(name: string, hours: number, endpointId = ':/yard'): SilenceWatchdog {
-    const clock = (): number => now;
+  /** Looks every 5 ms: clock and timers of a test have nothing to do with each other. */
+  function begun(name: string, hours = 4): SilenceWatchdog {
+    const clocks = { steady: () => now, now: () => now, every: 5 };
     const onSilent = (): void => void told.push(name);
     const silence = new SilenceWatchdog({
       place,
-      endpointId,
+      endpointId: ':/yard',
       limit: hours * HOUR,
       onSilent,
-      steady: clock,
-      now: clock,
-      every: 5,
+      ...clocks,
     });
     all.push(silence);
     silence.start();
     return silence;
   }
 
-  const known = (silence: SilenceWatchdog): Promise<void> =>
-    eventually(() => silence.since !== 'unknown', 'the slot');
+  /** The same, once it knows what the slot says. */
+  async function known(name: string, hours?: number): Promise<SilenceWatchdog> {
+    const silence = begun(name, hours);
+    await eventually(() => silence.since !== 'unknown', 'the slot');
+    return silence;
+  }
   const isSilent = (silence: SilenceWatchdog): Promise<void> =>
     eventually(() => silence.since instanceof Date, 'the silence');
   const tellings = (count: number): Promise<void> => eventually(() => told.length >= count, 'what is told');
 
   it('is told once when it lasts longer than allowed, and is over with the next proven message', async () => {
-    const silence = begun('a', 4);
-    await known(silence);
+    const silence = await known('a');
     silence.proven();
     now += 4.1 * HOUR;
     await tellings(1);
@@ -62,8 +63,7 @@ describe('the silence of a webhook', () => {
   for (const thrower of ['whoever is told', 'the inbox'] as const) {
     it(`is looked for again where ${thrower} has thrown`, async () => {
       let throws = 0;
-      const silence = begun('a', 4);
-      await known(silence);
+      const silence = await known('a');
       const slots = place.slots.bind(place);
       if (thrower === 'the inbox')
         place.slots = (...asked) => {
@@ -86,36 +86,33 @@ describe('the silence of a webhook', () => {
   }
 
   it('begins with the start where no message has ever come', async () => {
-    const silence = begun('a', 4);
-    await known(silence);
+    const silence = await known('a');
     assert.equal(silence.since, undefined);
     now += 5 * HOUR;
     await tellings(1);
   });
 
   it('goes on over a restart, the time that Node-RED is down counted, and is not told again', async () => {
-    const first = begun('a', 4);
-    await known(first);
+    const first = await known('a');
     now += 120_000;
     first.proven();
     await eventually(() => place.writes.length >= 2, 'the note');
     first.stop();
     now += 5 * HOUR;
-    const second = begun('b', 4);
+    const second = begun('b');
     await isSilent(second);
     assert.deepEqual(told, [], 'held messages come first');
     now += 180_000;
     await tellings(1);
     second.stop();
-    const third = begun('c', 4);
+    const third = begun('c');
     now += HOUR;
     await isSilent(third);
     assert.deepEqual(told, ['b']);
   });
 
   it('is over for all instances with a message at one of them, and told by one of them', async () => {
-    const [first, second] = [begun('a', 4), begun('b', 4)];
-    await Promise.all([known(first), known(second)]);
+    const [first, second] = await Promise.all([known('a'), known('b')]);
     now += 5 * HOUR;
     await tellings(1);
     await Promise.all([isSilent(first), isSilent(second)]);
@@ -126,29 +123,25 @@ describe('the silence of a webhook', () => {
   });
 
   it('is never where nobody asks for it, and begins anew where somebody does again', async () => {
-    const first = begun('a', 4);
-    await known(first);
+    const first = await known('a');
     first.stop();
     const off = begun('b', 0);
     await eventually(() => place.writes.length >= 2, 'the end of the slot');
     assert.equal(off.since, undefined);
     now += 100 * HOUR;
-    const again = begun('c', 4);
-    await known(again);
+    const again = await known('c');
     assert.equal(again.since, undefined);
   });
 
   it('keeps the age of the last message where its limit is changed', async () => {
-    const first = begun('a', 24);
-    await known(first);
+    const first = await known('a', 24);
     now += 5 * HOUR;
     first.stop();
-    await isSilent(begun('b', 4));
+    await isSilent(begun('b'));
   });
 
   it('is found also while the store fails', async () => {
-    const silence = begun('a', 4);
-    await known(silence);
+    const silence = await known('a');
     silence.proven();
     place.fails = true;
     now += 5 * HOUR;
@@ -158,8 +151,7 @@ describe('the silence of a webhook', () => {
   });
 
   it('costs a note a minute, however many messages come', async () => {
-    const silence = begun('a', 4);
-    await known(silence);
+    const silence = await known('a');
     silence.proven();
     const before = place.writes.length;
     for (let times = 0; times < 1000; times += 1) silence.proven();

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import crypto from 'node:crypto';
-import { mock } from 'node:test';
 import * as fc from 'fast-check';
 import { jsonOf } from '../../lib/message/body';
 import { authenticate, type ProofResult } from '../../lib/webhook/proof/authenticate';
 import type { ReceivingStation } from '../../lib/webhook/proof/receiving-station';
 import { StationGuess } from '../../lib/webhook/prover';
 import { ReadyEndpoints } from '../../lib/webhook/endpoint';
+import { workOf } from './proof-thread-under-test';
 import { ReceiverUnderTest } from './receiver-under-test';
 import { authorizationFor, envelope, station } from './sample';
 import { runsOf } from '../support/suite/lanes';
@@ -43,27 +42,7 @@ function authenticated(
   return authenticate({ body, authorization, json: jsonOf(body) }, order.of(body, all));
 }
 
-/** What something asks of node:crypto. */
-async function hmacsOf(work: () => unknown): Promise<number> {
-  const hmac = mock.method(crypto, 'createHmac');
-  try {
-    await work();
-    return hmac.mock.callCount();
-  } finally {
-    mock.restoreAll();
-  }
-}
-
-/** Bytes that something gives node:crypto to hash. */
-function hashedBy(work: () => unknown): number {
-  const update = mock.method(crypto.Hmac.prototype, 'update');
-  try {
-    work();
-    return update.mock.calls.reduce((sum, { arguments: [data] }) => sum + Buffer.from(data).length, 0);
-  } finally {
-    mock.restoreAll();
-  }
-}
+const hmacsOf = async (work: () => unknown): Promise<number> => (await workOf(work)).hmacs;
 
 /** For both phrases of one station. */
 const OF_ONE = 2;
@@ -79,52 +58,36 @@ describe('the station that a message names', () => {
 
   it('is tried first where a token is the proof', async () => {
     const https = stations((place) => ({ scheme: 'https', ...withIds(place) }));
-    const body = Buffer.from(
-      JSON.stringify(envelope({ authenticationToken: phraseOf(49) }, { agentUserId: idOf(49) })),
-    );
-    const message = { body, authorization: [] };
+    const text = JSON.stringify(envelope({ authenticationToken: phraseOf(49) }, { agentUserId: idOf(49) }));
+    const message = { body: Buffer.from(text), authorization: [] };
     const one = await hmacsOf(() => authenticated(message, https.slice(49)));
     assert.equal(await hmacsOf(() => authenticated(message, https)), one);
   });
 
-  it('is found by its Agent User in any case', () => {
-    const [first] = new StationGuess().of(sentBy(7, idOf(7).toUpperCase()).body, configured);
-    assert.equal(first?.key, 'station-7');
-  });
-
-  it('is known by what it has proved before, where no Agent User is configured', () => {
-    const order = new StationGuess();
-    const all = stations();
-    assert.equal(order.of(sentBy(7, idOf(7)).body, all)[0]?.key, 'station-0');
-    order.learn(idOf(7).toUpperCase(), 'station-7');
-    assert.equal(order.of(sentBy(7, idOf(7)).body, all)[0]?.key, 'station-7');
-    order.learn(idOf(7), 'station-8');
-    assert.equal(order.of(sentBy(7, idOf(7)).body, all)[0]?.key, 'station-8');
-  });
-
-  it('is the configured one, whatever was proved before', () => {
-    const order = new StationGuess();
-    order.learn(idOf(7), 'station-8');
-    assert.equal(order.of(sentBy(7, idOf(7)).body, configured)[0]?.key, 'station-7');
-  });
-
-  it('is none where what was proved is of a station that has gone, or is no id', () => {
-    const order = new StationGuess();
-    order.learn(idOf(7), 'gone');
-    order.learn(7, 'station-7');
-    order.learn('x'.repeat(1000), 'station-7');
-    const all = stations();
-    for (const id of [idOf(7), 7, 'x'.repeat(1000)]) assert.deepEqual(order.of(sentBy(7, id).body, all), all);
-  });
+  const cases: [what: string, proved: string[], of: ReceivingStation[], first: string, named?: unknown][] = [
+    ['is found by its Agent User in any case', [], configured, 'station-7', idOf(7).toUpperCase()],
+    ['is unknown before it has proved anything', [], stations(), 'station-0'],
+    ['is known by what it has proved before, in any case', ['station-7'], stations(), 'station-7'],
+    ['is known by what it has proved last', ['station-7', 'station-8'], stations(), 'station-8'],
+    ['is the configured one, whatever was proved before', ['station-8'], configured, 'station-7'],
+    ['is unknown where the one that proved has gone', ['gone'], stations(), 'station-0'],
+    ['is unknown where what was proved is of a number', ['station-7'], stations(), 'station-0', 7],
+    ['is unknown where it is of too long a text', ['station-7'], stations(), 'station-0', 'x'.repeat(1000)],
+  ];
+  for (const [what, proved, all, first, named = idOf(7)] of cases)
+    it(what, () => {
+      const order = new StationGuess();
+      for (const key of proved) order.learn(typeof named === 'string' ? named.toUpperCase() : named, key);
+      const found = order.of(sentBy(7, named).body, all);
+      assert.deepEqual([found[0]?.key, found.length], [first, COUNT]);
+    });
 
   it('is remembered for the last thousand Agent Users', () => {
     const order = new StationGuess();
     for (let count = 0; count <= 1000; count++) order.learn(idOf(count), 'station-7');
     const firstFor = (id: string): string | undefined => order.of(sentBy(0, id).body, stations())[0]?.key;
-    assert.deepEqual(
-      [firstFor(idOf(0)), firstFor(idOf(1)), firstFor(idOf(1000))],
-      ['station-0', 'station-7', 'station-7'],
-    );
+    const found = [0, 1, 1000].map((place) => firstFor(idOf(place)));
+    assert.deepEqual(found, ['station-0', 'station-7', 'station-7']);
   });
 
   const unhelpful: [string, unknown][] = [
@@ -162,14 +125,13 @@ describe('the station that a message names', () => {
   });
 
   for (const scheme of ['http', 'https'] as const)
-    it(`is no dearer to look for where a stranger's token is as long as the body: it is hashed once (${scheme})`, () => {
+    it(`is no dearer to look for where a stranger's token is as long as the body: it is hashed once (${scheme})`, async () => {
       const all = stations(() => ({ scheme }));
-      const tokenOf = (length: number): Sent => ({
-        body: Buffer.from(`{"authenticationToken":"${'x'.repeat(length)}"}`),
-        authorization: [],
-      });
-      const [short, long] = [1, 60_000].map((length) => hashedBy(() => authenticated(tokenOf(length), all)));
-      assert.equal((long ?? 0) - (short ?? 0), 59_999);
+      const hashedOf = async (length: number): Promise<number> => {
+        const body = Buffer.from(`{"authenticationToken":"${'x'.repeat(length)}"}`);
+        return (await workOf(() => authenticated({ body, authorization: [] }, all))).hashed;
+      };
+      assert.equal((await hashedOf(60_000)) - (await hashedOf(1)), 59_999);
     });
 
   it('never changes what is genuine, nor whose it is', () => {
@@ -190,46 +152,32 @@ describe('the station that a message names', () => {
 });
 
 describe('a path of many stations', () => {
+  let receiver: ReceiverUnderTest;
+  beforeEach(async () => {
+    receiver = await ReceiverUnderTest.start();
+    receiver.stations = stations();
+  });
+  afterEach(() => receiver.close());
+
+  const statusOf = ({ body, authorization: [Authorization = ''] }: Sent): Promise<number> =>
+    receiver.statusOf({ body, headers: { Authorization } });
+  const costOf = (message: Sent): Promise<number> =>
+    hmacsOf(async () => assert.equal(await statusOf(message), 200));
+
   it('learns whose messages name an Agent User, and tries that station first from then on', async () => {
-    const receiver = await ReceiverUnderTest.start();
-    try {
-      receiver.stations = stations();
-      const post = async ({ body, authorization: [Authorization = ''] }: Sent): Promise<number> => {
-        const hmacs = await hmacsOf(async () => {
-          assert.equal((await receiver.post({ body, headers: { Authorization } })).status, 200);
-        });
-        return hmacs;
-      };
-      const messages = [sentBy(49, idOf(49)), sentBy(49, idOf(49)), sentBy(3, idOf(49)), sentBy(3, idOf(49))];
-      const hmacs: number[] = [];
-      for (const message of messages) hmacs.push(await post(message));
-      // The third is of another station than its name was known for, and is learned anew.
-      assert.deepEqual(hmacs, [OF_ALL, OF_ONE, 5 * OF_ONE, OF_ONE]);
-      await receiver.delivered(4);
-      assert.deepEqual(
-        receiver.deliveries.map(({ message }) => message.stationKey),
-        ['station-49', 'station-49', 'station-3', 'station-3'],
-      );
-    } finally {
-      await receiver.close();
-    }
+    const messages = [sentBy(49, idOf(49)), sentBy(49, idOf(49)), sentBy(3, idOf(49)), sentBy(3, idOf(49))];
+    const hmacs: number[] = [];
+    for (const message of messages) hmacs.push(await costOf(message));
+    // The third is of another station than its name was known for, and is learned anew.
+    assert.deepEqual(hmacs, [OF_ALL, OF_ONE, 5 * OF_ONE, OF_ONE]);
+    await receiver.delivered(4);
+    const keys = receiver.deliveries.map(({ message }) => message.stationKey);
+    assert.deepEqual(keys, ['station-49', 'station-49', 'station-3', 'station-3']);
   });
 
   it('learns nothing of what is not proven', async () => {
-    const receiver = await ReceiverUnderTest.start();
-    try {
-      receiver.stations = stations();
-      const forged = sentBy(99, idOf(49));
-      const headers = { Authorization: forged.authorization[0] ?? '' };
-      assert.equal((await receiver.post({ body: forged.body, headers })).status, 401);
-      const genuine = sentBy(49, idOf(49));
-      const hmacs = await hmacsOf(() =>
-        receiver.post({ body: genuine.body, headers: { Authorization: genuine.authorization[0] ?? '' } }),
-      );
-      assert.equal(hmacs, OF_ALL);
-    } finally {
-      await receiver.close();
-    }
+    assert.equal(await statusOf(sentBy(99, idOf(49))), 401);
+    assert.equal(await costOf(sentBy(49, idOf(49))), OF_ALL);
   });
 });
 

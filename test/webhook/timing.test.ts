@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import crypto from 'node:crypto';
-import { mock } from 'node:test';
 import { jsonOf } from '../../lib/message/body';
 import { authenticate } from '../../lib/webhook/proof/authenticate';
 import type { ReceivingStation } from '../../lib/webhook/proof/receiving-station';
+import { type Work, workOf } from './proof-thread-under-test';
 import { ReceiverUnderTest } from './receiver-under-test';
 import { envelope, signatureOf, station, withToken } from './sample';
 
@@ -24,33 +23,27 @@ function wrongAfter(length: number): string {
   return `HMAC-SHA256 ${RIGHT.slice(0, length)}${wrong}`;
 }
 
-const WRONG_SIGNATURES: Attempt[] = [0, 11, 22, 33, 42].map((length) => ({
+const wrongSignatures = [0, 11, 22, 33, 42].map((length): Attempt => ({
   body: BODY,
   signature: wrongAfter(length),
 }));
 
-const WRONG_TOKENS: Attempt[] = [0, 13, 26, 39]
-  .map((length) => SECRET.slice(0, length).padEnd(SECRET.length, 'x'))
-  .map((authenticationToken) => ({
-    body: withToken({ authenticationToken }).body,
-    stations: [station({ scheme: 'https', secret: SECRET })],
-  }));
-
-const PHRASES: Partial<ReceivingStation>[] = [
-  {},
-  { previousSecret: 'the phrase before' },
-  { secret: '', previousSecret: '' },
-];
-
-const STATIONS_BY_SIGNATURE: Attempt[] = PHRASES.map((phrases) => ({
-  body: BODY,
-  signature: wrongAfter(0),
-  stations: [station(phrases)],
+const wrongTokens = [0, 13, 26, 39].map((length): Attempt => ({
+  body: withToken({ authenticationToken: SECRET.slice(0, length).padEnd(SECRET.length, 'x') }).body,
+  stations: [station({ scheme: 'https', secret: SECRET })],
 }));
 
-const STATIONS_BY_TOKEN: Attempt[] = PHRASES.map((phrases) => ({
+const phrases = [{}, { previousSecret: 'the phrase before' }, { secret: '', previousSecret: '' }];
+
+const stationsBySignature = phrases.map((changes): Attempt => ({
+  body: BODY,
+  signature: wrongAfter(0),
+  stations: [station(changes)],
+}));
+
+const stationsByToken = phrases.map((changes): Attempt => ({
   body: withToken({ authenticationToken: 'x'.repeat(40) }).body,
-  stations: [station({ scheme: 'https', ...phrases })],
+  stations: [station({ scheme: 'https', ...changes })],
 }));
 
 /** A refusal, ready to be repeated. */
@@ -61,26 +54,10 @@ function refusal({ body, signature, stations = [station()] }: Attempt): () => vo
   return () => assert.equal(authenticate(message, stations).proven, false);
 }
 
-interface Work {
-  hmacs: number;
-  comparisons: number;
-}
-
-/** What a refusal asks of node:crypto. A comparison that stops at the first difference would not be among it. */
-function workOf(attempt: Attempt): Work {
-  const refuse = refusal(attempt);
-  const hmac = mock.method(crypto, 'createHmac');
-  const compare = mock.method(crypto, 'timingSafeEqual');
-  try {
-    refuse();
-    return { hmacs: hmac.mock.callCount(), comparisons: compare.mock.callCount() };
-  } finally {
-    mock.restoreAll();
-  }
-}
-
-function assertSameWork(attempts: readonly Attempt[], expected: Work): void {
-  for (const attempt of attempts) assert.deepEqual(workOf(attempt), expected, JSON.stringify(attempt));
+/** A comparison that stops at the first difference would not be among those of node:crypto. */
+async function costOf(attempt: Attempt): Promise<Pick<Work, 'hmacs' | 'comparisons'>> {
+  const { hmacs, comparisons } = await workOf(refusal(attempt));
+  return { hmacs, comparisons };
 }
 
 /** Of a loaded machine the best rounds count: load makes a round longer and never shorter. */
@@ -117,33 +94,26 @@ function assertSameTime(attempts: readonly Attempt[]): void {
 }
 
 describe('a refusal', () => {
-  it('C-33 costs the same work however much of a signature is right, and compares in constant time', () => {
-    // One for each of two phrases.
-    assertSameWork(WRONG_SIGNATURES, { hmacs: 2, comparisons: 2 });
-  });
-
-  it('C-33 costs the same work however much of a token is right, and compares in constant time', () => {
+  for (const [title, attempts, hmacs] of [
+    // One HMAC for each of two phrases.
+    ['C-33 however much of a signature is right', wrongSignatures, 2],
     // Digests are compared, one of the token and one of each of two phrases: the length of a phrase is a secret.
-    assertSameWork(WRONG_TOKENS, { hmacs: 3, comparisons: 2 });
-  });
+    ['C-33 however much of a token is right', wrongTokens, 3],
+    ['C-34 whether a station has phrases, seen by signatures', stationsBySignature, 2],
+    ['C-34 whether a station has phrases, seen by tokens', stationsByToken, 3],
+  ] as const) {
+    it(`${title}: costs the same work, and compares in constant time`, async () => {
+      for (const attempt of attempts) assert.deepEqual(await costOf(attempt), { hmacs, comparisons: 2 });
+    });
 
-  it('C-34 costs the same work whether a station has a previous phrase, or a usable one at all', () => {
-    assertSameWork(STATIONS_BY_SIGNATURE, { hmacs: 2, comparisons: 2 });
-    assertSameWork(STATIONS_BY_TOKEN, { hmacs: 3, comparisons: 2 });
-  });
+    it(`${title}: takes the same time`, () => assertSameTime(attempts));
+  }
 
-  it('C-34 costs the work of all stations of a shared path', () => {
+  it('C-34 costs the work of all stations of a shared path', async () => {
     const stations = ['north', 'south', 'west'].map((key) => station({ key, secret: `phrase of ${key}` }));
-    assertSameWork([{ body: BODY, signature: wrongAfter(0), stations }], { hmacs: 6, comparisons: 6 });
+    const attempt = { body: BODY, signature: wrongAfter(0), stations };
+    assert.deepEqual(await costOf(attempt), { hmacs: 6, comparisons: 6 });
   });
-
-  for (const [title, attempts] of [
-    ['C-33 takes the same time however much of a signature is right', WRONG_SIGNATURES],
-    ['C-33 takes the same time however much of a token is right', WRONG_TOKENS],
-    ['C-34 takes the same time whether a station has phrases, seen by signatures', STATIONS_BY_SIGNATURE],
-    ['C-34 takes the same time whether a station has phrases, seen by tokens', STATIONS_BY_TOKEN],
-  ] as const)
-    it(title, () => assertSameTime(attempts));
 
   it('C-34 does not tell, and does not ask, whether a station has the Agent User that a message names', async () => {
     const asked: string[] = [];

@@ -4,7 +4,7 @@ import http from 'node:http';
 import net from 'node:net';
 import { readRawBody, Senders, SlowRequestGuard } from '../../lib/webhook/request';
 import { PATIENCE } from '../support/time/patience';
-import { PATH, ReceiverUnderTest } from './receiver-under-test';
+import { portOf, ReceiverUnderTest, requestText } from './receiver-under-test';
 import { signed, station } from './sample';
 
 describe('large bodies whose JSON is read before anything is proven', () => {
@@ -12,12 +12,10 @@ describe('large bodies whose JSON is read before anything is proven', () => {
     const receiver = await ReceiverUnderTest.start({ steady: () => 1000, holdMs: PATIENCE });
     receiver.stations = [station({ scheme: 'https' })];
     const large = { body: JSON.stringify({ padding: 'x'.repeat(100_000) }) };
-    const answers = await Promise.all(Array.from({ length: 10 }, () => receiver.post(large)));
-    assert.deepEqual(
-      answers.map(({ status }) => status).sort((one, other) => one - other),
-      [0, 0, 0, 0, 0, 0, 0, 0, 401, 401],
-    );
-    assert.equal((await receiver.post(signed())).status, 200);
+    const statuses = await Promise.all(Array.from({ length: 10 }, () => receiver.statusOf(large)));
+    const counts = [0, 401].map((wanted) => statuses.filter((status) => status === wanted).length);
+    assert.deepEqual(counts, [8, 2]);
+    await receiver.takes(signed());
     await receiver.close();
   });
 });
@@ -40,14 +38,14 @@ describe('requests that do not come to their end', () => {
     socket.on('error', () => undefined);
     open.push(socket);
     await once(socket, 'connect');
-    const head = `POST ${PATH} HTTP/1.1\r\nHost: receiver\r\nContent-Length: ${bytes + 1}\r\n\r\n`;
-    await new Promise<void>((resolve) => socket.write(head + 'x'.repeat(bytes), () => resolve()));
+    const text = requestText('x'.repeat(bytes), [`Content-Length: ${bytes + 1}`]);
+    await new Promise<void>((resolve) => socket.write(text, () => resolve()));
     return socket;
   }
 
   it('C-48 keep no alarm out, though there are 200 of them', async () => {
     for (let count = 0; count < 200; count++) await begin(1);
-    assert.equal((await receiver.post(signed())).status, 200);
+    await receiver.takes(signed());
     await receiver.delivered(1);
     assert.equal(open.filter((socket) => socket.closed).length, 0);
   });
@@ -56,19 +54,27 @@ describe('requests that do not come to their end', () => {
     const oldest = await begin(1024 * 1024 - 1);
     for (let count = 0; count < 33; count++) await begin(1024 * 1024 - 1);
     if (!oldest.closed) await once(oldest, 'close');
-    assert.equal((await receiver.post(signed())).status, 200);
+    await receiver.takes(signed());
     assert.equal(open.at(-1)?.closed, false);
     assert.equal(receiver.lines.filter((line) => line.includes('did not come to its end')).length, 1);
   });
 
-  it('C-49 are at most 50 of one address, which this machine is not counted for', () => {
-    const cut: string[] = [];
-    let now = 0;
-    const requests = new SlowRequestGuard({
+  const guard = (changes: Partial<ConstructorParameters<typeof SlowRequestGuard>[0]>): SlowRequestGuard =>
+    new SlowRequestGuard({
       maxHeld: 1e9,
+      isShared: () => false,
+      steady: () => 0,
+      onCut: () => undefined,
+      ...changes,
+    });
+
+  it('C-49 are at most 50 of one address, which this machine is not counted for', () => {
+    let cut = 0;
+    let now = 0;
+    const requests = guard({
       isShared: (address) => new Senders().isShared(address),
       steady: () => now,
-      onCut: () => cut.push('cut'),
+      onCut: () => (cut += 1),
     });
     const first = new net.Socket();
     requests.add(first, '192.0.2.1');
@@ -80,40 +86,25 @@ describe('requests that do not come to their end', () => {
     // An alarm may come from there, too, so that what is young has its time.
     now = 1999;
     requests.add(new net.Socket(), '192.0.2.1');
-    assert.deepEqual([first.destroyed, cut.length], [false, 0]);
+    assert.deepEqual([first.destroyed, cut], [false, 0]);
     now = 2000;
     requests.add(new net.Socket(), '192.0.2.1');
-    assert.deepEqual([first.destroyed, cut.length], [true, 2]);
+    assert.deepEqual([first.destroyed, cut], [true, 2]);
   });
 
   it('C-49 are bounded in all, and the address with the most gives its oldest', () => {
-    const requests = new SlowRequestGuard({
-      maxHeld: 1e9,
-      maxCount: 4,
-      isShared: () => false,
-      steady: () => 0,
-      onCut: () => undefined,
+    const requests = guard({ maxCount: 4 });
+    const sockets = [1, 2, 2, 3, 2, 4].map((host) => {
+      const socket = new net.Socket();
+      requests.add(socket, `192.0.2.${host}`);
+      return socket;
     });
-    const sockets = ['192.0.2.1', '192.0.2.2', '192.0.2.2', '192.0.2.3', '192.0.2.2', '192.0.2.4'].map(
-      (address) => {
-        const socket = new net.Socket();
-        requests.add(socket, address);
-        return socket;
-      },
-    );
-    assert.deepEqual(
-      sockets.map(({ destroyed }) => destroyed),
-      [false, true, true, false, false, false],
-    );
+    const cut = sockets.map(({ destroyed }) => destroyed);
+    assert.deepEqual(cut, [false, true, true, false, false, false]);
   });
 
   it('count no longer once they are complete', () => {
-    const requests = new SlowRequestGuard({
-      maxHeld: 10,
-      isShared: () => false,
-      steady: () => 0,
-      onCut: () => assert.fail('nothing is too much'),
-    });
+    const requests = guard({ maxHeld: 10, onCut: () => assert.fail('nothing is too much') });
     for (let count = 0; count < 10; count++) {
       const request = requests.add(new net.Socket(), '192.0.2.1');
       requests.grow(request, 8);
@@ -135,10 +126,8 @@ describe('the body of a request', () => {
         }, reject);
       });
       server.listen(0, '127.0.0.1', () => {
-        const address = server.address();
-        const port = typeof address === 'object' && address !== null ? address.port : 0;
         const head = 'POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n';
-        const socket = net.connect(port, '127.0.0.1');
+        const socket = net.connect(portOf(server.address()), '127.0.0.1');
         socket.end(`${head}${'1\r\nx\r\n'.repeat(length)}0\r\n\r\n`);
         socket.resume();
       });

@@ -1,17 +1,23 @@
 import assert from 'node:assert/strict';
 import type { Problem } from '../../lib/webhook/problem';
-import { ProblemCounter, UnseenProblems } from '../../lib/webhook/endpoint-health';
+import {
+  type KeptProblem,
+  ProblemArchive,
+  ProblemCounter,
+  type TextPlace,
+  UnseenProblems,
+} from '../../lib/webhook/endpoint-health';
 
 const AT = new Date('2026-01-02T03:04:05Z');
+const LAST = { lastTime: AT.toISOString() };
 
 function problem(change: Partial<Problem> = {}): Problem {
-  const receivedTime = AT.toISOString();
+  const station = { station: 'north', stationName: 'North' };
   return {
     kind: 'dead-letter',
     reason: 'not-json',
-    station: 'north',
-    stationName: 'North',
-    receivedTime,
+    ...station,
+    receivedTime: LAST.lastTime,
     count: 1,
     ...change,
   };
@@ -29,17 +35,15 @@ describe('problems that nobody has seen', () => {
   });
   const refuse = (reason: 'no-signature' | 'bad-signature' | 'bad-token' | 'raw-body-missing'): void =>
     problems.refused(reason, { received: AT, remoteAddress: '192.0.2.7' });
+  /** Whether any is a refusal, and how many others there are. */
+  const unseen = (): [boolean, number] => [problems.isUnproven, problems.count];
 
   for (const reason of ['no-signature', 'bad-signature', 'bad-token'] as const) {
     it(`are messages that were refused as ${reason}, apart from the count of the others`, () => {
       refuse(reason);
       refuse(reason);
-      assert.equal(problems.isUnproven, true);
-      assert.equal(problems.count, 0);
-      assert.deepEqual(problems.tallies(), [
-        { kind: 'unauthentic', reason, count: 2, lastTime: AT.toISOString(), lastAddress: '192.0.2.7' },
-      ]);
-      assert.equal(told, 2);
+      const tally = { kind: 'unauthentic', reason, count: 2, ...LAST, lastAddress: '192.0.2.7' };
+      assert.deepEqual([unseen(), problems.tallies(), told], [[true, 0], [tally], 2]);
     });
   }
 
@@ -60,21 +64,25 @@ describe('problems that nobody has seen', () => {
     assert.equal(problems.tallies()[0]?.lastTime, now.toISOString());
   });
 
-  it('are cured by a good message, refusals and others', () => {
-    refuse('bad-token');
-    problems.add(problem());
-    problems.accepted(undefined);
-    assert.equal(problems.hasUnseen, false);
-    assert.deepEqual(problems.tallies(), []);
-  });
-
-  it('are cured of refusals alone by a message that was proven and is a problem itself', () => {
-    refuse('bad-token');
-    problems.add(problem());
-    problems.accepted(problem({ kind: 'conflict', reason: null }));
-    assert.equal(problems.isUnproven, false);
-    assert.equal(problems.count, 1);
-  });
+  for (const [what, by, left] of [
+    ['are cured by a good message, refusals and others', undefined, [false, 0]],
+    [
+      'are cured of refusals alone by a message that was proven and is a problem itself',
+      problem({ kind: 'conflict', reason: null }),
+      [false, 1],
+    ],
+    [
+      'are not cured by a self-test, which has the phrase that stands here',
+      problem({ kind: 'self-test', reason: null }),
+      [true, 1],
+    ],
+  ] as const)
+    it(what, () => {
+      refuse('bad-token');
+      problems.add(problem());
+      problems.accepted(by);
+      assert.deepEqual([unseen(), problems.tallies().length], [left, Number(left[0]) + left[1]]);
+    });
 
   for (const reason of ['attempts', 'rejected', 'lease', 'restart', 'window'] as const) {
     it(`are not cured of ${reason}, which lies behind the inbox, by a good message`, () => {
@@ -88,21 +96,13 @@ describe('problems that nobody has seen', () => {
     });
   }
 
-  it('are not cured by a self-test, which has the phrase that stands here', () => {
-    refuse('bad-signature');
-    problems.accepted(problem({ kind: 'self-test', reason: null }));
-    assert.equal(problems.isUnproven, true);
-  });
-
   it('are still listed once a person has seen them, and are news when they come again', () => {
     refuse('bad-signature');
     problems.add(problem());
     problems.seen(numbers.last);
-    assert.equal(problems.hasUnseen, false);
-    assert.equal(problems.tallies().length, 2);
+    assert.deepEqual([problems.hasUnseen, problems.tallies().length], [false, 2]);
     refuse('bad-signature');
-    assert.equal(problems.isUnproven, true);
-    assert.equal(problems.count, 0);
+    assert.deepEqual(unseen(), [true, 0]);
   });
 
   it('stay unseen where they came after what the person has seen', () => {
@@ -110,21 +110,121 @@ describe('problems that nobody has seen', () => {
     const seen = numbers.last;
     refuse('bad-token');
     problems.seen(seen);
-    assert.equal(problems.count, 0);
-    assert.equal(problems.isUnproven, true);
+    assert.deepEqual(unseen(), [true, 0]);
   });
 
   it('tell of one phrase for two stations once each time it begins, not while a station has none yet', () => {
-    const told = [
-      problems.sharePhrase('', true),
-      problems.sharePhrase('North, South', false),
-      problems.sharePhrase('North, South', true),
+    const both = 'North, South';
+    for (const [names, isKnown, isTold] of [
+      ['', true, false],
+      [both, false, true],
+      [both, true, false],
       // A deploy: the sandbox has not given its phrase yet.
-      problems.sharePhrase('', false),
-      problems.sharePhrase('North, South', true),
-      problems.sharePhrase('', true),
-      problems.sharePhrase('North, South', true),
-    ];
-    assert.deepEqual(told, [false, true, false, false, false, false, true]);
+      ['', false, false],
+      [both, true, false],
+      ['', true, false],
+      [both, true, true],
+    ] as const)
+      assert.equal(problems.sharePhrase(names, isKnown), isTold);
+  });
+});
+
+const REFUSED: KeptProblem = { kind: 'unauthentic', reason: 'bad-token', count: 3, unseen: 2, ...LAST };
+const DEAD: KeptProblem = { kind: 'dead-letter', reason: 'not-json', count: 1, unseen: 1, ...LAST };
+
+class Place implements TextPlace {
+  written: string[] = [];
+  /** Until when a write lasts. */
+  lasts: Promise<unknown> = Promise.resolve();
+
+  constructor(private readonly text?: object | string) {}
+
+  async read(): Promise<string | undefined> {
+    return typeof this.text === 'object' ? JSON.stringify(this.text) : this.text;
+  }
+
+  async write(text: string): Promise<void> {
+    this.written.push(text);
+    await this.lasts;
+  }
+
+  get documents(): unknown[] {
+    return this.written.map((text): unknown => JSON.parse(text));
+  }
+}
+
+describe('the problems of the last run', () => {
+  it('are unseen again as far as nobody has seen them, and come after what was seen in this one', () => {
+    const numbers = new ProblemCounter();
+    const problems = new UnseenProblems(numbers);
+    problems.restore([REFUSED, DEAD]);
+    assert.deepEqual([problems.isUnproven, problems.count], [true, 1]);
+    assert.deepEqual(problems.kept(), [REFUSED, DEAD]);
+    problems.seen(numbers.last);
+    assert.equal(problems.hasUnseen, false);
+  });
+
+  it('count together with those that came before they were read', () => {
+    const problems = new UnseenProblems(new ProblemCounter());
+    problems.refused('bad-token', { received: new Date('2026-01-03'), remoteAddress: undefined });
+    problems.restore([REFUSED]);
+    const lastTime = '2026-01-03T00:00:00.000Z';
+    assert.deepEqual(problems.kept(), [{ ...REFUSED, count: 4, unseen: 3, lastTime }]);
+  });
+
+  it('stay while their webhook is not there yet, and go with it', async () => {
+    const place = new Place({ here: [DEAD], later: [DEAD], gone: [DEAD] });
+    const kept = new ProblemArchive(place, () => new Map([['here', [REFUSED]]]));
+    const save = (): Promise<unknown> => {
+      kept.saveSoon();
+      return kept.save();
+    };
+    await kept.loaded;
+    assert.deepEqual(kept.take('here'), [DEAD]);
+    await save();
+    assert.deepEqual(kept.take('later'), [DEAD]);
+    kept.dropLeft();
+    await save();
+    assert.deepEqual(place.documents, [
+      { later: [DEAD], gone: [DEAD], here: [REFUSED] },
+      { here: [REFUSED] },
+    ]);
+  });
+
+  for (const text of ['', '[]', '{"here":7}', '{"here":[{"kind":"unauthentic","count":"1"}]}', '{'])
+    it(`are none where what was kept is ${JSON.stringify(text)}`, async () => {
+      const kept = new ProblemArchive(new Place(text), () => new Map());
+      await kept.loaded;
+      assert.deepEqual(kept.take('here'), []);
+    });
+
+  it('are written one after the other, however slow the disk is, and only where something has changed', async () => {
+    const place = new Place();
+    let problems = [DEAD];
+    const kept = new ProblemArchive(place, () => new Map([['here', problems]]));
+    await kept.save();
+    assert.deepEqual(place.written, []);
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    place.lasts = promise;
+    kept.saveSoon();
+    const first = kept.save();
+    await kept.loaded.then(() => undefined);
+    problems = [REFUSED];
+    kept.saveSoon();
+    const second = kept.save();
+    resolve(undefined);
+    await Promise.all([first, second]);
+    assert.deepEqual(place.documents, [{ here: [DEAD] }, { here: [REFUSED] }]);
+  });
+
+  it('are not written where that fails, and later all the same', async () => {
+    const place = new Place();
+    const kept = new ProblemArchive(place, () => new Map([['here', [DEAD]]]));
+    for (const lasts of [Promise.reject<void>(new Error('no room')), Promise.resolve()]) {
+      place.lasts = lasts;
+      kept.saveSoon();
+      await kept.save();
+    }
+    assert.equal(place.written.length, 2);
   });
 });

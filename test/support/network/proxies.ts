@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import http2 from 'node:http2';
-import net, { type AddressInfo } from 'node:net';
+import net from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import tls from 'node:tls';
@@ -12,7 +12,7 @@ import { withTimeout } from '../../../lib/concurrency/timers';
 import { freePort, ROOT } from '../node-red/node-red';
 import { type Program, programPath } from '../suite/programs';
 import type { Authority, Issued } from './certificates';
-import { untilListening } from './servers';
+import { LocalServer, untilListening } from './servers';
 
 /** What an instance got that was posted to it. */
 interface Posted {
@@ -25,9 +25,9 @@ interface Posted {
 export type Conduct = number | 'cuts' | 'is silent';
 
 /** A server in the place of Node-RED behind a balancer, which is ready, or not, and conducts itself as it is told. */
-export class BalancedInstance {
+export class BalancedInstance extends LocalServer {
   readonly posted: Posted[] = [];
-  /** Paths of the pages that somebody has asked for. */
+  /** The pages that somebody has asked for, by method and path. */
   readonly pages: string[] = [];
   /** What it answers to those who ask for a page. */
   pageStatus = 200;
@@ -35,28 +35,20 @@ export class BalancedInstance {
   conduct: Conduct = 200;
   /** How often it was asked whether it is ready. */
   checks = 0;
-  readonly #server = http.createServer((req, res) => void this.#answer(req, res));
+  /** Ends the stream that is open: the answer to who asks for one. */
+  endStream: () => void = () => undefined;
 
-  static async start(): Promise<BalancedInstance> {
-    const instance = new BalancedInstance();
-    instance.#server.listen(0, '127.0.0.1');
-    await once(instance.#server, 'listening');
-    return instance;
+  private constructor() {
+    super(http.createServer((req, res) => void this.#answer(req, res)));
   }
 
-  get port(): number {
-    return (this.#server.address() as AddressInfo).port;
-  }
-
-  async stop(): Promise<void> {
-    this.#server.closeAllConnections();
-    this.#server.close();
-    await once(this.#server, 'close');
+  static start(): Promise<BalancedInstance> {
+    return new BalancedInstance().listening();
   }
 
   async #answer(req: http.IncomingMessage, res: http.ServerResponse): Promise<void> {
     if (req.method !== 'POST') {
-      this.#show(req.url ?? '', res);
+      this.#show(req.method ?? '', req.url ?? '', res);
       return;
     }
     const pieces: Buffer[] = [];
@@ -67,19 +59,44 @@ export class BalancedInstance {
     else if (this.conduct !== 'is silent') res.writeHead(this.conduct).end('{"ok":true}');
   }
 
-  #show(path: string, res: http.ServerResponse): void {
+  #show(method: string, path: string, res: http.ServerResponse): void {
     if (path === '/remote-monitoring/ready') {
       this.checks += 1;
       res.writeHead(this.isReady ? 200 : 503).end('{}');
-    } else {
-      this.pages.push(path);
-      res.writeHead(this.pageStatus).end('a page');
+      return;
     }
+    this.pages.push(`${method} ${path}`);
+    res.writeHead(this.pageStatus);
+    if (path.endsWith('/stream')) {
+      res.write('the first piece');
+      this.endStream = () => res.end();
+    } else res.end('a page');
   }
 }
 
 /** The name that the configurations in docs/proxies are for. */
 export const PROXY_NAME = 'alarms.example.com';
+
+export interface Head {
+  method?: string;
+  host?: string;
+  further?: readonly string[];
+}
+
+/** The bytes of a request that ends its connection. */
+export function requestTo(
+  target: string,
+  body = '',
+  { method = 'POST', host = PROXY_NAME, further = [] }: Head = {},
+): string {
+  const lines = [`${method} ${target} HTTP/1.1`, `Host: ${host}`, 'Connection: close', ...further];
+  return [...lines, `Content-Length: ${Buffer.byteLength(body)}`, '', body].join('\r\n');
+}
+
+/** NaN = there was no answer. */
+export function statusOf(answer: string): number {
+  return Number(/^HTTP\/1\.1 (\d{3}) /.exec(answer)?.[1]);
+}
 
 /** Proxies before one Node-RED, and balancers before several; with their program, and the file of their configuration. */
 const KINDS = {
@@ -216,24 +233,53 @@ interface ReverseProxyOptions {
   http2?: boolean;
 }
 
+/** A proxy that runs, with a folder of its own. */
+class ProxyProcess {
+  log = '';
+
+  protected constructor(
+    readonly folder: string,
+    readonly child: ChildProcess,
+    private readonly ports: readonly number[],
+  ) {
+    for (const output of [child.stdout, child.stderr])
+      output?.on('data', (piece: Buffer) => (this.log += piece.toString()));
+  }
+
+  /** By default not killed outright: the workers of nginx would stay. */
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+    if (this.child.exitCode === null && this.child.signalCode === null) {
+      this.child.kill(signal);
+      await once(this.child, 'exit');
+    }
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  /** Resolves when it listens; one that does not is stopped. */
+  protected async listening(): Promise<this> {
+    try {
+      await untilListening(this.child, this.ports, () => this.log);
+      return this;
+    } catch (error) {
+      await this.stop();
+      throw error;
+    }
+  }
+}
+
 /**
  * A real reverse proxy, or balancer, on the loopback interface, with the configuration of docs/proxies. Only ports, the place of the
  * certificate and what belongs to the machine are others.
  */
-export class ReverseProxy {
-  log = '';
-
+export class ReverseProxy extends ProxyProcess {
   private constructor(
-    readonly kind: Kind,
+    folder: string,
+    child: ChildProcess,
     readonly port: number,
     readonly httpPort: number,
-    private readonly folder: string,
     private readonly authority: Authority,
-    private readonly child: ChildProcess,
   ) {
-    for (const output of [child.stdout, child.stderr]) {
-      output?.on('data', (piece: Buffer) => (this.log += piece.toString()));
-    }
+    super(folder, child, [port, httpPort]);
   }
 
   static async start(kind: Kind, options: ReverseProxyOptions): Promise<ReverseProxy> {
@@ -244,14 +290,7 @@ export class ReverseProxy {
     saveCertificate(folder, options.authority.issueForServer(`DNS:${PROXY_NAME}`));
     const { upstream, http2 = false } = options;
     const child = launch(kind, { folder, ports, upstreams: [upstream].flat(), http2 });
-    const proxy = new ReverseProxy(kind, ports.https, ports.http, folder, options.authority, child);
-    try {
-      await proxy.#listening();
-      return proxy;
-    } catch (error) {
-      await proxy.stop();
-      throw error;
-    }
+    return new ReverseProxy(folder, child, ports.https, ports.http, options.authority).listening();
   }
 
   /**
@@ -265,7 +304,7 @@ export class ReverseProxy {
   ): Promise<string> {
     const place = { host: '127.0.0.1', localAddress: from, allowHalfOpen: true };
     const socket = net.connect({ ...place, port: plain ? this.httpPort : this.port });
-    const stream = plain ? socket : tls.connect({ socket, servername: PROXY_NAME, ca: this.authority.cert });
+    const stream = plain ? socket : this.#connect({ socket });
     let answer = '';
     stream.on('data', (piece: Buffer) => (answer += piece.toString()));
     try {
@@ -286,14 +325,7 @@ export class ReverseProxy {
   /** Status by HTTP/2, or the error of the stream where it was cut. */
   async exchangeByHttp2(target: string, body: string): Promise<number | string> {
     const session = http2.connect(`https://${PROXY_NAME}:${this.port}`, {
-      createConnection: () =>
-        tls.connect({
-          port: this.port,
-          host: '127.0.0.1',
-          servername: PROXY_NAME,
-          ca: this.authority.cert,
-          ALPNProtocols: ['h2'],
-        }),
+      createConnection: () => this.#connect({ ALPNProtocols: ['h2'] }),
     });
     try {
       return await new Promise((resolve, reject) => {
@@ -312,13 +344,7 @@ export class ReverseProxy {
   async handshake(
     options: tls.ConnectionOptions = {},
   ): Promise<{ version: string | null; protocol: string | false | null; serial: string }> {
-    const socket = tls.connect({
-      port: this.port,
-      host: '127.0.0.1',
-      servername: PROXY_NAME,
-      ca: this.authority.cert,
-      ...options,
-    });
+    const socket = this.#connect(options);
     try {
       await once(socket, 'secureConnect');
       const { serialNumber: serial } = socket.getPeerCertificate();
@@ -337,33 +363,23 @@ export class ReverseProxy {
     this.child.kill(name);
   }
 
-  async stop(): Promise<void> {
-    if (this.child.exitCode === null && this.child.signalCode === null) {
-      // Not SIGKILL: the workers of nginx would stay.
-      this.child.kill('SIGTERM');
-      await once(this.child, 'exit');
-    }
-    rmSync(this.folder, { recursive: true, force: true });
-  }
-
-  #listening(): Promise<void> {
-    return untilListening(this.child, [this.port, this.httpPort], () => this.log);
+  #connect(options: tls.ConnectionOptions): tls.TLSSocket {
+    const place = { port: this.port, host: '127.0.0.1', servername: PROXY_NAME, ca: this.authority.cert };
+    return tls.connect({ ...place, ...options });
   }
 }
 
-/** A forward proxy as administrators install it, on the loopback interface. */
-export class Tinyproxy {
-  /** What it has logged: names and ports of CONNECT, whole addresses of other requests. */
-  log = '';
-
+/**
+ * A forward proxy as administrators install it, on the loopback interface. It logs names and ports of CONNECT, and whole addresses of
+ * other requests.
+ */
+export class Tinyproxy extends ProxyProcess {
   private constructor(
+    folder: string,
+    child: ChildProcess,
     readonly port: number,
-    private readonly folder: string,
-    private readonly child: ChildProcess,
   ) {
-    for (const output of [child.stdout, child.stderr]) {
-      output?.on('data', (piece: Buffer) => (this.log += piece.toString()));
-    }
+    super(folder, child, [port]);
   }
 
   /** @param settings further lines of its configuration, such as `BasicAuth user password` */
@@ -373,12 +389,11 @@ export class Tinyproxy {
     const file = path.join(folder, 'tinyproxy.conf');
     const lines = [`Port ${port}`, 'Listen 127.0.0.1', 'Allow 127.0.0.1', 'LogLevel Info', 'Timeout 60'];
     writeFileSync(file, [...lines, ...settings, ''].join('\n'));
-    const child = spawn(programPath('tinyproxy') ?? 'tinyproxy', ['-d', '-c', file], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    const proxy = new Tinyproxy(port, folder, child);
-    await proxy.#listening();
-    return proxy;
+    return new Tinyproxy(folder, run('tinyproxy', folder, ['-d', '-c', file]), port).listening();
+  }
+
+  override stop(): Promise<void> {
+    return super.stop('SIGKILL');
   }
 
   get url(): string {
@@ -388,17 +403,5 @@ export class Tinyproxy {
   /** How often the log says that something was asked for. */
   count(text: string): number {
     return this.log.split('\n').filter((line) => line.includes('Request') && line.includes(text)).length;
-  }
-
-  async stop(): Promise<void> {
-    if (this.child.exitCode === null && this.child.signalCode === null) {
-      this.child.kill('SIGKILL');
-      await once(this.child, 'exit');
-    }
-    rmSync(this.folder, { recursive: true, force: true });
-  }
-
-  #listening(): Promise<void> {
-    return untilListening(this.child, [this.port], () => this.log);
   }
 }

@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import http, { type IncomingMessage } from 'node:http';
-import net, { type AddressInfo, createServer, type Socket } from 'node:net';
+import net, { type AddressInfo, type Socket } from 'node:net';
 import { eventually } from '../time/patience';
 
 /**
@@ -32,59 +32,66 @@ async function accepts(port: number): Promise<boolean> {
   }
 }
 
-/** Takes connections and says nothing, not even the answer to a TLS handshake. */
-export class MuteServer {
-  readonly #sockets = new Set<Socket>();
-  readonly #server = createServer((socket) => {
-    this.#sockets.add(socket);
-    socket.on('error', () => undefined).on('close', () => this.#sockets.delete(socket));
-    socket.resume();
-  });
+/** A server on this machine, and the connections to it that are open. */
+export class LocalServer {
+  readonly open = new Set<Socket>();
 
-  static async start(): Promise<MuteServer> {
-    const mute = new MuteServer();
-    mute.#server.listen(0, '127.0.0.1');
-    await once(mute.#server, 'listening');
-    return mute;
+  protected constructor(private readonly server: net.Server) {
+    server.on('connection', (socket: Socket) => {
+      this.open.add(socket);
+      socket.on('error', () => undefined).on('close', () => this.open.delete(socket));
+    });
   }
 
-  get url(): string {
-    return `https://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  protected async listening(host = '127.0.0.1'): Promise<this> {
+    this.server.listen(0, host);
+    await once(this.server, 'listening');
+    return this;
   }
 
-  get connections(): number {
-    return this.#sockets.size;
+  get port(): number {
+    return (this.server.address() as AddressInfo).port;
   }
 
   async close(): Promise<void> {
-    for (const socket of this.#sockets) socket.destroy();
-    this.#server.close();
-    await once(this.#server, 'close');
+    for (const socket of this.open) socket.destroy();
+    this.server.close();
+    await once(this.server, 'close');
   }
 }
 
-type Connected = (request: IncomingMessage, socket: net.Socket) => void;
+/** Takes connections and says nothing, not even the answer to a TLS handshake. */
+export class MuteServer extends LocalServer {
+  static start(): Promise<MuteServer> {
+    return new MuteServer(net.createServer((socket) => socket.resume())).listening();
+  }
+
+  get url(): string {
+    return `https://127.0.0.1:${this.port}`;
+  }
+
+  get connections(): number {
+    return this.open.size;
+  }
+}
+
+type Connected = (request: IncomingMessage, socket: Socket) => void;
 
 /** A server that does what a test wants, with the connections to it. */
-export class OddServer {
-  readonly open = new Set<net.Socket>();
+export class OddServer extends LocalServer {
   connections = 0;
 
-  private constructor(private readonly server: net.Server) {
-    server.on('connection', (socket: net.Socket) => {
+  private constructor(server: net.Server) {
+    super(server);
+    server.on('connection', (socket: Socket) => {
       this.connections += 1;
-      this.open.add(socket);
-      socket.on('error', () => undefined).on('close', () => this.open.delete(socket));
       // The server of node:http leaves the other half open.
       socket.on('end', () => socket.end());
     });
   }
 
-  static async start(server: net.Server): Promise<OddServer> {
-    const odd = new OddServer(server);
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    return odd;
+  static start(server: net.Server): Promise<OddServer> {
+    return new OddServer(server).listening();
   }
 
   /** A proxy: what it does with CONNECT. */
@@ -93,12 +100,8 @@ export class OddServer {
   }
 
   /** What it does with each socket. */
-  static raw(connected: (socket: net.Socket) => void): Promise<OddServer> {
+  static raw(connected: (socket: Socket) => void): Promise<OddServer> {
     return OddServer.start(net.createServer(connected));
-  }
-
-  get port(): number {
-    return (this.server.address() as net.AddressInfo).port;
   }
 
   get url(): string {
@@ -110,20 +113,13 @@ export class OddServer {
     for (const socket of this.open) socket.destroy();
     await eventually(() => this.open.size === 0, 'the end of the connections');
   }
-
-  async close(): Promise<void> {
-    for (const socket of this.open) socket.destroy();
-    this.server.close();
-    await once(this.server, 'close');
-  }
 }
 
 /**
  * A way to a server that can be cut as by a pulled cable: nothing goes through in either direction, nobody is told, and what
  * is under way arrives once it is mended.
  */
-export class TcpGate {
-  readonly #server = net.createServer((client) => this.#accept(client));
+export class TcpGate extends LocalServer {
   readonly #passages = new Set<GatedConnection>();
   #isCut = false;
 
@@ -134,17 +130,12 @@ export class TcpGate {
   private constructor(
     private target: number,
     private readonly lag: number,
-  ) {}
-
-  static async start(target: number, { lag = 0 } = {}): Promise<TcpGate> {
-    const gate = new TcpGate(target, lag);
-    gate.#server.listen(0, '127.0.0.1');
-    await once(gate.#server, 'listening');
-    return gate;
+  ) {
+    super(net.createServer((client) => this.#accept(client)));
   }
 
-  get port(): number {
-    return (this.#server.address() as AddressInfo).port;
+  static start(target: number, { lag = 0 } = {}): Promise<TcpGate> {
+    return new TcpGate(target, lag).listening();
   }
 
   /** Further connections go to another server. */
@@ -175,12 +166,6 @@ export class TcpGate {
   mend(): void {
     this.#isCut = false;
     for (const passage of this.#passages) passage.resume();
-  }
-
-  async close(): Promise<void> {
-    this.end();
-    this.#server.close();
-    await once(this.#server, 'close');
   }
 
   #accept(client: Socket): void {
@@ -240,43 +225,19 @@ class GatedConnection {
 }
 
 /** Stands between a client and a server, passes all bytes on, and keeps those of the client. */
-export class Wiretap {
-  readonly #server: net.Server;
-  readonly #sockets = new Set<net.Socket>();
+export class Wiretap extends LocalServer {
   readonly #heard: Buffer[] = [];
 
   private constructor(port: number) {
-    this.#server = net.createServer((client) => {
-      const onward = net.connect(port, '127.0.0.1');
-      client.on('data', (piece) => this.#heard.push(piece));
-      for (const [from, to] of [
-        [client, onward],
-        [onward, client],
-      ] as const) {
-        this.#sockets.add(from);
-        from.on('error', () => to.destroy());
-        from.on('close', () => {
-          this.#sockets.delete(from);
-          to.destroy();
-        });
-        from.pipe(to);
-      }
-    });
+    super(net.createServer((client) => this.#tap(client, net.connect(port, '127.0.0.1'))));
   }
 
   /**
    * @param port of the server, on this machine
    * @param host where clients reach it
    */
-  static async start(port: number, host = '127.0.0.1'): Promise<Wiretap> {
-    const tap = new Wiretap(port);
-    tap.#server.listen(0, host);
-    await once(tap.#server, 'listening');
-    return tap;
-  }
-
-  get port(): number {
-    return (this.#server.address() as net.AddressInfo).port;
+  static start(port: number, host?: string): Promise<Wiretap> {
+    return new Wiretap(port).listening(host);
   }
 
   /** All that clients have sent, one character a byte. */
@@ -284,9 +245,14 @@ export class Wiretap {
     return Buffer.concat(this.#heard).toString('latin1');
   }
 
-  async close(): Promise<void> {
-    for (const socket of this.#sockets) socket.destroy();
-    this.#server.close();
-    await once(this.#server, 'close');
+  #tap(client: Socket, onward: Socket): void {
+    client.on('data', (piece) => this.#heard.push(piece));
+    for (const [from, to] of [
+      [client, onward],
+      [onward, client],
+    ] as const) {
+      from.on('error', () => to.destroy()).on('close', () => to.destroy());
+      from.pipe(to);
+    }
   }
 }

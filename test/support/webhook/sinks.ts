@@ -45,8 +45,7 @@ export class OnceSink {
   readonly #server = http.createServer((req, res) => void this.#take(req, res));
 
   async start(): Promise<void> {
-    this.#server.listen(0, '127.0.0.1');
-    await once(this.#server, 'listening');
+    await once(this.#server.listen(0, '127.0.0.1'), 'listening');
   }
 
   /** One for each delivery id. */
@@ -69,8 +68,7 @@ export class OnceSink {
 
   async stop(): Promise<void> {
     this.#server.closeAllConnections();
-    this.#server.close();
-    await once(this.#server, 'close');
+    await once(this.#server.close(), 'close');
   }
 
   async #take(req: http.IncomingMessage, res: http.ServerResponse): Promise<void> {
