@@ -2,22 +2,25 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import type { EventRow } from '../../lib/inbox/event-row';
-import type { WebhookFacts } from '../../lib/message/event-message';
-import type { Overview, SidebarRow } from '../../nodes/rvm-sidebar/overview';
-import { act, look } from '../support/node-red/inboxes-open';
+import type { SidebarRow } from '../../nodes/rvm-sidebar/overview';
+import { act } from '../support/node-red/inboxes-open';
 import { PATH, PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows';
 import { entrance, inject, NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 import { eventually } from '../support/time/patience';
-import { alarmMessage, post } from '../support/webhook/alarm-message';
+import {
+  codeOf,
+  factsOf,
+  node,
+  overviewOf,
+  raise as raiseIn,
+  settleById,
+  shows,
+} from '../support/node-red/alarms-through';
 
 type Message = Record<string, unknown>;
 
 const BRIEF = '/remote-monitoring/brief';
-
-function node(type: string, properties: Record<string, unknown>): FlowNode {
-  return { id: type, type, z: 'tab', x: 0, y: 0, ...properties };
-}
 
 /** What waits for a settlement; behind the other path an event is a dead letter after a second. */
 function flow(): FlowNode[] {
@@ -26,14 +29,7 @@ function flow(): FlowNode[] {
     { webhook: { handledWhen: 'settled', redeliverAfter: 60 } },
     webhookIn({ ...brief, handledWhen: 'settled' }),
     ...entrance('order', 'settle'),
-    node('rvm-settle', {
-      id: 'settle',
-      action: 'order',
-      actionType: 'msg',
-      delivery: 'id',
-      deliveryType: 'msg',
-      wires: [['settled'], []],
-    }),
+    settleById({ action: 'order', actionType: 'msg' }),
     probe('settled'),
     ...entrance('ask', 'list', 'list-open'),
     node('rvm-list-events', { id: 'list', state: 'all', wires: [['listed'], ['unlisted']] }),
@@ -62,12 +58,9 @@ for (const version of NODE_RED_VERSIONS) {
     after(() => nodeRed.stopAndRemove());
 
     async function raise(cameraName: string, at = PATH): Promise<string> {
-      const message = alarmMessage({ cameraName });
-      assert.equal((await post(nodeRed.url + at, message, PHRASE)).status, 200);
-      const facts = (msg: Message): Partial<WebhookFacts> => msg.webhook ?? {};
-      const event = await nodeRed.message('alarms', (msg) => facts(msg).messageId === message.messageId);
-      assert.ok(facts(event).warnings?.includes('not-in-inbox'));
-      return String(facts(event).deliveryId);
+      const { warnings, deliveryId } = factsOf(await raiseIn(nodeRed, { cameraName }, PHRASE, at));
+      assert.ok(warnings.includes('not-in-inbox'));
+      return deliveryId;
     }
 
     async function order(action: string, id: string): Promise<void> {
@@ -83,17 +76,13 @@ for (const version of NODE_RED_VERSIONS) {
       return Promise.all(probes.map((each) => nodeRed.message(each, (msg) => msg.tag === tag)));
     }
 
-    async function overview(): Promise<Overview> {
-      return (await look(nodeRed, 'overview')).body as unknown as Overview;
-    }
-
+    const overview = () => overviewOf(nodeRed);
     const shown = (rows: readonly EventRow[]) => rows.map(({ camera, state }) => [camera, state]);
     const isDead = async (deliveryId: string) =>
       (await overview()).dead.some((row) => row.deliveryId === deliveryId);
 
     it('fail where there is nothing to list, and say so in the sidebar', async () => {
-      for (const { error } of await ask('unlisted', 'none'))
-        assert.equal((error as { code: string }).code, 'STORE_FAILED');
+      for (const failed of await ask('unlisted', 'none')) assert.equal(codeOf(failed), 'STORE_FAILED');
       const { events, isPartial, fault } = await overview();
       assert.deepEqual([events, isPartial], [[], true]);
       assert.match(String(fault), /cannot be opened or made/);
@@ -116,7 +105,7 @@ for (const version of NODE_RED_VERSIONS) {
       const [listed, open] = await ask('listed', 'open');
       assert.deepEqual(shown(listed?.payload as EventRow[]), expected);
       assert.match(String(listed?.incomplete), /^The inbox cannot store: .*cannot be opened or made/);
-      await nodeRed.until(() => nodeRed.statuses('list').at(-1) === 'status.storeFailed', 'the status');
+      await shows(nodeRed, 'status.storeFailed', 'list');
       assert.deepEqual(shown(open?.payload as EventRow[]), expected.slice(0, 1));
       const { events, dead, isPartial } = await overview();
       assert.deepEqual([shown(events), shown(dead), isPartial], [expected, expected.slice(1, 3), true]);
