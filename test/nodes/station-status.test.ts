@@ -49,11 +49,10 @@ for (const version of NODE_RED_VERSIONS) {
     it('is there at once on a node that is deployed alone, which logs in no second time', async () => {
       const forwarder = await RecordingForwarder.start(flow.sandbox.url);
       try {
-        const flows = (name: string): FlowNode[] =>
-          flow.flows(
-            { cloud: { url: forwarder.url } },
-            ...nodes().map((node) => (node.type === 'rvm-ptz' ? { ...node, name } : node)),
-          );
+        const cloud = { url: forwarder.url };
+        const named = (name: string): FlowNode[] =>
+          nodes().map((node) => (node.type === 'rvm-ptz' ? { ...node, name } : node));
+        const flows = (name: string): FlowNode[] => flow.flows({ cloud }, ...named(name));
         await flow.deployFlows(flows(''));
         await flow.shows('connected v3', 'rvm-ptz');
         for (const turn of [1, 2]) {
@@ -68,10 +67,16 @@ for (const version of NODE_RED_VERSIONS) {
     });
 
     it('turns to "offline since" and back to "connected" by itself, with no message, when the service goes and comes', async () => {
-      let service = await Sandbox.start({ eventsPerMinute: 0, rtspPort: 0, apiKey: flow.sandbox.apiKey });
+      const start = async (port?: number): Promise<Sandbox> => {
+        const { apiKey } = flow.sandbox;
+        const options = { eventsPerMinute: 0, rtspPort: 0, apiKey, ...(port !== undefined && { port }) };
+        const started = await Sandbox.start(options);
+        started.setStation('north', { scheme: 'http', ...flow.credentials });
+        return started;
+      };
+      let service = await start();
       const port = Number(new URL(service.url).port);
       try {
-        service.setStation('north', { scheme: 'http', ...flow.credentials });
         // It asks, so that the others need no message; what it shows of its own failure is in another test.
         const asker = caller('rvm-request', { id: 'asker', deadline: 1 });
         const wanderer = caller('rvm-list-devices', { id: 'wanderer', station: '', wires: [[], []] });
@@ -86,8 +91,7 @@ for (const version of NODE_RED_VERSIONS) {
         await flow.failure({ station: 'north' });
         await allShow(/^offline since \d/, 'wanderer');
 
-        service = await Sandbox.start({ eventsPerMinute: 0, rtspPort: 0, port, apiKey: flow.sandbox.apiKey });
-        service.setStation('north', { scheme: 'http', ...flow.credentials });
+        service = await start(port);
         await allShow('connected v3', 'wanderer');
       } finally {
         await service.close();
@@ -106,8 +110,7 @@ for (const version of NODE_RED_VERSIONS) {
       const cloud = { credentials: { apiKey: 'wrong-key' } };
       await flow.deployFlows(flow.flows({ cloud }, caller('rvm-list-devices')));
       await flow.shows(/wrongApiKey$/);
-      await flow.send({});
-      await flow.send({});
+      for (const _turn of [1, 2]) await flow.send({});
       const lines = flow.nodeRed.log.slice(log.length).match(/The service rejects the API key/g);
       assert.equal(lines?.length, 1);
     });
@@ -122,9 +125,8 @@ for (const version of NODE_RED_VERSIONS) {
         const { url, apiKey, username, password } = service;
         const before = flow.nodeRed.log.length;
         const cloud = { url, credentials: { apiKey } };
-        await flow.deployFlows(
-          flow.flows({ cloud, station: { credentials: { username, password } } }, caller('rvm-list-devices')),
-        );
+        const station = { credentials: { username, password } };
+        await flow.deployFlows(flow.flows({ cloud, station }, caller('rvm-list-devices')));
         await flow.shows(/connected$/);
         await flow.through({});
         const warnings = flow.nodeRed.log.slice(before).match(/does not say which API version/g);

@@ -3,6 +3,7 @@ import type { FlowNode } from '../support/node-red/node-red';
 import { caller, type Message, LONG_AGO, VideoFlow } from '../support/node-red/station-flow';
 import { eventually } from '../support/time/patience';
 import { FakeFfmpeg } from '../support/video/fake-ffmpeg';
+import { codeOf } from '../support/node-red/alarms-through';
 
 function getClip(properties: Message = {}): FlowNode {
   return caller('rvm-get-clip', { mode: 'event', preRoll: 0, seconds: 1, ...properties });
@@ -32,14 +33,12 @@ describe('video of one cloud with one session at a time', () => {
   });
 
   it('fails with TIMEOUT where its turn does not come within its time limit', async () => {
-    await flow.deploy(
-      [getClip({ seconds: 300 }), { ...getClip({ preRoll: 600, deadline: 1 }), id: 'impatient' }],
-      { videoSessions: 1 },
-    );
+    const impatient = { ...getClip({ preRoll: 600, deadline: 1 }), id: 'impatient' };
+    await flow.deploy([getClip({ seconds: 300 }), impatient], { videoSessions: 1 });
     const first = await flow.station.send({ event: flow.event() });
     const { nodeRed } = flow.station;
     const failed = await nodeRed.message('failed', ({ mark }) => mark === first);
-    assert.equal((failed.error as { code: string }).code, 'TIMEOUT');
+    assert.equal(codeOf(failed), 'TIMEOUT');
   });
 });
 
@@ -68,13 +67,10 @@ describe('work on video that is no longer wanted', () => {
     await flow.station.shows(/300/);
   }
 
-  /** Starts a picture, and waits until ffmpeg works on it. */
-  async function startPicture(): Promise<number> {
-    await flow.deploy([picture]);
-    await flow.station.send({ event: flow.event() });
-    await eventually(() => fake.left('pid')?.endsWith('\n') === true, 'ffmpeg to work');
-    return Number(fake.left('pid'));
-  }
+  const ffmpegWorks = (): Promise<void> =>
+    eventually(() => fake.left('pid')?.endsWith('\n') === true, 'ffmpeg to work');
+  const ffmpegEnds = (): Promise<void> =>
+    eventually(() => hasEnded(Number(fake.left('pid'))), 'the end of ffmpeg');
 
   const outcomes = (): unknown[] =>
     ['result', 'failed', 'caught'].flatMap((probe) => flow.station.nodeRed.at(probe));
@@ -91,8 +87,7 @@ describe('work on video that is no longer wanted', () => {
     await startClip();
     await flow.station.deployFlows(flow.flows([getClip({ seconds: 2 })]), 'nodes');
     await flow.relayLeft();
-    const { error } = await flow.station.nodeRed.message('failed');
-    assert.equal((error as { code: string }).code, 'CANCELLED');
+    assert.equal(codeOf(await flow.station.nodeRed.message('failed')), 'CANCELLED');
     assert.equal(outcomes().length, 1);
   });
 
@@ -105,23 +100,23 @@ describe('work on video that is no longer wanted', () => {
   });
 
   it('ends where its node is removed, and ffmpeg with it', async () => {
-    const pid = await startPicture();
+    await flow.deploy([picture]);
+    await flow.station.send({ event: flow.event() });
+    await ffmpegWorks();
     await flow.deploy([]);
     await flow.relayLeft();
-    await eventually(() => hasEnded(pid), 'the end of ffmpeg');
+    await ffmpegEnds();
     assert.deepEqual(outcomes(), []);
   });
 
   it('does not hold up the end of Node-RED, and leaves no process behind', async () => {
     await startClip();
     const { nodeRed } = flow.station;
-    await nodeRed.deploy(enteredByBoth());
+    await flow.deploy([getClip(LONG), { ...picture, id: 'picture' }]);
     await flow.station.send({ event: flow.event() });
-    await eventually(() => fake.left('pid')?.endsWith('\n') === true, 'ffmpeg to work');
+    await ffmpegWorks();
     await nodeRed.stop();
     await flow.relayLeft();
-    await eventually(() => hasEnded(Number(fake.left('pid'))), 'the end of ffmpeg');
+    await ffmpegEnds();
   });
-
-  const enteredByBoth = (): FlowNode[] => flow.flows([getClip(LONG), { ...picture, id: 'picture' }]);
 });

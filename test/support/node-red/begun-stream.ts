@@ -13,7 +13,7 @@ export async function beginOf({ body }: Response): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
   let length = 0;
   for await (const piece of body ?? []) {
-    pieces.push(piece as Uint8Array);
+    pieces.push(piece);
     length += pieces.at(-1)?.length ?? 0;
     if (length >= 20_000) break;
   }
