@@ -16,7 +16,6 @@ import {
   type StartOptions,
 } from '../support/node-red/node-red';
 
-/** Does something in a Node-RED on another Node.js. */
 async function on(
   test: Mocha.Context,
   release: string,

@@ -23,7 +23,6 @@ function read(file: string): string {
   return fs.readFileSync(path.join(ROOT, file), 'utf8');
 }
 
-/** Sections of the page by the type that each says it is about. */
 function sectionsOf(page: string): Map<string, string> {
   const sections = page.split(/^## /m).map((section) => [typeOf(section), section] as const);
   return new Map(
@@ -35,7 +34,6 @@ function typeOf(section: string): string | undefined {
   return /^(?:Type|Plugin) `(rvm-[a-z-]+)`/m.exec(section)?.[1];
 }
 
-/** The part of a section that tells of properties: up to its first heading. */
 function propertiesIn(section: string): string {
   return section.split('\n###', 1)[0] ?? '';
 }
@@ -70,7 +68,6 @@ function shown(value: unknown): string {
   return value === '' ? 'empty' : `\`${String(value)}\``;
 }
 
-/** All texts of a locale file under a key, however deep. */
 function textsIn(texts: unknown): string[] {
   if (typeof texts === 'string') return [texts];
   return Object.values(texts ?? {}).flatMap(textsIn);
@@ -80,7 +77,6 @@ function textsOf(type: string): Record<string, unknown> {
   return JSON.parse(read(`nodes/${type}/locales/en-US.json`)) as Record<string, unknown>;
 }
 
-/** Values that the dialog of a type offers to choose from. */
 function choicesOf(type: string): string[] {
   const html = read(`dist/${type}.html`);
   return [...html.matchAll(/<option value="([^"]+)"/g)].map(([, value = '']) => value);

@@ -35,7 +35,6 @@ const ODD: Record<string, string> = {
     return msg;`,
 };
 
-/** What is no time, and cannot be made one. */
 const TIMES: Record<string, string> = {
   'a Symbol': 'Symbol()',
   'an object without a prototype': 'Object.create(null)',
@@ -45,7 +44,6 @@ const TIMES: Record<string, string> = {
 for (const version of NODE_RED_VERSIONS) {
   describe(`a message that no node can work with, in Node-RED ${version}`, () => {
     let nodeRed: NodeRed;
-
     before(async () => {
       nodeRed = await NodeRed.start({ version });
       await nodeRed.deploy(flow());
@@ -87,7 +85,6 @@ function flow(): FlowNode[] {
   return watched(cloud(), station(), probe('result'), ...nodes, ...times);
 }
 
-/** A message that a function node has made something of. */
 function made(id: string, func: string, target: string): FlowNode[] {
   return [...entrance(id, `${id}-made`), functionNode(`${id}-made`, func, target)];
 }

@@ -42,7 +42,6 @@ function programs(): { sets: Record<string, string>; bin: Record<string, string>
   return { sets: nodeRed.nodes, bin };
 }
 
-/** Each shows its help where npm has put it. */
 function runPrograms(userDir: string, node: string): void {
   for (const name of Object.keys(programs().bin)) {
     const file = fs.realpathSync(path.join(userDir, 'node_modules', '.bin', name));
@@ -57,7 +56,6 @@ describe('the package that npm pack makes', () => {
   let checkout: string;
   let manifest: Manifest;
   let tarball: string;
-
   before(() => {
     folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-pack-'));
     // As somebody does who releases from a fresh checkout: without a dist/, which the real prepack has to build.
@@ -74,7 +72,6 @@ describe('the package that npm pack makes', () => {
     manifest = (Array.isArray(parsed) ? parsed[0] : Object.values(parsed)[0]) as Manifest;
     tarball = path.join(folder, path.basename(manifest.filename));
   });
-
   after(() => {
     for (const each of [folder, checkout]) fs.rmSync(each, { recursive: true, force: true });
   });
@@ -202,7 +199,6 @@ describe('the package that npm pack makes', () => {
       for (const folder of [opt, state]) fs.rmSync(folder, { recursive: true, force: true });
     });
 
-    /** As the container runs it. */
     function container(data: string): Run {
       for (const text of textsOf('COPY')) {
         const [from = '', to = ''] = text.split(' ');
@@ -215,7 +211,6 @@ describe('the package that npm pack makes', () => {
       return { command: [process.execPath, ...args], cwd: opt, env: { ...VARIABLES, ...env } };
     }
 
-    /** As the unit runs it. */
     function unit(): Run {
       const command = settingOf('node-red.service', 'ExecStart')
         .replace('/usr/bin/node ', `${process.execPath} `)

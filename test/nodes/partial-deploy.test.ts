@@ -18,14 +18,12 @@ for (const version of NODE_RED_VERSIONS) {
     let nodeRed: NodeRed;
     let url: string;
     let deployed: FlowNode[] = [];
-
     before(async () => {
       nodeRed = await NodeRed.start({ version, settings: STANDING_TIME });
       url = nodeRed.url + PATH;
       await deploy(webhookFlow());
       await inboxesOpen(nodeRed);
     });
-
     after(() => nodeRed.stopAndRemove());
 
     /** Deploys, as the editor does it: credentials go along only where they have changed. */

@@ -27,7 +27,6 @@ for (const version of NODE_RED_VERSIONS) {
     let listening: number;
     /** Of Node-RED's own server, and of a listener. */
     let servers: string[];
-
     before(async () => {
       folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-staying-node-'));
       fs.writeFileSync(path.join(folder, 'nodes.js'), STAYING);
@@ -53,7 +52,6 @@ for (const version of NODE_RED_VERSIONS) {
       );
     }
 
-    /** 'refused' where nobody listens. */
     const probe = (server: string, name: 'live' | 'ready'): Promise<number | 'refused'> =>
       fetch(`${server}/remote-monitoring/${name}`).then(
         ({ status }) => status,

@@ -15,12 +15,10 @@ for (const version of NODE_RED_VERSIONS) {
   describe(`ptz in Node-RED ${version}`, () => {
     let flow: StationFlow;
     let camera: SandboxCamera;
-
     before(async () => {
       flow = await StationFlow.start(version);
       camera = await flow.camera(canMove);
     });
-
     afterEach(() => flow.endFaults());
     after(() => flow.stop());
 
@@ -28,7 +26,6 @@ for (const version of NODE_RED_VERSIONS) {
       return caller('rvm-ptz', { camera: camera.id, cameraType: 'str', ...properties });
     }
 
-    /** Where the camera stands now. */
     async function state(): Promise<SandboxCamera['ptz']> {
       return (await flow.camera(({ id }) => id === camera.id)).ptz;
     }

@@ -19,7 +19,6 @@ import { Tinyproxy } from '../support/network/proxies';
 import { shows } from '../support/node-red/alarms-through';
 import { caller } from '../support/node-red/station-flow';
 
-/** What takes a login away again. */
 const NO_LOGIN = { username: '', password: '' };
 const LOGIN = { username: 'someone', password: 'Proxy-pass.word_1' };
 
@@ -46,7 +45,6 @@ for (const version of NODE_RED_VERSIONS) {
     let proxy: Tinyproxy;
     let nodeRed: NodeRed;
     let sequence = 0;
-
     before(async function () {
       needs(this, 'openssl', 'tinyproxy');
       authority = new Authority();

@@ -35,11 +35,9 @@ function sandboxFlow(station: Message = {}, cloud: Message = {}, ...further: Flo
 
 describe('a cloud whose url is "sandbox"', () => {
   let nodeRed: NodeRed;
-
   before(async () => {
     nodeRed = await NodeRed.start();
   });
-
   after(() => nodeRed.stopAndRemove());
 
   for (const [scheme, proof] of [
@@ -94,14 +92,11 @@ describe('a cloud whose url is "sandbox"', () => {
 describe('the sandbox and settings.js', () => {
   const setting = new ChangingSetting('rvmSandbox');
   let nodeRed: NodeRed;
-  /** So many messages and statuses, and so much of the log, were there before the last deploy. */
   let seen = 0;
   let logged = 0;
-
   before(async () => {
     nodeRed = await NodeRed.start({ settings: setting.text });
   });
-
   after(async () => {
     await nodeRed.stopAndRemove();
     setting.remove();

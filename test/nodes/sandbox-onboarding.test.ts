@@ -1,39 +1,29 @@
 import assert from 'node:assert/strict';
+import { node, overviewOf } from '../support/node-red/alarms-through';
 import { act, look } from '../support/node-red/inboxes-open';
 import { cloud, station, webhookFlow } from '../support/node-red/flows';
 import { entrance, inject, NodeRed, probe, watched } from '../support/node-red/node-red';
 
-interface Pending {
-  cloud: string;
-  customer: string;
-  name: string;
-  site: string;
-}
-
 describe('the onboarding that a sandbox in Node-RED shows', () => {
   let nodeRed: NodeRed;
-
   before(async () => {
     nodeRed = await NodeRed.start();
   });
   after(() => nodeRed.stopAndRemove());
 
-  /** A sandbox with two stations; its cameras come out at "listed". */
   async function deploy(): Promise<void> {
-    const list = { id: 'list', type: 'rvm-list-devices', z: 'tab', station: 'station', x: 0, y: 0 };
     await nodeRed.deploy(
       watched(
         cloud({ url: 'sandbox', sandboxEvents: 0, deviceRefresh: 0, credentials: {} }),
         station({ credentials: {} }),
         station({ id: 'other', name: 'South', key: 'south', credentials: {} }),
-        { ...list, wires: [['listed'], []] },
+        node('rvm-list-devices', { id: 'list', station: 'station', wires: [['listed'], []] }),
         probe('listed'),
         ...entrance('in', 'list'),
       ),
     );
   }
 
-  /** Names of the sites of all cameras that *list devices* gives. */
   async function listed(): Promise<string[]> {
     const before = nodeRed.at('listed').length;
     await inject(nodeRed, 'in', {});
@@ -48,30 +38,27 @@ describe('the onboarding that a sandbox in Node-RED shows', () => {
     return (body.devices as unknown[]).length;
   }
 
-  async function pending(): Promise<Pending[]> {
-    return (await look(nodeRed, 'overview')).body.pending as Pending[];
-  }
+  const pending = async () => (await overviewOf(nodeRed)).pending;
 
-  async function onlyRequest(): Promise<Pending> {
-    const rows = await pending();
-    assert.equal(rows.length, 1);
-    return rows[0] ?? assert.fail('there is none');
+  /** Deploys, and gives the only site that waits, with the sites of the cameras that are listed. */
+  async function begin() {
+    await deploy();
+    const sites = await listed();
+    const [request, ...others] = await pending();
+    assert.deepEqual(others, []);
+    return { request: request ?? assert.fail('there is none'), sites };
   }
 
   it('begins with one site that is pending, of which no camera is listed', async () => {
-    await deploy();
-    const sites = await listed();
-    const request = await onlyRequest();
+    const { request, sites } = await begin();
     assert.match(request.site, /^SANDBOX /);
     assert.equal(sites.length, 24);
     assert.ok(!sites.includes(request.site), request.site);
   });
 
   it('lists the cameras at once when the site is accepted, for every station of the cloud', async () => {
-    await deploy();
-    await listed();
+    const { cloud: id, customer, site } = (await begin()).request;
     const before = await pickedOf('other');
-    const { cloud: id, customer, site } = await onlyRequest();
     assert.equal((await act(nodeRed, 'sandbox-sites', { cloud: id, customer })).status, 200);
     const sites = await listed();
     assert.equal(sites.filter((name) => name === site).length, 2);
@@ -80,9 +67,7 @@ describe('the onboarding that a sandbox in Node-RED shows', () => {
   });
 
   it('accepts nothing twice, and nothing that there is not', async () => {
-    await deploy();
-    await listed();
-    const { cloud: id, customer } = await onlyRequest();
+    const { cloud: id, customer } = (await begin()).request;
     await act(nodeRed, 'sandbox-sites', { cloud: id, customer });
     for (const asked of [
       { cloud: id, customer },

@@ -33,7 +33,6 @@ describe('planted secrets', () => {
     await collectAdminAnswers();
     assert.ok(forwarder.cookies.length > 0 && rtspUrls.length > 0, 'there is something to look for');
   });
-
   after(async () => {
     await nodeRed.stopAndRemove();
     forwarder.close();

@@ -1,10 +1,26 @@
 import assert from 'node:assert/strict';
 import type { Device } from '../../lib/device';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
+import { codeOf, node } from '../support/node-red/alarms-through';
+import { entrance, inject, probe } from '../support/node-red/node-red';
 import { caller, isOnline, StationFlow, type Message } from '../support/node-red/station-flow';
 import { ScriptedService } from '../support/service/scripted-service';
 
 const START = '2026-03-04T05:06:07.0000000';
+
+const CALLERS = [
+  ...[
+    'list-devices',
+    'get-device',
+    'get-picture',
+    'get-clip',
+    'view',
+    'get-rtsp',
+    'ptz',
+    'snapshot',
+    'request',
+  ],
+].map((name) => `rvm-${name}`);
 
 for (const version of NODE_RED_VERSIONS) {
   describe(`list devices and get RTSP in Node-RED ${version}`, () => {
@@ -143,6 +159,39 @@ for (const version of NODE_RED_VERSIONS) {
       } finally {
         await other.close();
       }
+    });
+
+    describe('a failure', () => {
+      before(async () => {
+        const nodes = CALLERS.flatMap((type) => [
+          caller(type, { id: type, station: '' }),
+          caller(type, { id: `${type}-unwired`, station: '', wires: [['result'], []] }),
+        ]);
+        const ids = nodes.map(({ id }) => id);
+        const entrances = ids.flatMap((id) => entrance(`to-${id}`, id));
+        const complete = node('complete', { scope: ids, wires: [['completed']] });
+        await flow.deploy(...nodes, ...entrances, complete, probe('completed'));
+      });
+
+      for (const type of CALLERS)
+        it(`leaves ${type} by output 2 where that is wired, else for Catch nodes, and once; it is done with the error or without`, async () => {
+          const { nodeRed } = flow;
+          const from = nodeRed.seen.length;
+          const seen = (at: string): unknown[] => nodeRed.at(at, from).map((msg) => [msg.of, codeOf(msg)]);
+          await inject(nodeRed, `to-${type}-unwired`, { of: 'unwired' });
+          await nodeRed.until(() => seen('caught').length > 0, 'the error');
+          for (const of of ['first', 'second']) {
+            await inject(nodeRed, `to-${type}`, { of });
+            await nodeRed.until(
+              () => seen('completed').some((each) => String(each).startsWith(of)),
+              'its end',
+            );
+          }
+          const [first, second, unwired] = ['first', 'second', 'unwired'].map((of) => [of, 'CONFIG_MISSING']);
+          assert.deepEqual(seen('caught'), [unwired]);
+          assert.deepEqual(seen('failed'), [first, second]);
+          assert.deepEqual(seen('completed'), [first, second]);
+        });
     });
 
     it('survives a lost session: the next message logs in again', async () => {

@@ -17,7 +17,6 @@ describe('a Node-RED with two inboxes, the first of which is broken', () => {
   /** One attempt, so that what nobody settles is a dead letter after a second. */
   const webhook = { inbox: 'inbox-whole', handledWhen: 'settled', redeliverAfter: 1, maxAttempts: 1 };
   let nodeRed: NodeRed;
-
   before(async () => {
     nodeRed = await NodeRed.start();
     // A file that is damaged would be set aside.

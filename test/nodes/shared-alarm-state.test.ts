@@ -10,7 +10,6 @@ describe('an alarm state of two Node-RED on one inbox in PostgreSQL', () => {
   let server: SharedServer;
   let first: NodeRed;
   let second: NodeRed;
-
   before(async function () {
     needs(this, 'postgres');
     server = await SharedServer.use();
@@ -27,12 +26,10 @@ describe('an alarm state of two Node-RED on one inbox in PostgreSQL', () => {
     await server?.remove();
   });
 
-  /** What either has sent of a group, as it came. */
   const sent = (group: string): unknown[] =>
-    [first, second]
-      .flatMap((nodeRed) => nodeRed.at('state'))
-      .filter(({ topic }) => topic === group)
-      .map(({ payload }) => payload);
+    [...first.at('state'), ...second.at('state')].flatMap(({ topic, payload }) =>
+      topic === group ? [payload] : [],
+    );
   const at = (group: string) => eventMessage({ event: { locationName: group } });
   const released = async (group: string): Promise<void> => {
     const isReleased = () => sent(group).includes(false);
@@ -58,14 +55,12 @@ describe('an alarm state of two Node-RED on one inbox in PostgreSQL', () => {
 
   it('is disarmed at one for both', async () => {
     await inject(second, 'in', { topic: 'disarm', group: 'Yard' });
-    const isHeld = () => first.at('held').length > 0;
-    while (!isHeld()) {
-      const before = first.at('held').length + first.at('state').length + first.at('extended').length;
+    const outputs = (): number =>
+      ['held', 'state', 'extended'].reduce((sum, probe) => sum + first.at(probe).length, 0);
+    while (first.at('held').length === 0) {
+      const before = outputs();
       await inject(first, 'in', at('Yard'));
-      await first.until(
-        () => first.at('held').length + first.at('state').length + first.at('extended').length > before,
-        'an output',
-      );
+      await first.until(() => outputs() > before, 'an output');
     }
     assert.equal(first.at('held')[0]?.reason, 'disarmed');
   });

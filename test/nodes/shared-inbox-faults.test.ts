@@ -28,7 +28,6 @@ describe('an inbox in PostgreSQL that cannot be used', () => {
   let nodeRed: NodeRed;
   let database: string;
   let databases = 0;
-
   before(async function () {
     needs(this, 'postgres', 'openssl');
     strict = await StrictServer.start(PASSWORD);

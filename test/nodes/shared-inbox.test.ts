@@ -20,7 +20,6 @@ import { needs } from '../support/suite/programs';
 import { eventually } from '../support/time/patience';
 import { alarmMessage, answerTo, sendUntilAnswered } from '../support/webhook/alarm-message';
 
-/** Tells which modules the process has loaded. */
 const LOADED = `httpAdminMiddleware: (req, res, next) =>
     req.path === '/loaded' ? res.json(Object.keys(require.cache)) : next(),`;
 
@@ -38,7 +37,6 @@ describe('a webhook in with an inbox in PostgreSQL', () => {
   };
   let server: PostgresServer;
   let nodeRed: NodeRed;
-
   before(async function () {
     needs(this, 'postgres');
     server = await PostgresServer.start();
@@ -131,7 +129,6 @@ describe('two Node-RED with one inbox in PostgreSQL', () => {
   let server: SharedServer;
   let one: NodeRed;
   let other: NodeRed;
-
   before(async function () {
     needs(this, 'postgres');
     server = await SharedServer.use();

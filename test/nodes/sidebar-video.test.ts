@@ -24,7 +24,6 @@ function secondIn(mp4: Buffer): number {
 describe('the video of the sidebar', () => {
   let flow: VideoFlow;
   let url: string;
-
   before(async () => {
     flow = await VideoFlow.start('5');
     url = `${flow.station.nodeRed.url}/rvm/video`;
@@ -39,7 +38,6 @@ describe('the video of the sidebar', () => {
   const noSession = (): Promise<void> =>
     eventually(async () => (await flow.relay()).sessions === 0, 'the end of all RTSP sessions');
 
-  /** Has an event come in, and gives its delivery id. */
   async function arrived(payload: Record<string, unknown> = {}): Promise<string> {
     const { nodeRed, credentials } = flow.station;
     const message = alarmMessage({ ...flow.event(), ...payload });
@@ -51,7 +49,6 @@ describe('the video of the sidebar', () => {
     return row.deliveryId;
   }
 
-  /** Of the camera of the flow, or another. */
   function ofCamera(camera = flow.camera.id, station = 'north'): string {
     return new URLSearchParams({ station, camera }).toString();
   }

@@ -80,7 +80,6 @@ for (const version of SMOKE_VERSIONS) {
     let port: number;
     let sets: { types: string[]; enabled: boolean; err?: string }[];
     let html: string;
-
     before(async () => {
       flow = await VideoFlow.start(version);
       camera = await flow.station.camera(canMove);
@@ -93,7 +92,6 @@ for (const version of SMOKE_VERSIONS) {
 
     const order = { action: 'order', actionType: 'msg', delivery: 'id', deliveryType: 'msg' };
     const PROBES = ['alarms', 'health', 'problems', 'settled', 'unsettled', 'listed', 'raised', 'held'];
-    /** All types but those that call the service. */
     const others = (): FlowNode[] => [
       { id: 'inbox', type: 'rvm-inbox', name: '', folder: 'an-inbox' },
       { id: 'listener', type: 'rvm-listener', name: '', host: '127.0.0.1', port, tls: '' },
@@ -147,7 +145,6 @@ for (const version of SMOKE_VERSIONS) {
     const raise = (payload: Message = {}): Promise<Message> =>
       raiseIn(flow.station.nodeRed, payload, secret());
 
-    /** Settles one, and gives what leaves the node. */
     async function settle(wish: string, id: unknown, output: 'settled' | 'unsettled'): Promise<Message> {
       await inject(flow.station.nodeRed, 'order', { order: wish, id });
       return flow.station.nodeRed.message(output, (msg) => msg.id === id);
@@ -288,7 +285,6 @@ for (const version of SMOKE_VERSIONS) {
   });
 }
 
-/** An event of a camera that there is not. */
 function nobodysEvent(): Message {
   return { cameraId: NOBODY, cameraName: 'none', eventStartTime: '2026-03-04T05:06:07.0000000' };
 }

@@ -5,15 +5,17 @@ import { sizeOf } from '../support/video/played-clip';
 import type { FlowNode } from '../support/node-red/node-red';
 import { bytesOf } from '../support/node-red/flows';
 import { caller, isOnline, StationFlow, type Message } from '../support/node-red/station-flow';
+import { codeOf, functionNode } from '../support/node-red/alarms-through';
 
 for (const version of NODE_RED_VERSIONS) {
   describe(`snapshot in Node-RED ${version}`, () => {
     let flow: StationFlow;
 
+    let id: string;
     before(async () => {
       flow = await StationFlow.start(version);
+      ({ id } = await flow.camera(isOnline));
     });
-
     after(() => flow.stop());
 
     function snapshot(properties: Message = {}): FlowNode {
@@ -21,7 +23,6 @@ for (const version of NODE_RED_VERSIONS) {
     }
 
     it('gives the picture of now as JPEG, with name, content type, camera and time', async () => {
-      const { id } = await flow.camera(isOnline);
       await flow.deploy(snapshot());
       const before = Date.now();
       const msg = await flow.through({ camera: id });
@@ -30,29 +31,22 @@ for (const version of NODE_RED_VERSIONS) {
       assert.equal(jpeg.subarray(-2).toString('hex'), 'ffd9');
       assert.deepEqual(msg.headers, { 'content-type': 'image/jpeg' });
       assert.match(String(msg.filename), /^[\w.-]+\.jpg$/);
-      const facts = msg.snapshot as { cameraId: string; time: string; live: boolean };
-      assert.equal(facts.cameraId, id);
-      assert.equal(facts.live, true);
-      assert.match(facts.time, /^\d{4}-\d\d-\d\dT.*Z$/);
-      const taken = Date.parse(facts.time);
-      assert.ok(taken > before - 1000 && taken < Date.now() + 1000, facts.time);
+      const { cameraId, time, live } = msg.snapshot as { cameraId: string; time: string; live: boolean };
+      assert.deepEqual([cameraId, live], [id, true]);
+      assert.match(time, /^\d{4}-\d\d-\d\dT.*Z$/);
+      const taken = Date.parse(time);
+      assert.ok(taken > before - 1000 && taken < Date.now() + 1000, time);
     });
 
     it('leaves the picture of the sidebar as it was taken when a flow changes its payload in place', async () => {
-      const { id } = await flow.camera(isOnline);
-      const change = { id: 'change', type: 'function', z: 'tab', name: '', outputs: 1, libs: [], x: 0, y: 0 };
-      await flow.deploy(snapshot({ wires: [['change'], ['failed']] }), {
-        ...change,
-        func: 'msg.payload.fill(1); return msg;',
-        wires: [['result']],
-      });
+      const change = functionNode('change', 'msg.payload.fill(1); return msg;', 'result');
+      await flow.deploy(snapshot({ wires: [['change'], ['failed']] }), change);
       await flow.through({ camera: id, webhook: { deliveryId: 'changed' } });
       const { body } = await look(flow.nodeRed, 'picture?deliveryId=changed');
       assert.equal(Buffer.from(String(body.jpeg), 'base64').subarray(0, 3).toString('hex'), 'ffd8ff');
     });
 
     it('asks for the width that is wished', async () => {
-      const { id } = await flow.camera(isOnline);
       for (const [width, expected] of [
         ['160', 160],
         [320, 320],
@@ -64,7 +58,6 @@ for (const version of NODE_RED_VERSIONS) {
     });
 
     it('refuses a width that is no whole number of pixels', async () => {
-      const { id } = await flow.camera(isOnline);
       for (const width of ['wide', '-1', '0', '1.5', '1e99']) {
         await flow.deploy(snapshot({ width }));
         assert.equal(await flow.code({ camera: id }), 'BAD_INPUT', width);
@@ -72,7 +65,6 @@ for (const version of NODE_RED_VERSIONS) {
     });
 
     it('keeps the other properties, but not the headers of a request that came in', async () => {
-      const { id } = await flow.camera(isOnline);
       await flow.deploy(snapshot());
       const msg = await flow.through({ camera: id, topic: 'mine', headers: { 'content-length': '2' } });
       assert.equal(msg.topic, 'mine');
@@ -80,10 +72,10 @@ for (const version of NODE_RED_VERSIONS) {
     });
 
     it('fails for a camera that is offline, and leaves the payload as it came', async () => {
-      const { id } = await flow.camera((camera) => !isOnline(camera));
+      const offline = await flow.camera((camera) => !isOnline(camera));
       await flow.deploy(snapshot());
-      const msg = await flow.through({ camera: id, payload: 'kept' }, 'failed');
-      assert.match((msg.error as { code: string }).code, /^(DEVICE_OFFLINE|HTTP_ERROR)$/);
+      const msg = await flow.through({ camera: offline.id, payload: 'kept' }, 'failed');
+      assert.match(codeOf(msg), /^(DEVICE_OFFLINE|HTTP_ERROR)$/);
       assert.equal(msg.payload, 'kept');
     });
   });

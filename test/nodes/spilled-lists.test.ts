@@ -47,7 +47,6 @@ for (const version of NODE_RED_VERSIONS) {
     /** In the way of the file. */
     let obstacle: string;
     let asked = 0;
-
     before(async () => {
       nodeRed = await NodeRed.start({ version });
       obstacle = path.join(nodeRed.userDir, 'remote-monitoring', 'inbox.sqlite');

@@ -31,15 +31,10 @@ const SHORT_NAMES = [
 ];
 
 describe('the key of a Central Station', () => {
-  it('is its own, without white space around it', () =>
-    assert.equal(stationKey({ key: ' north ', name: 'Harbour', id: '1f' }), 'north'));
-
-  it('is made from its name where it has none', () => {
+  it('is its own, without white space around it, else made from its name, else from the id of its node', () => {
+    assert.equal(stationKey({ key: ' north ', name: 'Harbour', id: '1f' }), 'north');
     for (const key of [undefined, '', ' '])
       assert.equal(stationKey({ key, name: ' Harbour Depot ', id: '1f' }), 'harbour-depot');
-  });
-
-  it('is made from the id of its node where it has no name either, or none of which anything is left', () => {
     for (const name of [undefined, null, '', ' ', '!'])
       assert.equal(stationKey({ name, id: '1f.2e' }), '1f-2e');
   });
@@ -60,43 +55,36 @@ describe('the short name of a Central Station', () => {
   for (const version of NODE_RED_VERSIONS) {
     describe(`in a flow, in Node-RED ${version}`, () => {
       let flow: StationFlow;
-
       before(async () => {
         flow = await StationFlow.start(version);
       });
-
       after(() => flow.stop());
 
-      /** What the log says of a station with this key. */
-      async function logOf(key: string): Promise<string> {
+      async function logOf(key: string, name = 'North'): Promise<string> {
         const from = flow.nodeRed.log.length;
-        await flow.deployFlows(flow.flows({ station: { key } }, caller('rvm-list-devices')));
+        await flow.deployFlows(flow.flows({ station: { key, name } }, caller('rvm-list-devices')));
         await flow.shows('connected v3');
         await flow.through({});
         return flow.nodeRed.log.slice(from);
       }
 
-      it('works on where it looks like an API key, and the log warns of it without showing it', async () => {
-        const key = API_KEYS[2] ?? '';
-        const log = await logOf(key);
-        assert.match(log, /\[warn\] \[rvm-central-station:North\] .* looks like an API key/);
-        assert.equal(log.includes(key), false);
-      });
-
-      it('is not shown in the log either where it is none', async () => {
-        const key = API_KEYS[7] ?? '';
-        const log = await logOf(key);
-        assert.match(log, /The short name "\*\*\*" is none/);
-        assert.equal(log.includes(key), false);
-      });
+      for (const [title, key = '', line] of [
+        [
+          'looks like an API key',
+          API_KEYS[2],
+          /\[warn\] \[rvm-central-station:North\] .* looks like an API key/,
+        ],
+        ['is none', API_KEYS[7], /The short name "\*\*\*" is none/],
+      ] as const)
+        it(`works on where it ${title}, and the log warns of it without showing it`, async () => {
+          const log = await logOf(key);
+          assert.match(log, line);
+          assert.equal(log.includes(key), false);
+        });
 
       it('is not warned of where it is a short one, or made from a name or an id', async () => {
         assert.doesNotMatch(await logOf('harbour-north'), /looks like an API key/);
-        const from = flow.nodeRed.log.length;
-        const station = { key: '', name: '' };
-        await flow.deployFlows(flow.flows({ station }, caller('rvm-list-devices')));
-        await flow.shows('connected v3');
-        assert.doesNotMatch(flow.nodeRed.log.slice(from), /looks like an API key/);
+        assert.doesNotMatch(await logOf('', ''), /looks like an API key/);
       });
     });
   }

@@ -25,11 +25,9 @@ const LACKS_FFMPEG = programPath('ffmpeg') === undefined;
 for (const version of NODE_RED_VERSIONS) {
   describe(`what nodes show of their Central Station in Node-RED ${version}`, () => {
     let flow: StationFlow;
-
     before(async () => {
       flow = await StationFlow.start(version);
     });
-
     after(() => flow.stop());
 
     const nodes = (): FlowNode[] => TYPES.map((type) => caller(type, { id: type, wires: [[], []] }));

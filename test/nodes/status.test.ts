@@ -12,7 +12,6 @@ const TEXTS = (
   }
 ).status;
 
-/** The text of a station that is refused with this code, as the editor shows it. */
 function shown(code: RvmErrorCode): string | undefined {
   const RED = { _: (key: string) => key } as NodeAPI;
   const { fill, shape, text } = connectionStatus(

@@ -11,7 +11,6 @@ import { openPage } from '../support/video/served-view';
 
 describe('two Node-RED on one inbox in PostgreSQL', () => {
   let server: PostgresServer;
-
   before(async function () {
     needs(this, 'postgres');
     server = await PostgresServer.start();
@@ -21,7 +20,6 @@ describe('two Node-RED on one inbox in PostgreSQL', () => {
   describe('and the self-test of a webhook', () => {
     let first: NodeRed;
     let second: NodeRed;
-
     before(async () => {
       [first, second] = await Promise.all([NodeRed.start(), NodeRed.start()]);
       const connection = await server.database('self_test');
@@ -66,7 +64,6 @@ describe('two Node-RED on one inbox in PostgreSQL', () => {
   describe('and a view link', () => {
     let flow: VideoFlow;
     let other: NodeRed;
-
     before(async () => {
       flow = await VideoFlow.start('5');
       other = await NodeRed.start();

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Overview } from '../../nodes/rvm-sidebar/overview';
-import { look } from '../support/node-red/inboxes-open';
+import { node, overviewOf } from '../support/node-red/alarms-through';
 import { PATH, PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows';
 import { freePort, NodeRed, type FlowNode } from '../support/node-red/node-red';
 import { alarmMessage, post } from '../support/webhook/alarm-message';
@@ -9,30 +8,22 @@ describe('a post to a path that no webhook in has', () => {
   let nodeRed: NodeRed;
   let listenerPort: number;
   let flow: FlowNode[];
-
   before(async () => {
     nodeRed = await NodeRed.start({ settings: `httpNodeRoot: '/api',` });
     listenerPort = await freePort();
-    const place = { z: 'tab', x: 0, y: 0 };
-    const listener = { id: 'listener', type: 'rvm-listener', port: listenerPort, host: '127.0.0.1' };
-    const own = {
-      ...place,
-      id: 'own',
-      type: 'http in',
-      url: '/remote-monitoring/own',
-      method: 'post',
-      wires: [['answer']],
-    };
-    const answer = { ...place, id: 'answer', type: 'http response', statusCode: '204', wires: [] };
-    const behind = webhookIn({ id: 'behind', listener: 'listener', path: '/remote-monitoring/behind' });
-    flow = webhookFlow({}, listener, behind, own, answer);
+    flow = webhookFlow(
+      {},
+      { id: 'listener', type: 'rvm-listener', port: listenerPort, host: '127.0.0.1' },
+      webhookIn({ id: 'behind', listener: 'listener', path: '/remote-monitoring/behind' }),
+      node('http in', { url: '/remote-monitoring/own', method: 'post', wires: [['answer']] }),
+      node('http response', { id: 'answer', statusCode: '204' }),
+    );
     await nodeRed.deploy(flow);
     await nodeRed.logged(/Listening|listening/);
   });
   after(() => nodeRed.stopAndRemove());
 
-  const unknown = async (): Promise<Overview['unknownPaths']> =>
-    ((await look(nodeRed, 'overview')).body as unknown as Overview).unknownPaths;
+  const unknown = async () => (await overviewOf(nodeRed)).unknownPaths;
   const lines = (path: string): number => nodeRed.log.split(`posts to ${path} on port`).length - 1;
 
   for (const [server, urlOf, path] of [
@@ -63,7 +54,9 @@ describe('a post to a path that no webhook in has', () => {
   it('is no longer listed once a webhook in has the path', async () => {
     const typo = webhookIn({ id: 'typo', path: '/remote-monitoring/typo' });
     await nodeRed.deploy([...flow, typo]);
-    const paths = (await unknown()).map(({ path }) => path);
-    assert.deepEqual(paths, ['/remote-monitoring/typo']);
+    assert.deepEqual(
+      (await unknown()).map(({ path }) => path),
+      ['/remote-monitoring/typo'],
+    );
   });
 });

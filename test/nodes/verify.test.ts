@@ -66,13 +66,11 @@ for (const version of NODE_RED_VERSIONS) {
   describe(`verify webhook on Node-RED ${version}`, () => {
     let nodeRed: NodeRed;
     let url: string;
-
     before(async () => {
       nodeRed = await NodeRed.start({ version });
       url = `${nodeRed.url}/raw`;
       await nodeRed.deploy(flow());
     });
-
     after(() => nodeRed.stopAndRemove());
 
     it('sends a signed message behind http in to output 1, in the shape of webhook in, answers 200 and shows the time', async () => {

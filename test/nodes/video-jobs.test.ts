@@ -45,7 +45,6 @@ describe('video of one cloud with one session at a time', () => {
 describe('work on video that is no longer wanted', () => {
   const fake = new FakeFfmpeg();
   let flow: VideoFlow;
-
   before(() => fake.start());
   beforeEach(async function () {
     // Beyond what it says of itself, it makes no picture and does not end by itself.

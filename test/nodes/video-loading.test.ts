@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { caller, VideoFlow } from '../support/node-red/station-flow';
 
-/** Tells which modules the process has loaded. */
 const LOADED = `httpAdminMiddleware: (req, res, next) =>
     req.path === '/loaded' ? res.json(Object.keys(require.cache)) : next(),`;
 const HEAVY = [
@@ -18,7 +17,6 @@ describe('the modules of video', () => {
   });
   after(() => flow?.stop());
 
-  /** Of the modules that are heavy, those of which something is loaded. */
   async function loaded(): Promise<RegExp[]> {
     const response = await fetch(`${flow.station.nodeRed.url}/loaded`);
     const files = (await response.json()) as string[];

@@ -19,7 +19,6 @@ const eventOf = (msg: Message): RvmEvent => (msg.event ?? msg.payload) as RvmEve
 
 describe('video of alarms that came by webhook', () => {
   let flow: VideoFlow;
-
   before(async function () {
     needs(this, 'ffmpeg');
     flow = await VideoFlow.start('5');

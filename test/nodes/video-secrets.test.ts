@@ -15,7 +15,6 @@ describe('the address of a relay, and what is in it', () => {
   let flow: VideoFlow;
   let forwarder: RecordingForwarder;
   let secrets: string[];
-
   before(async function () {
     needs(this, 'ffmpeg');
     ffmpeg.start();

@@ -24,14 +24,12 @@ function viewLink(properties: Message = {}): FlowNode {
 for (const version of NODE_RED_VERSIONS) {
   describe(`view link in Node-RED ${version}`, () => {
     let flow: VideoFlow;
-
     before(async () => {
       flow = await VideoFlow.start(version, {}, { settings: MOVABLE_CLOCK + MOVABLE_DATE });
     });
     afterEach(() => flow.relayLeft());
     after(() => flow?.stop());
 
-    /** The address of a page, made by a node with such properties. */
     async function link(properties: Message = {}): Promise<string> {
       await flow.deploy([viewLink(properties)]);
       const { payload } = await flow.station.through({ event: flow.event() });

@@ -11,7 +11,6 @@ describe('a watch over video', () => {
   const setting = new ChangingSetting('rvmFfmpeg');
   let flow: VideoFlow;
   let run: WatchRun;
-
   before(async function () {
     needs(this, 'ffmpeg');
     flow = await VideoFlow.start(

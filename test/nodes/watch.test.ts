@@ -26,7 +26,6 @@ describe('a watch', () => {
   let nodeRed: NodeRed;
   let service: ScriptedService;
   let run: WatchRun;
-
   before(async () => {
     nodeRed = await NodeRed.start({
       settings: MOVABLE_CLOCK + MOVABLE_INTERVALS + standingTimers(LISTENS_AGAIN),

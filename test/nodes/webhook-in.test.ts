@@ -26,7 +26,6 @@ for (const version of NODE_RED_VERSIONS) {
   describe(`webhook in on Node-RED ${version} with default settings`, () => {
     let nodeRed: NodeRed;
     let url: string;
-
     before(async () => {
       nodeRed = await NodeRed.start({ version });
       url = nodeRed.url + PATH;
@@ -191,7 +190,6 @@ describe('webhook in with other settings of Node-RED', () => {
 describe('webhook in behind an httpNodeMiddleware', () => {
   const middleware = new ChangingSetting('httpNodeMiddleware');
   let nodeRed: NodeRed;
-
   before(async () => {
     nodeRed = await NodeRed.start({ settings: middleware.text });
   });
@@ -236,7 +234,6 @@ describe('webhook in behind an httpNodeMiddleware', () => {
 describe('webhook in that is not set up', () => {
   let nodeRed: NodeRed;
   let url: string;
-
   before(async () => {
     nodeRed = await NodeRed.start();
     url = nodeRed.url + PATH;

@@ -9,7 +9,6 @@ import { answered, node, shows } from '../support/node-red/alarms-through';
 for (const version of NODE_RED_VERSIONS) {
   describe(`the path of webhook in on Node-RED ${version}`, () => {
     let nodeRed: NodeRed;
-
     before(async () => {
       nodeRed = await NodeRed.start({ version });
     });

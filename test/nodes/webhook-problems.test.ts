@@ -29,7 +29,6 @@ async function see(nodeRed: NodeRed): Promise<void> {
 describe('a problem of webhook in', () => {
   let nodeRed: NodeRed;
   let url: string;
-
   before(async () => {
     nodeRed = await NodeRed.start();
     url = nodeRed.url + PATH;

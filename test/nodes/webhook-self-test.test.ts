@@ -17,7 +17,6 @@ interface Report {
 
 describe('the self-test of a webhook', () => {
   let nodeRed: NodeRed;
-
   before(async () => {
     nodeRed = await NodeRed.start();
   });

@@ -76,12 +76,10 @@ describe('the wiring of a node that calls the service', () => {
     helper.init(require.resolve('node-red'));
     await helper.startServer();
   });
-
   afterEach(async () => {
     helper._RED.hooks.remove('*.test');
     await helper.unload();
   });
-
   after(() => helper.stopServer());
 
   for (const type of CALLERS) {

@@ -116,7 +116,6 @@ export interface Scrape {
 /** The settings of a Node-RED that serves metrics at a port which the system chooses. */
 export const METRICS = 'rvmMetrics: { port: 0 },';
 
-/** Where a Node-RED says that its metrics are. */
 export async function metricsUrl(nodeRed: NodeRed): Promise<string> {
   const line = /metrics are served at (http\S+)/;
   await nodeRed.logged(line);
@@ -172,7 +171,6 @@ export function valueOf(
 /** Ends of the names of the series of a histogram. */
 const PARTS = ['_bucket', '_sum', '_count'];
 
-/** The metric that a series is of. */
 export function metricOf({ types }: Pick<Scrape, 'types'>, series: string): string {
   const part = PARTS.find((end) => series.endsWith(end)) ?? '';
   const metric = series.slice(0, series.length - part.length);

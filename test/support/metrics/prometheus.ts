@@ -30,7 +30,6 @@ function variableQueries(): string[] {
   return dashboard().templating.list.flatMap(({ query }) => (typeof query === 'string' ? [] : [query.query]));
 }
 
-/** Every query of rules and dashboard. */
 export function queriesOfFiles(): string[] {
   return [...ruleQueries(), ...dashboardQueries(), ...variableQueries()];
 }
@@ -109,7 +108,6 @@ export class Prometheus {
     return prometheus;
   }
 
-  /** What a query gives now. */
   async query(query: string): Promise<Series[]> {
     const answer = await fetch(`${this.#api}/query?${new URLSearchParams({ query }).toString()}`);
     const { status, data, error } = (await answer.json()) as {

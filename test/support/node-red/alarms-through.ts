@@ -20,7 +20,7 @@ export function problemOf(msg: Message): Problem & { text: string } {
 
 /** The error code in a message of a node that has failed. */
 export function codeOf(msg: Message | undefined): string {
-  return (msg?.["error"] as { code?: string } | undefined)?.code ?? "";
+  return (msg?.['error'] as { code?: string } | undefined)?.code ?? '';
 }
 
 /** What a signed message is answered with. */
