@@ -174,7 +174,7 @@ for (const version of NODE_RED_VERSIONS) {
       });
 
       for (const type of CALLERS)
-        it(`leaves ${type} by output 2 where that is wired, else for Catch nodes, and once; it is done with the error or without`, async () => {
+        it(`leaves ${type} once, by output 2 where that is wired, else for Catch nodes, which its end tells`, async () => {
           const { nodeRed } = flow;
           const from = nodeRed.seen.length;
           const seen = (at: string): unknown[] => nodeRed.at(at, from).map((msg) => [msg.of, codeOf(msg)]);

@@ -5,14 +5,8 @@ import { type Meter, setMeter } from '../../../lib/meter';
 import { Metrics, type Snapshot } from '../../../lib/metrics/metrics';
 import { type NodeRed, ROOT } from '../node-red/node-red';
 
-interface DocumentedMetric {
-  name: string;
-  type: string;
-  labels: string[];
-}
-
 /** The list of all metrics in docs/metrics.md: a name, its type, and its labels. */
-export function documentedMetrics(): DocumentedMetric[] {
+export function documentedMetrics(): { name: string; type: string; labels: string[] }[] {
   const page = fs.readFileSync(path.join(ROOT, 'docs', 'metrics.md'), 'utf8');
   const rows = page.matchAll(/^- `([a-z_]+)` \((counter|gauge|histogram)([;, a-z_`]*)\)/gm);
   return [...rows].map(([, name = '', type = '', labels = '']) => ({
@@ -69,22 +63,12 @@ export class RecordingMeter {
   readonly #told: Told[] = [];
 
   constructor() {
+    // Whatever is told is kept.
     const hear =
-      <Name extends keyof Meter>(name: Name) =>
-      (...told: Parameters<Meter[Name]>): void =>
+      (_meter: Meter, name: keyof Meter) =>
+      (...told: unknown[]) =>
         void this.#told.push([name, ...told] as unknown as Told);
-    setMeter({
-      answered: hear('answered'),
-      delivered: hear('delivered'),
-      problem: hear('problem'),
-      requested: hear('requested'),
-      failed: hear('failed'),
-      videoBegan: hear('videoBegan'),
-      videoEnded: hear('videoEnded'),
-      firstFrame: hear('firstFrame'),
-      committed: hear('committed'),
-      spilled: hear('spilled'),
-    });
+    setMeter(new Proxy({} as Meter, { get: hear }));
   }
 
   /** What was told of one kind, oldest first. */
