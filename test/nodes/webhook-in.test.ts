@@ -272,25 +272,6 @@ describe('webhook in that is not set up', () => {
     await nodeRed.logged(/see at the service what it told of\. \(dead-letter not-json; wire output 3/);
   });
 
-  it('C-95 serves all stations of a cloud on one path, told apart by their phrases', async () => {
-    await nodeRed.deploy(webhookFlow({ webhook: { station: '', cloud: 'cloud' } }, south('another phrase')));
-    assert.equal(factsOf(await raise(nodeRed)).station, 'north');
-    assert.equal(factsOf(await raise(nodeRed, {}, 'another phrase')).station, 'south');
-  });
-
-  it('accepts the phrase in the message where the endpoint is registered as https://', async () => {
-    await nodeRed.deploy(webhookFlow({ station: { scheme: 'https' } }));
-    const message = alarmMessage({}, { authenticationToken: PHRASE });
-    assert.equal((await post(url, message)).status, 200);
-    const msg = await arrived(nodeRed, message);
-    assert.equal(factsOf(msg).proof, 'token');
-    assert.equal(JSON.stringify(msg).includes(PHRASE), false);
-    for (const authenticationToken of [null, 'wrong', '', 7, [PHRASE], { a: PHRASE }, true]) {
-      const { status } = await post(url, alarmMessage({}, { authenticationToken }));
-      assert.equal(status, 401, JSON.stringify(authenticationToken));
-    }
-  });
-
   it('C-96 delivers an event whose Agent User id is empty, although another station has none configured', async () => {
     const agentUserId = '0b9f1c52-6a53-4e0f-9b0a-1f6a0c7d1e11';
     await nodeRed.deploy(webhookFlow({ station: { agentUserId } }, south('another')));
