@@ -9,17 +9,15 @@ import { ScriptedService } from '../support/service/scripted-service';
 const START = '2026-03-04T05:06:07.0000000';
 
 const CALLERS = [
-  ...[
-    'list-devices',
-    'get-device',
-    'get-picture',
-    'get-clip',
-    'view',
-    'get-rtsp',
-    'ptz',
-    'snapshot',
-    'request',
-  ],
+  'list-devices',
+  'get-device',
+  'get-picture',
+  'get-clip',
+  'view',
+  'get-rtsp',
+  'ptz',
+  'snapshot',
+  'request',
 ].map((name) => `rvm-${name}`);
 
 for (const version of NODE_RED_VERSIONS) {

@@ -198,7 +198,8 @@ for (const version of NODE_RED_VERSIONS) {
         await nodeRed.deploy(flows(...flow, ...CIRCLE));
         await nodeRed.advance(OVER_A_MINUTE);
         assert.equal(await answer(PATH, origin), 'cut');
-        await comesIn('/second', origin);
+        const beside = await sendUntilAnswered(`${origin}/second`, alarmMessage(), PHRASE);
+        assert.equal(beside.at(-1), 200);
         assert.equal(await answer('/of-nobody', origin), 404);
       });
     });

@@ -161,8 +161,12 @@ describe('the texts of problems', () => {
 
   it('stand beside all that was told before', () => {
     const problem: Problem = {
-      ...{ kind: 'blocked', reason: 'window', count: 7 },
-      ...{ station: null, stationName: null, receivedTime: '2026-01-02T03:04:05Z' },
+      kind: 'blocked',
+      reason: 'window',
+      count: 7,
+      station: null,
+      stationName: null,
+      receivedTime: '2026-01-02T03:04:05Z',
     };
     const RED = { _: (key: string, values: object) => `${key} ${JSON.stringify(values)}` } as NodeAPI;
     const text = 'shared.problem.window {"count":7}';

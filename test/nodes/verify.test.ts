@@ -73,8 +73,13 @@ for (const version of NODE_RED_VERSIONS) {
       assert.deepEqual(msg.event, msg.payload);
       assert.deepEqual([msg.topic, msg.statusCode], ['security', 200]);
       assert.partialDeepStrictEqual(msg.webhook, {
-        ...{ station: 'north', proof: 'hmac', deliveryId: null, sequence: null },
-        ...{ attempt: 1, first: true, ended: false },
+        station: 'north',
+        proof: 'hmac',
+        deliveryId: null,
+        sequence: null,
+        attempt: 1,
+        first: true,
+        ended: false,
       });
       await nodeRed.until(() => nodeRed.statuses('verify').some((text) => /^last \d/.test(text)), 'the time');
     });
@@ -94,8 +99,11 @@ for (const version of NODE_RED_VERSIONS) {
       assert.deepEqual([msg.topic, msg.statusCode], ['unauthentic', 401]);
       const { bytes, ...problem } = problemOf(msg);
       assert.partialDeepStrictEqual(problem, {
-        ...{ kind: 'unauthentic', station: 'north', stationName: 'North' },
-        ...{ remoteAddress: '127.0.0.1', count: 1 },
+        kind: 'unauthentic',
+        station: 'north',
+        stationName: 'North',
+        remoteAddress: '127.0.0.1',
+        count: 1,
       });
       assert.ok(Number(bytes) > 500);
       for (const name of ['event', 'webhook']) assert.equal(name in msg || name in problemOf(msg), false);

@@ -53,7 +53,7 @@ for (const version of NODE_RED_VERSIONS) {
         attempt: 1,
         sandbox: false,
       });
-      assert.match(String(text), /Fence climbed/);
+      assert.match(text, /Fence climbed/);
       await shows(nodeRed, /^last \d/);
     });
 

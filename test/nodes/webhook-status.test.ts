@@ -5,10 +5,23 @@ import { webhookStatus, type WebhookState } from '../../nodes/rvm-webhook-in/sta
 import { clockTime } from '../../nodes/support/status-words';
 
 const GOOD: WebhookState = {
-  ...{ fault: undefined, unsetVariables: undefined, serverStatus: undefined, stationStatus: undefined },
-  ...{ hasStations: true, mayJudge: true, isDurable: true, isInboxRefused: false, lacksSettler: false },
-  ...{ samePhrase: '', unknownIds: NO_IDS, isUnproven: false, unseenProblems: 0, backlog: 0 },
-  ...{ offlineSince: undefined, lastAt: undefined, isSandbox: false },
+  fault: undefined,
+  unsetVariables: undefined,
+  serverStatus: undefined,
+  stationStatus: undefined,
+  hasStations: true,
+  mayJudge: true,
+  isDurable: true,
+  isInboxRefused: false,
+  lacksSettler: false,
+  samePhrase: '',
+  unknownIds: NO_IDS,
+  isUnproven: false,
+  unseenProblems: 0,
+  backlog: 0,
+  offlineSince: undefined,
+  lastAt: undefined,
+  isSandbox: false,
 };
 
 const OFFLINE_SINCE = new Date('2026-11-21T03:00:00Z');

@@ -173,6 +173,7 @@ const RARE: readonly string[] = [
   'test/inbox/postgres/cut-off.test.ts',
   'test/inbox/postgres/outages.test.ts',
   'test/nodes/watch-inbox.test.ts',
+  'test/nodes/watch-video.test.ts',
   'test/nodes/late-recording.test.ts',
   'test/nodes/broken-video.test.ts',
   // Each fault of each video node, looked through for secrets.
