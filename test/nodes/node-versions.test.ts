@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { NEEDED_NODE, nodeIsNewEnough, saferNode } from '../../nodes/support/register';
-import { alarmMessage, answerTo, post } from '../support/webhook/alarm-message';
+import { alarmMessage, answerTo } from '../support/webhook/alarm-message';
+import { codeOf, node, raise, shows } from '../support/node-red/alarms-through';
 import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 import {
@@ -10,30 +11,35 @@ import {
   ROOT,
   entrance,
   inject,
-  typesOfPackage,
-  type FlowNode,
   otherNode,
+  typesOfPackage,
+  type StartOptions,
 } from '../support/node-red/node-red';
 
-function list(): FlowNode {
-  return { id: 'list', type: 'rvm-list-devices', z: 'tab', station: 'station', x: 0, y: 0, wires: [[], []] };
+async function on(
+  test: Mocha.Context,
+  release: string,
+  options: StartOptions,
+  deed: (nodeRed: NodeRed) => Promise<void>,
+): Promise<void> {
+  const nodeRed = await NodeRed.start({ ...options, node: otherNode(test, release) });
+  try {
+    await deed(nodeRed);
+  } finally {
+    await nodeRed.stopAndRemove();
+  }
 }
 
 describe('the package on the oldest supported Node.js, 22.19.0', () => {
   for (const version of NODE_RED_VERSIONS) {
-    it(`proves and delivers an alarm in Node-RED ${version}`, async function () {
-      const node = otherNode(this, '22.19.0');
-      const nodeRed = await NodeRed.start({ version, node });
-      try {
+    it(`proves and delivers an alarm in Node-RED ${version}`, function () {
+      return on(this, '22.19.0', { version }, async (nodeRed) => {
         await nodeRed.deploy(webhookFlow());
-        assert.equal((await post(nodeRed.url + PATH, alarmMessage(), PHRASE)).status, 200);
-        await nodeRed.message('alarms');
+        await raise(nodeRed);
         assert.equal(nodeRed.log.match(/can hold up Node\.js 22\.19\.0 .* 22\.22\.2 or newer/g)?.length, 1);
         const settings = (await (await fetch(`${nodeRed.url}/settings`)).json()) as Record<string, unknown>;
         assert.equal(settings['rvmWebhookInSaferNode'], '22.22.2');
-      } finally {
-        await nodeRed.stopAndRemove();
-      }
+      });
     });
   }
 });
@@ -51,76 +57,51 @@ describe('the package on a Node.js that is too old', () => {
   });
 
   it('names the release that closes the hole of JSON.parse, where the one that runs has it', () => {
-    for (const [version, safer] of [
-      ['22.19.0', '22.22.2'],
-      ['22.22.1', '22.22.2'],
-      ['22.22.2', undefined],
-      ['22.22.10', undefined],
-      ['23.11.1', '24.14.1'],
-      ['24.0.0', '24.14.1'],
-      ['24.14.1', undefined],
-      ['25.8.1', '25.8.2'],
-      ['25.8.2', undefined],
-      ['26.0.0', undefined],
+    for (const [safer, ...versions] of [
+      ['22.22.2', '22.19.0', '22.22.1'],
+      ['24.14.1', '23.11.1', '24.0.0'],
+      ['25.8.2', '25.8.1'],
+      [undefined, '22.22.2', '22.22.10', '24.14.1', '25.8.2', '26.0.0'],
     ] as const)
-      assert.equal(saferNode(version), safer, version);
+      for (const version of versions) assert.equal(saferNode(version), safer, version);
   });
 
-  it('cuts nothing for a webhook in without a path', async function () {
-    const node = otherNode(this, '20.20.2');
-    const nodeRed = await NodeRed.start({ version: '4.1', node, settings: "httpNodeRoot: '/api'," });
-    try {
+  it('cuts nothing for a webhook in without a path', function () {
+    const options = { version: '4.1', settings: "httpNodeRoot: '/api'," } as const;
+    return on(this, '20.20.2', options, async (nodeRed) => {
       await nodeRed.deploy(webhookFlow({ webhook: { path: '' } }));
       assert.equal((await fetch(`${nodeRed.url}/api/`)).status, 404);
-    } finally {
-      await nodeRed.stopAndRemove();
-    }
+    });
   });
 
-  it('cuts alarms while flows stand still for want of a type, too', async function () {
-    const node = otherNode(this, '20.20.2');
-    const missing = { id: 'missing', type: 'type-that-nobody-has', name: '' };
-    const flows = webhookFlow({}, missing);
-    const nodeRed = await NodeRed.start({ version: '4.1', node, flows, waitsForTypes: true });
-    try {
+  it('cuts alarms while flows stand still for want of a type, too', function () {
+    const flows = webhookFlow({}, { id: 'missing', type: 'type-that-nobody-has', name: '' });
+    return on(this, '20.20.2', { version: '4.1', flows, waitsForTypes: true }, async (nodeRed) => {
       assert.equal(await answerTo(nodeRed.url + PATH, alarmMessage(), PHRASE), 'cut');
-    } finally {
-      await nodeRed.stopAndRemove();
-    }
+    });
   });
 
   for (const old of ['20.20.2', '22.18.0']) {
-    it(`registers every type on ${old}, shows what it needs, refuses messages with CONFIG_MISSING, and cuts alarms`, async function () {
-      const node = otherNode(this, old);
-      const nodeRed = await NodeRed.start({ version: '4.1', node, env: { RVM_TEST_PATH: PATH } });
-      try {
+    it(`registers every type on ${old}, shows what it needs, refuses messages with CONFIG_MISSING, and cuts alarms`, function () {
+      return on(this, old, { version: '4.1', env: { RVM_TEST_PATH: PATH } }, async (nodeRed) => {
+        const list = node('rvm-list-devices', { id: 'list', station: 'station', wires: [[], []] });
         const webhook = { path: '${RVM_TEST_PATH}' };
-        await nodeRed.deploy(webhookFlow({ webhook }, list(), ...entrance('in', 'list')));
-        for (const id of ['webhook', 'list']) {
-          await nodeRed.until(
-            () => nodeRed.statuses(id).at(-1) === `needs Node.js ${NEEDED_NODE}`,
-            `the status of ${id}`,
-          );
-        }
+        await nodeRed.deploy(webhookFlow({ webhook }, list, ...entrance('in', 'list')));
+        for (const id of ['webhook', 'list']) await shows(nodeRed, `needs Node.js ${NEEDED_NODE}`, id);
         assert.equal(await answerTo(nodeRed.url + PATH, alarmMessage(), PHRASE), 'cut');
         await inject(nodeRed, 'in', {});
-        const caught = await nodeRed.message('caught');
-        assert.equal((caught.error as { code: string }).code, 'CONFIG_MISSING');
-        const types = (await (
-          await fetch(`${nodeRed.url}/nodes`, { headers: { Accept: 'application/json' } })
-        ).json()) as {
+        assert.equal(codeOf(await nodeRed.message('caught')), 'CONFIG_MISSING');
+        const headers = { Accept: 'application/json' };
+        const sets = (await (await fetch(`${nodeRed.url}/nodes`, { headers })).json()) as {
           module: string;
           err?: string;
         }[];
-        const ours = types.filter((set) => set.module === '@rvm/node-red-remote-monitoring');
-        assert.equal(ours.length, typesOfPackage().length);
+        const ours = sets.filter(({ module }) => module === '@rvm/node-red-remote-monitoring');
         assert.deepEqual(
-          ours.filter((set) => set.err !== undefined),
-          [],
+          ours.map(({ err }) => err),
+          typesOfPackage().map(() => undefined),
         );
-      } finally {
-        await nodeRed.stopAndRemove();
-      }
+      });
     });
   }
 });

@@ -23,31 +23,22 @@ function read(file: string): string {
   return fs.readFileSync(path.join(ROOT, file), 'utf8');
 }
 
-/** Sections of the page by the type that each says it is about. */
 function sectionsOf(page: string): Map<string, string> {
-  const sections = page.split(/^## /m).map((section) => [typeOf(section), section] as const);
-  return new Map(
-    sections.flatMap(([type, section]) => (type === undefined ? [] : [[type, section] as const])),
-  );
+  const sections = page.split(/^## /m).map((section): [string, string] => {
+    const [, type = ''] = /^(?:Type|Plugin) `(rvm-[a-z-]+)`/m.exec(section) ?? [];
+    return [type, section];
+  });
+  return new Map(sections.filter(([type]) => type !== ''));
 }
 
-function typeOf(section: string): string | undefined {
-  return /^(?:Type|Plugin) `(rvm-[a-z-]+)`/m.exec(section)?.[1];
-}
-
-/** The part of a section that tells of properties: up to its first heading. */
-function propertiesIn(section: string): string {
-  return section.split('\n###', 1)[0] ?? '';
-}
+const propertiesIn = (section: string): string => section.split('\n###', 1)[0] ?? '';
 
 /** The properties that a part of the page tells of, with their defaults: those of a typed input and of its type together. */
 function toldIn(part: string): [name: string, value: string][] {
   return [...part.matchAll(TOLD)].flatMap(([, names = '', told = '']) => {
     const defaults = told.split(', ');
-    return codesIn(names).map((name, index): [string, string] => [
-      name,
-      (defaults.length === 1 ? defaults[0] : defaults[index]) ?? '',
-    ]);
+    const valueAt = (index: number): string => defaults[defaults.length === 1 ? 0 : index] ?? '';
+    return codesIn(names).map((name, index): [string, string] => [name, valueAt(index)]);
   });
 }
 
@@ -58,32 +49,29 @@ function sharedIn(section: string, page: string): string {
   return parts.filter((part) => anchors.has(anchorOf(part))).join('');
 }
 
-function anchorOf(part: string): string {
-  return (part.split('\n', 1)[0] ?? '').toLowerCase().replaceAll(' ', '-');
-}
+const anchorOf = (part: string): string => (part.split('\n', 1)[0] ?? '').toLowerCase().replaceAll(' ', '-');
 
-function codesIn(cell: string): string[] {
-  return [...cell.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
-}
+const codesIn = (cell: string): string[] => [...cell.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
 
-function shown(value: unknown): string {
-  return value === '' ? 'empty' : `\`${String(value)}\``;
-}
+const shown = (value: unknown): string => (value === '' ? 'empty' : `\`${String(value)}\``);
 
-/** All texts of a locale file under a key, however deep. */
 function textsIn(texts: unknown): string[] {
-  if (typeof texts === 'string') return [texts];
-  return Object.values(texts ?? {}).flatMap(textsIn);
+  return typeof texts === 'string' ? [texts] : Object.values(texts ?? {}).flatMap(textsIn);
 }
 
-function textsOf(type: string): Record<string, unknown> {
-  return JSON.parse(read(`nodes/${type}/locales/en-US.json`)) as Record<string, unknown>;
-}
+const textsOf = (folder: string) =>
+  JSON.parse(read(`nodes/${folder}/en-US.json`)) as Record<string, Record<string, string>>;
 
-/** Values that the dialog of a type offers to choose from. */
 function choicesOf(type: string): string[] {
-  const html = read(`dist/${type}.html`);
-  return [...html.matchAll(/<option value="([^"]+)"/g)].map(([, value = '']) => value);
+  return [...read(`dist/${type}.html`).matchAll(/<option value="([^"]+)"/g)].map(([, value = '']) => value);
+}
+
+/** All of them are so. */
+function each<Value>(values: readonly Value[], isSo: (value: Value) => boolean): void {
+  assert.deepEqual(
+    values.filter((value) => !isSo(value)),
+    [],
+  );
 }
 
 describe('the page of the nodes', () => {
@@ -109,45 +97,29 @@ describe('the page of the nodes', () => {
 
       it('tells each credential', () => {
         const told = new Map(own);
-        const { credentials = {} } = definitionOf(type);
-        assert.deepEqual(
-          Object.keys(credentials).filter((name) => !told.has(name)),
-          [],
-        );
+        each(Object.keys(definitionOf(type).credentials ?? {}), (name) => told.has(name));
       });
 
       it('tells no property that there is not', () => {
         const { defaults, credentials = {} } = definitionOf(type);
-        assert.deepEqual(
-          own.filter(([name]) => !(name in defaults) && !(name in credentials)),
-          [],
-        );
+        each(own, ([name]) => name in defaults || name in credentials);
       });
 
       it('names each field of the dialog as the dialog does', () => {
-        assert.deepEqual(
-          textsIn(textsOf(type).label).filter((text) => !section.includes(text)),
-          [],
-        );
+        each(textsIn(textsOf(`${type}/locales`)['label']), (text) => section.includes(text));
       });
 
       it('tells each choice of the dialog', () => {
-        assert.deepEqual(
-          choicesOf(type).filter((choice) => !`${shared}${section}`.includes(`\`${choice}\``)),
-          [],
-        );
+        each(choicesOf(type), (choice) => `${shared}${section}`.includes(`\`${choice}\``));
       });
     });
   }
 
   it('names the parts of the sidebar, and what can be done there', () => {
-    const texts = textsOf('rvm-sidebar');
+    const texts = textsOf('rvm-sidebar/locales');
     const wanted = OF_SIDEBAR.map((key) => texts[key]);
     assert.ok(!wanted.includes(undefined));
-    assert.deepEqual(
-      textsIn(wanted).filter((text) => !(sections.get('rvm-sidebar') ?? '').includes(text)),
-      [],
-    );
+    each(textsIn(wanted), (text) => (sections.get('rvm-sidebar') ?? '').includes(text));
   });
 
   it('tells each step of a history', () => {
@@ -155,29 +127,20 @@ describe('the page of the nodes', () => {
     const steps = [...type.matchAll(/'([a-z-]+)'/g)].map(([, step = '']) => step);
     const told = codesIn(sections.get('rvm-list-events') ?? '');
     assert.ok(steps.length > 0);
-    assert.deepEqual(
-      steps.filter((step) => !told.includes(step)),
-      [],
-    );
+    each(steps, (step) => told.includes(step));
   });
 
   it('tells each status', () => {
-    const { status } = JSON.parse(read('nodes/support/locales/en-US.json')) as {
-      status: Record<string, string>;
-    };
+    const { status = {} } = textsOf('support/locales');
     const texts = Object.entries(status).flatMap(([key, text]) => (key.endsWith('_one') ? [] : text));
     const pages = `${page}${read('docs/errors.md')}`;
-    const untold = texts.filter((text) => !pages.includes(`\`${text.replaceAll(/__\w+__/g, '…')}\``));
-    assert.deepEqual(untold, []);
+    each(texts, (text) => pages.includes(`\`${text.replaceAll(/__\w+__/g, '…')}\``));
   });
 
   it('names no error code that there is not', () => {
     const known = read('lib/error.ts');
     const told = [...page.matchAll(/`([A-Z]+_[A-Z_]+)`/g)].map(([, code = '']) => code);
     assert.ok(told.length > 0);
-    assert.deepEqual(
-      told.filter((code) => !known.includes(`'${code}'`)),
-      [],
-    );
+    each(told, (code) => known.includes(`'${code}'`));
   });
 });

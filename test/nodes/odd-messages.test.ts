@@ -1,22 +1,19 @@
 import assert from 'node:assert/strict';
+import { codeOf, functionNode, node } from '../support/node-red/alarms-through';
 import { cloud, station } from '../support/node-red/flows';
 import { entrance, inject, NodeRed, probe, watched, type FlowNode } from '../support/node-red/node-red';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 
 /** Nodes that messages go into, by type, and how each is set so that it reads them. */
 const NODES: Record<string, Record<string, unknown>> = {
-  'rvm-get-picture': {},
-  'rvm-get-clip': {},
-  'rvm-view': {},
-  'rvm-get-rtsp': {},
+  ...Object.fromEntries(
+    ['get-picture', 'get-clip', 'view', 'get-rtsp', 'get-device', 'ptz', 'snapshot', 'settle', 'verify'].map(
+      (name) => [`rvm-${name}`, {}],
+    ),
+  ),
   'rvm-list-devices': { search: 'payload', searchType: 'msg' },
-  'rvm-get-device': {},
-  'rvm-ptz': {},
-  'rvm-snapshot': {},
   'rvm-request': { start: 'device' },
-  'rvm-settle': {},
   'rvm-list-events': { since: 'payload', sinceType: 'msg' },
-  'rvm-verify': {},
   // Node-RED evaluates an expression in a later turn, in which nobody catches.
   'rvm-list-events--jsonata': { since: 'payload.time', sinceType: 'jsonata' },
   'rvm-get-rtsp--jsonata': { camera: 'payload.camera', cameraType: 'jsonata', mode: 'live' },
@@ -38,7 +35,6 @@ const ODD: Record<string, string> = {
     return msg;`,
 };
 
-/** What is no time, and cannot be made one. */
 const TIMES: Record<string, string> = {
   'a Symbol': 'Symbol()',
   'an object without a prototype': 'Object.create(null)',
@@ -48,7 +44,6 @@ const TIMES: Record<string, string> = {
 for (const version of NODE_RED_VERSIONS) {
   describe(`a message that no node can work with, in Node-RED ${version}`, () => {
     let nodeRed: NodeRed;
-
     before(async () => {
       nodeRed = await NodeRed.start({ version });
       await nodeRed.deploy(flow());
@@ -59,12 +54,10 @@ for (const version of NODE_RED_VERSIONS) {
       const [before, logged] = [nodeRed.at('caught').length, nodeRed.log.length];
       await inject(nodeRed, entry, {});
       // Catch nodes cannot be given what throws whenever it is read; then the log tells.
+      const logOf = /(BAD_INPUT): a message cannot be used/;
       const codes = (): string[] => [
-        ...nodeRed
-          .at('caught')
-          .slice(before)
-          .map(({ error }) => String((error as { code?: string }).code)),
-        ...(/(BAD_INPUT): a message cannot be used/.exec(nodeRed.log.slice(logged))?.slice(1) ?? []),
+        ...nodeRed.at('caught').slice(before).map(codeOf),
+        ...(logOf.exec(nodeRed.log.slice(logged))?.slice(1) ?? []),
       ];
       await nodeRed.until(() => codes().length > 0, 'the error');
       assert.deepEqual(codes(), ['BAD_INPUT']);
@@ -82,18 +75,9 @@ for (const version of NODE_RED_VERSIONS) {
 }
 
 function flow(): FlowNode[] {
-  const place = { z: 'tab', x: 0, y: 0 };
-  const nodes = Object.entries(NODES).flatMap(([type, properties]): FlowNode[] => [
-    {
-      id: type,
-      type: type.split('--')[0] ?? '',
-      station: 'station',
-      name: '',
-      ...place,
-      ...properties,
-      wires: [['result'], []],
-    },
-    ...Object.values(ODD).flatMap((func, odd) => made(`${type}-${odd}`, func, type)),
+  const nodes = Object.entries(NODES).flatMap(([id, properties]): FlowNode[] => [
+    node(id.split('--')[0] ?? '', { id, station: 'station', ...properties, wires: [['result'], []] }),
+    ...Object.values(ODD).flatMap((func, odd) => made(`${id}-${odd}`, func, id)),
   ]);
   const times = Object.values(TIMES).flatMap((time, index) =>
     made(`time-${index}`, `msg.payload = ${time}; return msg;`, 'rvm-list-events'),
@@ -101,21 +85,6 @@ function flow(): FlowNode[] {
   return watched(cloud(), station(), probe('result'), ...nodes, ...times);
 }
 
-/** A message that a function node has made something of. */
 function made(id: string, func: string, target: string): FlowNode[] {
-  return [
-    ...entrance(id, `${id}-made`),
-    {
-      id: `${id}-made`,
-      type: 'function',
-      z: 'tab',
-      x: 0,
-      y: 0,
-      name: '',
-      func,
-      outputs: 1,
-      libs: [],
-      wires: [[target]],
-    },
-  ];
+  return [...entrance(id, `${id}-made`), functionNode(`${id}-made`, func, target)];
 }

@@ -5,8 +5,7 @@ import { NODE_RED_VERSIONS, slowIt } from '../support/suite/lanes';
 import { NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
 import { inboxesOpen } from '../support/node-red/inboxes-open';
 import { STANDING_TIME, timerStands } from '../support/node-red/node-red-time';
-
-type Message = Record<string, unknown>;
+import { factsOf, problemOf, raise, type Facts } from '../support/node-red/alarms-through';
 
 const NEW_PHRASE = 'a phrase that is new';
 const ON_CLOUD = { webhook: { station: '', cloud: 'cloud' } };
@@ -19,14 +18,12 @@ for (const version of NODE_RED_VERSIONS) {
     let nodeRed: NodeRed;
     let url: string;
     let deployed: FlowNode[] = [];
-
     before(async () => {
       nodeRed = await NodeRed.start({ version, settings: STANDING_TIME });
       url = nodeRed.url + PATH;
       await deploy(webhookFlow());
       await inboxesOpen(nodeRed);
     });
-
     after(() => nodeRed.stopAndRemove());
 
     /** Deploys, as the editor does it: credentials go along only where they have changed. */
@@ -43,12 +40,7 @@ for (const version of NODE_RED_VERSIONS) {
       assert.doesNotMatch(nodeRed.log.slice(length), /Stopping node rvm-webhook-in:/);
     }
 
-    async function delivered(phrase = PHRASE): Promise<Message> {
-      const message = alarmMessage();
-      assert.equal((await post(url, message, phrase)).status, 200);
-      const msg = await nodeRed.message('alarms', (seen) => factsOf(seen).messageId === message.messageId);
-      return factsOf(msg);
-    }
+    const delivered = async (phrase = PHRASE): Promise<Facts> => factsOf(await raise(nodeRed, {}, phrase));
 
     /** Alarms that come in meanwhile are all accepted, and come out; a second time only as an uncertain one. */
     async function underAlarms(deploying: () => Promise<void>): Promise<void> {
@@ -59,40 +51,41 @@ for (const version of NODE_RED_VERSIONS) {
       assert.deepEqual([...new Set(answers.map((answer) => answer.status))], [200]);
       await delivered();
       for (const { messageId } of sent) {
-        const [first, ...again] = nodeRed
-          .at('alarms')
-          .map(factsOf)
-          .filter((facts) => facts.messageId === messageId);
+        const facts = nodeRed.at('alarms').map(factsOf);
+        const [first, ...again] = facts.filter((each) => each.messageId === messageId);
         assert.ok(first !== undefined, 'an alarm is lost');
-        for (const { attempt } of again) assert.notEqual(attempt, 1);
-        const problems = nodeRed.at('problems').map((msg) => msg.payload as Message);
-        const uncertain = problems.filter((each) => each.messageId === messageId);
+        assert.ok(again.every(({ attempt }) => attempt !== 1));
+        const uncertain = nodeRed.at('problems').filter((msg) => problemOf(msg).messageId === messageId);
         assert.deepEqual(
-          uncertain.map((each) => each.kind),
+          uncertain.map((msg) => problemOf(msg).kind),
           again.map(() => 'uncertain'),
         );
       }
     }
 
-    it('of nodes: alarms go through a webhook in that stays while another node changes', async () => {
-      const other = probe('other');
-      await deploy(webhookFlow({}, other));
-      await underAlarms(() => deployBeside(webhookFlow({}, { ...other, name: 'changed' }), 'nodes'));
-    });
-
-    it('of flows: alarms go through a webhook in whose tab stays while another tab changes', async () => {
-      const tab = { id: 'other-tab', type: 'tab', label: 'other' };
-      const other = probe('other', 'other-tab');
-      await deploy(webhookFlow({}, tab, other));
-      const changed = webhookFlow({}, tab, { ...other, name: 'changed' });
-      await underAlarms(() => deployBeside(changed, 'flows'));
-    });
-
-    it('of flows: alarms go through a webhook in whose own tab changes', async () => {
-      const other = probe('other');
-      await deploy(webhookFlow({}, other));
-      await underAlarms(() => deploy(webhookFlow({}, { ...other, name: 'changed' }), 'flows'));
-    });
+    const other = probe('other');
+    const tab = { id: 'other-tab', type: 'tab', label: 'other' };
+    for (const [title, how, isBeside, further] of [
+      [
+        'of nodes: alarms go through a webhook in that stays while another node changes',
+        'nodes',
+        true,
+        [other],
+      ],
+      [
+        'of flows: alarms go through a webhook in whose tab stays while another tab changes',
+        'flows',
+        true,
+        [probe('other', 'other-tab'), tab],
+      ],
+      ['of flows: alarms go through a webhook in whose own tab changes', 'flows', false, [other]],
+    ] as const)
+      it(title, async () => {
+        const [node, ...rest] = further;
+        await deploy(webhookFlow({}, node, ...rest));
+        const changed = webhookFlow({}, { ...node, name: 'changed' }, ...rest);
+        await underAlarms(() => (isBeside ? deployBeside(changed, how) : deploy(changed, how)));
+      });
 
     it('of nodes: a Central Station that changes alone is judged by at once, and no longer by its old phrase', async () => {
       await deploy(webhookFlow());
@@ -163,17 +156,14 @@ describe('a deploy in the moment of a delivery', () => {
       try {
         await nodeRed.deploy(webhookFlow());
         await inboxesOpen(nodeRed);
-        const { messageId, ...rest } = alarmMessage();
-        assert.equal((await post(nodeRed.url + PATH, { messageId, ...rest }, PHRASE)).status, 200);
+        const { messageId } = factsOf(await raise(nodeRed));
         const second = factsOf(await nodeRed.message('alarms', (msg) => factsOf(msg).attempt === 2));
         const [first, ...others] = nodeRed.at('alarms').map(factsOf);
         assert.deepEqual([first?.attempt, first?.messageId, others.length], [1, messageId, 1]);
         assert.equal(second.deliveryId, first?.deliveryId);
 
-        const problem = await nodeRed.message('problems');
-        assert.equal(problem.topic, 'uncertain');
-        const { kind, reason, messageId: named } = problem.payload as Message;
-        assert.deepEqual([kind, reason, named], ['uncertain', 'restart', messageId]);
+        const problem = problemOf(await nodeRed.message('problems', ({ topic }) => topic === 'uncertain'));
+        assert.deepEqual([problem.reason, problem.messageId], ['restart', messageId]);
       } finally {
         await nodeRed.stopAndRemove();
       }
@@ -187,8 +177,4 @@ function withNewCredentials(flows: FlowNode[], before: FlowNode[]): FlowNode[] {
     const { credentials, ...rest } = node;
     return JSON.stringify(credentials) === JSON.stringify(known) ? rest : node;
   });
-}
-
-function factsOf(msg: Message): Message {
-  return msg.webhook as Message;
 }

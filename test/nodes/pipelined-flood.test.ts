@@ -5,7 +5,6 @@ import { few } from '../support/suite/lanes';
 import { alarmMessage, answerTo, sendUntilAnswered } from '../support/webhook/alarm-message';
 import { PipelinedFlood } from '../support/webhook/pipelined-flood';
 
-/** Alarms that are sent meanwhile, one behind the other. */
 const ALARMS = 40;
 
 for (const on of ['Node-RED', 'a listener']) {
@@ -23,16 +22,13 @@ for (const on of ['Node-RED', 'a listener']) {
       const listener = {
         id: 'listener',
         type: 'rvm-listener',
-        name: '',
         port: listenerPort,
         host: '127.0.0.1',
+        tls: '',
       };
       const hasListener = on === 'a listener';
-      await nodeRed.deploy(
-        hasListener
-          ? webhookFlow({ webhook: { listener: 'listener' } }, { ...listener, tls: '', proxies: '' })
-          : webhookFlow(),
-      );
+      const webhook = { listener: 'listener' };
+      await nodeRed.deploy(hasListener ? webhookFlow({ webhook }, listener) : webhookFlow());
       const port = hasListener ? listenerPort : nodeRed.port;
       const url = `http://127.0.0.1:${port}${PATH}`;
       // The port opens a moment after the deploy.

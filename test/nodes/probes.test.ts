@@ -3,10 +3,11 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { alarmMessage, answerTo } from '../support/webhook/alarm-message';
-import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
+import { PATH, PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows';
 import { freePort, NodeRed, type FlowNode } from '../support/node-red/node-red';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 import { eventually } from '../support/time/patience';
+import { node, shows } from '../support/node-red/alarms-through';
 
 const SETTINGS = `httpNodeRoot: '/api', httpNodeAuth: { user: 'u', pass: 'x' },
   runtimeState: { enabled: true, ui: false },`;
@@ -26,19 +27,14 @@ for (const version of NODE_RED_VERSIONS) {
     let listening: number;
     /** Of Node-RED's own server, and of a listener. */
     let servers: string[];
-
     before(async () => {
-      const missing = { id: 'missing', type: 'of-no-package', z: 'tab', x: 0, y: 0, wires: [] };
       folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-staying-node-'));
       fs.writeFileSync(path.join(folder, 'nodes.js'), STAYING);
       fs.writeFileSync(path.join(folder, 'nodes.html'), '');
       listening = await freePort();
-      nodeRed = await NodeRed.start({
-        version,
-        settings: `${SETTINGS} nodesDir: ${JSON.stringify(folder)},`,
-        flows: [...flows(), missing],
-        waitsForTypes: true,
-      });
+      const settings = `${SETTINGS} nodesDir: ${JSON.stringify(folder)},`;
+      const waiting = [...flows(), node('of-no-package')];
+      nodeRed = await NodeRed.start({ version, settings, flows: waiting, waitsForTypes: true });
       servers = [`${nodeRed.url}/api`, `http://127.0.0.1:${listening}`];
     });
     after(async () => {
@@ -47,31 +43,29 @@ for (const version of NODE_RED_VERSIONS) {
     });
 
     function flows(inbox: Record<string, unknown> = {}, ...further: FlowNode[]): FlowNode[] {
-      const own = { id: 'own', inbox: 'inbox' };
       return webhookFlow(
-        { webhook: own },
-        {
-          ...(webhookFlow().find(({ type }) => type === 'rvm-webhook-in') ?? assert.fail()),
-          inbox: 'inbox',
-          listener: 'listener',
-        },
+        { webhook: { id: 'own', inbox: 'inbox' } },
+        webhookIn({ inbox: 'inbox', listener: 'listener' }),
         { id: 'listener', type: 'rvm-listener', name: '', host: '127.0.0.1', port: listening, tls: '' },
         { id: 'inbox', type: 'rvm-inbox', name: '', folder: 'store', ...inbox },
         ...further,
       );
     }
 
-    /** 'refused' where nobody listens. */
-    async function probe(server: string, name: 'live' | 'ready'): Promise<number | 'refused'> {
-      try {
-        return (await fetch(`${server}/remote-monitoring/${name}`)).status;
-      } catch {
-        return 'refused';
-      }
-    }
+    const probe = (server: string, name: 'live' | 'ready'): Promise<number | 'refused'> =>
+      fetch(`${server}/remote-monitoring/${name}`).then(
+        ({ status }) => status,
+        () => 'refused',
+      );
 
-    async function becomes(wanted: 200 | 503, ...asked: string[]): Promise<void> {
-      for (const server of asked)
+    const allAnswer = async (name: 'live' | 'ready', status: number): Promise<void> =>
+      assert.deepEqual(
+        await Promise.all(servers.map((server) => probe(server, name))),
+        servers.map(() => status),
+      );
+
+    async function becomes(wanted: 200 | 503): Promise<void> {
+      for (const server of servers)
         await eventually(async () => (await probe(server, 'ready')) === wanted, `${wanted} of ${server}`);
     }
 
@@ -92,39 +86,38 @@ for (const version of NODE_RED_VERSIONS) {
 
     it('while they run: both servers are ready, below httpNodeRoot and without its password', async () => {
       await nodeRed.deploy(flows());
-      await becomes(200, ...servers);
-      for (const server of servers) assert.equal(await probe(server, 'live'), 200);
+      await becomes(200);
+      await allAnswer('live', 200);
       assert.notEqual(await probe(nodeRed.url, 'ready'), 200);
     });
 
     it('after they were stopped: neither is ready, until they run again', async () => {
       await run('stop');
-      await becomes(503, ...servers);
-      for (const server of servers) assert.equal(await probe(server, 'live'), 200);
+      await becomes(503);
+      await allAnswer('live', 200);
       await run('start');
-      await becomes(200, ...servers);
+      await becomes(200);
     });
 
     it('while the store fails and alarms are spilled: ready', async () => {
-      await nodeRed.deploy(
-        flows({ folder: folderInFile('a'), spillFolder: path.join(nodeRed.userDir, 'spill') }),
-      );
-      await becomes(200, ...servers);
+      const spillFolder = path.join(nodeRed.userDir, 'spill');
+      await nodeRed.deploy(flows({ folder: folderInFile('a'), spillFolder }));
+      await becomes(200);
       assert.equal(await answerTo(`${servers[1]}${PATH}`, alarmMessage(), PHRASE), 200);
     });
 
     it('while neither store nor spill folder takes them: not ready', async () => {
       await nodeRed.deploy(flows({ folder: folderInFile('b'), spillFolder: folderInFile('c') }));
-      await nodeRed.until(() => nodeRed.statuses('webhook').at(-1) === 'status.notDurable', 'the status');
-      for (const server of servers) assert.equal(await probe(server, 'ready'), 503);
-      for (const server of servers) assert.equal(await probe(server, 'live'), 200);
+      await shows(nodeRed, 'status.notDurable');
+      await allAnswer('ready', 503);
+      await allAnswer('live', 200);
     });
 
     it('while Node-RED shuts down: not ready, as long as it answers at all', async () => {
-      await nodeRed.deploy(flows({}, { id: 'staying', type: 'staying', z: 'tab', x: 0, y: 0, wires: [] }));
-      await becomes(200, ...servers);
+      await nodeRed.deploy(flows({}, node('staying')));
+      await becomes(200);
       process.kill(nodeRed.pid, 'SIGTERM');
-      await becomes(503, ...servers);
+      await becomes(503);
       await nodeRed.stop('SIGKILL');
     });
 

@@ -16,38 +16,25 @@ import { whileTimeFlies } from '../support/node-red/node-red-time';
 import { needs } from '../support/suite/programs';
 import { ScriptedService } from '../support/service/scripted-service';
 import { Tinyproxy } from '../support/network/proxies';
+import { shows } from '../support/node-red/alarms-through';
+import { caller } from '../support/node-red/station-flow';
 
-/** What takes a login away again. */
 const NO_LOGIN = { username: '', password: '' };
 const LOGIN = { username: 'someone', password: 'Proxy-pass.word_1' };
 
 function tlsNode(properties: Record<string, unknown> = {}): FlowNode {
   const empty = { name: '', cert: '', key: '', ca: '', servername: '', alpnprotocol: '' };
-  return {
-    id: 'tls',
-    type: 'tls-config',
-    certType: 'files',
-    verifyservercert: true,
-    ...empty,
-    ...properties,
-  };
+  const usual = { certType: 'files', verifyservercert: true };
+  return { id: 'tls', type: 'tls-config', ...usual, ...empty, ...properties };
 }
 
-function proxyNode(properties: Record<string, unknown> = {}): FlowNode {
-  return {
-    id: 'proxy',
-    type: 'http proxy',
-    name: '',
-    url: '',
-    noproxy: [],
-    credentials: LOGIN,
-    ...properties,
-  };
+function proxyNode(url = '', properties: Record<string, unknown> = {}): FlowNode {
+  const usual = { name: '', url, noproxy: [], credentials: LOGIN };
+  return { id: 'proxy', type: 'http proxy', ...usual, ...properties };
 }
 
-function list(id: string, station: string): FlowNode {
-  return { id, type: 'rvm-list-devices', z: 'tab', station, x: 0, y: 0, wires: [['result'], ['failed']] };
-}
+const list = (id: string, ofStation: string): FlowNode =>
+  caller('rvm-list-devices', { id, station: ofStation });
 
 for (const version of NODE_RED_VERSIONS) {
   describe(`a cloud behind TLS and a proxy in Node-RED ${version}`, () => {
@@ -58,7 +45,6 @@ for (const version of NODE_RED_VERSIONS) {
     let proxy: Tinyproxy;
     let nodeRed: NodeRed;
     let sequence = 0;
-
     before(async function () {
       needs(this, 'openssl', 'tinyproxy');
       authority = new Authority();
@@ -73,11 +59,8 @@ for (const version of NODE_RED_VERSIONS) {
       proxy = await Tinyproxy.start(`BasicAuth ${LOGIN.username} ${LOGIN.password}`);
       const address = `http://${LOGIN.username}:${LOGIN.password}@127.0.0.1:${proxy.port}`;
       const nobody = `http://127.0.0.1:${await freePort()}`;
-      nodeRed = await NodeRed.start({
-        version,
-        settings: MOVABLE_CLOCK,
-        env: { HTTPS_PROXY: address, http_proxy: nobody },
-      });
+      const env = { HTTPS_PROXY: address, http_proxy: nobody };
+      nodeRed = await NodeRed.start({ version, settings: MOVABLE_CLOCK, env });
     });
     after(async () => {
       await nodeRed?.stopAndRemove();
@@ -102,6 +85,8 @@ for (const version of NODE_RED_VERSIONS) {
       );
     }
 
+    const BOTH = { tls: 'tls', proxy: 'proxy' };
+
     async function through(outcome: 'result' | 'failed', entrance = 'in'): Promise<Record<string, unknown>> {
       sequence += 1;
       const mark = sequence;
@@ -114,28 +99,24 @@ for (const version of NODE_RED_VERSIONS) {
     }
 
     it('lists the cameras through the proxy, with an own authority and a client certificate from files', async () => {
-      await deploy({ tls: 'tls', proxy: 'proxy' }, proxyNode({ url: proxy.url }), tlsNode(files));
+      await deploy(BOTH, proxyNode(proxy.url), tlsNode(files));
       assert.equal(((await through('result')).payload as unknown[]).length, 2);
       assert.ok(proxy.count(`CONNECT 127.0.0.1:${service.port} `) > 0);
-      await nodeRed.until(() => nodeRed.statuses('list').at(-1) === 'connected v3', 'the status');
+      await shows(nodeRed, 'connected v3', 'list');
     });
 
     it('takes certificates that are kept with the credentials', async () => {
       const kept = { certdata: client.cert, keydata: client.key, cadata: authority.cert };
-      await deploy(
-        { tls: 'tls', proxy: 'proxy' },
-        proxyNode({ url: proxy.url }),
-        tlsNode({ credentials: kept }),
-      );
+      await deploy(BOTH, proxyNode(proxy.url), tlsNode({ credentials: kept }));
       await through('result');
     });
 
     it('reaches the exceptions of the proxy node directly', async () => {
       const nobody = `http://127.0.0.1:${await freePort()}`;
-      const except = proxyNode({ url: nobody, noproxy: ['other.example', '127.0.0.1'] });
-      await deploy({ tls: 'tls', proxy: 'proxy' }, except, tlsNode(files));
+      const except = proxyNode(nobody, { noproxy: ['other.example', '127.0.0.1'] });
+      await deploy(BOTH, except, tlsNode(files));
       await through('result');
-      await deploy({ tls: 'tls', proxy: 'proxy' }, proxyNode({ url: nobody }), tlsNode(files));
+      await deploy(BOTH, proxyNode(nobody), tlsNode(files));
       assert.equal((await whileTimeFlies(nodeRed, failure())).code, 'NETWORK');
     });
 
@@ -147,18 +128,11 @@ for (const version of NODE_RED_VERSIONS) {
     });
 
     it('uses neither for the sandbox, which is in Node-RED itself', async () => {
-      const broken = [proxyNode({ url: 'socks5://nowhere' }), tlsNode({ ca: '/nowhere/ca.pem' })];
-      const own = {
-        url: 'sandbox',
-        sandboxEvents: 0,
-        credentials: { apiKey: '' },
-        tls: 'tls',
-        proxy: 'proxy',
-      };
-      const inSandbox = station({ id: 'station-in-box', key: 'other', cloud: 'box', credentials: {} });
+      const broken = [proxyNode('socks5://nowhere'), tlsNode({ ca: '/nowhere/ca.pem' })];
+      const credentials = { apiKey: '' };
       const box = [
-        cloud({ id: 'box', ...own }),
-        inSandbox,
+        cloud({ id: 'box', url: 'sandbox', sandboxEvents: 0, credentials, ...BOTH }),
+        station({ id: 'station-in-box', key: 'other', cloud: 'box', credentials: {} }),
         list('boxed', 'station-in-box'),
         ...entrance('enter', 'boxed'),
       ];
@@ -167,15 +141,11 @@ for (const version of NODE_RED_VERSIONS) {
     });
 
     it('TLS without the TLS node, and NETWORK without the user of the proxy, each with its cure', async () => {
-      await deploy({ proxy: 'proxy' }, proxyNode({ url: proxy.url }));
+      await deploy({ proxy: 'proxy' }, proxyNode(proxy.url));
       const untrusted = await failure();
       assert.equal(untrusted.code, 'TLS');
       assert.match(untrusted.message, /TLS node of the cloud/);
-      await deploy(
-        { tls: 'tls', proxy: 'proxy' },
-        proxyNode({ url: proxy.url, credentials: NO_LOGIN }),
-        tlsNode(files),
-      );
+      await deploy(BOTH, proxyNode(proxy.url, { credentials: NO_LOGIN }), tlsNode(files));
       const unknown = await failure();
       assert.equal(unknown.code, 'NETWORK');
       assert.match(unknown.message, /asks for a user and a password/);
@@ -183,7 +153,7 @@ for (const version of NODE_RED_VERSIONS) {
 
     it('CONFIG_MISSING for a TLS or proxy node that is gone, disabled or cannot be used, and nothing is sent', async () => {
       const before = service.seen.length;
-      const proxied = proxyNode({ url: proxy.url });
+      const proxied = proxyNode(proxy.url);
       const cases: [FlowNode[], RegExp][] = [
         [[proxied], /TLS node of the cloud is missing/],
         [[proxied, tlsNode({ ...files, d: true })], /TLS node of the cloud is missing/],
@@ -191,16 +161,16 @@ for (const version of NODE_RED_VERSIONS) {
         [[proxied, tlsNode({ ca: files.key })], /CA file holds no certificate/],
         [[tlsNode(files)], /proxy node of the cloud is missing/],
         [[tlsNode(files), proxyNode()], /proxy node is empty/],
-        [[tlsNode(files), proxyNode({ url: 'socks5://x' })], /begins with socks5/],
-        [[tlsNode(files), proxyNode({ url: '${RVM_TEST_UNSET}' })], /RVM_TEST_UNSET/],
+        [[tlsNode(files), proxyNode('socks5://x')], /begins with socks5/],
+        [[tlsNode(files), proxyNode('${RVM_TEST_UNSET}')], /RVM_TEST_UNSET/],
       ];
       for (const [nodes, reason] of cases) {
-        await deploy({ tls: 'tls', proxy: 'proxy' }, ...nodes);
+        await deploy(BOTH, ...nodes);
         const { code, message } = await failure();
         assert.equal(code, 'CONFIG_MISSING', message);
         assert.match(message, reason);
       }
-      await nodeRed.until(() => nodeRed.statuses('list').at(-1) === 'status.notConfigured', 'the status');
+      await shows(nodeRed, 'status.notConfigured', 'list');
       assert.equal(service.seen.length, before);
     });
 
@@ -210,8 +180,7 @@ for (const version of NODE_RED_VERSIONS) {
       const second = station({ id: 'station-2', key: 'second', credentials: { username, password } });
       const open = tlsNode({ cert, key, verifyservercert: false });
       await deploy({ tls: 'tls' }, open, second, list('list-2', 'station-2'));
-      for (const id of ['list', 'list-2'])
-        await nodeRed.until(() => nodeRed.statuses(id).at(-1) === 'connected v3', 'the status');
+      for (const id of ['list', 'list-2']) await shows(nodeRed, 'connected v3', id);
       const lines = nodeRed.log.split('\n').filter((line) => line.includes('is not verified'));
       assert.equal(lines.length, 1);
       assert.match(lines[0] ?? '', /\[warn\]/);

@@ -7,6 +7,11 @@ import { caller } from '../support/node-red/station-flow';
 import { PagedDevices, remoteIdOf } from '../support/service/paged-devices';
 import { Gate } from '../support/time/patience';
 
+function flowOf(ofCloud: Record<string, unknown>, credentials: object, node: FlowNode): FlowNode[] {
+  const probes = [probe('result'), probe('failed')];
+  return watched(cloud(ofCloud), station({ credentials }), ...entrance('in', 'node'), node, ...probes);
+}
+
 describe('the first alarm after a restart of Node-RED', () => {
   let service: PagedDevices;
   let nodeRed: NodeRed | undefined;
@@ -19,17 +24,11 @@ describe('the first alarm after a restart of Node-RED', () => {
     await service.close();
   });
 
-  function flow(): FlowNode[] {
+  const flow = (): FlowNode[] => {
     const { apiKey, username, password, url } = service;
-    return watched(
-      cloud({ url, credentials: { apiKey } }),
-      station({ credentials: { username, password } }),
-      ...entrance('in', 'node'),
-      caller('rvm-get-rtsp', { mode: 'event' }),
-      probe('result'),
-      probe('failed'),
-    );
-  }
+    const ofCloud = { url, credentials: { apiKey } };
+    return flowOf(ofCloud, { username, password }, caller('rvm-get-rtsp', { mode: 'event' }));
+  };
 
   async function alarmOfTheLastCamera(run: NodeRed): Promise<Record<string, unknown>> {
     const ids = { cameraId: service.ids.at(-1), cameraRemoteId: remoteIdOf(service.ids.length - 1) };
@@ -73,16 +72,7 @@ describe('the sandbox', () => {
     const nodeRed = await NodeRed.start();
     try {
       const list = caller('rvm-list-devices');
-      await nodeRed.deploy(
-        watched(
-          cloud({ url: 'sandbox', credentials: {} }),
-          station({ credentials: {} }),
-          ...entrance('in', 'node'),
-          list,
-          probe('result'),
-          probe('failed'),
-        ),
-      );
+      await nodeRed.deploy(flowOf({ url: 'sandbox', credentials: {} }, {}, list));
       await inject(nodeRed, 'in', {});
       await nodeRed.message('result');
       await nodeRed.stop();

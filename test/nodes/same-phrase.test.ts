@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import type { Problem } from '../../lib/webhook/problem';
-import { PATH, PHRASE, station, webhookFlow, webhookIn } from '../support/node-red/flows';
+import { cloud as cloudOf, PATH, PHRASE, station, webhookFlow, webhookIn } from '../support/node-red/flows';
 import { NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
+import { answered, node, problemOf, shows as showsOf } from '../support/node-red/alarms-through';
 import { whileTimeFlies } from '../support/node-red/node-red-time';
-import { alarmMessage, answerTo, post } from '../support/webhook/alarm-message';
+import { alarmMessage, answerTo } from '../support/webhook/alarm-message';
 
 const BOTH = 'same phrase: North, South';
 const SANDBOX = { url: 'sandbox', sandboxEvents: 0, credentials: {} };
@@ -18,29 +18,15 @@ describe('two Central Stations with one phrase', () => {
 
   const south = (properties: Record<string, unknown> = {}): FlowNode =>
     station({ id: 'south-node', name: 'South', key: 'south', ...SECRET, ...properties });
-  const asks = (id: string, of: string): FlowNode => ({
-    id,
-    type: 'rvm-list-devices',
-    z: 'tab',
-    station: of,
-    x: 0,
-    y: 0,
-    wires: [[], []],
-  });
-  const shows = (id: string, text: string, from = 0): Promise<void> =>
-    nodeRed.until(() => nodeRed.statuses(id, from).at(-1) === text, `"${text}" on ${id}`);
+  const asks = (id: string, of: string): FlowNode =>
+    node('rvm-list-devices', { id, station: of, wires: [[], []] });
+  const shows = (id: string, text: string, from = 0): Promise<void> => showsOf(nodeRed, text, id, from);
 
   /** Each on a path of its own; the cloud of the second is another, where it is not the sandbox as well. */
   function flow(first: Record<string, unknown>, second: FlowNode, ...further: FlowNode[]): FlowNode[] {
     const other = webhookIn({ id: 'webhook-south', station: 'south-node', path: `${PATH}-south` });
-    return webhookFlow(
-      { ...first, station: SECRET },
-      second,
-      other,
-      asks('north-asks', 'station'),
-      asks('south-asks', 'south-node'),
-      ...further,
-    );
+    const nodes = [second, other, asks('north-asks', 'station'), asks('south-asks', 'south-node')];
+    return webhookFlow({ ...first, station: SECRET }, ...nodes, ...further);
   }
 
   it('are told of where both are in the sandbox, on both, on their webhook in, in the log and once at output 3', async () => {
@@ -50,10 +36,12 @@ describe('two Central Stations with one phrase', () => {
     await nodeRed.logged(/"North" has the same Shared Secret Phrase as "South"/, from);
     await nodeRed.logged(/"South" has the same Shared Secret Phrase as "North"/, from);
     await nodeRed.until(() => nodeRed.at('problems').length >= 2, 'both problems');
-    const problems = nodeRed.at('problems').map(({ payload }) => payload as Problem & { text: string });
+    const problems = nodeRed.at('problems').map(problemOf);
     assert.deepEqual(problems.map(({ station }) => station ?? '').sort(), ['north', 'south']);
-    for (const { kind, reason } of problems) assert.deepEqual([kind, reason], ['same-phrase', null]);
-    for (const { text } of problems) assert.match(text, /the same Shared Secret Phrase \(North, South\)/);
+    for (const { kind, reason, text } of problems) {
+      assert.deepEqual([kind, reason], ['same-phrase', null]);
+      assert.match(text, /the same Shared Secret Phrase \(North, South\)/);
+    }
   });
 
   it('are not told of at output 3 again by a deploy', async () => {
@@ -66,44 +54,41 @@ describe('two Central Stations with one phrase', () => {
 
   it('still receive on paths of their own', async () => {
     for (const path of [PATH, `${PATH}-south`])
-      assert.equal((await post(nodeRed.url + path, alarmMessage(), PHRASE)).status, 200);
+      assert.equal(await answered(nodeRed, alarmMessage(), PHRASE, path), 200);
   });
 
   it('are told of no more once each has its own, and again when it begins anew', async () => {
     let from = nodeRed.seen.length;
     await nodeRed.deploy(flow({ cloud: SANDBOX }, south({ credentials: { secret: 'another phrase' } })));
-    await nodeRed.until(() => nodeRed.statuses('webhook', from).at(-1) === 'status.sandbox', 'the end of it');
+    await shows('webhook', 'status.sandbox', from);
     await shows('south-asks', 'status.sandbox', from);
     from = nodeRed.seen.length;
     await nodeRed.deploy(flow({ cloud: SANDBOX }, south()));
     await nodeRed.until(() => nodeRed.at('problems', from).length >= 2, 'both problems');
   });
 
-  it('are told of where one alone is in the sandbox', async () => {
-    const cloud = { id: 'real', type: 'rvm-cloud', url: 'http://127.0.0.1:9', credentials: { apiKey: 'k' } };
-    const from = nodeRed.seen.length;
-    await nodeRed.deploy(flow({ cloud: SANDBOX }, south({ cloud: 'real' }), cloud));
-    for (const id of ['webhook', 'webhook-south']) await shows(id, BOTH, from);
-  });
+  for (const [where, cloud] of [
+    ['one alone is in the sandbox', SANDBOX],
+    ['neither is', {}],
+  ] as const)
+    it(`are told of where ${where}`, async () => {
+      const real = cloudOf({ id: 'real' });
+      const from = nodeRed.seen.length;
+      await nodeRed.deploy(flow({ cloud }, south({ cloud: 'real' }), real));
+      for (const id of ['webhook', 'webhook-south']) await shows(id, BOTH, from);
+    });
 
   it('are named by a webhook in of the whole cloud, in status, log and output 3, and what comes is cut', async () => {
     const [seen, logged] = [nodeRed.seen.length, nodeRed.log.length];
-    const webhook = {
-      id: 'webhook-cloud',
-      station: '',
-      cloud: 'cloud',
-      wires: [['alarms'], ['health'], ['shared']],
-    };
+    const wires = [['alarms'], ['health'], ['shared']];
+    const webhook = { id: 'webhook-cloud', station: '', cloud: 'cloud', wires };
     await nodeRed.deploy(webhookFlow({ cloud: SANDBOX, station: SECRET, webhook }, south(), probe('shared')));
     await shows('webhook-cloud', BOTH, seen);
     assert.equal(await whileTimeFlies(nodeRed, answerTo(nodeRed.url + PATH, alarmMessage(), PHRASE)), 'cut');
-    await nodeRed.logged(
-      /left without an answer, because its Central Stations "North", "South" have the same/,
-      logged,
-    );
+    const line = /left without an answer, because its Central Stations "North", "South" have the same/;
+    await nodeRed.logged(line, logged);
     assert.doesNotMatch(nodeRed.log.slice(logged), /cannot judge yet/);
-    const { payload } = await nodeRed.message('shared');
-    assert.equal((payload as Problem).kind, 'same-phrase');
-    assert.equal((payload as Problem).station, null);
+    const { kind, station: key } = problemOf(await nodeRed.message('shared'));
+    assert.deepEqual([kind, key], ['same-phrase', null]);
   });
 });

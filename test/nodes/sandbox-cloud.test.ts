@@ -9,30 +9,25 @@ import {
   NodeRed,
   probe,
   type FlowNode,
+  watched,
 } from '../support/node-red/node-red';
-import { webhookFlow } from '../support/node-red/flows';
+import { webhookFlow, cloud, station } from '../support/node-red/flows';
 import { needs } from '../support/suite/programs';
 import { selfSigned } from '../support/network/certificates';
 import { slowIt } from '../support/suite/lanes';
+import { codeOf, factsOf, node, shows, overviewOf } from '../support/node-red/alarms-through';
+import { act, look } from '../support/node-red/inboxes-open';
 
-type Webhook = Record<string, unknown>;
+type Message = Record<string, unknown>;
 
 /** A flow whose cloud is the sandbox, with nothing else filled in. */
-function sandboxFlow(station: Record<string, unknown> = {}, ...further: FlowNode[]): FlowNode[] {
+function sandboxFlow(station: Message = {}, cloud: Message = {}, ...further: FlowNode[]): FlowNode[] {
   return webhookFlow(
     {
-      cloud: { url: 'sandbox', sandboxEvents: 600, credentials: {} },
+      cloud: { url: 'sandbox', sandboxEvents: 600, credentials: {}, ...cloud },
       station: { credentials: {}, ...station },
     },
-    {
-      id: 'list',
-      type: 'rvm-list-devices',
-      z: 'tab',
-      station: 'station',
-      x: 0,
-      y: 0,
-      wires: [['listed'], ['failed']],
-    },
+    node('rvm-list-devices', { id: 'list', station: 'station', wires: [['listed'], ['failed']] }),
     probe('listed'),
     probe('failed'),
     ...entrance('in', 'list'),
@@ -42,11 +37,9 @@ function sandboxFlow(station: Record<string, unknown> = {}, ...further: FlowNode
 
 describe('a cloud whose url is "sandbox"', () => {
   let nodeRed: NodeRed;
-
   before(async () => {
     nodeRed = await NodeRed.start();
   });
-
   after(() => nodeRed.stopAndRemove());
 
   for (const [scheme, proof] of [
@@ -55,25 +48,18 @@ describe('a cloud whose url is "sandbox"', () => {
   ]) {
     it(`sends alarms proven by ${proof} to a station registered as ${scheme}, with no further setting`, async () => {
       await nodeRed.deploy(sandboxFlow({ scheme }));
-      const msg = await nodeRed.message('alarms', (seen) => (seen.webhook as Webhook).proof === proof);
-      const webhook = msg.webhook as Webhook;
-      assert.equal(webhook.sandbox, true);
-      assert.match(String(webhook.text), /^SANDBOX /);
+      const msg = await nodeRed.message('alarms', (seen) => factsOf(seen).proof === proof);
+      const { sandbox, text, warnings } = factsOf(msg);
+      assert.deepEqual([sandbox, warnings], [true, []]);
+      assert.match(text, /^SANDBOX /);
       assert.match((msg.payload as { cameraName: string }).cameraName, /SANDBOX/);
-      assert.deepEqual(webhook.warnings, []);
     });
   }
 
   it('shows "sandbox" on every node that uses it, before and after an alarm', async () => {
     await nodeRed.deploy(sandboxFlow());
-    await nodeRed.until(
-      () => nodeRed.statuses('list').at(-1) === 'status.sandbox',
-      'the status of list devices',
-    );
-    await nodeRed.until(
-      () => /^sandbox, last \d/.test(nodeRed.statuses('webhook').at(-1) ?? ''),
-      'the status of webhook in',
-    );
+    await shows(nodeRed, 'status.sandbox', 'list');
+    await shows(nodeRed, /^sandbox, last \d/);
   });
 
   it('takes the credentials of the user where they are filled in', async () => {
@@ -82,23 +68,16 @@ describe('a cloud whose url is "sandbox"', () => {
     const known = nodeRed.at('alarms').length;
     await inject(nodeRed, 'in', {});
     await nodeRed.message('listed');
-    await nodeRed.until(
-      () => nodeRed.at('alarms').length > known,
-      'an alarm proven by the phrase of the user',
-    );
+    await nodeRed.until(() => nodeRed.at('alarms').length > known, 'an alarm proven by that phrase');
   });
 
   it('says BAD_INPUT, what is wrong, and "wrong setting", for a setting that it cannot take', async () => {
-    await nodeRed.deploy(
-      sandboxFlow().map((node) => (node.id === 'cloud' ? { ...node, sandboxEvents: 1000 } : node)),
-    );
-    for (const id of ['webhook', 'list']) {
-      await nodeRed.until(() => nodeRed.statuses(id).at(-1) === 'status.wrongSetting', `the status of ${id}`);
-    }
+    await nodeRed.deploy(sandboxFlow({}, { sandboxEvents: 1000 }));
+    for (const id of ['webhook', 'list']) await shows(nodeRed, 'status.wrongSetting', id);
     await inject(nodeRed, 'in', {});
-    const { error } = await nodeRed.message('failed');
-    assert.equal((error as { code: string }).code, 'BAD_INPUT');
-    assert.match((error as { message: string }).message, /eventsPerMinute must be a number from 0 to 600/);
+    const failed = await nodeRed.message('failed');
+    assert.equal(codeOf(failed), 'BAD_INPUT');
+    assert.match((failed.error as Error).message, /eventsPerMinute must be a number from 0 to 600/);
   });
 
   it('ends with its cloud node: a flow without it leaves nothing listening', async () => {
@@ -110,19 +89,92 @@ describe('a cloud whose url is "sandbox"', () => {
     await nodeRed.deploy(webhookFlow());
     await assert.rejects(fetch(`${address()}/sandbox/state`), address());
   });
+
+  describe('the onboarding that a sandbox in Node-RED shows', () => {
+    async function deploy(): Promise<void> {
+      await nodeRed.deploy(
+        watched(
+          cloud({ url: 'sandbox', sandboxEvents: 0, deviceRefresh: 0, credentials: {} }),
+          station({ credentials: {} }),
+          station({ id: 'other', name: 'South', key: 'south', credentials: {} }),
+          node('rvm-list-devices', { id: 'list', station: 'station', wires: [['listed'], []] }),
+          probe('listed'),
+          ...entrance('in', 'list'),
+        ),
+      );
+    }
+
+    async function listed(): Promise<string[]> {
+      const before = nodeRed.at('listed').length;
+      await inject(nodeRed, 'in', {});
+      await nodeRed.until(() => nodeRed.at('listed').length > before, 'a list');
+      const devices = nodeRed.at('listed').at(-1)?.payload as { site: string }[];
+      return devices.map(({ site }) => site);
+    }
+
+    /** How many cameras a station has, as the pickers of the dialogs ask for them. */
+    async function pickedOf(id: string): Promise<number> {
+      const { body } = await look(nodeRed, `devices?station=${id}`);
+      return (body.devices as unknown[]).length;
+    }
+
+    const pending = async () => (await overviewOf(nodeRed)).pending;
+
+    /** Deploys, and gives the only site that waits, with the sites of the cameras that are listed. */
+    async function begin() {
+      await deploy();
+      const sites = await listed();
+      const [request, ...others] = await pending();
+      assert.deepEqual(others, []);
+      return { request: request ?? assert.fail('there is none'), sites };
+    }
+
+    it('begins with one site that is pending, of which no camera is listed', async () => {
+      const { request, sites } = await begin();
+      assert.match(request.site, /^SANDBOX /);
+      assert.equal(sites.length, 24);
+      assert.ok(!sites.includes(request.site), request.site);
+    });
+
+    it('lists the cameras at once when the site is accepted, for every station of the cloud', async () => {
+      const { cloud: id, customer, site } = (await begin()).request;
+      const before = await pickedOf('other');
+      assert.equal((await act(nodeRed, 'sandbox-sites', { cloud: id, customer })).status, 200);
+      const sites = await listed();
+      assert.equal(sites.filter((name) => name === site).length, 2);
+      assert.equal(await pickedOf('other'), before + 2);
+      assert.deepEqual(await pending(), []);
+    });
+
+    it('accepts nothing twice, and nothing that there is not', async () => {
+      const { cloud: id, customer } = (await begin()).request;
+      await act(nodeRed, 'sandbox-sites', { cloud: id, customer });
+      for (const asked of [
+        { cloud: id, customer },
+        { cloud: id, customer: 'nobody' },
+        { cloud: 'station', customer },
+      ]) {
+        const { status, body } = await act(nodeRed, 'sandbox-sites', asked);
+        assert.equal(status, 422);
+        assert.match(String(body.message), /not pending any more/);
+      }
+    });
+
+    it('is no matter of a real service', async () => {
+      await nodeRed.deploy(webhookFlow());
+      assert.deepEqual(await pending(), []);
+    });
+  });
 });
 
 describe('the sandbox and settings.js', () => {
   const setting = new ChangingSetting('rvmSandbox');
   let nodeRed: NodeRed;
-  /** So many messages and statuses, and so much of the log, were there before the last deploy. */
   let seen = 0;
   let logged = 0;
-
   before(async () => {
     nodeRed = await NodeRed.start({ settings: setting.text });
   });
-
   after(async () => {
     await nodeRed.stopAndRemove();
     setting.remove();
@@ -146,12 +198,11 @@ describe('the sandbox and settings.js', () => {
   for (const forbidding of ['false', "'false'", '0', 'null']) {
     it(`rvmSandbox: ${forbidding} forbids it: red status, CONFIG_MISSING, no alarm, nothing listens`, async () => {
       await deployWith(forbidding);
-      const shown = (): string | undefined => nodeRed.statuses('webhook', seen).at(-1);
-      await nodeRed.until(() => shown() === 'status.sandboxForbidden', 'the status');
+      await shows(nodeRed, 'status.sandboxForbidden', 'webhook', seen);
       await inject(nodeRed, 'in', {});
-      const { error } = await message('failed');
-      assert.equal((error as { code: string }).code, 'CONFIG_MISSING');
-      assert.match((error as { message: string }).message, /rvmSandbox/);
+      const failed = await message('failed');
+      assert.equal(codeOf(failed), 'CONFIG_MISSING');
+      assert.match((failed.error as Error).message, /rvmSandbox/);
       assert.doesNotMatch(log(), /sandbox started/);
       assert.equal(nodeRed.at('alarms', seen).length, 0);
     });
@@ -161,27 +212,18 @@ describe('the sandbox and settings.js', () => {
     const [port, rtspPort] = [await freePort(), await freePort()];
     await deployWith(`{ port: ${port}, rtspPort: ${rtspPort} }`);
     await message('alarms');
-    await nodeRed.logged(
-      new RegExp(`http://127.0.0.1:${port}, video on rtsp://127.0.0.1:${rtspPort}`),
-      logged,
-    );
+    const places = `http://127.0.0.1:${port}, video on rtsp://127.0.0.1:${rtspPort}`;
+    await nodeRed.logged(new RegExp(places), logged);
   });
 
   describe("rvmSandbox: { liveStyle: 'live' }", () => {
     /** Asks for live video of the first camera as the cloud says, and waits for what comes out at a probe. */
     async function live(liveStyle: string, result: 'played' | 'failed'): Promise<Record<string, unknown>> {
-      const camera = { camera: 'camera', cameraType: 'msg', mode: 'live' };
-      const getRtsp = { id: 'rtsp', type: 'rvm-get-rtsp', z: 'tab', station: 'station', ...camera };
-      const flow = sandboxFlow(
-        {},
-        { ...getRtsp, x: 0, y: 0, wires: [['played'], ['failed']] },
-        probe('played'),
-        ...entrance('play', 'rtsp'),
-      );
-      await deployWith(
-        "{ liveStyle: 'live' }",
-        flow.map((node) => (node.id === 'cloud' ? { ...node, liveStyle, sandboxEvents: 0 } : node)),
-      );
+      const camera = { camera: 'camera', cameraType: 'msg', mode: 'live', station: 'station' };
+      const getRtsp = node('rvm-get-rtsp', { id: 'rtsp', ...camera, wires: [['played'], ['failed']] });
+      const further = [getRtsp, probe('played'), ...entrance('play', 'rtsp')];
+      const flow = sandboxFlow({}, { liveStyle, sandboxEvents: 0 }, ...further);
+      await deployWith("{ liveStyle: 'live' }", flow);
       await inject(nodeRed, 'in', {});
       const [first] = (await message('listed')).payload as { id: string }[];
       await inject(nodeRed, 'play', { camera: first?.id });
@@ -211,15 +253,11 @@ describe('the sandbox and settings.js', () => {
       const taken = net.createServer().listen(port, '127.0.0.1');
       await once(taken, 'listening');
       try {
-        await deployWith(
-          `{ port: ${port} }`,
-          webhookFlow({ cloud: { url: 'sandbox', sandboxEvents: 600, credentials: {} } }),
-        );
-        const shown = (): string => nodeRed.statuses('webhook', seen).at(-1) ?? '';
-        await nodeRed.until(() => shown() === 'status.sandboxFailed', 'the status "sandbox cannot start"');
+        await deployWith(`{ port: ${port} }`);
+        await shows(nodeRed, 'status.sandboxFailed', 'webhook', seen);
         taken.close();
         await message('alarms');
-        await nodeRed.until(() => shown().startsWith('sandbox, last'), 'the status of an alarm');
+        await shows(nodeRed, /^sandbox, last/, 'webhook', seen);
         assert.equal(log().match(/EADDRINUSE/g)?.length, 1, 'one line in the log');
       } finally {
         taken.close();
@@ -229,13 +267,10 @@ describe('the sandbox and settings.js', () => {
 
   slowIt('reaches a Node-RED that serves https with a certificate of its own', async function () {
     needs(this, 'openssl');
-    const encrypted = await NodeRed.start({
-      settings: `https: ${JSON.stringify(selfSigned())},`,
-      flows: sandboxFlow(),
-    });
+    const settings = `https: ${JSON.stringify(selfSigned())},`;
+    const encrypted = await NodeRed.start({ settings, flows: sandboxFlow() });
     try {
-      const msg = await encrypted.message('alarms');
-      assert.equal((msg.webhook as Webhook).sandbox, true);
+      assert.equal(factsOf(await encrypted.message('alarms')).sandbox, true);
     } finally {
       await encrypted.stopAndRemove();
     }

@@ -3,8 +3,17 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import type { WebhookFacts } from '../../lib/message/event-message';
-import type { Problem } from '../../lib/webhook/problem';
-import { alarmMessage, answerTo, post } from '../support/webhook/alarm-message';
+import { alarmMessage, answerTo } from '../support/webhook/alarm-message';
+import {
+  answered,
+  arrived,
+  codeOf,
+  factsOf as facts,
+  node,
+  problemOf as problem,
+  raise,
+  shows,
+} from '../support/node-red/alarms-through';
 import { PATH, PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 import { inboxesOpen } from '../support/node-red/inboxes-open';
@@ -13,33 +22,12 @@ import { whileTimeFlies } from '../support/node-red/node-red-time';
 import { eventually } from '../support/time/patience';
 
 type Message = Record<string, unknown>;
-type Facts = WebhookFacts & { deliveryId: string };
-const facts = (msg: Message): Facts => (msg.webhook ?? {}) as Facts;
-const problem = (msg: Message): Problem => msg.payload as Problem;
 
-function settle(properties: Record<string, unknown> = {}): FlowNode {
-  return {
-    id: 'settle',
-    type: 'rvm-settle',
-    z: 'tab',
-    x: 0,
-    y: 0,
-    wires: [['settled'], ['failed']],
-    ...properties,
-  };
-}
+const settle = (properties: Message = {}): FlowNode =>
+  node('rvm-settle', { id: 'settle', wires: [['settled'], ['failed']], ...properties });
 
-function list(properties: Record<string, unknown> = {}): FlowNode {
-  return {
-    id: 'list',
-    type: 'rvm-list-events',
-    z: 'tab',
-    x: 0,
-    y: 0,
-    wires: [['listed'], []],
-    ...properties,
-  };
-}
+const list = (properties: Message = {}): FlowNode =>
+  node('rvm-list-events', { id: 'list', wires: [['listed'], []], ...properties });
 
 /** webhook in that waits for a settlement; what settles, gets its orders by the entrance `order`. */
 function settledFlow(
@@ -78,19 +66,14 @@ for (const version of NODE_RED_VERSIONS) {
     beforeEach(() => nodeRed.deploy(settledFlow()));
     after(() => nodeRed.stopAndRemove());
 
-    async function raise(payload: Record<string, unknown> = {}): Promise<Message> {
-      const message = alarmMessage(payload);
-      assert.equal((await post(nodeRed.url + PATH, message, PHRASE)).status, 200);
-      return nodeRed.message('alarms', (msg) => facts(msg).messageId === message.messageId);
-    }
+    const deliveriesOf = (deliveryId: string): number =>
+      nodeRed.at('alarms').filter((msg) => facts(msg).deliveryId === deliveryId).length;
 
     async function order(order: string, id: unknown): Promise<void> {
-      const before = nodeRed.at('settled').length + nodeRed.at('failed').length;
+      const ends = (): number => nodeRed.at('settled').length + nodeRed.at('failed').length;
+      const before = ends();
       await inject(nodeRed, 'order', { order, id, kept: 'as it was' });
-      await nodeRed.until(
-        () => nodeRed.at('settled').length + nodeRed.at('failed').length > before,
-        `the end of ${order}`,
-      );
+      await nodeRed.until(() => ends() > before, `the end of ${order}`);
     }
 
     async function rows(): Promise<Message[]> {
@@ -104,7 +87,7 @@ for (const version of NODE_RED_VERSIONS) {
       (await rows()).find((row) => row.deliveryId === deliveryId)?.state;
 
     it('ends an event, and passes the message on', async () => {
-      const { deliveryId } = facts(await raise());
+      const { deliveryId } = facts(await raise(nodeRed));
       assert.equal(await stateOf(deliveryId), 'leased');
       await order('done', deliveryId);
       const passed = await nodeRed.message('settled', (msg) => msg.id === deliveryId);
@@ -120,99 +103,99 @@ for (const version of NODE_RED_VERSIONS) {
       const webhook = webhookIn({ handledWhen: 'settled', wires: [['settle', 'alarms'], [], ['problems']] });
       const flow = settledFlow().filter(({ id }) => id !== 'settle' && id !== 'webhook');
       await nodeRed.deploy([...flow, bare, webhook]);
-      const { deliveryId } = facts(await raise());
+      const { deliveryId } = facts(await raise(nodeRed));
       await nodeRed.message('settled', (msg) => facts(msg).deliveryId === deliveryId);
       assert.equal(await stateOf(deliveryId), 'delivered');
     });
 
     it('brings an event again after a second, on "retry", with a higher attempt', async () => {
-      const first = facts(await raise());
+      const first = facts(await raise(nodeRed));
       await order('retry', first.deliveryId);
-      const again = await nodeRed.message(
-        'alarms',
-        (msg) => facts(msg).deliveryId === first.deliveryId && facts(msg).attempt === 2,
-      );
-      assert.equal(facts(again).sequence, first.sequence);
-      assert.equal(facts(again).first, first.first);
+      const { deliveryId, sequence } = first;
+      const isAgain = (seen: Message): boolean =>
+        facts(seen).deliveryId === deliveryId && facts(seen).attempt === 2;
+      const again = facts(await nodeRed.message('alarms', isAgain));
+      assert.deepEqual([again.sequence, again.first], [sequence, first.first]);
       await order('done', first.deliveryId);
     });
 
     it('makes a dead letter of an event, on "reject", which output 3 tells with its reason', async () => {
       await nodeRed.deploy(settledFlow({}, { reason: 'no such zone' }));
-      const event = await raise({ alarmId: 'rejected-one' });
+      const event = await raise(nodeRed, { alarmId: 'rejected-one' });
       const { deliveryId, messageId } = facts(event);
       await order('reject', deliveryId);
       const told = problem(await nodeRed.message('problems', (msg) => msg.topic === 'dead-letter'));
-      assert.deepEqual(
-        [told.kind, told.reason, told.deliveryId, told.messageId, told.alarmId, told.note, told.station],
-        ['dead-letter', 'rejected', deliveryId, messageId, 'rejected-one', 'no such zone', 'north'],
-      );
-      assert.deepEqual(told.event, event.payload);
+      assert.partialDeepStrictEqual(told, {
+        kind: 'dead-letter',
+        reason: 'rejected',
+        note: 'no such zone',
+        station: 'north',
+        deliveryId,
+        messageId,
+        alarmId: 'rejected-one',
+        event: event['payload'],
+      });
       assert.equal(await stateOf(deliveryId), 'dead');
     });
 
     it('refuses an id that no inbox knows, a message without one, and an action that is none', async () => {
-      const failures: [string, unknown, string][] = [
+      // As behind a function that drops what it does not know.
+      await nodeRed.deploy(settledFlow({}, { delivery: undefined, deliveryType: undefined }));
+      await order('done', 'anything');
+      const dropped = nodeRed.at('failed').at(-1)?.error as { message: string } | undefined;
+      assert.match(dropped?.message ?? '', /has no delivery id: keep msg.webhook/);
+      await nodeRed.deploy(settledFlow());
+      for (const [action, id, code] of [
         ['done', '00000000-0000-4000-8000-000000000000', 'UNKNOWN_DELIVERY'],
         ['done', undefined, 'BAD_INPUT'],
         ['finish', 'x', 'BAD_INPUT'],
-      ];
-      // As behind a function that drops what it does not know.
-      const bare = settledFlow({}, { delivery: undefined, deliveryType: undefined });
-      await nodeRed.deploy(bare);
-      await order('done', 'anything');
-      const { error: dropped } = nodeRed.at('failed').at(-1) ?? assert.fail();
-      assert.match((dropped as { message: string }).message, /has no delivery id: keep msg.webhook/);
-      await nodeRed.deploy(settledFlow());
-      for (const [action, id, code] of failures) {
+      ] as const) {
         await order(action, id);
-        const { error } = nodeRed.at('failed').at(-1) ?? assert.fail();
-        assert.equal((error as { code: string }).code, code);
+        assert.equal(codeOf(nodeRed.at('failed').at(-1)), code);
       }
     });
 
     it('C-132 redelivers what nothing settles as uncertain, then buries it', async () => {
       await nodeRed.deploy(settledFlow({ redeliverAfter: 1, maxAttempts: 2 }));
-      const { deliveryId } = facts(await raise());
+      const { deliveryId } = facts(await raise(nodeRed));
       const mine = (msg: Message) => problem(msg).deliveryId === deliveryId;
       const uncertain = await nodeRed.message('problems', (msg) => msg.topic === 'uncertain' && mine(msg));
       assert.equal(problem(uncertain).reason, 'lease');
       const dead = await nodeRed.message('problems', (msg) => msg.topic === 'dead-letter' && mine(msg));
       assert.equal(problem(dead).reason, 'attempts');
-      assert.equal(nodeRed.at('alarms').filter((msg) => facts(msg).deliveryId === deliveryId).length, 2);
+      assert.equal(deliveriesOf(deliveryId), 2);
     });
 
     it('tells of a full window, and shows what waits', async () => {
       await nodeRed.deploy(settledFlow({ maxInFlight: 1 }));
-      const first = facts(await raise());
+      const first = facts(await raise(nodeRed));
       const waiting = alarmMessage();
-      assert.equal((await post(nodeRed.url + PATH, waiting, PHRASE)).status, 200);
+      assert.equal(await answered(nodeRed, waiting), 200);
       const told = problem(await nodeRed.message('problems', (msg) => msg.topic === 'blocked'));
       assert.deepEqual([told.kind, told.reason, told.count, told.station], ['blocked', 'window', 1, 'north']);
-      await nodeRed.until(() => nodeRed.statuses('webhook').at(-1) === 'backlog 1', 'the status');
+      await shows(nodeRed, 'backlog 1');
       await order('done', first.deliveryId);
-      const next = await nodeRed.message('alarms', (msg) => facts(msg).messageId === waiting.messageId);
-      await order('done', facts(next).deliveryId);
+      await order('done', facts(await arrived(nodeRed, waiting)).deliveryId);
     });
 
     it('shows "no settle event node" where none is deployed', async () => {
       await nodeRed.deploy(webhookFlow({ webhook: { handledWhen: 'settled' } }));
-      await nodeRed.until(() => nodeRed.statuses('webhook').at(-1) === 'status.noSettleEvent', 'the status');
+      await shows(nodeRed, 'status.noSettleEvent');
       await nodeRed.deploy(settledFlow());
-      await nodeRed.until(() => nodeRed.statuses('webhook').at(-1) !== 'status.noSettleEvent', 'its end');
+      await shows(nodeRed, /^(?!status.noSettleEvent)/);
     });
 
     it('counts an event as handled whose output is not wired', async () => {
       await nodeRed.deploy(settledFlow({ wires: [['alarms'], [], ['problems']] }));
       const health = alarmMessage({ eventClass: 'health' });
-      assert.equal((await post(nodeRed.url + PATH, health, PHRASE)).status, 200);
-      await raise();
+      assert.equal(await answered(nodeRed, health), 200);
+      await raise(nodeRed);
       const row = (await rows()).find(({ messageId }) => messageId === health.messageId);
       assert.equal(row?.state, 'delivered');
     });
 
     it('C-76 brings an unsettled event again after a restart, as uncertain, under the same id', async () => {
-      const event = facts(await raise());
+      const event = facts(await raise(nodeRed));
       const { userDir, port } = nodeRed;
       await nodeRed.stop('SIGKILL');
       nodeRed = await NodeRed.start({ version, userDir, port });
@@ -220,34 +203,32 @@ for (const version of NODE_RED_VERSIONS) {
         await nodeRed.message('alarms', (msg) => facts(msg).deliveryId === event.deliveryId),
       );
       assert.deepEqual([again.attempt, again.sequence], [2, event.sequence]);
-      const told = await nodeRed.message(
-        'problems',
-        (msg) => msg.topic === 'uncertain' && problem(msg).deliveryId === event.deliveryId,
-      );
-      assert.equal(problem(told).reason, 'restart');
+      const isTold = (msg: Message): boolean =>
+        msg['topic'] === 'uncertain' && problem(msg).deliveryId === event.deliveryId;
+      assert.equal(problem(await nodeRed.message('problems', isTold)).reason, 'restart');
       await order('done', event.deliveryId);
     });
 
     it('leaves an event with the flow that has it, when other nodes are deployed', async () => {
-      const event = facts(await raise());
+      const event = facts(await raise(nodeRed));
       await nodeRed.deploy(withoutCredentials(settledFlow({}, { name: 'changed' })), 'nodes');
       await order('done', event.deliveryId);
       assert.equal(await stateOf(event.deliveryId), 'delivered');
-      assert.equal(
-        nodeRed.at('alarms').filter((msg) => facts(msg).deliveryId === event.deliveryId).length,
-        1,
-      );
+      assert.equal(deliveriesOf(event.deliveryId), 1);
     });
 
     it('lists flat rows, newest first, from a time on and up to a limit', async () => {
       const since = new Date().toISOString();
-      const [one, two] = [await raise({ alarmId: 'list-1' }), await raise({ alarmId: 'list-2' })];
+      await raise(nodeRed, { alarmId: 'list-1' });
+      const two = await raise(nodeRed, { alarmId: 'list-2' });
       await inject(nodeRed, 'recent', { from: since });
       const { payload } = await nodeRed.message('listed', (msg) => msg.from === since);
       const { event, webhook } = two as { event: Message; webhook: WebhookFacts };
       assert.deepEqual(payload, [
         {
           time: webhook.receivedTime,
+          messageId: webhook.messageId,
+          deliveryId: webhook.deliveryId,
           site: event.locationName,
           camera: event.cameraName,
           rule: event.eventRuleName,
@@ -256,12 +237,9 @@ for (const version of NODE_RED_VERSIONS) {
           state: 'leased',
           attempts: 1,
           alarmId: 'list-2',
-          messageId: webhook.messageId,
-          deliveryId: webhook.deliveryId,
           station: 'north',
         },
       ]);
-      assert.ok(one);
     });
   });
 }
@@ -278,17 +256,19 @@ describe('the inbox node', () => {
     fs.rmSync(folder, { recursive: true });
   });
 
-  const inbox = (properties: Record<string, unknown> = {}): FlowNode => ({
+  const inbox = (properties: Message = {}): FlowNode => ({
     id: 'inbox',
     type: 'rvm-inbox',
     name: '',
     folder,
     ...properties,
   });
+  const deploy = (webhook: Message, properties: Message, ...further: FlowNode[]): Promise<void> =>
+    nodeRed.deploy(webhookFlow({ webhook: { inbox: 'inbox', ...webhook } }, inbox(properties), ...further));
 
   it('places the store where it is told, and lets go of it when no node uses it any more', async () => {
-    await nodeRed.deploy(webhookFlow({ webhook: { inbox: 'inbox' } }, inbox()));
-    assert.equal((await post(nodeRed.url + PATH, alarmMessage(), PHRASE)).status, 200);
+    await deploy({}, {});
+    assert.equal(await answered(nodeRed), 200);
     await nodeRed.message('alarms');
     assert.ok(fs.existsSync(path.join(folder, 'inbox.sqlite-wal')));
     await nodeRed.deploy(webhookFlow());
@@ -297,26 +277,17 @@ describe('the inbox node', () => {
 
   it('shows an error on the second of two with one folder and other settings, and both receive', async () => {
     const path2 = `${PATH}-2`;
-    await nodeRed.deploy(
-      webhookFlow(
-        { webhook: { inbox: 'inbox' } },
-        inbox({ keyDays: 7 }),
-        inbox({ id: 'inbox-2', keyDays: 9 }),
-        webhookIn({ id: 'webhook-2', path: path2, inbox: 'inbox-2' }),
-      ),
-    );
+    const second = webhookIn({ id: 'webhook-2', path: path2, inbox: 'inbox-2' });
+    await deploy({}, { keyDays: 7 }, inbox({ id: 'inbox-2', keyDays: 9 }), second);
     await nodeRed.logged(/Another inbox of the same folder has other settings/);
-    await nodeRed.until(() => nodeRed.statuses('webhook-2').at(-1) === 'status.wrongSetting', 'the status');
-    assert.equal((await post(nodeRed.url + PATH, alarmMessage(), PHRASE)).status, 200);
-    assert.equal((await post(nodeRed.url + path2, alarmMessage(), PHRASE)).status, 200);
+    await shows(nodeRed, 'status.wrongSetting', 'webhook-2');
+    assert.equal(await answered(nodeRed), 200);
+    assert.equal(await answered(nodeRed, alarmMessage(), PHRASE, path2), 200);
   });
 
   it('names a variable that is not set, and answers nothing meanwhile', async () => {
-    await nodeRed.deploy(webhookFlow({ webhook: { inbox: 'inbox' } }, inbox({ folder: '${RVM_NO_FOLDER}' })));
-    await nodeRed.until(
-      () => nodeRed.statuses('webhook').at(-1) === 'RVM_NO_FOLDER is not set',
-      'the status',
-    );
+    await deploy({}, { folder: '${RVM_NO_FOLDER}' });
+    await shows(nodeRed, 'RVM_NO_FOLDER is not set');
     const answer = answerTo(nodeRed.url + PATH, alarmMessage(), PHRASE);
     assert.equal(await whileTimeFlies(nodeRed, answer), 'cut');
     assert.ok(!fs.existsSync(path.join(nodeRed.userDir, '${RVM_NO_FOLDER}')));
@@ -324,38 +295,32 @@ describe('the inbox node', () => {
 
   it('refuses a folder that does not mean what it says, takes the default one, and shows it', async () => {
     for (const wrong of ['~/inbox', '${RVM_X}/inbox']) {
-      await nodeRed.deploy(webhookFlow({ webhook: { inbox: 'inbox' } }, inbox({ folder: wrong })));
-      await nodeRed.until(() => nodeRed.statuses('webhook').at(-1) === 'status.wrongSetting', 'the status');
-      assert.equal((await post(nodeRed.url + PATH, alarmMessage(), PHRASE)).status, 200);
+      await deploy({}, { folder: wrong });
+      await shows(nodeRed, 'status.wrongSetting');
+      assert.equal(await answered(nodeRed), 200);
     }
-    assert.deepEqual(
-      fs.readdirSync(nodeRed.userDir).filter((name) => name.includes('~') || name.includes('$')),
-      [],
-    );
+    assert.ok(fs.readdirSync(nodeRed.userDir).every((name) => !/[~$]/.test(name)));
   });
 
   it('warns of a spill folder that could not serve, before it has to', async () => {
     const file = path.join(folder, 'a-file');
     fs.writeFileSync(file, '');
-    const spilling = inbox({ spillFolder: path.join(file, 'spill') });
-    await nodeRed.deploy(webhookFlow({ webhook: { inbox: 'inbox' } }, spilling));
+    await deploy({}, { spillFolder: path.join(file, 'spill') });
     await nodeRed.logged(/Nothing can be spilled to .*a-file.spill \(/);
   });
 
   it('says how many unsettled events stay in a folder that is used no more', async () => {
-    await nodeRed.deploy(webhookFlow({ webhook: { inbox: 'inbox', handledWhen: 'settled' } }, inbox()));
+    await deploy({ handledWhen: 'settled' }, {});
     await inboxesOpen(nodeRed);
-    assert.equal((await post(nodeRed.url + PATH, alarmMessage(), PHRASE)).status, 200);
+    assert.equal(await answered(nodeRed), 200);
     await nodeRed.deploy(webhookFlow());
     await nodeRed.logged(/1 event in .* is not settled, and no webhook in node uses that inbox any more/);
   });
 
   it('says how many events wait for a webhook in node that is gone', async () => {
-    const two = { handledWhen: 'settled', maxInFlight: 1 };
-    await nodeRed.deploy(webhookFlow({ webhook: two }));
+    await nodeRed.deploy(webhookFlow({ webhook: { handledWhen: 'settled', maxInFlight: 1 } }));
     await inboxesOpen(nodeRed);
-    for (let i = 0; i < 3; i += 1)
-      assert.equal((await post(nodeRed.url + PATH, alarmMessage(), PHRASE)).status, 200);
+    for (let i = 0; i < 3; i += 1) assert.equal(await answered(nodeRed), 200);
     await nodeRed.message('problems', (msg) => msg.topic === 'blocked');
     await nodeRed.deploy(webhookFlow({ webhook: { id: 'another', path: '/another' } }));
     await nodeRed.logged(/3 events in .* wait for webhook in nodes that are gone or disabled/);

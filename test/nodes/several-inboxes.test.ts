@@ -1,74 +1,56 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import type { Overview, QuarantineRow } from '../../nodes/rvm-sidebar/overview';
-import type { WebhookFacts } from '../../lib/message/event-message';
-import { alarmMessage, post } from '../support/webhook/alarm-message';
-import { act, look, type Reply } from '../support/node-red/inboxes-open';
-import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
+import type { QuarantineRow, SidebarRow } from '../../nodes/rvm-sidebar/overview';
+import { alarmMessage } from '../support/webhook/alarm-message';
+import { act, type Reply } from '../support/node-red/inboxes-open';
+import { PATH, webhookFlow, PHRASE, webhookIn } from '../support/node-red/flows';
 import { entrance, inject, NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
 import { eventually } from '../support/time/patience';
+import {
+  answered,
+  factsOf,
+  overviewOf,
+  raise,
+  settleById,
+  codeOf,
+  node,
+  raise as raiseIn,
+  shows,
+} from '../support/node-red/alarms-through';
+import type { EventRow } from '../../lib/inbox/event-row';
+import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 
 function inbox(folder: string): FlowNode {
   return { id: `inbox-${folder}`, type: 'rvm-inbox', name: '', folder };
 }
 
-async function overview(nodeRed: NodeRed): Promise<Overview> {
-  const { body } = await look(nodeRed, 'overview');
-  return body as unknown as Overview;
-}
-
 describe('a Node-RED with two inboxes, the first of which is broken', () => {
-  const settle = {
-    id: 'settle',
-    type: 'rvm-settle',
-    z: 'tab',
-    x: 0,
-    y: 0,
-    delivery: 'id',
-    deliveryType: 'msg',
-    wires: [['settled'], []],
-  };
   /** One attempt, so that what nobody settles is a dead letter after a second. */
   const webhook = { inbox: 'inbox-whole', handledWhen: 'settled', redeliverAfter: 1, maxAttempts: 1 };
   let nodeRed: NodeRed;
-
   before(async () => {
     nodeRed = await NodeRed.start();
     // A file that is damaged would be set aside.
     fs.mkdirSync(path.join(nodeRed.userDir, 'broken', 'inbox.sqlite'), { recursive: true });
-    const further = [
-      inbox('broken'),
-      inbox('whole'),
-      settle,
-      ...entrance('order', 'settle'),
-      probe('settled'),
-    ];
-    await nodeRed.deploy(webhookFlow({ webhook }, ...further));
+    const further = [settleById(), ...entrance('order', 'settle'), probe('settled')];
+    await nodeRed.deploy(webhookFlow({ webhook }, inbox('broken'), inbox('whole'), ...further));
     await nodeRed.logged(/broken cannot store/);
   });
   after(() => nodeRed.stopAndRemove());
 
-  async function raise(): Promise<string> {
-    const message = alarmMessage();
-    assert.equal((await post(nodeRed.url + PATH, message, PHRASE)).status, 200);
-    const facts = (msg: Record<string, unknown>): Partial<WebhookFacts> => msg.webhook ?? {};
-    const event = await nodeRed.message('alarms', (msg) => facts(msg).messageId === message.messageId);
-    return String(facts(event).deliveryId);
-  }
-
   async function isDead(deliveryId: string): Promise<boolean> {
-    return (await overview(nodeRed)).dead.some((row) => row.deliveryId === deliveryId);
+    return (await overviewOf(nodeRed)).dead.some((row) => row.deliveryId === deliveryId);
   }
 
   it('settles an event of the other', async () => {
-    const id = await raise();
+    const id = factsOf(await raise(nodeRed)).deliveryId;
     await inject(nodeRed, 'order', { id });
     await nodeRed.message('settled', (msg) => msg.id === id);
   });
 
   it('delivers a dead letter of the other again, or discards it, from the sidebar', async () => {
-    const deliveryId = await raise();
+    const { deliveryId } = factsOf(await raise(nodeRed));
     await eventually(() => isDead(deliveryId), 'the dead letter');
     const from = nodeRed.at('alarms').length;
     assert.equal((await act(nodeRed, 'dead-letters', { deliveryId, action: 'retry' })).status, 200);
@@ -82,23 +64,19 @@ describe('a Node-RED with two inboxes, the first of which is broken', () => {
 describe('a webhook in that was given another inbox', () => {
   let nodeRed: NodeRed;
 
-  const quarantine = async (): Promise<QuarantineRow[]> => (await overview(nodeRed)).quarantine;
+  const quarantine = async (): Promise<QuarantineRow[]> => (await overviewOf(nodeRed)).quarantine;
   const row = async (folder: string): Promise<QuarantineRow> =>
     (await quarantine()).find((each) => each.inboxTitle === folder) ?? assert.fail(`nothing of ${folder}`);
 
   async function forge(folder: string, count: number): Promise<void> {
     for (let i = 0; i < count; i += 1)
-      assert.equal((await post(nodeRed.url + PATH, alarmMessage(), 'another phrase')).status, 401);
+      assert.equal(await answered(nodeRed, alarmMessage(), 'another phrase'), 401);
     const held = async () => (await quarantine()).find((each) => each.inboxTitle === folder)?.count;
     await eventually(async () => (await held()) === count, 'what nothing proved');
   }
 
-  async function ask(
-    action: 'verify' | 'discard',
-    { inbox, endpointId, lastId }: QuarantineRow,
-  ): Promise<Reply> {
-    return act(nodeRed, 'quarantine', { action, inbox, endpointId, lastId });
-  }
+  const ask = (action: string, { inbox, endpointId, lastId }: QuarantineRow): Promise<Reply> =>
+    act(nodeRed, 'quarantine', { action, inbox, endpointId, lastId });
 
   before(async () => {
     nodeRed = await NodeRed.start();
@@ -114,18 +92,14 @@ describe('a webhook in that was given another inbox', () => {
     const rows = [await row('former'), await row('present')];
     assert.deepEqual(
       rows.map(({ endpointId, path: at, count }) => [endpointId, at, count]),
-      [
-        [`:${PATH}`, PATH, 1],
-        [`:${PATH}`, PATH, 3],
-      ],
+      [1, 3].map((count) => [`:${PATH}`, PATH, count]),
     );
     assert.notEqual(rows[0]?.inbox, rows[1]?.inbox);
   });
 
   it('discards nothing where the last message seen is none', async () => {
-    const present = await row('present');
+    const { endpointId, inbox } = await row('present');
     for (const lastId of [1e300, 1.5, '1', null]) {
-      const { endpointId, inbox } = present;
       const { status } = await act(nodeRed, 'quarantine', { action: 'discard', inbox, endpointId, lastId });
       assert.equal(status, 422, String(lastId));
     }
@@ -157,3 +131,129 @@ describe('a webhook in that was given another inbox', () => {
     assert.equal((await row('present')).count, 1);
   });
 });
+
+type Message = Record<string, unknown>;
+
+const BRIEF = '/remote-monitoring/brief';
+
+/** What waits for a settlement; behind the other path an event is a dead letter after a second. */
+function flow(): FlowNode[] {
+  const brief = { id: 'brief', path: BRIEF, redeliverAfter: 1, maxAttempts: 1 };
+  return webhookFlow(
+    { webhook: { handledWhen: 'settled', redeliverAfter: 60 } },
+    webhookIn({ ...brief, handledWhen: 'settled' }),
+    ...entrance('order', 'settle'),
+    settleById({ action: 'order', actionType: 'msg' }),
+    probe('settled'),
+    ...entrance('ask', 'list', 'list-open'),
+    node('rvm-list-events', { id: 'list', state: 'all', wires: [['listed'], ['unlisted']] }),
+    probe('listed'),
+    probe('unlisted'),
+    node('rvm-list-events', { id: 'list-open', state: 'open', wires: [['open'], ['none']] }),
+    probe('open'),
+    probe('none'),
+  );
+}
+
+for (const version of NODE_RED_VERSIONS) {
+  describe(`the lists of a Node-RED ${version} whose inbox is broken`, () => {
+    let nodeRed: NodeRed;
+    /** In the way of the file. */
+    let obstacle: string;
+    let asked = 0;
+    before(async () => {
+      nodeRed = await NodeRed.start({ version });
+      obstacle = path.join(nodeRed.userDir, 'remote-monitoring', 'inbox.sqlite');
+      fs.mkdirSync(obstacle, { recursive: true });
+      await nodeRed.deploy(flow());
+      await nodeRed.logged(/cannot store/);
+    });
+    after(() => nodeRed.stopAndRemove());
+
+    async function raise(cameraName: string, at = PATH): Promise<string> {
+      const { warnings, deliveryId } = factsOf(await raiseIn(nodeRed, { cameraName }, PHRASE, at));
+      assert.ok(warnings.includes('not-in-inbox'));
+      return deliveryId;
+    }
+
+    async function order(action: string, id: string): Promise<void> {
+      await inject(nodeRed, 'order', { order: action, id });
+      await nodeRed.message('settled', (msg) => msg.id === id);
+    }
+
+    /** What both lists give, by the probe that it comes to. */
+    async function ask(...probes: string[]): Promise<Message[]> {
+      asked += 1;
+      const tag = asked;
+      await inject(nodeRed, 'ask', { tag });
+      return Promise.all(probes.map((each) => nodeRed.message(each, (msg) => msg.tag === tag)));
+    }
+
+    const overview = () => overviewOf(nodeRed);
+    const shown = (rows: readonly EventRow[]) => rows.map(({ camera, state }) => [camera, state]);
+    const isDead = async (deliveryId: string) =>
+      (await overview()).dead.some((row) => row.deliveryId === deliveryId);
+
+    it('fail where there is nothing to list, and say so in the sidebar', async () => {
+      for (const failed of await ask('unlisted', 'none')) assert.equal(codeOf(failed), 'STORE_FAILED');
+      const { events, isPartial, fault } = await overview();
+      assert.deepEqual([events, isPartial], [[], true]);
+      assert.match(String(fault), /cannot be opened or made/);
+    });
+
+    it('have the alarms that came, with what became of them, and say that they are not all', async () => {
+      const done = await raise('Settled');
+      const rejected = await raise('Rejected');
+      const lost = await raise('Lost', BRIEF);
+      await raise('Open');
+      await order('done', done);
+      await order('reject', rejected);
+      await eventually(() => isDead(lost), 'the dead letter');
+      const expected = [
+        ['Open', 'leased'],
+        ['Lost', 'dead'],
+        ['Rejected', 'dead'],
+        ['Settled', 'delivered'],
+      ];
+      const [listed, open] = await ask('listed', 'open');
+      assert.deepEqual(shown(listed?.payload as EventRow[]), expected);
+      assert.match(String(listed?.incomplete), /^The inbox cannot store: .*cannot be opened or made/);
+      await shows(nodeRed, 'status.storeFailed', 'list');
+      assert.deepEqual(shown(open?.payload as EventRow[]), expected.slice(0, 1));
+      const { events, dead, isPartial } = await overview();
+      assert.deepEqual([shown(events), shown(dead), isPartial], [expected, expected.slice(1, 3), true]);
+      const facts = events.map(({ camera, canRetry, proof }: SidebarRow) => [camera, canRetry, proof]);
+      assert.deepEqual(facts[1], ['Lost', true, 'hmac']);
+    });
+
+    it('have dead letters that can be delivered again, and discarded', async () => {
+      const [lost, rejected] = (await overview()).dead.map(({ deliveryId }) => deliveryId);
+      assert.ok(lost !== undefined && rejected !== undefined);
+      const from = nodeRed.seen.length;
+      const retried = await act(nodeRed, 'dead-letters', { deliveryId: lost, action: 'retry' });
+      assert.equal(retried.status, 200);
+      await nodeRed.until(() => nodeRed.at('alarms', from).length > 0, 'the event once more');
+      await eventually(() => isDead(lost), 'the dead letter once more');
+      for (const deliveryId of [lost, rejected]) {
+        const discarded = await act(nodeRed, 'dead-letters', { deliveryId, action: 'discard' });
+        assert.equal(discarded.status, 200);
+      }
+      assert.deepEqual((await overview()).dead, []);
+      assert.equal((await overview()).events.length, 4);
+    });
+
+    it('are the same when the inbox works again, and whole', async () => {
+      const before = await overview();
+      fs.rmdirSync(obstacle);
+      await eventually(async () => (await overview()).fault === null, 'an inbox that works');
+      const { events, dead, isPartial } = await overview();
+      assert.deepEqual([events, dead, isPartial], [before.events, before.dead, false]);
+      const [listed] = await ask('listed');
+      assert.deepEqual(
+        [shown(listed?.payload as EventRow[]), listed?.incomplete],
+        [shown(events), undefined],
+      );
+      await nodeRed.until(() => nodeRed.statuses('list').at(-1) === '', 'no status');
+    });
+  });
+}

@@ -2,28 +2,23 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { SCHEMA_VERSION } from '../../lib/inbox/postgres/schema';
-import type { WebhookFacts } from '../../lib/message/event-message';
 import { act } from '../support/node-red/inboxes-open';
-import { PATH, PHRASE, sharedFlow } from '../support/node-red/flows';
+import { PATH, PHRASE, sharedFlow, sharedInbox } from '../support/node-red/flows';
 import { NodeRed } from '../support/node-red/node-red';
 import { OldServer, StrictServer } from '../support/postgres/odd-servers';
 import { needs } from '../support/suite/programs';
 import { alarmMessage, answerTo, sendUntilAnswered } from '../support/webhook/alarm-message';
+import { arrived, factsOf, shows } from '../support/node-red/alarms-through';
 
 const PASSWORD = 'planted-database-password';
 const WRONG = 'planted-wrong-password';
 const UNSET = '${RVM_TEST_CONNECTION}';
 
 interface Fault {
-  title: string;
-  /** What is wrong, from the beginning. */
-  spoil?: string;
-  connection: () => string;
   inbox?: Record<string, unknown>;
   status?: string;
-  /** What the log says. */
-  line: RegExp;
-  /** What puts it right where it is. Without it, another connection is deployed. */
+  /** What is wrong from the beginning, and what puts it right where it is; else another connection is deployed. */
+  spoil?: string;
   cure?: string;
 }
 
@@ -33,7 +28,6 @@ describe('an inbox in PostgreSQL that cannot be used', () => {
   let nodeRed: NodeRed;
   let database: string;
   let databases = 0;
-
   before(async function () {
     needs(this, 'postgres', 'openssl');
     strict = await StrictServer.start(PASSWORD);
@@ -55,104 +49,101 @@ describe('an inbox in PostgreSQL that cannot be used', () => {
   const login = (password: string): string => strict.server.url(database, `alarms:${password}`);
   const right = (): string => login(PASSWORD);
 
-  const FAULTS: Fault[] = [
-    {
-      title: 'for its connection cannot be read',
-      connection: () => login(`${PASSWORD}/with/slashes`),
-      line: /connection of the inbox cannot be used: .*%2F/,
-    },
-    {
-      title: 'for a variable is not set',
-      connection: () => UNSET,
-      status: 'RVM_TEST_CONNECTION is not set',
-      line: /environment variable RVM_TEST_CONNECTION is not set: set it/,
-    },
-    {
-      title: 'for its engine is none that is known',
-      connection: right,
-      inbox: { engine: 'mysql' },
-      line: /must be sqlite or postgres/,
-    },
-    {
-      title: 'for its TLS node is missing',
-      connection: right,
-      inbox: { tls: 'gone' },
-      line: /TLS node of the inbox is missing or disabled, or not deployed yet: deploy/,
-    },
-    {
-      title: 'for its host is not known',
-      connection: () => `postgres://alarms:${PASSWORD}@nowhere.invalid/${database}`,
-      line: /nowhere\.invalid:5432: the name of its host .*(ENOTFOUND|EAI_AGAIN)/,
-    },
-    {
-      title: 'for nothing answers there',
-      connection: () => right().replace(/:\d+\/of_test/, ':1/of_test'),
-      line: /127\.0\.0\.1:1: nothing answers there: see that PostgreSQL runs.*ECONNREFUSED/,
-    },
-    {
-      title: 'for its login is refused',
-      connection: () => login(WRONG),
-      line: /refuses the login: check user and password .*28P01/,
-    },
-    {
-      title: 'for there is no such database',
-      connection: () => strict.server.url('missing', `alarms:${PASSWORD}`),
-      line: /has no database of this name: create it.*3D000/,
-    },
-    {
-      title: 'for nothing proves the certificate of the server',
-      connection: right,
-      inbox: { tls: 'verify' },
-      line: /certificate of the database is not accepted.*authority of your own/,
-    },
-    {
-      title: 'for the server is older than 15',
-      connection: () => `postgres://alarms:${PASSWORD}@127.0.0.1:${old.port}/alarms`,
-      line: /is PostgreSQL 14\.12: version 15 or newer is needed/,
-    },
-    {
-      title: 'for its role lacks rights',
-      spoil: 'REVOKE CREATE ON DATABASE % FROM alarms',
-      connection: right,
-      line: /role may not make .*tables of schema .*run what "rvm-inbox sql" prints/,
-      cure: 'GRANT CREATE ON DATABASE % TO alarms',
-    },
-    {
-      title: 'for the server is read-only',
-      spoil: 'ALTER DATABASE % SET default_transaction_read_only = on',
-      connection: right,
-      line: /set read-only.*set it so that it can be written/,
-      cure: 'ALTER DATABASE % RESET default_transaction_read_only',
-    },
+  const at = (place: string) => (): string => `postgres://alarms:${PASSWORD}@${place}`;
+  const FAULTS: [title: string, connection: () => string, line: RegExp, fault?: Fault][] = [
+    [
+      'its connection cannot be read',
+      () => login(`${PASSWORD}/with/slashes`),
+      /connection of the inbox cannot be used: .*%2F/,
+    ],
+    [
+      'a variable is not set',
+      () => UNSET,
+      /environment variable RVM_TEST_CONNECTION is not set: set it/,
+      { status: 'RVM_TEST_CONNECTION is not set' },
+    ],
+    ['its engine is none that is known', right, /must be sqlite or postgres/, { inbox: { engine: 'mysql' } }],
+    [
+      'its TLS node is missing',
+      right,
+      /TLS node of the inbox is missing or disabled, or not deployed yet: deploy/,
+      { inbox: { tls: 'gone' } },
+    ],
+    [
+      'its host is not known',
+      at('nowhere.invalid/alarms'),
+      /nowhere\.invalid:5432: the name of its host .*(ENOTFOUND|EAI_AGAIN)/,
+    ],
+    [
+      'nothing answers there',
+      at('127.0.0.1:1/alarms'),
+      /127\.0\.0\.1:1: nothing answers there: see that PostgreSQL runs.*ECONNREFUSED/,
+    ],
+    ['its login is refused', () => login(WRONG), /refuses the login: check user and password .*28P01/],
+    [
+      'there is no such database',
+      () => strict.server.url('missing', `alarms:${PASSWORD}`),
+      /has no database of this name: create it.*3D000/,
+    ],
+    [
+      'nothing proves the certificate of the server',
+      right,
+      /certificate of the database is not accepted.*authority of your own/,
+      { inbox: { tls: 'verify' } },
+    ],
+    [
+      'the server is older than 15',
+      () => at(`127.0.0.1:${old.port}/alarms`)(),
+      /is PostgreSQL 14\.12: version 15 or newer is needed/,
+    ],
+    [
+      'its role lacks rights',
+      right,
+      /role may not make .*tables of schema .*run what "rvm-inbox sql" prints/,
+      {
+        spoil: 'REVOKE CREATE ON DATABASE % FROM alarms',
+        cure: 'GRANT CREATE ON DATABASE % TO alarms',
+      },
+    ],
+    [
+      'the server is read-only',
+      right,
+      /set read-only.*set it so that it can be written/,
+      {
+        spoil: 'ALTER DATABASE % SET default_transaction_read_only = on',
+        cure: 'ALTER DATABASE % RESET default_transaction_read_only',
+      },
+    ],
   ];
 
-  for (const { title, spoil = '', connection, inbox = {}, status, line, cure } of FAULTS) {
-    it(`${title}, says so, and loses no alarm`, async () => {
-      if (spoil !== '') await strict.server.sql(spoil.replace('%', database));
+  for (const [title, connection, line, { spoil, inbox = {}, status, cure } = {}] of FAULTS) {
+    it(`for ${title}, says so, and loses no alarm`, async () => {
+      if (spoil !== undefined) await strict.server.sql(spoil.replace('%', database));
       const [fromLog, fromSeen] = [nodeRed.log.length, nodeRed.seen.length];
       await nodeRed.deploy(sharedFlow(connection(), { inbox }));
       await nodeRed.logged(line, fromLog);
-      const wanted = status ?? 'status.notDurable';
-      await nodeRed.until(() => nodeRed.statuses('webhook', fromSeen).at(-1) === wanted, `status ${wanted}`);
+      await shows(nodeRed, status ?? 'status.notDurable', 'webhook', fromSeen);
       const message = alarmMessage();
       assert.equal(await answerTo(nodeRed.url + PATH, message, PHRASE), 'cut');
       await assertNoPassword();
 
       if (cure === undefined) await nodeRed.deploy(sharedFlow(right()));
       else await strict.server.sql(cure.replace('%', database));
-      const answers = await sendUntilAnswered(nodeRed.url + PATH, message, PHRASE);
-      assert.equal(answers.at(-1), 200);
-      const isIt = (msg: { webhook?: Partial<WebhookFacts> }): boolean =>
-        msg.webhook?.messageId === message.messageId;
-      await nodeRed.message('alarms', isIt);
-      assert.equal(nodeRed.at('alarms').filter(isIt).length, 1);
+      await comesIn(message);
+      await arrived(nodeRed, message);
+      const ids = nodeRed.at('alarms').map((msg) => factsOf(msg).messageId);
+      assert.equal(ids.filter((id) => id === message['messageId']).length, 1);
     });
+  }
+
+  async function comesIn(message = alarmMessage()): Promise<void> {
+    assert.equal((await sendUntilAnswered(nodeRed.url + PATH, message, PHRASE)).at(-1), 200);
   }
 
   it('for its schema is newer than what this version reads, says so, and loses no alarm', async () => {
     await nodeRed.deploy(sharedFlow(right()));
     const message = alarmMessage();
-    await sendUntilAnswered(nodeRed.url + PATH, alarmMessage(), PHRASE);
+    await comesIn();
     const set = (version: number): Promise<unknown> =>
       strict.server.sql(
         `UPDATE rvm.meta SET value = '${version}' WHERE name IN ('schema_version', 'readable_from')`,
@@ -166,28 +157,21 @@ describe('an inbox in PostgreSQL that cannot be used', () => {
     assert.equal(await answerTo(nodeRed.url + PATH, message, PHRASE), 'cut');
     await assertNoPassword();
     await set(SCHEMA_VERSION);
-    assert.equal((await sendUntilAnswered(nodeRed.url + PATH, message, PHRASE)).at(-1), 200);
+    await comesIn(message);
   });
 
   it('of which another node has a different login is that of the other, and both say so', async () => {
     const from = nodeRed.log.length;
-    const further = {
-      id: 'second',
-      type: 'rvm-inbox',
-      name: '',
-      engine: 'postgres',
-      schema: 'rvm',
-      tls: 'off',
-    };
-    await nodeRed.deploy(sharedFlow(right(), {}, { ...further, credentials: { connection: login(WRONG) } }));
+    const second = sharedInbox(login(WRONG), { id: 'second' });
+    await nodeRed.deploy(sharedFlow(right(), {}, second));
     await nodeRed.logged(/Another inbox of the same database and schema has other settings/, from);
-    assert.equal((await sendUntilAnswered(nodeRed.url + PATH, alarmMessage(), PHRASE)).at(-1), 200);
+    await comesIn();
   });
 
   it('can be once a TLS node has the authority of the server', async () => {
     const tls = { id: 'tls', type: 'tls-config', name: '', cert: '', key: '', ca: strict.authority.file };
     await nodeRed.deploy(sharedFlow(right(), { inbox: { tls: 'tls' } }, { ...tls, verifyservercert: true }));
-    assert.equal((await sendUntilAnswered(nodeRed.url + PATH, alarmMessage(), PHRASE)).at(-1), 200);
+    await comesIn();
     const { body } = await act(nodeRed, 'inbox-test', { inbox: 'inbox' });
     assert.match(String(body.tls), /^TLSv1\.3/);
   });

@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
-import type { WebhookFacts } from '../../lib/message/event-message';
 import type { Overview, SidebarRow } from '../../nodes/rvm-sidebar/overview';
-import { act, look } from '../support/node-red/inboxes-open';
+import {
+  arrived,
+  factsOf,
+  overviewOf as overview,
+  problemOf,
+  settleById,
+  shows,
+  type Facts,
+} from '../support/node-red/alarms-through';
+import { act } from '../support/node-red/inboxes-open';
 import { PATH, PHRASE, webhookFlow, sharedFlow } from '../support/node-red/flows';
 import { entrance, inject, NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
 import { PostgresServer } from '../support/postgres/postgres-server';
@@ -12,25 +20,13 @@ import { needs } from '../support/suite/programs';
 import { eventually } from '../support/time/patience';
 import { alarmMessage, answerTo, sendUntilAnswered } from '../support/webhook/alarm-message';
 
-type Message = Record<string, unknown>;
-
-/** Tells which modules the process has loaded. */
 const LOADED = `httpAdminMiddleware: (req, res, next) =>
     req.path === '/loaded' ? res.json(Object.keys(require.cache)) : next(),`;
 
-function factsOf(msg: Message): Partial<WebhookFacts> {
-  return msg.webhook ?? {};
-}
-
 /** Sends an alarm until it is answered. @returns what the flow has got of it */
-async function through(nodeRed: NodeRed): Promise<Partial<WebhookFacts>> {
-  const message = alarmMessage();
+async function through(nodeRed: NodeRed, message = alarmMessage()): Promise<Facts> {
   assert.equal((await sendUntilAnswered(nodeRed.url + PATH, message, PHRASE)).at(-1), 200);
-  return factsOf(await nodeRed.message('alarms', (msg) => factsOf(msg).messageId === message.messageId));
-}
-
-async function overview(nodeRed: NodeRed): Promise<Overview> {
-  return (await look(nodeRed, 'overview')).body as unknown as Overview;
+  return factsOf(await arrived(nodeRed, message));
 }
 
 describe('a webhook in with an inbox in PostgreSQL', () => {
@@ -41,7 +37,6 @@ describe('a webhook in with an inbox in PostgreSQL', () => {
   };
   let server: PostgresServer;
   let nodeRed: NodeRed;
-
   before(async function () {
     needs(this, 'postgres');
     server = await PostgresServer.start();
@@ -53,9 +48,6 @@ describe('a webhook in with an inbox in PostgreSQL', () => {
     await nodeRed?.stopAndRemove();
     await server?.remove();
   });
-
-  const status = (wanted: RegExp): Promise<void> =>
-    nodeRed.until(() => wanted.test(nodeRed.statuses('webhook').at(-1) ?? ''), `the status ${wanted.source}`);
 
   it('loads what speaks to PostgreSQL once a node needs it, and not with the types', async () => {
     const isLoaded = async (): Promise<boolean> => {
@@ -78,20 +70,18 @@ describe('a webhook in with an inbox in PostgreSQL', () => {
     const from = nodeRed.log.length;
     await server.end('fast');
     await nodeRed.logged(/\/postgres, schema rvm cannot store: .*Alarms are left unanswered meanwhile/, from);
-    await status(/^status\.notDurable$/);
+    await shows(nodeRed, 'status.notDurable');
     const message = alarmMessage();
     assert.equal(await answerTo(nodeRed.url + PATH, message, PHRASE), 'cut');
     await server.run();
-    assert.equal((await sendUntilAnswered(nodeRed.url + PATH, message, PHRASE)).at(-1), 200);
-    await nodeRed.message('alarms', (msg) => factsOf(msg).messageId === message.messageId);
+    await through(nodeRed, message);
     await nodeRed.logged(/\/postgres, schema rvm can store again/, from);
-    await status(/^last /);
+    await shows(nodeRed, /^last /);
   });
 
   it('uses another schema once one is deployed, and tells what it has left in the former one', async () => {
-    await nodeRed.deploy(
-      sharedFlow(server.url(), { webhook: { handledWhen: 'settled', redeliverAfter: 60 } }),
-    );
+    const settled = { handledWhen: 'settled', redeliverAfter: 60 };
+    await nodeRed.deploy(sharedFlow(server.url(), { webhook: settled }));
     await through(nodeRed);
     const from = nodeRed.log.length;
     await nodeRed.deploy(sharedFlow(server.url(), { inbox: { schema: 'further' } }));
@@ -136,20 +126,9 @@ describe('a webhook in with an inbox in PostgreSQL', () => {
 });
 
 describe('two Node-RED with one inbox in PostgreSQL', () => {
-  const settle = {
-    id: 'settle',
-    type: 'rvm-settle',
-    z: 'tab',
-    x: 0,
-    y: 0,
-    delivery: 'id',
-    deliveryType: 'msg',
-    wires: [['settled'], []],
-  };
   let server: SharedServer;
   let one: NodeRed;
   let other: NodeRed;
-
   before(async function () {
     needs(this, 'postgres');
     server = await SharedServer.use();
@@ -168,7 +147,7 @@ describe('two Node-RED with one inbox in PostgreSQL', () => {
   /** One attempt, so that what nobody settles is a dead letter after a few seconds. */
   function flow(instanceName: string): FlowNode[] {
     const webhook = { handledWhen: 'settled', redeliverAfter: 3, maxAttempts: 1 };
-    const further = [settle, ...entrance('order', 'settle'), probe('settled')];
+    const further = [settleById(), ...entrance('order', 'settle'), probe('settled')];
     return sharedFlow(server.url(), { inbox: { instanceName }, webhook }, ...further);
   }
 
@@ -185,11 +164,8 @@ describe('two Node-RED with one inbox in PostgreSQL', () => {
     assert.equal(sharing[0]?.inbox, `127.0.0.1:${server.port}/${server.name}, schema rvm`);
     const rows = await instances(other);
     assert.deepEqual(
-      rows.map(({ name, isSelf }) => [name, isSelf]),
-      [
-        ['north', false],
-        ['south', true],
-      ],
+      rows.map(({ name, isSelf }) => `${name} ${isSelf}`),
+      ['north false', 'south true'],
     );
     assert.ok(rows.every(({ sinceBeat }) => sinceBeat < 10_000));
     await through(one);
@@ -210,16 +186,12 @@ describe('two Node-RED with one inbox in PostgreSQL', () => {
   slowIt('deliver again, and discard, what is a dead letter of the other one', async () => {
     const { deliveryId } = await through(one);
     await eventually(async () => (await deadLetter(other, deliveryId)) !== undefined, 'the dead letter');
-    const count = (): number =>
-      [...one.at('alarms'), ...other.at('alarms')].filter((msg) => factsOf(msg).deliveryId === deliveryId)
-        .length;
+    const seen = (): Facts[] => [one, other].flatMap((each) => each.at('alarms').map(factsOf));
+    const count = (): number => seen().filter((facts) => facts.deliveryId === deliveryId).length;
     assert.equal(count(), 1);
     assert.equal((await act(other, 'dead-letters', { deliveryId, action: 'retry' })).status, 200);
     await eventually(() => count() === 2, 'the event once more');
-    await eventually(
-      async () => (await deadLetter(one, deliveryId)) !== undefined,
-      'the dead letter once more',
-    );
+    await eventually(async () => (await deadLetter(one, deliveryId)) !== undefined, 'it once more');
     assert.equal((await act(other, 'dead-letters', { deliveryId, action: 'discard' })).status, 200);
     assert.equal(await deadLetter(one, deliveryId), undefined);
   });
@@ -246,9 +218,7 @@ describe('two Node-RED with one inbox in PostgreSQL', () => {
     await other.stop('SIGKILL');
     const again = await one.message('alarms', (msg) => factsOf(msg).deliveryId === deliveryId);
     assert.equal(factsOf(again).attempt, 2);
-    const isUncertain = (msg: Message): boolean =>
-      (msg.payload as { kind?: string; reason?: string }).reason === 'restart';
-    await one.message('problems', isUncertain);
+    await one.message('problems', (msg) => problemOf(msg).reason === 'restart');
     await one.logged(/The instance south of .* gives no sign of life any more.*get now: [1-9]/, from);
     await eventually(async () => (await instances()).length === 1, 'the end of its row');
   });

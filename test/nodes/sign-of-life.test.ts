@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import type { Overview } from '../../nodes/rvm-sidebar/overview';
-import { look } from '../support/node-red/inboxes-open';
-import { station, webhookFlow } from '../support/node-red/flows';
+import { overviewOf, shows as showsOf } from '../support/node-red/alarms-through';
+import { PHRASE, station, webhookFlow } from '../support/node-red/flows';
 import { NodeRed, type FlowNode } from '../support/node-red/node-red';
 import { caller } from '../support/node-red/station-flow';
 import { ForkedServices, type Access } from '../support/service/forked-services';
@@ -13,7 +12,6 @@ for (const version of NODE_RED_VERSIONS) {
     let nodeRed: NodeRed;
     let services: ForkedServices;
     let access: Access;
-
     before(async () => {
       nodeRed = await NodeRed.start({ version });
     });
@@ -31,21 +29,16 @@ for (const version of NODE_RED_VERSIONS) {
       return webhookFlow({ cloud, station: station({ credentials }) }, ...further);
     }
 
-    function agentUser(): Record<string, string> {
+    const agentUser = (): Record<string, string> => {
       const { username, password } = access;
-      return { username, password, secret: 'correct horse battery staple' };
-    }
+      return { username, password, secret: PHRASE };
+    };
 
-    /** Waits until a node shows a status that begins so. */
-    async function shows(node: string, text: string, since: number): Promise<void> {
-      const isShown = (): boolean => nodeRed.statuses(node, since).at(-1)?.startsWith(text) === true;
-      await nodeRed.until(isShown, `the status ${text} of ${node}`);
-    }
+    const shows = (id: string, text: string, since: number): Promise<void> =>
+      showsOf(nodeRed, new RegExp(`^${text}`), id, since);
 
-    async function stationInSidebar(): Promise<string> {
-      const { stations } = (await look(nodeRed, 'overview')).body as unknown as Overview;
-      return stations[0]?.status.text ?? '';
-    }
+    const stationInSidebar = async (): Promise<string> =>
+      (await overviewOf(nodeRed)).stations[0]?.status.text ?? '';
 
     it('shows on every node of the station that it died, with no message', async () => {
       const since = nodeRed.seen.length;
@@ -72,12 +65,8 @@ for (const version of NODE_RED_VERSIONS) {
     it('is left alone by a station without an Agent User', async () => {
       const { secret = '' } = agentUser();
       // The other one shows how much time is over.
-      const other = station({
-        id: 'other-station',
-        key: 'other',
-        name: 'Other',
-        credentials: { ...agentUser(), secret: 'another phrase of the test' },
-      });
+      const credentials = { ...agentUser(), secret: 'another phrase of the test' };
+      const other = station({ id: 'other-station', key: 'other', name: 'Other', credentials });
       // What a deploy leaves out stays as it was.
       await nodeRed.deploy([...flow({ username: '', password: '', secret }), other]);
       const count = async (wanted: string): Promise<number> =>

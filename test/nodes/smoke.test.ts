@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Verdict } from '../../nodes/rvm-watch/verdict';
 import { eventMessage } from '../support/alarms/alarm-flow';
-import { PATH, webhookIn, bytesOf } from '../support/node-red/flows';
+import { webhookIn, bytesOf } from '../support/node-red/flows';
 import {
   entrance,
   freePort,
@@ -22,6 +22,15 @@ import { watch } from '../support/node-red/watch-run';
 import { SMOKE_VERSIONS } from '../support/suite/lanes';
 import { needs } from '../support/suite/programs';
 import { alarmMessage, post } from '../support/webhook/alarm-message';
+import {
+  answered,
+  arrived,
+  codeOf,
+  factsOf,
+  node,
+  problemOf,
+  raise as raiseIn,
+} from '../support/node-red/alarms-through';
 
 const PLUGINS = ['rvm-sidebar', 'rvm-metrics'];
 const NOBODY = '00000000-0000-4000-8000-000000000000';
@@ -42,10 +51,7 @@ const CALLERS: Record<string, Caller> = {
     refuses: [{ search: {} }, 'BAD_INPUT'],
   },
   'rvm-get-device': { gives: ({ payload }, { id }) => (payload as { id: string }).id === id },
-  'rvm-ptz': {
-    properties: { target: '0' },
-    gives: ({ ptz }) => (ptz as { accepted: boolean }).accepted,
-  },
+  'rvm-ptz': { properties: { target: '0' }, gives: ({ ptz }) => (ptz as Message).accepted },
   'rvm-request': {
     properties: { start: 'device', rels: 'rel/self' },
     gives: ({ payload }, { id }) => (payload as { id: string }).id === id,
@@ -74,7 +80,6 @@ for (const version of SMOKE_VERSIONS) {
     let port: number;
     let sets: { types: string[]; enabled: boolean; err?: string }[];
     let html: string;
-
     before(async () => {
       flow = await VideoFlow.start(version);
       camera = await flow.station.camera(canMove);
@@ -85,34 +90,27 @@ for (const version of SMOKE_VERSIONS) {
     });
     after(() => flow?.stop());
 
-    const place = { z: 'tab', name: '', x: 0, y: 0 };
     const order = { action: 'order', actionType: 'msg', delivery: 'id', deliveryType: 'msg' };
-    /** All types but those that call the service. */
+    const PROBES = ['alarms', 'health', 'problems', 'settled', 'unsettled', 'listed', 'raised', 'held'];
     const others = (): FlowNode[] => [
       { id: 'inbox', type: 'rvm-inbox', name: '', folder: 'an-inbox' },
       { id: 'listener', type: 'rvm-listener', name: '', host: '127.0.0.1', port, tls: '' },
       webhookIn({ inbox: 'inbox', handledWhen: 'settled', redeliverAfter: 60 }),
       webhookIn({ id: 'listening', path: LISTENED, listener: 'listener' }),
-      ...['alarms', 'health', 'problems'].map((id) => probe(id)),
-      { id: 'settle', type: 'rvm-settle', ...place, ...order, wires: [['settled'], ['unsettled']] },
+      node('rvm-settle', { id: 'settle', ...order, wires: [['settled'], ['unsettled']] }),
       ...entrance('order', 'settle'),
-      { id: 'list', type: 'rvm-list-events', ...place, state: 'all', wires: [['listed'], []] },
+      node('rvm-list-events', { id: 'list', state: 'all', wires: [['listed'], []] }),
       ...entrance('ask', 'list'),
-      { id: 'siren', type: 'rvm-alarm-state', ...place, repeat: 0, wires: [['raised'], [], ['held']] },
+      node('rvm-alarm-state', { id: 'siren', repeat: 0, wires: [['raised'], [], ['held']] }),
       ...entrance('event', 'siren'),
-      { ...httpIn(), ...place },
-      {
+      node('http in', { url: '/verified', method: 'post', skipBodyParsing: true, wires: [['verify']] }),
+      node('rvm-verify', {
         id: 'verify',
-        type: 'rvm-verify',
-        ...place,
         station: 'station',
-        wires: [
-          ['proven', 'answer'],
-          ['refused', 'answer'],
-        ],
-      },
-      { id: 'answer', type: 'http response', ...place, statusCode: '', headers: {}, wires: [] },
-      ...['settled', 'unsettled', 'listed', 'raised', 'held', 'proven', 'refused'].map((id) => probe(id)),
+        wires: ['proven', 'refused'].map((id) => [id, 'answer']),
+      }),
+      node('http response', { id: 'answer', statusCode: '', headers: {} }),
+      ...[...PROBES, 'proven', 'refused'].map((id) => probe(id)),
       ...watch(),
     ];
 
@@ -143,14 +141,10 @@ for (const version of SMOKE_VERSIONS) {
       return (accept === 'text/html' ? response.text() : response.json()) as Answer;
     }
 
-    async function raise(payload: Message = {}): Promise<Message> {
-      const { nodeRed, credentials } = flow.station;
-      const message = alarmMessage(payload);
-      assert.equal((await post(nodeRed.url + PATH, message, credentials.secret)).status, 200);
-      return nodeRed.message('alarms', (msg) => facts(msg).messageId === message.messageId);
-    }
+    const secret = (): string => flow.station.credentials.secret;
+    const raise = (payload: Message = {}): Promise<Message> =>
+      raiseIn(flow.station.nodeRed, payload, secret());
 
-    /** Settles one, and gives what leaves the node. */
     async function settle(wish: string, id: unknown, output: 'settled' | 'unsettled'): Promise<Message> {
       await inject(flow.station.nodeRed, 'order', { order: wish, id });
       return flow.station.nodeRed.message(output, (msg) => msg.id === id);
@@ -193,7 +187,7 @@ for (const version of SMOKE_VERSIONS) {
           [`caught-${type}`, 'caught'],
         ] as const) {
           const { at, msg } = await through(id, { ...bad, of: id });
-          assert.deepEqual([at, (msg.error as { code: string }).code], [output, code]);
+          assert.deepEqual([at, codeOf(msg)], [output, code]);
         }
       });
     }
@@ -206,63 +200,50 @@ for (const version of SMOKE_VERSIONS) {
     });
 
     it('rvm-webhook-in sends health events to output 2, and what nothing proves to output 3', async () => {
-      const { nodeRed, credentials } = flow.station;
+      const { nodeRed } = flow.station;
       const health = alarmMessage({ eventClass: 'health' });
-      assert.equal((await post(nodeRed.url + PATH, health, credentials.secret)).status, 200);
-      await nodeRed.message('health', (msg) => facts(msg).messageId === health.messageId);
+      assert.equal(await answered(nodeRed, health, secret()), 200);
+      await arrived(nodeRed, health, 'health');
       const from = nodeRed.seen.length;
-      assert.equal((await post(nodeRed.url + PATH, alarmMessage(), 'another phrase')).status, 401);
+      assert.equal(await answered(nodeRed, alarmMessage(), 'another phrase'), 401);
       await nodeRed.until(() => nodeRed.at('problems', from).length > 0, 'the problem');
-      const [problem] = nodeRed.at('problems', from) as { payload: Message }[];
-      assert.equal(problem?.payload.reason, 'bad-signature');
+      assert.equal(problemOf(nodeRed.at('problems', from)[0] ?? {}).reason, 'bad-signature');
     });
 
     it('rvm-listener receives at a port of its own', async () => {
-      const { nodeRed, credentials } = flow.station;
       const message = alarmMessage();
-      const answer = await post(`http://127.0.0.1:${port}${LISTENED}`, message, credentials.secret);
-      assert.equal(answer.status, 200);
-      await nodeRed.message('alarms', (msg) => facts(msg).messageId === message.messageId);
+      assert.equal((await post(`http://127.0.0.1:${port}${LISTENED}`, message, secret())).status, 200);
+      await arrived(flow.station.nodeRed, message);
     });
 
     it('rvm-inbox keeps what came over a deploy, and knows what comes again', async () => {
-      const { nodeRed, credentials } = flow.station;
-      const { webhook } = await raise();
+      const { nodeRed } = flow.station;
+      const { deliveryId } = factsOf(await raise());
       const message = alarmMessage();
       for (const _turn of [1, 2]) {
-        assert.equal((await post(nodeRed.url + PATH, message, credentials.secret)).status, 200);
+        assert.equal(await answered(nodeRed, message, secret()), 200);
         await deploy();
       }
-      const isIt = (msg: Message): boolean => facts(msg).messageId === message.messageId;
-      await nodeRed.message('alarms', isIt);
-      await settle('done', (webhook as Message).deliveryId, 'settled');
-      assert.equal(
-        new Set(
-          nodeRed
-            .at('alarms')
-            .filter(isIt)
-            .map((msg) => facts(msg).deliveryId),
-        ).size,
-        1,
-      );
+      await arrived(nodeRed, message);
+      await settle('done', deliveryId, 'settled');
+      const same = nodeRed.at('alarms').map(factsOf);
+      const ids = same.filter((each) => each.messageId === message.messageId);
+      assert.equal(new Set(ids.map((each) => each.deliveryId)).size, 1);
     });
 
-    const settlements = [
+    for (const [wish, state] of [
       ['done', 'delivered'],
       ['reject', 'dead'],
       ['retry', 'leased'],
       ['extend', 'leased'],
-    ] as const;
-    for (const [wish, state] of settlements)
+    ] as const)
       it(`rvm-settle settles an event as ${wish}, and rvm-list-events lists it`, async () => {
         const { nodeRed } = flow.station;
-        const { deliveryId } = facts(await raise());
+        const { deliveryId } = factsOf(await raise());
         await settle(wish, deliveryId, 'settled');
-        if (wish === 'retry')
-          await nodeRed.message(
-            'alarms',
-            (msg) => facts(msg).deliveryId === deliveryId && facts(msg).attempt === 2,
-          );
+        const isAgain = (msg: Message): boolean =>
+          factsOf(msg).deliveryId === deliveryId && factsOf(msg).attempt === 2;
+        if (wish === 'retry') await nodeRed.message('alarms', isAgain);
         const before = nodeRed.at('listed').length;
         await inject(nodeRed, 'ask', {});
         await nodeRed.until(() => nodeRed.at('listed').length > before, 'the list');
@@ -271,8 +252,7 @@ for (const version of SMOKE_VERSIONS) {
       });
 
     it('rvm-settle refuses an id that no inbox knows', async () => {
-      const { error } = await settle('done', NOBODY, 'unsettled');
-      assert.equal((error as { code: string }).code, 'UNKNOWN_DELIVERY');
+      assert.equal(codeOf(await settle('done', NOBODY, 'unsettled')), 'UNKNOWN_DELIVERY');
     });
 
     it('rvm-alarm-state raises a group, and gives what is no event to Catch nodes', async () => {
@@ -280,66 +260,33 @@ for (const version of SMOKE_VERSIONS) {
       await inject(nodeRed, 'event', eventMessage());
       assert.equal((await nodeRed.message('raised')).payload, true);
       await inject(nodeRed, 'event', { topic: 'neither event nor control' });
-      const { error } = await nodeRed.message('caught', (msg) => String(msg.topic).startsWith('neither'));
-      assert.equal((error as { code: string }).code, 'BAD_INPUT');
+      const refused = await nodeRed.message('caught', (msg) => String(msg.topic).startsWith('neither'));
+      assert.equal(codeOf(refused), 'BAD_INPUT');
     });
 
-    it('rvm-verify proves what an http in node brings, and refuses the rest', async () => {
-      const { nodeRed, credentials } = flow.station;
-      for (const [phrase, output] of [
-        [credentials.secret, 'proven'],
-        ['another phrase', 'refused'],
-      ] as const) {
-        const answer = await post(`${nodeRed.url}/verified`, alarmMessage(), phrase);
-        assert.equal(answer.status, output === 'proven' ? 200 : 401);
+    for (const [phrase, status, output] of [
+      ['', 200, 'proven'],
+      ['another phrase', 401, 'refused'],
+    ] as const)
+      it(`rvm-verify answers ${status} to what an http in node brings and is ${output}`, async () => {
+        const { nodeRed } = flow.station;
+        const answer = await post(`${nodeRed.url}/verified`, alarmMessage(), phrase || secret());
+        assert.equal(answer.status, status);
         await nodeRed.message(output);
-      }
-    });
+      });
 
     it('rvm-watch pulses while all is well, and says what is wrong', async () => {
       const { nodeRed } = flow.station;
       await nodeRed.message('pulses');
-      assert.equal((await post(nodeRed.url + PATH, alarmMessage(), 'another phrase')).status, 401);
+      assert.equal(await answered(nodeRed, alarmMessage(), 'another phrase'), 401);
       const isIt = ({ what }: Verdict['findings'][number]): boolean => what === 'not-proven';
       await nodeRed.message('changes', ({ payload }) => (payload as Verdict).findings.some(isIt));
-    });
-
-    it('rvm-central-station: a wrong password is shown by what calls the service', async () => {
-      const { station } = flow;
-      const credentials = { ...station.credentials, password: 'wrong' };
-      await station.deployFlows(station.flows({ station: { credentials } }, caller('rvm-list-devices')));
-      await station.shows('status.wrongPassword');
-      assert.equal(await station.code({}), 'LOGIN_FAILED');
-    });
-
-    it('rvm-cloud: so is a wrong API key', async () => {
-      const { station } = flow;
-      const cloud = { credentials: { apiKey: 'wrong' } };
-      await station.deployFlows(station.flows({ cloud }, caller('rvm-list-devices')));
-      await station.shows('status.wrongApiKey');
-      assert.equal(await station.code({}), 'API_KEY_REJECTED');
     });
   });
 }
 
-function httpIn(): FlowNode {
-  return {
-    id: 'raw',
-    type: 'http in',
-    url: '/verified',
-    method: 'post',
-    skipBodyParsing: true,
-    wires: [['verify']],
-  };
-}
-
-/** An event of a camera that there is not. */
 function nobodysEvent(): Message {
   return { cameraId: NOBODY, cameraName: 'none', eventStartTime: '2026-03-04T05:06:07.0000000' };
-}
-
-function facts(msg: Message): Message {
-  return (msg.webhook ?? {}) as Message;
 }
 
 function isJpeg(payload: unknown): boolean {

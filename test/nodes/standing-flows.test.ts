@@ -3,12 +3,13 @@ import { PATH, PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows'
 import { freePort, MOVABLE_CLOCK, NodeRed, type FlowNode } from '../support/node-red/node-red';
 import { whileTimeFlies } from '../support/node-red/node-red-time';
 import { NODE_RED_VERSIONS, slowIt } from '../support/suite/lanes';
+import { arrived, node } from '../support/node-red/alarms-through';
 import { alarmMessage, answerTo, sendUntilAnswered } from '../support/webhook/alarm-message';
 
 /** Seconds that outlast all for which a path is held. */
 const OVER_A_MINUTE = 65;
 
-const MISSING: FlowNode = { id: 'missing', type: 'type-that-nobody-has', z: 'tab', x: 0, y: 0, wires: [] };
+const MISSING = node('type-that-nobody-has');
 /** As it is left over where its nodes are gone. */
 const MISSING_CONFIG: FlowNode = { id: 'left-over', type: 'config-type-that-nobody-has', name: '' };
 /** Two that need each other: of their flow Node-RED builds nothing, and starts the others. */
@@ -26,7 +27,6 @@ const without = (id: string, flows: FlowNode[]): FlowNode[] => flows.filter((nod
 for (const version of NODE_RED_VERSIONS) {
   describe(`an alarm while flows do not run, on Node-RED ${version}`, () => {
     let nodeRed: NodeRed;
-
     before(async () => {
       const settings = `runtimeState: { enabled: true, ui: true }, ${MOVABLE_CLOCK}`;
       nodeRed = await NodeRed.start({ version, settings });
@@ -63,18 +63,15 @@ for (const version of NODE_RED_VERSIONS) {
     async function comesIn(path = PATH, origin = nodeRed.url): Promise<void> {
       const message = alarmMessage();
       assert.equal((await sendUntilAnswered(origin + path, message, PHRASE)).at(-1), 200);
-      await nodeRed.message(
-        'alarms',
-        ({ webhook }) => (webhook as { messageId?: unknown }).messageId === message['messageId'],
-      );
+      await arrived(nodeRed, message);
     }
 
-    for (const [what, node] of [
+    for (const [what, missing] of [
       ['a node', MISSING],
       ['a config node', MISSING_CONFIG],
     ] as const)
       it(`is cut as long as the type of ${what} is missing, and comes in once it is there`, async () => {
-        await deployInVain(webhookFlow({}, node));
+        await deployInVain(webhookFlow({}, missing));
         await nodeRed.advance(OVER_A_MINUTE);
         assert.equal(await answer(), 'cut');
         await nodeRed.deploy(webhookFlow());
@@ -101,17 +98,12 @@ for (const version of NODE_RED_VERSIONS) {
       const env = (name: string, value: string, type = 'str'): object => ({ name, value, type });
       const webhook = (id: string, properties: object): FlowNode =>
         webhookIn({ id, z: 'variables', path: '${RVM_PLACE}', ...properties });
+      const ofGroup = [env('RVM_PLACE', 'RVM_B', 'env'), env('RVM_B', '/of-the-group')];
       const instance = { type: 'subflow:sub', z: 'variables', x: 0, y: 0, wires: [] };
       await deployInVain([
         ...webhookFlow({}, MISSING),
         { id: 'variables', type: 'tab', label: '', env: [env('RVM_PLACE', '/of-the-flow')] },
-        {
-          id: 'group',
-          type: 'group',
-          z: 'variables',
-          nodes: ['b'],
-          env: [env('RVM_PLACE', 'RVM_B', 'env'), env('RVM_B', '/of-the-group')],
-        },
+        { id: 'group', type: 'group', z: 'variables', nodes: ['b'], env: ofGroup },
         { id: 'sub', type: 'subflow', name: '', in: [], out: [], env: [env('RVM_PLACE', '/of-the-subflow')] },
         { id: 'first', ...instance },
         { id: 'second', ...instance, env: [env('RVM_PLACE', '/of-the-instance')] },
@@ -174,19 +166,20 @@ for (const version of NODE_RED_VERSIONS) {
     describe('on a listener', () => {
       let port: number;
       let origin: string;
-      const flows = (...further: FlowNode[]): FlowNode[] =>
-        webhookFlow(
-          { webhook: { listener: 'listener' } },
-          { id: 'listener', type: 'rvm-listener', name: '', host: '127.0.0.1', tls: '', port: String(port) },
-          ...further,
-        );
+      const flows = (...further: FlowNode[]): FlowNode[] => {
+        const listener = { id: 'listener', type: 'rvm-listener', host: '127.0.0.1', tls: '', port };
+        return webhookFlow({ webhook: { listener: 'listener' } }, listener, ...further);
+      };
 
-      beforeEach(async () => {
-        port = await freePort();
-        origin = `http://127.0.0.1:${port}`;
+      async function deployAndListen(): Promise<void> {
         const { length } = nodeRed.log;
         await nodeRed.deploy(flows());
         await nodeRed.logged(new RegExp(`from this machine: ${origin}`), length);
+      }
+      beforeEach(async () => {
+        port = await freePort();
+        origin = `http://127.0.0.1:${port}`;
+        await deployAndListen();
       });
 
       it('has no answer as long as a type is missing, and comes in once it is there', async () => {
@@ -195,9 +188,7 @@ for (const version of NODE_RED_VERSIONS) {
           await nodeRed.advance(seconds);
           assert.equal(await answer(PATH, origin), 'cut');
         }
-        const { length } = nodeRed.log;
-        await nodeRed.deploy(flows());
-        await nodeRed.logged(new RegExp(`from this machine: ${origin}`), length);
+        await deployAndListen();
         await comesIn(PATH, origin);
       });
 
@@ -217,12 +208,8 @@ for (const version of NODE_RED_VERSIONS) {
   slowIt(
     `an alarm is cut at a start whose flows lack a type, and comes in once it is there, on Node-RED ${version}`,
     async () => {
-      const nodeRed = await NodeRed.start({
-        version,
-        settings: MOVABLE_CLOCK,
-        flows: webhookFlow({}, MISSING),
-        waitsForTypes: true,
-      });
+      const flows = webhookFlow({}, MISSING);
+      const nodeRed = await NodeRed.start({ version, settings: MOVABLE_CLOCK, flows, waitsForTypes: true });
       try {
         const first = answerTo(nodeRed.url + PATH, alarmMessage(), PHRASE);
         assert.equal(await whileTimeFlies(nodeRed, first), 'cut');

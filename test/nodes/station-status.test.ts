@@ -6,6 +6,7 @@ import type { FlowNode } from '../support/node-red/node-red';
 import { RecordingForwarder } from '../support/rtsp/recording-forwarder';
 import { ScriptedService } from '../support/service/scripted-service';
 import { caller, enteredBy, StationFlow } from '../support/node-red/station-flow';
+import { KEY, looksLikeApiKey, stationKey } from '../../nodes/support/rules';
 
 const TYPES = [
   'rvm-list-devices',
@@ -22,14 +23,62 @@ const TYPES = [
 /** Without ffmpeg *get picture* says so, whatever the session. */
 const LACKS_FFMPEG = programPath('ffmpeg') === undefined;
 
+const API_KEYS = [
+  '3f2504e0-4f89-41d3-9a0c-0305e82c3301',
+  '3F2504E0-4F89-41D3-9A0C-0305E82C3301',
+  '9e107d9d372bb6826bd81d3542a419d6',
+  ' 9e107d9d372bb6826bd81d3542a419d6 ',
+  '4bf92f3577b34da6',
+  '4111111111111111',
+  'k7x2m9q4w8z1v6b3n5',
+  'Zm9vYmFyMTIzNDU2Nzg5MGFiY2RlZg==',
+  'eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.c2VjcmV0',
+  'live-k7x2m9q4w8z1v6b3n5',
+];
+const SHORT_NAMES = [
+  'north',
+  'harbour-north',
+  'central-station-2',
+  'site-12-floor-3-cam-4',
+  '2026-03-04',
+  'building12',
+  'northumberlandcontrolroom',
+  'leitstelle-oberoesterreich-1',
+  'werk3halle7',
+  '00420123456789',
+  'deadbeefdeadbeef',
+  '',
+];
+
+describe('the key of a Central Station', () => {
+  it('is its own, without white space around it, else made from its name, else from the id of its node', () => {
+    assert.equal(stationKey({ key: ' north ', name: 'Harbour', id: '1f' }), 'north');
+    for (const key of [undefined, '', ' '])
+      assert.equal(stationKey({ key, name: ' Harbour Depot ', id: '1f' }), 'harbour-depot');
+    for (const name of [undefined, null, '', ' ', '!'])
+      assert.equal(stationKey({ name, id: '1f.2e' }), '1f-2e');
+  });
+});
+
+describe('the short name of a Central Station', () => {
+  for (const key of API_KEYS) {
+    it(`${JSON.stringify(key)} looks like an API key`, () => assert.ok(looksLikeApiKey(key)));
+  }
+
+  for (const key of SHORT_NAMES) {
+    it(`${JSON.stringify(key)} does not`, () => {
+      assert.equal(looksLikeApiKey(key), false);
+      assert.ok(key === '' || KEY.test(key));
+    });
+  }
+});
+
 for (const version of NODE_RED_VERSIONS) {
   describe(`what nodes show of their Central Station in Node-RED ${version}`, () => {
     let flow: StationFlow;
-
     before(async () => {
       flow = await StationFlow.start(version);
     });
-
     after(() => flow.stop());
 
     const nodes = (): FlowNode[] => TYPES.map((type) => caller(type, { id: type, wires: [[], []] }));
@@ -49,11 +98,10 @@ for (const version of NODE_RED_VERSIONS) {
     it('is there at once on a node that is deployed alone, which logs in no second time', async () => {
       const forwarder = await RecordingForwarder.start(flow.sandbox.url);
       try {
-        const flows = (name: string): FlowNode[] =>
-          flow.flows(
-            { cloud: { url: forwarder.url } },
-            ...nodes().map((node) => (node.type === 'rvm-ptz' ? { ...node, name } : node)),
-          );
+        const cloud = { url: forwarder.url };
+        const named = (name: string): FlowNode[] =>
+          nodes().map((node) => (node.type === 'rvm-ptz' ? { ...node, name } : node));
+        const flows = (name: string): FlowNode[] => flow.flows({ cloud }, ...named(name));
         await flow.deployFlows(flows(''));
         await flow.shows('connected v3', 'rvm-ptz');
         for (const turn of [1, 2]) {
@@ -68,10 +116,16 @@ for (const version of NODE_RED_VERSIONS) {
     });
 
     it('turns to "offline since" and back to "connected" by itself, with no message, when the service goes and comes', async () => {
-      let service = await Sandbox.start({ eventsPerMinute: 0, rtspPort: 0, apiKey: flow.sandbox.apiKey });
+      const start = async (port?: number): Promise<Sandbox> => {
+        const { apiKey } = flow.sandbox;
+        const options = { eventsPerMinute: 0, rtspPort: 0, apiKey, ...(port !== undefined && { port }) };
+        const started = await Sandbox.start(options);
+        started.setStation('north', { scheme: 'http', ...flow.credentials });
+        return started;
+      };
+      let service = await start();
       const port = Number(new URL(service.url).port);
       try {
-        service.setStation('north', { scheme: 'http', ...flow.credentials });
         // It asks, so that the others need no message; what it shows of its own failure is in another test.
         const asker = caller('rvm-request', { id: 'asker', deadline: 1 });
         const wanderer = caller('rvm-list-devices', { id: 'wanderer', station: '', wires: [[], []] });
@@ -86,8 +140,7 @@ for (const version of NODE_RED_VERSIONS) {
         await flow.failure({ station: 'north' });
         await allShow(/^offline since \d/, 'wanderer');
 
-        service = await Sandbox.start({ eventsPerMinute: 0, rtspPort: 0, port, apiKey: flow.sandbox.apiKey });
-        service.setStation('north', { scheme: 'http', ...flow.credentials });
+        service = await start(port);
         await allShow('connected v3', 'wanderer');
       } finally {
         await service.close();
@@ -106,8 +159,7 @@ for (const version of NODE_RED_VERSIONS) {
       const cloud = { credentials: { apiKey: 'wrong-key' } };
       await flow.deployFlows(flow.flows({ cloud }, caller('rvm-list-devices')));
       await flow.shows(/wrongApiKey$/);
-      await flow.send({});
-      await flow.send({});
+      for (const _turn of [1, 2]) await flow.send({});
       const lines = flow.nodeRed.log.slice(log.length).match(/The service rejects the API key/g);
       assert.equal(lines?.length, 1);
     });
@@ -122,9 +174,8 @@ for (const version of NODE_RED_VERSIONS) {
         const { url, apiKey, username, password } = service;
         const before = flow.nodeRed.log.length;
         const cloud = { url, credentials: { apiKey } };
-        await flow.deployFlows(
-          flow.flows({ cloud, station: { credentials: { username, password } } }, caller('rvm-list-devices')),
-        );
+        const station = { credentials: { username, password } };
+        await flow.deployFlows(flow.flows({ cloud, station }, caller('rvm-list-devices')));
         await flow.shows(/connected$/);
         await flow.through({});
         const warnings = flow.nodeRed.log.slice(before).match(/does not say which API version/g);
@@ -141,6 +192,33 @@ for (const version of NODE_RED_VERSIONS) {
       await flow.shows('connected v3');
       await flow.deployFlows(flow.flows({ station: { key: 'south' } }, wanderer), 'nodes');
       await flow.shows('');
+    });
+
+    async function logOf(key: string, name = 'North'): Promise<string> {
+      const from = flow.nodeRed.log.length;
+      await flow.deployFlows(flow.flows({ station: { key, name } }, caller('rvm-list-devices')));
+      await flow.shows('connected v3');
+      await flow.through({});
+      return flow.nodeRed.log.slice(from);
+    }
+
+    for (const [title, key = '', line] of [
+      [
+        'looks like an API key',
+        API_KEYS[2],
+        /\[warn\] \[rvm-central-station:North\] .* looks like an API key/,
+      ],
+      ['is none', API_KEYS[7], /The short name "\*\*\*" is none/],
+    ] as const)
+      it(`has a short name that works on where it ${title}, and the log warns of it without showing it`, async () => {
+        const log = await logOf(key);
+        assert.match(log, line);
+        assert.equal(log.includes(key), false);
+      });
+
+    it('has a short name that is not warned of where it is a short one, or made from a name or an id', async () => {
+      assert.doesNotMatch(await logOf('harbour-north'), /looks like an API key/);
+      assert.doesNotMatch(await logOf('', ''), /looks like an API key/);
     });
   });
 }

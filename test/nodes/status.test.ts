@@ -3,16 +3,21 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { NodeAPI } from 'node-red';
 import { RvmError, type RvmErrorCode } from '../../lib/error';
-import { connectionStatus, failureStatus, unsetStatus } from '../../nodes/support/status';
+import type { Problem, ProblemKind, ProblemReason } from '../../lib/webhook/problem';
+import {
+  connectionStatus,
+  failureStatus,
+  problemKey,
+  toldProblem,
+  unsetStatus,
+} from '../../nodes/support/status';
+import { wordsToText, type Words } from '../../nodes/support/status-words';
 import { ROOT } from '../support/node-red/node-red';
 
-const TEXTS = (
-  JSON.parse(fs.readFileSync(path.join(ROOT, 'nodes/support/locales/en-US.json'), 'utf8')) as {
-    status: Record<string, string>;
-  }
-).status;
+const { status: TEXTS, shared } = JSON.parse(
+  fs.readFileSync(path.join(ROOT, 'nodes/support/locales/en-US.json'), 'utf8'),
+) as { status: Record<string, string>; shared: { problem: Record<string, string> } };
 
-/** The text of a station that is refused with this code, as the editor shows it. */
 function shown(code: RvmErrorCode): string | undefined {
   const RED = { _: (key: string) => key } as NodeAPI;
   const { fill, shape, text } = connectionStatus(
@@ -73,5 +78,98 @@ describe('the status of a node that lacks environment variables', () => {
   it('names the only one, or all of them', () => {
     assert.deepEqual(unsetStatus(RED, ['URL']), { fill: 'red', shape: 'ring', text: 'URL is not set' });
     assert.equal(unsetStatus(RED, ['URL', 'KEY']).text, 'URL, KEY are not set');
+  });
+});
+
+/** Texts of a language of which all is to be seen. */
+const say = (key: string, values: Record<string, string | number>): string =>
+  `${key}(${Object.values(values).join(', ')})`;
+const clock = (time: Date): string => `${time.getUTCHours()} o'clock`;
+const textOf = (words: Words): string => wordsToText(words, say, clock);
+
+describe('the words of a status become a text', () => {
+  it('which has their values', () =>
+    assert.equal(textOf({ key: 'shared', values: { count: 2, name: 'north' } }), 'shared(2, north)'));
+
+  it('which needs none', () => assert.equal(textOf({ key: 'armed' }), 'armed()'));
+
+  it('which tells a moment by the clock of whoever reads it', () => {
+    const time = { moment: Date.UTC(2026, 2, 4, 5) };
+    assert.equal(textOf({ key: 'last', values: { time } }), "last(5 o'clock)");
+  });
+
+  it('of which a part may be words in their turn, with that clock, too', () => {
+    const first = { key: 'offline', values: { time: { moment: Date.UTC(2026, 2, 4, 6) } } };
+    const second = { key: 'armed' };
+    assert.equal(textOf({ key: 'joint', values: { first, second } }), "joint(offline(6 o'clock), armed())");
+  });
+});
+
+/** Each kind with each reason that it comes with; the types see to it that none is forgotten. */
+const REASONS: Record<ProblemReason, ProblemKind> = {
+  'no-signature': 'unauthentic',
+  'bad-signature': 'unauthentic',
+  'bad-token': 'unauthentic',
+  'raw-body-missing': 'unauthentic',
+  method: 'unauthentic',
+  compressed: 'unauthentic',
+  large: 'unauthentic',
+  'not-json': 'dead-letter',
+  'not-utf8': 'dead-letter',
+  'too-large': 'dead-letter',
+  'too-deep': 'dead-letter',
+  'duplicate-key': 'dead-letter',
+  'no-message-id': 'dead-letter',
+  'agent-user': 'dead-letter',
+  attempts: 'dead-letter',
+  rejected: 'dead-letter',
+  'too-old': 'stale',
+  lease: 'uncertain',
+  restart: 'uncertain',
+  window: 'blocked',
+  store: 'blocked',
+};
+const WITHOUT_REASON: Partial<Record<ProblemKind, true>> = {
+  conflict: true,
+  other: true,
+  'self-test': true,
+  'same-phrase': true,
+  silent: true,
+  blocked: true,
+};
+const ALL = [
+  ...Object.entries(REASONS).map(([reason, kind]) => ({ kind, reason: reason as ProblemReason })),
+  ...Object.keys(WITHOUT_REASON).map((kind) => ({ kind: kind as ProblemKind, reason: null })),
+  { kind: 'conflict', reason: 'not-json' } as const,
+];
+
+describe('the texts of problems', () => {
+  for (const { kind, reason } of ALL) {
+    it(`say in one sentence what ${kind} ${reason ?? ''} means and what to do`, () => {
+      const text = shared.problem[problemKey({ kind, reason }).replace('shared.problem.', '')] ?? '';
+      assert.match(text, /^[A-Z][^.]*[:;,][^.]*\.$/);
+    });
+  }
+
+  it('are for problems that there are', () => {
+    const over = problemKey({ kind: 'blocked', reason: 'store', ended: true });
+    const keys = [over, ...ALL.map(problemKey)];
+    const names = keys.map((key) => key.replace('shared.problem.', ''));
+    const told = Object.keys(shared.problem).filter((name) => !name.endsWith('_one'));
+    assert.deepEqual(told.sort(), [...new Set(names)].sort());
+  });
+
+  it('stand beside all that was told before', () => {
+    const problem: Problem = {
+      kind: 'blocked',
+      reason: 'window',
+      count: 7,
+      station: null,
+      stationName: null,
+      receivedTime: '2026-01-02T03:04:05Z',
+    };
+    const RED = { _: (key: string, values: object) => `${key} ${JSON.stringify(values)}` } as NodeAPI;
+    const text = 'shared.problem.window {"count":7}';
+    assert.deepEqual(toldProblem(RED, problem), { ...problem, text });
   });
 });

@@ -14,11 +14,10 @@ function read(file: string): string {
   return fs.readFileSync(path.join(ROOT, file), 'utf8');
 }
 
-function textAt(texts: unknown, key: string): unknown {
-  return key
+const textAt = (texts: unknown, key: string): unknown =>
+  key
     .split('.')
     .reduce((inner: unknown, name) => (inner as Record<string, unknown> | undefined)?.[name], texts);
-}
 
 describe('the texts', () => {
   it('that a node writes to the log come from the locale files', () => {
@@ -32,10 +31,8 @@ describe('the texts', () => {
     for (const file of [...sources('nodes', '.ts'), ...sources('nodes', '.html')]) {
       const [, type = ''] = file.split(path.sep);
       const own = path.join('nodes', type, 'locales', 'en-US.json');
-      const texts = {
-        ...shared,
-        ...(fs.existsSync(path.join(ROOT, own)) && { [type]: JSON.parse(read(own)) }),
-      };
+      const hasOwn = fs.existsSync(path.join(ROOT, own));
+      const texts = { ...shared, ...(hasOwn && { [type]: JSON.parse(read(own)) }) };
       for (const [, key = ''] of read(file).matchAll(/['">]((?:rvm-[a-z-]+|shared)(?:\.(?!svg)\w+)+)['"]/g)) {
         assert.equal(typeof textAt(texts, key), 'string', `${file}: ${key}`);
       }
@@ -43,9 +40,8 @@ describe('the texts', () => {
   });
 
   it('of problems are with each type that tells them', () => {
-    for (const file of sources('nodes', '.ts').filter((each) =>
-      /shared\.problem|\btoldProblem|\bproblemKey/.test(read(each)),
-    )) {
+    const tells = /shared\.problem|\btoldProblem|\bproblemKey/;
+    for (const file of sources('nodes', '.ts').filter((each) => tells.test(read(each)))) {
       const [, type = ''] = file.split(path.sep);
       if (type === 'support') continue;
       const texts = JSON.parse(read(path.join('dist', 'locales', 'en-US', `${type}.json`))) as object;

@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict';
-import { act } from '../support/node-red/inboxes-open';
-import { NodeRed } from '../support/node-red/node-red';
+import { act, inboxesOpen } from '../support/node-red/inboxes-open';
+import { NodeRed, inject } from '../support/node-red/node-red';
 import { sharedFlow, sharedInbox } from '../support/node-red/flows';
 import { caller, VideoFlow } from '../support/node-red/station-flow';
 import { PostgresServer } from '../support/postgres/postgres-server';
 import { needs } from '../support/suite/programs';
 import { eventually } from '../support/time/patience';
+import { begun } from '../support/node-red/begun-stream';
 import { openPage } from '../support/video/served-view';
+import { alarmStateFlow, eventMessage } from '../support/alarms/alarm-flow';
 
 describe('two Node-RED on one inbox in PostgreSQL', () => {
   let server: PostgresServer;
-
   before(async function () {
     needs(this, 'postgres');
     server = await PostgresServer.start();
@@ -20,7 +21,6 @@ describe('two Node-RED on one inbox in PostgreSQL', () => {
   describe('and the self-test of a webhook', () => {
     let first: NodeRed;
     let second: NodeRed;
-
     before(async () => {
       [first, second] = await Promise.all([NodeRed.start(), NodeRed.start()]);
       const connection = await server.database('self_test');
@@ -62,10 +62,74 @@ describe('two Node-RED on one inbox in PostgreSQL', () => {
     });
   });
 
+  describe('and an alarm state', () => {
+    let first: NodeRed;
+    let second: NodeRed;
+    before(async () => {
+      const connection = await server.database('alarms');
+      [first, second] = await Promise.all([NodeRed.start(), NodeRed.start()]);
+      for (const nodeRed of [first, second]) {
+        await nodeRed.deploy(alarmStateFlow({ inbox: 'inbox', hold: 4 }, sharedInbox(connection)));
+        await inboxesOpen(nodeRed);
+      }
+    });
+    after(async () => {
+      await first?.stopAndRemove();
+      await second?.stopAndRemove();
+    });
+
+    const sent = (group: string): unknown[] =>
+      [...first.at('state'), ...second.at('state')].flatMap(({ topic, payload }) =>
+        topic === group ? [payload] : [],
+      );
+    const at = (group: string) => eventMessage({ event: { locationName: group } });
+    const released = async (group: string): Promise<void> => {
+      const isReleased = () => sent(group).includes(false);
+      await Promise.race(
+        [first, second]
+          .filter(({ isRunning }) => isRunning)
+          .map((each) => each.until(isReleased, 'the release')),
+      );
+    };
+
+    it('is extended at one where the other has raised it, and released once', async () => {
+      const raising = at('Depot');
+      await inject(first, 'in', raising);
+      await first.message('state');
+      await inject(second, 'in', at('Depot'));
+      await second.message('extended');
+      assert.deepEqual(sent('Depot'), [true]);
+      await released('Depot');
+      assert.deepEqual(sent('Depot').length, 2);
+      const last = [...first.at('state'), ...second.at('state')].find(({ payload }) => payload === false);
+      assert.deepEqual(last?.webhook, raising['webhook']);
+    });
+
+    it('is disarmed at one for both', async () => {
+      await inject(second, 'in', { topic: 'disarm', group: 'Yard' });
+      const outputs = (): number =>
+        ['held', 'state', 'extended'].reduce((sum, probe) => sum + first.at(probe).length, 0);
+      while (first.at('held').length === 0) {
+        const before = outputs();
+        await inject(first, 'in', at('Yard'));
+        await first.until(() => outputs() > before, 'an output');
+      }
+      assert.equal(first.at('held')[0]?.reason, 'disarmed');
+    });
+
+    it('is released by the other one where the one that has raised it is killed', async () => {
+      await inject(first, 'in', at('Quay'));
+      await first.message('state', ({ topic }) => topic === 'Quay');
+      await first.stop('SIGKILL');
+      await released('Quay');
+      assert.deepEqual(sent('Quay'), [true, false]);
+      assert.equal(second.at('state').at(-1)?.topic, 'Quay');
+    });
+  });
+
   describe('and a view link', () => {
     let flow: VideoFlow;
     let other: NodeRed;
-
     before(async () => {
       flow = await VideoFlow.start('5');
       other = await NodeRed.start();
@@ -87,12 +151,7 @@ describe('two Node-RED on one inbox in PostgreSQL', () => {
       await eventually(async () => (await fetch(other.url + String(payload))).status === 200, 'the page');
       const { text } = await openPage(other.url + String(payload));
       assert.ok(text.includes(flow.camera.name));
-      const abort = new AbortController();
-      const stream = await fetch(`${other.url}${String(payload)}/stream?part=recorded`, {
-        signal: abort.signal,
-      });
-      assert.equal(stream.status, 200);
-      abort.abort();
+      (await begun(`${other.url}${String(payload)}/stream?part=recorded`)).end();
       assert.equal((await fetch(flow.station.nodeRed.url + String(former))).status, 200);
       assert.equal((await fetch(other.url + String(former))).status, 404);
       await flow.relayLeft();

@@ -3,6 +3,7 @@ import type { FlowNode } from '../support/node-red/node-red';
 import { caller, type Message, LONG_AGO, VideoFlow } from '../support/node-red/station-flow';
 import { eventually } from '../support/time/patience';
 import { FakeFfmpeg } from '../support/video/fake-ffmpeg';
+import { codeOf } from '../support/node-red/alarms-through';
 
 function getClip(properties: Message = {}): FlowNode {
   return caller('rvm-get-clip', { mode: 'event', preRoll: 0, seconds: 1, ...properties });
@@ -32,21 +33,18 @@ describe('video of one cloud with one session at a time', () => {
   });
 
   it('fails with TIMEOUT where its turn does not come within its time limit', async () => {
-    await flow.deploy(
-      [getClip({ seconds: 300 }), { ...getClip({ preRoll: 600, deadline: 1 }), id: 'impatient' }],
-      { videoSessions: 1 },
-    );
+    const impatient = { ...getClip({ preRoll: 600, deadline: 1 }), id: 'impatient' };
+    await flow.deploy([getClip({ seconds: 300 }), impatient], { videoSessions: 1 });
     const first = await flow.station.send({ event: flow.event() });
     const { nodeRed } = flow.station;
     const failed = await nodeRed.message('failed', ({ mark }) => mark === first);
-    assert.equal((failed.error as { code: string }).code, 'TIMEOUT');
+    assert.equal(codeOf(failed), 'TIMEOUT');
   });
 });
 
 describe('work on video that is no longer wanted', () => {
   const fake = new FakeFfmpeg();
   let flow: VideoFlow;
-
   before(() => fake.start());
   beforeEach(async function () {
     // Beyond what it says of itself, it makes no picture and does not end by itself.
@@ -68,13 +66,10 @@ describe('work on video that is no longer wanted', () => {
     await flow.station.shows(/300/);
   }
 
-  /** Starts a picture, and waits until ffmpeg works on it. */
-  async function startPicture(): Promise<number> {
-    await flow.deploy([picture]);
-    await flow.station.send({ event: flow.event() });
-    await eventually(() => fake.left('pid')?.endsWith('\n') === true, 'ffmpeg to work');
-    return Number(fake.left('pid'));
-  }
+  const ffmpegWorks = (): Promise<void> =>
+    eventually(() => fake.left('pid')?.endsWith('\n') === true, 'ffmpeg to work');
+  const ffmpegEnds = (): Promise<void> =>
+    eventually(() => hasEnded(Number(fake.left('pid'))), 'the end of ffmpeg');
 
   const outcomes = (): unknown[] =>
     ['result', 'failed', 'caught'].flatMap((probe) => flow.station.nodeRed.at(probe));
@@ -91,8 +86,7 @@ describe('work on video that is no longer wanted', () => {
     await startClip();
     await flow.station.deployFlows(flow.flows([getClip({ seconds: 2 })]), 'nodes');
     await flow.relayLeft();
-    const { error } = await flow.station.nodeRed.message('failed');
-    assert.equal((error as { code: string }).code, 'CANCELLED');
+    assert.equal(codeOf(await flow.station.nodeRed.message('failed')), 'CANCELLED');
     assert.equal(outcomes().length, 1);
   });
 
@@ -105,23 +99,66 @@ describe('work on video that is no longer wanted', () => {
   });
 
   it('ends where its node is removed, and ffmpeg with it', async () => {
-    const pid = await startPicture();
+    await flow.deploy([picture]);
+    await flow.station.send({ event: flow.event() });
+    await ffmpegWorks();
     await flow.deploy([]);
     await flow.relayLeft();
-    await eventually(() => hasEnded(pid), 'the end of ffmpeg');
+    await ffmpegEnds();
     assert.deepEqual(outcomes(), []);
   });
 
   it('does not hold up the end of Node-RED, and leaves no process behind', async () => {
     await startClip();
     const { nodeRed } = flow.station;
-    await nodeRed.deploy(enteredByBoth());
+    await flow.deploy([getClip(LONG), { ...picture, id: 'picture' }]);
     await flow.station.send({ event: flow.event() });
-    await eventually(() => fake.left('pid')?.endsWith('\n') === true, 'ffmpeg to work');
+    await ffmpegWorks();
     await nodeRed.stop();
     await flow.relayLeft();
-    await eventually(() => hasEnded(Number(fake.left('pid'))), 'the end of ffmpeg');
+    await ffmpegEnds();
+  });
+});
+
+const LOADED = `httpAdminMiddleware: (req, res, next) =>
+    req.path === '/loaded' ? res.json(Object.keys(require.cache)) : next(),`;
+const HEAVY = [
+  /\/mediabunny\/dist\//,
+  /\/lib\/video\/rtsp\/open-stream/,
+  /\/lib\/video\/view\//,
+  /\/lib\/video\/picture\/decoder/,
+];
+
+describe('the modules of video', () => {
+  let flow: VideoFlow;
+  before(async () => {
+    flow = await VideoFlow.start('5', {}, { settings: LOADED });
+  });
+  after(() => flow?.stop());
+
+  async function loaded(): Promise<RegExp[]> {
+    const response = await fetch(`${flow.station.nodeRed.url}/loaded`);
+    const files = (await response.json()) as string[];
+    assert.ok(
+      files.some((file) => file.endsWith('dist/rvm-get-clip.js')),
+      'the package is loaded',
+    );
+    return HEAVY.filter((heavy) => files.some((file) => heavy.test(file)));
+  }
+
+  it('are loaded by nothing but their use: not by the types, nor by nodes that are deployed', async () => {
+    assert.deepEqual(await loaded(), []);
+    await flow.deploy([caller('rvm-get-clip', { mode: 'event', preRoll: 0, seconds: 1 })]);
+    assert.deepEqual(await loaded(), []);
   });
 
-  const enteredByBoth = (): FlowNode[] => flow.flows([getClip(LONG), { ...picture, id: 'picture' }]);
+  it('are loaded by a clip as far as a clip needs them', async () => {
+    await flow.deploy([caller('rvm-get-clip', { mode: 'event', preRoll: 0, seconds: 1 })]);
+    await flow.station.through({ event: flow.event() });
+    const [mediabunny, rtsp, view] = HEAVY;
+    const now = await loaded();
+    assert.ok(mediabunny && rtsp && view);
+    assert.ok(now.includes(mediabunny) && now.includes(rtsp));
+    assert.ok(!now.includes(view));
+  });
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { WebhookFacts } from '../../lib/message/event-message';
 import type { RvmEvent } from '../../lib/event';
+import { factsOf, node } from '../support/node-red/alarms-through';
 import { look, inboxesOpen } from '../support/node-red/inboxes-open';
 import { PATH, webhookIn, bytesOf } from '../support/node-red/flows';
 import { probe, type FlowNode } from '../support/node-red/node-red';
@@ -15,13 +15,10 @@ import {
 import { needs } from '../support/suite/programs';
 import { eventually } from '../support/time/patience';
 
-type Facts = WebhookFacts & { deliveryId: string };
-const factsOf = (msg: Message): Facts => msg.webhook as Facts;
 const eventOf = (msg: Message): RvmEvent => (msg.event ?? msg.payload) as RvmEvent;
 
 describe('video of alarms that came by webhook', () => {
   let flow: VideoFlow;
-
   before(async function () {
     needs(this, 'ffmpeg');
     flow = await VideoFlow.start('5');
@@ -37,14 +34,14 @@ describe('video of alarms that came by webhook', () => {
   }
 
   /** A node that gets what comes by webhook, and alone what goes in. */
-  async function deploy(node: FlowNode, webhook: Message = {}): Promise<void> {
+  async function deploy(user: FlowNode, webhook: Message = {}): Promise<void> {
     const nodes = [
-      node,
-      webhookIn({ wires: [['alarms', node.id], [], ['problems']], ...webhook }),
-      { id: 'settle', type: 'rvm-settle', z: 'tab', action: 'done', x: 0, y: 0, wires: [[], []] },
+      user,
+      webhookIn({ wires: [['alarms', user.id], [], ['problems']], ...webhook }),
+      node('rvm-settle', { action: 'done' }),
       ...['alarms', 'problems'].map((id) => probe(id)),
     ];
-    await flow.station.deployFlows(enteredBy(flow.flows(nodes), node.id));
+    await flow.station.deployFlows(enteredBy(flow.flows(nodes), user.id));
   }
 
   /** Raises an alarm that goes on for so many seconds; its first message at a probe. */
@@ -53,14 +50,13 @@ describe('video of alarms that came by webhook', () => {
     return flow.station.nodeRed.message(at, (msg) => eventOf(msg).alarmId === alarmId);
   }
 
-  const startOf = (msg: Message): number =>
-    Date.parse(`${String(eventOf(msg).eventStartTime).slice(0, 23)}Z`);
+  const timeOf = (text: unknown): number => Date.parse(`${String(text).slice(0, 23)}Z`);
 
   it('begins before the alarm, by the pre-roll', async () => {
     await deploy(getClip());
     const msg = await raise(600);
     const { from, seconds, partial } = clipIn(msg);
-    assert.equal(Date.parse(from), startOf(msg) - 1000);
+    assert.equal(Date.parse(from), timeOf(eventOf(msg).eventStartTime) - 1000);
     assert.ok(seconds >= 1.5 && seconds <= 2.5, `${seconds} s`);
     assert.equal(partial, false);
   });
@@ -73,7 +69,7 @@ describe('video of alarms that came by webhook', () => {
     const isEnd = (seen: Message): boolean =>
       eventOf(seen).alarmId === alarmId && Boolean(eventOf(seen).eventEndTime);
     const end = await flow.station.nodeRed.message('alarms', isEnd);
-    const endedAt = Date.parse(`${String(eventOf(end).eventEndTime).slice(0, 23)}Z`);
+    const endedAt = timeOf(eventOf(end).eventEndTime);
     assert.ok(Math.abs(Date.parse(to) - endedAt - 1000) <= 1000, `${to}, ended ${eventOf(end).eventEndTime}`);
     assert.deepEqual([partial, reason], [false, undefined]);
   });

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { RecordingForwarder } from '../support/rtsp/recording-forwarder';
 import type { FlowNode } from '../support/node-red/node-red';
 import { caller, type Message, VideoFlow } from '../support/node-red/station-flow';
+import { functionNode } from '../support/node-red/alarms-through';
 import { needs, programPath } from '../support/suite/programs';
 import { FakeFfmpeg } from '../support/video/fake-ffmpeg';
 
@@ -14,7 +15,6 @@ describe('the address of a relay, and what is in it', () => {
   let flow: VideoFlow;
   let forwarder: RecordingForwarder;
   let secrets: string[];
-
   before(async function () {
     needs(this, 'ffmpeg');
     ffmpeg.start();
@@ -42,32 +42,23 @@ describe('the address of a relay, and what is in it', () => {
 
   /** Pictures, clips and views that come, and such that fail in each way. */
   async function useEverything(): Promise<void> {
-    const keep = {
-      id: 'keep',
-      type: 'function',
-      z: 'tab',
-      func: "flow.set('last', { ...msg, req: 0, res: 0 });\nreturn msg;",
-      outputs: 1,
-      libs: [],
-      x: 0,
-      y: 0,
-      wires: [['result']],
-    };
+    const keep = "flow.set('last', { ...msg, req: 0, res: 0 });\nreturn msg;";
     const nodes = [
       node('rvm-get-picture', 'picture', { layout: 'list' }),
       node('rvm-get-clip', 'clip', { preRoll: 0, seconds: 1, waitForVideo: 1 }),
       node('rvm-view', 'view', {}),
-      keep,
+      functionNode('keep', keep, 'result'),
     ];
     await flow.deploy(nodes, { url: forwarder.url });
     await useOnce();
-    for (const kind of ['garbage', 'silent', 'oversize-sdp', 'drop'] as const) {
-      flow.fault(kind === 'drop' ? { kind: 'drop-connection', frames: 1 } : { kind });
-      await useOnce();
-      await flow.endFaults();
-    }
-    for (const status of [403, 404, 302]) {
-      flow.fault(status === 302 ? { kind: 'redirect', to: 'loop' } : { kind: 'status', status });
+    const kinds = (['garbage', 'silent', 'oversize-sdp'] as const).map((kind) => ({ kind }));
+    const statuses = [403, 404].map((status) => ({ kind: 'status', status }) as const);
+    const further = [
+      { kind: 'drop-connection', frames: 1 },
+      { kind: 'redirect', to: 'loop' },
+    ] as const;
+    for (const fault of [...kinds, ...statuses, ...further]) {
+      flow.fault(fault);
       await useOnce();
       await flow.endFaults();
     }

@@ -5,6 +5,7 @@ import { MOVABLE_CLOCK, type FlowNode } from '../support/node-red/node-red';
 import { caller, type Message, LONG_AGO, VideoFlow } from '../support/node-red/station-flow';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 import { needs } from '../support/suite/programs';
+import { beginOf, begun } from '../support/node-red/begun-stream';
 import { openPage } from '../support/video/served-view';
 import { probed } from '../support/video/played-clip';
 
@@ -20,30 +21,15 @@ function viewLink(properties: Message = {}): FlowNode {
   return caller('rvm-view', { mode: 'event', ...properties });
 }
 
-/** The beginning of a stream, until so many bytes have come. */
-async function beginningOf(response: Response, bytes: number): Promise<Buffer> {
-  const pieces: Uint8Array[] = [];
-  let length = 0;
-  for await (const piece of response.body ?? []) {
-    const bytesOfPiece = piece as Uint8Array;
-    pieces.push(bytesOfPiece);
-    length += bytesOfPiece.length;
-    if (length >= bytes) break;
-  }
-  return Buffer.concat(pieces);
-}
-
 for (const version of NODE_RED_VERSIONS) {
   describe(`view link in Node-RED ${version}`, () => {
     let flow: VideoFlow;
-
     before(async () => {
       flow = await VideoFlow.start(version, {}, { settings: MOVABLE_CLOCK + MOVABLE_DATE });
     });
     afterEach(() => flow.relayLeft());
     after(() => flow?.stop());
 
-    /** The address of a page, made by a node with such properties. */
     async function link(properties: Message = {}): Promise<string> {
       await flow.deploy([viewLink(properties)]);
       const { payload } = await flow.station.through({ event: flow.event() });
@@ -90,48 +76,34 @@ for (const version of NODE_RED_VERSIONS) {
 
     it('plays the recording of the alarm as fragmented MP4, and ends its session with the viewer', async function () {
       needs(this, 'ffprobe');
-      const abort = new AbortController();
-      const response = await fetch(`${await link()}/stream?part=recorded`, { signal: abort.signal });
+      const { response, end } = await begun(`${await link()}/stream?part=recorded`);
       assert.match(response.headers.get('content-type') ?? '', /^video\/mp4; codecs="avc1\./);
-      const beginning = await beginningOf(response, 20_000);
-      const { streams } = probed(beginning);
+      const { streams } = probed(await beginOf(response));
       assert.equal(streams[0]?.codec_name, 'h264');
-      abort.abort();
+      end();
     });
 
     it('plays live where that is allowed, and only there', async () => {
-      const refused = await fetch(`${await link()}/stream?part=live`);
-      assert.equal(refused.status, 403);
-      const abort = new AbortController();
-      const response = await fetch(`${await link({ live: true })}/stream?part=live`, {
-        signal: abort.signal,
-      });
-      assert.equal(response.status, 200);
-      abort.abort();
+      assert.equal((await fetch(`${await link()}/stream?part=live`)).status, 403);
+      (await begun(`${await link({ live: true })}/stream?part=live`)).end();
     });
 
     it('lets so many watch, and tells the next one that there are too many', async () => {
       const url = `${await link({ viewers: 1 })}/stream?part=recorded`;
-      const abort = new AbortController();
-      assert.equal((await fetch(url, { signal: abort.signal })).status, 200);
+      const { end } = await begun(url);
       const second = await fetch(url);
       assert.deepEqual([second.status, await second.json()], [503, { code: 'VIEWERS' }]);
-      abort.abort();
+      end();
       await flow.relayLeft();
-      const again = new AbortController();
-      assert.equal((await fetch(url, { signal: again.signal })).status, 200);
-      again.abort();
+      (await begun(url)).end();
     });
 
     it('opens one session for two who watch the same', async () => {
       const url = `${await link()}/stream?part=recorded`;
-      const abort = new AbortController();
       const opened = await flow.openedBy(async () => {
-        const both = [1, 2].map(() => fetch(url, { signal: abort.signal }));
-        for (const { status } of await Promise.all(both)) assert.equal(status, 200);
+        for (const { end } of await Promise.all([begun(url), begun(url)])) end();
       });
       assert.equal(opened, 1);
-      abort.abort();
     });
 
     it('gives the picture of the alarm', async function () {

@@ -4,23 +4,23 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
-import { MOVABLE_CLOCK, NodeRed, type FlowNode } from '../support/node-red/node-red';
+import { MOVABLE_CLOCK, NodeRed } from '../support/node-red/node-red';
 import { MOVABLE_INTERVALS } from '../support/node-red/node-red-time';
 import { watch, WatchRun } from '../support/node-red/watch-run';
 import { cannotRun } from '../support/suite/programs';
 import { eventually } from '../support/time/patience';
-import { alarmMessage, answerTo, post } from '../support/webhook/alarm-message';
+import { alarmMessage, answerTo } from '../support/webhook/alarm-message';
+import { answered, node, shows } from '../support/node-red/alarms-through';
 
-const SETTLE: FlowNode = { id: 'settle', type: 'rvm-settle', z: 'tab', x: 0, y: 0, wires: [[], []] };
+const SETTINGS = { settings: MOVABLE_CLOCK + MOVABLE_INTERVALS };
 
 describe('a watch over an inbox', () => {
   let nodeRed: NodeRed;
   let run: WatchRun;
   let disk: string;
   let isMounted = false;
-
   before(async () => {
-    nodeRed = await NodeRed.start({ settings: MOVABLE_CLOCK + MOVABLE_INTERVALS });
+    nodeRed = await NodeRed.start(SETTINGS);
     run = new WatchRun(nodeRed);
     disk = path.join(nodeRed.userDir, 'disk');
     fs.mkdirSync(disk);
@@ -65,14 +65,13 @@ describe('a watch over an inbox', () => {
 
   it('finds events that have waited for long, by the clock of the inbox, until they have left', async () => {
     const settled = { handledWhen: 'settled', maxInFlight: 1 };
-    const flows = webhookFlow({ webhook: settled }, SETTLE, ...watch());
-    await run.deploy(flows);
+    await run.deploy(webhookFlow({ webhook: settled }, node('rvm-settle'), ...watch()));
     await alarm();
     await alarm();
     const { userDir, port } = nodeRed;
     await nodeRed.stop();
     age(path.join(userDir, 'remote-monitoring', 'inbox.sqlite'), 6 * 60_000);
-    nodeRed = await NodeRed.start({ settings: MOVABLE_CLOCK + MOVABLE_INTERVALS, userDir, port });
+    nodeRed = await NodeRed.start({ ...SETTINGS, userDir, port });
     run = new WatchRun(nodeRed);
     const { severity, text } = await run.comes('backlog');
     assert.equal(severity, 'warning');
@@ -88,21 +87,16 @@ describe('a watch over an inbox', () => {
     const { userDir, port } = nodeRed;
     const refused = webhookFlow({}, ...watch(), ...watch({ id: 'other' }).slice(0, 1));
     await run.deploy(refused);
-    assert.equal((await post(nodeRed.url + PATH, alarmMessage(), 'another phrase')).status, 401);
+    assert.equal(await answered(nodeRed, alarmMessage(), 'another phrase'), 401);
     await run.comes('not-proven');
     // Both have written it down.
-    await nodeRed.until(() => nodeRed.statuses('other').at(-1) === 'not proven', 'what the other one shows');
+    await shows(nodeRed, 'not proven', 'other');
     await run.deploy(flows);
     await run.pulse();
     await nodeRed.stop();
     assert.deepEqual(ownersIn(userDir), ['watch:watch']);
     const changed = webhookFlow({}, ...watch({ id: 'new' })).map(({ credentials: _kept, ...node }) => node);
-    nodeRed = await NodeRed.start({
-      settings: MOVABLE_CLOCK + MOVABLE_INTERVALS,
-      userDir,
-      port,
-      flows: changed,
-    });
+    nodeRed = await NodeRed.start({ ...SETTINGS, userDir, port, flows: changed });
     run = new WatchRun(nodeRed);
     await run.comes('not-proven');
     await nodeRed.stop();
@@ -110,7 +104,6 @@ describe('a watch over an inbox', () => {
   });
 });
 
-/** Until there is no room on its disk. */
 function fill(file: string): void {
   try {
     for (;;) fs.appendFileSync(file, Buffer.alloc(4096));
@@ -119,16 +112,12 @@ function fill(file: string): void {
   }
 }
 
-/** The watches that keep something in the inbox. */
 function ownersIn(userDir: string): string[] {
-  const database = new DatabaseSync(path.join(userDir, 'remote-monitoring', 'inbox.sqlite'), {
-    readOnly: true,
-  });
-  const rows = database
-    .prepare(
-      "SELECT DISTINCT owner FROM slot WHERE value IS NOT NULL AND owner LIKE 'watch:%' ORDER BY owner",
-    )
-    .all();
+  const file = path.join(userDir, 'remote-monitoring', 'inbox.sqlite');
+  const database = new DatabaseSync(file, { readOnly: true });
+  const owners =
+    "SELECT DISTINCT owner FROM slot WHERE value IS NOT NULL AND owner LIKE 'watch:%' ORDER BY owner";
+  const rows = database.prepare(owners).all();
   database.close();
   return rows.map(({ owner }) => String(owner));
 }

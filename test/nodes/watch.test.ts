@@ -16,23 +16,16 @@ import { watch, WatchRun } from '../support/node-red/watch-run';
 import { ScriptedService } from '../support/service/scripted-service';
 import { eventually } from '../support/time/patience';
 import { alarmMessage, answerTo, post } from '../support/webhook/alarm-message';
-import { look } from '../support/node-red/inboxes-open';
+import { act, look } from '../support/node-red/inboxes-open';
+import { answered, functionNode, shows } from '../support/node-red/alarms-through';
 
 /** After so many milliseconds a listener tries again. */
 const LISTENS_AGAIN = 5000;
-
-interface Changes {
-  cloud?: Record<string, unknown>;
-  station?: Record<string, unknown>;
-  webhook?: Record<string, unknown>;
-  watch?: Record<string, unknown>;
-}
 
 describe('a watch', () => {
   let nodeRed: NodeRed;
   let service: ScriptedService;
   let run: WatchRun;
-
   before(async () => {
     nodeRed = await NodeRed.start({
       settings: MOVABLE_CLOCK + MOVABLE_INTERVALS + standingTimers(LISTENS_AGAIN),
@@ -51,23 +44,23 @@ describe('a watch', () => {
   };
 
   /** One station and its webhook in, whose service is asked for a sign of life each second. */
-  function flow(changes: Changes = {}, ...further: FlowNode[]): FlowNode[] {
+  function flow(
+    changes: { [Of in 'cloud' | 'station' | 'webhook' | 'watch']?: object } = {},
+    ...further: FlowNode[]
+  ): FlowNode[] {
     const { url, apiKey } = service;
-    const cloud = {
-      url,
-      credentials: { apiKey },
-      timeout: 2,
-      deviceRefresh: 0,
-      signOfLife: 1,
-      ...changes.cloud,
-    };
+    const usual = { url, credentials: { apiKey }, timeout: 2, deviceRefresh: 0, signOfLife: 1 };
+    const cloud = { ...usual, ...changes.cloud };
     const ofStation = { credentials: credentials(), ...changes.station };
-    return webhookFlow(
-      { cloud, station: ofStation, webhook: changes.webhook ?? {} },
-      ...watch(changes.watch),
-      ...further,
-    );
+    const { webhook = {} } = changes;
+    const nodes = [...watch({ ...changes.watch }), ...further];
+    return webhookFlow({ cloud, station: ofStation, webhook: { ...webhook } }, ...nodes);
   }
+
+  const south = (changes: Record<string, string>): FlowNode =>
+    station({ id: 'south-node', name: 'South', key: 'south', credentials: { ...credentials(), ...changes } });
+  /** One that is refused at its login. */
+  const refused = (): FlowNode => south({ password: 'wrong', secret: 'another phrase' });
 
   const alarm = (): Promise<number | 'cut'> => answerTo(nodeRed.url + PATH, alarmMessage(), PHRASE);
 
@@ -78,7 +71,7 @@ describe('a watch', () => {
     const [pulse] = run.pulses;
     assert.deepEqual([pulse?.payload, typeof pulse?.instance], [true, 'string']);
     assert.deepEqual(run.verdicts, []);
-    await nodeRed.until(() => nodeRed.statuses('watch', from).at(-1) === 'status.allWell', 'the status');
+    await shows(nodeRed, 'status.allWell', 'watch', from);
   });
 
   it('finds that the service died, without any message, holds the pulse, and tells of the end', async () => {
@@ -102,7 +95,7 @@ describe('a watch', () => {
     assert.match((await run.comes('login-refused')).text, /refuses the login of "North"/);
     await run.deploy(wrong);
     const from = nodeRed.seen.length;
-    await nodeRed.until(() => nodeRed.statuses('watch', from).at(-1) === 'login refused', 'the status');
+    await shows(nodeRed, 'login refused', 'watch', from);
     assert.deepEqual([run.verdicts, run.pulses], [[], []], 'neither told again, nor pulsed over');
     await run.deploy(flow());
     await run.goes('login-refused');
@@ -146,7 +139,7 @@ describe('a watch', () => {
 
   it('finds that messages are refused because of their phrase, as a warning that stops no pulse', async () => {
     await run.deploy(flow());
-    assert.equal((await post(nodeRed.url + PATH, alarmMessage(), 'another phrase')).status, 401);
+    assert.equal(await answered(nodeRed, alarmMessage(), 'another phrase'), 401);
     const { text, severity, station: key } = await run.comes('not-proven');
     assert.match(text, /compare the Shared Secret Phrase/);
     assert.deepEqual([severity, key], ['warning', 'north']);
@@ -156,11 +149,9 @@ describe('a watch', () => {
   });
 
   it('finds that two stations have one phrase', async () => {
-    const south = station({ id: 'south-node', name: 'South', key: 'south', credentials: credentials() });
-    await run.deploy(flow({}, south));
-    const { text } = await run.comes('same-phrase');
-    assert.match(text, /North, South have one Shared Secret Phrase/);
-    await run.deploy(flow({}, { ...south, credentials: { ...credentials(), secret: 'another phrase' } }));
+    await run.deploy(flow({}, south({})));
+    assert.match((await run.comes('same-phrase')).text, /North, South have one Shared Secret Phrase/);
+    await run.deploy(flow({}, south({ secret: 'another phrase' })));
     await run.goes('same-phrase');
   });
 
@@ -168,14 +159,7 @@ describe('a watch', () => {
     const port = await freePort();
     const other = http.createServer().listen(port, '127.0.0.1');
     await once(other, 'listening');
-    const listener = {
-      id: 'listener',
-      type: 'rvm-listener',
-      port: String(port),
-      host: '127.0.0.1',
-      tls: '',
-      proxies: '',
-    };
+    const listener = { id: 'listener', type: 'rvm-listener', port, host: '127.0.0.1', tls: '' };
     await run.deploy(flow({ webhook: { listener: 'listener' } }, listener));
     const { severity, text } = await run.comes('listener-down');
     assert.equal(severity, 'fault');
@@ -203,17 +187,14 @@ describe('a watch', () => {
     const told = (): unknown[] => nodeRed.at('problems', from).filter(({ topic }) => topic === 'silent');
     await nodeRed.until(() => told().length > 0, 'the problem');
     await still.deploy(silent);
-    await nodeRed.until(() => nodeRed.statuses('watch', from).at(-1) === 'silent', 'the status');
+    await shows(nodeRed, 'silent', 'watch', from);
     assert.equal(told().length, 1);
     still.begin();
     const alarms = setInterval(() => void alarm(), 250);
     await still.goes('silent').finally(() => clearInterval(alarms));
     await still.deploy(flow({ webhook: { silentAfter: 0 } }));
     await still.pulse();
-    assert.deepEqual(
-      still.verdicts.filter(({ ok }) => !ok),
-      [],
-    );
+    assert.ok(still.verdicts.every(({ ok }) => ok));
   });
 
   it('finds dead letters until they are discarded', async () => {
@@ -222,11 +203,8 @@ describe('a watch', () => {
     const { severity, station: key } = await run.comes('dead-letters');
     assert.deepEqual([severity, key], ['warning', 'north']);
     const { body } = await look(nodeRed, 'overview');
-    for (const { deliveryId } of body['dead'] as { deliveryId: string }[]) {
-      const headers = { 'Content-Type': 'application/json' };
-      const asked = JSON.stringify({ deliveryId, action: 'discard' });
-      await fetch(`${nodeRed.url}/rvm/dead-letters`, { method: 'POST', headers, body: asked });
-    }
+    for (const { deliveryId } of body['dead'] as { deliveryId: string }[])
+      await act(nodeRed, 'dead-letters', { deliveryId, action: 'discard' });
     await run.goes('dead-letters');
   });
 
@@ -262,40 +240,25 @@ describe('a watch', () => {
       assert.deepEqual(nodeRed.at(output, from), [], output);
     const { body } = await look(nodeRed, 'overview');
     const ids = (body['events'] as { messageId: string | null }[]).map(({ messageId }) => messageId);
-    assert.ok(
-      ids.every((id) => id === null || !id.startsWith('self-test')),
-      ids.join(', '),
-    );
+    assert.ok(!ids.some((id) => id?.startsWith('self-test')), ids.join(', '));
   });
 
   it('looks after the chosen stations alone, and refuses one that is not there', async () => {
-    const south = station({
-      id: 'south-node',
-      name: 'South',
-      key: 'south',
-      credentials: { ...credentials(), password: 'wrong', secret: 'another phrase' },
-    });
-    await run.deploy(flow({ watch: { stations: 'north' } }, south));
+    await run.deploy(flow({ watch: { stations: 'north' } }, refused()));
     await run.pulse();
     await run.pulse();
     assert.deepEqual(run.verdicts, []);
-    await run.deploy(flow({ watch: { stations: 'south' } }, south));
+    await run.deploy(flow({ watch: { stations: 'south' } }, refused()));
     assert.equal((await run.comes('login-refused')).station, 'south');
     const from = nodeRed.seen.length;
-    await run.deploy(flow({ watch: { stations: 'west' } }, south));
-    await nodeRed.until(() => nodeRed.statuses('watch', from).at(-1) === 'status.wrongSetting', 'the status');
+    await run.deploy(flow({ watch: { stations: 'west' } }, refused()));
+    await shows(nodeRed, 'status.wrongSetting', 'watch', from);
     await nodeRed.logged(/No Central Station has the short name "west"/);
     assert.deepEqual(run.pulses, []);
   });
 
   it('lets go of what belongs to a station that is deleted', async () => {
-    const south = station({
-      id: 'south-node',
-      name: 'South',
-      key: 'south',
-      credentials: { ...credentials(), password: 'wrong', secret: 'another phrase' },
-    });
-    await run.deploy(flow({}, south));
+    await run.deploy(flow({}, refused()));
     await run.comes('login-refused');
     await run.deploy(flow());
     await run.goes('login-refused');
@@ -303,17 +266,7 @@ describe('a watch', () => {
 
   it('has no pulse while the event loop of Node-RED is blocked', async () => {
     const func = `const until = Date.now() + msg.payload; while (Date.now() < until); return msg;`;
-    const block: FlowNode = {
-      id: 'block',
-      type: 'function',
-      z: 'tab',
-      func,
-      outputs: 1,
-      libs: [],
-      x: 0,
-      y: 0,
-      wires: [['over']],
-    };
+    const block = functionNode('block', func, 'over');
     await run.deploy(flow({}, ...entrance('in', 'block'), block, probe('over')));
     await run.pulse();
     const before = nodeRed.seen.length;

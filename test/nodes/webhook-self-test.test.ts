@@ -17,7 +17,6 @@ interface Report {
 
 describe('the self-test of a webhook', () => {
   let nodeRed: NodeRed;
-
   before(async () => {
     nodeRed = await NodeRed.start();
   });
@@ -35,18 +34,16 @@ describe('the self-test of a webhook', () => {
     return [failed?.step ?? '', failed?.fault ?? ''];
   }
 
-  /** A server that stands in the way. */
-  async function inTheWay(status: number): Promise<{ url: string; close: () => void }> {
-    const server = http.createServer((req, res) => {
-      req.resume();
-      res.writeHead(status, { Location: 'https://elsewhere.example/' }).end();
-    });
+  /** What the self-test says where another server stands in the way. */
+  async function failureBehind(server: http.Server | https.Server, scheme = 'http'): Promise<string[]> {
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
-    return {
-      url: `http://127.0.0.1:${(server.address() as net.AddressInfo).port}`,
-      close: () => server.close(),
-    };
+    try {
+      const { port } = server.address() as net.AddressInfo;
+      return await whileTimeFlies(nodeRed, failureAt(`${scheme}://127.0.0.1:${port}`));
+    } finally {
+      server.close();
+    }
   }
 
   for (const scheme of ['http', 'https']) {
@@ -69,65 +66,48 @@ describe('the self-test of a webhook', () => {
     assert.ok(nodeRed.statuses('webhook', from).every((text) => !/problem/.test(text)));
   });
 
-  it('tells that the name is unknown', async () => {
+  it('tells that the name is unknown, and that there is no connection', async () => {
     assert.deepEqual(await failureAt('http://no-such-host.invalid'), ['name', 'unknown-name']);
-  });
-
-  it('tells that there is no connection', async () => {
-    assert.deepEqual(await failureAt(`http://127.0.0.1:${await freePort()}`), [
-      'connection',
-      'no-connection',
-    ]);
+    const nobody = `http://127.0.0.1:${await freePort()}`;
+    assert.deepEqual(await failureAt(nobody), ['connection', 'no-connection']);
   });
 
   it('tells that the certificate is not trusted, and sends nothing', async function () {
     needs(this, 'openssl');
     let requests = 0;
     const server = https.createServer(selfSigned(), () => (requests += 1));
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as net.AddressInfo;
-    assert.deepEqual(await failureAt(`https://127.0.0.1:${port}`), ['tls', 'certificate']);
+    assert.deepEqual(await failureBehind(server, 'https'), ['tls', 'certificate']);
     assert.equal(requests, 0);
-    server.close();
   });
 
-  for (const [status, fault] of [
-    [301, 'redirected'],
-    [401, 'unauthentic'],
-    [404, 'other-server'],
-    [502, 'in-front'],
+  for (const [status, step, fault] of [
+    [301, 'answer', 'redirected'],
+    [401, 'answer', 'unauthentic'],
+    [404, 'answer', 'other-server'],
+    [502, 'answer', 'in-front'],
+    [200, 'arrival', 'not-arrived'],
   ] as const) {
-    it(`tells of an answer ${status} as ${fault}`, async () => {
-      const { url, close } = await inTheWay(status);
-      assert.deepEqual(await failureAt(url), ['answer', fault]);
-      close();
+    it(`tells of another server that answers ${status} as ${fault}`, async () => {
+      const server = http.createServer((req, res) => {
+        req.resume();
+        res.writeHead(status, { Location: 'https://elsewhere.example/' }).end();
+      });
+      assert.deepEqual(await failureBehind(server), [step, fault]);
     });
   }
 
-  it('tells of a server that accepts it and is another', async function () {
-    const { url, close } = await inTheWay(200);
-    assert.deepEqual(await whileTimeFlies(nodeRed, failureAt(url)), ['arrival', 'not-arrived']);
-    close();
-  });
-
-  for (const publicUrl of ['alarms.example.com', 'ftp://alarms.example.com']) {
-    it(`is refused with a public URL ${publicUrl}, which is none`, async () => {
-      await nodeRed.deploy(webhookFlow({ webhook: { publicUrl } }));
+  for (const [publicUrl, what, reason] of [
+    ['alarms.example.com', 'which is none', /enter one that begins with https/],
+    ['ftp://alarms.example.com', 'which is none', /enter one that begins with https/],
+    ['http://alarms.example.com', 'where the station is registered as https://', /correct one of them/],
+  ] as const) {
+    it(`is refused with a public URL ${publicUrl}, ${what}`, async () => {
+      await nodeRed.deploy(webhookFlow({ webhook: { publicUrl }, station: { scheme: 'https' } }));
       const { status, body } = await act(nodeRed, 'webhook-test', { webhook: 'webhook' });
       assert.equal(status, 422);
-      assert.match(String(body.message), /enter one that begins with https/);
+      assert.match(String(body.message), reason);
     });
   }
-
-  it('is refused with a public URL of http:// where the Central Station is registered as https://', async () => {
-    await nodeRed.deploy(
-      webhookFlow({ webhook: { publicUrl: 'http://alarms.example.com' }, station: { scheme: 'https' } }),
-    );
-    const { status, body } = await act(nodeRed, 'webhook-test', { webhook: 'webhook' });
-    assert.equal(status, 422);
-    assert.match(String(body.message), /correct one of them/);
-  });
 
   it('is refused where the webhook is not deployed, or cannot take messages', async () => {
     const unknown = await act(nodeRed, 'webhook-test', { webhook: 'nobody' });

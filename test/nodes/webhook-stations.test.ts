@@ -16,7 +16,6 @@ describe('the Central Stations that a webhook in serves', () => {
   let served: ServedStations;
   /** How many can judge a message, at each change that is told. */
   let told: number[];
-
   before(async () => {
     // Settings of the helper cannot be asked.
     helper.init(require.resolve('node-red'), { get: () => undefined });

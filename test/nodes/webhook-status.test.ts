@@ -8,8 +8,8 @@ const GOOD: WebhookState = {
   fault: undefined,
   unsetVariables: undefined,
   serverStatus: undefined,
-  hasStations: true,
   stationStatus: undefined,
+  hasStations: true,
   mayJudge: true,
   isDurable: true,
   isInboxRefused: false,
@@ -44,16 +44,12 @@ const LACKS: Row[] = [
 /** What a person has to look at while alarms may come, most important first. */
 const CONCERNS: Row[] = [
   ['a phrase that two have', { samePhrase: 'North, South' }, 'status.samePhrase North, South'],
-  [
-    'cameras that nobody knows',
-    { unknownIds: { ...NO_IDS, cameras: ['x', 'y'] } },
-    'status.unknownCamera x, y',
-  ],
+  ['unknown cameras', { unknownIds: { ...NO_IDS, cameras: ['x', 'y'] } }, 'status.unknownCamera x, y'],
   ['messages that were refused', { isUnproven: true }, 'status.notProven'],
   ['problems that no flow has got', { unseenProblems: 3 }, 'status.problems 3'],
   ['events that wait', { backlog: 7 }, 'status.backlog 7'],
   [
-    'a service that is out of reach',
+    'a service out of reach',
     { offlineSince: OFFLINE_SINCE },
     `status.offlineSince ${clockTime(OFFLINE_SINCE)}`,
   ],
@@ -98,23 +94,25 @@ describe('the status of webhook in', () => {
     for (const [what, , part] of CONCERNS) assert.ok(text.includes(part), what);
   });
 
-  it('names classes and sites that nobody knows', () => {
-    const text = shown({ unknownIds: { ...NO_IDS, classes: ['x'], sites: ['y'] } }).text;
-    assert.equal(text, 'status.joint status.unknownClass x status.unknownSite y');
-  });
-
-  it('names the phrase that two have where they cannot be told apart for it', () => {
-    assert.equal(shown({ mayJudge: false, samePhrase: 'A, B' }).text, 'status.samePhrase A, B');
-  });
-
-  it('names it beside what a Central Station lacks, too', () => {
-    const text = shown({ stationStatus: { text: 'no secret' }, samePhrase: 'A, B' }).text;
-    assert.equal(text, 'status.joint no secret status.samePhrase A, B');
-  });
-
-  it('is empty where all is well and nothing has come in yet', () => {
-    assert.deepEqual(shown(), {});
-  });
+  for (const [title, state, text] of [
+    [
+      'names classes and sites that nobody knows',
+      { unknownIds: { ...NO_IDS, classes: ['x'], sites: ['y'] } },
+      'status.joint status.unknownClass x status.unknownSite y',
+    ],
+    [
+      'names the phrase that two have where they cannot be told apart for it',
+      { mayJudge: false, samePhrase: 'A, B' },
+      'status.samePhrase A, B',
+    ],
+    [
+      'names it beside what a Central Station lacks, too',
+      { stationStatus: { text: 'no secret' }, samePhrase: 'A, B' },
+      'status.joint no secret status.samePhrase A, B',
+    ],
+    ['is empty where all is well and nothing has come in yet', {}, undefined],
+  ] as const)
+    it(title, () => assert.equal(shown(state).text, text));
 
   it('is the time of the last event again once one has come since the service went out of reach', () => {
     const before = new Date(OFFLINE_SINCE.getTime() - 1);

@@ -18,7 +18,6 @@ export const SETTINGS: AlarmSettings = {
   repeat: 0,
 };
 
-/** An event as an alarm state sees it. */
 export function alarmEvent(changes: Partial<AlarmEvent> = {}): AlarmEvent {
   const id = `delivery-${Math.random()}`;
   return {
@@ -159,7 +158,6 @@ export class Instances {
   }
 }
 
-/** Milliseconds that an answer takes. */
 const TAKES = 7;
 
 interface Kept {
@@ -205,7 +203,6 @@ class MapSlots implements Slots {
     return () => this.#watchers.delete(changed);
   }
 
-  /** Names of the slots that there are. */
   names(): string[] {
     return [...this.#kept].filter(([, { json }]) => json !== undefined).map(([name]) => name);
   }

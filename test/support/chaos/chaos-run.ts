@@ -5,7 +5,6 @@ import { SeededChoice } from '../../../sandbox/world/seeded';
 import { soon } from '../time/patience';
 import { ChaosDeeds, keyOf, type Deed, AT_ONCE, type ChaosWorld } from './chaos-world';
 
-/** What became of one call. */
 export interface Outcome {
   deed: Deed;
   /** Undefined where it succeeded. */
@@ -29,17 +28,14 @@ export class ChaosRun {
   readonly wrong: string[] = [];
   /** POSTs that the sandbox got more often than they were called for, or not at all. */
   readonly miscounted: string[] = [];
-  readonly #world: ChaosWorld;
-  readonly #choice: SeededChoice;
-  readonly #deeds: ChaosDeeds;
   readonly #lanes = new Map<string, Promise<unknown>>();
   readonly #tallies = new Map<string, Tally>();
 
-  private constructor(world: ChaosWorld, choice: SeededChoice, deeds: ChaosDeeds) {
-    this.#world = world;
-    this.#choice = choice;
-    this.#deeds = deeds;
-  }
+  private constructor(
+    private readonly world: ChaosWorld,
+    private readonly choice: SeededChoice,
+    private readonly deeds: ChaosDeeds,
+  ) {}
 
   static async of(world: ChaosWorld, seed: number): Promise<ChaosRun> {
     const choice = new SeededChoice(seed);
@@ -64,8 +60,8 @@ export class ChaosRun {
   }
 
   one(impatient: boolean): Promise<Outcome> {
-    const deed = this.#deeds.next(impatient);
-    const patience = impatient && this.#choice.below(20) === 0 ? 1 + this.#choice.below(300) : Infinity;
+    const deed = this.deeds.next(impatient);
+    const patience = impatient && this.choice.below(20) === 0 ? 1 + this.choice.below(300) : Infinity;
     if (deed.lane === undefined) return this.#act(deed, patience);
     const before = this.#lanes.get(deed.lane) ?? Promise.resolve();
     const mine = before.then(() => this.#act(deed, patience));
@@ -76,7 +72,7 @@ export class ChaosRun {
   /** Looks once more whether anything came later than its call ended, and begins to count anew. */
   endRound(): void {
     for (const post of this.#tallies.keys()) this.#count(post);
-    this.#world.forwarder.requests.length = 0;
+    this.world.forwarder.requests.length = 0;
     this.#tallies.clear();
   }
 
@@ -89,7 +85,7 @@ export class ChaosRun {
     const calling = this.#outcome(deed, { signal: caller.signal });
     const isLate = await goesOnAfter(
       calling,
-      Math.min(patience, deed.deadlineMs ?? this.#world.deadline(isCommand(deed.post))),
+      Math.min(patience, deed.deadlineMs ?? this.world.deadline(isCommand(deed.post))),
     );
     const code = await calling;
     const ms = performance.now() - begun;
@@ -101,7 +97,7 @@ export class ChaosRun {
 
   async #outcome(deed: Deed, options: CallOptions): Promise<RvmErrorCode | undefined> {
     try {
-      const check = await deed.act(this.#world.client, options);
+      const check = await deed.act(this.world.client, options);
       await check();
       return undefined;
     } catch (error) {
@@ -117,7 +113,7 @@ export class ChaosRun {
    */
   #count(post: string): void {
     const { begun, succeeded } = this.#tallyOf(post) ?? { begun: 0, succeeded: 0 };
-    const { requests } = this.#world.forwarder;
+    const { requests } = this.world.forwarder;
     const arrived = requests.filter((request) => request.status !== 401 && keyOf(request) === post).length;
     if (succeeded <= arrived && (arrived <= begun || !isCommand(post))) return;
     this.miscounted.push(`${post}: ${begun} begun, ${arrived} arrived, ${succeeded} succeeded`);

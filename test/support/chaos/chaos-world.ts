@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallOptions, PtzCommand, RtspSession, RtspWanted } from '../../../lib/cloud/calls';
 import { StationClient, type StationClientOptions } from '../../../lib/cloud/station-client';
@@ -7,6 +8,7 @@ import type { StationTiming } from '../../../lib/cloud/timing';
 import type { RvmErrorCode } from '../../../lib/error';
 import { Sandbox } from '../../../sandbox';
 import type { SeededChoice } from '../../../sandbox/world/seeded';
+import type { SandboxCamera } from '../node-red/station-flow';
 import { type ForwardedRequest, RecordingForwarder } from '../rtsp/recording-forwarder';
 import { settingsOf } from '../service/scripted-station';
 import { PATIENCE } from '../time/patience';
@@ -16,19 +18,8 @@ import { StumblingGateway } from './stumbling-gateway';
 /** Calls that are under way at a time. */
 export const AT_ONCE = 40;
 
-/** A camera as the sandbox itself knows it. */
-interface KnownCamera {
-  id: string;
-  remoteId: string;
-  name: string;
-  siteId: string;
-  status: string;
-  /** What it was last told; null for a fixed camera. */
-  ptz: { position: string; tour: number | null } | null;
-}
-
 interface SandboxState {
-  cameras: KnownCamera[];
+  cameras: SandboxCamera[];
   sites: { id: string; state: string }[];
 }
 
@@ -45,8 +36,8 @@ const CALL = 10;
 const COMMAND = 5;
 
 /**
- * client -> faulty proxy -> gateway that answers in the place of the service now and then -> forwarder that notes what arrives -> sandbox. The forwarder passes on whole requests only, so
- * what it has noted is what the sandbox was asked for.
+ * client -> faulty proxy -> gateway that answers in the place of the service now and then -> forwarder that notes what arrives
+ * -> sandbox. The forwarder passes on whole requests only, so what it has noted is what the sandbox was asked for.
  */
 export class ChaosWorld {
   readonly client: StationClient;
@@ -98,7 +89,6 @@ export class ChaosWorld {
     return new ChaosWorld(sandbox, forwarder, gateway, proxy, access, timeoutMs, options);
   }
 
-  /** A second call changes nothing. */
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
@@ -110,32 +100,33 @@ export class ChaosWorld {
   }
 
   /** What the sandbox says of its cameras, asked for past the proxy. */
-  async cameras(): Promise<KnownCamera[]> {
-    const { cameras } = JSON.parse(await this.#ask('state')) as SandboxState;
-    return cameras;
+  async cameras(): Promise<SandboxCamera[]> {
+    return (await this.#state()).cameras;
   }
 
   /** Those of them that the service lists for a client. */
-  async listedCameras(): Promise<KnownCamera[]> {
-    const { cameras, sites } = JSON.parse(await this.#ask('state')) as SandboxState;
+  async listedCameras(): Promise<SandboxCamera[]> {
+    const { cameras, sites } = await this.#state();
     const accepted = new Set(sites.filter(({ state }) => state === 'accepted').map(({ id }) => id));
     return cameras.filter(({ siteId }) => accepted.has(siteId));
   }
 
-  /** The session of the client is lost with the next request. */
   async loseSession(): Promise<void> {
     await this.#ask('faults', { kind: 'session-expiry' });
   }
 
+  async #state(): Promise<SandboxState> {
+    return JSON.parse(await this.#ask('state')) as SandboxState;
+  }
+
+  /** On a connection of its own: those that are kept would count among what is left over. */
   #ask(path: string, body?: object): Promise<string> {
     return new Promise((resolve, reject) => {
       const method = body === undefined ? 'GET' : 'POST';
       const headers = body === undefined ? {} : { 'Content-Type': 'application/json' };
       const url = `${this.sandbox.url}/sandbox/${path}`;
       const asking = request(url, { method, headers, agent: false }, (answer) => {
-        let text = '';
-        answer.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
-        answer.on('end', () => resolve(text));
+        text(answer).then(resolve, reject);
       });
       asking.on('error', reject);
       asking.end(body === undefined ? undefined : JSON.stringify(body));
@@ -155,7 +146,6 @@ async function millisecondsForMany(access: StationClientOptions): Promise<number
   return taken;
 }
 
-/** One call of the client, and how to tell that what came of it is right. */
 export interface Deed {
   name: string;
   /** The POST that it is to cause; absent where it asks only. */
@@ -174,18 +164,14 @@ const PRESETS = ['Entrance', 'Fence Line', 'Far Corner', 'Loading Ramp'];
 const TOURS = ['Perimeter', 'Night Round'];
 const DAY = Date.UTC(2026, 10, 21);
 
-/** Picks calls of every kind, by chance but repeatably. */
 export class ChaosDeeds {
-  readonly #choice: SeededChoice;
-  readonly #world: ChaosWorld;
-  readonly #cameras: readonly KnownCamera[];
   #moments = 0;
 
-  constructor(choice: SeededChoice, world: ChaosWorld, cameras: readonly KnownCamera[]) {
-    this.#choice = choice;
-    this.#world = world;
-    this.#cameras = cameras;
-  }
+  constructor(
+    private readonly choice: SeededChoice,
+    private readonly world: ChaosWorld,
+    private readonly cameras: readonly SandboxCamera[],
+  ) {}
 
   /** @param impatient some have little time */
   next(impatient: boolean): Deed {
@@ -206,15 +192,14 @@ export class ChaosDeeds {
   }
 
   #pick<T>(list: readonly T[]): T {
-    return this.#choice.pick(list) ?? assert.fail('nothing to pick from');
+    return this.choice.pick(list) ?? assert.fail('nothing to pick from');
   }
 
-  #camera(fits: (camera: KnownCamera) => boolean = () => true): KnownCamera {
-    return this.#pick(this.#cameras.filter((camera) => camera.status === 'online' && fits(camera)));
+  #camera(fits: (camera: SandboxCamera) => boolean = () => true): SandboxCamera {
+    return this.#pick(this.cameras.filter((camera) => camera.status === 'online' && fits(camera)));
   }
 
-  /** Any of the texts that a camera may be called by. */
-  #called({ id, remoteId, name }: KnownCamera): string {
+  #called({ id, remoteId, name }: SandboxCamera): string {
     return this.#pick([id, remoteId, name]);
   }
 
@@ -232,7 +217,7 @@ export class ChaosDeeds {
         return () => {
           assert.deepEqual(
             devices.map(({ id, name, online }) => ({ id, name, online })),
-            this.#cameras.map(({ id, name, status }) => ({ id, name, online: status === 'online' })),
+            this.cameras.map(({ id, name, status }) => ({ id, name, online: status === 'online' })),
           );
         };
       },
@@ -240,7 +225,7 @@ export class ChaosDeeds {
   }
 
   #details(): Deed {
-    const camera = this.#pick(this.#cameras);
+    const camera = this.#pick(this.cameras);
     const text = this.#called(camera);
     return {
       name: 'details',
@@ -272,8 +257,8 @@ export class ChaosDeeds {
 
   #move(): Deed {
     const camera = this.#camera(({ ptz }) => ptz !== null);
-    const [preset, tour] = [this.#choice.below(PRESETS.length), this.#choice.below(TOURS.length)];
-    type Move = { command: PtzCommand; post: string; after: Partial<NonNullable<KnownCamera['ptz']>> };
+    const [preset, tour] = [this.choice.below(PRESETS.length), this.choice.below(TOURS.length)];
+    type Move = { command: PtzCommand; post: string; after: Partial<NonNullable<SandboxCamera['ptz']>> };
     const { command, post, after } = this.#pick<Move>([
       {
         command: { action: 'goto-preset', target: PRESETS[preset] ?? '' },
@@ -282,7 +267,7 @@ export class ChaosDeeds {
       },
       { command: { action: 'goto-home' }, post: 'ptz-home', after: { position: 'home', tour: null } },
       {
-        command: { action: 'start-tour', target: String(tour) },
+        command: { action: 'start-tour', target: `${tour}` },
         post: `ptz-tours/${tour}/start`,
         after: { tour },
       },
@@ -299,11 +284,13 @@ export class ChaosDeeds {
       act: async (client, options) => {
         const accepted = await client.ptz(this.#called(camera), command, options);
         // In its lane nobody else moves the camera, so the sandbox must know it as it was told.
-        const now = (await this.#world.cameras()).find(({ id }) => id === camera.id)?.ptz;
+        const now = (await this.world.cameras()).find(({ id }) => id === camera.id)?.ptz;
         return () => {
-          assert.equal(accepted.accepted, true);
-          assert.equal(accepted.action, command.action);
-          assert.equal(accepted.cameraId, camera.id);
+          assert.partialDeepStrictEqual(accepted, {
+            accepted: true,
+            action: command.action,
+            cameraId: camera.id,
+          });
           assert.deepEqual({ ...now, ...after }, now);
           if (command.action === 'stop-tour') assert.notEqual(now?.tour, tour);
         };
@@ -317,11 +304,8 @@ export class ChaosDeeds {
     return {
       name: 'snapshot',
       act: async (client, options) => {
-        const { jpeg, cameraId, filename, time } = await client.snapshot(
-          this.#called(camera),
-          wanted,
-          options,
-        );
+        const picture = await client.snapshot(this.#called(camera), wanted, options);
+        const { jpeg, cameraId, filename, time } = picture;
         return () => {
           assert.equal(jpeg.subarray(0, 2).toString('hex'), 'ffd8');
           assert.equal(jpeg.subarray(-2).toString('hex'), 'ffd9');
@@ -333,27 +317,27 @@ export class ChaosDeeds {
     };
   }
 
-  #event(camera = this.#camera()): [KnownCamera, RtspWanted] {
+  #event(camera = this.#camera()): [SandboxCamera, RtspWanted] {
     const event = { cameraId: camera.id, cameraRemoteId: camera.remoteId, eventStartTime: this.#moment() };
     return [camera, { mode: 'event', event, preRoll: 0, quality: 'high', whenOffline: 'fail' }];
   }
 
-  #recorded(): [KnownCamera, RtspWanted] {
+  #recorded(): [SandboxCamera, RtspWanted] {
     const camera = this.#camera();
     const where = { camera: this.#called(camera), time: this.#moment() };
     return [camera, { mode: 'recorded', ...where, preRoll: 0, quality: 'low', whenOffline: 'fail' }];
   }
 
-  #live(): [KnownCamera, RtspWanted] {
+  #live(): [SandboxCamera, RtspWanted] {
     const camera = this.#camera();
     return [camera, { mode: 'live', camera: this.#called(camera), quality: '', whenOffline: 'fail' }];
   }
 
-  #rtsp([camera, wanted]: [KnownCamera, RtspWanted], impatient: boolean): Deed {
+  #rtsp([camera, wanted]: [SandboxCamera, RtspWanted], impatient: boolean): Deed {
     const t = timeOf(wanted);
     // Of one request to two.
-    const deadlineMs = this.#world.timeoutMs * (1 + this.#choice.below(1_000) / 1_000);
-    const deadline = impatient && this.#choice.below(3) === 0 ? { deadlineMs } : {};
+    const deadlineMs = this.world.timeoutMs * (1 + this.choice.below(1_000) / 1_000);
+    const deadline = impatient && this.choice.below(3) === 0 ? { deadlineMs } : {};
     const post = `devices/${camera.id}/rtsp${t === undefined ? '' : ` ${t}`}`;
     return {
       name: `rtsp ${wanted.mode}`,
@@ -369,19 +353,14 @@ export class ChaosDeeds {
   }
 
   /** The session is of this camera, and of the request that asked for it. */
-  #checkSession(session: RtspSession, camera: KnownCamera, post: string, wanted: RtspWanted): void {
+  #checkSession(session: RtspSession, camera: SandboxCamera, post: string, wanted: RtspWanted): void {
     const { url, mode, cameraId, cameraRemoteId, t, device } = session;
+    const { id, remoteId, name } = camera;
     assert.deepEqual(
-      { mode, cameraId, cameraRemoteId, t, name: device.name },
-      {
-        mode: wanted.mode,
-        cameraId: camera.id,
-        cameraRemoteId: camera.remoteId,
-        t: timeOf(wanted),
-        name: camera.name,
-      },
+      [mode, cameraId, cameraRemoteId, t, device.name],
+      [wanted.mode, id, remoteId, timeOf(wanted), name],
     );
-    const granted = this.#world.forwarder.requests.filter((request) => keyOf(request) === post);
+    const granted = this.world.forwarder.requests.filter((request) => keyOf(request) === post);
     assert.ok(
       granted.some(({ answer }) => answer.includes(url)),
       'a session that was granted to somebody else',
@@ -389,7 +368,7 @@ export class ChaosDeeds {
   }
 
   #offline(): Deed {
-    const camera = this.#pick(this.#cameras.filter(({ status }) => status !== 'online'));
+    const camera = this.#pick(this.cameras.filter(({ status }) => status !== 'online'));
     const [, wanted] = this.#event(camera);
     return {
       name: 'rtsp offline',
@@ -403,22 +382,15 @@ export class ChaosDeeds {
 
   #request(): Deed {
     const camera = this.#camera();
+    const links = (body: unknown) => Object.keys(Object(field(body, '_links')) as object);
     const places = [
-      { start: 'device', rels: [], right: (body: unknown) => field(body, 'id') === camera.id },
-      { start: 'data-sources', rels: [], right: (body: unknown) => field(body, 'deviceId') === camera.id },
-      { start: 'data-sources', rels: ['rel/snapshot'], right: (body: unknown) => Buffer.isBuffer(body) },
-      {
-        start: 'system',
-        rels: [],
-        right: (body: unknown) => Object.hasOwn(Object(field(body, '_links')), 'rel/devices'),
-      },
-      {
-        start: 'system',
-        rels: ['devices'],
-        right: (body: unknown) => field(body, 'total') === this.#cameras.length,
-      },
+      ['device', [], (body: unknown) => field(body, 'id') === camera.id],
+      ['data-sources', [], (body: unknown) => field(body, 'deviceId') === camera.id],
+      ['data-sources', ['rel/snapshot'], (body: unknown) => Buffer.isBuffer(body)],
+      ['system', [], (body: unknown) => links(body).includes('rel/devices')],
+      ['system', ['devices'], (body: unknown) => field(body, 'total') === this.cameras.length],
     ] as const;
-    const { start, rels, right } = this.#pick<(typeof places)[number]>(places);
+    const [start, rels, right] = this.#pick<(typeof places)[number]>(places);
     const at = start === 'system' ? {} : { camera: this.#called(camera) };
     return {
       name: `request ${start}`,

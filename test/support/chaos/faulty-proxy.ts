@@ -38,7 +38,6 @@ interface FaultyProxyOptions {
   connectFaults: number;
   /** Of a hundred requests so many get a fault. */
   exchangeFaults: number;
-  /** Longest delay of an answer, in milliseconds. */
   latencyMs: number;
 }
 
@@ -47,24 +46,19 @@ interface FaultyProxyOptions {
  * answers take turns.
  */
 export class FaultyProxy {
-  /** How often each fault has happened. */
   readonly counts: Record<Fault, number>;
-  /** Connections accepted, and exchanges begun on them. */
-  readonly seen = { connections: 0, exchanges: 0 };
-  readonly #server: Server;
-  readonly #target: { host: string; port: number };
-  readonly #options: FaultyProxyOptions;
-  readonly #choice: SeededChoice;
+  readonly choice: SeededChoice;
   readonly #passages = new Set<ProxiedConnection>();
   #disturbing = false;
 
-  private constructor(server: Server, target: URL, options: FaultyProxyOptions) {
+  private constructor(
+    private readonly server: Server,
+    private readonly target: URL,
+    readonly options: FaultyProxyOptions,
+  ) {
     const none = [...CONNECT_FAULTS, ...EXCHANGE_FAULTS].map((fault) => [fault, 0]);
     this.counts = Object.fromEntries(none) as Record<Fault, number>;
-    this.#server = server;
-    this.#target = { host: target.hostname, port: Number(target.port) };
-    this.#options = options;
-    this.#choice = new SeededChoice(options.seed);
+    this.choice = new SeededChoice(options.seed);
     server.on('connection', (socket) => this.#accept(socket));
   }
 
@@ -78,15 +72,13 @@ export class FaultyProxy {
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
-  /** Connections of clients that are open now. */
   get connections(): number {
     return this.#passages.size;
   }
 
-  /** From now on there are faults. */
   disturb(): void {
     this.#disturbing = true;
   }
@@ -99,63 +91,49 @@ export class FaultyProxy {
 
   async close(): Promise<void> {
     for (const passage of this.#passages) passage.destroy();
-    this.#server.close();
-    await once(this.#server, 'close');
+    this.server.close();
+    await once(this.server, 'close');
   }
 
   #accept(client: Socket): void {
-    this.seen.connections += 1;
-    const fault = this.#draw(CONNECT_FAULTS, this.#options.connectFaults);
+    const fault = this.#draw(CONNECT_FAULTS, this.options.connectFaults);
     if (fault === 'connect-reset') {
       client.on('error', () => undefined);
       client.resetAndDestroy();
       return;
     }
-    const upstream = fault === 'connect-mute' ? undefined : connect(this.#target);
-    const passage = new ProxiedConnection(client, upstream, {
-      exchange: () => this.#exchange(),
-      below: (limit) => this.#choice.below(limit),
-      latencyMs: this.#options.latencyMs,
-    });
+    const { hostname: host, port } = this.target;
+    const upstream = fault === 'connect-mute' ? undefined : connect({ host, port: Number(port) });
+    const passage = new ProxiedConnection(client, upstream, this);
     this.#passages.add(passage);
     client.once('close', () => this.#passages.delete(passage));
   }
 
-  #exchange(): ExchangeFault | undefined {
-    this.seen.exchanges += 1;
-    return this.#draw(EXCHANGE_FAULTS, this.#options.exchangeFaults);
+  exchange(): ExchangeFault | undefined {
+    return this.#draw(EXCHANGE_FAULTS, this.options.exchangeFaults);
   }
 
   #draw<T extends Fault>(faults: readonly T[], ofHundred: number): T | undefined {
-    if (!this.#disturbing || this.#choice.below(100) >= ofHundred) return undefined;
-    const fault = this.#choice.pick(faults);
+    if (!this.#disturbing || this.choice.below(100) >= ofHundred) return undefined;
+    const fault = this.choice.pick(faults);
     if (fault !== undefined) this.counts[fault] += 1;
     return fault;
   }
 }
 
-interface Chance {
-  /** The fault of the exchange that begins now, if any. */
-  exchange: () => ExchangeFault | undefined;
-  below: (limit: number) => number;
-  latencyMs: number;
-}
-
 /** One connection of a client and the one that it is passed on to. */
 class ProxiedConnection {
-  readonly #client: Socket;
-  readonly #upstream: Socket | undefined;
-  readonly #chance: Chance;
   #fault: ExchangeFault | undefined;
   /** Whose turn it is: what a client sends after an answer is a new request. */
   #turn: 'client' | 'server' = 'server';
   #swallowing = false;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(client: Socket, upstream: Socket | undefined, chance: Chance) {
-    this.#client = client;
-    this.#upstream = upstream;
-    this.#chance = chance;
+  constructor(
+    private readonly client: Socket,
+    private readonly upstream: Socket | undefined,
+    private readonly proxy: FaultyProxy,
+  ) {
     client.setNoDelay(true);
     client.on('error', () => undefined);
     client.on('data', (chunk: Buffer) => this.#onRequest(chunk));
@@ -167,37 +145,32 @@ class ProxiedConnection {
   }
 
   resetIfDead(): void {
-    if (this.#swallowing || this.#upstream === undefined) this.#reset();
+    if (this.#swallowing || this.upstream === undefined) this.#reset();
   }
 
   destroy(): void {
     clearTimeout(this.#timer);
-    this.#client.destroy();
-    this.#upstream?.destroy();
+    this.client.destroy();
+    this.upstream?.destroy();
   }
 
   #reset(): void {
-    clearTimeout(this.#timer);
-    this.#client.resetAndDestroy();
-    this.#upstream?.destroy();
+    this.client.resetAndDestroy();
+    this.destroy();
   }
 
   /** The server has closed in good order; a client that gets no answers does not learn of it. */
   #endInTurn(): void {
-    if (!this.#swallowing && this.#timer === undefined) this.#client.end();
+    if (!this.#swallowing && this.#timer === undefined) this.client.end();
   }
 
   #onRequest(chunk: Buffer): void {
-    if (this.#upstream === undefined) return;
     if (this.#turn === 'server') {
       this.#turn = 'client';
-      this.#fault = this.#chance.exchange();
+      if (this.upstream !== undefined) this.#fault = this.proxy.exchange();
     }
-    if (this.#fault !== 'request-reset') {
-      this.#upstream.write(chunk);
-      return;
-    }
-    this.#upstream.write(this.#part(chunk), () => this.#reset());
+    if (this.#fault !== 'request-reset') this.upstream?.write(chunk);
+    else this.upstream?.write(this.#part(chunk), () => this.#reset());
   }
 
   #onAnswer(chunk: Buffer): void {
@@ -205,48 +178,27 @@ class ProxiedConnection {
     const fault = this.#fault;
     this.#fault = undefined;
     if (this.#swallowing) return;
-    switch (fault) {
-      case 'unanswered-reset':
-        this.#reset();
-        break;
-      case 'answer-reset':
-        this.#swallowing = true;
-        this.#client.write(this.#part(chunk), () => this.#reset());
-        break;
-      case 'answer-cut':
-        this.#swallowing = true;
-        this.#client.end(this.#part(chunk));
-        break;
-      case 'answer-stall':
-        this.#swallowing = true;
-        this.#client.write(this.#part(chunk));
-        break;
-      case 'answer-silence':
-        this.#swallowing = true;
-        break;
-      case 'latency':
-        this.#delay(chunk);
-        break;
-      case 'request-reset':
-      case undefined:
-        this.#client.write(chunk);
-    }
+    this.#swallowing = fault?.startsWith('answer-') === true;
+    if (fault === 'unanswered-reset') this.#reset();
+    else if (fault === 'answer-reset') this.client.write(this.#part(chunk), () => this.#reset());
+    else if (fault === 'answer-cut') this.client.end(this.#part(chunk));
+    else if (fault === 'answer-stall') this.client.write(this.#part(chunk));
+    else if (fault === 'latency') this.#delay(chunk);
+    else if (!this.#swallowing) this.client.write(chunk);
   }
 
   #delay(chunk: Buffer): void {
-    this.#upstream?.pause();
-    this.#timer = setTimeout(
-      () => {
-        this.#timer = undefined;
-        this.#client.write(chunk);
-        this.#upstream?.resume();
-      },
-      1 + this.#chance.below(this.#chance.latencyMs),
-    );
+    this.upstream?.pause();
+    const goOn = (): void => {
+      this.#timer = undefined;
+      this.client.write(chunk);
+      this.upstream?.resume();
+    };
+    this.#timer = setTimeout(goOn, 1 + this.proxy.choice.below(this.proxy.options.latencyMs));
   }
 
   /** A true part of it: at least one byte is left out. */
   #part(chunk: Buffer): Buffer {
-    return chunk.subarray(0, this.#chance.below(chunk.length));
+    return chunk.subarray(0, this.proxy.choice.below(chunk.length));
   }
 }

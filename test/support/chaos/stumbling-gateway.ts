@@ -8,6 +8,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
 import { SeededChoice } from '../../../sandbox/world/seeded';
 
 /** What a gateway does in the place of the service behind it. */
@@ -44,12 +45,7 @@ const SURELY_OUT = 100;
 
 /** Stands in front of a service and answers in its place now and then, by chance but repeatably. What it answers goes no further. */
 export class StumblingGateway {
-  /** How often each fault has happened. */
   readonly counts: Record<GatewayFault, number> = { outage: 0, limit: 0, blind: 0 };
-  readonly #server: Server;
-  readonly #target: URL;
-  readonly #options: GatewayOptions;
-  readonly #choice: SeededChoice;
   readonly #agent = new Agent({ keepAlive: true });
   /** The cookie of the service, by the one that a client has instead; with rotation the newest alone. */
   readonly #cookies = new Map<string, string>();
@@ -63,10 +59,13 @@ export class StumblingGateway {
   #outUntil = 0;
   #askedUntil = 0;
 
-  private constructor(server: Server, target: URL, options: GatewayOptions) {
-    this.#server = server;
-    this.#target = target;
-    this.#options = options;
+  readonly #choice: SeededChoice;
+
+  private constructor(
+    private readonly server: Server,
+    private readonly target: URL,
+    private readonly options: GatewayOptions,
+  ) {
     this.#choice = new SeededChoice(options.seed);
     this.#surelyOutAt = 1 + this.#choice.below(SURELY_OUT);
     server.on('request', (incoming: IncomingMessage, response: ServerResponse) => {
@@ -84,7 +83,7 @@ export class StumblingGateway {
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
   disturb(): void {
@@ -104,21 +103,20 @@ export class StumblingGateway {
   }
 
   close(): void {
-    this.#server.closeAllConnections();
-    this.#server.close();
+    this.server.closeAllConnections();
+    this.server.close();
     this.#agent.destroy();
   }
 
   async #serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
-    const chunks: Buffer[] = [];
-    for await (const chunk of incoming) chunks.push(chunk as Buffer);
+    const asked = await buffer(incoming);
     const fault = this.#draw();
     if (fault !== undefined) {
       response.writeHead(fault.status, fault.headers).end();
       return;
     }
     const own = /sid=([^;]*)/.exec(incoming.headers.cookie ?? '')?.[1] ?? '';
-    const answer = await this.#forward(incoming, this.#cookies.get(own), Buffer.concat(chunks));
+    const answer = await this.#forward(incoming, this.#cookies.get(own), asked);
     const session = this.#sessionAfter(answer, own);
     const body = this.#bodyFor(incoming, answer, own);
     const { 'set-cookie': _cookie, 'content-length': _length, ...headers } = answer.headers;
@@ -128,7 +126,7 @@ export class StumblingGateway {
 
   #draw(): { status: number; headers: Record<string, string> } | undefined {
     if (!this.#isDisturbing) return undefined;
-    const { outages, limits, longestOutageMs } = this.#options;
+    const { outages, limits, longestOutageMs } = this.options;
     const now = performance.now();
     this.#disturbed += 1;
     const isChosen = this.#choice.below(1_000) < outages || this.#disturbed === this.#surelyOutAt;
@@ -144,16 +142,15 @@ export class StumblingGateway {
   }
 
   #forward(incoming: IncomingMessage, cookie: string | undefined, body: Buffer): Promise<Answered> {
-    const { hostname, port, host } = this.#target;
+    const { hostname, port, host } = this.target;
     const { method, url: path } = incoming;
     const { cookie: _own, ...others } = incoming.headers;
     const headers = { ...others, host, ...(cookie !== undefined && { cookie }) };
     return new Promise((resolve, reject) => {
       const onward = request({ hostname, port, path, method, headers, agent: this.#agent }, (answer) => {
-        const chunks: Buffer[] = [];
-        answer.on('data', (chunk: Buffer) => chunks.push(chunk)).on('error', reject);
-        answer.on('end', () =>
-          resolve({ status: answer.statusCode ?? 502, headers: answer.headers, body: Buffer.concat(chunks) }),
+        buffer(answer).then(
+          (body) => resolve({ status: answer.statusCode ?? 502, headers: answer.headers, body }),
+          reject,
         );
       });
       onward.on('error', reject);

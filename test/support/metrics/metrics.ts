@@ -5,14 +5,8 @@ import { type Meter, setMeter } from '../../../lib/meter';
 import { Metrics, type Snapshot } from '../../../lib/metrics/metrics';
 import { type NodeRed, ROOT } from '../node-red/node-red';
 
-interface DocumentedMetric {
-  name: string;
-  type: string;
-  labels: string[];
-}
-
 /** The list of all metrics in docs/metrics.md: a name, its type, and its labels. */
-export function documentedMetrics(): DocumentedMetric[] {
+export function documentedMetrics(): { name: string; type: string; labels: string[] }[] {
   const page = fs.readFileSync(path.join(ROOT, 'docs', 'metrics.md'), 'utf8');
   const rows = page.matchAll(/^- `([a-z_]+)` \((counter|gauge|histogram)([;, a-z_`]*)\)/gm);
   return [...rows].map(([, name = '', type = '', labels = '']) => ({
@@ -69,22 +63,12 @@ export class RecordingMeter {
   readonly #told: Told[] = [];
 
   constructor() {
+    // Whatever is told is kept.
     const hear =
-      <Name extends keyof Meter>(name: Name) =>
-      (...told: Parameters<Meter[Name]>): void =>
+      (_meter: Meter, name: keyof Meter) =>
+      (...told: unknown[]) =>
         void this.#told.push([name, ...told] as unknown as Told);
-    setMeter({
-      answered: hear('answered'),
-      delivered: hear('delivered'),
-      problem: hear('problem'),
-      requested: hear('requested'),
-      failed: hear('failed'),
-      videoBegan: hear('videoBegan'),
-      videoEnded: hear('videoEnded'),
-      firstFrame: hear('firstFrame'),
-      committed: hear('committed'),
-      spilled: hear('spilled'),
-    });
+    setMeter(new Proxy({} as Meter, { get: hear }));
   }
 
   /** What was told of one kind, oldest first. */
@@ -116,7 +100,6 @@ export interface Scrape {
 /** The settings of a Node-RED that serves metrics at a port which the system chooses. */
 export const METRICS = 'rvmMetrics: { port: 0 },';
 
-/** Where a Node-RED says that its metrics are. */
 export async function metricsUrl(nodeRed: NodeRed): Promise<string> {
   const line = /metrics are served at (http\S+)/;
   await nodeRed.logged(line);
@@ -172,7 +155,6 @@ export function valueOf(
 /** Ends of the names of the series of a histogram. */
 const PARTS = ['_bucket', '_sum', '_count'];
 
-/** The metric that a series is of. */
 export function metricOf({ types }: Pick<Scrape, 'types'>, series: string): string {
   const part = PARTS.find((end) => series.endsWith(end)) ?? '';
   const metric = series.slice(0, series.length - part.length);

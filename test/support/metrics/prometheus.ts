@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, type StdioOptions } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
 import os from 'node:os';
@@ -30,7 +30,6 @@ function variableQueries(): string[] {
   return dashboard().templating.list.flatMap(({ query }) => (typeof query === 'string' ? [] : [query.query]));
 }
 
-/** Every query of rules and dashboard. */
 export function queriesOfFiles(): string[] {
   return [...ruleQueries(), ...dashboardQueries(), ...variableQueries()];
 }
@@ -95,28 +94,22 @@ export class Prometheus {
     fs.writeFileSync(path.join(folder, 'prometheus.yml'), configuration);
     fs.copyFileSync(path.join(MONITORING, 'alerts.yml'), path.join(folder, 'alerts.yml'));
     const port = await freePort();
-    const child = spawn(
-      programPath('prometheus') ?? '',
-      [
-        `--config.file=${path.join(folder, 'prometheus.yml')}`,
-        `--storage.tsdb.path=${path.join(folder, 'data')}`,
-        `--web.listen-address=127.0.0.1:${port}`,
-      ],
-      { stdio: ['ignore', 'ignore', 'pipe'] },
-    );
+    const args = [
+      `--config.file=${path.join(folder, 'prometheus.yml')}`,
+      `--storage.tsdb.path=${path.join(folder, 'data')}`,
+      `--web.listen-address=127.0.0.1:${port}`,
+    ];
+    const stdio: StdioOptions = ['ignore', 'ignore', 'pipe'];
+    const child = spawn(programPath('prometheus') ?? '', args, { stdio });
     const prometheus = new Prometheus(folder, port, child);
     await eventually(() => prometheus.#isReady(), 'Prometheus', 50);
     return prometheus;
   }
 
-  /** What a query gives now. */
   async query(query: string): Promise<Series[]> {
     const answer = await fetch(`${this.#api}/query?${new URLSearchParams({ query }).toString()}`);
-    const { status, data, error } = (await answer.json()) as {
-      status: string;
-      error?: string;
-      data?: { result: Series[] };
-    };
+    type Answer = { status: string; error?: string; data?: { result: Series[] } };
+    const { status, data, error } = (await answer.json()) as Answer;
     assert.equal(status, 'success', `${query}: ${error}`);
     return data?.result ?? [];
   }

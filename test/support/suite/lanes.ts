@@ -107,7 +107,6 @@ const SLOW: readonly string[] = [
   'test/nodes/kinds-of-video.test.ts',
   'test/nodes/sidebar-video.test.ts',
   'test/nodes/video-jobs.test.ts',
-  'test/nodes/video-loading.test.ts',
   'test/nodes/video-of-alarms.test.ts',
   'test/nodes/view-place.test.ts',
 ];
@@ -191,7 +190,6 @@ const RARE: readonly string[] = [
   'test/inbox/moving/any-history.test.ts',
   'test/proxies/balancers.test.ts',
   // Several Node-RED on one database.
-  'test/nodes/shared-alarm-state.test.ts',
   'test/nodes/shared-inbox-faults.test.ts',
   'test/nodes/two-instances.test.ts',
   'test/nodes/watch-instances.test.ts',
