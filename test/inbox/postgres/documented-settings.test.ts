@@ -61,15 +61,11 @@ describe('PostgreSQL on two machines, as the documentation has it', () => {
 
   it('has a standby by one command, which the primary waits for', async () => {
     await servers.makeStandby();
-    const inStep = async (): Promise<boolean> => {
-      const rows = await servers.primary.sql(
-        'SELECT application_name, sync_state, usename FROM pg_stat_replication',
-      );
-      return (
-        JSON.stringify(rows) === '[{"application_name":"db2","sync_state":"quorum","usename":"replicator"}]'
-      );
-    };
-    await eventually(inStep, 'the standby');
+    const standbys = `SELECT format('%s %s %s', application_name, sync_state, usename) AS it FROM pg_stat_replication`;
+    await eventually(async () => {
+      const rows = await servers.primary.sql(standbys);
+      return rows.length === 1 && rows[0]?.['it'] === 'db2 quorum replicator';
+    }, 'the standby');
   });
 
   it('stores alarms for a role that may do nothing else', async () => {
