@@ -5,9 +5,7 @@ import { proven, Taker } from '../samples';
 
 inEachStore('the lease of an event', (open) => {
   let inbox: TestedInbox;
-  beforeEach(async () => {
-    inbox = await open();
-  });
+  beforeEach(async () => (inbox = await open()));
 
   async function delivered(handledWhen: 'sent' | 'settled'): Promise<string> {
     const taker = new Taker(inbox, { handledWhen, redeliverAfter: 7000 });
