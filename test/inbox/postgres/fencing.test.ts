@@ -36,17 +36,16 @@ describe('an event that an instance has leased', () => {
     assert.deepEqual(await holder.call('leased', ENDPOINT), [deliveryId]);
   });
 
-  it('is settled by any, and the holder is told', async () => {
-    assert.equal((await finish(other, deliveryId))?.was, 'leased');
-    assert.deepEqual(await wishes(), [[holder.epoch, deliveryId, 'settled']]);
-    assert.equal(await holder.call('again', deliveryId), undefined);
-  });
-
-  it('is marked as delivered by any, and the holder is told', async () => {
-    await other.call('markDelivered', [deliveryId]);
-    assert.deepEqual(await wishes(), [[holder.epoch, deliveryId, 'settled']]);
-    assert.equal(await other.call('stateOf', deliveryId), 'delivered');
-  });
+  for (const [how, settle] of [
+    ['settled', () => finish(other, deliveryId)],
+    ['marked as delivered', () => other.call('markDelivered', [deliveryId])],
+  ] as const)
+    it(`is ${how} by any, and the holder is told`, async () => {
+      await settle();
+      assert.deepEqual(await wishes(), [[holder.epoch, deliveryId, 'settled']]);
+      assert.equal(await other.call('stateOf', deliveryId), 'delivered');
+      assert.equal(await holder.call('again', deliveryId), undefined);
+    });
 
   it('is settled by its holder without a word', async () => {
     await finish(holder, deliveryId, 'dead');
