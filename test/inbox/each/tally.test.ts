@@ -140,9 +140,12 @@ inEachStore('events of an inbox, counted', (open) => {
 });
 
 describe('counts of several inboxes', () => {
+  const none = { settled: 0, real: 0, false: 0, dead: 0, filtered: 0, secondsToSettle: null };
   const row = (changes: Partial<TallyRow>): TallyRow => ({
-    ...{ group: 'A', events: 1, alarms: 1, settled: 0, real: 0, false: 0, dead: 0, filtered: 0 },
-    secondsToSettle: null,
+    group: 'A',
+    events: 1,
+    alarms: 1,
+    ...none,
     ...changes,
   });
 

@@ -34,8 +34,8 @@ describe('moving an inbox to where another one is', () => {
   });
 
   it('adds no message that is just being accepted there, however the database isolates transactions by default', async () => {
-    const [row] = await stand.sql('SELECT current_database() AS name');
-    await stand.sql(`ALTER DATABASE ${row?.['name']} SET default_transaction_isolation = 'repeatable read'`);
+    const name = new URL(stand.url).pathname.slice(1);
+    await stand.sql(`ALTER DATABASE ${name} SET default_transaction_isolation = 'repeatable read'`);
     const message = event();
     stand.file.accept([message]);
     const other = await connected(stand.url);

@@ -57,8 +57,8 @@ describe('rvm-inbox export', () => {
   function assertNoon(csv: string): void {
     assert.ok(csv.startsWith(`${HEAD}\r\n`));
     const noon = rows(csv, 'noon');
-    const steps = noon.map(({ step }) => step).toSorted();
-    assert.deepEqual(steps, ['delivered', 'received', 'settled', 'verdict']);
+    const steps = new Set(noon.map(({ step }) => step));
+    assert.deepEqual(steps, new Set(['received', 'delivered', 'settled', 'verdict']));
     const of = (name: string): Record<string, string> => noon.find(({ step }) => step === name) ?? {};
     const { time, station, class: kind, alarmId, state, from, proof } = of('received');
     assert.deepEqual(
