@@ -34,7 +34,7 @@ inEachStore('deliveries of the inbox', (open) => {
     const taker = new Taker(inbox);
     await eventually(() => taker.ids.length === 100, 'all deliveries');
     assert.deepEqual(taker.ids.slice(1), others.map(idOf));
-    assert.equal(inbox.waiting(ENDPOINT), 0);
+    await eventually(() => inbox.waiting(ENDPOINT) === 0, 'none to be counted');
     await allSettled(inbox);
   });
 

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import type { StoredMessage } from '../../../lib/inbox/store/protocol';
 import { newMessage } from '../../../lib/inbox/store/stored-message';
 import { messagesIn, type MovingStand } from '../../support/inbox/moving';
-import { accept, ENDPOINT, finish, idsOf, lease } from '../../support/postgres/stores';
+import { accept, ENDPOINT, finish, idsOf, lease, type StoreSession } from '../../support/postgres/stores';
 import { proven } from '../samples';
 import { DAY, event, events, LEASE, standOfEach } from './stand';
 
@@ -13,6 +13,12 @@ const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 describe('an inbox that was moved', () => {
   let stand: MovingStand;
   standOfEach('moved', (made) => (stand = made));
+
+  /** @returns an instance there */
+  async function movedThere(): Promise<StoreSession> {
+    await stand.moved();
+    return stand.instance();
+  }
 
   /** One message of each kind and state that a file may hold, none leased. */
   function fillWithAll(): void {
@@ -61,8 +67,7 @@ describe('an inbox that was moved', () => {
     const historiesOf = (rows: readonly StoredMessage[]): unknown[] =>
       rows.map((row) => [row.deliveryId, row.course, row.verdict, row.steps]);
     const before = historiesOf(stand.file.ask('list', query));
-    await stand.moved();
-    const instance = await stand.instance();
+    const instance = await movedThere();
     assert.deepEqual(historiesOf(await instance.call('list', query)), before);
     const [found] = await instance.call('list', { ...query, deliveryId });
     assert.deepEqual(found?.steps, [{ place: 1, ...step }]);
@@ -80,8 +85,7 @@ describe('an inbox that was moved', () => {
   it('delivers what waited, in its order and under its ids, and knows when it is settled', async () => {
     const alarm = 'a';
     const ids = stand.file.accept([event({ rank: 1 }), event({ alarm }), event({ alarm }), event()]);
-    await stand.moved();
-    const instance = await stand.instance();
+    const instance = await movedThere();
     assert.deepEqual(idsOf(await lease(instance, 100, true)), [ids[1], ids[3], ids[0]]);
     await finish(instance, ids[1] ?? '');
     assert.deepEqual(idsOf(await lease(instance, 100, true)), [ids[2]]);
@@ -92,8 +96,7 @@ describe('an inbox that was moved', () => {
     const [cutOff = '', counted = ''] = stand.file.accept([event(), event()]);
     stand.file.ask('lease', LEASE);
     stand.file.ask('lapse', { deliveryId: counted, again: 'retry', maxAttempts: 3 });
-    await stand.moved();
-    const instance = await stand.instance();
+    const instance = await movedThere();
     const taken = await lease(instance, 100, true);
     assert.deepEqual(
       taken.map(({ deliveryId, attempt, again }) => [deliveryId, attempt, again]),
@@ -112,8 +115,7 @@ describe('an inbox that was moved', () => {
     const waiting = event({ alarm: 'a', isEnd: true });
     const [settledId = '', waitingId] = stand.file.accept([settled, waiting]);
     stand.file.ask('markDelivered', [settledId]);
-    await stand.moved();
-    const instance = await stand.instance();
+    const instance = await movedThere();
     const repeats = [await accept(instance, settled), await accept(instance, waiting)];
     assert.ok(repeats.every(({ outcome }) => outcome === 'repeat'));
     assert.deepEqual(idsOf(repeats), [settledId, waitingId]);
@@ -127,8 +129,7 @@ describe('an inbox that was moved', () => {
     const [deliveryId = ''] = stand.file.accept([event()]);
     stand.file.ask('lease', LEASE);
     stand.file.ask('lapse', { deliveryId, again: 'lease', maxAttempts: 1 });
-    await stand.moved();
-    const instance = await stand.instance();
+    const instance = await movedThere();
     assert.deepEqual(await lease(instance), []);
     assert.equal(await instance.call('revive', { deliveryId }), ENDPOINT);
     const [{ attempt, again } = assert.fail()] = await lease(instance, 100, true);
@@ -207,8 +208,7 @@ describe('an inbox that was moved', () => {
     database.exec(`INSERT INTO meta VALUES ('doubtful-up-to', '1')`);
     database.close();
     stand.file.accept([event({ facts })]);
-    await stand.moved();
-    const instance = await stand.instance();
+    const instance = await movedThere();
     const taken = await lease(instance, 100, true);
     assert.deepEqual(
       taken.map(({ facts = '' }) => facts.includes('may-repeat')),
