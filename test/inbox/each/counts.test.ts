@@ -4,9 +4,29 @@ import { inEachStore, type TestedInbox } from '../../support/inbox/each-store';
 import { eventually } from '../../support/time/patience';
 import { proven, Taker } from '../samples';
 
-inEachStore('the counts of an inbox', (open) => {
+const HERE = ':/here';
+const THERE = ':/there';
+
+inEachStore('the counts and figures of an inbox', (open) => {
+  let ahead: number;
   let inbox: TestedInbox;
-  beforeEach(async () => (inbox = await open()));
+  beforeEach(async () => {
+    ahead = 0;
+    inbox = await open({ steady: () => performance.now() + ahead });
+  });
+
+  const arrive = (endpointId: string, eventClass = 'security'): Promise<unknown> =>
+    inbox.accept(proven({ eventClass }, { endpointId }));
+
+  /** Whole minutes that the oldest has waited, by endpoint. */
+  async function minutes(): Promise<Record<string, number>> {
+    const oldest = Object.entries((await inbox.figures()).oldest);
+    return Object.fromEntries(oldest.map(([endpoint, ms]) => [endpoint, Math.floor(ms / 60_000)]));
+  }
+  const deadLetter = async (stationKey = 'north'): Promise<string> => {
+    const message = proven({}, { stationKey, messageId: 'bad' });
+    return (await inbox.accept({ ...message, kind: 'dead-letter', reason: 'not-json' })).deliveryId;
+  };
 
   /** By station and state. */
   const newest = ({ newest: counts }: InboxCounts): Record<string, number> =>
@@ -14,6 +34,8 @@ inEachStore('the counts of an inbox', (open) => {
 
   it('say of an empty inbox that there is nothing', async () => {
     assert.deepEqual(await inbox.counts(), { newest: [], dead: 0, exhausted: 0 });
+    const { oldest, dead } = await inbox.figures();
+    assert.deepEqual([oldest, dead], [{}, {}]);
   });
 
   it('say by station what waits, what is settled and what is dead, and when the newest of each came', async () => {
@@ -23,7 +45,7 @@ inEachStore('the counts of an inbox', (open) => {
     await taker.consumption.end();
     for (const receivedTime of ['2026-03-04T06:00:00.000Z', '2026-03-04T05:30:00.000Z'])
       await inbox.accept(proven({}, { receivedTime, stationKey: 'south' }));
-    await inbox.accept({ ...proven({}, { messageId: 'bad' }), kind: 'dead-letter', reason: 'not-json' });
+    await deadLetter();
     const counts = await inbox.counts();
     assert.deepEqual(newest(counts), { 'north delivered': 1, 'north dead': 1, 'south received': 2 });
     const south = counts.newest.find(({ station }) => station === 'south');
@@ -31,33 +53,52 @@ inEachStore('the counts of an inbox', (open) => {
     assert.deepEqual([counts.dead, counts.exhausted], [1, 0]);
   });
 
-  it('tell the dead letters that can be delivered again, and count none that was discarded', async () => {
+  it('tell the dead letters that can be delivered again, and of each station, and none that was discarded', async () => {
     const taker = new Taker(inbox, { handledWhen: 'settled', redeliverAfter: 20, maxAttempts: 1 });
     await inbox.accept(proven());
     await eventually(() => taker.dead.length === 1, 'the dead letter');
-    const { deliveryId } = await inbox.accept({
-      ...proven({}, { messageId: 'bad' }),
-      kind: 'dead-letter',
-      reason: 'not-json',
-    });
+    const deliveryId = await deadLetter('south');
     const dead = async (): Promise<unknown> => {
       const counts = await inbox.counts();
-      return [counts.dead, counts.exhausted];
+      return [counts.dead, counts.exhausted, (await inbox.figures()).dead];
     };
-    assert.deepEqual(await dead(), [2, 1]);
+    assert.deepEqual(await dead(), [2, 1, { north: 1, south: 1 }]);
     await inbox.dismiss(deliveryId);
-    assert.deepEqual(await dead(), [1, 1]);
+    assert.deepEqual(await dead(), [1, 1, { north: 1 }]);
   });
 
-  it('count no self-test, as a list shows none', async () => {
-    await inbox.accept(proven({}, { kind: 'other', messageId: 'self-test-1' }));
-    await inbox.accept(proven({}, { kind: 'other', messageId: 'news' }));
+  it('say how long the oldest event of each endpoint has waited, health among them', async () => {
+    await arrive(HERE, 'health');
+    ahead += 60_000;
+    await arrive(HERE);
+    await arrive(THERE);
+    ahead += 60_000;
+    assert.deepEqual(await minutes(), { [HERE]: 2, [THERE]: 1 });
+  });
+
+  it('say nothing any more of an event that has left', async () => {
+    await arrive(HERE);
+    assert.deepEqual(await minutes(), { [HERE]: 0 });
+    const taker = new Taker(inbox, { endpointId: HERE });
+    await eventually(() => taker.deliveries.length === 1, 'the delivery');
+    assert.deepEqual(await minutes(), {});
+  });
+
+  it('count no self-test, as a list shows none, and what else is no event', async () => {
+    for (const messageId of ['self-test-1', 'self-test-scheduled-2', 'news'])
+      await inbox.accept(proven({}, { kind: 'other', messageId }));
     assert.deepEqual(newest(await inbox.counts()), { 'north other': 1 });
+    const { messages } = await inbox.list({ state: 'all', limit: 10 });
+    assert.deepEqual(
+      messages.map(({ messageId }) => messageId),
+      ['news'],
+    );
   });
 
   it('fail where the store does', async () => {
     inbox.fails = true;
     await assert.rejects(inbox.counts(), { code: 'STORE_FAILED' });
+    await assert.rejects(inbox.figures(), { code: 'STORE_FAILED' });
   });
 });
 

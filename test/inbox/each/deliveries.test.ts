@@ -7,11 +7,11 @@ import { MovableTimers } from '../../support/time/virtual-time';
 import { assertPause, eventually, PATIENCE } from '../../support/time/patience';
 import { allSettled, ENDPOINT, proven, Taker } from '../samples';
 
+const idOf = ({ envelope }: ProvenMessage): string => envelope.messageId;
+
 inEachStore('deliveries of the inbox', (open) => {
   let inbox: TestedInbox;
-  beforeEach(async () => {
-    inbox = await open();
-  });
+  beforeEach(async () => (inbox = await open()));
 
   async function accept(...messages: ProvenMessage[]): Promise<string[]> {
     const ids: string[] = [];
@@ -23,34 +23,28 @@ inEachStore('deliveries of the inbox', (open) => {
   async function one(taker: Taker): Promise<void> {
     const last = proven();
     await accept(last);
-    await eventually(() => taker.ids.includes(last.envelope.messageId), 'one more delivery');
+    await eventually(() => taker.ids.includes(idOf(last)), 'one more delivery');
   }
 
-  it('keep events for a consumer that comes afterwards, in order of acceptance', async () => {
-    const messages = [proven(), proven(), proven()];
-    await accept(...messages);
-    assert.equal(inbox.waiting(ENDPOINT), 3);
+  it('keep events for a consumer that comes afterwards, in order of acceptance, also of those that come at once', async () => {
+    const [first, ...others] = Array.from({ length: 100 }, () => proven());
+    await accept(first ?? proven());
+    await Promise.all(others.map((message) => accept(message)));
+    await eventually(() => inbox.waiting(ENDPOINT) === 100, 'the count of them');
     const taker = new Taker(inbox);
-    await eventually(() => taker.ids.length === 3, 'three deliveries');
-    assert.deepEqual(
-      taker.ids,
-      messages.map(({ envelope }) => envelope.messageId),
-    );
-    assert.equal(inbox.waiting(ENDPOINT), 0);
+    await eventually(() => taker.ids.length === 100, 'all deliveries');
+    assert.deepEqual(taker.ids.slice(1), others.map(idOf));
+    await eventually(() => inbox.waiting(ENDPOINT) === 0, 'none to be counted');
     await allSettled(inbox);
   });
 
   it('bring security before health, whichever came first', async () => {
-    const health = proven({ eventClass: 'health' });
-    const security = proven({ eventClass: 'security' });
-    const unknown = proven({ eventClass: 'weather' });
-    await accept(health, security, unknown);
+    const messages = ['health', 'security', 'weather'].map((eventClass) => proven({ eventClass }));
+    await accept(...messages);
     const taker = new Taker(inbox);
     await eventually(() => taker.ids.length === 3, 'three deliveries');
-    assert.deepEqual(
-      taker.ids,
-      [security, unknown, health].map(({ envelope }) => envelope.messageId),
-    );
+    const [health, ...others] = messages.map(idOf);
+    assert.deepEqual(taker.ids, [...others, health]);
   });
 
   it('keep endpoints apart', async () => {
@@ -92,9 +86,8 @@ inEachStore('deliveries of the inbox', (open) => {
     await eventually(() => inbox.waiting(ENDPOINT) === 1, 'the event to be given back');
     const next = new Taker(inbox);
     await eventually(() => next.ids.length === 1, 'the delivery to the next');
-    assert.equal(next.deliveries[0]?.deliveryId, deliveryId);
-    assert.equal(next.deliveries[0]?.attempt, 2);
-    assert.equal(next.deliveries[0]?.again, 'restart');
+    const [again] = next.deliveries;
+    assert.deepEqual([again?.deliveryId, again?.attempt, again?.again], [deliveryId, 2, 'restart']);
     await allSettled(inbox);
   });
 
@@ -127,10 +120,7 @@ inEachStore('deliveries of the inbox', (open) => {
     assert.deepEqual(taker.ids, []);
     taker.consumption.resume();
     await eventually(() => taker.ids.length === 2, 'both deliveries');
-    assert.deepEqual(
-      taker.deliveries.map(({ attempt }) => attempt),
-      [1, 1],
-    );
+    assert.ok(taker.deliveries.every(({ attempt }) => attempt === 1));
   });
 
   it('count as handled where nothing waits for them in the flow', async () => {
@@ -159,30 +149,29 @@ inEachStore('deliveries of the inbox', (open) => {
     assert.doesNotMatch(JSON.stringify(lines), /secret content/);
   });
 
-  it('C-66 know the first event of an alarm, and what comes after its end', async () => {
-    const taker = new Taker(inbox);
-    const end = { eventEndTime: '2026-03-04T05:06:07' };
-    await accept(
-      proven({ alarmId: 'a' }),
-      proven({ alarmId: 'a', ...end }),
-      proven({ alarmId: 'a' }),
-      proven({ alarmId: 'b' }),
-      proven({ alarmId: 'a' }, { stationKey: 'south' }),
-      proven({ alarmId: '' }),
-    );
-    await eventually(() => taker.ids.length === 6, 'all deliveries');
-    assert.deepEqual(
-      taker.deliveries.map(({ first, ended }) => [first, ended]),
-      [
-        [true, false],
-        [false, false],
-        [false, true],
-        [true, false],
-        [true, false],
-        [true, false],
-      ],
-    );
-  });
+  for (const how of ['one after the other', 'at once'] as const)
+    it(`C-66 know the first event of an alarm, and what comes after its end, where they come ${how}`, async () => {
+      const taker = new Taker(inbox);
+      const end = { eventEndTime: '2026-03-04T05:06:07' };
+      const long = Array.from({ length: 20_000 }, (_, index) => index.toString(36)).join();
+      const messages = [
+        proven({ alarmId: 'a' }),
+        proven({ alarmId: 'a', ...end }),
+        proven({ alarmId: 'a' }),
+        proven({ alarmId: 'b' }),
+        proven({ alarmId: 'a' }, { stationKey: 'south' }),
+        proven({ alarmId: '' }),
+        proven({ alarmId: long }),
+        proven({ alarmId: long }),
+        proven({ alarmId: `${long}!` }),
+        proven({ alarmId: 'a' }),
+      ];
+      if (how === 'at once') await Promise.all(messages.map((message) => accept(message)));
+      else await accept(...messages);
+      await eventually(() => taker.ids.length === messages.length, 'all deliveries');
+      const marks = taker.deliveries.map(({ first, ended }) => (first ? 'first' : ended ? 'ended' : 'more'));
+      assert.equal(marks.join(' '), 'first more ended first first first first more first ended');
+    });
 
   it('leave nothing behind that seems to wait, when the consumer changes while they are marked', async () => {
     for (let change = 0; change < 20; change += 1) {
@@ -214,24 +203,30 @@ inEachStore('deliveries of the inbox', (open) => {
 inEachStore('events that have to be settled', (open) => {
   const LEASE = 60;
   let inbox: TestedInbox;
-  beforeEach(async () => {
-    inbox = await open();
-  });
+  beforeEach(async () => (inbox = await open()));
 
   const settled = { handledWhen: 'settled', redeliverAfter: LEASE } as const;
   const patient = { handledWhen: 'settled' } as const;
+  const idsIn = async (state: 'settled'): Promise<string[]> =>
+    (await inbox.list({ state, limit: 9 })).messages.map(({ deliveryId }) => deliveryId);
+  /** Accepts them one after the other. */
+  const acceptAll = async (...messages: ProvenMessage[]): Promise<string[]> => {
+    const ids: string[] = [];
+    for (const message of messages) ids.push((await inbox.accept(message)).deliveryId);
+    return ids;
+  };
 
   it('are done when the flow says so, once and for all', async () => {
     const taker = new Taker(inbox, settled);
     const { deliveryId } = await inbox.accept(proven());
     await eventually(() => taker.ids.length === 1, 'the delivery');
-    assert.equal(await inbox.settle(deliveryId, { action: 'done' }), true);
-    assert.deepEqual((await inbox.list({ state: 'settled', limit: 9 })).messages.length, 1);
-    for (const action of ['done', 'reject', 'retry', 'extend'] as const) {
-      assert.equal(await inbox.settle(deliveryId, { action }), true, 'a second settlement');
+    for (const action of ['done', 'done', 'reject', 'retry', 'extend'] as const) {
+      assert.equal(await inbox.settle(deliveryId, { action }), true);
+      assert.deepEqual(await idsIn('settled'), [deliveryId]);
     }
-    assert.equal((await inbox.list({ state: 'settled', limit: 9 })).messages.length, 1);
     assert.deepEqual(taker.dead, []);
+    const [row = assert.fail()] = (await inbox.list({ state: 'all', limit: 9 })).messages;
+    assert.equal('reason' in row, false);
   });
 
   it('are unknown by an id that is none of theirs', async () => {
@@ -246,15 +241,12 @@ inEachStore('events that have to be settled', (open) => {
     const from = performance.now();
     await eventually(() => taker.ids.length === 2, 'the second delivery');
     assertPause(performance.now() - from, LEASE + 1000);
-    const [first, second] = taker.deliveries;
-    assert.ok(first && second);
-    assert.deepEqual([second.deliveryId, second.sequence], [first.deliveryId, first.sequence]);
-    assert.deepEqual([first.attempt, second.attempt, second.again], [1, 2, 'lease']);
-    assert.equal(uncertainProblem(first), undefined);
+    const [first = assert.fail(), second = assert.fail()] = taker.deliveries;
+    assert.deepEqual(second, { ...first, attempt: 2, again: 'lease', message: second.message });
+    assert.deepEqual([first.attempt, uncertainProblem(first)], [1, undefined]);
     const { kind, reason, deliveryId, messageId, event } = uncertainProblem(second) ?? assert.fail();
     assert.deepEqual([kind, reason, deliveryId], ['uncertain', 'lease', first.deliveryId]);
-    assert.equal(messageId, taker.ids[0]);
-    assert.deepEqual(event, first.message.event);
+    assert.deepEqual([messageId, event], [taker.ids[0], first.message.event]);
   });
 
   it('C-132 wait longer and longer: 1 s, 5 s, 30 s, 2 min, then every 10 min', () => {
@@ -264,19 +256,7 @@ inEachStore('events that have to be settled', (open) => {
     );
   });
 
-  it('come again a second after the flow asked for it, and that is not uncertain', async () => {
-    const taker = new Taker(inbox, patient);
-    const { deliveryId } = await inbox.accept(proven());
-    await eventually(() => taker.ids.length === 1, 'the delivery');
-    assert.equal(await inbox.settle(deliveryId, { action: 'retry' }), true);
-    await eventually(() => taker.ids.length === 2, 'the second delivery');
-    const [, second] = taker.deliveries;
-    assert.ok(second);
-    assert.deepEqual([second.attempt, second.again], [2, 'retry']);
-    assert.equal(uncertainProblem(second), undefined);
-  });
-
-  it('C-132 are dead letters after so many attempts', async () => {
+  it('C-132 are dead letters after so many attempts, which can be had again, and ended', async () => {
     const taker = new Taker(inbox, { ...settled, maxAttempts: 2 });
     const { deliveryId } = await inbox.accept(proven());
     await eventually(() => taker.dead.length === 1, 'the dead letter');
@@ -284,36 +264,24 @@ inEachStore('events that have to be settled', (open) => {
     assert.deepEqual(taker.dead, [{ deliveryId, reason: 'attempts', note: undefined }]);
     const [row] = (await inbox.list({ state: 'dead', limit: 9 })).messages;
     assert.deepEqual([row?.deliveryId, row?.attempts, row?.state], [deliveryId, 2, 'dead']);
-  });
-
-  it('that are dead letters for want of attempts can be had again, and ended; rejected ones not', async () => {
-    const taker = new Taker(inbox, { ...settled, maxAttempts: 1 });
-    const { deliveryId } = await inbox.accept(proven());
-    await eventually(() => taker.dead.length === 1, 'the dead letter');
+    assert.deepEqual([row?.reason, row?.canRetry], ['attempts', true]);
     assert.equal(await inbox.settle(deliveryId, { action: 'retry' }), true);
-    await eventually(() => taker.ids.length === 2, 'the delivery out of the dead letters');
-    assert.deepEqual([taker.deliveries[1]?.attempt, taker.deliveries[1]?.again], [2, 'retry']);
+    await eventually(() => taker.ids.length === 3, 'the delivery out of the dead letters');
+    assert.deepEqual([taker.deliveries[2]?.attempt, taker.deliveries[2]?.again], [3, 'retry']);
     await eventually(() => taker.dead.length === 2, 'the next death');
     assert.equal(await inbox.settle(deliveryId, { action: 'done' }), true);
-    assert.equal((await inbox.list({ state: 'settled', limit: 9 })).messages.length, 1);
-
-    const { deliveryId: other } = await inbox.accept(proven());
-    await eventually(() => taker.dead.length === 3, 'one more death');
-    await inbox.settle(other, { action: 'reject' });
-    for (const action of ['retry', 'done'] as const) await inbox.settle(other, { action });
-    assert.deepEqual(
-      (await inbox.list({ state: 'dead', limit: 9 })).messages.map((row) => row.deliveryId),
-      [other],
-    );
+    assert.deepEqual(await idsIn('settled'), [deliveryId]);
   });
 
-  it('are dead letters where the flow rejects them, with its reason', async () => {
+  it('are dead letters for good where the flow rejects them, with its reason', async () => {
     const taker = new Taker(inbox, patient);
     const { deliveryId } = await inbox.accept(proven());
     await eventually(() => taker.ids.length === 1, 'the delivery');
     await inbox.settle(deliveryId, { action: 'reject', note: 'no such zone' });
+    for (const action of ['retry', 'done'] as const) await inbox.settle(deliveryId, { action });
     assert.deepEqual(taker.dead, [{ deliveryId, reason: 'rejected', note: 'no such zone' }]);
-    assert.equal((await inbox.list({ state: 'dead', limit: 9 })).messages.length, 1);
+    const [row, ...others] = (await inbox.list({ state: 'dead', limit: 9 })).messages;
+    assert.deepEqual([row?.deliveryId, row?.reason, others], [deliveryId, 'rejected', []]);
   });
 
   it('have more time where the flow wants it', async () => {
@@ -337,7 +305,7 @@ inEachStore('events that have to be settled', (open) => {
     }
   });
 
-  it('come again a second after the flow asked for it, however often a node that works on them wants more time; then the next of their alarm', async () => {
+  it('come again a second after the flow asked for it, which is not uncertain, however often a node that works on them wants more time; then the next of their alarm', async () => {
     const taker = new Taker(inbox, { ...patient, redeliverAfter: 300_000 });
     const { deliveryId } = await inbox.accept(proven({ alarmId: 'a' }));
     const { deliveryId: next } = await inbox.accept(proven({ alarmId: 'a' }));
@@ -349,25 +317,24 @@ inEachStore('events that have to be settled', (open) => {
       return taker.ids.length === 2;
     }, 'the second delivery');
     assertPause(performance.now() - from, 1000);
-    assert.deepEqual([taker.deliveries[1]?.attempt, taker.deliveries[1]?.again], [2, 'retry']);
+    const [, second = assert.fail()] = taker.deliveries;
+    assert.deepEqual([second.attempt, second.again], [2, 'retry']);
+    assert.equal(uncertainProblem(second), undefined);
     await inbox.settle(deliveryId, { action: 'done' });
     await eventually(() => taker.deliveries[2]?.deliveryId === next, 'the next of its alarm');
   });
 
   it('of one alarm come one after the other, each when the former is settled', async () => {
     const taker = new Taker(inbox, patient);
-    const of = (alarmId: string) => proven({ alarmId });
-    const [a1, a2, a3, b1] = [of('a'), of('a'), of('a'), of('b')];
-    const ids: string[] = [];
-    for (const message of [a1, a2, a3, b1]) ids.push((await inbox.accept(message)).deliveryId ?? '');
-    const names = () => taker.ids.map((id) => [a1, a2, a3, b1].findIndex((m) => m.envelope.messageId === id));
+    const ids = await acceptAll(...['a', 'a', 'a', 'b'].map((alarmId) => proven({ alarmId })));
+    const came = () => taker.deliveries.map(({ deliveryId }) => ids.indexOf(deliveryId));
     await eventually(() => taker.ids.length === 2, 'the first of each alarm');
-    assert.deepEqual(names(), [0, 3]);
+    assert.deepEqual(came(), [0, 3]);
     await inbox.settle(ids[0] ?? '', { action: 'done' });
     await eventually(() => taker.ids.length === 3, 'the second of the first alarm');
     await inbox.settle(ids[1] ?? '', { action: 'reject' });
     await eventually(() => taker.ids.length === 4, 'the third of the first alarm');
-    assert.deepEqual(names(), [0, 3, 1, 2]);
+    assert.deepEqual(came(), [0, 3, 1, 2]);
     assert.equal(inbox.waiting(ENDPOINT), 0);
   });
 
@@ -395,14 +362,13 @@ inEachStore('events that have to be settled', (open) => {
     await Promise.all(Array.from({ length: 300 }, () => inbox.accept(proven({ alarmId: 'shared' }))));
     const other = proven({ alarmId: 'other' });
     await inbox.accept(other);
-    await eventually(() => taker.ids.includes(other.envelope.messageId), 'the other alarm');
+    await eventually(() => taker.ids.includes(idOf(other)), 'the other alarm');
     assert.equal(taker.ids.length, 2);
   });
 
   it('fill the window, which is told once, and the rest waits in the inbox', async () => {
     const taker = new Taker(inbox, { ...patient, maxInFlight: 2 });
-    const ids: string[] = [];
-    for (let i = 0; i < 5; i += 1) ids.push((await inbox.accept(proven())).deliveryId ?? '');
+    const ids = await acceptAll(proven(), proven(), proven(), proven(), proven());
     await eventually(() => taker.ids.length === 2, 'a full window');
     assert.equal(taker.blocked.length, 1);
     assert.equal(inbox.waiting(ENDPOINT), 3);
@@ -445,8 +411,8 @@ inEachStore('events that have to be settled', (open) => {
     for (let restart = 1; restart <= 3; restart += 1) {
       const taker = new Taker(inbox, { ...settled, maxAttempts: 1 });
       await eventually(() => taker.ids.length === 1, 'the delivery');
-      assert.equal(taker.deliveries[0]?.attempt, restart);
-      assert.equal(taker.deliveries[0]?.again, restart === 1 ? undefined : 'restart');
+      const [{ attempt, again } = assert.fail()] = taker.deliveries;
+      assert.deepEqual([attempt, again], [restart, restart === 1 ? undefined : 'restart']);
       void taker.consumption.end();
     }
     const last = new Taker(inbox, { ...settled, maxAttempts: 1 });
@@ -477,6 +443,6 @@ inEachStore('events that have to be settled', (open) => {
     const next = proven();
     await inbox.accept(next);
     await eventually(() => taker.ids.length > 0, 'the next one');
-    assert.deepEqual(taker.ids, [next.envelope.messageId]);
+    assert.deepEqual(taker.ids, [idOf(next)]);
   });
 });

@@ -21,18 +21,18 @@ inEachStore('events that their webhook node does not take', (open) => {
 
   const filtered = (payload: Record<string, unknown> = {}): ReturnType<typeof proven> =>
     proven(payload, { filteredBy: ['sites', 'cameras'] });
+  const idsIn = (rows: readonly { deliveryId: string }[]): string[] =>
+    rows.map(({ deliveryId }) => deliveryId);
   const idsOf = async (state: ListQuery['state']): Promise<string[]> =>
-    (await inbox.list({ state, limit: 99 })).messages.map(({ deliveryId }) => deliveryId);
+    idsIn((await inbox.list({ state, limit: 99 })).messages);
 
   it('are kept, and not delivered', async () => {
     const taker = new Taker(inbox);
     const { outcome, deliveryId } = await inbox.accept(filtered());
     const other = await inbox.accept(proven());
     await allSettled(inbox);
-    assert.deepEqual(
-      [outcome, taker.deliveries.map((delivery) => delivery.deliveryId)],
-      ['new', [other.deliveryId]],
-    );
+    assert.equal(outcome, 'new');
+    assert.deepEqual(idsIn(taker.deliveries), [other.deliveryId]);
     assert.deepEqual([await idsOf('filtered'), await idsOf('settled')], [[deliveryId], [other.deliveryId]]);
     assert.deepEqual([await idsOf('open'), await idsOf('dead')], [[], []]);
     assert.equal((await idsOf('all')).length, 2);
@@ -55,13 +55,8 @@ inEachStore('events that their webhook node does not take', (open) => {
     await restart();
     const { messages } = await inbox.list({ state: 'filtered', deliveryId, history: true, limit: 1 });
     const [row] = messages;
-    assert.deepEqual(
-      row?.history?.map(({ step, reason }) => [step, reason]),
-      [
-        ['received', undefined],
-        ['filtered', 'sites, cameras'],
-      ],
-    );
+    const steps = row?.history?.map(({ step, reason = '' }) => `${step} ${reason}`.trim());
+    assert.deepEqual(steps, ['received', 'filtered sites, cameras']);
     assert.deepEqual([row?.state, row?.canRetry, row?.reason], ['filtered', true, undefined]);
   });
 
@@ -136,10 +131,7 @@ inEachStore('events that their webhook node does not take', (open) => {
     now = 3 * DAY;
     await inbox.tidy({ keys: 7 * DAY, bodies: 2 * DAY });
     const { messages } = await inbox.list({ state: 'filtered', limit: 9 });
-    assert.deepEqual(
-      messages.map((row) => [row.deliveryId, row.event]),
-      [[deliveryId, {}]],
-    );
+    assert.deepEqual([idsIn(messages), messages[0]?.event], [[deliveryId], {}]);
     now = 8 * DAY;
     await inbox.tidy({ keys: 7 * DAY, bodies: 2 * DAY });
     assert.deepEqual(await idsOf('all'), []);
@@ -147,12 +139,8 @@ inEachStore('events that their webhook node does not take', (open) => {
   });
 
   it('are a conflict where their id is known with other content', async () => {
-    const { envelope } = await (async () => {
-      const message = proven();
-      await inbox.accept(message);
-      return message;
-    })();
-    const other = proven({ cameraName: 'Gate 9' }, { messageId: envelope.messageId, filteredBy: ['sites'] });
+    await inbox.accept(proven({}, { messageId: 'known' }));
+    const other = proven({ cameraName: 'Gate 9' }, { messageId: 'known', filteredBy: ['sites'] });
     assert.equal((await inbox.accept(other)).outcome, 'conflict');
     assert.deepEqual(await idsOf('filtered'), []);
   });

@@ -9,9 +9,7 @@ const MANY = 600;
 
 inEachStore('what the newest events were of', (open) => {
   let inbox: TestedInbox;
-  beforeEach(async () => {
-    inbox = await open();
-  });
+  beforeEach(async () => (inbox = await open()));
 
   const accept = async (
     event: Record<string, unknown>,

@@ -66,13 +66,8 @@ inEachStore('of several inboxes, the first of which fails', (open) => {
   it('lists are read as far as they can be, newest first and up to the limit', async () => {
     broken.fails = false;
     const at = (second: number) => ({ receivedTime: `2026-03-04T05:06:0${second}.000Z` });
-    for (const [place, second] of [
-      [broken, 1],
-      [inbox, 2],
-      [broken, 3],
-      [inbox, 4],
-    ] as const)
-      await place.accept(proven({}, at(second)));
+    for (const [index, place] of [broken, inbox, broken, inbox].entries())
+      await place.accept(proven({}, at(index + 1)));
     const times = async () =>
       (await listAll(inboxes, { state: 'all', limit: 3 })).messages.map(({ receivedTime }) =>
         Number(receivedTime.slice(17, 19)),

@@ -9,9 +9,7 @@ const HOUR = 60 * 60 * 1000;
 
 inEachStore('the slots of an inbox', (open) => {
   let inbox: TestedInbox;
-  beforeEach(async () => {
-    inbox = await open();
-  });
+  beforeEach(async () => (inbox = await open()));
 
   const put = (...writes: SlotWrite[]) => inbox.putSlots(OWNER, writes);
   const valuesOf = (slots: readonly Slot[]) => slots.map(({ name, value }) => [name, value]);
@@ -33,90 +31,6 @@ inEachStore('the slots of an inbox', (open) => {
     await inbox.dropSlots(OWNER);
     assert.deepEqual(await put(), []);
     assert.deepEqual(await inbox.slotOwners(''), []);
-  });
-
-  it('that have changed since a version are told in the order of their changes, those removed among them', async () => {
-    await put({ name: 'a', value: 1 }, { name: 'b', value: 2 }, { name: 'c', value: 3 });
-    const { version } = await inbox.slots(OWNER);
-    await put({ name: 'c', value: 4 });
-    await put({ name: 'a', value: undefined }, { name: 'd', value: 5 });
-    const changed = await inbox.slots(OWNER, version);
-    assert.equal(changed.isAll, false);
-    assert.deepEqual(valuesOf(changed.slots), [
-      ['c', 4],
-      ['a', undefined],
-      ['d', 5],
-    ]);
-    const versions = changed.slots.map((slot) => slot.version);
-    assert.ok(versions.every((each, i) => each > (versions[i - 1] ?? version)));
-    assert.equal(versions.at(-1), changed.version);
-    assert.deepEqual(await inbox.slots(OWNER, changed.version), { ...changed, slots: [] });
-  });
-
-  it('are given all where somebody asks from a version that the store has not come to', async () => {
-    await put({ name: 'a', value: 1 });
-    await put({ name: 'a', value: undefined }, { name: 'b', value: 2 });
-    const { isAll, slots } = await inbox.slots(OWNER, 1_000_000);
-    assert.deepEqual([isAll, valuesOf(slots)], [true, [['b', 2]]]);
-  });
-
-  it('are written where the version is the one that is expected', async () => {
-    const [first] = await put({ name: 'a', expected: 0, value: 1 });
-    const version = first?.slot?.version ?? assert.fail();
-    const [second] = await put({ name: 'a', expected: version, value: 2 });
-    assert.equal(second?.written, true);
-    const [late] = await put({ name: 'a', expected: version, value: 3 });
-    assert.deepEqual(late, { written: false, slot: second?.slot });
-    const [taken] = await put({ name: 'a', expected: 0, value: 4 });
-    assert.deepEqual(taken, { written: false, slot: second?.slot });
-    const [none] = await put({ name: 'b', expected: version, value: 5 });
-    assert.deepEqual(none, { written: false, slot: undefined });
-    assert.deepEqual(await all(), [['a', 2]]);
-  });
-
-  it('one that is refused keeps no other from being written', async () => {
-    await put({ name: 'a', value: 1 });
-    const outcomes = await put({ name: 'a', expected: 0, value: 2 }, { name: 'b', expected: 0, value: 3 });
-    assert.deepEqual(
-      outcomes.map(({ written }) => written),
-      [false, true],
-    );
-    assert.deepEqual(await all(), [
-      ['a', 1],
-      ['b', 3],
-    ]);
-  });
-
-  it('one that is written twice at once is written in that order', async () => {
-    const outcomes = await put(
-      { name: 'a', expected: 0, value: 1 },
-      { name: 'a', expected: 0, value: 2 },
-      { name: 'a', value: 3 },
-    );
-    assert.deepEqual(
-      outcomes.map(({ written, slot }) => [written, slot?.value]),
-      [
-        [true, 1],
-        [false, 1],
-        [true, 3],
-      ],
-    );
-  });
-
-  it('one that was removed counts as none, and may come again', async () => {
-    const [first] = await put({ name: 'a', value: 1 });
-    const version = first?.slot?.version ?? assert.fail();
-    assert.deepEqual(await put({ name: 'a', expected: version, value: undefined }), [
-      { written: true, slot: undefined },
-    ]);
-    const { version: removed } = await inbox.slots(OWNER);
-    assert.deepEqual(await put({ name: 'a', expected: version, value: 2 }), [
-      { written: false, slot: undefined },
-    ]);
-    assert.deepEqual(await put({ name: 'a', value: undefined }), [{ written: true, slot: undefined }]);
-    assert.equal((await inbox.slots(OWNER)).version, removed);
-    const [again] = await put({ name: 'a', expected: 0, value: 3 });
-    assert.ok(again?.written === true && Number(again.slot?.version) > removed);
   });
 
   it('last as long as they are given, tell how long is left, and stay when they are over', async () => {
@@ -150,19 +64,6 @@ inEachStore('the slots of an inbox', (open) => {
     assert.deepEqual(new Set(await inbox.slotOwners('')), new Set(owners));
     assert.deepEqual(new Set(await inbox.slotOwners('alarms:a')), new Set(['alarms:a', 'alarms:a%']));
     assert.deepEqual(await inbox.slotOwners('watch:'), ['watch:港']);
-  });
-
-  it('of an owner are removed at once, and whoever asks for changes is told', async () => {
-    await put({ name: 'a', value: 1 }, { name: 'b', value: 2 });
-    const { version } = await inbox.slots(OWNER);
-    await inbox.putSlots('other', [{ name: 'a', value: 3 }]);
-    await inbox.dropSlots(OWNER);
-    assert.deepEqual(await all(), []);
-    assert.deepEqual(valuesOf((await inbox.slots(OWNER, version)).slots), [
-      ['a', undefined],
-      ['b', undefined],
-    ]);
-    assert.deepEqual(await inbox.slotOwners(''), ['other']);
   });
 
   it('may have the longest names and a value of a mebibyte', async () => {

@@ -6,9 +6,7 @@ import { allSettled, proven, Taker } from '../samples';
 
 inEachStore('the store of an inbox', (open) => {
   let inbox: TestedInbox;
-  beforeEach(async () => {
-    inbox = await open();
-  });
+  beforeEach(async () => (inbox = await open()));
 
   async function restart(): Promise<void> {
     await inbox.close();
@@ -35,6 +33,17 @@ inEachStore('the store of an inbox', (open) => {
         ['received', messageId],
       ],
     );
+  });
+
+  it('knows repeats and conflicts of what comes at once', async () => {
+    const [first, other] = [proven({}, { messageId: 'one id' }), proven({}, { messageId: 'one id' })];
+    const accepted = await Promise.all([first, first, other, other].map((each) => inbox.accept(each)));
+    assert.deepEqual(
+      accepted.map(({ outcome }) => outcome),
+      ['new', 'repeat', 'conflict', 'repeat'],
+    );
+    const [one, repeat, conflict, again] = accepted.map(({ deliveryId }) => deliveryId);
+    assert.deepEqual([repeat, again], [one, conflict]);
   });
 
   it('lists a conflict as dead no more once it is dismissed, and knows it all the same', async () => {
@@ -93,10 +102,7 @@ inEachStore('the store of an inbox', (open) => {
       next.ids,
       messages.slice(1).map(({ envelope }) => envelope.messageId),
     );
-    assert.deepEqual(
-      next.deliveries.map(({ attempt }) => attempt),
-      [1, 1],
-    );
+    assert.ok(next.deliveries.every(({ attempt }) => attempt === 1));
   });
 
   it('C-76 delivers again under the same id what was not settled at a restart', async () => {
@@ -107,9 +113,7 @@ inEachStore('the store of an inbox', (open) => {
     const next = new Taker(inbox, { handledWhen: 'settled' });
     await eventually(() => next.ids.length === 1, 'the delivery after the restart');
     const [before, after] = [taker.deliveries[0], next.deliveries[0]];
-    assert.equal(after?.deliveryId, before?.deliveryId);
-    assert.equal(after?.sequence, before?.sequence);
-    assert.deepEqual([after?.attempt, after?.again], [2, 'restart']);
+    assert.deepEqual(after, { ...before, attempt: 2, again: 'restart', message: after?.message });
   });
 
   it('C-65 keeps stations apart, and has one sequence for all', async () => {
@@ -125,23 +129,47 @@ inEachStore('the store of an inbox', (open) => {
 
   it('C-73 takes ids literally, and takes none for what has none', async () => {
     const { event: _event, envelope: _envelope, ...record } = proven();
-    const ids = [' a', 'a', 'A', ` ${record.fingerprint}`, record.fingerprint, "'; drop table message"];
-    for (const messageId of ids) assert.equal((await inbox.accept(proven({}, { messageId }))).outcome, 'new');
+    const odd = ['\0', '\0\0', '\u0001', '\u00010', '\u00011', '\'"\\', '{}', 'é', '😀', ' '];
+    const ids = [
+      ' a',
+      'a',
+      'A',
+      ` ${record.fingerprint}`,
+      record.fingerprint,
+      "'; drop table message",
+      ...odd,
+    ];
+    for (const messageId of ids) {
+      const message = proven({ alarmId: messageId }, { messageId, stationKey: `north${messageId}` });
+      assert.equal((await inbox.accept(message)).outcome, 'new');
+      assert.equal(await inbox.isKnown(message.stationKey, messageId), true);
+    }
     const letter = { ...record, kind: 'dead-letter', reason: 'no-message-id' } as const;
     assert.equal((await inbox.accept(letter)).outcome, 'new');
     const { messages: rows } = await inbox.list({ state: 'all', limit: 99 });
     assert.deepEqual(new Set(rows.map(({ messageId }) => messageId)), new Set([...ids, null]));
     assert.equal(rows.length, ids.length + 1);
+    const taker = new Taker(inbox);
+    await eventually(() => taker.ids.length === ids.length, 'all of them');
+    assert.ok(taker.deliveries.every(({ first }) => first));
+  });
+
+  it('tells messages apart by station and id, wherever the one ends and the other begins', async () => {
+    const both = [
+      proven({}, { stationKey: 's', messageId: 'a\n1b' }),
+      proven({}, { stationKey: 's\n1a', messageId: 'b' }),
+    ];
+    for (const message of both) assert.equal((await inbox.accept(message)).outcome, 'new');
   });
 
   it('keeps dead letters with their content, and knows their repeats', async () => {
-    const { event, envelope, body, ...record } = proven();
+    const { event, envelope: _envelope, body, ...record } = proven();
     const letter: DeadLetter = { ...record, kind: 'dead-letter', reason: 'no-message-id', body };
     assert.equal((await inbox.accept(letter)).outcome, 'new');
     assert.equal((await inbox.accept(letter)).outcome, 'repeat');
     const [row] = (await inbox.list({ state: 'dead', limit: 9 })).messages;
     assert.deepEqual([row?.state, row?.messageId, row?.event], ['dead', null, event]);
-    assert.ok(envelope.messageId);
+    assert.equal(row?.reason, 'no-message-id');
   });
 
   it('lists newest first, from a time on, up to a limit', async () => {

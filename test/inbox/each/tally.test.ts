@@ -20,12 +20,8 @@ inEachStore('events of an inbox, counted', (open) => {
     inbox = await open({ steady: () => now });
   });
 
-  async function accept(
-    payload: Record<string, unknown>,
-    changes: Partial<ProvenMessage> = {},
-  ): Promise<string> {
-    return (await inbox.accept(proven(payload, changes))).deliveryId;
-  }
+  const accept = async (...message: Parameters<typeof proven>): Promise<string> =>
+    (await inbox.accept(proven(...message))).deliveryId;
   const done = (deliveryId: string, verdict?: Verdict): Promise<boolean> =>
     inbox.settle(deliveryId, { action: 'done', ...(verdict && { finding: { verdict } }) });
   const tally = (query: Partial<TallyQuery> = {}): Promise<TallyRow[]> =>
@@ -75,11 +71,9 @@ inEachStore('events of an inbox, counted', (open) => {
   });
 
   it('are real or false by the last verdict on their alarm', async () => {
-    const [start, end, other] = [
-      await accept({ alarmId: 'one' }),
-      await accept({ alarmId: 'one', eventEndTime: '2026-03-04T05:06:07' }),
-      await accept({ alarmId: 'two' }),
-    ];
+    const start = await accept({ alarmId: 'one' });
+    const end = await accept({ alarmId: 'one', eventEndTime: '2026-03-04T05:06:07' });
+    const other = await accept({ alarmId: 'two' });
     await accept({ alarmId: 'three' });
     await done(start, 'real');
     await done(other, 'real');
@@ -112,12 +106,8 @@ inEachStore('events of an inbox, counted', (open) => {
   });
 
   it('are those of a period, of a state, and so many groups', async () => {
-    for (const [name, time] of [
-      ['A', '05:00:00'],
-      ['A', '06:00:00'],
-      ['B', '06:00:00'],
-    ] as const)
-      await accept({ locationName: name }, at(time));
+    await accept({ locationName: 'A' }, at('05:00:00'));
+    for (const locationName of ['A', 'B']) await accept({ locationName }, at('06:00:00'));
     const since = Date.parse('2026-03-04T06:00:00Z');
     assert.deepEqual(await counts({ since }, 'events'), [
       ['A', 1],
@@ -150,16 +140,12 @@ inEachStore('events of an inbox, counted', (open) => {
 });
 
 describe('counts of several inboxes', () => {
+  const none = { settled: 0, real: 0, false: 0, dead: 0, filtered: 0, secondsToSettle: null };
   const row = (changes: Partial<TallyRow>): TallyRow => ({
     group: 'A',
     events: 1,
     alarms: 1,
-    settled: 0,
-    real: 0,
-    false: 0,
-    dead: 0,
-    filtered: 0,
-    secondsToSettle: null,
+    ...none,
     ...changes,
   });
 

@@ -44,6 +44,12 @@ const message: fc.Arbitrary<NewMessage> = fc
 
 const which = fc.nat({ max: 30 });
 const of = (ids: readonly string[], index: number): string => ids[index % Math.max(1, ids.length)] ?? '';
+const toOne = (act: (file: FilledFile, deliveryId: string) => unknown): fc.Arbitrary<Deed> =>
+  which.map(
+    (index): Deed =>
+      (file, ids) =>
+        void act(file, of(ids, index)),
+  );
 const deed: fc.Arbitrary<Deed> = fc.oneof(
   {
     weight: 6,
@@ -63,36 +69,16 @@ const deed: fc.Arbitrary<Deed> = fc.oneof(
       (file, ids) =>
         void file.ask('lapse', { deliveryId: of(ids, index), again: 'lease', maxAttempts }),
   ),
-  which.map(
-    (index): Deed =>
-      (file, ids) =>
-        void file.ask('again', of(ids, index)),
-  ),
+  toOne((file, id) => file.ask('again', id)),
   fc.tuple(which, fc.constantFrom('delivered' as const, 'dead' as const)).map(
     ([index, state]): Deed =>
       (file, ids) =>
         void file.ask('finish', { deliveryId: of(ids, index), state, give: false }),
   ),
-  which.map(
-    (index): Deed =>
-      (file, ids) =>
-        file.ask('giveBack', { unsent: [of(ids, index)], cutOff: [] }),
-  ),
-  which.map(
-    (index): Deed =>
-      (file, ids) =>
-        file.ask('giveBack', { unsent: [], cutOff: [of(ids, index)] }),
-  ),
-  which.map(
-    (index): Deed =>
-      (file, ids) =>
-        file.ask('revive', { deliveryId: of(ids, index) }),
-  ),
-  which.map(
-    (index): Deed =>
-      (file, ids) =>
-        file.ask('dismiss', { deliveryId: of(ids, index) }),
-  ),
+  toOne((file, id) => file.ask('giveBack', { unsent: [id], cutOff: [] })),
+  toOne((file, id) => file.ask('giveBack', { unsent: [], cutOff: [id] })),
+  toOne((file, deliveryId) => file.ask('revive', { deliveryId })),
+  toOne((file, deliveryId) => file.ask('dismiss', { deliveryId })),
 );
 const aging: fc.Arbitrary<Deed> = fc.nat({ max: 3 }).map((days): Deed => (file) => {
   file.now += days * DAY;

@@ -1,42 +1,30 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
-import type { NewMessage, StoredMessage } from '../../../lib/inbox/store/protocol';
+import type { StoredMessage } from '../../../lib/inbox/store/protocol';
 import { newMessage } from '../../../lib/inbox/store/stored-message';
-import { messagesIn, MovingStand } from '../../support/inbox/moving';
-import { SharedServer } from '../../support/postgres/shared-server';
-import { needs } from '../../support/suite/programs';
-import { ENDPOINT, proven } from '../samples';
+import { messagesIn, type MovingStand } from '../../support/inbox/moving';
+import { accept, ENDPOINT, finish, idsOf, lease, type StoreSession } from '../../support/postgres/stores';
+import { proven } from '../samples';
+import { DAY, event, events, LEASE, standOfEach } from './stand';
 
-const DAY = 24 * 60 * 60 * 1000;
-const LEASE = { endpoint: ENDPOINT, limit: 100, health: 100, ordered: true };
-
-/** An event of an alarm of its own. */
-function event(changes: Partial<NewMessage> = {}): NewMessage {
-  return { ...newMessage(proven()), alarm: randomUUID(), ...changes };
-}
+const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
 describe('an inbox that was moved', () => {
-  let server: SharedServer;
   let stand: MovingStand;
-  let count = 0;
+  standOfEach('moved', (made) => (stand = made));
 
-  before(async function () {
-    needs(this, 'postgres');
-    server = await SharedServer.use();
-  });
-  after(() => server?.remove());
-  beforeEach(async () => {
-    count += 1;
-    stand = await MovingStand.make(server, `moved${count}`);
-  });
-  afterEach(() => stand.remove());
+  /** @returns an instance there */
+  async function movedThere(): Promise<StoreSession> {
+    await stand.moved();
+    return stand.instance();
+  }
 
   /** One message of each kind and state that a file may hold, none leased. */
   function fillWithAll(): void {
     const { file } = stand;
     const [, leased = '', settled = '', rejected = '', exhausted = '', dismissed = ''] = file.accept(
-      Array.from({ length: 6 }, () => event()),
+      events(6),
     );
     const taken = file.ask('lease', { ...LEASE, limit: 6 });
     assert.equal(taken.length, 6);
@@ -46,7 +34,7 @@ describe('an inbox that was moved', () => {
     for (const deliveryId of [exhausted, dismissed])
       file.ask('lapse', { deliveryId, again: 'lease', maxAttempts: 1 });
     file.ask('dismiss', { deliveryId: dismissed });
-    file.ask('giveBack', { unsent: taken.map(({ deliveryId }) => deliveryId), cutOff: [] });
+    file.ask('giveBack', { unsent: idsOf(taken), cutOff: [] });
     const first = event({ id: 'same' });
     file.accept([first, { ...first, fingerprint: 'other content' }, { ...first, fingerprint: 'once more' }]);
     const alarm = 'of several';
@@ -79,8 +67,7 @@ describe('an inbox that was moved', () => {
     const historiesOf = (rows: readonly StoredMessage[]): unknown[] =>
       rows.map((row) => [row.deliveryId, row.course, row.verdict, row.steps]);
     const before = historiesOf(stand.file.ask('list', query));
-    await stand.moved();
-    const instance = await stand.instance();
+    const instance = await movedThere();
     assert.deepEqual(historiesOf(await instance.call('list', query)), before);
     const [found] = await instance.call('list', { ...query, deliveryId });
     assert.deepEqual(found?.steps, [{ place: 1, ...step }]);
@@ -96,22 +83,12 @@ describe('an inbox that was moved', () => {
   });
 
   it('delivers what waited, in its order and under its ids, and knows when it is settled', async () => {
-    const ids = stand.file.accept([
-      event({ rank: 1 }),
-      event({ alarm: 'a' }),
-      event({ alarm: 'a' }),
-      event(),
-    ]);
-    await stand.moved();
-    const instance = await stand.instance();
-    const taken = await instance.call('lease', LEASE);
-    assert.deepEqual(
-      taken.map(({ deliveryId }) => deliveryId),
-      [ids[1], ids[3], ids[0]],
-    );
-    await instance.call('finish', { deliveryId: ids[1] ?? '', state: 'delivered', give: false });
-    const [next] = await instance.call('lease', LEASE);
-    assert.equal(next?.deliveryId, ids[2]);
+    const alarm = 'a';
+    const ids = stand.file.accept([event({ rank: 1 }), event({ alarm }), event({ alarm }), event()]);
+    const instance = await movedThere();
+    assert.deepEqual(idsOf(await lease(instance, 100, true)), [ids[1], ids[3], ids[0]]);
+    await finish(instance, ids[1] ?? '');
+    assert.deepEqual(idsOf(await lease(instance, 100, true)), [ids[2]]);
     assert.equal(await instance.call('stateOf', ids[1] ?? ''), 'delivered');
   });
 
@@ -119,9 +96,8 @@ describe('an inbox that was moved', () => {
     const [cutOff = '', counted = ''] = stand.file.accept([event(), event()]);
     stand.file.ask('lease', LEASE);
     stand.file.ask('lapse', { deliveryId: counted, again: 'retry', maxAttempts: 3 });
-    await stand.moved();
-    const instance = await stand.instance();
-    const taken = await instance.call('lease', LEASE);
+    const instance = await movedThere();
+    const taken = await lease(instance, 100, true);
     assert.deepEqual(
       taken.map(({ deliveryId, attempt, again }) => [deliveryId, attempt, again]),
       [
@@ -139,31 +115,24 @@ describe('an inbox that was moved', () => {
     const waiting = event({ alarm: 'a', isEnd: true });
     const [settledId = '', waitingId] = stand.file.accept([settled, waiting]);
     stand.file.ask('markDelivered', [settledId]);
-    await stand.moved();
-    const instance = await stand.instance();
-    const accept = (message: NewMessage) => instance.call('accept', { message, lease: 'no' });
-    const repeats = [await accept(settled), await accept(waiting)];
-    assert.deepEqual(
-      repeats.map(({ outcome, deliveryId }) => [outcome, deliveryId]),
-      [
-        ['repeat', settledId],
-        ['repeat', waitingId],
-      ],
-    );
-    assert.equal((await accept({ ...settled, fingerprint: 'other content' })).outcome, 'conflict');
-    const { first, ended } = await accept(event({ alarm: 'a' }));
-    assert.deepEqual({ first, ended }, { first: false, ended: true });
+    const instance = await movedThere();
+    const repeats = [await accept(instance, settled), await accept(instance, waiting)];
+    assert.ok(repeats.every(({ outcome }) => outcome === 'repeat'));
+    assert.deepEqual(idsOf(repeats), [settledId, waitingId]);
+    const conflict = await accept(instance, { ...settled, fingerprint: 'other content' });
+    assert.equal(conflict.outcome, 'conflict');
+    const { first, ended } = await accept(instance, { alarm: 'a' });
+    assert.deepEqual([first, ended], [false, true]);
   });
 
   it('can have a dead letter again that was given up, with all its attempts', async () => {
     const [deliveryId = ''] = stand.file.accept([event()]);
     stand.file.ask('lease', LEASE);
     stand.file.ask('lapse', { deliveryId, again: 'lease', maxAttempts: 1 });
-    await stand.moved();
-    const instance = await stand.instance();
-    assert.deepEqual(await instance.call('lease', LEASE), []);
+    const instance = await movedThere();
+    assert.deepEqual(await lease(instance), []);
     assert.equal(await instance.call('revive', { deliveryId }), ENDPOINT);
-    const [{ attempt, again } = assert.fail()] = await instance.call('lease', LEASE);
+    const [{ attempt, again } = assert.fail()] = await lease(instance, 100, true);
     assert.deepEqual([attempt, again], [2, 'retry']);
   });
 
@@ -175,7 +144,7 @@ describe('an inbox that was moved', () => {
     assert.deepEqual(await stand.there(), messagesIn(aside));
     const instance = await stand.instance();
     for (const message of messages) {
-      const { outcome } = await instance.call('accept', { message, lease: 'no' });
+      const { outcome } = await accept(instance, message);
       assert.equal(outcome, 'repeat', JSON.stringify(message.id));
     }
   });
@@ -188,7 +157,7 @@ describe('an inbox that was moved', () => {
     const { same, waiting } = await stand.moved();
     assert.deepEqual([same, waiting], [2, 1]);
     const instance = await stand.instance();
-    const [{ deliveryId } = assert.fail()] = await instance.call('lease', LEASE);
+    const [{ deliveryId } = assert.fail()] = await lease(instance, 100, true);
     assert.deepEqual([deliveryId, await instance.call('stateOf', ids[1] ?? '')], [ids[0], 'delivered']);
   });
 
@@ -232,15 +201,15 @@ describe('an inbox that was moved', () => {
   });
 
   it('says of events that may have been delivered already that they may repeat', async () => {
-    stand.file.accept([event()]);
+    const { facts } = newMessage(proven());
+    stand.file.accept([event({ facts })]);
     stand.file.close();
     const database = new DatabaseSync(stand.file.file);
     database.exec(`INSERT INTO meta VALUES ('doubtful-up-to', '1')`);
     database.close();
-    stand.file.accept([event()]);
-    await stand.moved();
-    const instance = await stand.instance();
-    const taken = await instance.call('lease', LEASE);
+    stand.file.accept([event({ facts })]);
+    const instance = await movedThere();
+    const taken = await lease(instance, 100, true);
     assert.deepEqual(
       taken.map(({ facts = '' }) => facts.includes('may-repeat')),
       [true, false],
@@ -249,40 +218,28 @@ describe('an inbox that was moved', () => {
 
   it('has the endpoints with their nodes, what is quarantined, and the keys', async () => {
     const { file } = stand;
-    const endpoint = ':/remote-monitoring/north';
     file.ask('claimEndpoint', { endpoint: ':/former', node: 'gone' });
     file.ask('leaveEndpoint', { node: 'gone' });
-    file.ask('claimEndpoint', { endpoint, node: 'node' });
-    const unproven = {
-      endpoint,
-      address: '192.0.2.1',
-      facts: '{"reason":"\\u0000"}',
-      bytes: Buffer.from('{}'),
-    };
-    file.ask('quarantine', unproven);
-    file.ask('quarantine', { ...unproven, address: '192.0.2.2' });
-    const keys = [file.ask('viewKey', undefined), file.ask('quarantineKey', undefined)];
+    file.ask('claimEndpoint', { endpoint: ENDPOINT, node: 'node' });
+    const facts = '{"reason":"\\u0000"}';
+    for (const address of ['192.0.2.1', '192.0.2.2'])
+      file.ask('quarantine', { endpoint: ENDPOINT, address, facts, bytes: Buffer.from('{}') });
+    const keys = [file.ask('viewKey', undefined), file.ask('quarantineKey', undefined)].map(hexOf);
     const { quarantined, ownKeys } = await stand.moved();
     assert.deepEqual([quarantined, ownKeys], [2, []]);
     const instance = await stand.instance();
     assert.deepEqual(
-      (await instance.call('quarantined', endpoint)).map(({ address, facts }) => [address, facts]),
+      (await instance.call('quarantined', ENDPOINT)).map(({ address, facts }) => [address, facts]),
       [
-        ['192.0.2.1', unproven.facts],
-        ['192.0.2.2', unproven.facts],
+        ['192.0.2.1', facts],
+        ['192.0.2.2', facts],
       ],
     );
-    const there = [
-      await instance.call('viewKey', undefined),
-      await instance.call('quarantineKey', undefined),
-    ];
-    assert.deepEqual(
-      there.map((key) => Buffer.from(key)),
-      keys.map((key) => Buffer.from(key)),
-    );
+    const calls = [instance.call('viewKey', undefined), instance.call('quarantineKey', undefined)];
+    assert.deepEqual((await Promise.all(calls)).map(hexOf), keys);
     assert.deepEqual(await stand.sql('SELECT endpoint, node, is_current FROM rvm.endpoint ORDER BY 1'), [
       { endpoint: ':/former', node: 'gone', is_current: false },
-      { endpoint, node: 'node', is_current: true },
+      { endpoint: ENDPOINT, node: 'node', is_current: true },
     ]);
   });
 

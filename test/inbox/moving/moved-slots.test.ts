@@ -1,29 +1,13 @@
 import assert from 'node:assert/strict';
 import type { StoreSession } from '../../support/postgres/stores';
-import { newMessage } from '../../../lib/inbox/store/stored-message';
-import { MovingStand } from '../../support/inbox/moving';
-import { SharedServer } from '../../support/postgres/shared-server';
-import { needs } from '../../support/suite/programs';
-import { proven } from '../samples';
+import type { MovingStand } from '../../support/inbox/moving';
+import { DAY, events, standOfEach } from './stand';
 
 const OWNER = 'alarms:yard';
-const DAY = 24 * 60 * 60 * 1000;
 
 describe('slots that were moved', () => {
-  let server: SharedServer;
   let stand: MovingStand;
-  let count = 0;
-
-  before(async function () {
-    needs(this, 'postgres');
-    server = await SharedServer.use();
-  });
-  after(() => server?.remove());
-  beforeEach(async () => {
-    count += 1;
-    stand = await MovingStand.make(server, `slots${count}`);
-  });
-  afterEach(() => stand.remove());
+  standOfEach('slots', (made) => (stand = made));
 
   const put = (owner: string, name: string, value?: string, lasts?: number): void => {
     const write = { name, ...(value !== undefined && { value }), ...(lasts !== undefined && { lasts }) };
@@ -92,7 +76,7 @@ describe('slots that were moved', () => {
 
   it('are there once where the move was ended before its end', async () => {
     put(OWNER, 'a', '1');
-    stand.file.accept([newMessage(proven()), newMessage(proven())]);
+    stand.file.accept(events(2));
     await assert.rejects(
       stand.move((step) => {
         if (step === 'compared') throw new Error('ended here');

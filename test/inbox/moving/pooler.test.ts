@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict';
-import { newMessage } from '../../../lib/inbox/store/stored-message';
 import { MovingStand } from '../../support/inbox/moving';
 import { PgBouncer } from '../../support/postgres/odd-servers';
 import { SharedServer } from '../../support/postgres/shared-server';
 import { needs } from '../../support/suite/programs';
-import { proven } from '../samples';
-
-const MANY = 450;
+import { events, MANY } from './stand';
 
 describe('moving an inbox through a pooler that gives each transaction another connection', () => {
   let server: SharedServer;
@@ -26,7 +23,7 @@ describe('moving an inbox through a pooler that gives each transaction another c
   });
 
   it('brings all of it', async () => {
-    stand.file.accept(Array.from({ length: MANY }, () => newMessage(proven())));
+    stand.file.accept(events(MANY));
     const moved = await stand.move(undefined, pooler.url);
     assert.ok(moved !== 'already');
     assert.deepEqual([moved.same, moved.waiting], [MANY, MANY]);

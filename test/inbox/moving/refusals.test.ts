@@ -6,31 +6,20 @@ import { DatabaseSync } from 'node:sqlite';
 import { RvmError } from '../../../lib/error';
 import { SpillRegister } from '../../../lib/inbox/spill/spill-register';
 import { MIGRATIONS } from '../../../lib/inbox/sqlite/schema';
-import { newMessage } from '../../../lib/inbox/store/stored-message';
 import { damagePage } from '../../support/inbox/broken-files';
-import { MovingStand } from '../../support/inbox/moving';
-import { SharedServer } from '../../support/postgres/shared-server';
+import type { MovingStand } from '../../support/inbox/moving';
+import { ENDPOINT } from '../../support/postgres/stores';
 import { needs } from '../../support/suite/programs';
-import { ENDPOINT, proven } from '../samples';
+import { events, standOfEach } from './stand';
 
 const PASSWORD = 'not-to-be-seen';
 
 describe('an inbox is not moved', () => {
-  let server: SharedServer;
   let stand: MovingStand;
-  let count = 0;
-
-  before(async function () {
-    needs(this, 'postgres');
-    server = await SharedServer.use();
+  standOfEach('refused', (made) => {
+    stand = made;
+    stand.file.accept(events(300));
   });
-  after(() => server?.remove());
-  beforeEach(async () => {
-    count += 1;
-    stand = await MovingStand.make(server, `refused${count}`);
-    stand.file.accept(Array.from({ length: 300 }, () => newMessage(proven())));
-  });
-  afterEach(() => stand.remove());
 
   /** Refused with such a reason, and nothing but the move itself is changed: it can be made up for. */
   async function refused(reason: RegExp, url = stand.url): Promise<void> {
@@ -46,7 +35,7 @@ describe('an inbox is not moved', () => {
 
   /** With the role and password of its own. */
   async function roleUrl(rights: string): Promise<string> {
-    const role = `role${count}`;
+    const role = `role_of_${stand.database}`;
     await stand.sql(`CREATE ROLE ${role} LOGIN PASSWORD '${PASSWORD}'; ${rights.replaceAll('ROLE', role)}`);
     return stand.url.replace('admin', `${role}:${PASSWORD}`);
   }

@@ -1,35 +1,12 @@
 import assert from 'node:assert/strict';
 import { readdirSync, renameSync } from 'node:fs';
-import type { NewMessage } from '../../../lib/inbox/store/protocol';
-import { newMessage } from '../../../lib/inbox/store/stored-message';
-import { messagesIn, MovingStand } from '../../support/inbox/moving';
-import { SharedServer } from '../../support/postgres/shared-server';
-import { needs } from '../../support/suite/programs';
-import { ENDPOINT, proven } from '../samples';
-
-const LEASE = { endpoint: ENDPOINT, limit: 100, health: 100, ordered: true };
-/** Several batches, the last of them not full. */
-const MANY = 450;
-
-function events(count: number): NewMessage[] {
-  return Array.from({ length: count }, () => newMessage(proven()));
-}
+import { messagesIn, type MovingStand } from '../../support/inbox/moving';
+import { finish, lease } from '../../support/postgres/stores';
+import { events, LEASE, MANY, standOfEach } from './stand';
 
 describe('a move that was ended before its end', () => {
-  let server: SharedServer;
   let stand: MovingStand;
-  let count = 0;
-
-  before(async function () {
-    needs(this, 'postgres');
-    server = await SharedServer.use();
-  });
-  after(() => server?.remove());
-  beforeEach(async () => {
-    count += 1;
-    stand = await MovingStand.make(server, `resumed${count}`);
-  });
-  afterEach(() => stand.remove());
+  standOfEach('resumed', (made) => (stand = made));
 
   /** Ends it after so many batches of a step. */
   async function endedAfter(step: 'copied' | 'compared', batches: number): Promise<void> {
@@ -45,7 +22,7 @@ describe('a move that was ended before its end', () => {
     stand.file.accept(events(MANY));
     await endedAfter('copied', 2);
     const instance = await stand.instance();
-    assert.deepEqual(await instance.call('lease', LEASE), []);
+    assert.deepEqual(await lease(instance), []);
     assert.deepEqual(await instance.call('openByEndpoint', undefined), {});
     assert.equal(stand.file.ask('lease', { ...LEASE, limit: MANY }).length, MANY);
   });
@@ -62,7 +39,7 @@ describe('a move that was ended before its end', () => {
       assert.equal(await instance.call('revive', { deliveryId }), undefined);
       assert.equal(await instance.call('dismiss', { deliveryId }), false);
     }
-    assert.deepEqual(await instance.call('lease', LEASE), []);
+    assert.deepEqual(await lease(instance), []);
   });
 
   it('goes on where it ended', async () => {
@@ -126,10 +103,10 @@ describe('a move that was ended before its end', () => {
     const { aside } = await stand.moved();
     renameSync(aside, stand.file.file);
     const instance = await stand.instance();
-    const [{ deliveryId } = assert.fail()] = await instance.call('lease', { ...LEASE, limit: 1 });
-    await instance.call('finish', { deliveryId, state: 'delivered', give: false });
+    const [{ deliveryId } = assert.fail()] = await lease(instance, 1);
+    await finish(instance, deliveryId);
     assert.equal(await stand.move(), 'already');
-    assert.equal((await instance.call('lease', LEASE)).length, 2);
+    assert.equal((await lease(instance)).length, 2);
     assert.ok(!readdirSync(stand.file.folder).includes('inbox.sqlite'));
   });
 

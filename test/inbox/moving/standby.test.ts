@@ -1,27 +1,19 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
-import { newMessage } from '../../../lib/inbox/store/stored-message';
 import { MovingStand } from '../../support/inbox/moving';
-import { PostgresServer } from '../../support/postgres/postgres-server';
-import { needs } from '../../support/suite/programs';
+import { PostgresStand } from '../../support/postgres/stores';
 import { eventually } from '../../support/time/patience';
-import { proven } from '../samples';
+import { events } from './stand';
 
 describe('moving an inbox to a database with a standby', () => {
-  let server: PostgresServer;
+  const postgres = PostgresStand.own();
   let stand: MovingStand;
   let count = 0;
 
-  before(async function () {
-    needs(this, 'postgres');
-    server = await PostgresServer.start();
-  });
-  after(() => server?.remove());
   beforeEach(async () => {
-    count += 1;
-    stand = await MovingStand.make(server, `standby${count}`);
+    stand = await MovingStand.make(postgres.server, `standby${(count += 1)}`);
     await (await stand.instance()).close();
-    stand.file.accept([newMessage(proven()), newMessage(proven())]);
+    stand.file.accept(events(2));
     await waitFor('away');
   });
   afterEach(async () => {
@@ -31,10 +23,10 @@ describe('moving an inbox to a database with a standby', () => {
 
   /** Commits wait for the standby of this name from now on; for none where it has none. */
   async function waitFor(name: string): Promise<void> {
-    await server.sql(`ALTER SYSTEM SET synchronous_standby_names = '${name}'`);
-    await server.sql('SELECT pg_reload_conf()');
+    await postgres.sql(`ALTER SYSTEM SET synchronous_standby_names = '${name}'`);
+    await postgres.sql('SELECT pg_reload_conf()');
     const isSet = async (): Promise<boolean> => {
-      const [row] = await server.sql('SHOW synchronous_standby_names');
+      const [row] = await postgres.sql('SHOW synchronous_standby_names');
       return row?.['synchronous_standby_names'] === name;
     };
     await eventually(isSet, 'the setting');

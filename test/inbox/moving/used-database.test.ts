@@ -1,46 +1,23 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
 import { renameSync } from 'node:fs';
 import { messageKey } from '../../../lib/inbox/postgres/calls/keys';
 import { lockSql } from '../../../lib/inbox/postgres/calls/locks';
 import { tablesOf } from '../../../lib/inbox/postgres/calls/tables';
-import type { NewMessage } from '../../../lib/inbox/store/protocol';
-import { newMessage } from '../../../lib/inbox/store/stored-message';
-import { messagesIn, MovingStand } from '../../support/inbox/moving';
-import { SharedServer } from '../../support/postgres/shared-server';
-import { connected, type StoreSession } from '../../support/postgres/stores';
-import { needs } from '../../support/suite/programs';
+import { messagesIn, type MovingStand } from '../../support/inbox/moving';
+import * as stores from '../../support/postgres/stores';
+import { accept, connected, ENDPOINT, finish, idsOf, type StoreSession } from '../../support/postgres/stores';
 import { eventually } from '../../support/time/patience';
-import { ENDPOINT, proven } from '../samples';
-
-const LEASE = { endpoint: ENDPOINT, limit: 100, health: 100, ordered: true };
-
-function event(changes: Partial<NewMessage> = {}): NewMessage {
-  return { ...newMessage(proven()), alarm: randomUUID(), ...changes };
-}
+import { event, standOfEach } from './stand';
 
 describe('moving an inbox to where another one is', () => {
-  let server: SharedServer;
   let stand: MovingStand;
   let instance: StoreSession;
-  let count = 0;
-
-  before(async function () {
-    needs(this, 'postgres');
-    server = await SharedServer.use();
-  });
-  after(() => server?.remove());
-  beforeEach(async () => {
-    count += 1;
-    stand = await MovingStand.make(server, `used${count}`);
+  standOfEach('used', async (made) => {
+    stand = made;
     instance = await stand.instance();
   });
-  afterEach(() => stand.remove());
 
-  async function acceptThere(message: NewMessage): Promise<string> {
-    const { deliveryId } = await instance.call('accept', { message, lease: 'no' });
-    return deliveryId;
-  }
+  const leased = () => stores.lease(instance, 100, true);
 
   async function waitingForLocks(): Promise<number> {
     const rows = await stand.sql(`SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`);
@@ -48,7 +25,7 @@ describe('moving an inbox to where another one is', () => {
   }
 
   it('adds its messages behind those that are there, and changes none of these', async () => {
-    for (let index = 0; index < 3; index += 1) await acceptThere(event());
+    for (let index = 0; index < 3; index += 1) await accept(instance, event());
     const before = await stand.there();
     stand.file.accept([event(), event()]);
     const { same, known, aside } = await stand.moved();
@@ -57,9 +34,8 @@ describe('moving an inbox to where another one is', () => {
   });
 
   it('adds no message that is just being accepted there, however the database isolates transactions by default', async () => {
-    await server.sql(
-      `ALTER DATABASE ${server.nameOf(stand.database)} SET default_transaction_isolation = 'repeatable read'`,
-    );
+    const name = new URL(stand.url).pathname.slice(1);
+    await stand.sql(`ALTER DATABASE ${name} SET default_transaction_isolation = 'repeatable read'`);
     const message = event();
     stand.file.accept([message]);
     const other = await connected(stand.url);
@@ -67,7 +43,7 @@ describe('moving an inbox to where another one is', () => {
     await other.client.query(lockSql(tablesOf('rvm')), [
       [messageKey(message.station, message.named, message.id)],
     ]);
-    const accepted = acceptThere(message);
+    const accepted = accept(instance, message);
     await eventually(async () => (await waitingForLocks()) === 1, 'the acceptance waits');
     const moved = stand.moved();
     await eventually(async () => (await waitingForLocks()) === 2, 'the move waits behind it');
@@ -79,18 +55,18 @@ describe('moving an inbox to where another one is', () => {
 
   it('adds no message that was sent there, too', async () => {
     const message = event();
-    const deliveryId = await acceptThere(message);
+    const { deliveryId } = await accept(instance, message);
     stand.file.accept([message, event()]);
     const { same, known, waiting } = await stand.moved();
     assert.deepEqual([same, known, waiting], [1, 1, 1]);
-    const taken = await instance.call('lease', LEASE);
+    const taken = await leased();
     assert.equal(taken.length, 2);
     assert.equal(taken[0]?.deliveryId, deliveryId);
   });
 
   it('keeps a message of an id that has other content there beside it, and delivers both', async () => {
     const message = event();
-    await acceptThere(message);
+    await accept(instance, message);
     const other = { ...message, fingerprint: 'other content' };
     const [deliveryId] = stand.file.accept([other, { ...message, fingerprint: 'a third' }]);
     const { same, waiting } = await stand.moved();
@@ -103,20 +79,20 @@ describe('moving an inbox to where another one is', () => {
         [2, 'conflict'],
       ],
     );
-    const repeat = await instance.call('accept', { message: other, lease: 'no' });
+    const repeat = await accept(instance, other);
     assert.deepEqual([repeat.outcome, repeat.deliveryId], ['repeat', deliveryId]);
   });
 
   it('keeps a message that came there while it was moved as the only one', async () => {
     const message = event();
     stand.file.accept([message]);
-    let accepting: Promise<string> | undefined;
+    let accepting: ReturnType<typeof accept> | undefined;
     const moved = await stand.move((step) => {
-      if (step === 'copied') accepting ??= acceptThere(message);
+      if (step === 'copied') accepting ??= accept(instance, message);
     });
     assert.ok(moved !== 'already' && moved.same === 1);
-    const [{ deliveryId } = assert.fail(), ...others] = await instance.call('lease', LEASE);
-    assert.deepEqual([await accepting, others], [deliveryId, []]);
+    const [{ deliveryId } = assert.fail(), ...others] = await leased();
+    assert.deepEqual([(await accepting)?.deliveryId, others], [deliveryId, []]);
   });
 
   it('tells the instances there what waits', async () => {
@@ -166,24 +142,20 @@ describe('moving an inbox to where another one is', () => {
   it('moves what came to a new file, and leaves what was moved before as it is', async () => {
     const [first = ''] = stand.file.accept([event()]);
     const { aside } = await stand.moved();
-    await instance.call('lease', LEASE);
-    await instance.call('finish', { deliveryId: first, state: 'delivered', give: false });
+    await leased();
+    await finish(instance, first);
     const [second] = stand.file.accept([event()]);
     const again = await stand.moved();
     assert.deepEqual([again.same, again.known, again.waiting], [1, 0, 1]);
     assert.notEqual(again.aside, aside);
-    const taken = await instance.call('lease', LEASE);
-    assert.deepEqual(
-      taken.map(({ deliveryId }) => deliveryId),
-      [second],
-    );
+    assert.deepEqual(idsOf(await leased()), [second]);
   });
 
   it('adds only what is new of a file that was put back and used once more', async () => {
     const [first = ''] = stand.file.accept([event()]);
     const { aside } = await stand.moved();
-    await instance.call('lease', LEASE);
-    await instance.call('finish', { deliveryId: first, state: 'delivered', give: false });
+    await leased();
+    await finish(instance, first);
     renameSync(aside, stand.file.file);
     stand.file.accept([event()]);
     const { same, known, waiting } = await stand.moved();

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import type { Row } from '../../../lib/inbox/postgres/session';
 import { SharedServer } from '../../support/postgres/shared-server';
-import { newSchema, incoming, StoreSession } from '../../support/postgres/stores';
+import { accept, ENDPOINT, idsOf, lease, newSchema, StoreSession } from '../../support/postgres/stores';
 import { needs } from '../../support/suite/programs';
 
-const ENDPOINT = incoming().endpoint;
 const WAITING = 100_000;
 
 describe('a backlog of 100,000 events', () => {
@@ -27,16 +26,10 @@ describe('a backlog of 100,000 events', () => {
   async function work(times: number): Promise<void> {
     for (let done = 0; done < times; done += 1)
       for (const ordered of [true, false]) {
-        const { deliveryId } = await store.call('accept', {
-          message: incoming({ alarm: `alarm ${done}` }),
-          lease: 'ordered',
-        });
+        const { deliveryId } = await accept(store, { alarm: `alarm ${done}` }, 'ordered');
         for (const limit of [1, 7, 50, 100]) {
-          const events = await store.call('lease', { endpoint: ENDPOINT, limit, health: limit, ordered });
-          await store.call('giveBack', {
-            unsent: events.map((event) => event.deliveryId),
-            cutOff: [],
-          });
+          const unsent = idsOf(await lease(store, limit, ordered));
+          await store.call('giveBack', { unsent, cutOff: [] });
         }
         await store.call('finish', { deliveryId, state: 'dead', give: true });
       }
@@ -63,7 +56,7 @@ describe('a backlog of 100,000 events', () => {
   }
 
   it('is leased in the order of receipt, health last', async () => {
-    const events = await store.call('lease', { endpoint: ENDPOINT, limit: 100, health: 100, ordered: true });
+    const events = await lease(store, 100, true);
     const sequences = events.map(({ sequence }) => Number(sequence));
     assert.equal(events.length, 100);
     assert.deepEqual(

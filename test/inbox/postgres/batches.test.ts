@@ -1,38 +1,92 @@
 import assert from 'node:assert/strict';
-import { Client } from 'pg';
-import { tablesOf } from '../../../lib/inbox/postgres/calls/tables';
-import type { LeasedMessage } from '../../../lib/inbox/store/protocol';
-import { SharedServer } from '../../support/postgres/shared-server';
-import { newSchema, incoming, StoreSession } from '../../support/postgres/stores';
-import { needs } from '../../support/suite/programs';
-
-const ENDPOINT = incoming().endpoint;
+import type { Accepted, NewMessage } from '../../../lib/inbox/store/protocol';
+import * as stores from '../../support/postgres/stores';
+import { accept, ENDPOINT, finish, idsOf, incoming, type StoreSession } from '../../support/postgres/stores';
 
 describe('calls of one batch', () => {
-  let server: SharedServer;
+  const postgres = stores.PostgresStand.shared();
   let store: StoreSession;
+  beforeEach(async () => (store = await postgres.session()));
 
-  before(async function () {
-    needs(this, 'postgres');
-    server = await SharedServer.use();
+  const leasedOf = (accepted: readonly Accepted[]): boolean[] => accepted.map(({ leased }) => leased);
+
+  it('accept messages that count for their alarm where they are events', async () => {
+    const known = incoming();
+    await store.accept([known]);
+    const [, , event] = await store.accept([
+      { ...known, fingerprint: 'b'.repeat(64), alarm: 'alarm', isEnd: true },
+      incoming({ alarm: 'alarm', state: 'dead', isEnd: true }),
+      incoming({ alarm: 'alarm' }),
+    ]);
+    assert.deepEqual([event?.first, event?.ended], [true, false]);
   });
-  after(() => server?.remove());
-  beforeEach(async () => (store = await StoreSession.open(server.url(), { schema: newSchema() })));
-  afterEach(() => store.close());
 
-  async function leased(): Promise<string> {
-    const { deliveryId } = await store.call('accept', { message: incoming(), lease: 'any' });
-    return deliveryId;
-  }
+  it('keep the bytes of messages, whatever they are', async () => {
+    const odd = Buffer.from(Array.from({ length: 70_000 }, (_, index) => (index * 7) % 256));
+    const bodies = [odd, Buffer.alloc(0)];
+    await store.accept(bodies.map((bytes) => incoming({ bytes })));
+    const leased = await stores.lease(store, 2);
+    assert.deepEqual(
+      leased.map(({ bytes = [] }) => Buffer.from(bytes)),
+      bodies,
+    );
+  });
+
+  it('lease messages at once where none waits before them, also in their batch', async () => {
+    const accepted = await store.accept([incoming(), incoming()], 'any');
+    assert.deepEqual(leasedOf(accepted), [true, true]);
+    assert.deepEqual(new Set(await store.call('leased', ENDPOINT)), new Set(idsOf(accepted)));
+    const [waiting, behind] = await store.batch(
+      ['accept', { message: incoming(), lease: 'no' }],
+      ['accept', { message: incoming(), lease: 'any' }],
+    );
+    const later = await accept(store, {}, 'any');
+    const elsewhere = await accept(store, { endpoint: ':/elsewhere' }, 'any');
+    assert.deepEqual(leasedOf([waiting, behind, later, elsewhere]), [false, false, false, true]);
+  });
+
+  it('lease no message before the open events of its alarm are settled, where the order counts', async () => {
+    const messages = ['a', 'b', 'a'].map((alarm) => incoming({ alarm }));
+    const accepted = await store.accept(messages, 'ordered');
+    assert.deepEqual(leasedOf(accepted), [true, true, false]);
+    await finish(store, accepted[2]?.deliveryId ?? '');
+    assert.equal((await accept(store, { alarm: 'b' }, 'ordered')).leased, false);
+  });
+
+  it('lease nothing for an instance whose epoch others have ended', async () => {
+    await postgres.sql(`DELETE FROM ${postgres.table('instance')}`);
+    const { outcome, leased } = await accept(store, {}, 'any');
+    assert.deepEqual([outcome, leased], ['new', false]);
+    assert.deepEqual(await stores.lease(store), []);
+  });
+
+  const tooLong = Array.from({ length: 5000 }, (_, index) => index.toString(36)).join('/');
+  const UNFIT: [string, Partial<NewMessage>][] = [
+    ['the time of its receipt is none', { received: Number.NaN }],
+    ['the time of its receipt is too large', { rank: 1, received: 2 ** 80 }],
+    ['its endpoint is longer than an index takes', { endpoint: tooLong }],
+  ];
+  for (const [why, changes] of UNFIT)
+    it(`are kept out by no message that cannot be stored, for ${why}`, async () => {
+      const messages = [incoming(), incoming(changes), incoming()];
+      const replies = await store.replies(
+        ...messages.map((message) => ['accept', { message, lease: 'no' }] as const),
+      );
+      assert.deepEqual(
+        replies.map(({ error }) => error === undefined),
+        [true, false, true],
+      );
+      assert.equal((await store.call('list', { state: 'all', limit: 10 })).length, 2);
+    });
 
   it('of one event take effect in the order in which they were made', async () => {
-    const deliveryId = await leased();
-    const finish = { deliveryId, state: 'delivered', give: false } as const;
+    const { deliveryId } = await accept(store, {}, 'any');
+    const settled = { deliveryId, state: 'delivered', give: false } as const;
     const given = await store.batch(
       ['lapse', { deliveryId, again: 'retry', maxAttempts: 12 }],
       ['again', deliveryId],
-      ['finish', finish],
-      ['finish', finish],
+      ['finish', settled],
+      ['finish', settled],
       ['again', deliveryId],
     );
     assert.deepEqual(given, [
@@ -45,16 +99,13 @@ describe('calls of one batch', () => {
   });
 
   it('are told of their own fault alone, where another of them was at fault before', async () => {
-    const locking = new Client(server.url());
-    await locking.connect();
-    await locking.query(`BEGIN; LOCK TABLE ${tablesOf(store.schema).wish}`);
+    await postgres.stranger(`LOCK TABLE ${postgres.table('wish')}`);
     await store.session.client.query('SET lock_timeout TO 200');
     const replies = await store.replies(
       ['accept', { message: incoming({ received: 2 ** 80 }), lease: 'any' }],
       ['accept', { message: incoming(), lease: 'any' }],
       ['ping', undefined],
     );
-    await locking.end();
     assert.deepEqual(
       replies.map(({ error }) => error === undefined),
       [false, true, false],
@@ -62,7 +113,7 @@ describe('calls of one batch', () => {
   });
 
   it('give an event that ends as it was before', async () => {
-    const deliveryId = await leased();
+    const { deliveryId } = await accept(store, {}, 'any');
     const finished = await store.call('finish', { deliveryId, state: 'dead', give: true });
     assert.equal(finished?.message?.state, 'leased');
     assert.deepEqual(Buffer.from(finished.message.bytes ?? []), incoming().bytes);
@@ -77,24 +128,19 @@ describe('calls of one batch', () => {
   });
 
   it('lease as many as were asked for, of class health no more than may be', async () => {
-    for (let made = 0; made < 4; made += 1) {
-      await store.call('accept', { message: incoming({ rank: 1 }), lease: 'no' });
-      await store.call('accept', { message: incoming(), lease: 'no' });
-    }
-    const lease = (limit: number, health: number): Promise<LeasedMessage[]> =>
-      store.call('lease', { endpoint: ENDPOINT, limit, health, ordered: true });
+    for (const rank of [1, 0, 1, 0, 1, 0, 1, 0] as const) await accept(store, { rank });
+    const limits = { endpoint: ENDPOINT, limit: 6, health: 1, ordered: true };
     assert.deepEqual(
-      (await lease(6, 1)).map(({ rank }) => rank),
+      (await store.call('lease', limits)).map(({ rank }) => rank),
       [0, 0, 0, 0, 1],
     );
-    assert.equal((await lease(2, 2)).length, 2);
-    assert.equal((await lease(2, 2)).length, 1);
+    assert.equal((await stores.lease(store, 2)).length, 2);
+    assert.equal((await stores.lease(store, 2)).length, 1);
   });
 
   it('list bodies as far as there is room for them', async () => {
     const bytes = Buffer.alloc(17 * 1024 * 1024, 'x');
-    for (const received of [1, 2, 3])
-      await store.call('accept', { message: incoming({ received, bytes }), lease: 'no' });
+    for (const received of [1, 2, 3]) await accept(store, { received, bytes });
     const listed = await store.call('list', { state: 'open', limit: 5 });
     assert.deepEqual(
       listed.map(({ received, bytes: read, isIncomplete }) => [received, read?.byteLength, isIncomplete]),
@@ -109,17 +155,14 @@ describe('calls of one batch', () => {
   it('know nothing of an id that is none', async () => {
     for (const id of ['', 'nonsense', "'", '\0', 'A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11']) {
       assert.equal(await store.call('stateOf', id), undefined);
-      assert.equal(await store.call('finish', { deliveryId: id, state: 'dead', give: true }), undefined);
+      assert.equal(await finish(store, id, 'dead'), undefined);
       assert.equal(await store.call('dismiss', { deliveryId: id }), false);
     }
   });
 
   it('give one key to all that ask at once', async () => {
-    const others = await Promise.all(
-      [1, 2].map(() => StoreSession.open(server.url(), { schema: store.schema })),
-    );
-    const keys = await Promise.all([store, ...others].map((each) => each.call('viewKey', undefined)));
-    for (const each of others) await each.close();
+    const all = [store, await postgres.session(), await postgres.session()];
+    const keys = await Promise.all(all.map((each) => each.call('viewKey', undefined)));
     assert.equal(keys[0]?.byteLength, 32);
     assert.equal(new Set(keys.map((key) => Buffer.from(key).toString('hex'))).size, 1);
     assert.notDeepEqual(await store.call('quarantineKey', undefined), keys[0]);

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Accepted, LeasedMessage, NewMessage } from '../../../lib/inbox/store/protocol';
-import { SharedServer } from '../../support/postgres/shared-server';
-import { newSchema, incoming, StoreSession } from '../../support/postgres/stores';
-import { needs } from '../../support/suite/programs';
+import { finish, incoming, lease, PostgresStand, type StoreSession } from '../../support/postgres/stores';
 
 const ALARMS = 20;
 const BATCH = 25;
@@ -13,20 +11,11 @@ interface Taken {
 }
 
 describe('sessions at the same time', () => {
-  let server: SharedServer;
+  const postgres = PostgresStand.shared();
   let stores: StoreSession[];
-
-  before(async function () {
-    needs(this, 'postgres');
-    server = await SharedServer.use();
-  });
-  after(() => server?.remove());
   beforeEach(async () => {
-    const schema = newSchema();
-    stores = [];
-    for (let made = 0; made < 3; made += 1) stores.push(await StoreSession.open(server.url(), { schema }));
+    stores = [await postgres.session(), await postgres.session(), await postgres.session()];
   });
-  afterEach(() => Promise.all(stores.map((store) => store.close())));
 
   async function acceptAll(store: StoreSession, messages: readonly NewMessage[]): Promise<Taken[]> {
     const taken: Taken[] = [];
@@ -64,12 +53,7 @@ describe('sessions at the same time', () => {
     const leased: number[] = [];
     const work = async (store: StoreSession): Promise<void> => {
       for (;;) {
-        const events = await store.call('lease', {
-          endpoint: incoming().endpoint,
-          limit: 7,
-          health: 7,
-          ordered: true,
-        });
+        const events = await lease(store, 7, true);
         if (events.length === 0 && leased.length === messages.length) return;
         for (const event of events) begin(event);
         for (const event of events) await end(store, event);
@@ -83,7 +67,7 @@ describe('sessions at the same time', () => {
     };
     const end = async (store: StoreSession, event: LeasedMessage): Promise<void> => {
       open.delete(alarmOf(event));
-      await store.call('finish', { deliveryId: event.deliveryId, state: 'delivered', give: false });
+      await finish(store, event.deliveryId);
     };
     await Promise.all(stores.map(work));
     assert.equal(new Set(leased).size, messages.length);

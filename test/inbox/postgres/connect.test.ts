@@ -9,6 +9,7 @@ import { MuteServer } from '../../support/network/servers';
 import { freePort } from '../../support/node-red/node-red';
 import { OldServer, ServerFiles } from '../../support/postgres/odd-servers';
 import { PostgresServer } from '../../support/postgres/postgres-server';
+import { settingsOf } from '../../support/postgres/stores';
 import { needs } from '../../support/suite/programs';
 
 const PASSWORD = `hunter-${randomUUID()}`;
@@ -42,12 +43,10 @@ describe('a connection to PostgreSQL', () => {
         max_connections: '10',
       },
     });
-    await server.sql(`CREATE ROLE ada LOGIN PASSWORD '${PASSWORD}'`);
-    await server.sql(`CREATE ROLE plain LOGIN PASSWORD '${PASSWORD}'`);
-    await server.sql('CREATE ROLE secure LOGIN');
-    await server.sql('CREATE ROLE least LOGIN');
-    await server.sql('CREATE ROLE readonly LOGIN');
+    for (const role of ['ada', 'plain', 'secure', 'least', 'readonly'])
+      await server.sql(`CREATE ROLE ${role} LOGIN PASSWORD '${PASSWORD}'`);
     await server.sql('ALTER ROLE readonly SET default_transaction_read_only = on');
+    await server.sql(`CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0`);
   });
   after(async () => {
     await server?.remove();
@@ -97,8 +96,24 @@ describe('a connection to PostgreSQL', () => {
     assert.deepEqual(rows, [{ name: 'rvm work N?rd' }]);
   });
 
-  it('is refused with a wrong password', () =>
-    assertRefused(url('ada:hunter-wrong'), /refuses the login: check user and password/));
+  const REFUSED: [why: string, reason: RegExp, login: string, place?: Parameters<typeof url>[1]][] = [
+    ['with a wrong password', /refuses the login: check user and password/, 'ada:hunter-wrong'],
+    ['for a user who is not let in', /does not let this user in.*check user and database/, 'nobody:hunter'],
+    ['where no password will do', /login other than by password: let pg_hba\.conf/, 'foreign:hunter'],
+    ['where no such database is', /no database of this name: create it/, 'admin', { database: 'absent' }],
+    ['where it cannot hold all texts', /LATIN1.*ENCODING 'UTF8'/, 'admin', { database: 'latin' }],
+    ['for a host that is not known', /name of its host/, 'ada:hunter', { host: 'absent.invalid' }],
+    ['where the server can only be read', /set read-only/, 'readonly'],
+  ];
+  for (const [why, reason, login, place] of REFUSED)
+    it(`is refused ${why}`, () => assertRefused(url(login, place), reason));
+
+  for (const [host, where] of [
+    ['127.0.0.1', 'where nothing listens'],
+    ['localhost', 'where nothing listens at any address of the host'],
+  ] as const)
+    it(`is refused ${where}`, async () =>
+      assertRefused(url(`ada:${PASSWORD}`, { host, port: await freePort() }), /nothing answers there/));
 
   it('is refused without a password where one is asked for', async () => {
     process.env['PGPASSWORD'] = PASSWORD;
@@ -108,9 +123,6 @@ describe('a connection to PostgreSQL', () => {
       delete process.env['PGPASSWORD'];
     }
   });
-
-  it('is refused for a user who is not let in from here', () =>
-    assertRefused(url(`nobody:${PASSWORD}`), /does not let this user in.*check user and database/));
 
   it('is refused by a standby alone, and says what to do where the primary is gone', async function () {
     needs(this, 'pg_basebackup');
@@ -122,24 +134,6 @@ describe('a connection to PostgreSQL', () => {
     await primary.remove();
   });
 
-  it('is refused where the server asks for a login that is none by password', () =>
-    assertRefused(url(`foreign:${PASSWORD}`), /login other than by password: let pg_hba\.conf/));
-
-  it('is refused for a database that is not there', () =>
-    assertRefused(url('admin', { database: 'absent' }), /no database of this name: create it/));
-
-  it('is refused where nothing listens', async () =>
-    assertRefused(url(`ada:${PASSWORD}`, { port: await freePort() }), /nothing answers there/));
-
-  it('is refused where nothing listens at any address of the host', async () =>
-    assertRefused(
-      url(`ada:${PASSWORD}`, { host: 'localhost', port: await freePort() }),
-      /nothing answers there/,
-    ));
-
-  it('is refused for a host that is not known', () =>
-    assertRefused(url(`ada:${PASSWORD}`, { host: 'absent.invalid' }), /name of its host/));
-
   it('is refused where the server says nothing', async () => {
     const mute = await MuteServer.start();
     await assertRefused(
@@ -147,13 +141,6 @@ describe('a connection to PostgreSQL', () => {
       /does not answer in time/,
     );
     await mute.close();
-  });
-
-  it('is refused where the server can only be read', () => assertRefused(url('readonly'), /set read-only/));
-
-  it('is refused for a database that cannot hold all texts', async () => {
-    await server.sql(`CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0`);
-    await assertRefused(url('admin', { database: 'latin' }), /encoding LATIN1.*ENCODING 'UTF8'/);
   });
 
   it('is refused where no place is left', async () => {
@@ -185,19 +172,13 @@ describe('a connection to PostgreSQL', () => {
       await mute.close();
     });
 
-    it('says of each why it is not that', async () => {
+    it('says of each why it is not that, and once what keeps several from it', async () => {
       const old = await OldServer.start({ version: '140012', name: '14.12' });
-      const reason =
-        /none of its databases can be written: \S+: nothing answers there.*; \S+: it is PostgreSQL 14\.12/;
-      await assertRefused(hosts(await freePort(), old.port), reason);
-      await old.close();
-    });
-
-    it('says once what keeps several from being that', async () => {
-      const old = await OldServer.start({ version: '140012', name: '14.12' });
-      const reason =
-        /none of its databases can be written: \S+ and \S+: it is PostgreSQL 14\.12: version 15 [^;]*$/;
-      await assertRefused(hosts(old.port, old.port), reason);
+      const none = 'none of its databases can be written';
+      const each = `${none}: \\S+: nothing answers there.*; \\S+: it is PostgreSQL 14\\.12`;
+      await assertRefused(hosts(await freePort(), old.port), new RegExp(each));
+      const both = `${none}: \\S+ and \\S+: it is PostgreSQL 14\\.12: version 15 [^;]*$`;
+      await assertRefused(hosts(old.port, old.port), new RegExp(both));
       await old.close();
     });
   });
@@ -221,29 +202,48 @@ describe('a connection to PostgreSQL', () => {
       await goodbye(session);
     });
 
-    it('is refused where nobody knows the authority', () =>
-      assertRefused(secure(), /certificate of the database is not accepted .* TLS node of the inbox/, {
-        tls: 'verify',
-      }));
-
-    it('is refused where the certificate is for another name', () =>
-      assertRefused(url('secure'), /it is for another name/, { tls: { ca: authority.cert } }));
-
     it('is taken where the name of the certificate is entered', async () => {
       const tls = { ca: authority.cert, servername: 'localhost' };
       await goodbye((await connected(url('secure'), { tls })).session);
     });
 
-    it('is refused where the server asks for a login that is none by password', () =>
-      assertRefused(url(`foreign:${PASSWORD}`, { host: 'localhost' }), /login other than by password/, {
-        tls: { ca: authority.cert },
+    const REFUSED_WITH: [why: string, reason: RegExp, login: string, host: string, ca?: () => string][] = [
+      [
+        'where the certificate is for another name',
+        /for another name/,
+        'secure',
+        '127.0.0.1',
+        () => authority.cert,
+      ],
+      [
+        'where no password will do',
+        /login other than by/,
+        'foreign:hunter',
+        'localhost',
+        () => authority.cert,
+      ],
+      [
+        'with a TLS node that cannot be used',
+        /node of the inbox cannot be used/,
+        'secure',
+        'localhost',
+        () => 'none',
+      ],
+      [
+        'without it where the server asks for it',
+        /does not let this user in from here/,
+        'secure',
+        'localhost',
+      ],
+    ];
+    for (const [why, reason, login, host, ca] of REFUSED_WITH)
+      it(`is refused ${why}`, () =>
+        assertRefused(url(login, { host }), reason, { tls: ca ? { ca: ca() } : 'off' }));
+
+    it('is refused where nobody knows the authority', () =>
+      assertRefused(secure(), /certificate of the database is not accepted .* TLS node of the inbox/, {
+        tls: 'verify',
       }));
-
-    it('is refused with a TLS node that cannot be used', () =>
-      assertRefused(secure(), /TLS node of the inbox cannot be used/, { tls: { ca: 'none' } }));
-
-    it('is refused without it where the server asks for it', () =>
-      assertRefused(secure(), /does not let this user in from here/));
 
     it('is refused where the server has none', async () => {
       const plain = await PostgresServer.start();
@@ -295,11 +295,7 @@ describe('a connection to PostgreSQL', () => {
     it('shows where it answers no more before all is tried', async () => {
       const facts = { version: '150000', name: '15.0', encoding: 'UTF8', synchronous_commit: 'on' };
       const silent = await OldServer.start(facts, 3);
-      const settings = readConnection(url('ada', { port: silent.port }), {
-        schema: 'rvm',
-        tls: 'off',
-        instanceName: '',
-      });
+      const settings = settingsOf(url('ada', { port: silent.port }));
       const { version, fault = '' } = await testConnection(settings, 200);
       assert.equal(version, '15.0');
       assert.match(fault, /^It does not answer in time: .*\.$/);

@@ -1,46 +1,51 @@
 import assert from 'node:assert/strict';
 import os from 'node:os';
-import { RvmError } from '../../../lib/error';
+import type { RvmError } from '../../../lib/error';
 import { connectionTitle, hostText, readConnection } from '../../../lib/inbox/postgres/connection-settings';
 
 const CHOICES = { schema: 'rvm', tls: 'verify', instanceName: '' } as const;
 
-describe('the connection of an inbox in PostgreSQL', () => {
-  it('names user, password, host, port and database', () => {
-    const { hosts, user, password, database } = readConnection(
-      'postgres://ada:secret@db:5433/alarms',
-      CHOICES,
-    );
-    assert.deepEqual(hosts, [{ name: 'db', port: 5433 }]);
-    assert.deepEqual([user, password, database], ['ada', 'secret', 'alarms']);
-  });
+type Read = [hosts: string[], user: string, password: string | undefined, database: string];
 
-  it('may name several hosts, in the order in which they are tried', () => {
-    const { hosts } = readConnection('postgresql://ada@one:5432,two,[fe80::1]:5433/alarms', CHOICES);
-    assert.deepEqual(hosts.map(hostText), ['one:5432', 'two:5432', '[fe80::1]:5433']);
-  });
+describe('the connection of an inbox in PostgreSQL', () => {
+  const WRITTEN: [title: string, texts: string[], read: Read][] = [
+    [
+      'names user, password, host, port and database',
+      ['postgres://ada:secret@db:5433/alarms'],
+      [['db:5433'], 'ada', 'secret', 'alarms'],
+    ],
+    [
+      'may name several hosts, in the order in which they are tried',
+      ['postgresql://ada@one:5432,two,[fe80::1]:5433/alarms'],
+      [['one:5432', 'two:5432', '[fe80::1]:5433'], 'ada', undefined, 'alarms'],
+    ],
+    [
+      'has what is written with percent signs in plain',
+      ['postgres://a%40b:p%2F%3F%23%25%C3%BC:x@db/d%20b'],
+      [['db:5432'], 'a@b', 'p/?#%ü:x', 'd b'],
+    ],
+    [
+      'has no password where none is written',
+      ['postgres://ada@db/alarms', 'postgres://ada:@db/alarms'],
+      [['db:5432'], 'ada', undefined, 'alarms'],
+    ],
+    [
+      'has the database of the name of the user where none is written',
+      ['postgres://ada@db', 'postgres://ada@db/'],
+      [['db:5432'], 'ada', undefined, 'ada'],
+    ],
+  ];
+  for (const [title, texts, read] of WRITTEN)
+    it(title, () => {
+      for (const text of texts) {
+        const { hosts, user, password, database } = readConnection(text, CHOICES);
+        assert.deepEqual([hosts.map(hostText), user, password, database], read);
+      }
+    });
 
   it('may name the folder of a Unix socket', () => {
     const { hosts } = readConnection('postgres://ada@%2Fvar%2Frun%2Fpostgresql/alarms', CHOICES);
     assert.deepEqual(hosts, [{ name: '/var/run/postgresql', port: 5432 }]);
-  });
-
-  it('has what is written with percent signs in plain', () => {
-    const { user, password, database } = readConnection(
-      'postgres://a%40b:p%2F%3F%23%25%C3%BC:x@db/d%20b',
-      CHOICES,
-    );
-    assert.deepEqual([user, password, database], ['a@b', 'p/?#%ü:x', 'd b']);
-  });
-
-  it('has no password where none is written', () => {
-    assert.equal(readConnection('postgres://ada@db/alarms', CHOICES).password, undefined);
-    assert.equal(readConnection('postgres://ada:@db/alarms', CHOICES).password, undefined);
-  });
-
-  it('has the database of the name of the user where none is written', () => {
-    assert.equal(readConnection('postgres://ada@db', CHOICES).database, 'ada');
-    assert.equal(readConnection('postgres://ada@db/', CHOICES).database, 'ada');
   });
 
   it('calls the instance by the name of its machine where it has none', () => {
@@ -85,13 +90,8 @@ describe('the connection of an inbox in PostgreSQL', () => {
     it(`is refused where it ${name}, without showing anything of the password`, () => {
       assert.throws(
         () => readConnection(text, CHOICES),
-        (error: unknown) => {
-          assert.ok(error instanceof RvmError);
-          assert.equal(error.code, 'CONFIG_MISSING');
-          assert.match(error.message, reason);
-          assert.doesNotMatch(error.message, /hunt|er2/);
-          return true;
-        },
+        ({ code, message }: RvmError) =>
+          code === 'CONFIG_MISSING' && reason.test(message) && !/hunt|er2/.test(message),
       );
     });
 

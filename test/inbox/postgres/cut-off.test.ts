@@ -1,45 +1,28 @@
 import assert from 'node:assert/strict';
 import { TTL } from '../../../lib/inbox/postgres/instance/time-to-live';
 import { TcpGate } from '../../support/network/servers';
-import { SharedServer } from '../../support/postgres/shared-server';
-import { newSchema, openStore, type OpenStore, incoming } from '../../support/postgres/stores';
-import { needs } from '../../support/suite/programs';
+import { accept, ENDPOINT, lease, type OpenStore, PostgresStand } from '../../support/postgres/stores';
 import { eventually } from '../../support/time/patience';
 
-const ENDPOINT = incoming().endpoint;
-const NEXT = { endpoint: ENDPOINT, limit: 10, health: 10, ordered: false };
-
 describe('a store that is cut off from its database', () => {
-  let server: SharedServer;
+  const postgres = PostgresStand.shared();
   let gate: TcpGate;
-  let schema: string;
   let one: OpenStore;
   /** Milliseconds by which its clock is moved. */
   let ahead: number;
-  const others: OpenStore[] = [];
-
-  before(async function () {
-    needs(this, 'postgres');
-    server = await SharedServer.use();
-  });
-  after(() => server?.remove());
   beforeEach(async () => {
-    schema = newSchema();
     ahead = 0;
-    gate = await TcpGate.start(server.port);
-    one = await openStore(server.url().replace(`:${server.port}`, `:${gate.port}`), schema, {
-      instanceName: 'one',
+    gate = await TcpGate.start(postgres.server.port);
+    one = await postgres.store('one', {
+      url: postgres.server.url().replace(`:${postgres.server.port}`, `:${gate.port}`),
       clocks: { steady: () => performance.now() + ahead, wall: () => Date.now() + ahead },
     });
     await eventually(() => one.told.waiting.length > 0, 'its pulse');
   });
-  afterEach(async () => {
-    await Promise.all([one, ...others.splice(0)].map(({ store }) => store.close()));
-    await gate.close();
-  });
+  afterEach(() => gate.close());
 
   it('hands nothing over after eight seconds, and goes on with its epoch where nobody else was there', async () => {
-    const { deliveryId } = await one.store.call('accept', { message: incoming(), lease: 'any' });
+    const { deliveryId } = await accept(one.store, {}, 'any');
     gate.cut();
     ahead = 0.8 * TTL;
     assert.equal(one.store.mayHandOver(), false);
@@ -51,16 +34,15 @@ describe('a store that is cut off from its database', () => {
   });
 
   it('loses its events to the others, and leases nothing under the epoch that it had', async () => {
-    const { deliveryId } = await one.store.call('accept', { message: incoming(), lease: 'any' });
-    const other = await openStore(server.url(), schema, { instanceName: 'other' });
-    others.push(other);
+    const { deliveryId } = await accept(one.store, {}, 'any');
+    const other = await postgres.store('other');
     await eventually(() => other.told.waiting.length > 0, 'the pulse of the other');
     gate.cut();
-    const late = one.store.call('accept', { message: incoming(), lease: 'any' }).catch(() => undefined);
+    const late = accept(one.store, {}, 'any').catch(() => undefined);
     await eventually(() => other.told.warnings.length > 0, 'the other to take over');
     assert.ok(!one.store.mayHandOver());
     assert.deepEqual(other.told.warnings, [{ kind: 'taken-over', name: 'one', count: 1 }]);
-    const [taken] = await other.store.call('lease', NEXT);
+    const [taken] = await lease(other.store);
     assert.deepEqual([taken?.deliveryId, taken?.again], [deliveryId, 'restart']);
     gate.mend();
     await eventually(() => one.told.epochsLost === 1, 'it to find out');
@@ -73,9 +55,9 @@ describe('a store that is cut off from its database', () => {
 
   it('makes another connection where its own was ended meanwhile', async () => {
     gate.cut();
-    const failing = assert.rejects(one.store.call('lease', NEXT), { code: 'STORE_FAILED' });
+    const failing = assert.rejects(lease(one.store), { code: 'STORE_FAILED' });
     await eventually(() => one.told.faults.length > 0, 'it to say that there is no answer');
-    await server.sql(
+    await postgres.sql(
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'rvm %'`,
     );
     gate.mend();
@@ -86,13 +68,31 @@ describe('a store that is cut off from its database', () => {
 
   it('gives up a connection for which nobody is at work', async () => {
     gate.strand();
-    await assert.rejects(one.store.call('lease', NEXT), {
-      code: 'STORE_FAILED',
-      message: /the connection to it was lost/,
-    });
+    const lost = { code: 'STORE_FAILED', message: /the connection to it was lost/ };
+    await assert.rejects(lease(one.store), lost);
     await eventually(() => one.told.opened.length === 2, 'it to be open again');
     await one.store.call('ping', undefined);
     await eventually(() => one.store.mayHandOver(), 'its pulse to beat again');
     assert.equal(one.told.epochsLost, 0);
+  });
+
+  it('does nothing to its former leases that was asked for in an epoch that has ended since', async () => {
+    const { deliveryId } = await accept(one.store, {}, 'any');
+    const unlock = await postgres.stranger(`LOCK TABLE ${postgres.table('body')}`);
+    const waiting = accept(one.store);
+    await new Promise(setImmediate);
+    const { store } = one;
+    const ofTheLease = [
+      store.call('giveBack', { unsent: [deliveryId], cutOff: [] }),
+      store.call('lapse', { deliveryId, again: 'lease', maxAttempts: 9 }),
+      store.call('again', deliveryId),
+    ].map((call) => assert.rejects(call, { code: 'STORE_FAILED', message: /took this instance for dead/ }));
+    const settled = store.call('markDelivered', [deliveryId]);
+    await postgres.sql(`DELETE FROM ${postgres.table('instance')}`);
+    store.takePart();
+    await eventually(() => one.told.epochsLost === 1, 'it to find out');
+    await unlock();
+    await Promise.all([waiting, settled, ...ofTheLease]);
+    assert.equal(await store.call('stateOf', deliveryId), 'delivered');
   });
 });

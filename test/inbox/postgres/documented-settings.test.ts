@@ -4,6 +4,7 @@ import { readConnection } from '../../../lib/inbox/postgres/connection-settings'
 import { PostgresStore } from '../../../lib/inbox/postgres/postgres-store';
 import { schemaSql } from '../../../lib/inbox/postgres/schema-sql';
 import { SharedInbox } from '../../../lib/inbox/shared-inbox';
+import type { ProvenMessage } from '../../../lib/message/record';
 import { DocumentedServers } from '../../support/postgres/documented-settings';
 import { needs } from '../../support/suite/programs';
 import { eventually } from '../../support/time/patience';
@@ -40,6 +41,12 @@ describe('PostgreSQL on two machines, as the documentation has it', () => {
     return current;
   }
 
+  /** Undefined where it is not taken. */
+  async function outcomeOf(message: ProvenMessage): Promise<string | undefined> {
+    const accepted = await (await opened()).accept(message).catch(() => undefined);
+    return accepted?.outcome;
+  }
+
   async function login(url: string, ssl: boolean): Promise<string> {
     const client = new Client({ connectionString: url, ssl: ssl && { ca: servers.authority.cert } });
     try {
@@ -61,20 +68,16 @@ describe('PostgreSQL on two machines, as the documentation has it', () => {
 
   it('has a standby by one command, which the primary waits for', async () => {
     await servers.makeStandby();
-    const inStep = async (): Promise<boolean> => {
-      const rows = await servers.primary.sql(
-        'SELECT application_name, sync_state, usename FROM pg_stat_replication',
-      );
-      return (
-        JSON.stringify(rows) === '[{"application_name":"db2","sync_state":"quorum","usename":"replicator"}]'
-      );
-    };
-    await eventually(inStep, 'the standby');
+    const standbys = `SELECT format('%s %s %s', application_name, sync_state, usename) AS it FROM pg_stat_replication`;
+    await eventually(async () => {
+      const rows = await servers.primary.sql(standbys);
+      return rows.length === 1 && rows[0]?.['it'] === 'db2 quorum replicator';
+    }, 'the standby');
   });
 
   it('stores alarms for a role that may do nothing else', async () => {
     await servers.primary.sql(schemaSql('rvm', 'node_red'), 'rvm');
-    assert.equal((await (await opened()).accept(stored)).outcome, 'new');
+    assert.equal(await outcomeOf(stored), 'new');
   });
 
   it('takes no alarm while the standby is away, and takes it when it is back', async () => {
@@ -83,10 +86,7 @@ describe('PostgreSQL on two machines, as the documentation has it', () => {
     await assert.rejects((await opened()).accept(message), { code: 'STORE_FAILED' });
     assert.equal(await inbox?.wouldKeep(), false);
     await servers.standby.run();
-    await eventually(async () => {
-      const answer = await (await opened()).accept(message).catch(() => undefined);
-      return answer !== undefined;
-    }, 'the alarm to be stored');
+    await eventually(async () => (await outcomeOf(message)) !== undefined, 'the alarm to be stored');
   });
 
   it('knows every alarm on the standby, once that is promoted and told to be alone', async () => {
@@ -94,10 +94,7 @@ describe('PostgreSQL on two machines, as the documentation has it', () => {
     await servers.standby.promote();
     await servers.standby.sql(`ALTER SYSTEM SET synchronous_standby_names = ''`);
     await servers.standby.sql('SELECT pg_reload_conf()');
-    await eventually(async () => {
-      const answer = await (await opened()).accept(stored).catch(() => undefined);
-      return answer?.outcome === 'repeat';
-    }, 'the alarm to be known');
-    assert.equal((await (await opened()).accept(proven())).outcome, 'new');
+    await eventually(async () => (await outcomeOf(stored)) === 'repeat', 'the alarm to be known');
+    assert.equal(await outcomeOf(proven()), 'new');
   });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import type { Accepted, NewMessage } from '../../../lib/inbox/store/protocol';
+import type { NewMessage } from '../../../lib/inbox/store/protocol';
 import { PostgresServer } from '../../support/postgres/postgres-server';
-import { newSchema, incoming, StoreSession } from '../../support/postgres/stores';
+import { accept, ENDPOINT, finish, incoming, newSchema, StoreSession } from '../../support/postgres/stores';
 import { needs } from '../../support/suite/programs';
 import { eventually } from '../../support/time/patience';
 
@@ -36,10 +36,6 @@ describe('with a synchronous standby that is away', () => {
     await Promise.all([one.close(), other.close()]);
   });
 
-  function accept(store: StoreSession, message: NewMessage): Promise<Accepted> {
-    return store.call('accept', { message, lease: 'no' });
-  }
-
   async function pidOf({ session }: StoreSession): Promise<number> {
     const { rows } = await session.client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
     return rows[0]?.pid ?? 0;
@@ -65,73 +61,59 @@ describe('with a synchronous standby that is away', () => {
     return failure;
   }
 
-  async function isAnswered(asked: Promise<unknown>): Promise<boolean> {
+  /** What is asked of one is answered once the standby is back, and not before. @returns the answer */
+  async function answeredWithStandby<Answer>(
+    store: StoreSession,
+    ask: () => Promise<Answer>,
+  ): Promise<Answer> {
+    const pid = await pidOf(store);
+    const asked = ask();
+    await Promise.race([asked, waitsForStandby(pid)]);
     const not = Symbol('not');
-    return (await Promise.race([asked, Promise.resolve(not)])) !== not;
+    assert.equal(await Promise.race([asked, Promise.resolve(not)]), not);
+    await standby.run();
+    const answer = await asked;
+    await standby.end('fast');
+    return answer;
   }
 
-  it('an acceptance whose wait is cancelled has failed, although the database answers it', async () => {
-    const failure = await disturbed(incoming(), 'pg_cancel_backend');
-    assert.match(String(failure), /the database warns/);
-  });
-
-  it('also where the role has it that it is not told of warnings', async () => {
-    await one.session.client.query('SET client_min_messages TO error');
-    const failure = await disturbed(incoming(), 'pg_cancel_backend');
-    assert.match(String(failure), /the database warns/);
-  });
+  for (const [how, statement] of [
+    ['although the database answers it', 'SELECT 1'],
+    ['also where the role has it that it is not told of warnings', 'SET client_min_messages TO error'],
+  ] as const)
+    it(`an acceptance whose wait is cancelled has failed, ${how}`, async () => {
+      await one.session.client.query(statement);
+      const failure = await disturbed(incoming(), 'pg_cancel_backend');
+      assert.match(String(failure), /the database warns/);
+    });
 
   it('an acceptance waits where the server is told, while it runs, to wait for no disk', async () => {
-    const pid = await pidOf(one);
     await one.session.client.query('SET synchronous_commit TO off');
-    const accepted = accept(one, incoming());
-    await waitsForStandby(pid);
-    assert.equal(await isAnswered(accepted), false);
-    await standby.run();
-    await accepted;
-    await standby.end('fast');
+    await answeredWithStandby(one, () => accept(one));
   });
 
   for (const disturbance of ['pg_cancel_backend', 'pg_terminate_backend'] as const) {
     it(`a repeat of what the primary alone has waits for it, too, after ${disturbance}`, async () => {
       const message = incoming();
       assert.notEqual(await disturbed(message, disturbance), undefined);
-      const pid = await pidOf(other);
-      const repeated = accept(other, message);
-      await waitsForStandby(pid);
-      assert.equal(await isAnswered(repeated), false);
-      await standby.run();
-      assert.equal((await repeated).outcome, 'repeat');
-      await standby.end('fast');
+      const { outcome } = await answeredWithStandby(other, () => accept(other, message));
+      assert.equal(outcome, 'repeat');
     });
   }
 
   it('a settlement that was said before, and is on the disk of the primary alone, waits for it, too', async () => {
     await standby.run();
-    const { deliveryId } = await accept(one, incoming());
+    const { deliveryId } = await accept(one);
     await standby.end('fast');
-    const settled = { deliveryId, state: 'delivered', give: false } as const;
     const former = await pidOf(one);
-    const failure = assert.rejects(one.call('finish', settled));
+    const failure = assert.rejects(finish(one, deliveryId));
     await waitsForStandby(former);
     await primary.sql(`SELECT pg_terminate_backend(${former})`);
     await failure;
-    const pid = await pidOf(other);
-    const again = other.call('finish', settled);
-    await Promise.race([again, waitsForStandby(pid)]);
-    assert.equal(await isAnswered(again), false);
-    await standby.run();
-    assert.deepEqual(await again, { was: 'delivered', endpoint: incoming().endpoint });
-    await standby.end('fast');
+    const again = await answeredWithStandby(other, () => finish(other, deliveryId));
+    assert.deepEqual(again, { was: 'delivered', endpoint: ENDPOINT });
   });
 
-  it('a ping waits as an acceptance would', async () => {
-    const pid = await pidOf(other);
-    const pinged = other.call('ping', undefined);
-    await waitsForStandby(pid);
-    assert.equal(await isAnswered(pinged), false);
-    await standby.run();
-    await pinged;
-    await standby.end('fast');
-  });
+  it('a ping waits as an acceptance would', () =>
+    answeredWithStandby(other, () => other.call('ping', undefined)));
 });

@@ -1,41 +1,31 @@
 import assert from 'node:assert/strict';
-import { SharedServer } from '../../support/postgres/shared-server';
-import { newSchema, incoming, StoreSession } from '../../support/postgres/stores';
-import { needs } from '../../support/suite/programs';
-
-const ENDPOINT = incoming().endpoint;
+import {
+  accept,
+  ENDPOINT,
+  finish,
+  incoming,
+  lease,
+  PostgresStand,
+  type StoreSession,
+} from '../../support/postgres/stores';
 
 describe('an event that an instance has leased', () => {
-  let server: SharedServer;
+  const postgres = PostgresStand.shared();
   let holder: StoreSession;
   let other: StoreSession;
   let deliveryId: string;
-
-  before(async function () {
-    needs(this, 'postgres');
-    server = await SharedServer.use();
-  });
-  after(() => server?.remove());
   beforeEach(async () => {
-    const schema = newSchema();
-    holder = await StoreSession.open(server.url(), { schema });
-    other = await StoreSession.open(server.url(), { schema });
-    ({ deliveryId } = await holder.call('accept', { message: incoming(), lease: 'any' }));
+    [holder, other] = [await postgres.session(), await postgres.session()];
+    ({ deliveryId } = await accept(holder, {}, 'any'));
   });
-  afterEach(() => Promise.all([holder.close(), other.close()]));
 
   async function wishes(): Promise<unknown[]> {
-    const rows = await server.sql(
-      `SELECT holder, delivery_id, wish FROM "${holder.schema}".wish ORDER BY number`,
-    );
+    const rows = await postgres.sql(`SELECT * FROM ${postgres.table('wish')} ORDER BY number`);
     return rows.map(({ holder: of, delivery_id: id, wish }) => [of, id, wish]);
   }
 
   it('is leased by no other', async () => {
-    assert.deepEqual(
-      await other.call('lease', { endpoint: ENDPOINT, limit: 5, health: 5, ordered: false }),
-      [],
-    );
+    assert.deepEqual(await lease(other), []);
     assert.deepEqual(await other.call('leased', ENDPOINT), []);
   });
 
@@ -46,21 +36,19 @@ describe('an event that an instance has leased', () => {
     assert.deepEqual(await holder.call('leased', ENDPOINT), [deliveryId]);
   });
 
-  it('is settled by any, and the holder is told', async () => {
-    const finished = await other.call('finish', { deliveryId, state: 'delivered', give: false });
-    assert.equal(finished?.was, 'leased');
-    assert.deepEqual(await wishes(), [[holder.epoch, deliveryId, 'settled']]);
-    assert.equal(await holder.call('again', deliveryId), undefined);
-  });
-
-  it('is marked as delivered by any, and the holder is told', async () => {
-    await other.call('markDelivered', [deliveryId]);
-    assert.deepEqual(await wishes(), [[holder.epoch, deliveryId, 'settled']]);
-    assert.equal(await other.call('stateOf', deliveryId), 'delivered');
-  });
+  for (const [how, settle] of [
+    ['settled', () => finish(other, deliveryId)],
+    ['marked as delivered', () => other.call('markDelivered', [deliveryId])],
+  ] as const)
+    it(`is ${how} by any, and the holder is told`, async () => {
+      await settle();
+      assert.deepEqual(await wishes(), [[holder.epoch, deliveryId, 'settled']]);
+      assert.equal(await other.call('stateOf', deliveryId), 'delivered');
+      assert.equal(await holder.call('again', deliveryId), undefined);
+    });
 
   it('is settled by its holder without a word', async () => {
-    await holder.call('finish', { deliveryId, state: 'dead', give: false });
+    await finish(holder, deliveryId, 'dead');
     assert.deepEqual(await wishes(), []);
   });
 
@@ -73,14 +61,14 @@ describe('an event that an instance has leased', () => {
   it('has no holder to tell once it waits, or the holder is gone', async () => {
     await holder.call('giveBack', { unsent: [deliveryId], cutOff: [] });
     assert.equal(await other.call('tellHolder', { deliveryId, wish: 'extend' }), false);
-    await holder.call('lease', { endpoint: ENDPOINT, limit: 1, health: 1, ordered: false });
-    await server.sql(`DELETE FROM "${holder.schema}".instance WHERE epoch = '${holder.epoch}'`);
+    await lease(holder);
+    await postgres.sql(`DELETE FROM ${postgres.table('instance')} WHERE epoch = '${holder.epoch}'`);
     assert.equal(await other.call('tellHolder', { deliveryId, wish: 'extend' }), false);
     assert.deepEqual(await wishes(), []);
   });
 
   it('is given to nobody where the epoch has ended before the answer came', async () => {
-    const waiting = await other.call('accept', { message: incoming(), lease: 'no' });
+    const waiting = await accept(other);
     const asked = holder.batch(
       ['accept', { message: incoming({ endpoint: ':/elsewhere' }), lease: 'any' }],
       ['lease', { endpoint: ENDPOINT, limit: 1, health: 1, ordered: false }],
@@ -96,10 +84,10 @@ describe('an event that an instance has leased', () => {
   it('is counted for its instance, oldest first', async () => {
     const rows = await other.call('instances', undefined);
     assert.deepEqual(
-      rows.map(({ epoch, held, isSelf }) => ({ epoch, held, isSelf })),
+      rows.map(({ epoch, held, isSelf }) => [epoch, held, isSelf]),
       [
-        { epoch: holder.epoch, held: 1, isSelf: false },
-        { epoch: other.epoch, held: 0, isSelf: true },
+        [holder.epoch, 1, false],
+        [other.epoch, 0, true],
       ],
     );
   });

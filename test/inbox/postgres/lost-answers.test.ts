@@ -1,52 +1,33 @@
 import assert from 'node:assert/strict';
-import { Client } from 'pg';
-import { readConnection } from '../../../lib/inbox/postgres/connection-settings';
-import { PostgresStore } from '../../../lib/inbox/postgres/postgres-store';
-import { SharedInbox } from '../../../lib/inbox/shared-inbox';
-import { TcpGate } from '../../support/network/servers';
-import { slowIt } from '../../support/suite/lanes';
-import { PATIENCE, eventually } from '../../support/time/patience';
-import { proven, Taker } from '../samples';
 import { SETTINGS_STEP } from '../../../lib/inbox/postgres/calls/batch-settings';
-import { tablesOf } from '../../../lib/inbox/postgres/calls/tables';
-import { SharedServer } from '../../support/postgres/shared-server';
-import { newSchema, incoming, StoreSession } from '../../support/postgres/stores';
-import { needs } from '../../support/suite/programs';
-
-const DAY = 24 * 60 * 60 * 1000;
-const ENDPOINT = incoming().endpoint;
+import type { SharedInbox } from '../../../lib/inbox/shared-inbox';
+import { TcpGate } from '../../support/network/servers';
+import { accept, ENDPOINT, PostgresStand, type StoreSession } from '../../support/postgres/stores';
+import { slowIt } from '../../support/suite/lanes';
+import { eventually } from '../../support/time/patience';
+import { proven, Taker } from '../samples';
 
 /** The instance has another connection, and its former one is still at work on what it was asked there. */
 describe('a batch whose answer nobody waits for any more', () => {
-  let server: SharedServer;
+  const postgres = PostgresStand.shared();
   let former: StoreSession;
   let present: StoreSession;
-  let holder: Client;
-
-  before(async function () {
-    needs(this, 'postgres');
-    server = await SharedServer.use();
-  });
-  after(() => server?.remove());
   beforeEach(async () => {
-    former = await StoreSession.open(server.url(), { schema: newSchema() });
-    present = await StoreSession.open(server.url(), { schema: former.schema, epoch: former.epoch });
-    holder = new Client(server.url());
-    await holder.connect();
+    former = await postgres.session();
+    present = await postgres.session({ epoch: former.epoch });
   });
-  afterEach(() => Promise.all([former.close(), present.close(), holder.end()]));
 
   async function waitingForLocks(count: number): Promise<void> {
     const wait = async (): Promise<boolean> => {
-      const rows = await server.sql(`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'`);
+      const rows = await postgres.sql(`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'`);
       return rows.length >= count;
     };
     await eventually(wait, `${count} waits for locks`);
   }
 
   it('is over before what the instance has leased is looked for', async () => {
-    const { deliveryId } = await former.call('accept', { message: incoming(), lease: 'no' });
-    await holder.query(`BEGIN; LOCK TABLE ${tablesOf(former.schema).wish}`);
+    const { deliveryId } = await accept(former);
+    const unlock = await postgres.stranger(`LOCK TABLE ${postgres.table('wish')}`);
     const leasing = former.batch(
       ['lease', { endpoint: ENDPOINT, limit: 1, health: 1, ordered: true }],
       ['ping', undefined],
@@ -54,7 +35,7 @@ describe('a batch whose answer nobody waits for any more', () => {
     await waitingForLocks(1);
     const leased = present.call('leased', ENDPOINT);
     await Promise.race([leased, waitingForLocks(2)]);
-    await holder.query('COMMIT');
+    await unlock();
     await leasing;
     assert.deepEqual(await leased, [deliveryId]);
   });
@@ -70,43 +51,26 @@ describe('a batch whose answer nobody waits for any more', () => {
 });
 
 describe('an acceptance whose answer is lost', () => {
-  let server: SharedServer;
+  const postgres = PostgresStand.shared();
   let gate: TcpGate;
   let inbox: SharedInbox;
-  let schema: string;
   let taker: Taker;
-
-  before(async function () {
-    needs(this, 'postgres');
-    server = await SharedServer.use();
-  });
-  after(() => server?.remove());
   beforeEach(async () => {
-    schema = newSchema();
+    const { server } = postgres;
     gate = await TcpGate.start(server.port);
     const url = server.url().replace(`:${server.port}`, `:${gate.port}`);
-    const settings = readConnection(url, { schema, tls: 'off', instanceName: 'test' });
-    inbox = new SharedInbox({
-      keep: { keys: DAY, bodies: DAY },
-      patience: PATIENCE,
-      lookAgain: 100,
-      open: (news) => new PostgresStore({ settings }, news),
-    });
+    inbox = await postgres.inbox({ url, lookAgain: 100 });
     taker = new Taker(inbox, { handledWhen: 'settled' });
-    await eventually(() => inbox.state().durable === true, 'the opening');
     // Behind all that the opening has asked.
     for (const messageId of ['first', 'second']) await inbox.accept(proven({}, { messageId }));
     await eventually(() => taker.ids.length === 2, 'the first events');
     taker.deliveries.length = 0;
   });
-  afterEach(async () => {
-    await inbox.close();
-    await gate.close();
-  });
+  afterEach(() => gate.close());
 
   async function isStored(messageId: string): Promise<void> {
-    const sql = `SELECT FROM ${tablesOf(schema).message} WHERE id = '${messageId}'`;
-    await eventually(async () => (await server.sql(sql)).length === 1, 'the message in the database');
+    const sql = `SELECT FROM ${postgres.table('message')} WHERE id = '${messageId}'`;
+    await eventually(async () => (await postgres.sql(sql)).length === 1, 'the message in the database');
   }
 
   const marks = (): unknown[] => taker.deliveries.map(({ attempt, again }) => [attempt, again]);

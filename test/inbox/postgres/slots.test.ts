@@ -1,65 +1,20 @@
 import assert from 'node:assert/strict';
-import { Client } from 'pg';
-import { readConnection } from '../../../lib/inbox/postgres/connection-settings';
-import { PostgresStore } from '../../../lib/inbox/postgres/postgres-store';
-import { SharedInbox } from '../../../lib/inbox/shared-inbox';
 import { PostgresServer } from '../../support/postgres/postgres-server';
-import { SharedServer } from '../../support/postgres/shared-server';
-import { newSchema, openStore, type OpenStore, incoming } from '../../support/postgres/stores';
+import { accept, type OpenStore, PostgresStand } from '../../support/postgres/stores';
 import { slowIt } from '../../support/suite/lanes';
-import { needs } from '../../support/suite/programs';
-import { eventually, PATIENCE } from '../../support/time/patience';
+import { eventually } from '../../support/time/patience';
 
 const OWNER = 'alarms:yard';
 const DAY = 24 * 60 * 60 * 1000;
 
 describe('slots in a database that instances share', () => {
-  let server: SharedServer;
-  let schema: string;
-  const closing: (() => Promise<void>)[] = [];
-
-  before(async function () {
-    needs(this, 'postgres');
-    server = await SharedServer.use();
+  const postgres = PostgresStand.shared();
+  let one: OpenStore;
+  let other: OpenStore;
+  beforeEach(async () => {
+    [one, other] = [await postgres.store('one'), await postgres.store('other')];
+    await eventually(() => other.told.waiting.length > 0, 'the other to listen');
   });
-  after(() => server?.remove());
-  beforeEach(() => (schema = newSchema()));
-  afterEach(async () => {
-    await Promise.all(closing.splice(0).map((close) => close()));
-  });
-
-  async function another(instanceName = 'one'): Promise<OpenStore> {
-    const opened = await openStore(server.url(), schema, { instanceName });
-    closing.push(() => opened.store.close());
-    return opened;
-  }
-
-  async function anotherInbox(url = server.url()): Promise<SharedInbox> {
-    const settings = readConnection(url, { schema, tls: 'off', instanceName: 'test' });
-    const inbox = new SharedInbox({
-      open: (news) => new PostgresStore({ settings }, news),
-      keep: { keys: 7 * DAY, bodies: 30 * DAY },
-      patience: PATIENCE,
-    });
-    closing.push(() => inbox.close());
-    await eventually(() => inbox.state().durable === true, 'the inbox to open');
-    return inbox;
-  }
-
-  /** A transaction of somebody else, which is open until it is ended. */
-  async function stranger(text: string): Promise<() => Promise<void>> {
-    const client = new Client(server.url());
-    await client.connect();
-    await client.query('BEGIN');
-    await client.query(text);
-    let isOpen = true;
-    const end = async (): Promise<void> => {
-      if (isOpen) await client.end();
-      isOpen = false;
-    };
-    closing.push(end);
-    return end;
-  }
 
   const put = ({ store }: OpenStore, name: string, value: string, expected?: number) =>
     store.call('putSlots', {
@@ -69,20 +24,18 @@ describe('slots in a database that instances share', () => {
   const read = ({ store }: OpenStore, since = 0) => store.call('slots', { owner: OWNER, since });
 
   it('have a connection of their own, from the first of them on', async () => {
-    const one = await another('of four');
-    await put(one, 'a', '1');
-    const names = await server.sql(
-      `SELECT application_name AS name FROM pg_stat_activity WHERE application_name LIKE 'rvm slots % of four'`,
-    );
-    assert.equal(names.length, 1);
-    await one.store.close();
-    const all = `SELECT FROM pg_stat_activity WHERE application_name LIKE 'rvm % of four'`;
-    await eventually(async () => (await server.sql(all)).length === 0, 'all connections to be gone');
+    const connections = async (purpose: string): Promise<number> => {
+      const like = `application_name LIKE 'rvm ${purpose} % of four'`;
+      return (await postgres.sql(`SELECT FROM pg_stat_activity WHERE ${like}`)).length;
+    };
+    const four = await postgres.store('of four');
+    await put(four, 'a', '1');
+    assert.equal(await connections('slots'), 1);
+    await four.store.close();
+    await eventually(async () => (await connections('%')) === 0, 'all connections to be gone');
   });
 
   it('are told to the others at once, and not to the one that changed them', async () => {
-    const [one, other] = [await another('one'), await another('other')];
-    await eventually(() => other.told.waiting.length > 0, 'the other to listen');
     await put(one, 'a', '1');
     await eventually(() => other.told.slots.length > 0, 'the other to hear of it');
     await other.store.call('dropSlots', { owner: OWNER });
@@ -92,8 +45,6 @@ describe('slots in a database that instances share', () => {
   });
 
   it('are told nobody of where nothing was written', async () => {
-    const [one, other] = [await another('one'), await another('other')];
-    await eventually(() => other.told.waiting.length > 0, 'the other to listen');
     await put(one, 'a', '1', 7);
     await one.store.call('dropSlots', { owner: OWNER });
     await one.store.call('putSlots', { owner: 'later', writes: [{ name: 'a', value: '1' }] });
@@ -102,25 +53,25 @@ describe('slots in a database that instances share', () => {
   });
 
   it('are told to who watches them also where the notice of it is lost', async () => {
-    const [one, other] = [await anotherInbox(), await anotherInbox()];
+    const [writing, watching] = [await postgres.inbox(), await postgres.inbox()];
     const seen: unknown[] = [];
     const look = async (): Promise<void> => {
-      const { slots } = await other.slots(OWNER);
+      const { slots } = await watching.slots(OWNER);
       seen.push(slots[0]?.value);
     };
-    const end = other.watchSlots(OWNER, () => void look());
-    await one.putSlots(OWNER, [{ name: 'a', value: 1 }]);
+    const end = watching.watchSlots(OWNER, () => void look());
+    await writing.putSlots(OWNER, [{ name: 'a', value: 1 }]);
     await eventually(() => seen.includes(1), 'the first value');
     // As a write of which no notice comes through.
-    await server.sql(`WITH own AS (UPDATE "${schema}".slot_owner SET version = version + 1 RETURNING version)
-      UPDATE "${schema}".slot SET value = '2', version = own.version FROM own`);
+    await postgres.sql(`WITH own AS (UPDATE ${postgres.table('slot_owner')} SET version = version + 1 RETURNING version)
+      UPDATE ${postgres.table('slot')} SET value = '2', version = own.version FROM own`);
     await eventually(() => seen.includes(2), 'the second value');
     end();
   });
 
   it('are seen by who asks for what has changed in the order of their versions, though several write at once', async () => {
-    const writers = [await another('one'), await another('two'), await another('three')];
-    const reader = await another('reader');
+    const writers = [one, other, await postgres.store('three')];
+    const reader = await postgres.store('reader');
     const seen = new Map<string, number>();
     const order: number[] = [];
     let since = 0;
@@ -163,8 +114,7 @@ describe('slots in a database that instances share', () => {
   slowIt(
     'are counted up by several without losing any, where each expects the version that it has read',
     async () => {
-      const writers = [await another('one'), await another('two'), await another('three')];
-      const [first] = writers;
+      const writers = [one, other, await postgres.store('three')];
       const rounds = 20;
       const countUp = async (writer: OpenStore): Promise<void> => {
         for (;;) {
@@ -179,13 +129,13 @@ describe('slots in a database that instances share', () => {
           for (let round = 0; round < rounds; round += 1) await countUp(writer);
         }),
       );
-      const { slots } = await read(first ?? assert.fail());
+      const { slots } = await read(one);
       assert.equal(slots[0]?.value, `${writers.length * rounds}`);
     },
   );
 
   it('of several owners are written by several at once, whatever the order in which they are asked for', async () => {
-    const writers = [await another('one'), await another('two')];
+    const writers = [one, other];
     const owners = Array.from({ length: 8 }, (_, number) => `owner ${number}`);
     for (let round = 0; round < 15; round += 1)
       await Promise.all(
@@ -198,24 +148,22 @@ describe('slots in a database that instances share', () => {
   });
 
   it('that somebody has locked keep no message waiting, nor does a list keep them', async () => {
-    const one = await another();
     await put(one, 'a', '1');
-    const unlock = await stranger(`SELECT FROM "${schema}".slot_owner FOR UPDATE`);
+    const unlock = await postgres.stranger(`SELECT FROM ${postgres.table('slot_owner')} FOR UPDATE`);
     const waiting = put(one, 'a', '2');
-    await one.store.call('accept', { message: incoming(), lease: 'no' });
+    await accept(one.store);
     assert.equal((await one.store.call('list', { state: 'all', limit: 9 })).length, 1);
     await unlock();
     await waiting;
-    await stranger(`LOCK TABLE "${schema}".body IN ACCESS EXCLUSIVE MODE`);
+    await postgres.stranger(`LOCK TABLE ${postgres.table('body')} IN ACCESS EXCLUSIVE MODE`);
     void one.store.call('list', { state: 'all', limit: 9 }).catch(() => undefined);
     await put(one, 'a', '3');
     assert.equal((await read(one)).slots[0]?.value, '3');
   });
 
   it('go on where their connection was lost', async () => {
-    const one = await another();
     await put(one, 'a', '1');
-    await server.sql(
+    await postgres.sql(
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'rvm slots%'`,
     );
     await eventually(
@@ -231,13 +179,14 @@ describe('slots in a database that instances share', () => {
   });
 
   it('that were removed are forgotten after a day, and then whoever asks from before that is given all', async () => {
-    const one = await another();
     await put(one, 'a', '1');
     await put(one, 'b', '2');
     const { version } = await read(one);
     await one.store.call('putSlots', { owner: OWNER, writes: [{ name: 'a' }] });
     const age = (hours: number) =>
-      server.sql(`UPDATE "${schema}".slot SET written = clock_timestamp() - interval '${hours} hours'`);
+      postgres.sql(
+        `UPDATE ${postgres.table('slot')} SET written = clock_timestamp() - interval '${hours} hours'`,
+      );
     const tidy = () => one.store.call('tidy', { keys: DAY, bodies: DAY });
     await age(23);
     await tidy();
@@ -250,24 +199,24 @@ describe('slots in a database that instances share', () => {
   });
 
   slowIt('that were removed are forgotten but for the latest ten thousand', async () => {
-    const one = await another();
     await put(one, 'a', '1');
-    await server.sql(`INSERT INTO "${schema}".slot (owner, name, version) SELECT '${OWNER}', 'old ' || n, n + 1 FROM generate_series(1, 10002) AS n;
-      UPDATE "${schema}".slot_owner SET version = 10003`);
+    await postgres.sql(`INSERT INTO ${postgres.table('slot')} (owner, name, version) SELECT '${OWNER}', 'old ' || n, n + 1 FROM generate_series(1, 10002) AS n;
+      UPDATE ${postgres.table('slot_owner')} SET version = 10003`);
     await one.store.call('tidy', { keys: DAY, bodies: DAY });
     assert.equal((await read(one, 2)).isAll, true);
     assert.equal((await read(one, 3)).slots.length, 10_000);
   });
 
   it('that somebody is changing are tidied the next time', async () => {
-    const one = await another();
     await put(one, 'a', '1');
     await one.store.call('putSlots', { owner: OWNER, writes: [{ name: 'a' }] });
-    await server.sql(`UPDATE "${schema}".slot SET written = clock_timestamp() - interval '25 hours'`);
-    const unlock = await stranger(`SELECT FROM "${schema}".slot_owner FOR UPDATE`);
+    await postgres.sql(
+      `UPDATE ${postgres.table('slot')} SET written = clock_timestamp() - interval '25 hours'`,
+    );
+    const unlock = await postgres.stranger(`SELECT FROM ${postgres.table('slot_owner')} FOR UPDATE`);
     await one.store.call('tidy', { keys: DAY, bodies: DAY });
     await unlock();
-    const rows = () => server.sql(`SELECT FROM "${schema}".slot`);
+    const rows = () => postgres.sql(`SELECT FROM ${postgres.table('slot')}`);
     assert.equal((await rows()).length, 1);
     await one.store.call('tidy', { keys: DAY, bodies: DAY });
     assert.equal((await rows()).length, 0);
@@ -275,8 +224,8 @@ describe('slots in a database that instances share', () => {
 
   slowIt('are there after a crash of the database, and who watches them is told to look', async () => {
     const own = await PostgresServer.start();
-    closing.push(() => own.remove());
-    const inbox = await anotherInbox(own.url());
+    postgres.closing(() => own.remove());
+    const inbox = await postgres.inbox({ url: own.url() });
     const write = (value: number) => inbox.putSlots(OWNER, [{ name: 'a', value }]);
     await write(1);
     let told = 0;

@@ -2,37 +2,24 @@ import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { newMessage } from '../../../lib/inbox/store/stored-message';
-import { runProgram, type ProgramRun, messagesIn, MovingStand } from '../../support/inbox/moving';
-import { SharedServer } from '../../support/postgres/shared-server';
+import { messagesIn, MovingStand, type ProgramRun, runProgram } from '../../support/inbox/moving';
 import { StrictServer } from '../../support/postgres/odd-servers';
+import { ENDPOINT } from '../../support/postgres/stores';
 import { nightlyIt } from '../../support/suite/lanes';
 import { needs } from '../../support/suite/programs';
 import { eventually } from '../../support/time/patience';
-import { ENDPOINT, proven } from '../samples';
+import { event, events, standOfEach } from '../moving/stand';
 
 const MANY = 3000;
 /** Before the program is left to come to its end. */
 const KILLS = 6;
 
 describe('rvm-inbox move', () => {
-  let server: SharedServer;
   let stand: MovingStand;
-  let count = 0;
-
-  before(async function () {
-    needs(this, 'postgres');
-    server = await SharedServer.use();
-  });
-  after(() => server?.remove());
-  beforeEach(async () => {
-    count += 1;
-    stand = await MovingStand.make(server, `program${count}`);
-  });
-  afterEach(() => stand.remove());
+  standOfEach('program', (made) => (stand = made));
 
   function fill(messages: number): string[] {
-    const ids = stand.file.accept(Array.from({ length: messages }, () => newMessage(proven())));
+    const ids = stand.file.accept(events(messages));
     stand.file.close();
     return ids;
   }
@@ -45,21 +32,15 @@ describe('rvm-inbox move', () => {
     fill(2);
     const { code, out, error } = await move('--to', stand.url);
     assert.deepEqual([code, error], [0, '']);
-    const lines = out.trimEnd().split('\n');
-    const place = `127.0.0.1:${server.port}/${server.nameOf(stand.database)}, schema rvm`;
-    assert.match(lines[0] ?? '', /^Moved ./);
-    assert.ok(
-      lines[0]?.endsWith(` to ${place}: 2 messages, compared row by row; 2 of them wait to be delivered.`),
-      lines[0],
-    );
+    const [moved = '', kept = '', next = ''] = out.trimEnd().split('\n');
+    const { host, pathname } = new URL(stand.url);
+    assert.match(moved, /^Moved .+: 2 messages, compared row by row; 2 of them wait to be delivered\.$/);
+    assert.ok(moved.includes(` to ${host}${pathname}, schema rvm: 2 messages`), moved);
     assert.match(
-      lines[1] ?? '',
+      kept,
       /^The file is kept as .+inbox\.sqlite\.moved-.+: delete it once you need it no more\.$/,
     );
-    assert.match(
-      lines[2] ?? '',
-      /^Now start Node-RED, choose PostgreSQL in the dialog of the inbox, and deploy\./,
-    );
+    assert.match(next, /^Now start Node-RED, choose PostgreSQL in the dialog of the inbox, and deploy\./);
     const once = await move('--to', stand.url);
     assert.equal(once.code, 0);
     assert.match(once.out, /was moved already: nothing is left to be done\./);
@@ -122,10 +103,8 @@ describe('rvm-inbox move', () => {
     const { code, error } = await move('--to', stand.url);
     assert.equal(code, 0, error);
     const there = await stand.there();
-    assert.deepEqual(
-      there.map((message) => message['deliveryId']),
-      ids,
-    );
+    const thereIds = there.map((message) => message['deliveryId']);
+    assert.deepEqual(thereIds, ids);
     assert.deepEqual(there, messagesIn(stand.aside()));
     const instance = await stand.instance();
     assert.deepEqual(await instance.call('openByEndpoint', undefined), { [ENDPOINT]: MANY });
@@ -142,7 +121,7 @@ describe('rvm-inbox move to a server with TLS that asks for a password', () => {
     strict = await StrictServer.start(PASSWORD);
     stand = await MovingStand.make(strict.server, 'strict');
     await stand.sql('GRANT CREATE ON DATABASE strict TO alarms');
-    stand.file.accept([newMessage(proven())]);
+    stand.file.accept([event()]);
     stand.file.close();
   });
   after(async () => {

@@ -3,14 +3,11 @@ import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { codeOf } from '../../../lib/inbox/postgres/session';
 import { schemaSql } from '../../../lib/inbox/postgres/schema-sql';
-import { newMessage } from '../../../lib/inbox/store/stored-message';
 import { runProgram } from '../../support/inbox/moving';
 import { SharedServer } from '../../support/postgres/shared-server';
-import { StoreSession } from '../../support/postgres/stores';
+import { accept, ENDPOINT, finish, incoming, lease, StoreSession } from '../../support/postgres/stores';
 import { needs, programPath } from '../../support/suite/programs';
-import { ENDPOINT, proven } from '../samples';
 
-const LEASE = { endpoint: ENDPOINT, limit: 10, health: 10, ordered: true };
 const ROLE = 'node "red"';
 
 describe('rvm-inbox sql', () => {
@@ -43,6 +40,11 @@ describe('rvm-inbox sql', () => {
     return stderr;
   }
 
+  async function version(): Promise<string> {
+    const [row] = await server.sql(`SELECT value FROM alarms.meta WHERE name = 'schema_version'`, database);
+    return String(row?.['value']);
+  }
+
   function asRole(): Promise<StoreSession> {
     const url = server.url(database, encodeURIComponent(ROLE));
     return StoreSession.open(url, { schema: 'alarms' });
@@ -52,8 +54,7 @@ describe('rvm-inbox sql', () => {
     const { code, out, error } = await runProgram(['sql', '--schema', 'alarms', '--role', ROLE]);
     assert.deepEqual([code, error], [0, '']);
     psql(out);
-    const [row] = await server.sql(`SELECT value FROM alarms.meta WHERE name = 'schema_version'`, database);
-    assert.match(String(row?.['value']), /^\d+$/);
+    assert.match(await version(), /^\d+$/);
   });
 
   it('makes the same tables as an inbox makes itself', async () => {
@@ -78,10 +79,10 @@ describe('rvm-inbox sql', () => {
   it('changes nothing where it is run once more, whatever is in the tables', async () => {
     psql(schemaSql('alarms', ROLE));
     const store = await asRole();
-    const message = newMessage(proven());
-    const { deliveryId } = await store.call('accept', { message, lease: 'no' });
+    const message = incoming();
+    const { deliveryId } = await accept(store, message);
     psql(schemaSql('alarms', ROLE));
-    const repeat = await store.call('accept', { message, lease: 'no' });
+    const repeat = await accept(store, message);
     assert.deepEqual([repeat.outcome, repeat.deliveryId], ['repeat', deliveryId]);
     await store.close();
   });
@@ -90,20 +91,15 @@ describe('rvm-inbox sql', () => {
     psql(schemaSql('alarms'));
     await server.sql(`UPDATE alarms.meta SET value = '999' WHERE name = 'schema_version'`, database);
     psql(schemaSql('alarms'));
-    const [row] = await server.sql(`SELECT value FROM alarms.meta WHERE name = 'schema_version'`, database);
-    assert.equal(row?.['value'], '999');
+    assert.equal(await version(), '999');
   });
 
   it('gives the role all that an inbox does', async () => {
     psql(schemaSql('alarms', ROLE));
     const store = await asRole();
-    const accept = async (): Promise<string> => {
-      const message = newMessage(proven());
-      return (await store.call('accept', { message, lease: 'any' })).deliveryId;
-    };
+    const accepted = async (): Promise<string> => (await accept(store, {}, 'any')).deliveryId;
     await store.call('claimEndpoint', { endpoint: ENDPOINT, node: 'node' });
-    const ids = [await accept(), await accept(), await accept()];
-    const [settled = '', exhausted = '', back = ''] = ids;
+    const [settled, exhausted, back] = [await accepted(), await accepted(), await accepted()];
     assert.equal((await store.call('leased', ENDPOINT)).length, 3);
     await store.call('finish', { deliveryId: settled, state: 'delivered', give: true });
     await store.call('lapse', { deliveryId: back, again: 'lease', maxAttempts: 9 });
@@ -111,9 +107,9 @@ describe('rvm-inbox sql', () => {
     await store.call('lapse', { deliveryId: exhausted, again: 'lease', maxAttempts: 1 });
     assert.equal(await store.call('revive', { deliveryId: exhausted }), ENDPOINT);
     assert.equal(await store.call('giveBack', { unsent: [], cutOff: [back] }), 1);
-    assert.equal((await store.call('lease', LEASE)).length, 2);
+    assert.equal((await lease(store)).length, 2);
     await store.call('markDelivered', [back]);
-    await store.call('finish', { deliveryId: exhausted, state: 'dead', give: false });
+    await finish(store, exhausted, 'dead');
     assert.equal(await store.call('dismiss', { deliveryId: exhausted }), true);
     await store.call('tellHolder', { deliveryId: randomUUID(), wish: 'retry' });
     const unproven = { endpoint: ENDPOINT, address: '192.0.2.1', facts: '{}', bytes: Buffer.from('{}') };

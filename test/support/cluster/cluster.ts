@@ -10,7 +10,6 @@ import { steadyNow } from '../time/event-loop';
 import { eventually } from '../time/patience';
 import { AlarmSender, ConfirmingSink, type HandOver, HandOverLog, type Tally, tallyOf } from './records';
 
-/** Milliseconds between two looks at what was counted. */
 const LOOK = 50;
 
 /** Several real Node-RED behind a balancer, between a sender that resends and a sink that confirms. */
@@ -34,7 +33,6 @@ export class Cluster {
     }
   }
 
-  /** The instance of a name. */
   instance(name: string): ClusterProcess {
     const found = this.instances.find((each) => each.name === name);
     if (found === undefined) throw new Error(`There is no instance ${name}.`);
@@ -53,7 +51,6 @@ export class Cluster {
     this.sender.begin(pause);
   }
 
-  /** Waits until so many more events are acknowledged. */
   async progress(count = 50): Promise<void> {
     const before = this.sender.acknowledged.length;
     const isThere = (): boolean => this.sender.acknowledged.length >= before + count;
@@ -100,7 +97,6 @@ export class Cluster {
     return Math.max(...events.map((id) => first.get(id) ?? NaN));
   }
 
-  /** Waits for a condition over what was sent, handed over and confirmed. */
   until(condition: () => boolean, what: string): Promise<void> {
     return eventually(condition, what, LOOK);
   }
@@ -115,7 +111,6 @@ export class Cluster {
     return tallyOf({ sent: this.sender.sent, confirmations, handOvers: this.handOvers(0) });
   }
 
-  /** Ends all that was started, and leaves nothing behind. */
   async end(): Promise<void> {
     await Promise.all(this.instances.map((instance) => instance.remove()));
     await this.#balancer?.stop();
@@ -144,7 +139,6 @@ const WINDOW = 20;
 const LOG_HAND_OVERS = path.join(__dirname, 'hand-over-log.js');
 
 interface InstanceOptions {
-  /** For people, and for the sink. */
   name: string;
   /** URL of the PostgreSQL inbox; without it, the inbox is a SQLite file of its own. */
   connection?: string;
@@ -186,7 +180,6 @@ export class ClusterProcess {
     return this.options.name;
   }
 
-  /** Where the balancer finds it. */
   get reachedAt(): number {
     return this.gate?.port ?? this.port;
   }
@@ -234,12 +227,10 @@ export class ClusterProcess {
     fs.symlinkSync(folder, own, 'junction');
   }
 
-  /** Ends it as a service manager does. */
   async stop(): Promise<void> {
     await this.#nodeRed?.stop('SIGTERM');
   }
 
-  /** Ends it as kill -9 does. */
   async kill(): Promise<void> {
     await this.#nodeRed?.stop('SIGKILL');
   }
@@ -256,7 +247,6 @@ export class ClusterProcess {
     process.kill(this.pid, 'SIGCONT');
   }
 
-  /** Ends it, and removes all that it has written. */
   async remove(): Promise<void> {
     await this.kill();
     await this.gate?.close();
@@ -323,14 +313,12 @@ export function newerPackage(): string {
  */
 const SCALE_VARIABLE = 'RVM_CLUSTER';
 
-/** @returns the second where all is to be run */
 export function scaled(usual: number, full: number): number {
   return process.env[SCALE_VARIABLE] === 'full' ? full : usual;
 }
 
-type Plan = Omit<InstanceOptions, 'connection'>;
+export type Plan = Omit<InstanceOptions, 'connection'>;
 
-/** Instances that share the inbox in a database. */
 export function sharing(connection: string, ...instances: (string | Plan)[]): InstanceOptions[] {
   return instances.map((each) => ({ ...(typeof each === 'string' ? { name: each } : each), connection }));
 }

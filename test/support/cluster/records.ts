@@ -22,7 +22,6 @@ const LONGEST_PAUSE = 2000;
 export interface Sent {
   readonly messageId: string;
   readonly alarmId: string;
-  /** Which one of its alarm. */
   readonly place: number;
   /** Sent so often; again after an error of the connection and a time-out only. */
   tries: number;
@@ -44,19 +43,16 @@ export class AlarmSender {
   #lanes: Promise<void>[] = [];
   #hasGivenUp = false;
 
-  /** @param url of the endpoint, as the service knows it */
   constructor(private readonly url: string) {}
 
   get acknowledged(): Sent[] {
     return this.sent.filter(({ acknowledgedAt }) => acknowledgedAt !== undefined);
   }
 
-  /** Sent so often at least, and not answered yet. */
   unanswered(tries: number): Sent[] {
     return this.sent.filter((each) => each.acknowledgedAt === undefined && each.tries >= tries);
   }
 
-  /** Sends so many events, and resolves when each of them is answered. */
   async send(count: number): Promise<void> {
     this.#begin(count, 0);
     await Promise.all(this.#lanes);
@@ -76,7 +72,6 @@ export class AlarmSender {
     await Promise.all(this.#lanes);
   }
 
-  /** Sends nothing any more, also not what has no answer yet. */
   async giveUp(): Promise<void> {
     this.#hasGivenUp = true;
     await this.end();
@@ -138,14 +133,18 @@ export class AlarmSender {
 const LEAST = 5;
 const MORE = 25;
 
+const PAUSE_BEFORE_AGAIN = {
+  type: 'delay',
+  pauseType: 'delay',
+  timeout: '250',
+  timeoutUnits: 'milliseconds',
+};
 const TELL_SETTLED = `global.get('probe')('settled', { messageId: msg.webhook.messageId });`;
 
 /** An event that the sink has taken for good. */
 interface Confirmation {
-  /** Name of the instance that brought it. */
   instance: string;
   messageId: string;
-  /** Milliseconds of `steadyNow`. */
   at: number;
 }
 
@@ -200,15 +199,7 @@ export class ConfirmingSink {
       { ...step, id: 'confirmed', func: 'return msg.statusCode === 200 ? msg : null;', wires: [['settle']] },
       { ...place, id: 'settle', type: 'rvm-settle', wires: [['settled'], ['again']] },
       { ...step, id: 'settled', func: TELL_SETTLED, wires: [[]] },
-      {
-        ...place,
-        id: 'again',
-        type: 'delay',
-        pauseType: 'delay',
-        timeout: '250',
-        timeoutUnits: 'milliseconds',
-        wires: [['settle']],
-      },
+      { ...place, ...PAUSE_BEFORE_AGAIN, id: 'again', wires: [['settle']] },
     ];
   }
 
@@ -241,13 +232,11 @@ export class ConfirmingSink {
 
 /** An event in the moment in which an instance hands it to its flow. */
 export interface HandOver {
-  /** Name of the instance. */
   instance: string;
   messageId: string;
   deliveryId: string;
   attempt: number;
   again?: 'lease' | 'restart' | 'retry';
-  /** Milliseconds of `steadyNow`. */
   at: number;
 }
 
@@ -271,7 +260,6 @@ export class HandOverLog {
     return this.#entries;
   }
 
-  /** Those after a moment of `steadyNow`. */
   since(moment: number): readonly HandOver[] {
     const all = this.all();
     return all.slice(all.findLastIndex(({ at }) => at <= moment) + 1);
@@ -315,7 +303,6 @@ export interface Tally {
 export interface Records {
   sent: readonly Sent[];
   confirmations: readonly Confirmation[];
-  /** Of all instances, oldest first. */
   handOvers: readonly HandOver[];
 }
 
@@ -336,7 +323,6 @@ export function tallyOf(records: Records): Tally {
   };
 }
 
-/** Hand-overs that are not the first of their event. */
 function repeatsIn(handOvers: readonly HandOver[]): HandOver[] {
   const known = new Set<string>();
   return handOvers.filter(({ messageId }) => {
@@ -375,13 +361,8 @@ function outOfOrderIn({ sent, handOvers }: Records, confirmedAt: Map<string, num
 /** Prints what became of all that was sent in a scenario, and what else was measured. */
 export function report(scenario: string, tally: Tally, further: Record<string, number | string> = {}): void {
   const { again, unmarked, outOfOrder, ...counts } = tally;
-  const all = {
-    ...counts,
-    'handed over again': again,
-    'of these unmarked': unmarked,
-    'out of order': outOfOrder,
-    ...further,
-  };
+  const repeats = { 'handed over again': again, 'of these unmarked': unmarked };
+  const all = { ...counts, ...repeats, 'out of order': outOfOrder, ...further };
   const parts = Object.entries(all).map(([name, value]) => `${name} ${value}`);
   process.stdout.write(`${scenario}: ${parts.join(', ')}\n`);
 }

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import net, { type AddressInfo, createServer, type Socket } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Client } from 'pg';
@@ -12,18 +12,19 @@ import { eventually } from '../time/patience';
 import { IDENTITY, PostgresServer } from './postgres-server';
 import type { SharedServer } from './shared-server';
 
-/** Says one thing after the other, each to whatever it hears. */
-export class GarblingServer {
+/** Says what a test has it say. */
+abstract class FakeServer {
   readonly #sockets = new Set<Socket>();
-  readonly #server = createServer((socket) => this.#serve(socket));
+  readonly #server = createServer((socket) => {
+    this.#sockets.add(socket);
+    socket.on('error', () => undefined);
+    this.serve(socket);
+  });
 
-  private constructor(private readonly said: readonly Buffer[]) {}
-
-  static async start(...said: readonly Buffer[]): Promise<GarblingServer> {
-    const server = new GarblingServer(said);
-    server.#server.listen(0, '127.0.0.1');
-    await once(server.#server, 'listening');
-    return server;
+  async listen(): Promise<this> {
+    this.#server.listen(0, '127.0.0.1');
+    await once(this.#server, 'listening');
+    return this;
   }
 
   get port(): number {
@@ -36,9 +37,20 @@ export class GarblingServer {
     await once(this.#server, 'close');
   }
 
-  #serve(socket: Socket): void {
-    this.#sockets.add(socket);
-    socket.on('error', () => undefined);
+  protected abstract serve(socket: Socket): void;
+}
+
+/** Says one thing after the other, each to whatever it hears. */
+export class GarblingServer extends FakeServer {
+  private constructor(private readonly said: readonly Buffer[]) {
+    super();
+  }
+
+  static start(...said: readonly Buffer[]): Promise<GarblingServer> {
+    return new GarblingServer(said).listen();
+  }
+
+  protected serve(socket: Socket): void {
     const rest = [...this.said];
     socket.on('data', () => {
       const said = rest.shift();
@@ -48,7 +60,7 @@ export class GarblingServer {
 }
 
 /** As PostgreSQL frames what it says. */
-export function framed(type: string, body: readonly number[]): Buffer {
+export function framed(type: string, body: readonly number[] | Buffer): Buffer {
   const frame = Buffer.alloc(5 + body.length);
   frame.write(type);
   frame.writeInt32BE(4 + body.length, 1);
@@ -57,39 +69,23 @@ export function framed(type: string, body: readonly number[]): Buffer {
 }
 
 /** Lets anybody in, and answers each question with one row of texts: as much of a PostgreSQL as a version shows. */
-export class OldServer {
-  readonly #sockets = new Set<Socket>();
-  readonly #server = net.createServer((socket) => this.#serve(socket));
-
+export class OldServer extends FakeServer {
   private constructor(
     private readonly row: Readonly<Record<string, string>>,
     private readonly most: number,
-  ) {}
+  ) {
+    super();
+  }
 
   /** @param most questions that each connection is answered: none behind them */
-  static async start(row: Readonly<Record<string, string>>, most = Infinity): Promise<OldServer> {
-    const server = new OldServer(row, most);
-    server.#server.listen(0, '127.0.0.1');
-    await once(server.#server, 'listening');
-    return server;
+  static start(row: Readonly<Record<string, string>>, most = Infinity): Promise<OldServer> {
+    return new OldServer(row, most).listen();
   }
 
-  get port(): number {
-    return (this.#server.address() as AddressInfo).port;
-  }
-
-  async close(): Promise<void> {
-    for (const socket of this.#sockets) socket.destroy();
-    this.#server.close();
-    await once(this.#server, 'close');
-  }
-
-  #serve(socket: Socket): void {
-    this.#sockets.add(socket);
-    socket.on('error', () => undefined);
+  protected serve(socket: Socket): void {
     socket.once('data', () => {
       // AuthenticationOk, ReadyForQuery
-      socket.write(Buffer.concat([message('R', int32(0)), message('Z', Buffer.from('I'))]));
+      socket.write(Buffer.concat([framed('R', [0, 0, 0, 0]), framed('Z', [0x49])]));
       let asked = 0;
       socket.on('data', (piece) => {
         if (piece[0] !== 'Q'.charCodeAt(0)) return;
@@ -102,31 +98,19 @@ export class OldServer {
   /** RowDescription, DataRow, CommandComplete, ReadyForQuery */
   #answer(): Buffer {
     const names = Object.keys(this.row);
-    const fields = names.map((name) =>
-      Buffer.concat([
-        Buffer.from(`${name}\0`),
-        int32(0),
-        int16(0),
-        int32(25),
-        int16(-1),
-        int32(-1),
-        int16(0),
-      ]),
-    );
-    const values = Object.values(this.row).map((value) =>
-      Buffer.concat([int32(Buffer.byteLength(value)), Buffer.from(value)]),
-    );
+    const ofEach = [int32(0), int16(0), int32(25), int16(-1), int32(-1), int16(0)];
+    const fields = names.flatMap((name) => [Buffer.from(`${name}\0`), ...ofEach]);
+    const values = Object.values(this.row).flatMap((value) => [
+      int32(Buffer.byteLength(value)),
+      Buffer.from(value),
+    ]);
     return Buffer.concat([
-      message('T', Buffer.concat([int16(names.length), ...fields])),
-      message('D', Buffer.concat([int16(names.length), ...values])),
-      message('C', Buffer.from('SELECT 1\0')),
-      message('Z', Buffer.from('I')),
+      framed('T', Buffer.concat([int16(names.length), ...fields])),
+      framed('D', Buffer.concat([int16(names.length), ...values])),
+      framed('C', Buffer.from('SELECT 1\0')),
+      framed('Z', [0x49]),
     ]);
   }
-}
-
-function message(type: string, body: Buffer): Buffer {
-  return Buffer.concat([Buffer.from(type), int32(body.length + 4), body]);
 }
 
 function int16(value: number): Buffer {

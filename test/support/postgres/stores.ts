@@ -1,21 +1,29 @@
 import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
 import { tablesOf } from '../../../lib/inbox/postgres/calls/tables';
-import { readConnection } from '../../../lib/inbox/postgres/connection-settings';
+import { type ConnectionSettings, readConnection } from '../../../lib/inbox/postgres/connection-settings';
 import { PostgresStore, type PostgresStoreOptions } from '../../../lib/inbox/postgres/postgres-store';
 import { migrate } from '../../../lib/inbox/postgres/schema';
 import { Session } from '../../../lib/inbox/postgres/session';
 import { type Reply, type Request, Work } from '../../../lib/inbox/postgres/work';
+import { SharedInbox, type SharedInboxOptions } from '../../../lib/inbox/shared-inbox';
 import type { SharedStoreNews } from '../../../lib/inbox/store/port';
 import type {
   Accepted,
+  AnyCall,
+  LeasedMessage,
   NewMessage,
   Opened,
   SharedCall,
   StoreCalls,
   StoreWarning,
 } from '../../../lib/inbox/store/protocol';
-import { eventually } from '../time/patience';
+import { needs, type Program } from '../suite/programs';
+import { eventually, PATIENCE } from '../time/patience';
+import { PostgresServer } from './postgres-server';
+import { SharedServer } from './shared-server';
+
+const DAY = 24 * 60 * 60 * 1000;
 
 /** What a store has told, in order. */
 interface Told {
@@ -49,17 +57,8 @@ export function sharedStore(
     ...options
   }: Partial<Omit<PostgresStoreOptions, 'settings'>> & { instanceName?: string } = {},
 ): OpenStore {
-  const told: Told = {
-    opened: [],
-    faults: [],
-    warnings: [],
-    stirred: [],
-    waiting: [],
-    slots: [],
-    wishes: [],
-    epochsLost: 0,
-    mayHandOver: 0,
-  };
+  const lists = { opened: [], faults: [], warnings: [], stirred: [], waiting: [], slots: [], wishes: [] };
+  const told: Told = { ...lists, epochsLost: 0, mayHandOver: 0 };
   const news: SharedStoreNews = {
     onOpened: (opened) => told.opened.push(opened),
     onFault: (reason) => told.faults.push(reason),
@@ -72,7 +71,7 @@ export function sharedStore(
     onSlots: (owner) => told.slots.push(owner),
     onWish: (deliveryId, wish) => told.wishes.push([deliveryId, wish]),
   };
-  const settings = readConnection(url, { schema, tls: 'off', instanceName });
+  const settings = settingsOf(url, schema, instanceName);
   return { store: new PostgresStore({ settings, ...options }, news), told };
 }
 
@@ -183,6 +182,137 @@ export async function connected(url: string): Promise<Session> {
   return new Session(client);
 }
 
+export function settingsOf(url: string, schema = 'rvm', instanceName = 'test'): ConnectionSettings {
+  return readConnection(url, { schema, tls: 'off', instanceName });
+}
+
+interface InboxOptions extends Partial<Omit<SharedInboxOptions, 'open'>> {
+  url?: string;
+  settings?: ConnectionSettings;
+}
+
+/** For the tests of a `describe`: a server, a schema of each test there, and what the test opens, which is closed behind it. */
+export class PostgresStand<Server extends PostgresServer | SharedServer = SharedServer> {
+  server!: Server;
+  schema = '';
+  readonly #closing: (() => unknown)[] = [];
+
+  private constructor(start: () => Promise<Server>, programs: readonly Program[]) {
+    const begin = async (): Promise<void> => {
+      this.server = await start();
+    };
+    before(function () {
+      needs(this, 'postgres', 'initdb', ...programs);
+      return begin();
+    });
+    after(() => this.server?.remove());
+    beforeEach(() => {
+      this.schema = newSchema();
+    });
+    afterEach(() => Promise.all(this.#closing.splice(0).map((close) => close())));
+  }
+
+  /** On the server of all files of the process. */
+  static shared(...programs: Program[]): PostgresStand {
+    return new PostgresStand(() => SharedServer.use(), programs);
+  }
+
+  /** On a server that the tests may end. */
+  static own(...programs: Program[]): PostgresStand<PostgresServer> {
+    return new PostgresStand(() => PostgresServer.start(), programs);
+  }
+
+  /** Closed behind the test, too. */
+  closing(close: () => unknown): void {
+    this.#closing.push(close);
+  }
+
+  sql(text: string): Promise<Record<string, unknown>[]> {
+    return this.server.sql(text);
+  }
+
+  /** A table of this schema, for a statement. */
+  table(name: string): string {
+    return `"${this.schema}".${name}`;
+  }
+
+  async connection(role?: string): Promise<Session> {
+    const session = await connected(this.server.url(undefined, role));
+    this.closing(() => session.client.end());
+    return session;
+  }
+
+  async session(options: { epoch?: string; role?: string } = {}): Promise<StoreSession> {
+    const url = this.server.url(undefined, options.role);
+    const session = await StoreSession.open(url, { schema: this.schema, ...options });
+    this.closing(() => session.close());
+    return session;
+  }
+
+  async store(
+    instanceName = 'one',
+    { url = this.server.url(), ...options }: { url?: string; clocks?: PostgresStoreOptions['clocks'] } = {},
+  ): Promise<OpenStore> {
+    const open = await openStore(url, this.schema, { instanceName, ...options });
+    this.closing(() => open.store.close());
+    return open;
+  }
+
+  async inbox({ url = this.server.url(), settings, ...options }: InboxOptions = {}): Promise<SharedInbox> {
+    const inbox = new SharedInbox({
+      keep: { keys: 7 * DAY, bodies: 30 * DAY },
+      patience: PATIENCE,
+      open: (news) => new PostgresStore({ settings: settings ?? settingsOf(url, this.schema) }, news),
+      ...options,
+    });
+    this.closing(() => inbox.close());
+    await eventually(() => inbox.state().durable === true, 'the opening of the inbox');
+    return inbox;
+  }
+
+  /** A transaction of somebody else, which is open until it is ended. @returns ends it */
+  async stranger(text: string): Promise<() => Promise<unknown>> {
+    const { client } = await connected(this.server.url());
+    let ended: Promise<void> | undefined;
+    const end = (): Promise<void> => (ended ??= client.end());
+    this.closing(end);
+    await client.query(`BEGIN; ${text}`);
+    return end;
+  }
+}
+
+/** A store of whichever kind. */
+export interface Asked {
+  call<Name extends AnyCall>(name: Name, take: StoreCalls[Name]['take']): Promise<StoreCalls[Name]['give']>;
+}
+
+export function accept(
+  store: Asked,
+  changes: Partial<NewMessage> = {},
+  wanted: Lease = 'no',
+): Promise<Accepted> {
+  return store.call('accept', { message: incoming(changes), lease: wanted });
+}
+
+export function lease(store: Asked, limit = 10, ordered = false): Promise<LeasedMessage[]> {
+  return store.call('lease', { endpoint: ENDPOINT, limit, health: limit, ordered });
+}
+
+export function finish(
+  store: Asked,
+  deliveryId: string,
+  state: 'delivered' | 'dead' = 'delivered',
+): Promise<StoreCalls['finish']['give']> {
+  return store.call('finish', { deliveryId, state, give: false });
+}
+
+export function idsOf(messages: readonly { deliveryId: string }[]): string[] {
+  return messages.map(({ deliveryId }) => deliveryId);
+}
+
+/** Of what comes by `incoming`. */
+export const ENDPOINT = ':/remote-monitoring/north';
+
 /** A message on its way into the store. */
 export function incoming(changes: Partial<NewMessage> = {}): NewMessage {
   return {
@@ -190,7 +320,7 @@ export function incoming(changes: Partial<NewMessage> = {}): NewMessage {
     id: randomUUID(),
     named: true,
     fingerprint: 'a'.repeat(64),
-    endpoint: ':/remote-monitoring/north',
+    endpoint: ENDPOINT,
     state: 'received',
     rank: 0,
     isEnd: false,
