@@ -79,7 +79,7 @@ function session(text: string, options: Partial<VideoFrame> = {}): MadeStream {
   const stream = new MadeStream();
   for (const word of text.split(' ')) {
     if (word === 'end') stream.end();
-    else if (/^[A-Z]/.test(word)) stream.end(failure(word as RvmErrorCode));
+    else if (word === 'VIDEO_FAILED' || word === 'TIMEOUT') stream.end(failure(word));
     else if (word.endsWith('s')) stream.send(soundAt(Number.parseFloat(word)));
     else stream.send(pictureAt(Number.parseFloat(word), { key: word.endsWith('K'), ...options }));
   }

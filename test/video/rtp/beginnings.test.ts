@@ -32,10 +32,10 @@ for (const [encoding, intra, predicted] of [
 
     /** What comes of pictures, ten a second: `i` intra, `p` predicted, `K` a key frame, `-` a lost packet. */
     function sent(row: string): VideoFrame[] {
-      const units = { i: [...sets, intra], p: [predicted], K: [...sets, key()], '-': [predicted] };
+      const units: Record<string, Buffer[]> = { i: [...sets, intra], p: [predicted], K: [...sets, key()] };
       return row.split('').flatMap((letter) => {
-        if (letter !== '-') return video.of(units[letter as keyof typeof units]);
-        video.sender.picture(units['-']);
+        if (letter !== '-') return video.of(units[letter] ?? assert.fail());
+        video.sender.picture([predicted]);
         return [];
       });
     }

@@ -44,10 +44,11 @@ describe('H.264 in RTP, other than H.265', () => {
     const second = h264Slice({ type: 'idr', fill: 0x66 });
     const delimiter = Buffer.from([9, 0xf0]);
     const interlaced = h264Sps({ isInterlaced: true });
-    const [top, bottom] = [0, 1].map((isBottom) => {
+    const field = (isBottom: number): Buffer => {
       const head = bits([0x65, 8]).unsigned(0).unsigned(7).unsigned(0).bits(0, 4);
       return Buffer.concat([head.bits(1, 1).bits(isBottom, 1).trailed(), Buffer.alloc(9, 0x55)]);
-    }) as [Buffer, Buffer];
+    };
+    const [top, bottom] = [field(0), field(1)];
     for (const [what, payloads, pictures] of [
       ['be it the same again, with its parameter sets', [...KEY, ...KEY], [[IDR], [IDR]]],
       [

@@ -4,7 +4,7 @@ import { CODECS, SentVideo } from '../../support/rtp/codecs';
 import { rowOf, STEP, videoOf } from '../../support/rtp/sender';
 
 describe('H.265 in RTP, other than H.264', () => {
-  type Kind = 'idr' | 'cra' | 'bla' | 'rasl' | 'radl' | 'trailing';
+  const TYPES = new Map<string, number>(Object.entries(H265));
   const { sets } = CODECS.H265;
 
   for (const [title, sent, row, open] of [
@@ -25,8 +25,8 @@ describe('H.265 in RTP, other than H.264', () => {
     it(title, () => {
       const { sender, receiver } = new SentVideo('H265');
       const packets = sent.flatMap((text) => {
-        const [kind, steps] = text.split(' ') as [Kind, string | undefined];
-        const slice = h265Slice({ type: H265[kind] });
+        const [kind = '', steps] = text.split(' ');
+        const slice = h265Slice({ type: TYPES.get(kind) ?? assert.fail() });
         if (steps === undefined) return sender.picture([...sets, slice]);
         // It is shown so many steps away from where the sender is.
         const at = sender.rtpTime;
