@@ -1,6 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { RvmError, type RvmErrorCode } from '../../../lib/error';
-import type { AudioFormat, AudioFrame, MediaFrame, MediaStream, VideoFormat, VideoFrame } from '../../../lib/video/media';
+import type {
+  AudioFormat,
+  AudioFrame,
+  MediaFrame,
+  MediaStream,
+  VideoFormat,
+  VideoFrame,
+} from '../../../lib/video/media';
 import type { ViewPart, ViewSource } from '../../../lib/video/view/visits';
 import type { EncodedVideo } from './encoded-stream';
 
