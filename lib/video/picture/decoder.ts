@@ -293,7 +293,7 @@ const START_CODE = Buffer.from([0, 0, 0, 1]);
  * Frames as a byte stream without a container: NAL units behind start codes, with parameter sets at the start and wherever they
  * change (ITU-T H.264 and H.265, annex B).
  */
-export function* byteStream(frames: readonly VideoFrame[]): Generator<Buffer> {
+function* byteStream(frames: readonly VideoFrame[]): Generator<Buffer> {
   let format: VideoFormat | undefined;
   for (const frame of frames) {
     const sets = frame.format === format ? [] : frame.format.parameterSets;

@@ -21,6 +21,19 @@ export function unitsIn(bytes: Buffer): Buffer[] {
   );
 }
 
+/** Units with a start code before each. */
+export function byteStream(units: readonly Buffer[]): Buffer {
+  return Buffer.concat(units.flatMap((unit) => [Buffer.from([0, 0, 0, 1]), unit]));
+}
+
+/** Slices alone decode to pictures: not sets, delimiters and information. */
+export const isSlice = {
+  h264: (nal: Buffer): boolean => [1, 5].includes((nal[0] ?? 0) & 0x1f),
+  hevc: (nal: Buffer): boolean => (nal[0] ?? 0) >> 1 < 32,
+};
+/** As ffmpeg names elementary streams. */
+export type RawCodec = keyof typeof isSlice;
+
 /** Those at the end belong to the next start code. */
 function withoutZeros(unit: Buffer): Buffer {
   const last = unit.findLastIndex((byte) => byte !== 0);

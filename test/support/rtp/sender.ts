@@ -1,5 +1,6 @@
 import type { MediaDescription, MediaFrame, VideoFrame } from '../../../lib/video/media';
 import type { TrackReceiver } from '../../../lib/video/rtp/track-receiver';
+import { FuzzBitWriter } from '../../../scripts/fuzz/inputs/bit-writer';
 import { h264Pps, h264Slice, h264Sps, type SliceFields } from '../../../scripts/fuzz/inputs/h264-units';
 import { type PacketFields, rtpPacket, SSRC, VIDEO_TYPE } from '../../../scripts/fuzz/inputs/rtp';
 
@@ -58,6 +59,13 @@ export class RtpSender {
   delta(slice: SliceFields = {}): Buffer[] {
     return this.picture([h264Slice(slice)]);
   }
+}
+
+/** Fields one behind the other, each a value and its length in bits. */
+export function bits(...fields: (readonly [value: number, length: number])[]): FuzzBitWriter {
+  const writer = new FuzzBitWriter();
+  for (const field of fields) writer.bits(...field);
+  return writer;
 }
 
 /** All frames that come of the packets, without the end of the stream. */

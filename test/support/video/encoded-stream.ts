@@ -48,6 +48,13 @@ export function encodedKind(kind: EncodedKind): EncodedVideo {
   return video;
 }
 
+interface Stream {
+  codec_type: 'video' | 'audio';
+  codec_name: string;
+  width: number;
+  height: number;
+}
+
 interface Packet {
   codec_type: 'video' | 'audio';
   pts_time: string;
@@ -74,7 +81,7 @@ export function encodedVideo(wanted: Wanted): EncodedVideo {
   try {
     const file = path.join(folder, 'encoded.mp4');
     run('ffmpeg', [...encoding(wanted), '-y', file]);
-    return { ...framesOf(file), decoded: pictureHashes(file) };
+    return { ...framesIn(file), decoded: pictureHashes(file) };
   } finally {
     fs.rmSync(folder, { recursive: true, force: true });
   }
@@ -126,12 +133,16 @@ function tagOf([name]: readonly string[]): string {
   return name === 'libx265' ? 'hvc1' : 'avc1';
 }
 
-function framesOf(file: string): Omit<EncodedVideo, 'decoded'> {
+/** The frames of an MP4 with one track of pictures, and perhaps one of sound. */
+export function framesIn(file: string): Omit<EncodedVideo, 'decoded'> {
   const bytes = fs.readFileSync(file);
-  const video = videoFormatIn(file, bytes);
+  const shown = run('ffprobe', ['-v', 'error', '-show_streams', '-show_packets', '-of', 'json', file]);
+  const { packets, streams } = JSON.parse(shown) as { packets: Packet[]; streams: Stream[] };
+  const video = videoFormatOf(
+    streams.find(({ codec_type }) => codec_type === 'video') ?? assert.fail(),
+    bytes,
+  );
   const audio = audioFormatIn(bytes);
-  const shown = run('ffprobe', ['-v', 'error', '-show_packets', '-of', 'json', file]);
-  const { packets } = JSON.parse(shown) as { packets: Packet[] };
   const sorted = packets.sort((a, b) => Number(a.dts_time) - Number(b.dts_time));
   const frames = sorted.map((packet): MediaFrame => {
     const at = Number(packet.pos);
@@ -139,8 +150,7 @@ function framesOf(file: string): Omit<EncodedVideo, 'decoded'> {
     const time = Number(packet.pts_time);
     if (packet.codec_type === 'video')
       return { kind: 'video', format: video, key: packet.flags.startsWith('K'), nals: nalsOf(data), time };
-    assert.ok(audio !== undefined);
-    return { kind: 'audio', format: audio, data, time };
+    return { kind: 'audio', format: audio ?? assert.fail(), data, time };
   });
   return { video, audio, frames };
 }
@@ -155,23 +165,45 @@ function nalsOf(sample: Buffer): Buffer[] {
   return nals;
 }
 
-function videoFormatIn(file: string, bytes: Buffer): VideoFormat {
-  const args = ['-v', 'error', '-select_streams', 'v', '-show_entries', 'stream=codec_name,width,height'];
-  const { streams } = JSON.parse(run('ffprobe', [...args, '-of', 'json', file])) as {
-    streams: { codec_name: 'h264' | 'hevc'; width: number; height: number }[];
-  };
-  const [stream] = streams;
-  assert.ok(stream !== undefined);
-  const { width, height } = stream;
-  if (stream.codec_name === 'hevc') {
+function videoFormatOf({ codec_name, width, height }: Stream, bytes: Buffer): VideoFormat {
+  if (codec_name === 'hevc') {
     const description = boxIn(bytes, 'hvcC');
-    const level = description.readUInt8(12);
-    const codecString = `hvc1.1.6.L${level}.90`;
-    return { codec: 'h265', parameterSets: [], width, height, codecString, description };
+    const codecString = `hvc1.1.6.L${description.readUInt8(12)}.90`;
+    return { codec: 'h265', parameterSets: hevcSets(description), width, height, codecString, description };
   }
   const description = boxIn(bytes, 'avcC');
   const codecString = `avc1.${description.toString('hex', 1, 4).toUpperCase()}`;
-  return { codec: 'h264', parameterSets: [], width, height, codecString, description };
+  return { codec: 'h264', parameterSets: avcSets(description), width, height, codecString, description };
+}
+
+/** ISO/IEC 14496-15, section 5.3.3.1. */
+function avcSets(record: Buffer): Buffer[] {
+  const sets: Buffer[] = [];
+  let at = 5;
+  for (const mask of [0x1f, 0xff]) at = takeSets(record, at + 1, record.readUInt8(at) & mask, sets);
+  return sets;
+}
+
+/** ISO/IEC 14496-15, section 8.3.3.1. */
+function hevcSets(record: Buffer): Buffer[] {
+  const sets: Buffer[] = [];
+  let at = 23;
+  for (let arrays = record.readUInt8(22); arrays > 0; arrays -= 1) {
+    const isSet = [32, 33, 34].includes(record.readUInt8(at) & 0x3f);
+    at = takeSets(record, at + 3, record.readUInt16BE(at + 1), isSet ? sets : []);
+  }
+  return sets;
+}
+
+/** @returns the place behind them */
+function takeSets(record: Buffer, from: number, count: number, sets: Buffer[]): number {
+  let at = from;
+  for (let taken = 0; taken < count; taken += 1) {
+    const end = at + 2 + record.readUInt16BE(at);
+    sets.push(record.subarray(at + 2, end));
+    at = end;
+  }
+  return at;
 }
 
 function audioFormatIn(bytes: Buffer): AudioFormat | undefined {

@@ -3,10 +3,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import type { VideoFormat, VideoFrame } from '../../../lib/video/media';
-import { unitsIn } from '../rtp/foreign-streams';
+import type { VideoFrame } from '../../../lib/video/media';
 import { readBar } from '../rtsp/fixture';
 import { PATIENCE } from '../time/patience';
+import { framesIn, pictures } from './encoded-stream';
 
 const run = promisify(execFile);
 const LIMIT = { timeout: PATIENCE, killSignal: 'SIGKILL', maxBuffer: 64 * 1024 * 1024 } as const;
@@ -20,7 +20,6 @@ export interface Encoding {
   count: number;
   /** Options of ffmpeg from the encoder on, such as `-c:v libx264 -bf 0`. */
   encoder: string;
-  codec: VideoFormat['codec'];
   /** Times the size of the fixture; 1 unless said. */
   scale?: number;
   /** Width of a pixel by its height, such as `12/11`; 1 unless said. */
@@ -33,9 +32,7 @@ export async function encodedVideo(encoding: Encoding): Promise<VideoFrame[]> {
   try {
     const file = path.join(folder, 'video.mp4');
     await run('ffmpeg', [...source(encoding), ...encoding.encoder.split(' '), file], LIMIT);
-    const [units, shown] = await Promise.all([unitsByPicture(file, encoding.codec), shownIn(file)]);
-    if (units.length !== shown.length) throw new Error(`${units.length} pictures, but ${shown.length} times`);
-    return framesOf(units, shown, encoding);
+    return pictures(framesIn(file).frames);
   } finally {
     await rm(folder, { recursive: true });
   }
@@ -73,78 +70,4 @@ function source({ count, scale = 1, pixel = '1' }: Encoding): string[] {
   ];
   const input = `testsrc2=size=${WIDTH}x${HEIGHT}:rate=${FRAMES_PER_SECOND}`;
   return ['-v', 'error', '-f', 'lavfi', '-i', input, '-frames:v', `${count}`, '-vf', filters.join(',')];
-}
-
-const CODECS = {
-  h264: {
-    format: 'h264',
-    filters: 'h264_mp4toannexb,h264_metadata=aud=insert',
-    typeOf: h264Type,
-    sets: [7, 8],
-    delimiter: 9,
-  },
-  h265: {
-    format: 'hevc',
-    filters: 'hevc_mp4toannexb,hevc_metadata=aud=insert',
-    typeOf: h265Type,
-    sets: [32, 33, 34],
-    delimiter: 35,
-  },
-};
-
-function h264Type(nal: Buffer): number {
-  return (nal[0] ?? 0) & 0x1f;
-}
-
-function h265Type(nal: Buffer): number {
-  return ((nal[0] ?? 0) >> 1) & 0x3f;
-}
-
-/** NAL units by picture: a delimiter stands before each. */
-async function unitsByPicture(file: string, codec: VideoFormat['codec']): Promise<Buffer[][]> {
-  const { format, filters, typeOf, delimiter } = CODECS[codec];
-  const copy = ['-c', 'copy', '-bsf:v', filters, '-f', format, 'pipe:1'];
-  const { stdout } = await run('ffmpeg', ['-v', 'error', '-i', file, ...copy], {
-    ...LIMIT,
-    encoding: 'buffer',
-  });
-  const units: Buffer[][] = [];
-  for (const nal of unitsIn(stdout)) {
-    if (typeOf(nal) === delimiter) units.push([]);
-    else units.at(-1)?.push(nal);
-  }
-  return units;
-}
-
-interface Shown {
-  time: number;
-  key: boolean;
-}
-
-async function shownIn(file: string): Promise<Shown[]> {
-  const show = ['-select_streams', 'v', '-show_entries', 'packet=pts_time,flags', '-of', 'csv=p=0'];
-  const { stdout } = await run('ffprobe', ['-v', 'error', ...show, file], LIMIT);
-  return stdout
-    .trim()
-    .split('\n')
-    .map((line) => {
-      const [time = '', flags = ''] = line.split(',');
-      return { time: Number(time), key: flags.startsWith('K') };
-    });
-}
-
-function framesOf(units: readonly Buffer[][], shown: readonly Shown[], encoding: Encoding): VideoFrame[] {
-  const { codec, scale = 1 } = encoding;
-  const { typeOf, sets } = CODECS[codec];
-  const isSet = (nal: Buffer): boolean => sets.includes(typeOf(nal));
-  const size = { width: WIDTH * scale, height: HEIGHT * scale };
-  const unread = { codecString: '', description: Buffer.alloc(0) };
-  const format = { codec, parameterSets: units[0]?.filter(isSet) ?? [], ...size, ...unread };
-  return units.map((nals, i) => ({
-    kind: 'video',
-    format,
-    key: shown[i]?.key ?? false,
-    nals: nals.filter((nal) => !isSet(nal)),
-    time: shown[i]?.time ?? 0,
-  }));
 }

@@ -1,6 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { RvmError, type RvmErrorCode } from '../../../lib/error';
-import type { AudioFormat, MediaFrame, MediaStream, VideoFormat, VideoFrame } from '../../../lib/video/media';
+import type {
+  AudioFormat,
+  AudioFrame,
+  MediaFrame,
+  MediaStream,
+  VideoFormat,
+  VideoFrame,
+} from '../../../lib/video/media';
 import type { ViewPart, ViewSource } from '../../../lib/video/view/visits';
 import type { EncodedVideo } from './encoded-stream';
 
@@ -20,6 +27,18 @@ export function pictureAt(time: number, options: Partial<VideoFrame> = {}): Vide
 
 export function keyAt(time: number, options: Partial<VideoFrame> = {}): VideoFrame {
   return pictureAt(time, { key: true, ...options });
+}
+
+export const SOUND: AudioFormat = {
+  codec: 'aac',
+  description: Buffer.from([0x12, 0x10]),
+  sampleRate: 44_100,
+  channels: 2,
+  codecString: 'mp4a.40.2',
+};
+
+export function soundAt(time: number): AudioFrame {
+  return { kind: 'audio', format: SOUND, data: Buffer.alloc(8), time };
 }
 
 /** A stream whose frames a test makes. */

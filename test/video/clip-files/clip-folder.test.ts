@@ -118,16 +118,15 @@ describe('A folder for clips', () => {
       });
     }
 
-    it('a link that leads out', async () => {
-      fs.mkdirSync(path.join(root, 'other'));
-      fs.symlinkSync(path.join(root, 'other'), path.join(folder, 'link'));
-      await assertRefused(opened().place(SUBJECT, 'link'), /lies outside/);
-    });
-
-    it('a neighbour whose name begins as its own', async () => {
-      fs.mkdirSync(path.join(root, 'clips-of-others'));
-      await assertRefused(opened().place(SUBJECT, '../clips-of-others'), /lies outside/);
-    });
+    for (const [what, place, below] of [
+      ['a link that leads out', 'other', 'link'],
+      ['a neighbour whose name begins as its own', 'clips-of-others', '../clips-of-others'],
+    ] as const)
+      it(what, async () => {
+        fs.mkdirSync(path.join(root, place));
+        fs.symlinkSync(path.join(root, place), path.join(folder, 'link'));
+        await assertRefused(opened().place(SUBJECT, below), /lies outside/);
+      });
 
     it('without telling where it is', async () => {
       const missing = new ClipFolder({ folder: path.join(root, 'missing'), keepDays: 0 });
@@ -156,24 +155,17 @@ describe('A folder for clips', () => {
       await clips.tidied();
     }
 
-    it('clips that are older than they are to be kept', async () => {
-      const old = put(OLD, 8 * DAY);
-      const young = put(OLD.replace('0123', '4567'), 6 * DAY);
-      await used(opened(7));
-      assert.deepEqual([old, young].map(fs.existsSync), [false, true]);
-    });
-
-    it('those in folders below as well', async () => {
-      const old = put(OLD, 8 * DAY, 'site/gate');
-      await used(opened(7));
-      assert.equal(fs.existsSync(old), false);
-    });
-
-    it('no clip where they are kept for ever', async () => {
-      const old = put(OLD, 4000 * DAY);
-      await used(opened(0));
-      assert.ok(fs.existsSync(old));
-    });
+    for (const [what, keptDays, days, below, stays] of [
+      ['clips that are older than they are to be kept', 7, 8, '', false],
+      ['no clip that is younger', 7, 6, '', true],
+      ['clips in folders below as well', 7, 8, 'site/gate', false],
+      ['no clip where they are kept for ever', 0, 4000, '', true],
+    ] as const)
+      it(what, async () => {
+        const file = put(OLD, days * DAY, below);
+        await used(opened(keptDays));
+        assert.equal(fs.existsSync(file), stays);
+      });
 
     it('nothing that others made', async () => {
       const theirs = ['holiday.mp4', `my ${OLD}`, `${OLD}.bak`, 'clip-1.mp4', '.clip-notes', 'x.part'];
@@ -193,29 +185,17 @@ describe('A folder for clips', () => {
       assert.ok(fs.existsSync(path.join(elsewhere, OLD)));
     });
 
-    it('half clips of a process that was killed', async () => {
-      const file = put(halfFile(2 ** 30), 1000);
-      await used(opened());
-      assert.equal(fs.existsSync(file), false);
-    });
-
-    it('half clips of a process whose id this one has got', async () => {
-      const file = put(halfFile(process.pid), 1000);
-      await used(opened());
-      assert.equal(fs.existsSync(file), false);
-    });
-
-    it('no half clip of its own process', async () => {
-      const file = put(partialName(), 2 * HOUR);
-      await used(opened());
-      assert.ok(fs.existsSync(file));
-    });
-
-    it('no half clip of a process that lives', async () => {
-      const file = put(halfFile(process.ppid), 1000);
-      await used(opened());
-      assert.ok(fs.existsSync(file));
-    });
+    for (const [what, name, age, stays] of [
+      ['half clips of a process that was killed', () => halfFile(2 ** 30), 1000, false],
+      ['half clips of a process whose id this one has got', () => halfFile(process.pid), 1000, false],
+      ['no half clip of its own process', () => partialName(), 2 * HOUR, true],
+      ['no half clip of a process that lives', () => halfFile(process.ppid), 1000, true],
+    ] as const)
+      it(what, async () => {
+        const file = put(name(), age);
+        await used(opened());
+        assert.equal(fs.existsSync(file), stays);
+      });
 
     it('half clips of another machine once nobody can be writing them', async () => {
       const young = put('.clip-00000000-1-1700000000000-0123abcd.part', HOUR / 2);

@@ -85,10 +85,7 @@ describe('Chromium plays', () => {
   it('fragments of a camera without IDR pictures, whose intra pictures say nothing of it', async () => {
     const openGroups = ['-g', '10', '-bf', '1', '-b_strategy', '0', '-x264-params', 'open-gop=1'];
     const { video, frames } = encodedVideo({ encoder: ['libx264', '-profile:v', 'main', ...openGroups] });
-    // Behind their lengths in the record (ISO/IEC 14496-15, section 5.3.3.1).
-    const ppsAt = 8 + video.description.readUInt16BE(6) + 3;
-    const ppsEnd = ppsAt + video.description.readUInt16BE(ppsAt - 2);
-    const sets = [video.description.subarray(8, ppsAt - 3), video.description.subarray(ppsAt, ppsEnd)];
+    const sets = video.parameterSets;
     const receiver = new TrackReceiver(medium());
     const sender = new RtpSender();
     const sent = pictures(frames).slice(

@@ -1,25 +1,15 @@
 import assert from 'node:assert/strict';
-import type { AudioFrame, VideoFrame } from '../../../lib/video/media';
+import type { VideoFrame } from '../../../lib/video/media';
 import { ClipMemory } from '../../../lib/video/mp4/clip-destination';
 import { ClipWriter } from '../../../lib/video/mp4/clip-writer';
 import { FragmentWriter } from '../../../lib/video/mp4/fragment-writer';
-import { keyAt, MAIN, pictureAt } from '../../support/video/made-stream';
+import { keyAt, MAIN, pictureAt, SOUND, soundAt } from '../../support/video/made-stream';
 
 /** H.264 with no set in its record, which is enough to be written. */
 const FORMAT = { ...MAIN, description: Buffer.from('014d401fffe000', 'hex') };
-const SOUND: AudioFrame['format'] = {
-  codec: 'aac',
-  description: Buffer.from([0x12, 0x10]),
-  sampleRate: 44_100,
-  channels: 2,
-  codecString: 'mp4a.40.2',
-};
-
 describe('video of a relay that sends far more frames than a camera', () => {
   const key = (time: number): VideoFrame => keyAt(time, { format: FORMAT });
   const picture = (time: number): VideoFrame => pictureAt(time, { format: FORMAT });
-  const unit = (time: number): AudioFrame => ({ kind: 'audio', format: SOUND, data: Buffer.alloc(8), time });
-
   it('ends a clip, before its index fills the memory', async () => {
     const writer = new ClipWriter(new ClipMemory());
     await writer.add(key(0));
@@ -39,8 +29,8 @@ describe('video of a relay that sends far more frames than a camera', () => {
 
   it('leaves sound out of a view that no picture comes with', () => {
     const writer = new FragmentWriter(SOUND);
-    for (const frame of [key(0), unit(0.01), picture(0.5), picture(1), picture(1.5)]) writer.add(frame);
-    for (let count = 0; count < 100_000; count += 1) writer.add(unit(1.5 + count / 100_000));
+    for (const frame of [key(0), soundAt(0.01), picture(0.5), picture(1), picture(1.5)]) writer.add(frame);
+    for (let count = 0; count < 100_000; count += 1) writer.add(soundAt(1.5 + count / 100_000));
     const given = Buffer.concat(writer.add(picture(2)));
     assert.ok(given.length < 1024 * 1024, String(given.length));
   });

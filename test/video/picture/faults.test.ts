@@ -117,31 +117,25 @@ describe('a decoder with an ffmpeg that', function () {
   });
 
   describe('hangs', () => {
-    it('is ended where the signal says so: CANCELLED', async () => {
-      use(PATIENT);
-      const work = picture();
-      const running = await pid();
-      cancelling.abort();
-      await fails('CANCELLED', /cancelled/, work);
-      assert.equal(isAlive(running), false);
-    });
-
-    it('is ended with the error that is the reason of the signal', async () => {
-      use(PATIENT);
-      const work = picture();
-      await pid();
-      cancelling.abort(new RvmError('TIMEOUT', 'Too late for this message.'));
-      await fails('TIMEOUT', /Too late for this message/, work);
-    });
-
-    it('and takes no notice of SIGTERM is killed', async () => {
-      use(STUBBORN, { graceMs: 50 });
-      const work = picture();
-      const running = await pid();
-      cancelling.abort();
-      await fails('CANCELLED', /cancelled/, work);
-      assert.equal(isAlive(running), false);
-    });
+    for (const [what, deeds, reason, code, message] of [
+      ['is ended where the signal says so: CANCELLED', PATIENT, undefined, 'CANCELLED', /cancelled/],
+      ['and takes no notice of SIGTERM is killed', STUBBORN, undefined, 'CANCELLED', /cancelled/],
+      [
+        'is ended with the error that is the reason of the signal',
+        PATIENT,
+        new RvmError('TIMEOUT', 'Too late for this message.'),
+        'TIMEOUT',
+        /Too late for this message/,
+      ],
+    ] as const)
+      it(what, async () => {
+        use(deeds, deeds === STUBBORN ? { graceMs: 50 } : {});
+        const work = picture();
+        const running = await pid();
+        cancelling.abort(reason);
+        await fails(code, message, work);
+        assert.equal(isAlive(running), false);
+      });
 
     it('is ended, and has ended, when the decoder is closed', async () => {
       use(STUBBORN, { graceMs: 50 });
@@ -162,12 +156,8 @@ describe('a decoder with an ffmpeg that', function () {
   });
 
   it('is at work as often as it may be lets the others wait in line', async () => {
-    use(
-      'echo begin >> "$folder/log"; while [ ! -e "$folder/go" ]; do sleep 0.05; done; echo end >> "$folder/log"',
-      {
-        atOnce: 2,
-      },
-    );
+    const waits = 'while [ ! -e "$folder/go" ]; do sleep 0.05; done';
+    use(`echo begin >> "$folder/log"; ${waits}; echo end >> "$folder/log"`, { atOnce: 2 });
     const log = (): string[] => (fake.left('log') ?? '').split('\n').filter((line) => line !== '');
     const works = Promise.allSettled([picture(), picture(), picture(), picture()]);
     await eventually(() => log().length === 2, 'two at work');

@@ -119,7 +119,7 @@ describe('the ffmpeg of a decoder', () => {
     async function () {
       process.env.PATH = PATH;
       needs(this, 'ffmpeg', 'ffprobe');
-      const frames = await encodedVideo({ count: 5, codec: 'h264', encoder: '-c:v libx264 -bf 2' });
+      const frames = await encodedVideo({ count: 5, encoder: '-c:v libx264 -bf 2' });
       const versions = {
         // What came after it.
         '4.1.11-0+deb10u1': '-fps_mode|-fps_mode:v|-readrate|-max_error_rate|-/vf|-/filter:v',

@@ -11,11 +11,11 @@ const X264 = '-c:v libx264 -preset veryfast -g 12 -sc_threshold 0';
 const X265 = '-c:v libx265 -preset veryfast -x265-params log-level=none:keyint=12:min-keyint=12:scenecut=0';
 
 const STREAMS = {
-  'H.264 without B-frames': { codec: 'h264', encoder: `${X264} -bf 0` },
-  'H.264 with B-frames': { codec: 'h264', encoder: `${X264} -bf 3` },
-  'H.264 with B-frames and open GOPs': { codec: 'h264', encoder: `${X264} -bf 3 -x264-params open-gop=1` },
-  'H.265': { codec: 'h265', encoder: `${X265}:bframes=0` },
-  'H.265 with B-frames and open GOPs': { codec: 'h265', encoder: `${X265}:bframes=3:open-gop=1` },
+  'H.264 without B-frames': { encoder: `${X264} -bf 0` },
+  'H.264 with B-frames': { encoder: `${X264} -bf 3` },
+  'H.264 with B-frames and open GOPs': { encoder: `${X264} -bf 3 -x264-params open-gop=1` },
+  'H.265': { encoder: `${X265}:bframes=0` },
+  'H.265 with B-frames and open GOPs': { encoder: `${X265}:bframes=3:open-gop=1` },
 } as const;
 /** What tells most. */
 const FIRST: keyof typeof STREAMS = 'H.264 with B-frames';
@@ -66,7 +66,6 @@ describe('the picture of a time', () => {
     async () => {
       const frames = await encodedVideo({
         count: 12,
-        codec: 'h264',
         encoder: `${X264} -bf 3 -profile:v main`,
       });
       const [first] = frames;
@@ -81,12 +80,12 @@ describe('the picture of a time', () => {
   );
 
   it('is the last one where the video ends before it', async () => {
-    const frames = await encodedVideo({ count: 5, codec: 'h264', encoder: `${X264} -bf 3` });
+    const frames = await encodedVideo({ count: 5, encoder: `${X264} -bf 3` });
     assert.equal(await shown(frames, 99), 4);
   });
 
   slowIt('is none of what cannot be decoded', async () => {
-    const frames = await encodedVideo({ count: 5, codec: 'h264', encoder: `${X264} -bf 0` });
+    const frames = await encodedVideo({ count: 5, encoder: `${X264} -bf 0` });
     const garbage = frames.map((frame) => ({
       ...frame,
       nals: frame.nals.map((nal) => Buffer.alloc(nal.length, 0x55)),

@@ -16,29 +16,21 @@ describe('a JPEG', () => {
     assert.equal(jpegIn(bytes(START, SIZE.replace('ffc0', 'ffc2'), SCAN, END))?.height, 180);
   });
 
-  it('is none without its beginning, its end, its frame header or a size', () => {
-    const broken = [
-      bytes(),
-      bytes(START),
-      bytes(START, END),
-      bytes(SIZE, SCAN, END),
-      bytes(START, SIZE, SCAN),
-      bytes(START, COMMENT, SCAN, SIZE, END),
-      bytes(START, SIZE.replace('00b4', '0000'), SCAN, END),
-      bytes(START, SIZE.replace('0140', '0000'), SCAN, END),
-    ];
-    for (const each of broken) assert.equal(jpegIn(each), undefined, each.toString('hex'));
-  });
-
-  it('is none where its segments lead nowhere', () => {
-    const broken = [
-      bytes(START, 'fffe0000', SIZE, END),
-      bytes(START, 'fffe0001', SIZE, END),
-      bytes(START, 'fffeffff', SIZE, END),
-      bytes(START, '00000010', SIZE, END),
-      bytes(START, 'ffc00011', END),
-      Buffer.concat([bytes(START), Buffer.alloc(1_000_000, 0xff), bytes(END)]),
-    ];
-    for (const each of broken) assert.equal(jpegIn(each), undefined, each.toString('hex', 0, 40));
-  });
+  for (const [what, broken] of Object.entries({
+    'any byte': bytes(),
+    'more than its beginning': bytes(START),
+    'more than its beginning and end': bytes(START, END),
+    'its beginning': bytes(SIZE, SCAN, END),
+    'its end': bytes(START, SIZE, SCAN),
+    'a frame header before what is scanned': bytes(START, COMMENT, SCAN, SIZE, END),
+    'a height': bytes(START, SIZE.replace('00b4', '0000'), SCAN, END),
+    'a width': bytes(START, SIZE.replace('0140', '0000'), SCAN, END),
+    'a length of a segment': bytes(START, 'fffe0000', SIZE, END),
+    'a length that counts itself': bytes(START, 'fffe0001', SIZE, END),
+    'an end of a segment': bytes(START, 'fffeffff', SIZE, END),
+    'the mark of a segment': bytes(START, '00000010', SIZE, END),
+    'all of its frame header': bytes(START, 'ffc00011', END),
+    'anything but marks': Buffer.concat([bytes(START), Buffer.alloc(1_000_000, 0xff), bytes(END)]),
+  }))
+    it(`is none without ${what}`, () => assert.equal(jpegIn(broken), undefined));
 });

@@ -14,7 +14,7 @@ describe('the size of a picture', () => {
 
   before(async function () {
     needs(this, 'ffmpeg', 'ffprobe');
-    frames = await encodedVideo({ count: 1, codec: 'h264', encoder: ENCODER, scale: 2 });
+    frames = await encodedVideo({ count: 1, encoder: ENCODER, scale: 2 });
   });
   after(() => decoder.close());
 
@@ -38,14 +38,14 @@ describe('the size of a picture', () => {
   });
 
   slowIt('is the one shown where the pixels of the video are not square', async () => {
-    const wide = await encodedVideo({ count: 1, codec: 'h264', encoder: ENCODER, pixel: '4/3' });
+    const wide = await encodedVideo({ count: 1, encoder: ENCODER, pixel: '4/3' });
     assert.equal(await sizeOf(undefined, wide), '426x180');
     assert.equal(await sizeOf(214, wide), '214x90');
   });
 
   slowIt('is also that of video with ten bits a colour', async () => {
     const deep = '-pix_fmt yuv420p10le -c:v libx265 -x265-params log-level=none';
-    assert.equal(await sizeOf(160, await encodedVideo({ count: 1, codec: 'h265', encoder: deep })), '160x90');
+    assert.equal(await sizeOf(160, await encodedVideo({ count: 1, encoder: deep })), '160x90');
   });
 });
 
@@ -55,7 +55,7 @@ describe('a sheet', () => {
 
   before(async function () {
     needs(this, 'ffmpeg', 'ffprobe');
-    const frames = await encodedVideo({ count: 9, codec: 'h264', encoder: ENCODER });
+    const frames = await encodedVideo({ count: 9, encoder: ENCODER });
     pictures = await Promise.all(frames.map(({ time }) => decoder.picture(frames, time, { signal })));
   });
   after(() => decoder.close());
@@ -83,7 +83,7 @@ describe('a sheet', () => {
     async () => {
       const [first, second, ...others] = pictures;
       assert.ok(first && second);
-      const frames = await encodedVideo({ count: 2, codec: 'h264', encoder: ENCODER, scale: 2 });
+      const frames = await encodedVideo({ count: 2, encoder: ENCODER, scale: 2 });
       const larger = await decoder.picture(frames, 1, { signal });
       const { jpeg } = await decoder.sheet([first, larger, ...others], { signal });
       for (let cell = 0; cell < 9; cell += 1) {

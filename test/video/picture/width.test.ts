@@ -13,21 +13,8 @@ describe('the width of a picture', () => {
 
   it('is refused where it is nothing that a picture can have, 0 too', () => {
     const message = /a whole number from 16 to 4096, or empty/;
-    for (const value of [
-      0,
-      '0',
-      15,
-      4097,
-      -640,
-      640.5,
-      '640px',
-      '1e3',
-      Number.NaN,
-      Infinity,
-      true,
-      [640],
-      {},
-    ])
+    const numbers = [0, 15, 4097, -640, 640.5, Number.NaN, Infinity];
+    for (const value of [...numbers, '0', '640px', '1e3', true, [640], {}])
       assert.throws(() => pictureWidthIn(value), { code: 'BAD_INPUT', message });
   });
 });

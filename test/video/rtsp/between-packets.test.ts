@@ -5,14 +5,12 @@ import {
   interleaved,
   goodReply,
   reply,
-  ScriptedRelay,
   sdp,
   VIDEO,
-  PictureSource,
   soundPacket,
 } from '../../support/rtsp/scripted-relay';
 import { eventually } from '../../support/time/patience';
-import { Streams, take, takePictures, takeUntilFailure } from './streams';
+import { PlayedRelay, take, takePictures, takeUntilFailure } from './streams';
 
 /** What stands where a packet or an answer should begin. */
 const JUNK: Record<string, Buffer> = {
@@ -36,17 +34,7 @@ const JUNK: Record<string, Buffer> = {
   'many bytes': Buffer.alloc(60_000, 0xa5),
 };
 describe('between the packets of a relay', () => {
-  const streams = new Streams();
-  let relay: ScriptedRelay;
-  let source: PictureSource;
-
-  beforeEach(async () => {
-    source = await PictureSource.load();
-  });
-  afterEach(async () => {
-    await streams.close();
-    await relay.close();
-  });
+  const at = new PlayedRelay();
 
   function numbersOf(frames: readonly VideoFrame[]): number[] {
     return frames.map(({ time }) => Math.round(time * 10));
@@ -54,52 +42,47 @@ describe('between the packets of a relay', () => {
 
   for (const [what, junk] of Object.entries(JUNK)) {
     it(`may stand ${what}: nothing is lost`, async () => {
-      relay = await ScriptedRelay.start();
-      const stream = await streams.open(relay.url);
-      const before = source.pictures(3);
-      relay.send(Buffer.concat([before, junk, source.pictures(40), source.bye()]));
+      const stream = await at.play();
+      const before = at.source.pictures(3);
+      at.send(before, junk, at.source.pictures(40), at.source.bye());
       const numbers = numbersOf(await takePictures(stream, 100));
       assert.deepEqual(numbers, [...Array(43).keys()]);
     });
   }
 
   it('may stand bytes again and again, also where they come one by one', async () => {
-    relay = await ScriptedRelay.start();
-    const stream = await streams.open(relay.url);
-    const pieces = Array.from({ length: 20 }, (_, at) => [
-      source.pictures(1),
-      Buffer.alloc(at, 0x24),
-      Buffer.alloc(at),
+    const stream = await at.play();
+    const pieces = Array.from({ length: 20 }, (_, place) => [
+      at.source.pictures(1),
+      Buffer.alloc(place, 0x24),
+      Buffer.alloc(place),
     ]);
-    for (const byte of Buffer.concat([...pieces.flat(), source.bye()])) relay.send(Buffer.from([byte]));
+    for (const byte of Buffer.concat([...pieces.flat(), at.source.bye()])) at.send(Buffer.from([byte]));
     const numbers = numbersOf(await takePictures(stream, 100));
     assert.deepEqual(numbers, [...Array(20).keys()]);
   });
 
   it('may one be cut short: the stream goes on at the next key frame', async () => {
-    relay = await ScriptedRelay.start();
-    const stream = await streams.open(relay.url);
-    const cut = source.pictures(3);
-    relay.send(Buffer.concat([cut.subarray(0, -20), source.pictures(40), source.bye()]));
+    const stream = await at.play();
+    const cut = at.source.pictures(3);
+    at.send(cut.subarray(0, -20), at.source.pictures(40), at.source.bye());
     const numbers = numbersOf(await takePictures(stream, 100));
     assert.ok(numbers.includes(10) && numbers.length >= 33, numbers.join());
     assert.equal(numbers.at(-1), 42);
   });
 
   it('may one begin in the middle, of sound as of pictures', async () => {
-    relay = await ScriptedRelay.start({
+    await at.start({
       DESCRIBE: (request) => reply(request, 200, {}, sdp(VIDEO, AAC)),
     });
-    const stream = await streams.open(relay.url);
-    relay.send(
-      Buffer.concat([
-        source.pictures(2),
-        soundPacket(1, 0).subarray(7),
-        soundPacket(2, 1024),
-        source.pictures(1).subarray(9),
-        source.pictures(20),
-        source.bye(),
-      ]),
+    const stream = await at.open(at.relay.url);
+    at.send(
+      at.source.pictures(2),
+      soundPacket(1, 0).subarray(7),
+      soundPacket(2, 1024),
+      at.source.pictures(1).subarray(9),
+      at.source.pictures(20),
+      at.source.bye(),
     );
     const frames = await take(stream, 100);
     assert.equal(frames.filter(({ kind }) => kind === 'audio').length, 1);
@@ -108,62 +91,53 @@ describe('between the packets of a relay', () => {
   });
 
   it('may stand bytes before the first of them', async () => {
-    relay = await ScriptedRelay.start({
+    await at.start({
       PLAY: (request) =>
-        Buffer.concat([Buffer.from(goodReply(request)), Buffer.alloc(2), source.pictures(2)]),
+        Buffer.concat([Buffer.from(goodReply(request)), Buffer.alloc(2), at.source.pictures(2)]),
     });
-    assert.equal((await take(await streams.open(relay.url), 2)).length, 2);
+    assert.equal((await take(await at.open(at.relay.url), 2)).length, 2);
   });
 
   it('may stand bytes before an answer, which is heard', async () => {
-    relay = await ScriptedRelay.start({
+    await at.start({
       OPTIONS: (request) =>
-        Buffer.concat([source.pictures(1), Buffer.alloc(5), Buffer.from(goodReply(request))]),
+        Buffer.concat([at.source.pictures(1), Buffer.alloc(5), Buffer.from(goodReply(request))]),
     });
-    const stream = await streams.open(relay.url, { limits: { answerMs: 60_000 } });
+    const stream = await at.open(at.relay.url, { limits: { answerMs: 60_000 } });
     assert.equal((await take(stream, 1)).length, 1);
-    relay.send(source.pictures(2));
+    at.send(at.source.pictures(2));
     assert.equal((await take(stream, 2)).length, 2);
   });
 
   it('may stand bytes at the end of all', async () => {
-    relay = await ScriptedRelay.start();
-    const stream = await streams.open(relay.url);
-    relay.send(Buffer.concat([source.pictures(3), Buffer.alloc(2)]));
-    for (const socket of relay.open) socket.end();
+    const stream = await at.play();
+    at.send(at.source.pictures(3), Buffer.alloc(2));
+    at.hangUp();
     assert.equal((await take(stream, 100)).length, 3);
   });
 
   it('may stand no more than the longest packet has: the stream fails behind what came before', async () => {
-    relay = await ScriptedRelay.start();
-    const stream = await streams.open(relay.url);
-    relay.send(Buffer.concat([source.pictures(3), Buffer.alloc(140_000, 0xa5)]));
+    const stream = await at.play();
+    at.send(at.source.pictures(3), Buffer.alloc(140_000, 0xa5));
     assert.equal((await takeUntilFailure(stream, 'VIDEO_FAILED')).frames.length, 3);
-    await eventually(() => relay.open.size === 0, 'the end of the connection');
+    await eventually(() => at.relay.open.size === 0, 'the end of the connection');
   });
 
   it('may stand nothing before the answer to PLAY that is no RTSP', async () => {
-    relay = await ScriptedRelay.start({ PLAY: () => 'what is this\r\n\r\n' });
-    await streams.refusal(relay.url, 'VIDEO_FAILED');
-    await relay.close();
-    relay = await ScriptedRelay.start({
+    await at.start({ PLAY: () => 'what is this\r\n\r\n' });
+    await at.refusal(at.relay.url, 'VIDEO_FAILED');
+    await at.relay.close();
+    await at.start({
       PLAY: (request) => goodReply(request).replace(/CSeq: \d+/, 'CSeq: 99'),
     });
-    await streams.refusal(relay.url, 'VIDEO_FAILED');
+    await at.refusal(at.relay.url, 'VIDEO_FAILED');
   });
 
   it('is a packet of a channel that nobody asked for passed over as a whole', async () => {
-    relay = await ScriptedRelay.start();
-    const stream = await streams.open(relay.url);
-    relay.send(
-      Buffer.concat([
-        source.pictures(1),
-        interleaved(200, source.pictures(1)),
-        interleaved(7, Buffer.alloc(1)),
-      ]),
-    );
-    source = await PictureSource.load();
-    relay.send(Buffer.concat([source.pictures(2), source.bye()]));
+    const stream = await at.play();
+    at.send(at.source.pictures(1), interleaved(200, at.source.pictures(1)), interleaved(7, Buffer.alloc(1)));
+    await at.reload();
+    at.send(at.source.pictures(2), at.source.bye());
     assert.ok((await take(stream, 100)).length >= 2);
   });
 });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { MediaFrame, VideoFrame } from '../../../lib/video/media';
+import type { MediaFrame } from '../../../lib/video/media';
 import { Authority } from '../../support/network/certificates';
 import {
   GStreamerServer,
@@ -9,37 +9,12 @@ import {
   MadeRecordings,
   shownTimes,
 } from '../../support/rtsp/gstreamer';
+import { byteStream, isSlice, unitsIn } from '../../support/rtp/foreign-streams';
 import { needs } from '../../support/suite/programs';
 import { Streams, take, takePictures } from './streams';
 
-const START_CODE = Buffer.from([0, 0, 0, 1]);
 const LOGIN = { user: 'guard', password: 'word' };
 const SECONDS = 3;
-
-function byteStream(pictures: readonly VideoFrame[]): Buffer {
-  const sets = pictures[0]?.format.parameterSets ?? [];
-  return Buffer.concat(
-    [...sets, ...pictures.flatMap(({ nals }) => nals)].flatMap((nal) => [START_CODE, nal]),
-  );
-}
-
-function nalsIn(stream: Buffer): Buffer[] {
-  const nals: Buffer[] = [];
-  const starts: number[] = [];
-  for (let at = stream.indexOf('\0\0\u0001'); at >= 0; at = stream.indexOf('\0\0\u0001', at + 3))
-    starts.push(at + 3);
-  for (const [place, start] of starts.entries()) {
-    let end = (starts[place + 1] ?? stream.length + 3) - 3;
-    while (stream[end - 1] === 0) end -= 1;
-    nals.push(stream.subarray(start, end));
-  }
-  return nals;
-}
-
-const isSlice = {
-  h264: (nal: Buffer): boolean => [1, 5].includes((nal[0] ?? 0) & 0x1f),
-  hevc: (nal: Buffer): boolean => (nal[0] ?? 0) >> 1 < 32,
-};
 
 describe('a stream of another RTSP server', () => {
   const streams = new Streams();
@@ -72,6 +47,8 @@ describe('a stream of another RTSP server', () => {
     return sound ? `${video} d.audio_0 ! queue ! aacparse ! rtpmp4gpay name=pay1 pt=97` : video;
   }
 
+  const baseline = async (): Promise<string> => pipelineOf(await recordings.make('baseline', SECONDS));
+
   function relativeTimes(frames: readonly MediaFrame[]): number[] {
     const [first] = frames;
     return frames.map(({ time }) => Math.round((time - (first?.time ?? 0)) * 1000));
@@ -89,14 +66,15 @@ describe('a stream of another RTSP server', () => {
       const [first] = pictures;
       assert.ok(first?.key);
       assert.match(first.format.codecString, string);
-      const expected = nalsIn(await elementaryStream(file, codec)).filter(isSlice[codec]);
-      assert.deepEqual(pictures.flatMap(({ nals }) => nals).filter(isSlice[codec]), expected);
+      const expected = unitsIn(await elementaryStream(file, codec)).filter(isSlice[codec]);
+      const units = pictures.flatMap(({ nals }) => nals);
+      assert.deepEqual(units.filter(isSlice[codec]), expected);
       const times = await shownTimes(file, 'v');
       assert.deepEqual(
         relativeTimes(pictures),
         times.map((time) => Math.round((time - (times[0] ?? 0)) * 1000)),
       );
-      assert.equal(await decodingFaults(byteStream(pictures), codec), '');
+      assert.equal(await decodingFaults(byteStream([...first.format.parameterSets, ...units]), codec), '');
     });
 
   it('has its sound on the clock of the pictures', async () => {
@@ -122,32 +100,23 @@ describe('a stream of another RTSP server', () => {
     const stream = await streams.open(await serve(pipelineOf(file)), { range: { start: 4 } });
     const pictures = await takePictures(stream, 5);
     assert.ok(pictures[0]?.key);
-    const all = nalsIn(await elementaryStream(file, 'h264')).filter((nal) => isSlice.h264(nal));
+    const all = unitsIn(await elementaryStream(file, 'h264')).filter((nal) => isSlice.h264(nal));
     const [slice] = pictures[0].nals.filter((nal) => isSlice.h264(nal));
     const place = all.findIndex((nal) => slice !== undefined && nal.equals(slice));
     assert.ok(place === 30 || place === 40, `picture ${place}`);
   });
 
-  for (const method of ['basic', 'digest'] as const) {
-    it(`comes with the login of the URL: ${method}`, async () => {
-      const url = await serve(pipelineOf(await recordings.make('baseline', SECONDS)), {
-        login: { ...LOGIN, method },
-      });
+  for (const method of ['basic', 'digest'] as const)
+    it(`comes with the login of the URL, and is refused with 401 for another: ${method}`, async () => {
+      const url = await serve(await baseline(), { login: { ...LOGIN, method } });
       assert.equal((await take(await streams.open(url), 3)).length, 3);
-    });
-
-    it(`is refused with 401 for another: ${method}`, async () => {
-      const url = await serve(pipelineOf(await recordings.make('baseline', SECONDS)), {
-        login: { ...LOGIN, method },
-      });
       assert.equal((await streams.refusal(url.replace('word', 'sword'), 'VIDEO_FAILED')).cause.status, 401);
     });
-  }
 
   it('comes encrypted, with a login', async () => {
     const authority = new Authority();
     try {
-      const url = await serve(pipelineOf(await recordings.make('baseline', SECONDS)), {
+      const url = await serve(await baseline(), {
         tls: authority.issueForServer(),
         login: { ...LOGIN, method: 'digest' },
       });
@@ -160,14 +129,14 @@ describe('a stream of another RTSP server', () => {
   });
 
   it('is refused where the server speaks only UDP, and the message says so', async () => {
-    const url = await serve(pipelineOf(await recordings.make('baseline', SECONDS)), { protocols: 'udp' });
+    const url = await serve(await baseline(), { protocols: 'udp' });
     const { message, cause } = await streams.refusal(url, 'VIDEO_FAILED');
     assert.match(message, /UDP alone/);
     assert.equal(cause.status, 461);
   });
 
   it('is refused with 404 where there is none', async () => {
-    const url = await serve(pipelineOf(await recordings.make('baseline', SECONDS)));
+    const url = await serve(await baseline());
     assert.equal((await streams.refusal(url.replace('recorded', 'other'), 'VIDEO_FAILED')).cause.status, 404);
   });
 

@@ -3,15 +3,13 @@ import type { MediaFrame } from '../../../lib/video/media';
 import {
   AAC,
   reply,
-  ScriptedRelay,
   sdp,
   VIDEO,
-  PictureSource,
   soundBye,
   soundPacket,
   soundReport,
 } from '../../support/rtsp/scripted-relay';
-import { Streams, take } from './streams';
+import { PlayedRelay, take } from './streams';
 
 /** RTP ticks in a second of the sound. */
 const RATE = 44_100;
@@ -19,19 +17,10 @@ const RATE = 44_100;
 const NOON = Date.UTC(2026, 2, 4, 12);
 
 describe('sound beside the pictures', () => {
-  const streams = new Streams();
-  let relay: ScriptedRelay;
-  let source: PictureSource;
-  beforeEach(async () => {
-    source = await PictureSource.load();
-  });
-  afterEach(async () => {
-    await streams.close();
-    await relay.close();
-  });
+  const at = new PlayedRelay();
 
   async function start(rtpInfo?: string): Promise<void> {
-    relay = await ScriptedRelay.start({
+    await at.start({
       DESCRIBE: (request) => reply(request, 200, {}, sdp(VIDEO, AAC)),
       PLAY: (request) => reply(request, 200, rtpInfo === undefined ? {} : { 'RTP-Info': rtpInfo }),
     });
@@ -43,10 +32,8 @@ describe('sound beside the pictures', () => {
 
   it('comes on the clock of the pictures, where the answer to PLAY says where both begin', async () => {
     await start(`url=rtsp://x/track1;seq=0;rtptime=0,url=rtsp://x/track2;seq=9;rtptime=${RATE * 100}`);
-    const stream = await streams.open(relay.url);
-    relay.send(
-      Buffer.concat([source.pictures(2), soundPacket(9, RATE * 100.5), soundPacket(10, RATE * 101)]),
-    );
+    const stream = await at.open(at.relay.url);
+    at.send(at.source.pictures(2), soundPacket(9, RATE * 100.5), soundPacket(10, RATE * 101));
     const frames = await take(stream, 4);
     assert.deepEqual(timesOf(frames, 'video'), [0, 100]);
     assert.deepEqual(timesOf(frames, 'audio'), [500, 1000]);
@@ -54,23 +41,21 @@ describe('sound beside the pictures', () => {
 
   it('begins with the pictures, where nobody says otherwise', async () => {
     await start();
-    const stream = await streams.open(relay.url);
-    relay.send(Buffer.concat([source.pictures(1), soundPacket(9, 12_345), soundPacket(10, 12_345 + RATE)]));
+    const stream = await at.open(at.relay.url);
+    at.send(at.source.pictures(1), soundPacket(9, 12_345), soundPacket(10, 12_345 + RATE));
     assert.deepEqual(timesOf(await take(stream, 3), 'audio'), [0, 1000]);
   });
 
   it('gets its time from the reports of the sender, where the answer to PLAY does not tell', async () => {
     await start('url=rtsp://x/track1;seq=0;rtptime=0');
-    const stream = await streams.open(relay.url);
+    const stream = await at.open(at.relay.url);
     // The sound of RTP time 0 is three seconds younger than the picture of RTP time 0.
-    relay.send(
-      Buffer.concat([
-        source.pictures(1),
-        soundPacket(9, RATE),
-        source.report(NOON),
-        soundReport(NOON + 3000),
-        soundPacket(10, 2 * RATE),
-      ]),
+    at.send(
+      at.source.pictures(1),
+      soundPacket(9, RATE),
+      at.source.report(NOON),
+      soundReport(NOON + 3000),
+      soundPacket(10, 2 * RATE),
     );
     // What came before the reports has waited for them.
     assert.deepEqual(timesOf(await take(stream, 3), 'audio'), [4000, 5000]);
@@ -81,69 +66,63 @@ describe('sound beside the pictures', () => {
 
   it('gets it from the reports, too, where the answer to PLAY names the first packet of each', async () => {
     await start(FIRST_PACKETS);
-    const stream = await streams.open(relay.url);
+    const stream = await at.open(at.relay.url);
     // The sound began a second before the pictures.
-    const reports = Buffer.concat([source.report(NOON), soundReport(NOON - 101_000)]);
+    const reports = Buffer.concat([at.source.report(NOON), soundReport(NOON - 101_000)]);
     const sounds = [0, 0.5, 1, 1.5].map((second, n) => soundPacket(9 + n, RATE * (100 + second)));
-    relay.send(Buffer.concat([...sounds.slice(0, 2), source.pictures(1), reports, ...sounds.slice(2)]));
+    at.send(...sounds.slice(0, 2), at.source.pictures(1), reports, ...sounds.slice(2));
     assert.deepEqual(timesOf(await take(stream, 5), 'audio'), [-1000, -500, 0, 500]);
   });
 
   it('comes as the answer to PLAY says where no report does, after 300 ms', async () => {
     await start(FIRST_PACKETS);
-    const stream = await streams.open(relay.url);
+    const stream = await at.open(at.relay.url);
     const since = performance.now();
-    relay.send(Buffer.concat([source.pictures(1), soundPacket(9, RATE * 100.25)]));
+    at.send(at.source.pictures(1), soundPacket(9, RATE * 100.25));
     assert.deepEqual(timesOf(await take(stream, 2), 'audio'), [250]);
     assert.ok(performance.now() - since >= 290);
   });
 
   it('is corrected where the reports come later, and each time that they say otherwise', async () => {
     await start(FIRST_PACKETS);
-    const stream = await streams.open(relay.url, { limits: { reportMs: 1 } });
-    relay.send(Buffer.concat([source.pictures(1), soundPacket(9, RATE * 100)]));
+    const stream = await at.open(at.relay.url, { limits: { reportMs: 1 } });
+    at.send(at.source.pictures(1), soundPacket(9, RATE * 100));
     assert.deepEqual(timesOf(await take(stream, 2), 'audio'), [0]);
-    relay.send(
-      Buffer.concat([
-        source.report(NOON),
-        soundReport(NOON - 99_200),
-        soundPacket(10, RATE * 101),
-        // A correction that nobody would hear.
-        soundReport(NOON - 99_180),
-        soundPacket(11, RATE * 102),
-        soundReport(NOON - 99_500),
-        soundPacket(12, RATE * 103),
-      ]),
+    at.send(
+      at.source.report(NOON),
+      soundReport(NOON - 99_200),
+      soundPacket(10, RATE * 101),
+      // A correction that nobody would hear.
+      soundReport(NOON - 99_180),
+      soundPacket(11, RATE * 102),
+      soundReport(NOON - 99_500),
+      soundPacket(12, RATE * 103),
     );
     assert.deepEqual(timesOf(await take(stream, 3), 'audio'), [1800, 2800, 3500]);
   });
 
   it('does not believe reports of two clocks that have nothing to do with each other', async () => {
     await start(FIRST_PACKETS);
-    const stream = await streams.open(relay.url);
-    relay.send(
-      Buffer.concat([
-        source.pictures(1),
-        source.report(NOON),
-        soundReport(NOON + 3_600_000),
-        soundPacket(9, RATE * 100.5),
-      ]),
+    const stream = await at.open(at.relay.url);
+    at.send(
+      at.source.pictures(1),
+      at.source.report(NOON),
+      soundReport(NOON + 3_600_000),
+      soundPacket(9, RATE * 100.5),
     );
     assert.deepEqual(timesOf(await take(stream, 2), 'audio'), [500]);
   });
 
   it('is never older than what came before it', async () => {
     await start();
-    const stream = await streams.open(relay.url, { limits: { reportMs: 1 } });
-    relay.send(Buffer.concat([source.pictures(1), soundPacket(9, 10 * RATE), soundPacket(10, 12 * RATE)]));
+    const stream = await at.open(at.relay.url, { limits: { reportMs: 1 } });
+    at.send(at.source.pictures(1), soundPacket(9, 10 * RATE), soundPacket(10, 12 * RATE));
     assert.deepEqual(timesOf(await take(stream, 3), 'audio'), [0, 2000]);
-    relay.send(
-      Buffer.concat([
-        source.report(NOON),
-        soundReport(NOON - 10_500),
-        soundPacket(11, 12.25 * RATE),
-        soundPacket(12, 13 * RATE),
-      ]),
+    at.send(
+      at.source.report(NOON),
+      soundReport(NOON - 10_500),
+      soundPacket(11, 12.25 * RATE),
+      soundPacket(12, 13 * RATE),
     );
     // By the reports it began half a second before the pictures.
     assert.deepEqual(timesOf(await take(stream, 1), 'audio'), [2500]);
@@ -151,8 +130,8 @@ describe('sound beside the pictures', () => {
 
   it('that ends leaves the pictures', async () => {
     await start();
-    const stream = await streams.open(relay.url);
-    relay.send(Buffer.concat([soundPacket(1, 0), soundBye(), source.pictures(3), source.bye()]));
+    const stream = await at.open(at.relay.url);
+    at.send(soundPacket(1, 0), soundBye(), at.source.pictures(3), at.source.bye());
     assert.deepEqual(timesOf(await take(stream, 10), 'video'), [0, 100, 200]);
   });
 });

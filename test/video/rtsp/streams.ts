@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { RvmError, type RvmErrorCode } from '../../../lib/error';
 import type { MediaFrame, MediaStream, VideoFrame } from '../../../lib/video/media';
 import { openStream, type StreamOptions } from '../../../lib/video/rtsp/open-stream';
+import { PictureSource, ScriptedRelay, type Script } from '../../support/rtsp/scripted-relay';
 
 /** Relays on this machine are allowed. */
 export const LOCAL = { suffixes: [], localAllowed: true };
@@ -24,6 +25,57 @@ export class Streams {
 
   async close(): Promise<void> {
     for (const stream of this.#open.splice(0)) await stream.close();
+  }
+}
+
+/** A relay whose answers a test writes, and what is played of it; for the tests of the group in which it is made. */
+export class PlayedRelay extends Streams {
+  #relay: ScriptedRelay | undefined;
+  #source: PictureSource | undefined;
+
+  constructor() {
+    super();
+    beforeEach(() => this.reload());
+    afterEach(() => this.close());
+  }
+
+  get relay(): ScriptedRelay {
+    return this.#relay ?? assert.fail('no relay was started');
+  }
+
+  get source(): PictureSource {
+    return this.#source ?? assert.fail('nothing was loaded');
+  }
+
+  /** Pictures begin anew. */
+  async reload(channel = 0): Promise<void> {
+    this.#source = await PictureSource.load(channel);
+  }
+
+  async start(script: Script = {}): Promise<ScriptedRelay> {
+    await this.#relay?.close();
+    this.#relay = await ScriptedRelay.start(script);
+    return this.#relay;
+  }
+
+  /** A stream of a relay with these answers. */
+  async play(script: Script = {}, options: Partial<StreamOptions> = {}): Promise<MediaStream> {
+    return this.open((await this.start(script)).url, options);
+  }
+
+  send(...bytes: (string | Buffer)[]): void {
+    this.relay.send(Buffer.concat(bytes.map((each) => Buffer.from(each))));
+  }
+
+  /** Closes the connections from the side of the relay. */
+  hangUp(): void {
+    for (const socket of this.relay.open) socket.end();
+  }
+
+  override async close(): Promise<void> {
+    await super.close();
+    await this.#relay?.close();
+    this.#relay = undefined;
   }
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { RtspWanted } from '../../../lib/cloud/calls';
 import { CancelToken } from '../../../lib/concurrency/signals';
 import { RvmError } from '../../../lib/error';
+import type { MediaFrame, VideoFrame } from '../../../lib/video/media';
 import { type MomentClock, SharedStreams, type JoinOptions } from '../../../lib/video/sessions/shared-stream';
 import { SessionSlots, type VideoSource } from '../../../lib/video/sessions/session-slots';
 import { endOfTurn } from '../../support/time/event-loop';
@@ -17,6 +18,9 @@ function recorded(time = ALARM, camera = 'Gate', quality = 'high'): RtspWanted {
 
 const LIVE: RtspWanted = { mode: 'live', camera: 'Gate', ...CHOICE };
 
+/** How one joins, and the clock of the stream. */
+type Begin = Partial<JoinOptions> & { clock?: number | undefined };
+
 describe('RTSP sessions that several read', () => {
   let streams: MadeStream[];
   let upstreams: SharedStreams;
@@ -29,17 +33,8 @@ describe('RTSP sessions that several read', () => {
       const device = { id: 'gate', name: 'Gate', status: 'online' };
       const relay = { scheme: 'rtsp', host: 'relay.invalid', port: 554 };
       const { mode, quality } = wanted;
-      return {
-        url: 'rtsp://relay.invalid/x',
-        mode,
-        cameraId: 'gate',
-        cameraRemoteId: 'g',
-        quality,
-        relay,
-        device,
-        requests: 1,
-        ms: 1,
-      };
+      const ids = { cameraId: 'gate', cameraRemoteId: 'g' };
+      return { url: 'rtsp://relay.invalid/x', mode, quality, ...ids, relay, device, requests: 1, ms: 1 };
     },
   };
   beforeEach(() => {
@@ -66,10 +61,25 @@ describe('RTSP sessions that several read', () => {
     return stream;
   }
 
+  /** One that is the first to want this, which sends a key frame and these. */
+  async function begun(wanted: RtspWanted, frames: readonly VideoFrame[] = [], more: Begin = {}) {
+    const { clock, ...options } = more;
+    const first = join(wanted, options);
+    const stream = await streamNumber(streams.length);
+    stream.clock = clock;
+    stream.send(keyAt(0), ...frames);
+    return { stream, ...(await first) };
+  }
+
+  async function timesOf(reader: AsyncIterable<MediaFrame>): Promise<number[]> {
+    const times: number[] = [];
+    for await (const { time } of reader) times.push(time);
+    return times;
+  }
+
   it('tell live video, whose end is none, from a recording', async () => {
-    const both = [join(recorded()), join(LIVE)];
-    for (const index of [0, 1]) (await streamNumber(index)).send(keyAt(0));
-    await Promise.all(both);
+    await begun(recorded());
+    await begun(LIVE);
     assert.deepEqual(openedLive, [false, true]);
   });
 
@@ -80,123 +90,81 @@ describe('RTSP sessions that several read', () => {
     assert.equal(asked.length, 1);
   });
 
-  it('are one for a second who wants what the first has just had', async () => {
-    const first = join(recorded(ALARM - 1000));
-    const stream = await streamNumber(0);
-    stream.send(keyAt(0), pictureAt(0.5), keyAt(1), pictureAt(1.5));
-    await first;
-    await eventually(() => stream.taken === 4, 'all frames');
-    const { reader } = await join(recorded());
-    assert.equal(asked.length, 1);
-    for await (const frame of reader) {
-      assert.equal(frame.time, 1);
-      break;
-    }
-  });
+  const TWO_GROUPS = [pictureAt(0.5), keyAt(1), pictureAt(1.5)];
+  for (const [title, first, second] of [
+    ['are one for a second who wants what the first has just had', recorded(ALARM - 1000), recorded()],
+    ['begin for a later viewer of live video with the newest key frame', LIVE, LIVE],
+  ] as const)
+    it(title, async () => {
+      const { stream } = await begun(first, TWO_GROUPS);
+      await eventually(() => stream.taken === 4, 'all frames');
+      const { reader } = await join(second);
+      stream.end();
+      assert.deepEqual([asked.length, await timesOf(reader)], [1, [1, 1.5]]);
+    });
 
-  const others: readonly (readonly [string, RtspWanted])[] = [
+  for (const [what, wanted] of [
     ['another camera', recorded(ALARM, 'Yard')],
     ['another time', recorded(ALARM - 3000)],
     ['another quality', recorded(ALARM, 'Gate', 'low')],
     ['live video', LIVE],
     ['a camera that is offline, too', { ...recorded(), whenOffline: 'try' }],
-  ];
-  for (const [what, wanted] of others) {
+  ] as const)
     it(`are two where the second wants ${what}`, async () => {
-      const first = join(recorded());
-      (await streamNumber(0)).send(keyAt(0));
-      await first;
-      const second = join(wanted);
-      (await streamNumber(1)).send(keyAt(0));
-      await second;
+      await begun(recorded());
+      await begun(wanted);
       assert.equal(asked.length, 2);
     });
-  }
-
-  it('begin for a later viewer of live video with the newest key frame', async () => {
-    const first = join(LIVE);
-    const stream = await streamNumber(0);
-    stream.send(keyAt(0), pictureAt(0.5), keyAt(1), pictureAt(1.5));
-    await first;
-    await eventually(() => stream.taken === 4, 'all frames');
-    const { reader } = await join(LIVE);
-    const times: number[] = [];
-    stream.end();
-    for await (const frame of reader) times.push(frame.time);
-    assert.deepEqual([asked.length, times], [1, [1, 1.5]]);
-  });
 
   it('are closed, and their place is free, when the last reader has left', async () => {
-    const first = join(recorded());
-    const stream = await streamNumber(0);
-    stream.send(keyAt(0));
-    const [one, other] = [await first, await join(recorded())];
-    await one.reader.close();
+    const { stream, reader } = await begun(recorded());
+    const other = await join(recorded());
+    await reader.close();
     assert.equal(stream.closed, false);
     await other.reader.close();
     assert.deepEqual([stream.closed, upstreams.count, places.taken], [true, 0, 0]);
   });
 
   it('take nobody in, and keep their place, while they say good-bye to the relay', async () => {
-    const first = join(LIVE);
-    const stream = await streamNumber(0);
+    const { stream, reader } = await begun(LIVE);
     const farewell = stream.closeSlowly();
-    stream.send(keyAt(0));
-    const { reader } = await first;
     const left = reader.close();
-    const second = join(LIVE);
-    (await streamNumber(1)).send(keyAt(0));
-    await second;
+    await begun(LIVE);
     assert.deepEqual([asked.length, places.taken], [2, 2]);
     farewell();
     await left;
     assert.deepEqual([upstreams.count, places.taken], [1, 1]);
   });
 
+  const large = { nals: [Buffer.alloc(1024 * 1024)] };
+  const largeUpTo = (count: number): VideoFrame[] =>
+    Array.from({ length: count }, (_, before) => pictureAt((before + 1) / 10, large));
+
   it('wait for a reader that is slow, so that nothing piles up', async () => {
-    const first = join(recorded());
-    const stream = await streamNumber(0);
-    const large = Buffer.alloc(1024 * 1024);
-    stream.send(keyAt(0));
-    const { reader } = await first;
-    for (let count = 1; count <= 20; count += 1) stream.send(pictureAt(count / 10, { nals: [large] }));
+    const { stream, reader } = await begun(recorded(), largeUpTo(20));
     await eventually(() => stream.taken >= 5, 'what there is room for');
     assert.ok(stream.taken < 10, `${stream.taken} frames were taken`);
     stream.end();
-    let count = 0;
-    for await (const frame of reader) count += frame.kind === 'video' ? 1 : 0;
-    assert.equal(count, 21);
+    assert.equal((await timesOf(reader)).length, 21);
   });
 
   it('leave pictures out for a viewer that is slow, up to the next key frame', async () => {
-    const first = join(LIVE, { slow: 'pictures are left out' });
-    const stream = await streamNumber(0);
-    const large = Buffer.alloc(1024 * 1024);
-    stream.send(keyAt(0));
-    const { reader } = await first;
-    for (let count = 1; count <= 9; count += 1) stream.send(pictureAt(count / 10, { nals: [large] }));
-    stream.send(keyAt(1), pictureAt(1.1));
+    const frames = [...largeUpTo(9), keyAt(1), pictureAt(1.1)];
+    const { stream, reader } = await begun(LIVE, frames, { slow: 'pictures are left out' });
     stream.end();
     await eventually(() => stream.taken === 12, 'all frames');
-    const times: number[] = [];
-    for await (const frame of reader) times.push(frame.time);
+    const times = await timesOf(reader);
     assert.deepEqual(times.slice(-2), [1, 1.1]);
     assert.ok(times.length < 12);
   });
 
   it('give a viewer that comes later all that was kept for it', async () => {
-    const first = join(recorded());
-    const stream = await streamNumber(0);
-    const nals = [Buffer.alloc(1024 * 1024)];
-    stream.send(keyAt(0), ...[1, 2, 3, 4, 5, 6].map((time) => pictureAt(time, { nals })));
-    const { reader } = await first;
+    const { stream, reader } = await begun(recorded(), largeUpTo(6));
     let seen = 0;
     for await (const frame of reader) if (frame.time > 0 && ++seen === 6) break;
     const { reader: late } = await join(recorded(), { slow: 'pictures are left out' });
     stream.end();
-    const times: number[] = [];
-    for await (const frame of late) times.push(frame.time);
-    assert.deepEqual([asked.length, times], [1, [0, 1, 2, 3, 4, 5, 6]]);
+    assert.deepEqual([asked.length, await timesOf(late)], [1, [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6]]);
   });
 
   it('say that there is no recording where the relay ends before the first picture', async () => {
@@ -214,17 +182,9 @@ describe('RTSP sessions that several read', () => {
   });
 
   it('tell all readers that the relay broke off', async () => {
-    const first = join(recorded());
-    const stream = await streamNumber(0);
-    stream.send(keyAt(0));
-    const { reader } = await first;
+    const { stream, reader } = await begun(recorded());
     stream.end(new RvmError('VIDEO_FAILED', 'It broke off.'));
-    await assert.rejects(
-      async () => {
-        for await (const frame of reader) assert.ok(frame);
-      },
-      { code: 'VIDEO_FAILED' },
-    );
+    await assert.rejects(timesOf(reader), { code: 'VIDEO_FAILED' });
     assert.equal(upstreams.count, 0);
   });
 
@@ -251,11 +211,8 @@ describe('RTSP sessions that several read', () => {
   });
 
   it('are waited for by who closes all, also where their last reader has just left', async () => {
-    const first = join(recorded());
-    const stream = await streamNumber(0);
+    const { stream, reader } = await begun(recorded());
     const farewell = stream.closeSlowly();
-    stream.send(keyAt(0));
-    const { reader } = await first;
     void reader.close();
     let isClosed = false;
     const closing = upstreams.close().then(() => (isClosed = true));
@@ -267,52 +224,38 @@ describe('RTSP sessions that several read', () => {
   });
 
   it('end with all that is closed', async () => {
-    const first = join(recorded());
-    const stream = await streamNumber(0);
-    stream.send(keyAt(0));
-    await first;
+    const { stream } = await begun(recorded());
     await upstreams.close();
     assert.deepEqual([stream.closed, upstreams.count, places.taken], [true, 0, 0]);
   });
 
-  const clocks: readonly (readonly [string, number | undefined, number, MomentClock])[] = [
-    ['the time that was asked for, where the relay has no clock', undefined, ALARM, 'camera'],
-    ["the relay's clock, where it tells when the pictures were taken", ALARM - 700, ALARM - 700, 'camera'],
+  const HERE = ALARM + 60_000;
+  const CLOCKS: [what: string, RtspWanted, clock: number | undefined, moment: number, MomentClock][] = [
+    ['recorded one by the time asked for, where the relay has none', recorded(), undefined, ALARM, 'camera'],
     [
-      'the time that was asked for, where the clock tells when they were sent',
-      ALARM + 60_000,
-      ALARM,
+      'recorded one by that of the relay, where it is of the pictures',
+      recorded(),
+      ALARM - 700,
+      ALARM - 700,
       'camera',
     ],
-    ['the time that was asked for, where the clock is far off', ALARM - 86_400_000, ALARM, 'here'],
+    ['recorded one by the time asked for, where that is of the sending', recorded(), HERE, ALARM, 'camera'],
+    [
+      'recorded one by the time asked for, where that is far off',
+      recorded(),
+      ALARM - 86_400_000,
+      ALARM,
+      'here',
+    ],
+    ['live one by that of the camera, where it is right', LIVE, HERE - 9000, HERE - 9000, 'camera'],
+    ['live one by that of this machine, where the camera has none', LIVE, undefined, HERE, 'here'],
+    ['live one by that of this machine, where the camera is 11 s behind', LIVE, HERE - 11_000, HERE, 'here'],
+    ['live one by that of this machine, where it is an hour ahead', LIVE, HERE + 3_600_000, HERE, 'here'],
+    ['live one by that of this machine, where it is years behind', LIVE, Date.UTC(2004, 0, 1), HERE, 'here'],
   ];
-  for (const [what, clock, moment, whose] of clocks) {
-    it(`give the first picture ${what}`, async () => {
-      const first = join(recorded());
-      const stream = await streamNumber(0);
-      stream.clock = clock;
-      stream.send(keyAt(0));
-      const { momentOf, clockOf } = await first;
-      assert.deepEqual([momentOf(0), clockOf(0)], [moment, whose]);
-    });
-  }
-
-  const HERE = ALARM + 60_000;
-  const cameras: readonly (readonly [string, number | undefined, number, MomentClock])[] = [
-    ['of the camera, where that is right', HERE - 9000, HERE - 9000, 'camera'],
-    ['of this machine, where the camera has none', undefined, HERE, 'here'],
-    ['of this machine, where the camera is 11 s behind', HERE - 11_000, HERE, 'here'],
-    ['of this machine, where the camera is an hour ahead', HERE + 3_600_000, HERE, 'here'],
-    ['of this machine, where the camera is years behind', Date.UTC(2004, 0, 1), HERE, 'here'],
-  ];
-  for (const [what, clock, moment, whose] of cameras) {
-    it(`date a live picture by the clock ${what}`, async () => {
-      const first = join(LIVE);
-      const stream = await streamNumber(0);
-      stream.clock = clock;
-      stream.send(keyAt(0));
-      const { momentOf, clockOf } = await first;
+  for (const [what, wanted, clock, moment, whose] of CLOCKS)
+    it(`date a picture by a clock: a ${what}`, async () => {
+      const { momentOf, clockOf } = await begun(wanted, [], { clock });
       assert.deepEqual([momentOf(0), momentOf(2), clockOf(2)], [moment, moment + 2000, whose]);
     });
-  }
 });

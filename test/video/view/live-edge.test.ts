@@ -10,27 +10,19 @@ describe('a player at the edge of what is live', () => {
   /** Of what has come until second 100. */
   const step = (lag: number, rate = 1): EdgeStep => edge.step({ end: 100, playhead: 100 - lag, rate });
 
-  it('plays on at a lag of a quarter of a second', () => {
-    assert.deepEqual(step(0.25), { rate: 1 });
-    assert.deepEqual(step(0.05), { rate: 1 });
-  });
-
-  it('goes a little faster before the lag is half a second', () => {
-    assert.deepEqual(step(0.4), { rate: 1.1 });
-    assert.deepEqual(step(0.49), { rate: 1.1 });
-  });
-
-  it('goes faster until it has caught up, and does not swing', () => {
-    assert.deepEqual(step(0.3, 1.1), { rate: 1.1 });
-    assert.deepEqual(step(0.3, 1), { rate: 1 });
-    assert.deepEqual(step(0.24, 1.1), { rate: 1 });
-  });
-
-  it('jumps where it is far behind, or where there is nothing yet', () => {
-    assert.deepEqual(step(1), { jumpTo: 99.75 });
-    assert.deepEqual(step(30), { jumpTo: 99.75 });
-    assert.deepEqual(step(-5), { jumpTo: 99.75 });
-  });
+  for (const [what, lag, rate, expected] of [
+    ['plays on at a lag of a quarter of a second', 0.25, 1, { rate: 1 }],
+    ['plays on at less', 0.05, 1, { rate: 1 }],
+    ['goes a little faster before the lag is half a second', 0.4, 1, { rate: 1.1 }],
+    ['goes a little faster at nearly half a second', 0.49, 1, { rate: 1.1 }],
+    ['goes faster until it has caught up', 0.3, 1.1, { rate: 1.1 }],
+    ['does not swing', 0.3, 1, { rate: 1 }],
+    ['goes on as fast as before once it has caught up', 0.24, 1.1, { rate: 1 }],
+    ['jumps where it is a second behind', 1, 1, { jumpTo: 99.75 }],
+    ['jumps where it is far behind', 30, 1, { jumpTo: 99.75 }],
+    ['jumps where there is nothing yet', -5, 1, { jumpTo: 99.75 }],
+  ] as const)
+    it(what, () => assert.deepEqual(step(lag, rate), expected));
 
   it('stays further behind where it stood still, and comes nearer again once that has not been for long', () => {
     for (let count = 0; count < 3; count++) edge.stood();

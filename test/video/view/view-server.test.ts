@@ -256,28 +256,35 @@ describe('the server of views', () => {
       assert.deepEqual(source.opened, []);
     });
 
-    it('opens live video only where the address allows it', async () => {
-      const response = await fetch(`${view.page(rightFor({ live: false }))}/stream?part=live`);
-      assert.deepEqual(await fault(response), [403, { code: 'NOT_ALLOWED' }]);
-      assert.deepEqual(source.opened, []);
-    });
-
-    it('opens a recording only where the address names one', async () => {
-      const { recorded: _recorded, ...right } = rightFor();
-      for (const what of ['stream?part=recorded', 'clip.mp4'])
-        assert.deepEqual(await fault(await fetch(`${view.page(right)}/${what}`)), [
-          403,
-          { code: 'NOT_ALLOWED' },
-        ]);
-      assert.deepEqual([source.opened, source.clips], [[], 0]);
-    });
-
-    it('opens nothing once the address has expired', async () => {
-      const page = view.page(rightFor({ expires: Date.now() - 1 }));
-      for (const what of ['stream?part=recorded', 'stream?part=live', 'clip.mp4', 'picture'])
-        assert.deepEqual(await fault(await fetch(`${page}/${what}`)), [410, { code: 'EXPIRED' }]);
-      assert.deepEqual([source.opened, source.clips, source.pictures], [[], 0, 0]);
-    });
+    const { recorded: _recorded, ...liveAlone } = rightFor();
+    for (const [title, right, targets, status, code] of [
+      [
+        'opens live video only where the address allows it',
+        rightFor({ live: false }),
+        ['stream?part=live'],
+        403,
+        'NOT_ALLOWED',
+      ],
+      [
+        'opens a recording only where the address names one',
+        liveAlone,
+        ['stream?part=recorded', 'clip.mp4'],
+        403,
+        'NOT_ALLOWED',
+      ],
+      [
+        'opens nothing once the address has expired',
+        rightFor({ expires: Date.now() - 1 }),
+        ['stream?part=recorded', 'stream?part=live', 'clip.mp4', 'picture'],
+        410,
+        'EXPIRED',
+      ],
+    ] as const)
+      it(title, async () => {
+        for (const what of targets)
+          assert.deepEqual(await fault(await fetch(`${view.page(right)}/${what}`)), [status, { code }]);
+        assert.deepEqual([source.opened, source.clips, source.pictures], [[], 0, 0]);
+      });
 
     it('is closed at once when the viewer goes, which makes room for the next', async () => {
       const { abort } = await streaming();
@@ -336,25 +343,19 @@ describe('the server of views', () => {
     const timers = new MovableTimers();
     afterEach(() => timers.stop());
 
-    /** A stream that was begun with the timers of the test. */
-    async function timed(expires: number): Promise<Response> {
-      await serve();
-      timers.start();
-      return (await streaming('live', view.page(rightFor({ expires })))).response;
-    }
-
-    it('cuts what is still watched', async () => {
-      const response = await timed(Date.now() + 600_000);
-      timers.advance(601);
-      await assert.rejects(response.text());
-      await eventually(() => source.openNow === 0, 'the stream to be closed');
-    });
-
-    it('cuts what is watched for half an hour, however long the address is good for', async () => {
-      const response = await timed(Date.now() + 100_000_000);
-      timers.advance(1801);
-      await assert.rejects(response.text());
-    });
+    for (const [what, lasts, seconds] of [
+      ['what is still watched', 600_000, 601],
+      ['what is watched for half an hour, however long the address is good for', 100_000_000, 1801],
+    ] as const)
+      it(`cuts ${what}`, async () => {
+        await serve();
+        timers.start();
+        const page = view.page(rightFor({ expires: Date.now() + lasts }));
+        const { response } = await streaming('live', page);
+        timers.advance(seconds);
+        await assert.rejects(response.text());
+        await eventually(() => source.openNow === 0, 'the stream to be closed');
+      });
   });
 
   describe('for more viewers than it has places for', () => {

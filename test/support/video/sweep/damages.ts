@@ -1,5 +1,6 @@
 import type { Random } from './random';
 import { aggregationPacket, stapA } from '../../../../scripts/fuzz/inputs/rtp';
+import { byteStream } from '../../rtp/foreign-streams';
 import { videoPayloads } from '../../../../sandbox/rtsp/media/packets';
 import { goodReply } from '../../rtsp/scripted-relay';
 import { isSet, type BaseStream } from './base-streams';
@@ -308,10 +309,6 @@ export const DAMAGES: readonly Damage[] = [
   ...SOUNDS,
   ...PICTURES,
 ];
-
-function byteStream(units: readonly Buffer[]): Buffer {
-  return Buffer.concat(units.flatMap((unit) => [START, unit]));
-}
 
 /** Small units together, the others as they should be. */
 function aggregated(
