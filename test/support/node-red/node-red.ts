@@ -424,28 +424,32 @@ export const MOVABLE_CLOCK = `movableClock: (() => {
 const CLOCK_MOVED = /The clock was moved/g;
 const ENVIRONMENT_SET = /The environment was set/g;
 
+/** A node on the tab of a test flow. @param targets of each output */
+export function flowNode(
+  id: string,
+  type: string,
+  targets: readonly (readonly string[])[],
+  properties: Record<string, unknown> = {},
+): FlowNode {
+  return { id, type, z: 'tab', x: 0, y: 0, wires: targets, ...properties };
+}
+
+export function functionNode(id: string, func: string, ...targets: string[]): FlowNode {
+  return flowNode(id, 'function', [targets], { name: id, func, outputs: 1, libs: [] });
+}
+
 /** A function node that reports what it gets to the test. */
 export function probe(id: string, z = 'tab'): FlowNode {
-  const func = `global.get('probe')('${id}', msg);\nreturn null;`;
-  return { id, type: 'function', z, name: id, func, outputs: 1, libs: [], x: 0, y: 0, wires: [[]] };
+  return { ...functionNode(id, `global.get('probe')('${id}', msg);\nreturn null;`), z };
 }
 
 /** What every test flow has: a tab, and probes for all statuses and all caught errors. */
 export function watched(...nodes: FlowNode[]): FlowNode[] {
   return [
     { id: 'tab', type: 'tab', label: 'test' },
-    { id: 'watch-status', type: 'status', z: 'tab', scope: null, x: 0, y: 0, wires: [['status']] },
+    flowNode('watch-status', 'status', [['status']], { scope: null }),
     probe('status'),
-    {
-      id: 'watch-errors',
-      type: 'catch',
-      z: 'tab',
-      scope: null,
-      uncaught: false,
-      x: 0,
-      y: 0,
-      wires: [['caught']],
-    },
+    flowNode('watch-errors', 'catch', [['caught']], { scope: null, uncaught: false }),
     probe('caught'),
     ...nodes.map((node) => (node.z === undefined && node.wires !== undefined ? { ...node, z: 'tab' } : node)),
   ];
@@ -453,31 +457,10 @@ export function watched(...nodes: FlowNode[]): FlowNode[] {
 
 /** An entrance: a message posted to `/enter/<id>` enters the flow as `msg`. */
 export function entrance(id: string, ...targets: string[]): FlowNode[] {
-  const func = `const { req, res, payload } = msg; res.sendStatus(200); return payload;`;
+  const func = `const { req, res, payload } = msg; res._res.sendStatus(200); return payload;`;
   return [
-    {
-      id: `${id}-http`,
-      type: 'http in',
-      z: 'tab',
-      name: '',
-      url: `/enter/${id}`,
-      method: 'post',
-      x: 0,
-      y: 0,
-      wires: [[id]],
-    },
-    {
-      id,
-      type: 'function',
-      z: 'tab',
-      name: id,
-      func: func.replace('res.sendStatus', 'res._res.sendStatus'),
-      outputs: 1,
-      libs: [],
-      x: 0,
-      y: 0,
-      wires: [targets],
-    },
+    flowNode(`${id}-http`, 'http in', [[id]], { name: '', url: `/enter/${id}`, method: 'post' }),
+    functionNode(id, func, ...targets),
   ];
 }
 
