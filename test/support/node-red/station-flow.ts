@@ -344,6 +344,7 @@ interface GroupOptions extends Omit<StartOptions, 'version'> {
   versions?: readonly NodeRedVersion[];
   /** Its tests are skipped where one is missing. */
   programs?: readonly Program[];
+  sandbox?: SandboxOptions;
 }
 
 /** Tests around a flow, on each version of Node-RED that this lane has. A fault ends with its test. */
@@ -367,14 +368,14 @@ function describeFlow<Flow extends StationFlow | VideoFlow>(
   title: string,
   make: () => Flow,
   tests: (flow: Flow) => void,
-  { versions = NODE_RED_VERSIONS, programs = [], ...options }: GroupOptions,
+  { versions = NODE_RED_VERSIONS, programs = [], sandbox = {}, ...options }: GroupOptions,
 ): void {
   for (const version of versions)
     describe(`${title} in Node-RED ${version}`, () => {
       const flow = make();
       before(async function () {
         needs(this, ...programs);
-        await flow.start(version, {}, options);
+        await flow.start(version, sandbox, options);
       });
       afterEach(() => flow.endFaults());
       after(() => flow.stop());

@@ -175,7 +175,6 @@ const RARE: readonly string[] = [
   'test/inbox/postgres/outages.test.ts',
   'test/nodes/watch-inbox.test.ts',
   'test/nodes/watch-video.test.ts',
-  'test/nodes/late-recording.test.ts',
   'test/nodes/broken-video.test.ts',
   // Each fault of each video node, looked through for secrets.
   'test/nodes/video-secrets.test.ts',
