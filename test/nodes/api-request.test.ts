@@ -5,13 +5,14 @@ import type { AddressInfo } from 'node:net';
 import type { FlowNode } from '../support/node-red/node-red';
 import {
   caller,
-  describeStation,
+  describeWith,
+  StationFlow,
   isOnline,
   type Message,
   type SandboxCamera,
 } from '../support/node-red/station-flow';
 
-describeStation('api request', (flow) => {
+describeWith(StationFlow, 'api request', {}, (flow) => {
   let camera: SandboxCamera;
   before(async () => {
     camera = await flow.camera(isOnline);

@@ -8,11 +8,11 @@ import { flowNode, type FlowNode } from '../support/node-red/node-red';
 import {
   caller,
   canMove,
-  describeStation,
+  describeWith,
   enteredBy,
   type Failure,
   type Message,
-  type StationFlow,
+  StationFlow,
 } from '../support/node-red/station-flow';
 
 const OF_CAMERA = ['rvm-get-device', 'rvm-get-rtsp', 'rvm-ptz', 'rvm-snapshot', 'rvm-request'];
@@ -38,7 +38,7 @@ function eventOf(cameraId: string): Message {
   return { cameraId, eventStartTime: '2026-03-04T05:06:07.0000000' };
 }
 
-describeStation('what nodes show of a message that has failed', (flow) => {
+describeWith(StationFlow, 'what nodes show of a message that has failed', {}, (flow) => {
   let good: Message;
   before(async () => {
     const { id } = await flow.camera(canMove);
@@ -147,39 +147,36 @@ describe('the status of a node that answers messages is not worked out again for
     });
 });
 
-describeStation(
-  'the deadline of nodes that call the service',
-  (flow) => {
-    let msg: Message;
-    before(async () => {
-      const { id } = await flow.camera(canMove);
-      msg = { event: eventOf(id), search: '' };
-    });
+const A_SECOND = { env: { RVM_TEST_DEADLINE: '1' } };
+describeWith(StationFlow, 'the deadline of nodes that call the service', A_SECOND, (flow) => {
+  let msg: Message;
+  before(async () => {
+    const { id } = await flow.camera(canMove);
+    msg = { event: eventOf(id), search: '' };
+  });
 
-    /** The codes with which all of them fail. */
-    async function codes(): Promise<Set<string>> {
-      return new Set((await outcomes(flow, msg, 'failed')).map(({ error }) => (error as Failure).code));
+  /** The codes with which all of them fail. */
+  async function codes(): Promise<Set<string>> {
+    return new Set((await outcomes(flow, msg, 'failed')).map(({ error }) => (error as Failure).code));
+  }
+
+  async function endsEach(ofPtz?: Message): Promise<void> {
+    // The service and the cloud have a minute: what ends the messages are the deadlines.
+    const all = nodes({ deadline: '${RVM_TEST_DEADLINE}' }, ofPtz);
+    await flow.deployFlows(flow.flows({ cloud: { timeout: 60 } }, ...all));
+    for (const { id } of all) await flow.shows('connected v3', id);
+    await flow.fault({ kind: 'latency', ms: 60_000 });
+    assert.deepEqual(await codes(), new Set(['TIMEOUT']));
+  }
+
+  it('ends a message of each, and takes a variable', () => endsEach());
+
+  slowIt('is there for ptz in a flow that does not name it', () => endsEach({}));
+
+  it('that is no number, or below a second, is refused with BAD_INPUT', async () => {
+    for (const deadline of ['soon', 0, '0.5']) {
+      await flow.deploy(...nodes({ deadline }));
+      assert.deepEqual(await codes(), new Set(['BAD_INPUT']), String(deadline));
     }
-
-    async function endsEach(ofPtz?: Message): Promise<void> {
-      // The service and the cloud have a minute: what ends the messages are the deadlines.
-      const all = nodes({ deadline: '${RVM_TEST_DEADLINE}' }, ofPtz);
-      await flow.deployFlows(flow.flows({ cloud: { timeout: 60 } }, ...all));
-      for (const { id } of all) await flow.shows('connected v3', id);
-      await flow.fault({ kind: 'latency', ms: 60_000 });
-      assert.deepEqual(await codes(), new Set(['TIMEOUT']));
-    }
-
-    it('ends a message of each, and takes a variable', () => endsEach());
-
-    slowIt('is there for ptz in a flow that does not name it', () => endsEach({}));
-
-    it('that is no number, or below a second, is refused with BAD_INPUT', async () => {
-      for (const deadline of ['soon', 0, '0.5']) {
-        await flow.deploy(...nodes({ deadline }));
-        assert.deepEqual(await codes(), new Set(['BAD_INPUT']), String(deadline));
-      }
-    });
-  },
-  { env: { RVM_TEST_DEADLINE: '1' } },
-);
+  });
+});

@@ -3,7 +3,8 @@ import { functionNode, type FlowNode } from '../support/node-red/node-red';
 import {
   caller,
   canMove,
-  describeStation,
+  describeWith,
+  StationFlow,
   isFixed,
   isOnline,
   type Failure,
@@ -25,7 +26,7 @@ function ask(what: string): FlowNode {
   return caller('rvm-get-device', { camera: 'camera', cameraType: 'msg', what });
 }
 
-describeStation('get device', (flow) => {
+describeWith(StationFlow, 'get device', {}, (flow) => {
   it('gives the details of a camera: more than the list has, without links; the message is kept', async () => {
     const { id, name } = await flow.camera(isOnline);
     const sent = { camera: id, topic: 'mine', extra: { kept: true } };
@@ -73,74 +74,71 @@ describeStation('get device', (flow) => {
   });
 });
 
-describeStation(
-  'the camera that a node is asked for',
-  (flow) => {
-    let camera: SandboxCamera;
-    before(async () => {
-      camera = await flow.camera(isOnline);
-    });
+const NOBODY = { env: { RVM_TEST_CAMERA: 'no camera of the sandbox' } };
+describeWith(StationFlow, 'the camera that a node is asked for', NOBODY, (flow) => {
+  let camera: SandboxCamera;
+  before(async () => {
+    camera = await flow.camera(isOnline);
+  });
 
-    const asker = (value?: string, cameraType?: string): FlowNode =>
-      caller('rvm-get-device', value === undefined ? {} : { camera: value, cameraType });
+  const asker = (value?: string, cameraType?: string): FlowNode =>
+    caller('rvm-get-device', value === undefined ? {} : { camera: value, cameraType });
 
-    async function found(node: FlowNode, msg: Message = {}): Promise<void> {
-      assert.equal(((await flow.ask(node, msg)).payload as Message).id, camera.id, JSON.stringify(node));
-    }
+  async function found(node: FlowNode, msg: Message = {}): Promise<void> {
+    assert.equal(((await flow.ask(node, msg)).payload as Message).id, camera.id, JSON.stringify(node));
+  }
 
-    async function refused(node: FlowNode, code: string, what = /./, msg: Message = {}): Promise<void> {
-      const failure: Failure = await flow.refusal(node, msg);
-      assert.equal(failure.code, code, JSON.stringify([node, msg]));
-      assert.match(failure.message, what);
-    }
+  async function refused(node: FlowNode, code: string, what = /./, msg: Message = {}): Promise<void> {
+    const failure: Failure = await flow.refusal(node, msg);
+    assert.equal(failure.code, code, JSON.stringify([node, msg]));
+    assert.match(failure.message, what);
+  }
 
-    it('is that of the event, unless the node says otherwise', () =>
-      found(asker(), { event: { cameraId: camera.id } }));
+  it('is that of the event, unless the node says otherwise', () =>
+    found(asker(), { event: { cameraId: camera.id } }));
 
-    for (const [type, value, msgOf] of [
-      ['str', undefined, () => ({})],
-      ['msg', 'camera', (id) => ({ camera: id })],
-      ['flow', 'camera', (id) => ({ flow: { camera: id } })],
-      ['global', 'camera', (id) => ({ global: { camera: id } })],
-      ['jsonata', "$split(note, ' ')[1]", (id) => ({ note: `camera ${id}` })],
-    ] as [string, string | undefined, (id: string) => Message][])
-      it(`comes from the node, the message, the context or an expression: ${type}`, () =>
-        found(asker(value ?? camera.id, type), msgOf(camera.id)));
+  for (const [type, value, msgOf] of [
+    ['str', undefined, () => ({})],
+    ['msg', 'camera', (id) => ({ camera: id })],
+    ['flow', 'camera', (id) => ({ flow: { camera: id } })],
+    ['global', 'camera', (id) => ({ global: { camera: id } })],
+    ['jsonata', "$split(note, ' ')[1]", (id) => ({ note: `camera ${id}` })],
+  ] as [string, string | undefined, (id: string) => Message][])
+    it(`comes from the node, the message, the context or an expression: ${type}`, () =>
+      found(asker(value ?? camera.id, type), msgOf(camera.id)));
 
-    it('comes from an environment variable, of the process or of the tab', async () => {
-      await flow.deployFlows(withVariable(flow.flows({}, asker('CAMERA', 'env')), 'CAMERA', camera.id));
-      assert.equal(((await flow.through({})).payload as Message).id, camera.id);
-      await refused(asker('RVM_TEST_CAMERA', 'env'), 'DEVICE_NOT_FOUND');
-    });
+  it('comes from an environment variable, of the process or of the tab', async () => {
+    await flow.deployFlows(withVariable(flow.flows({}, asker('CAMERA', 'env')), 'CAMERA', camera.id));
+    assert.equal(((await flow.through({})).payload as Message).id, camera.id);
+    await refused(asker('RVM_TEST_CAMERA', 'env'), 'DEVICE_NOT_FOUND');
+  });
 
-    for (const name of ['id', 'remoteId', 'name'] as const)
-      it(`is named by its ${name}`, () => found(asker(camera[name], 'str')));
+  for (const name of ['id', 'remoteId', 'name'] as const)
+    it(`is named by its ${name}`, () => found(asker(camera[name], 'str')));
 
-    it('may be a number, 0 included: the camera of that id is looked for', async () => {
-      await refused(asker(), 'DEVICE_NOT_FOUND', /./, { event: { cameraId: 0 } });
-      await refused(asker('0', 'num'), 'DEVICE_NOT_FOUND');
-    });
+  it('may be a number, 0 included: the camera of that id is looked for', async () => {
+    await refused(asker(), 'DEVICE_NOT_FOUND', /./, { event: { cameraId: 0 } });
+    await refused(asker('0', 'num'), 'DEVICE_NOT_FOUND');
+  });
 
-    it('is BAD_INPUT where it is empty, and the message says where it was looked for', async () => {
-      for (const event of [undefined, {}, { cameraId: null }, { cameraId: '' }, { cameraId: ' ' }])
-        await refused(asker(), 'BAD_INPUT', /msg\.event\.cameraId/, { event });
-      await refused(asker('', 'str'), 'BAD_INPUT', /in this node/);
-    });
+  it('is BAD_INPUT where it is empty, and the message says where it was looked for', async () => {
+    for (const event of [undefined, {}, { cameraId: null }, { cameraId: '' }, { cameraId: ' ' }])
+      await refused(asker(), 'BAD_INPUT', /msg\.event\.cameraId/, { event });
+    await refused(asker('', 'str'), 'BAD_INPUT', /in this node/);
+  });
 
-    it('is BAD_INPUT where it is neither a text nor a number', async () => {
-      for (const cameraId of [{ id: camera.id }, [camera.id], true])
-        await refused(asker(), 'BAD_INPUT', /neither a text nor a number/, { event: { cameraId } });
-    });
+  it('is BAD_INPUT where it is neither a text nor a number', async () => {
+    for (const cameraId of [{ id: camera.id }, [camera.id], true])
+      await refused(asker(), 'BAD_INPUT', /neither a text nor a number/, { event: { cameraId } });
+  });
 
-    it('is CONFIG_MISSING that names the variable where an environment variable is not set', async () => {
-      for (const value of ['RVM_TEST_UNSET', 'Gate ${RVM_TEST_UNSET}'])
-        await refused(asker(value, 'env'), 'CONFIG_MISSING', /RVM_TEST_UNSET is not set/);
-      await refused(asker('${RVM_TEST_UNSET}', 'str'), 'CONFIG_MISSING');
-      await flow.shows('RVM_TEST_UNSET is not set');
-    });
+  it('is CONFIG_MISSING that names the variable where an environment variable is not set', async () => {
+    for (const value of ['RVM_TEST_UNSET', 'Gate ${RVM_TEST_UNSET}'])
+      await refused(asker(value, 'env'), 'CONFIG_MISSING', /RVM_TEST_UNSET is not set/);
+    await refused(asker('${RVM_TEST_UNSET}', 'str'), 'CONFIG_MISSING');
+    await flow.shows('RVM_TEST_UNSET is not set');
+  });
 
-    it('is BAD_INPUT where an expression is broken', () =>
-      refused(asker('$nonsense(', 'jsonata'), 'BAD_INPUT', /property camera/));
-  },
-  { env: { RVM_TEST_CAMERA: 'no camera of the sandbox' } },
-);
+  it('is BAD_INPUT where an expression is broken', () =>
+    refused(asker('$nonsense(', 'jsonata'), 'BAD_INPUT', /property camera/));
+});

@@ -3,8 +3,9 @@ import { readTime } from '../../lib/time';
 import { functionNode, type FlowNode } from '../support/node-red/node-red';
 import {
   caller,
-  describeStation,
+  describeWith,
   enteredBy,
+  StationFlow,
   isOnline,
   type Message,
   type SandboxCamera,
@@ -25,7 +26,7 @@ interface Rtsp {
 
 const TIME = '2026-03-04T05:06:07Z';
 
-describeStation('get RTSP', (flow) => {
+describeWith(StationFlow, 'get RTSP', {}, (flow) => {
   let camera: SandboxCamera;
   let event: Message;
   before(async () => {
@@ -64,10 +65,8 @@ describeStation('get RTSP', (flow) => {
     it('opens the video of a camera and a time of choice', async () => {
       const facts = await rtspOf(recorded());
       const { id, name, remoteId } = camera;
-      assert.partialDeepStrictEqual(facts, {
-        ...{ mode: 'recorded', cameraId: id, cameraRemoteId: remoteId, quality: 'high' },
-        relay: { scheme: 'rtsp' },
-      });
+      const expected = { mode: 'recorded', cameraId: id, cameraRemoteId: remoteId, quality: 'high' };
+      assert.partialDeepStrictEqual(facts, { ...expected, relay: { scheme: 'rtsp' } });
       assert.deepEqual(facts.device, { id, name, status: 'online' });
       isTime(facts.t);
       assert.ok(facts.requests >= 1 && facts.ms >= 0);

@@ -4,7 +4,8 @@ import {
   barAt,
   caller,
   clipIn,
-  describeVideo,
+  describeWith,
+  VideoFlow,
   isOnline,
   LONG_AGO,
   type Message,
@@ -23,8 +24,10 @@ const KINDS = {
 /** A time after that of the alarm whose picture is none that can be decoded by itself. */
 const OFFSET = 1.5;
 
-describeVideo(
+describeWith(
+  VideoFlow,
   'video of each kind of camera',
+  { versions: ['5'], programs: ['ffmpeg', 'ffprobe'] },
   (flow) => {
     before(() =>
       flow.deploy([
@@ -54,5 +57,4 @@ describeVideo(
         assert.match(facts.codecs, codecs);
       });
   },
-  { versions: ['5'], programs: ['ffmpeg', 'ffprobe'] },
 );

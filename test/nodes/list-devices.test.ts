@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Device } from '../../lib/device';
 import { flowNode, type FlowNode, functionNode, probe } from '../support/node-red/node-red';
-import { caller, describeStation, type Message } from '../support/node-red/station-flow';
+import { caller, describeWith, StationFlow, type Message } from '../support/node-red/station-flow';
 
 interface Parts {
   id: string;
@@ -29,7 +29,7 @@ function list(properties: Message = {}): FlowNode {
   return caller('rvm-list-devices', properties);
 }
 
-describeStation('list devices', (flow) => {
+describeWith(StationFlow, 'list devices', {}, (flow) => {
   async function devices(msg: Message = {}): Promise<Device[]> {
     return (await flow.through(msg)).payload as Device[];
   }

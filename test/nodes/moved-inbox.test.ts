@@ -36,14 +36,12 @@ describe('Node-RED whose inbox is moved into PostgreSQL', () => {
     fs.rmSync(userDir, { recursive: true, force: true });
   });
 
-  function move(): Promise<ProgramRun> {
+  const move = (): Promise<ProgramRun> => {
     const folder = path.join(userDir, 'remote-monitoring');
     return runProgram(['move', '--from', folder, '--tls', 'off'], { RVM_INBOX_URL: url });
-  }
-
-  function facts(): WebhookFacts[] {
-    return (nodeRed?.at('alarms') ?? []).map((msg) => (msg as { webhook: WebhookFacts }).webhook);
-  }
+  };
+  const facts = (): WebhookFacts[] =>
+    (nodeRed?.at('alarms') ?? []).map((msg) => (msg as { webhook: WebhookFacts }).webhook);
 
   it('is asked to be stopped, and has its alarms once more after that, from there alone and under their ids', async () => {
     for (let index = 0; index < ALARMS; index += 1)

@@ -125,19 +125,14 @@ export class NodeRed {
     const port = options.port ?? (await freePort());
     const modules = path.join(userDir, 'node_modules');
     const own = path.join(modules, '@rvm', 'node-red-remote-monitoring');
+    const put = (name: string, text: string): void => fs.writeFileSync(path.join(userDir, name), text);
     if (options.withoutPackage !== true && !fs.existsSync(own)) {
       linkPackage(options.packageRoot ?? ROOT, own);
-      fs.writeFileSync(path.join(userDir, 'package.json'), '{"name":"test","private":true}');
+      put('package.json', '{"name":"test","private":true}');
     }
     for (const name of options.palette ?? []) linkPackage(path.join(PALETTE, name), path.join(modules, name));
-    fs.writeFileSync(
-      path.join(userDir, 'settings.js'),
-      settingsFile(port, keptAs === undefined ? (options.settings ?? '') : MOVABLE_CLOCK),
-    );
-
-    if (options.flows !== undefined) {
-      fs.writeFileSync(path.join(userDir, 'flows.json'), JSON.stringify(options.flows));
-    }
+    put('settings.js', settingsFile(port, keptAs === undefined ? (options.settings ?? '') : MOVABLE_CLOCK));
+    if (options.flows !== undefined) put('flows.json', JSON.stringify(options.flows));
 
     const red = options.embedded
       ? path.join(__dirname, 'embedded-host.js')
@@ -153,11 +148,9 @@ export class NodeRed {
     });
     const nodeRed = new NodeRed(userDir, port, child, keptAs);
     const started = options.waitsForTypes ? /Waiting for missing types/ : /Started flows/;
+    const runs = (): boolean => started.test(nodeRed.log) && /Server now running/.test(nodeRed.log);
     try {
-      await nodeRed.until(
-        () => started.test(nodeRed.log) && /Server now running/.test(nodeRed.log),
-        'its start',
-      );
+      await nodeRed.until(runs, 'its start');
     } catch (error) {
       // Nobody else has a hold on it.
       await nodeRed.stop('SIGKILL');
@@ -185,25 +178,29 @@ export class NodeRed {
     root = '',
     token = '',
   ): Promise<void> {
-    const before = count(this.log, /Started (modified )?(nodes|flows)/g);
-    const response = await fetch(`${this.url}${root}/flows`, {
-      method: 'POST',
-      headers: {
-        'Content-Type': 'application/json',
-        'Node-RED-Deployment-Type': how,
-        ...(token !== '' && { Authorization: `Bearer ${token}` }),
-      },
-      body: JSON.stringify(flows),
+    const headers = {
+      'Content-Type': 'application/json',
+      'Node-RED-Deployment-Type': how,
+      ...(token !== '' && { Authorization: `Bearer ${token}` }),
+    };
+    await this.#oneMore(/Started (modified )?(nodes|flows)/g, async () => {
+      const request = { method: 'POST', headers, body: JSON.stringify(flows) };
+      const response = await fetch(`${this.url}${root}/flows`, request);
+      assert.ok(response.ok, `deploy answered ${response.status}: ${await response.text()}`);
     });
-    assert.ok(response.ok, `deploy answered ${response.status}: ${await response.text()}`);
-    await this.until(() => count(this.log, /Started (modified )?(nodes|flows)/g) > before, 'the deploy');
   }
 
   /** Moves the clock that never jumps, in a Node-RED without options, or with the setting MOVABLE_CLOCK. */
   async advance(seconds: number): Promise<void> {
-    const before = count(this.log, CLOCK_MOVED);
-    this.child.send({ advance: seconds * 1000 });
-    await this.until(() => count(this.log, CLOCK_MOVED) > before, 'the clock');
+    await this.#oneMore(/The clock was moved/g, () => this.child.send({ advance: seconds * 1000 }));
+  }
+
+  /** Waits for one more such line of the log than before some work. */
+  async #oneMore(line: RegExp, work: () => unknown): Promise<void> {
+    const count = (): number => this.log.match(line)?.length ?? 0;
+    const before = count();
+    await work();
+    await this.until(() => count() > before, `${line} in the log`);
   }
 
   /** Messages that a probe has seen so far, or of those after the first so many of all. */
@@ -328,9 +325,7 @@ export class NodeRed {
 
   /** Of the variables of tests it has these alone. */
   async #setEnvironment(env: Record<string, string>): Promise<void> {
-    const before = count(this.log, ENVIRONMENT_SET);
-    this.child.send({ env });
-    await this.until(() => count(this.log, ENVIRONMENT_SET) > before, 'its environment');
+    await this.#oneMore(/The environment was set/g, () => this.child.send({ env }));
   }
 
   /** What came, or was written, since the last test, too. */
@@ -421,8 +416,6 @@ export const MOVABLE_CLOCK = `movableClock: (() => {
       }
     });
   })(),`;
-const CLOCK_MOVED = /The clock was moved/g;
-const ENVIRONMENT_SET = /The environment was set/g;
 
 /** A node on the tab of a test flow. @param targets of each output */
 export function flowNode(
@@ -527,14 +520,6 @@ module.exports = {
 `;
 }
 
-function count(text: string, pattern: RegExp): number {
-  return text.match(pattern)?.length ?? 0;
-}
-
-interface FetchNode {
-  fetchNode(version: string, folder: string): string | undefined;
-}
-
 /** Those that this process has fetched: the newest of last week is not that of today. */
 const fetched = new Set<string>();
 
@@ -573,7 +558,7 @@ function fetchInto(folder: string, version: string, isNewest: boolean): boolean 
 }
 
 function fetchNode(version: string, folder: string): string | undefined {
-  const tools = require('../../../scripts/fetch-node.js') as FetchNode;
+  const tools = require('../../../scripts/fetch-node.js') as { fetchNode: typeof fetchNode };
   return tools.fetchNode(version, folder);
 }
 

@@ -64,9 +64,7 @@ export function withVariable(flows: readonly FlowNode[], name: string, value: st
   return flows.map((node) => (node.type === 'tab' ? { ...node, env } : node));
 }
 
-/**
- * Real Node-RED and a sandbox as its service: messages go in at one end of a flow, and are seen where they come out.
- */
+/** Real Node-RED and a sandbox as its service: messages go in at one end of a flow, and are seen where they come out. */
 export class StationFlow {
   #sequence = 0;
   /** How many messages had been seen when the last deploy began. */
@@ -147,13 +145,11 @@ export class StationFlow {
   /** Sends a message through and gives what comes out: at a probe, or at the Catch node. */
   async through(msg: Message, outcome: 'result' | 'failed' | 'caught' = 'result'): Promise<Message> {
     const mark = await this.send(msg);
-    await this.nodeRed.until(
-      () => this.nodeRed.seen.some((seen) => seen.probe !== 'status' && seen.msg.mark === mark),
-      'an outcome',
-    );
-    const [first] = this.nodeRed.seen.filter((seen) => seen.probe !== 'status' && seen.msg.mark === mark);
-    assert.equal(first?.probe, outcome, JSON.stringify(first?.msg.error));
-    return first.msg;
+    const first = () => this.nodeRed.seen.find((seen) => seen.probe !== 'status' && seen.msg.mark === mark);
+    await this.nodeRed.until(() => first() !== undefined, 'an outcome');
+    const { probe: at, msg: seen } = first() ?? assert.fail();
+    assert.equal(at, outcome, JSON.stringify(seen.error));
+    return seen;
   }
 
   /** Sends a message in, and gives the mark by which it is known when it comes out. */
@@ -181,21 +177,19 @@ export class StationFlow {
     await this.nodeRed.until(() => matches(shown()), `the status ${text}`, undefined, final);
   }
 
+  async state(): Promise<SandboxState> {
+    return (await fetch(`${this.sandbox.url}/sandbox/state`)).json() as Promise<SandboxState>;
+  }
+
   /** The cameras of the sites that the Agent User may see. */
   async cameras(): Promise<SandboxCamera[]> {
-    const response = await fetch(`${this.sandbox.url}/sandbox/state`);
-    const { cameras, sites } = (await response.json()) as {
-      cameras: SandboxCamera[];
-      sites: { id: string; state: string }[];
-    };
+    const { cameras, sites } = await this.state();
     const seen = new Set(sites.filter(({ state }) => state === 'accepted').map(({ id }) => id));
     return cameras.filter(({ siteId }) => seen.has(siteId));
   }
 
   async camera(condition: (camera: SandboxCamera) => boolean): Promise<SandboxCamera> {
-    const camera = (await this.cameras()).find(condition);
-    assert.ok(camera !== undefined, 'the sandbox has such a camera');
-    return camera;
+    return (await this.cameras()).find(condition) ?? assert.fail('the sandbox has no such camera');
   }
 
   /** Lets the service misbehave. */
@@ -244,10 +238,11 @@ export interface ClipFacts {
   reason?: string;
 }
 
-interface RelayState {
-  connections: number;
-  sessions: number;
-  opened: number;
+interface SandboxState {
+  cameras: SandboxCamera[];
+  sites: { id: string; state: string }[];
+  /** Connections and RTSP sessions at the relay that are open now, and all sessions that were ever opened. */
+  video: { connections: number; sessions: number; opened: number };
 }
 
 export function clipIn(msg: Message): ClipFacts {
@@ -318,10 +313,8 @@ export class VideoFlow {
     await this.station.endFaults();
   }
 
-  /** Connections and RTSP sessions at the relay that are open now, and all sessions that were ever opened. */
-  async relay(): Promise<RelayState> {
-    const response = await fetch(`${this.station.sandbox.url}/sandbox/state`);
-    return ((await response.json()) as { video: RelayState }).video;
+  async relay(): Promise<SandboxState['video']> {
+    return (await this.station.state()).video;
   }
 
   /** Waits until nothing is open at the relay. */
@@ -348,31 +341,15 @@ interface GroupOptions extends Omit<StartOptions, 'version'> {
 }
 
 /** Tests around a flow, on each version of Node-RED that this lane has. A fault ends with its test. */
-export function describeStation(
+export function describeWith<Flow extends StationFlow | VideoFlow>(
+  Kind: new () => Flow,
   title: string,
-  tests: (flow: StationFlow) => void,
-  options: GroupOptions = {},
-): void {
-  describeFlow(title, () => new StationFlow(), tests, options);
-}
-
-export function describeVideo(
-  title: string,
-  tests: (flow: VideoFlow) => void,
-  options: GroupOptions = {},
-): void {
-  describeFlow(title, () => new VideoFlow(), tests, options);
-}
-
-function describeFlow<Flow extends StationFlow | VideoFlow>(
-  title: string,
-  make: () => Flow,
-  tests: (flow: Flow) => void,
   { versions = NODE_RED_VERSIONS, programs = [], sandbox = {}, ...options }: GroupOptions,
+  tests: (flow: Flow) => void,
 ): void {
   for (const version of versions)
     describe(`${title} in Node-RED ${version}`, () => {
-      const flow = make();
+      const flow = new Kind();
       before(async function () {
         needs(this, ...programs);
         await flow.start(version, sandbox, options);

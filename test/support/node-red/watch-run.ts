@@ -51,14 +51,10 @@ export class WatchRun {
   /** Waits until the last that was told has such a finding. */
   async comes(what: string): Promise<Finding> {
     await this.#passes(() => this.kinds.includes(what), `${what} to come`);
-    const verdict = this.verdicts.at(-1);
-    const finding = verdict?.findings.find((each) => each.what === what);
-    assert.ok(finding !== undefined);
-    assert.equal(
-      verdict?.ok,
-      verdict?.findings.every(({ severity }) => severity === 'warning'),
-    );
-    return finding;
+    const { ok, findings } = this.verdicts.at(-1) ?? assert.fail();
+    const isFine = findings.every(({ severity }) => severity === 'warning');
+    assert.equal(ok, isFine);
+    return findings.find((each) => each.what === what) ?? assert.fail();
   }
 
   /** Waits until it has been told, and no more such a finding. */
