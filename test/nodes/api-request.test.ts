@@ -3,23 +3,11 @@ import http from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import type { FlowNode } from '../support/node-red/node-red';
-import {
-  caller,
-  describeWith,
-  StationFlow,
-  isOnline,
-  type Message,
-  type SandboxCamera,
-} from '../support/node-red/station-flow';
+import { caller, describeWith, StationFlow, type Message } from '../support/node-red/station-flow';
 
 describeWith(StationFlow, 'api request', {}, (flow) => {
-  let camera: SandboxCamera;
-  before(async () => {
-    camera = await flow.camera(isOnline);
-  });
-
   function request(properties: Message = {}): FlowNode {
-    return caller('rvm-request', { camera: camera.id, cameraType: 'str', ...properties });
+    return caller('rvm-request', { camera: flow.online.id, cameraType: 'str', ...properties });
   }
 
   async function payloadOf(properties: Message, msg: Message = {}): Promise<Message> {
@@ -39,16 +27,16 @@ describeWith(StationFlow, 'api request', {}, (flow) => {
   });
 
   it('begins at a camera or at its data sources', async () => {
-    assert.equal((await payloadOf({ start: 'device', rels: 'rel/self' })).id, camera.id);
+    assert.equal((await payloadOf({ start: 'device', rels: 'rel/self' })).id, flow.online.id);
     const { payload, links } = await flow.ask(request({ start: 'data-sources' }));
-    assert.equal((payload as Message).deviceId, camera.id);
+    assert.equal((payload as Message).deviceId, flow.online.id);
     assert.ok('rel/rtsp' in (links as object));
   });
 
   it('takes the camera of the event unless it is told another', async () => {
     const ofEvent = caller('rvm-request', { start: 'device', rels: 'rel/self' });
-    const { payload } = await flow.ask(ofEvent, { event: { cameraId: camera.id } });
-    assert.equal((payload as Message).id, camera.id);
+    const { payload } = await flow.ask(ofEvent, { event: { cameraId: flow.online.id } });
+    assert.equal((payload as Message).id, flow.online.id);
     assert.equal(await flow.code({}), 'BAD_INPUT');
   });
 
@@ -64,7 +52,7 @@ describeWith(StationFlow, 'api request', {}, (flow) => {
   });
 
   it('sends the payload as JSON with any method but GET', async () => {
-    const payload = { cameraId: camera.remoteId, quality: 'high' };
+    const payload = { cameraId: flow.online.remoteId, quality: 'high' };
     const properties = { start: 'data-sources', rels: 'rel/rtsp', method: 'POST' };
     assert.match(String((await payloadOf(properties, { payload })).rtspRelayURL), /^rtsp:/);
   });
@@ -72,7 +60,7 @@ describeWith(StationFlow, 'api request', {}, (flow) => {
   it('goes on from a link of an earlier answer', async () => {
     const { links } = await flow.ask(request({ start: 'device', rels: 'rel/self' }));
     const { deviceId } = await payloadOf({ start: 'url' }, { url: (links as Message)['rel/data_sources'] });
-    assert.equal(deviceId, camera.id);
+    assert.equal(deviceId, flow.online.id);
   });
 
   it('says BAD_INPUT without a link, for a start and for a method that there is not', async () => {

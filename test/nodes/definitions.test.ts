@@ -30,35 +30,21 @@ function comesWith(type: string, property: string, value: unknown): void {
 const NUMBER = 'shared.errors.number';
 const BETWEEN = 'shared.errors.numberBetween';
 const WHOLE = 'shared.errors.wholeBetween';
+/** Up to nine seconds between an hour before the start and an hour after. */
+const OFFSETS = ['0', '-3, 0, 3', '-3600,3600', '0.5', '1,2,3,4,5,6,7,8,9', '${O}'];
+const NO_OFFSETS = ['', '0,', 'now', '3601', '-3601', '1 2', 'Infinity', '1,2,3,4,5,6,7,8,9,10'];
+const RELAYS = ['', 'video.example.com', 'a.example, 10.0.0.5', '${H}'];
+const NO_RELAYS = ['https://a.example', 'a.example:554', '.example.com', 'a.example,', '*.example.com'];
 
-/** Type, property, what it takes, and the reason with which it refuses what. */
+/** Type, property, what it takes, and the reason, of all or of this type, with which it refuses what. */
 const RULES: [string, string, unknown[], string, unknown[]][] = [
-  [
-    'rvm-get-picture',
-    'offsets',
-    // Up to nine seconds between an hour before the start and an hour after.
-    ['0', '-3, 0, 3', '-3600,3600', '0.5', '1,2,3,4,5,6,7,8,9', '${O}'],
-    'rvm-get-picture.errors.offsets',
-    ['', '0,', 'now', '3601', '-3601', '1 2', 'Infinity', '1,2,3,4,5,6,7,8,9,10'],
-  ],
-  [
-    'rvm-get-picture',
-    'width',
-    ['', '16', 4096, '${W}'],
-    'rvm-get-picture.errors.width',
-    ['0', '15', '4097', '640.5', 'wide'],
-  ],
+  ['rvm-get-picture', 'offsets', OFFSETS, 'errors.offsets', NO_OFFSETS],
+  ['rvm-get-picture', 'width', ['', '16', 4096, '${W}'], 'errors.width', ['0', '15', '4097', '640.5', 'w']],
   ['rvm-get-clip', 'seconds', ['1', '300', 2.5], BETWEEN, ['0', '301', '']],
   ['rvm-get-clip', 'preRoll', ['0', '86400'], BETWEEN, ['-1', '86401', '']],
   ['rvm-get-clip', 'maxSeconds', ['1', '3600'], BETWEEN, ['0', '3601', '']],
   ['rvm-get-clip', 'keepDays', ['0', '0.5', '3650'], NUMBER, ['-1', '']],
-  [
-    'rvm-get-clip',
-    'folder',
-    ['', '/data/clips', 'C:\\clips', '${FOLDER}'],
-    'shared.errors.folder',
-    ['~/clips', '/data/${NAME}/clips'],
-  ],
+  ['rvm-get-clip', 'folder', ['', '/data', 'C:\\clips', '${F}'], 'shared.errors.folder', ['~/a', '/${N}/a']],
   ['rvm-view', 'minutes', ['1', '10080'], BETWEEN, ['0', '10081', '']],
   ['rvm-view', 'viewers', ['1', '32'], WHOLE, ['0', '33', '1.5', '']],
   [
@@ -69,27 +55,9 @@ const RULES: [string, string, unknown[], string, unknown[]][] = [
     ['alarms.example.com', 'ftp://x', 'https://a?b'],
   ],
   ['rvm-cloud', 'videoSessions', ['1', '100', '${N}'], WHOLE, ['0', '101', '2.5']],
-  [
-    'rvm-cloud',
-    'relayHosts',
-    ['', 'video.example.com', 'a.example, 10.0.0.5', '${H}'],
-    'rvm-cloud.errors.relays',
-    ['https://a.example', 'a.example:554', '.example.com', 'a.example,', '*.example.com'],
-  ],
-  [
-    'rvm-listener',
-    'port',
-    ['1', '65535', ' 8443 ', '${P}'],
-    'rvm-listener.errors.port',
-    ['', '0', '65536', '8e3'],
-  ],
-  [
-    'rvm-listener',
-    'proxies',
-    ['', '10.0.0.5, 2001:db8::1', '${P}'],
-    'rvm-listener.errors.proxies',
-    ['proxy.example', '10.0.0.5,'],
-  ],
+  ['rvm-cloud', 'relayHosts', RELAYS, 'errors.relays', NO_RELAYS],
+  ['rvm-listener', 'port', ['1', '65535', ' 8443 ', '${P}'], 'errors.port', ['', '0', '65536', '8e3']],
+  ['rvm-listener', 'proxies', ['', '10.0.0.5, 2001:db8::1', '${P}'], 'errors.proxies', ['a.b', '10.0.0.5,']],
 ];
 
 /** What Node-RED keeps track of for a property, so that a change of it restarts the node. */
@@ -139,7 +107,7 @@ describe('the definitions that the editor gets', () => {
 
   for (const [type, property, good, reason, wrong] of RULES)
     it(`${type} takes what ${property} can be, and refuses the rest with a reason`, () =>
-      takes(type, property, good, reason, wrong));
+      takes(type, property, good, reason.startsWith('shared') ? reason : `${type}.${reason}`, wrong));
 
   it('rvm-cloud comes with as many videos at once as where a flow does not say', () =>
     comesWith('rvm-cloud', 'videoSessions', VIDEO_SESSIONS));

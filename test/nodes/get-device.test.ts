@@ -6,10 +6,7 @@ import {
   describeWith,
   StationFlow,
   isFixed,
-  isOnline,
-  type Failure,
   type Message,
-  type SandboxCamera,
   withVariable,
 } from '../support/node-red/station-flow';
 
@@ -28,7 +25,7 @@ function ask(what: string): FlowNode {
 
 describeWith(StationFlow, 'get device', {}, (flow) => {
   it('gives the details of a camera: more than the list has, without links; the message is kept', async () => {
-    const { id, name } = await flow.camera(isOnline);
+    const { id, name } = flow.online;
     const sent = { camera: id, topic: 'mine', extra: { kept: true } };
     const msg = await flow.ask(caller('rvm-get-device', { camera: 'camera' }), sent);
     const payload = { id, name, online: true, manufacturer: 'SANDBOX' };
@@ -39,7 +36,7 @@ describeWith(StationFlow, 'get device', {}, (flow) => {
   });
 
   it('gives a copy, which a flow may change', async () => {
-    const { id, name } = await flow.camera(isOnline);
+    const { id, name } = flow.online;
     await flow.deploy({ ...ask('details'), wires: [['spoiler'], []] }, SPOILER);
     for (const _turn of [1, 2])
       assert.equal(((await flow.through({ camera: id })).payload as Message).name, name);
@@ -74,71 +71,57 @@ describeWith(StationFlow, 'get device', {}, (flow) => {
   });
 });
 
-const NOBODY = { env: { RVM_TEST_CAMERA: 'no camera of the sandbox' } };
-describeWith(StationFlow, 'the camera that a node is asked for', NOBODY, (flow) => {
-  let camera: SandboxCamera;
-  before(async () => {
-    camera = await flow.camera(isOnline);
-  });
-
+const UNSET = 'RVM_TEST_UNSET';
+const WITH_VARIABLE = { env: { RVM_TEST_CAMERA: 'no camera of the sandbox' } };
+describeWith(StationFlow, 'the camera that a node is asked for', WITH_VARIABLE, (flow) => {
   const asker = (value?: string, cameraType?: string): FlowNode =>
     caller('rvm-get-device', value === undefined ? {} : { camera: value, cameraType });
 
   async function found(node: FlowNode, msg: Message = {}): Promise<void> {
-    assert.equal(((await flow.ask(node, msg)).payload as Message).id, camera.id, JSON.stringify(node));
-  }
-
-  async function refused(node: FlowNode, code: string, what = /./, msg: Message = {}): Promise<void> {
-    const failure: Failure = await flow.refusal(node, msg);
-    assert.equal(failure.code, code, JSON.stringify([node, msg]));
-    assert.match(failure.message, what);
+    assert.equal(((await flow.ask(node, msg)).payload as Message).id, flow.online.id, JSON.stringify(node));
   }
 
   it('is that of the event, unless the node says otherwise', () =>
-    found(asker(), { event: { cameraId: camera.id } }));
+    found(asker(), { event: { cameraId: flow.online.id } }));
 
   for (const [type, value, msgOf] of [
-    ['str', undefined, () => ({})],
     ['msg', 'camera', (id) => ({ camera: id })],
     ['flow', 'camera', (id) => ({ flow: { camera: id } })],
     ['global', 'camera', (id) => ({ global: { camera: id } })],
     ['jsonata', "$split(note, ' ')[1]", (id) => ({ note: `camera ${id}` })],
-  ] as [string, string | undefined, (id: string) => Message][])
-    it(`comes from the node, the message, the context or an expression: ${type}`, () =>
-      found(asker(value ?? camera.id, type), msgOf(camera.id)));
+  ] as [string, string, (id: string) => Message][])
+    it(`comes from the message, the context or an expression: ${type}`, () =>
+      found(asker(value, type), msgOf(flow.online.id)));
 
-  it('comes from an environment variable, of the process or of the tab', async () => {
-    await flow.deployFlows(withVariable(flow.flows({}, asker('CAMERA', 'env')), 'CAMERA', camera.id));
-    assert.equal(((await flow.through({})).payload as Message).id, camera.id);
-    await refused(asker('RVM_TEST_CAMERA', 'env'), 'DEVICE_NOT_FOUND');
+  it('comes from an environment variable, of the tab or of the process', async () => {
+    await flow.deployFlows(withVariable(flow.flows({}, asker('CAMERA', 'env')), 'CAMERA', flow.online.id));
+    assert.equal(((await flow.through({})).payload as Message).id, flow.online.id);
+    assert.equal((await flow.refusal(asker('RVM_TEST_CAMERA', 'env'))).code, 'DEVICE_NOT_FOUND');
   });
 
   for (const name of ['id', 'remoteId', 'name'] as const)
-    it(`is named by its ${name}`, () => found(asker(camera[name], 'str')));
+    it(`comes from the node, where its ${name} stands`, () => found(asker(flow.online[name], 'str')));
 
-  it('may be a number, 0 included: the camera of that id is looked for', async () => {
-    await refused(asker(), 'DEVICE_NOT_FOUND', /./, { event: { cameraId: 0 } });
-    await refused(asker('0', 'num'), 'DEVICE_NOT_FOUND');
-  });
-
-  it('is BAD_INPUT where it is empty, and the message says where it was looked for', async () => {
-    for (const event of [undefined, {}, { cameraId: null }, { cameraId: '' }, { cameraId: ' ' }])
-      await refused(asker(), 'BAD_INPUT', /msg\.event\.cameraId/, { event });
-    await refused(asker('', 'str'), 'BAD_INPUT', /in this node/);
-  });
-
-  it('is BAD_INPUT where it is neither a text nor a number', async () => {
-    for (const cameraId of [{ id: camera.id }, [camera.id], true])
-      await refused(asker(), 'BAD_INPUT', /neither a text nor a number/, { event: { cameraId } });
-  });
-
-  it('is CONFIG_MISSING that names the variable where an environment variable is not set', async () => {
-    for (const value of ['RVM_TEST_UNSET', 'Gate ${RVM_TEST_UNSET}'])
-      await refused(asker(value, 'env'), 'CONFIG_MISSING', /RVM_TEST_UNSET is not set/);
-    await refused(asker('${RVM_TEST_UNSET}', 'str'), 'CONFIG_MISSING');
-    await flow.shows('RVM_TEST_UNSET is not set');
-  });
-
-  it('is BAD_INPUT where an expression is broken', () =>
-    refused(asker('$nonsense(', 'jsonata'), 'BAD_INPUT', /property camera/));
+  const EMPTY = [undefined, {}, { cameraId: null }, { cameraId: '' }, { cameraId: ' ' }];
+  for (const [what, code, text, node, ...events] of [
+    ['the number 0, by which a camera is looked for,', 'DEVICE_NOT_FOUND', /./, asker(), { cameraId: 0 }],
+    ['the number 0 in the node', 'DEVICE_NOT_FOUND', /./, asker('0', 'num')],
+    ['nothing in the event, which is told,', 'BAD_INPUT', /msg\.event\.cameraId/, asker(), ...EMPTY],
+    ['nothing in the node, which is told,', 'BAD_INPUT', /in this node/, asker('', 'str')],
+    ['an object', 'BAD_INPUT', /neither a text nor a number/, asker(), { cameraId: { id: 'gate' } }],
+    ['a list', 'BAD_INPUT', /neither a text nor a number/, asker(), { cameraId: ['gate'] }],
+    ['true', 'BAD_INPUT', /neither a text nor a number/, asker(), { cameraId: true }],
+    ['an expression that is broken', 'BAD_INPUT', /property camera/, asker('$nonsense(', 'jsonata')],
+    ['a variable that is not set', 'CONFIG_MISSING', /RVM_TEST_UNSET is not set/, asker(UNSET, 'env')],
+    ['one within a text', 'CONFIG_MISSING', /RVM_TEST_UNSET is not set/, asker(`Gate \${${UNSET}}`, 'env')],
+    ['one in braces', 'CONFIG_MISSING', /RVM_TEST_UNSET is not set/, asker(`\${${UNSET}}`, 'str')],
+  ] as [string, string, RegExp, FlowNode, ...Message[]][])
+    it(`that is ${what} is ${code}`, async () => {
+      for (const event of events.length > 0 ? events : [undefined]) {
+        const failure = await flow.refusal(node, { event });
+        assert.equal(failure.code, code, JSON.stringify(event));
+        assert.match(failure.message, text);
+      }
+      if (code === 'CONFIG_MISSING') await flow.shows('RVM_TEST_UNSET is not set');
+    });
 });

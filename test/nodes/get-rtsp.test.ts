@@ -27,16 +27,15 @@ interface Rtsp {
 const TIME = '2026-03-04T05:06:07Z';
 
 describeWith(StationFlow, 'get RTSP', {}, (flow) => {
-  let camera: SandboxCamera;
-  let event: Message;
-  before(async () => {
-    camera = await flow.camera(isOnline);
-    const { id: cameraId, remoteId: cameraRemoteId } = camera;
-    event = { cameraId, cameraRemoteId, eventStartTime: '2026-03-04T05:06:07.0000000' };
+  const eventOf = ({ id, remoteId }: SandboxCamera): Message => ({
+    cameraId: id,
+    cameraRemoteId: remoteId,
+    eventStartTime: '2026-03-04T05:06:07.0000000',
   });
+  const ofEvent = (): Message => ({ event: eventOf(flow.online) });
 
   function getRtsp(properties: Message = {}): FlowNode {
-    return caller('rvm-get-rtsp', { camera: camera.id, cameraType: 'str', ...properties });
+    return caller('rvm-get-rtsp', { camera: flow.online.id, cameraType: 'str', ...properties });
   }
 
   function recorded(properties: Message = {}): FlowNode {
@@ -64,7 +63,7 @@ describeWith(StationFlow, 'get RTSP', {}, (flow) => {
   describe('recorded', () => {
     it('opens the video of a camera and a time of choice', async () => {
       const facts = await rtspOf(recorded());
-      const { id, name, remoteId } = camera;
+      const { id, name, remoteId } = flow.online;
       const expected = { mode: 'recorded', cameraId: id, cameraRemoteId: remoteId, quality: 'high' };
       assert.partialDeepStrictEqual(facts, { ...expected, relay: { scheme: 'rtsp' } });
       assert.deepEqual(facts.device, { id, name, status: 'online' });
@@ -76,7 +75,7 @@ describeWith(StationFlow, 'get RTSP', {}, (flow) => {
     for (const when of [...FORMS, Date.parse(TIME)])
       it(`takes camera and time from the message, the time as ISO 8601 or milliseconds: ${when}`, async () => {
         const node = recorded({ camera: 'where', cameraType: 'msg', time: 'when', timeType: 'msg' });
-        isTime((await rtspOf(node, { where: camera.name, when })).t);
+        isTime((await rtspOf(node, { where: flow.online.name, when })).t);
       });
 
     for (const timeType of ['num', 'str'])
@@ -104,7 +103,7 @@ describeWith(StationFlow, 'get RTSP', {}, (flow) => {
 
     it('needs no event, and a camera', async () => {
       await refused(recorded({ camera: 'event.cameraId', cameraType: 'msg' }), { payload: 'no event' });
-      await rtsp({ event: { cameraId: camera.id } });
+      await rtsp({ event: { cameraId: flow.online.id } });
     });
   });
 
@@ -119,13 +118,16 @@ describeWith(StationFlow, 'get RTSP', {}, (flow) => {
   it('asks for the time of an event as it came, with one request once it is warm', async () => {
     await flow.deploy(getRtsp());
     // The first may have gone by what was learned before the deploy, and the second finds the way anew.
-    for (const _time of [1, 2]) await rtsp({ event });
-    assert.partialDeepStrictEqual(await rtsp({ event }), { t: event.eventStartTime, requests: 1 });
+    for (const _time of [1, 2]) await rtsp(ofEvent());
+    assert.partialDeepStrictEqual(await rtsp(ofEvent()), {
+      t: eventOf(flow.online).eventStartTime,
+      requests: 1,
+    });
   });
 
   it('looks at the event, and not at the camera and time of the other modes', async () => {
-    const { cameraId } = await rtspOf(getRtsp({ camera: 'nobody', time: 'yesterday' }), { event });
-    assert.equal(cameraId, camera.id);
+    const { cameraId } = await rtspOf(getRtsp({ camera: 'nobody', time: 'yesterday' }), ofEvent());
+    assert.equal(cameraId, flow.online.id);
   });
 
   for (const [preRoll, t] of [
@@ -134,7 +136,7 @@ describeWith(StationFlow, 'get RTSP', {}, (flow) => {
     ['', '2026-03-04T05:06:07.0000000'],
   ] as const)
     it(`begins so many seconds earlier as pre-roll says, in the form of the time: "${preRoll}"`, async () =>
-      assert.equal((await rtspOf(getRtsp({ preRoll }), { event })).t, t));
+      assert.equal((await rtspOf(getRtsp({ preRoll }), ofEvent())).t, t));
 
   it('begins so many seconds before a time of choice', async () => {
     const { t } = await rtspOf(recorded({ preRoll: 60 }));
@@ -148,17 +150,18 @@ describeWith(StationFlow, 'get RTSP', {}, (flow) => {
     { mode: 'tape' },
     { whenOffline: 'wait' },
   ])
-    it(`says BAD_INPUT for ${JSON.stringify(properties)}`, () => refused(getRtsp(properties), { event }));
+    it(`says BAD_INPUT for ${JSON.stringify(properties)}`, () => refused(getRtsp(properties), ofEvent()));
 
   it('asks for the quality that is chosen, high where none is', async () => {
-    assert.equal((await rtspOf(getRtsp({ quality: 'low' }), { event })).quality, 'low');
-    assert.equal((await rtspOf(getRtsp({ quality: '' }), { event })).quality, 'high');
+    assert.equal((await rtspOf(getRtsp({ quality: 'low' }), ofEvent())).quality, 'low');
+    assert.equal((await rtspOf(getRtsp({ quality: '' }), ofEvent())).quality, 'high');
   });
 
   it('says DEVICE_OFFLINE for a camera that is not online, in each mode', async () => {
-    const { id } = await flow.camera((each) => !isOnline(each));
+    const offline = await flow.camera((each) => !isOnline(each));
+    const event = eventOf(offline);
     for (const mode of ['event', 'recorded', 'live'])
-      await refused(recorded({ mode, camera: id }), { event: { ...event, cameraId: id } }, 'DEVICE_OFFLINE');
+      await refused(recorded({ mode, camera: offline.id }), { event }, 'DEVICE_OFFLINE');
   });
 
   it('asks the service all the same where it is told to try', async () => {

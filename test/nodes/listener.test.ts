@@ -36,7 +36,7 @@ function listening(listener: Record<string, unknown>, ...further: FlowNode[]): F
 }
 
 /** Status, 'cut' without an answer, or 'refused' without a connection. Certificates are not checked. */
-function post(
+async function post(
   url: string,
   message: Message = alarmMessage(),
   { agent = false, phrase = PHRASE }: { agent?: https.Agent | false; phrase?: string } = {},
@@ -44,18 +44,15 @@ function post(
   const body = JSON.stringify(message);
   const send = url.startsWith('https:') ? https.request : http.request;
   const headers = { Authorization: signature(body, phrase) };
-  return new Promise((resolve) => {
-    const request = send(url, { method: 'POST', headers, agent, rejectUnauthorized: false });
-    request.on('response', (response) => {
-      response.resume();
-      response.once('end', () => resolve(response.statusCode ?? 0));
-      response.once('error', () => resolve('cut'));
-    });
-    request.on('error', (error: NodeJS.ErrnoException) =>
-      resolve(error.code === 'ECONNREFUSED' ? 'refused' : 'cut'),
-    );
-    request.end(body);
-  });
+  const request = send(url, { method: 'POST', headers, agent, rejectUnauthorized: false });
+  request.on('error', () => undefined).end(body);
+  try {
+    const [response] = (await once(request, 'response')) as [http.IncomingMessage];
+    await once(response.resume(), 'end');
+    return response.statusCode ?? 0;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ECONNREFUSED' ? 'refused' : 'cut';
+  }
 }
 
 for (const version of NODE_RED_VERSIONS) {

@@ -73,6 +73,8 @@ export class StationFlow {
   nodeRed!: NodeRed;
   sandbox!: Sandbox;
   credentials!: { username: string; password: string; secret: string };
+  /** One of its cameras. */
+  online!: SandboxCamera;
 
   static async start(...how: Parameters<StationFlow['start']>): Promise<StationFlow> {
     const flow = new StationFlow();
@@ -87,6 +89,7 @@ export class StationFlow {
   ): Promise<void> {
     this.sandbox = await Sandbox.start({ eventsPerMinute: 0, seed: 7, rtspPort: 0, ...sandboxOptions });
     this.credentials = this.sandbox.setStation('north', { scheme: 'http' });
+    this.online = await this.camera(isOnline);
     try {
       this.nodeRed = await NodeRed.start({ version, ...options });
     } catch (error) {
@@ -252,7 +255,6 @@ export function clipIn(msg: Message): ClipFacts {
 /** Real Node-RED, with a cloud that may have its video relay on this machine, and a sandbox whose RTSP sessions are counted. */
 export class VideoFlow {
   readonly station = new StationFlow();
-  camera!: SandboxCamera;
 
   static async start(...how: Parameters<StationFlow['start']>): Promise<VideoFlow> {
     const flow = new VideoFlow();
@@ -260,9 +262,12 @@ export class VideoFlow {
     return flow;
   }
 
-  async start(...how: Parameters<StationFlow['start']>): Promise<void> {
-    await this.station.start(...how);
-    this.camera = await this.station.camera(isOnline);
+  start(...how: Parameters<StationFlow['start']>): Promise<void> {
+    return this.station.start(...how);
+  }
+
+  get camera(): SandboxCamera {
+    return this.station.online;
   }
 
   stop(): Promise<void> {

@@ -102,9 +102,7 @@ const SLOW: readonly string[] = [
   'test/nodes/watch.test.ts',
   // On a hundred thousand events.
   'test/inbox/postgres/backlog.test.ts',
-  // Of every kind of camera, of alarms that go on, beside other settings of the server, under a watch; with modules counted.
-  'test/nodes/clip-folder.test.ts',
-  'test/nodes/kinds-of-video.test.ts',
+  // Of alarms that go on, beside other settings of the server, under a watch; with modules counted.
   'test/nodes/sidebar-video.test.ts',
   'test/nodes/video-jobs.test.ts',
   'test/nodes/video-loading.test.ts',
