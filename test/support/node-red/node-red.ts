@@ -92,7 +92,9 @@ export class NodeRed {
     if (kept?.isRunning !== true) return this.#startFresh(options, keptAs);
     kept.#holdProcess(true);
     try {
-      await kept.#setEnvironment(options.env ?? {});
+      // Of the variables of tests it has these alone.
+      const { env = {} } = options;
+      await kept.#oneMore(/The environment was set/g, () => kept.child.send({ env }));
       // What was told once in some seconds may be told again.
       await kept.advance(60);
       // What was still on its way is there now.
@@ -218,9 +220,7 @@ export class NodeRed {
     seconds = PATIENCE / 1000,
   ): Promise<Record<string, unknown>> {
     await this.until(() => this.at(probe).some(condition), `a message at "${probe}"`, seconds);
-    const found = this.at(probe).find(condition);
-    assert.ok(found !== undefined);
-    return found;
+    return this.at(probe).find(condition) ?? assert.fail();
   }
 
   /** Texts of all statuses that a node has shown, oldest first. */
@@ -249,12 +249,12 @@ export class NodeRed {
     while (!condition()) {
       const other = instead();
       if (other !== undefined) assert.fail(`${what} can come no more, but ${other} did`);
-      if (!this.isRunning)
-        assert.fail(`Node-RED has ended while waiting for ${what}:\n${this.log.slice(-3000)}`);
+      const end = (): string => `the log ends with:\n${this.log.slice(-3000)}`;
+      if (!this.isRunning) assert.fail(`Node-RED has ended while waiting for ${what}; ${end()}`);
       try {
         await once(this.#changes, 'change', { signal: deadline });
       } catch {
-        assert.fail(`waited ${seconds} s in vain for ${what}; the log ends with:\n${this.log.slice(-3000)}`);
+        assert.fail(`waited ${seconds} s in vain for ${what}; ${end()}`);
       }
     }
   }
@@ -310,9 +310,9 @@ export class NodeRed {
   }
 
   #hasInbox(): boolean {
-    const open = `/proc/${this.child.pid}/fd`;
-    if (!fs.existsSync(open))
-      return fs.existsSync(path.join(this.userDir, 'remote-monitoring', 'inbox.sqlite-wal'));
+    const open = `/proc/${this.pid}/fd`;
+    const log = path.join(this.userDir, 'remote-monitoring', 'inbox.sqlite-wal');
+    if (!fs.existsSync(open)) return fs.existsSync(log);
     return fs.readdirSync(open).some((name) => {
       try {
         return fs.readlinkSync(path.join(open, name)).includes('inbox.sqlite');
@@ -321,11 +321,6 @@ export class NodeRed {
         return false;
       }
     });
-  }
-
-  /** Of the variables of tests it has these alone. */
-  async #setEnvironment(env: Record<string, string>): Promise<void> {
-    await this.#oneMore(/The environment was set/g, () => this.child.send({ env }));
   }
 
   /** What came, or was written, since the last test, too. */
@@ -360,12 +355,7 @@ export class NodeRed {
 process.on('beforeExit', () => void NodeRed.stopKept()).on('exit', () => NodeRed.killKept());
 
 /** Nothing but what may change sets it apart: variables of tests, and a clock that is in each that is kept. */
-function isPlain({
-  version: _version,
-  settings = MOVABLE_CLOCK,
-  env = {},
-  ...special
-}: StartOptions): boolean {
+function isPlain({ version: _, settings = MOVABLE_CLOCK, env = {}, ...special }: StartOptions): boolean {
   const isOfTests = Object.keys(env).every((name) => name.startsWith('RVM_TEST_'));
   return settings === MOVABLE_CLOCK && isOfTests && Object.keys(special).length === 0;
 }
