@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import type { NodeStatus } from 'node-red';
 import { RvmError } from '../../lib/error';
+import { DEADLINE_S } from '../../lib/limits';
 import { FailureStatus } from '../../nodes/support/input';
 import { Sandbox } from '../../sandbox';
 import { slowIt } from '../support/suite/lanes';
 import { flowNode, type FlowNode } from '../support/node-red/node-red';
+import { assertPause } from '../support/time/patience';
 import {
   caller,
   canMove,
@@ -166,7 +168,11 @@ describeWith(StationFlow, 'the deadline of nodes that call the service', A_SECON
     await flow.deployFlows(flow.flows({ cloud: { timeout: 60 } }, ...all));
     for (const { id } of all) await flow.shows('connected v3', id);
     await flow.fault({ kind: 'latency', ms: 60_000 });
+    const began = performance.now();
     assert.deepEqual(await codes(), new Set(['TIMEOUT']));
+    const took = performance.now() - began;
+    assertPause(took, 1000);
+    assert.ok(took < DEADLINE_S * 1000, `${took} ms, which is what all have that are told nothing`);
   }
 
   it('ends a message of each, and takes a variable', () => endsEach());

@@ -355,7 +355,8 @@ export class NodeRed {
 process.on('beforeExit', () => void NodeRed.stopKept()).on('exit', () => NodeRed.killKept());
 
 /** Nothing but what may change sets it apart: variables of tests, and a clock that is in each that is kept. */
-function isPlain({ version: _, settings = MOVABLE_CLOCK, env = {}, ...special }: StartOptions): boolean {
+function isPlain(options: StartOptions): boolean {
+  const { version: _version, settings = MOVABLE_CLOCK, env = {}, ...special } = options;
   const isOfTests = Object.keys(env).every((name) => name.startsWith('RVM_TEST_'));
   return settings === MOVABLE_CLOCK && isOfTests && Object.keys(special).length === 0;
 }
