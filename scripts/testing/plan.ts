@@ -19,7 +19,6 @@ const LONGEST_FIRST = [
   'test/faults/store-file.test.ts',
   'test/inbox/each/retention.test.ts',
   'test/editor/dialogs/pickers.test.ts',
-  'test/nodes/late-recording.test.ts',
   'test/webhook/policy.test.ts',
   'test/inbox/each/deliveries.test.ts',
   'test/nodes/broken-video.test.ts',

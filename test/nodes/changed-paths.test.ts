@@ -1,24 +1,26 @@
 import assert from 'node:assert/strict';
 import { act, look, inboxesOpen, nothingOpen } from '../support/node-red/inboxes-open';
 import { PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows';
-import { freePort, NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
+import { flowNode, freePort, NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 import { alarmMessage, post } from '../support/webhook/alarm-message';
 
 type Properties = Record<string, unknown>;
 
 const SETTLED = { handledWhen: 'settled', redeliverAfter: 600 };
-const settle = { id: 'settle', type: 'rvm-settle', z: 'tab', x: 0, y: 0, wires: [[], []] };
 
 /** Two webhooks whose events nobody settles, with what is changed of them. */
 function flow(north: Properties = {}, south: Properties = {}, ...further: FlowNode[]): FlowNode[] {
   const wires = [['of-south'], ['health'], ['problems']];
   const other = webhookIn({ ...SETTLED, id: 'south', path: '/south', wires, ...south });
   const webhook = { ...SETTLED, path: '/north', ...north };
+  const settle = flowNode('settle', 'rvm-settle', [[], []]);
   return webhookFlow({ webhook }, other, probe('of-south'), settle, ...further);
 }
 
-const factsOf = (msg: Properties): Properties => msg['webhook'] as Properties;
+function listenerNode(id: string, host: string, port: string): FlowNode {
+  return { id, type: 'rvm-listener', name: '', host, tls: '', port };
+}
 
 for (const version of NODE_RED_VERSIONS) {
   describe(`a webhook in whose path changes, on Node-RED ${version}`, () => {
@@ -52,16 +54,24 @@ for (const version of NODE_RED_VERSIONS) {
       return String(message['messageId']);
     }
 
+    /** One event of each webhook has come. */
+    async function raiseBoth(): Promise<[string, string]> {
+      const [north, south] = [await raise('/north'), await raise('/south')];
+      await come('alarms', north);
+      await come('of-south', south);
+      return [north, south];
+    }
+
     const idsAt = (output: string): unknown[] =>
-      nodeRed.at(output, from).map((msg) => factsOf(msg)['messageId']);
-    const come = (output: string, ...ids: string[]): Promise<void> =>
-      nodeRed.until(() => ids.every((id) => idsAt(output).includes(id)), `the events at ${output}`);
+      nodeRed.at(output, from).map(({ webhook }) => (webhook as Properties)['messageId']);
+    const come = (output: string, id: string): Promise<void> =>
+      nodeRed.until(() => idsAt(output).includes(id), `the event at ${output}`);
     const shows = (node: string, status: string): Promise<void> =>
       nodeRed.until(() => nodeRed.statuses(node, from).at(-1) === status, status);
-    const waiting = async (): Promise<unknown[]> => {
-      const { body } = await look(nodeRed, 'overview');
-      return (body['abandoned'] as Properties[]).map(({ port, path, count }) => [port, path, count]);
-    };
+    const abandoned = async (): Promise<Properties[]> =>
+      (await look(nodeRed, 'overview')).body['abandoned'] as Properties[];
+    const waiting = async (): Promise<unknown[]> =>
+      (await abandoned()).map(({ port, path, count }) => [port, path, count]);
 
     it('takes along what its flow has not settled, which says so', async () => {
       const id = await raise('/north');
@@ -69,17 +79,13 @@ for (const version of NODE_RED_VERSIONS) {
       await deploy(flow({ path: '/north-2' }));
       await come('alarms', id);
       assert.deepEqual(idsAt('of-south'), []);
-      assert.deepEqual(
-        nodeRed.at('problems', from).map(({ payload }) => (payload as Properties)['reason']),
-        ['restart'],
-      );
+      const reasons = nodeRed.at('problems', from).map(({ payload }) => (payload as Properties)['reason']);
+      assert.deepEqual(reasons, ['restart']);
       assert.deepEqual(await waiting(), []);
     });
 
     it('keeps what it had, and no more, where another has exchanged its path with it', async () => {
-      const [north, south] = [await raise('/north'), await raise('/south')];
-      await come('alarms', north);
-      await come('of-south', south);
+      const [north, south] = await raiseBoth();
       await deploy(flow({ path: '/south' }, { path: '/north' }));
       await come('alarms', north);
       await come('of-south', south);
@@ -89,14 +95,11 @@ for (const version of NODE_RED_VERSIONS) {
 
     it('takes along what nothing had proved, and is proven now', async () => {
       const message = alarmMessage();
-      assert.equal((await post(`${nodeRed.url}/north`, message, 'the phrase of tomorrow')).status, 401);
+      const secret = 'the phrase of tomorrow';
+      assert.equal((await post(`${nodeRed.url}/north`, message, secret)).status, 401);
+      const credentials = { username: 'agent', password: 'password-of-the-test', secret };
       const flows = flow({ path: '/north-2' });
-      const secret = {
-        username: 'agent',
-        password: 'password-of-the-test',
-        secret: 'the phrase of tomorrow',
-      };
-      await deploy(flows.map((node) => (node.id === 'station' ? { ...node, credentials: secret } : node)));
+      await deploy(flows.map((node) => (node.id === 'station' ? { ...node, credentials } : node)));
       await come('alarms', String(message['messageId']));
     });
 
@@ -104,10 +107,7 @@ for (const version of NODE_RED_VERSIONS) {
       const id = await raise('/north');
       await come('alarms', id);
       await deploy(flow({ path: '${RVM_NO_PATH}' }));
-      await nodeRed.until(
-        () => /RVM_NO_PATH is not set/.test(nodeRed.statuses('webhook', from).at(-1) ?? ''),
-        'the status',
-      );
+      await shows('webhook', 'RVM_NO_PATH is not set');
       assert.deepEqual([idsAt('alarms'), idsAt('of-south')], [[], []]);
       assert.deepEqual(await waiting(), [['', '/north', 1]]);
       await deploy(flow({ path: '/north-2' }));
@@ -116,9 +116,7 @@ for (const version of NODE_RED_VERSIONS) {
     });
 
     it('loses nothing, and gets nothing of the other, while that has its path', async () => {
-      const [north, south] = [await raise('/north'), await raise('/south')];
-      await come('alarms', north);
-      await come('of-south', south);
+      const [north, south] = await raiseBoth();
       await deploy(flow({}, { path: '/north' }));
       await shows('south', 'status.pathInUse');
       await come('alarms', north);
@@ -130,15 +128,14 @@ for (const version of NODE_RED_VERSIONS) {
     });
 
     it('has its events where it is imported anew, with another id', async () => {
-      const id = await raise('/south');
-      await come('of-south', id);
+      const [, south] = await raiseBoth();
       await deploy(flow({}, { id: 'imported' }));
-      await come('of-south', id);
+      await come('of-south', south);
     });
 
     it('takes them along to a listener, where another path of the same name is another one', async () => {
       const port = String(await freePort());
-      const listener = { id: 'listener', type: 'rvm-listener', name: '', host: '127.0.0.1', tls: '', port };
+      const listener = listenerNode('listener', '127.0.0.1', port);
       const id = await raise('/south');
       await come('of-south', id);
       await deploy(flow({ path: '/south' }, { listener: 'listener' }, listener));
@@ -151,16 +148,9 @@ for (const version of NODE_RED_VERSIONS) {
 
     it('cannot have a path twice at one port, whatever addresses the listeners have', async () => {
       const port = String(await freePort());
-      const rest = { type: 'rvm-listener', name: '', tls: '', port };
-      const listener = (id: string, host: string): FlowNode => ({ id, host, ...rest });
-      await deploy(
-        flow(
-          { path: '/one', listener: 'first' },
-          { path: '/one', listener: 'second' },
-          listener('first', '127.0.0.1'),
-          listener('second', '127.0.0.2'),
-        ),
-      );
+      const listeners = [1, 2].map((host) => listenerNode(`listener-${host}`, `127.0.0.${host}`, port));
+      const [north, south] = listeners.map(({ id }) => ({ path: '/one', listener: id }));
+      await deploy(flow(north, south, ...listeners));
       await shows('south', 'status.pathInUse');
     });
 
@@ -168,21 +158,14 @@ for (const version of NODE_RED_VERSIONS) {
       const id = await raise('/south');
       await come('of-south', id);
       await deploy(flow().filter((node) => node.id !== 'south'));
-      const { body } = await look(nodeRed, 'overview');
-      const [row] = body['abandoned'] as Properties[];
-      const { inbox, endpointId } = row ?? assert.fail('no row');
-      const assign = async (asked: Properties): Promise<number> =>
+      const [{ inbox, endpointId } = assert.fail('no row')] = await abandoned();
+      const assign = async (asked: Properties = {}): Promise<number> =>
         (await act(nodeRed, 'abandoned-events', { inbox, endpointId, to: ':/north', ...asked })).status;
-      for (const wrong of [
-        { inbox: 'none' },
-        { endpointId: ':/north' },
-        { endpointId: 7 },
-        { to: ':/nowhere' },
-      ])
-        assert.equal(await assign(wrong), 422, JSON.stringify(wrong));
-      assert.equal(await assign({}), 200);
+      const wrong = [{ inbox: 'none' }, { endpointId: ':/north' }, { endpointId: 7 }, { to: ':/nowhere' }];
+      for (const asked of wrong) assert.equal(await assign(asked), 422, JSON.stringify(asked));
+      assert.equal(await assign(), 200);
       await come('alarms', id);
-      assert.equal(await assign({}), 422);
+      assert.equal(await assign(), 422);
       assert.deepEqual(await waiting(), []);
     });
   });

@@ -3,38 +3,23 @@ import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import { act, look, tokenOf, USERS, type User } from '../support/node-red/inboxes-open';
-import { cloud, PHRASE, station } from '../support/node-red/flows';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
-import { freePort, NodeRed, ROOT, watched } from '../support/node-red/node-red';
+import { freePort, NodeRed, ROOT } from '../support/node-red/node-red';
 import { needs } from '../support/suite/programs';
 import { ownPtzLinks } from '../support/service/peculiarities';
-import { ScriptedStation } from '../support/service/scripted-station';
+import { ScriptedService } from '../support/service/scripted-service';
 import { selfSigned } from '../support/network/certificates';
-import { StationFlow } from '../support/node-red/station-flow';
+import { canMove, describeWith, StationFlow } from '../support/node-red/station-flow';
+
+const KEY = 'key-of-the-test';
+const WITH_KEY = { versions: ['5'], sandbox: { apiKey: KEY }, env: { RVM_TEST_KEY: KEY } } as const;
 
 /** Who may ask what. */
-const READ = [
-  'devices',
-  'targets',
-  'overview',
-  'picture',
-  'history',
-  'video/stream',
-  'video/picture',
-  'video/clip.mp4',
-];
-const WRITE = [
-  'devices',
-  'targets',
-  'station-test',
-  'webhook-test',
-  'problems-seen',
-  'dead-letters',
-  'quarantine',
-  'abandoned-events',
-  'sandbox-alarms',
-  'sandbox-sites',
-];
+const READ = 'devices targets overview picture history video/stream video/picture video/clip.mp4'.split(' ');
+const WRITE = (
+  'devices targets station-test webhook-test problems-seen dead-letters quarantine abandoned-events ' +
+  'sandbox-alarms sandbox-sites'
+).split(' ');
 
 const ROUTE = /RED\.httpAdmin\.(get|post|put|delete|all|use)/;
 
@@ -45,12 +30,17 @@ interface Step {
   code?: string;
 }
 
+type Login = Record<'apiKey' | 'username' | 'password', string>;
+
 /** What a dialog sends of a cloud and a station that are not deployed. */
-function draft(url: string, credentials: Record<string, string> = {}): object {
+function draft(url: string, credentials: Partial<Login> = {}): object {
   return { station: { name: 'New', scheme: 'https' }, cloud: { url }, credentials };
 }
 
-const TYPED = { apiKey: 'key', username: 'agent', password: 'word' };
+/** The same of a service whose login was typed. */
+function draftOf({ url, apiKey, username, password }: Login & { url: string }): object {
+  return draft(url, { apiKey, username, password });
+}
 
 describe('questions of the editor', () => {
   it('all come through one door, where the permission is checked', () => {
@@ -68,277 +58,223 @@ describe('questions of the editor', () => {
 
       before(async () => {
         nodeRed = await NodeRed.start({ version, settings: USERS });
-        const [admin = '', operator = '', reader = '', stranger = ''] = await Promise.all(
-          (['admin', 'operator', 'reader', 'stranger'] as const).map((user) => tokenOf(nodeRed, user)),
-        );
-        tokens = { admin, operator, reader, stranger };
+        const users = ['admin', 'operator', 'reader', 'stranger'] as const;
+        const all = await Promise.all(users.map(async (user) => [user, await tokenOf(nodeRed, user)]));
+        tokens = Object.fromEntries(all) as Record<User, string>;
       });
       after(() => nodeRed.stopAndRemove());
 
-      for (const question of READ) {
+      const read = async (question: string, token?: string): Promise<number> =>
+        (await look(nodeRed, question, token)).status;
+      const done = async (question: string, token?: string, asked = {}): Promise<number> =>
+        (await act(nodeRed, question, asked, token)).status;
+
+      for (const question of READ)
         it(`what is read, ${question}, needs a login that may look`, async () => {
-          assert.equal((await look(nodeRed, question)).status, 401);
-          assert.equal((await look(nodeRed, question, tokens.stranger)).status, 401);
-          assert.notEqual((await look(nodeRed, question, tokens.reader)).status, 401);
-          assert.notEqual((await look(nodeRed, question, tokens.admin)).status, 401);
+          for (const token of [undefined, tokens.stranger]) assert.equal(await read(question, token), 401);
+          for (const token of [tokens.reader, tokens.admin])
+            assert.notEqual(await read(question, token), 401);
         });
-      }
 
-      for (const question of ['devices', 'targets', 'station-test']) {
+      for (const question of ['devices', 'targets', 'station-test'])
         it(`what is asked of an address that is not deployed, ${question}, needs a login that may deploy`, async () => {
-          assert.equal((await act(nodeRed, question, {}, tokens.operator)).status, 401);
-          assert.equal((await act(nodeRed, question, {}, tokens.admin)).status, 422);
+          assert.equal(await done(question, tokens.operator), 401);
+          assert.equal(await done(question, tokens.admin), 422);
         });
-      }
 
-      it('the test of what is deployed needs no login that may deploy', async () => {
-        const asked = { station: 'nobody' };
-        assert.equal((await act(nodeRed, 'station-test', asked, tokens.operator)).status, 422);
-      });
+      it('the test of what is deployed needs no login that may deploy', async () =>
+        assert.equal(await done('station-test', tokens.operator, { station: 'nobody' }), 422));
 
-      for (const question of WRITE) {
+      for (const question of WRITE)
         it(`what is done, ${question}, needs a login that may change things`, async () => {
-          assert.equal((await act(nodeRed, question, {})).status, 401);
-          assert.equal((await act(nodeRed, question, {}, tokens.reader)).status, 401);
-          assert.equal((await act(nodeRed, question, {}, tokens.admin)).status, 422);
+          for (const token of [undefined, tokens.reader]) assert.equal(await done(question, token), 401);
+          assert.equal(await done(question, tokens.admin), 422);
         });
-      }
     });
   }
+});
 
-  describe('about stations', () => {
-    let flow: StationFlow;
+describeWith(StationFlow, 'questions of the editor about stations', WITH_KEY, (flow) => {
+  before(() => flow.deployFlows(flow.flows({})));
 
-    before(async () => {
-      flow = await StationFlow.start('5');
-      await flow.deployFlows(flow.flows({}));
-    });
-    after(() => flow.stop());
-
-    it('lists the cameras of a station that is deployed', async () => {
-      const { status, body } = await look(flow.nodeRed, 'devices?station=station');
-      const devices = body.devices as { id: string; name: string; site: string; online: boolean }[];
-      assert.equal(status, 200);
-      assert.equal(devices.length, 24);
-      assert.deepEqual(Object.keys(devices[0] ?? {}).sort(), ['id', 'name', 'online', 'site', 'status']);
-    });
-
-    it('lists presets and tours of a camera', async () => {
-      const camera = await flow.camera(({ ptz, status }) => ptz !== null && status === 'online');
-      for (const list of ['presets', 'tours']) {
-        const asked = await look(flow.nodeRed, `targets?station=station&camera=${camera.id}&list=${list}`);
-        const [first] = asked.body.targets as { id: string; name: string }[];
-        assert.equal(typeof first?.id, 'string');
-        assert.notEqual(first?.name, '');
-      }
-    });
-
-    it('says that a station has to be deployed first', async () => {
-      const { status, body } = await look(flow.nodeRed, 'devices?station=nobody');
-      assert.equal(status, 422);
-      assert.match(String(body.message), /deploy the flow first/);
-    });
-
-    it('lists the cameras of a sandbox that is not deployed yet, with the ids they will have', async () => {
-      const first = await act(flow.nodeRed, 'devices', draft('sandbox'));
-      const second = await act(flow.nodeRed, 'devices', draft('sandbox'));
-      assert.equal((first.body.devices as unknown[]).length, 24);
-      assert.deepEqual(first.body, second.body);
-    });
-
-    it('repeats nothing of what an address says that is not deployed', async () => {
-      const scripted = await ScriptedStation.start();
-      try {
-        const { service } = scripted;
-        service.on('GET', '/system', { status: 500, json: { code: 'Inner', message: 'root:x:0:0' } });
-        const { status, body } = await act(flow.nodeRed, 'devices', draft(service.url, TYPED));
-        assert.deepEqual([status, body.code], [422, 'HTTP_ERROR']);
-        assert.doesNotMatch(JSON.stringify(body), /root|Inner/);
-      } finally {
-        await scripted.close();
-      }
-    });
-
-    it('lists the cameras of a service with what was typed, and no deploy', async () => {
-      const { sandbox, credentials, nodeRed } = flow;
-      const typed = {
-        apiKey: sandbox.apiKey,
-        username: credentials.username,
-        password: credentials.password,
-      };
-      const { body } = await act(nodeRed, 'devices', draft(sandbox.url, typed));
-      assert.equal((body.devices as unknown[]).length, 24);
-    });
-
-    it('uses nothing stored for an address that comes along, and no variable', async () => {
-      const service = await ScriptedStation.start();
-      const bare = await act(flow.nodeRed, 'devices', draft(service.service.url));
-      assert.equal(bare.body.code, 'CONFIG_MISSING');
-      const named = draft(service.service.url, { apiKey: '${HOME}', username: 'a', password: 'b' });
-      const variable = await act(flow.nodeRed, 'devices', named);
-      assert.match(String(variable.body.message), /HOME is read by deployed nodes only/);
-      const both = { ...draft(service.service.url), station: { id: 'station' }, id: 'station' };
-      assert.equal((await act(flow.nodeRed, 'devices', both)).body.code, 'CONFIG_MISSING');
-      assert.equal(service.service.count('GET', '/system'), 0);
+  /** Asks about a service whose answers are those of a script. */
+  async function scripted(work: (service: ScriptedService) => Promise<void>): Promise<void> {
+    const service = await ScriptedService.start();
+    try {
+      await work(service);
+    } finally {
       await service.close();
+    }
+  }
+
+  /** A service with this login. */
+  const sandbox = (): Login & { url: string } => {
+    const { url, apiKey } = flow.sandbox;
+    return { ...flow.credentials, url, apiKey };
+  };
+
+  it('lists the cameras of a station that is deployed', async () => {
+    const { status, body } = await look(flow.nodeRed, 'devices?station=station');
+    const devices = body.devices as Record<string, unknown>[];
+    assert.deepEqual([status, devices.length], [200, 24]);
+    assert.deepEqual(Object.keys(devices[0] ?? {}).sort(), ['id', 'name', 'online', 'site', 'status']);
+  });
+
+  for (const list of ['presets', 'tours'])
+    it(`lists ${list} of a camera`, async () => {
+      const { id } = await flow.camera(canMove);
+      const asked = await look(flow.nodeRed, `targets?station=station&camera=${id}&list=${list}`);
+      const [first] = asked.body.targets as { id: string; name: string }[];
+      assert.equal(typeof first?.id, 'string');
+      assert.notEqual(first?.name, '');
     });
 
-    it('does nothing for a form of another web page, which has no JSON', async () => {
-      for (const type of ['text/plain', 'application/x-www-form-urlencoded']) {
-        const body = JSON.stringify(draft('sandbox'));
-        const headers = { 'Content-Type': type };
-        const response = await fetch(`${flow.nodeRed.url}/rvm/devices`, { method: 'POST', headers, body });
-        assert.equal(response.status, 415);
-      }
+  it('says that a station has to be deployed first', async () => {
+    const { status, body } = await look(flow.nodeRed, 'devices?station=nobody');
+    assert.equal(status, 422);
+    assert.match(String(body.message), /deploy the flow first/);
+  });
+
+  it('lists the cameras of a sandbox that is not deployed yet, with the ids they will have', async () => {
+    const first = await act(flow.nodeRed, 'devices', draft('sandbox'));
+    assert.equal((first.body.devices as unknown[]).length, 24);
+    assert.deepEqual((await act(flow.nodeRed, 'devices', draft('sandbox'))).body, first.body);
+  });
+
+  it('repeats nothing of what an address says that is not deployed', () =>
+    scripted(async (service) => {
+      service.on('GET', '/system', { status: 500, json: { code: 'Inner', message: 'root:x:0:0' } });
+      const typed = { apiKey: 'key', username: 'agent', password: 'word' };
+      const { status, body } = await act(flow.nodeRed, 'devices', draft(service.url, typed));
+      assert.deepEqual([status, body.code], [422, 'HTTP_ERROR']);
+      assert.doesNotMatch(JSON.stringify(body), /root|Inner/);
+    }));
+
+  it('lists the cameras of a service with what was typed, and no deploy', async () => {
+    const { body } = await act(flow.nodeRed, 'devices', draftOf(sandbox()));
+    assert.equal((body.devices as unknown[]).length, 24);
+  });
+
+  it('uses nothing stored for an address that comes along, and no variable', () =>
+    scripted(async (service) => {
+      const asked = async (what: object) => (await act(flow.nodeRed, 'devices', what)).body;
+      assert.equal((await asked(draft(service.url))).code, 'CONFIG_MISSING');
+      const named = await asked(draft(service.url, { apiKey: '${HOME}', username: 'a', password: 'b' }));
+      assert.match(String(named.message), /HOME is read by deployed nodes only/);
+      const both = { ...draft(service.url), station: { id: 'station' }, id: 'station' };
+      assert.equal((await asked(both)).code, 'CONFIG_MISSING');
+      assert.equal(service.count('GET', '/system'), 0);
+    }));
+
+  for (const type of ['text/plain', 'application/x-www-form-urlencoded'])
+    it(`does nothing for a form of another web page, which has no JSON: ${type}`, async () => {
+      const body = JSON.stringify(draft('sandbox'));
+      const headers = { 'Content-Type': type };
+      const { status } = await fetch(`${flow.nodeRed.url}/rvm/devices`, { method: 'POST', headers, body });
+      assert.equal(status, 415);
     });
 
-    describe('the test of a station', () => {
-      async function steps(body: object): Promise<Step[]> {
-        const { status, body: answer } = await act(flow.nodeRed, 'station-test', body);
-        assert.equal(status, 200);
-        return answer.steps as Step[];
-      }
+  it('takes no key of a stored TLS node, and no login of a stored proxy node, for what is not deployed', async function () {
+    needs(this, 'openssl');
+    const { cert: certdata, key: keydata } = selfSigned();
+    const url = 'http://127.0.0.1:9';
+    const files = { name: '', cert: '', key: '', ca: '', verifyservercert: true };
+    const proxy = { type: 'http proxy', name: '', noproxy: [] };
+    await flow.deployFlows([
+      ...flow.flows({}),
+      { id: 'tls', type: 'tls-config', ...files, credentials: { certdata, keydata } },
+      { id: 'proxy', ...proxy, url, credentials: { username: 'u', password: 'p' } },
+      { id: 'bare', ...proxy, url: 'u:p@127.0.0.1:9' },
+    ]);
+    for (const [reach, what] of [
+      [{ tls: 'tls' }, /key of the TLS node/],
+      [{ proxy: 'proxy' }, /login of the proxy/],
+      [{ proxy: 'bare' }, /login of the proxy/],
+    ] as const) {
+      const asked = { station: {}, cloud: { url, ...reach }, credentials: {} };
+      const { status, body } = await act(flow.nodeRed, 'devices', asked);
+      assert.equal(status, 422);
+      assert.match(String(body.message), what);
+    }
+  });
 
-      /** The first step that has not worked; all before it have. */
-      function failure(results: Step[]): Step {
-        const place = results.findIndex(({ outcome }) => outcome === 'failed');
-        assert.ok(results.slice(0, place).every(({ outcome }) => outcome === 'ok'));
-        assert.ok(results.slice(place + 1).every(({ outcome }) => outcome === 'open'));
-        const failed = results[place];
-        assert.ok(failed !== undefined, JSON.stringify(results));
-        return failed;
-      }
+  it('answers about a station whose settings name a variable once it is deployed', async () => {
+    await flow.deployFlows(flow.flows({ cloud: { credentials: { apiKey: '${RVM_TEST_KEY}' } } }));
+    const { body } = await look(flow.nodeRed, 'devices?station=station');
+    assert.equal((body.devices as unknown[]).length, 24);
+  });
 
-      it('goes all the way to the codec of the video, and tells no URL', async () => {
-        const results = await steps({ station: 'station' });
-        assert.deepEqual(
-          results.map(({ outcome }) => outcome),
-          results.map(() => 'ok'),
+  describe('the test of a station', () => {
+    async function steps(body: object): Promise<Step[]> {
+      const { status, body: answer } = await act(flow.nodeRed, 'station-test', body);
+      assert.equal(status, 200);
+      return answer.steps as Step[];
+    }
+
+    /** It stops there: all steps before have worked, and those behind it are open. */
+    async function stopsAt(step: string, code: string | undefined, body: object): Promise<void> {
+      const results = await steps(body);
+      const place = results.findIndex(({ outcome }) => outcome === 'failed');
+      assert.partialDeepStrictEqual(results[place], code === undefined ? { step } : { step, code });
+      assert.ok(results.slice(0, place).every(({ outcome }) => outcome === 'ok'));
+      assert.ok(results.slice(place + 1).every(({ outcome }) => outcome === 'open'));
+    }
+
+    it('goes all the way to the codec of the video, and tells no URL', async () => {
+      await flow.deployFlows(flow.flows({}));
+      const results = await steps({ station: 'station' });
+      assert.ok(results.every(({ outcome }) => outcome === 'ok'));
+      assert.equal(results.at(-1)?.detail, 'H264');
+      assert.doesNotMatch(JSON.stringify(results), /rtsp:\/\/[^"]*\//);
+    });
+
+    it('goes as far with the sandbox that is not deployed yet', async () => {
+      assert.equal((await steps(draft('sandbox'))).at(-1)?.detail, 'H264');
+    });
+
+    for (const [fault, step, code, typed] of [
+      ['a missing password', 'settings', undefined, { apiKey: 'k', username: 'u' }],
+      ['a wrong key', 'key', undefined, { apiKey: 'wrong', username: 'u', password: 'p' }],
+      ['a wrong password', 'login', 'LOGIN_FAILED', { username: 'nobody', password: 'wrong' }],
+    ] as const)
+      it(`stops at ${step} with ${fault}`, () =>
+        stopsAt(step, code, draft(flow.sandbox.url, { apiKey: flow.sandbox.apiKey, ...typed })));
+
+    it('stops at the service where nothing listens', async () => {
+      const typed = { apiKey: 'k', username: 'u', password: 'p' };
+      await stopsAt('reachable', 'NETWORK', draft(`http://127.0.0.1:${await freePort()}`, typed));
+    });
+
+    it('says of presets that have no link to be called by what is missing and what is offered', () =>
+      scripted(async (service) => {
+        ownPtzLinks(service, 'rel/self rel/start rel/stop');
+        const results = await steps(draftOf(service));
+        const { detail, ...ptz } = results.find(({ step }) => step === 'ptz') ?? assert.fail();
+        assert.deepEqual(ptz, { step: 'ptz', outcome: 'failed', code: 'LINK_NOT_OFFERED' });
+        assert.match(
+          detail,
+          /^"Gate": The preset "Door" does not offer rel\/trigger .*It offers rel\/self\.$/,
         );
-        assert.equal(results.at(-1)?.detail, 'H264');
-        assert.doesNotMatch(JSON.stringify(results), /rtsp:\/\/[^"]*\//);
-      });
+      }));
 
-      it('goes as far with the sandbox that is not deployed yet', async () => {
-        assert.equal((await steps(draft('sandbox'))).at(-1)?.detail, 'H264');
-      });
-
-      for (const [fault, credentials, step] of [
-        ['a missing password', { apiKey: 'k', username: 'u' }, 'settings'],
-        ['a wrong key', { apiKey: 'wrong', username: 'u', password: 'p' }, 'key'],
-      ] as const) {
-        it(`stops at ${step} with ${fault}`, async () => {
-          assert.equal(failure(await steps(draft(flow.sandbox.url, credentials))).step, step);
-        });
-      }
-
-      it('says of presets that have no link to be called by what is missing and what is offered', async () => {
-        const scripted = await ScriptedStation.start();
-        const { service } = scripted;
-        try {
-          ownPtzLinks(service, 'rel/self rel/start rel/stop');
-          const { apiKey, username, password } = service;
-          const results = await steps(draft(service.url, { apiKey, username, password }));
-          const { detail, ...ptz } = results.find(({ step }) => step === 'ptz') ?? assert.fail();
-          assert.deepEqual(ptz, { step: 'ptz', outcome: 'failed', code: 'LINK_NOT_OFFERED' });
-          assert.match(
-            detail,
-            /^"Gate": The preset "Door" does not offer rel\/trigger .*It offers rel\/self\.$/,
-          );
-        } finally {
-          await scripted.close();
-        }
-      });
-
-      it('stops at the login with a wrong password', async () => {
-        const typed = { apiKey: flow.sandbox.apiKey, username: 'nobody', password: 'wrong' };
-        const failed = failure(await steps(draft(flow.sandbox.url, typed)));
-        assert.deepEqual([failed.step, failed.code], ['login', 'LOGIN_FAILED']);
-      });
-
-      it('takes no key of a stored TLS node, and no login of a stored proxy node, for what is not deployed', async function () {
-        needs(this, 'openssl');
-        const { cert, key } = selfSigned();
-        const nodes = [
-          {
-            id: 'tls',
-            type: 'tls-config',
-            name: '',
-            cert: '',
-            key: '',
-            ca: '',
-            verifyservercert: true,
-            credentials: { certdata: cert, keydata: key },
-          },
-          {
-            id: 'proxy',
-            type: 'http proxy',
-            name: '',
-            url: 'http://127.0.0.1:9',
-            noproxy: [],
-            credentials: { username: 'u', password: 'p' },
-          },
-          { id: 'bare', type: 'http proxy', name: '', url: 'u:p@127.0.0.1:9', noproxy: [] },
-        ];
-        await flow.deployFlows([...flow.flows({}), ...nodes]);
-        for (const [reach, what] of [
-          [{ tls: 'tls' }, /key of the TLS node/],
-          [{ proxy: 'proxy' }, /login of the proxy/],
-          [{ proxy: 'bare' }, /login of the proxy/],
-        ] as const) {
-          const asked = { station: {}, cloud: { url: 'http://127.0.0.1:9', ...reach }, credentials: {} };
-          const { status, body } = await act(flow.nodeRed, 'devices', asked);
-          assert.equal(status, 422);
-          assert.match(String(body.message), what);
-        }
-      });
-
-      it('stops at the service where nothing listens', async () => {
-        const typed = { apiKey: 'k', username: 'u', password: 'p' };
-        const failed = failure(await steps(draft(`http://127.0.0.1:${await freePort()}`, typed)));
-        assert.deepEqual([failed.step, failed.code], ['reachable', 'NETWORK']);
-      });
-
-      it('stops at the relay whose port is closed, and at one that does not speak RTSP', async () => {
-        const scripted = await ScriptedStation.start();
-        const { service } = scripted;
-        const closed = await freePort();
-        const typed = { apiKey: service.apiKey, username: service.username, password: service.password };
-        service.on('POST', '/rtsp/Gate', { json: { rtspRelayURL: `rtsp://127.0.0.1:${closed}/live` } });
-        const blocked = failure(await steps(draft(service.url, typed)));
-        assert.deepEqual([blocked.step, blocked.code], ['relay', 'NETWORK']);
+    it('stops at the relay whose port is closed, and at one that does not speak RTSP', () =>
+      scripted(async (service) => {
+        const relayAt = (port: number): void =>
+          service.on('POST', '/rtsp/Gate', { json: { rtspRelayURL: `rtsp://127.0.0.1:${port}/live` } });
+        relayAt(await freePort());
+        await stopsAt('relay', 'NETWORK', draftOf(service));
 
         const mute = net.createServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
         await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve));
-        const { port } = mute.address() as net.AddressInfo;
-        service.on('POST', '/rtsp/Gate', { json: { rtspRelayURL: `rtsp://127.0.0.1:${port}/live` } });
-        assert.equal(failure(await steps(draft(service.url, typed))).step, 'video');
+        relayAt((mute.address() as net.AddressInfo).port);
+        await stopsAt('video', undefined, draftOf(service));
         mute.close();
-        await scripted.close();
-      });
+      }));
 
-      it('stops at the video session of a camera whose data sources offer none', async () => {
-        const scripted = await ScriptedStation.start();
-        const { service } = scripted;
+    it('stops at the video session of a camera whose data sources offer none', () =>
+      scripted(async (service) => {
         service.on('GET', '/sources/Gate', { json: {} });
-        const typed = { apiKey: service.apiKey, username: service.username, password: service.password };
-        assert.equal(failure(await steps(draft(service.url, typed))).step, 'rtsp');
-        await scripted.close();
-      });
-    });
-  });
-
-  it('about a station whose settings name a variable are answered once it is deployed', async () => {
-    const scripted = await ScriptedStation.start();
-    const { url, apiKey, username, password } = scripted.service;
-    const nodeRed = await NodeRed.start({ env: { RVM_TEST_URL: url } });
-    const credentials = { username, password, secret: PHRASE };
-    await nodeRed.deploy(
-      watched(cloud({ url: '${RVM_TEST_URL}', credentials: { apiKey } }), station({ credentials })),
-    );
-    const { body } = await look(nodeRed, 'devices?station=station');
-    assert.equal((body.devices as unknown[]).length, scripted.service.devices.length);
-    await nodeRed.stopAndRemove();
-    await scripted.close();
+        await stopsAt('rtsp', undefined, draftOf(service));
+      }));
   });
 });

@@ -2,29 +2,12 @@ import assert from 'node:assert/strict';
 import { EventFeed, PAGE, type FeedQuestion } from '../../nodes/rvm-sidebar/event-feed';
 import { MOST_SHOWN, type FoundEvents, type SidebarRow } from '../../nodes/rvm-sidebar/overview';
 
-/** Of the seconds of a minute, newest first. */
+/** One each second, newest first; of each what the list looks at. */
 function rows(count: number): SidebarRow[] {
-  return Array.from({ length: count }, (_, index) => ({
-    time: new Date(Date.UTC(2026, 2, 4, 5) - index * 1000).toISOString(),
-    site: null,
-    camera: null,
-    rule: null,
-    class: null,
-    phase: 'start',
-    state: 'dead',
-    attempts: 1,
-    alarmId: null,
-    messageId: null,
-    deliveryId: `delivery ${index}`,
-    station: 'north',
-    canRetry: false,
-    picture: null,
-    hasVideo: false,
-  }));
-}
-
-function found(count: number): FoundEvents {
-  return { events: rows(count), matches: count, retryable: 0, looked: count, isCut: false };
+  return Array.from({ length: count }, (_, index) => {
+    const time = new Date(Date.UTC(2026, 2, 4, 5) - index * 1000).toISOString();
+    return { time, deliveryId: `delivery ${index}` } as SidebarRow;
+  });
 }
 
 describe('a list of events that may have older ones', () => {
@@ -48,14 +31,18 @@ describe('a list of events that may have older ones', () => {
 
   /** The runtime answers what it was asked last. */
   async function answer(count: number): Promise<void> {
-    answers.at(-1)?.give(found(count));
+    answers.at(-1)?.give({ events: rows(count), matches: count, retryable: 0, looked: count, isCut: false });
     await new Promise(setImmediate);
   }
 
-  const matches = (): number | null | undefined => feed.found?.matches;
-  const newest = (): { events: SidebarRow[]; from: string | null } => {
+  function lookAgain(): void {
+    feed.stale();
+    feed.look();
+  }
+
+  const shown = (): SidebarRow[] => {
     const events = rows(PAGE);
-    return { events, from: events.at(-1)?.time ?? null };
+    return feed.rows({ events, from: events.at(-1)?.time ?? null });
   };
 
   it('asks for nothing while nobody wants to see them', () => {
@@ -67,8 +54,7 @@ describe('a list of events that may have older ones', () => {
     feed.more();
     assert.deepEqual(asked, [{ state: 'dead', limit: 3 * PAGE }]);
     await answer(3 * PAGE);
-    assert.equal(feed.rows(newest()).length, 3 * PAGE);
-    assert.equal(drawn, 1);
+    assert.deepEqual([shown().length, drawn], [3 * PAGE, 1]);
   });
 
   it('does not ask again at once, unless what there was has become stale', async () => {
@@ -76,8 +62,7 @@ describe('a list of events that may have older ones', () => {
     await answer(150);
     feed.look();
     assert.equal(asked.length, 1);
-    feed.stale();
-    feed.look();
+    lookAgain();
     assert.equal(asked.length, 2);
   });
 
@@ -85,46 +70,35 @@ describe('a list of events that may have older ones', () => {
     feed.more();
     feed.stale();
     await answer(150);
-    assert.equal(asked.length, 2);
-    assert.equal(drawn, 0);
+    assert.deepEqual([asked.length, drawn], [2, 0]);
     await answer(149);
-    assert.equal(asked.length, 2);
-    assert.equal(drawn, 1);
+    assert.deepEqual([asked.length, drawn], [2, 1]);
   });
 
   it('asks no more once it is folded, and has the newest alone', async () => {
     feed.more();
     await answer(150);
     feed.fold();
-    feed.stale();
-    feed.look();
+    lookAgain();
     assert.equal(asked.length, 1);
-    assert.deepEqual(feed.rows(newest()), newest().events);
+    assert.deepEqual(shown(), rows(PAGE));
   });
 
-  it('has more to show up to as many as the runtime tells', () => {
+  it('has more to show up to as many as the runtime tells, and none beyond those that there are', () => {
+    assert.deepEqual([feed.hasMore(PAGE), feed.hasMore(PAGE + 1)], [false, true]);
     const count = 2 * MOST_SHOWN;
     while (feed.hasMore(count) && asked.length < 100) feed.more();
     assert.equal(feed.limit, MOST_SHOWN);
     assert.equal(feed.hasMore(count), false);
   });
 
-  it('has none to show beyond those that there are', () => {
-    assert.equal(feed.hasMore(PAGE), false);
-    assert.equal(feed.hasMore(PAGE + 1), true);
-  });
-
   it('asks for other words at once, and takes no answer for the former ones', async () => {
-    feed.search('gate');
-    feed.search('yard');
+    for (const words of ['gate', 'yard']) feed.search(words);
     await answer(3);
-    assert.deepEqual(
-      asked.map(({ search }) => search),
-      ['gate', 'yard'],
-    );
-    assert.equal(matches(), undefined);
+    const words = asked.map(({ search }) => search);
+    assert.deepEqual([words, feed.found?.matches], [['gate', 'yard'], undefined]);
     await answer(1);
-    assert.equal(matches(), 1);
+    assert.equal(feed.found?.matches, 1);
   });
 
   it('says why the runtime could not answer, until it can', async () => {
@@ -132,8 +106,7 @@ describe('a list of events that may have older ones', () => {
     answers.at(-1)?.fail(new Error('no runtime'));
     await new Promise(setImmediate);
     assert.match(feed.fault, /no runtime/);
-    feed.stale();
-    feed.look();
+    lookAgain();
     await answer(1);
     assert.equal(feed.fault, '');
   });

@@ -11,6 +11,7 @@ import { eventually } from '../support/time/patience';
 
 /** An id that nobody ever knows: once it is called unknown, all others were looked at. */
 const NOBODY = 'nobody';
+const NO_AGENT_USER = new RvmError('CONFIG_MISSING', 'It has no Agent User.');
 
 describe('a look at what a webhook node is to take', () => {
   let opened: InlineInbox[];
@@ -34,6 +35,10 @@ describe('a look at what a webhook node is to take', () => {
       await inbox.close();
     }
   });
+
+  async function came(event: Record<string, unknown>, stationKey = 'north'): Promise<void> {
+    await inboxes[0]?.accept(proven(event, { stationKey }));
+  }
 
   /** Looks, and waits until what is unknown is another. */
   async function look(): Promise<JudgedIds> {
@@ -73,7 +78,7 @@ describe('a look at what a webhook node is to take', () => {
   });
 
   it('keeps what an inbox has told of once, whatever the inbox tells later', async () => {
-    await inboxes[0]?.accept(proven({ eventClass: 'own' }));
+    await came({ eventClass: 'own' });
     const first = await unknownOf({ classes: ['own', NOBODY], cameras: ['cam-2'] });
     assert.deepEqual(first, { classes: [NOBODY], sites: [], cameras: [] });
     // No event any more; and something else that changes.
@@ -82,19 +87,12 @@ describe('a look at what a webhook node is to take', () => {
     assert.deepEqual(await look(), { classes: [NOBODY], sites: [], cameras: ['cam-2'] });
   });
 
-  it('knows at once what an event names that comes', async () => {
+  it('knows at once what an event names that comes, and tells it only to who asks about all of its stations', async () => {
     assert.deepEqual((await unknownOf({ classes: ['own', NOBODY] })).classes, ['own', NOBODY]);
     watch.came({ eventClass: 'Own' });
     assert.deepEqual([watch.unknown.classes, changes], [[NOBODY], 2]);
-  });
-
-  it('tells what it keeps only to who asks about all of its stations', async () => {
-    await unknownOf({ classes: ['own', NOBODY] });
-    watch.came({ eventClass: 'own' });
-    assert.deepEqual(
-      [['north', 'south'], ['south']].map((keys) => watch.namedAt(new Set(keys)).classes),
-      [['own'], []],
-    );
+    const named = [['north', 'south'], ['south']].map((keys) => watch.namedAt(new Set(keys)).classes);
+    assert.deepEqual(named, [['own'], []]);
   });
 
   it('calls nothing unknown while an inbox cannot be read', async () => {
@@ -105,43 +103,43 @@ describe('a look at what a webhook node is to take', () => {
 
   describe('without a list, as of a station that can only receive', () => {
     beforeEach(() => {
-      listed = new RvmError('CONFIG_MISSING', 'It has no Agent User.');
-    });
-    const came = async (event: Record<string, unknown>, stationKey = 'north'): Promise<unknown> =>
-      inboxes[0]?.accept(proven(event, { stationKey }));
-
-    it('calls a site unknown of which no event that came has been', async () => {
-      await came({ locationId: 'site-1', locationName: 'Harbour Depot' });
-      assert.deepEqual((await unknownOf({ sites: ['Harbor Depot'] })).sites, ['Harbor Depot']);
+      listed = NO_AGENT_USER;
     });
 
-    it('calls a camera unknown of which no event that came has been', async () => {
-      await came({ cameraId: 'cam-1' });
-      assert.deepEqual((await unknownOf({ cameras: ['cam-2'] })).cameras, ['cam-2']);
+    it('calls a site, and a camera, unknown of which no event that came has been', async () => {
+      await came({ locationId: 'site-1', locationName: 'Harbour Depot', cameraId: 'cam-1' });
+      const wanted = { sites: ['Harbor Depot'], cameras: ['cam-2'] };
+      assert.deepEqual(await unknownOf(wanted), { classes: [], ...wanted });
     });
 
-    it('calls no site unknown beside one of which an event has been, for its events may yet come', async () => {
-      await came({ locationName: 'Depot' });
-      const { classes, sites } = await unknownOf({ classes: [NOBODY], sites: ['Depot', 'Quiet'] });
-      assert.deepEqual([classes, sites], [[NOBODY], []]);
-    });
+    const QUIET = { sites: ['Depot', 'Quiet'] };
+    const NOT_HAD = new RvmError('NETWORK', 'The service does not answer.');
+    for (const [title, event, wanted, list] of [
+      [
+        'beside one of which an event has been, for its events may yet come',
+        { locationName: 'Depot' },
+        QUIET,
+      ],
+      ['before any event has come', undefined, { sites: ['Depot'] }],
+      [
+        'where the events that came name none',
+        { cameraId: null, cameraRemoteId: null },
+        { cameras: ['cam-2'] },
+      ],
+      ['where the list cannot be had just now', { locationName: 'Depot' }, { sites: ['Quay'] }, NOT_HAD],
+    ] as [string, Record<string, unknown> | undefined, Partial<FilterIds>, RvmError?][])
+      it(`calls none unknown ${title}`, async () => {
+        listed = list ?? NO_AGENT_USER;
+        if (event !== undefined) await came(event);
+        const unknown = await unknownOf({ classes: [NOBODY], ...wanted });
+        assert.deepEqual(unknown, { classes: [NOBODY], sites: [], cameras: [] });
+      });
 
     it('calls none unknown of which an event has come since, and none beside it', async () => {
       await came({ locationName: 'Depot' });
       assert.deepEqual((await unknownOf({ sites: ['Quay', 'Quiet'] })).sites, ['Quay', 'Quiet']);
       watch.came({ locationName: 'Quay' });
       assert.deepEqual(watch.unknown.sites, []);
-    });
-
-    it('calls none unknown before any event has come', async () => {
-      const { classes, sites } = await unknownOf({ classes: [NOBODY], sites: ['Depot'] });
-      assert.deepEqual([classes, sites], [[NOBODY], []]);
-    });
-
-    it('calls no camera unknown where the events that came name none', async () => {
-      await came({ cameraId: null, cameraRemoteId: null });
-      const { classes, cameras } = await unknownOf({ classes: [NOBODY], cameras: ['cam-2'] });
-      assert.deepEqual([classes, cameras], [[NOBODY], []]);
     });
 
     it('calls none unknown while events of one station alone have come', async () => {
@@ -151,13 +149,6 @@ describe('a look at what a webhook node is to take', () => {
       assert.deepEqual([classes, sites], [[NOBODY], []]);
       await came({ locationName: 'Mill' }, 'south');
       assert.deepEqual((await look()).sites, ['Quay']);
-    });
-
-    it('calls none unknown where the list cannot be had just now', async () => {
-      listed = new RvmError('NETWORK', 'The service does not answer.');
-      await came({ locationName: 'Depot' });
-      const { classes, sites } = await unknownOf({ classes: [NOBODY], sites: ['Quay'] });
-      assert.deepEqual([classes, sites], [[NOBODY], []]);
     });
   });
 });

@@ -4,7 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { alarmMessage, answerTo } from '../support/webhook/alarm-message';
 import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
-import { NodeRed, ROOT } from '../support/node-red/node-red';
+import { flowNode, NodeRed, ROOT } from '../support/node-red/node-red';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 
 /**
@@ -37,8 +37,8 @@ for (const version of NODE_RED_VERSIONS) {
       fs.writeFileSync(path.join(folder, 'nodes.html'), '');
       nodeRed = await NodeRed.start({ version, settings: `nodesDir: ${JSON.stringify(folder)},` });
       // Configuration nodes, which have no place in the editor, are built first, and so are called first.
-      const telling = { id: 'one-that-tells', type: 'telling', z: 'tab', x: 0, y: 0, wires: [] };
-      await nodeRed.deploy(webhookFlow({}, { id: 'one-that-fails', type: 'failing' }, telling));
+      const failing = { id: 'one-that-fails', type: 'failing' };
+      await nodeRed.deploy(webhookFlow({}, failing, flowNode('one-that-tells', 'telling', [])));
     });
     after(async () => {
       await nodeRed.stopAndRemove();

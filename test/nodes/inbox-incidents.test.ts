@@ -5,7 +5,7 @@ import path from 'node:path';
 import type { Overview } from '../../nodes/rvm-sidebar/overview';
 import { look } from '../support/node-red/inboxes-open';
 import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
-import { MOVABLE_CLOCK, NodeRed, probe } from '../support/node-red/node-red';
+import { MOVABLE_CLOCK, NodeRed } from '../support/node-red/node-red';
 import { MOVABLE_INTERVALS } from '../support/node-red/node-red-time';
 import { watch, WatchRun } from '../support/node-red/watch-run';
 import { eventually } from '../support/time/patience';
@@ -20,14 +20,17 @@ describe('what befalls the inbox of a Node-RED', () => {
   const sent: string[] = [];
 
   const folder = (): string => path.join(nodeRed.userDir, 'remote-monitoring');
-  const problems = (): Record<string, unknown>[] =>
-    nodeRed.at('problems').map(({ payload }) => payload as Record<string, unknown>);
   const storeProblems = (): Record<string, unknown>[] =>
-    problems().filter(
-      ({ kind, reason, note }) => kind === 'blocked' && reason === 'store' && note !== undefined,
-    );
-  const arrived = (): Set<unknown> =>
-    new Set(nodeRed.at('alarms').map(({ webhook }) => (webhook as { messageId: string }).messageId));
+    nodeRed
+      .at('problems')
+      .map(({ payload }) => payload as Record<string, unknown>)
+      .filter(({ kind, reason, note }) => kind === 'blocked' && reason === 'store' && note !== undefined);
+
+  async function allArrive(): Promise<void> {
+    const arrived = (): unknown[] =>
+      nodeRed.at('alarms').map(({ webhook }) => (webhook as { messageId: string }).messageId);
+    await nodeRed.until(() => sent.every((id) => arrived().includes(id)), 'all that is open');
+  }
 
   async function send(count: number): Promise<void> {
     for (let number = 0; number < count; number += 1) {
@@ -48,15 +51,16 @@ describe('what befalls the inbox of a Node-RED', () => {
     run = new WatchRun(nodeRed);
   }
 
-  async function toldOnOutput3(text: RegExp): Promise<void> {
+  /** On output 3, by the watch, and in the sidebar. */
+  async function isToldOnAll(text: RegExp, onOutput3 = text): Promise<void> {
     await nodeRed.until(() => storeProblems().length > 0, 'a problem on output 3');
     const [problem] = storeProblems();
-    assert.match(String(problem?.['text']), text);
+    assert.match(String(problem?.['text']), onOutput3);
     assert.equal(problem?.['text'], problem?.['note']);
     assert.ok(!String(problem?.['text']).includes(nodeRed.userDir), 'no path of the machine');
-  }
-
-  async function toldInSidebar(text: RegExp): Promise<void> {
+    const finding = await run.comes('store-failing');
+    assert.equal(finding.severity, 'fault');
+    assert.match(finding.text, text);
     const { incident } = (await look(nodeRed, 'overview')).body as unknown as Overview;
     assert.match(incident ?? '', text);
   }
@@ -64,20 +68,9 @@ describe('what befalls the inbox of a Node-RED', () => {
   before(async () => {
     nodeRed = await NodeRed.start(SETTINGS);
     run = new WatchRun(nodeRed);
-    await run.deploy(
-      webhookFlow(
-        {
-          webhook: {
-            handledWhen: 'settled',
-            maxInFlight: 100,
-            wires: [['alarms'], ['alarms'], ['problems']],
-          },
-        },
-        probe('alarms'),
-        probe('problems'),
-        ...watch(),
-      ),
-    );
+    const wires = [['alarms'], ['alarms'], ['problems']];
+    const webhook = { handledWhen: 'settled', maxInFlight: 100, wires };
+    await run.deploy(webhookFlow({ webhook }, ...watch()));
   });
   after(() => nodeRed.stopAndRemove());
 
@@ -90,15 +83,11 @@ describe('what befalls the inbox of a Node-RED', () => {
     fs.rmSync(away, { recursive: true });
     await nodeRed.until(() => nodeRed.statuses('webhook').includes('status.notDurable'), 'a status');
     fs.rmSync(folder());
-    await toldOnOutput3(/^The file of the inbox in remote-monitoring was removed/);
-    const { text, severity } = await run.comes('store-failing');
-    assert.equal(severity, 'fault');
-    assert.match(text, /removed or renamed/);
-    await toldInSidebar(/removed or renamed/);
+    await isToldOnAll(/removed or renamed/, /^The file of the inbox in remote-monitoring was removed/);
     await eventually(() => nodeRed.statuses('webhook').at(-1) !== 'status.notDurable', 'a better status');
     await send(OPEN);
     await restart('SIGKILL');
-    await nodeRed.until(() => sent.every((id) => arrived().has(id)), 'all that is open');
+    await allArrive();
     assert.equal(nodeRed.at('alarms').length, 2 * OPEN);
   });
 
@@ -107,16 +96,15 @@ describe('what befalls the inbox of a Node-RED', () => {
     // A finding that stands in the copy would not be told again; it ends before a pulse.
     await run.pulse();
     await restart('SIGTERM', () => fs.cpSync(folder(), copy, { recursive: true }));
-    await nodeRed.until(() => sent.every((id) => arrived().has(id)), 'all that is open');
+    await allArrive();
     await send(1);
     await restart('SIGTERM', () => {
       fs.rmSync(folder(), { recursive: true });
       fs.renameSync(copy, folder());
     });
-    await toldOnOutput3(/is an older copy of itself.*received between \S+Z and \S+Z/);
-    assert.match((await run.comes('store-failing')).text, /is an older copy of itself/);
-    await nodeRed.logged(/is an older copy of itself.*received between/);
-    await toldInSidebar(/is an older copy of itself/);
+    const since = /is an older copy of itself.*received between \S+Z and \S+Z/;
+    await isToldOnAll(/is an older copy of itself/, since);
+    await nodeRed.logged(since);
     await nodeRed.advance(600);
     await run.goes('store-failing');
   });
@@ -125,8 +113,6 @@ describe('what befalls the inbox of a Node-RED', () => {
     await restart('SIGTERM', () =>
       fs.writeFileSync(path.join(folder(), 'inbox.sqlite'), 'no database at all\n'.repeat(1000)),
     );
-    await toldOnOutput3(/kept as inbox\.sqlite\.damaged-/);
-    assert.match((await run.comes('store-failing')).text, /kept as inbox\.sqlite\.damaged-/);
-    await toldInSidebar(/kept as inbox\.sqlite\.damaged-/);
+    await isToldOnAll(/kept as inbox\.sqlite\.damaged-/);
   });
 });

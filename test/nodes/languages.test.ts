@@ -6,15 +6,13 @@ import { ROOT } from '../support/node-red/node-red';
 /** Folders of Node-RED's locales; one without a region serves all regions. */
 const LANGUAGES = ['de', 'es', 'fr', 'ja', 'zh-CN'];
 /** Languages whose texts share no letters with English. */
-const OTHER_LETTERS = { ja: /[\u3040-\u30ff\u4e00-\u9fff]/, 'zh-CN': /[\u4e00-\u9fff]/ } as Record<
-  string,
-  RegExp
->;
+const OTHER_LETTERS: Record<string, RegExp> = {
+  ja: /[\u3040-\u30ff\u4e00-\u9fff]/,
+  'zh-CN': /[\u4e00-\u9fff]/,
+};
 
-const FOLDERS = fs
-  .readdirSync(path.join(ROOT, 'nodes'))
-  .map((name) => path.join('nodes', name, 'locales'))
-  .filter((folder) => fs.existsSync(path.join(ROOT, folder)));
+const FOLDERS = fs.globSync('nodes/*/locales', { cwd: ROOT });
+const WITH_HELP = FOLDERS.filter((folder) => fs.existsSync(path.join(ROOT, folder, 'en-US.md')));
 
 function read(folder: string, file: string): string {
   return fs.readFileSync(path.join(ROOT, folder, file), 'utf8');
@@ -22,15 +20,11 @@ function read(folder: string, file: string): string {
 
 /** All texts of a file, by the way to each. */
 function textsOf(folder: string, language: string): Map<string, string> {
-  const found = new Map<string, string>();
-  const walk = (value: unknown, at: string): void => {
-    if (typeof value === 'string') found.set(at, value);
-    else
-      for (const [key, inner] of Object.entries(value as object))
-        walk(inner, at === '' ? key : `${at}.${key}`);
-  };
-  walk(JSON.parse(read(folder, `${language}.json`)), '');
-  return found;
+  const below = (value: unknown, at: string): [string, string][] =>
+    typeof value === 'string'
+      ? [[at, value]]
+      : Object.entries(value as object).flatMap(([key, inner]) => below(inner, `${at}.${key}`));
+  return new Map(below(JSON.parse(read(folder, `${language}.json`)), ''));
 }
 
 /** Singular of a text with a count, as the texts of Node-RED have it: some languages have none. */
@@ -63,8 +57,8 @@ function skeleton(help: string): unknown {
 }
 
 describe('the languages', () => {
-  for (const folder of FOLDERS) {
-    for (const language of LANGUAGES) {
+  for (const language of LANGUAGES) {
+    for (const folder of FOLDERS)
       it(`${language} has all texts of ${folder}, with the same places for values`, () => {
         const english = textsOf(folder, 'en-US');
         const texts = textsOf(folder, language);
@@ -75,37 +69,29 @@ describe('the languages', () => {
         }
       });
 
-      if (!fs.existsSync(path.join(ROOT, folder, 'en-US.md'))) continue;
-      it(`${language} has the help of ${folder}, with all sections, properties and code`, () => {
-        const english = read(folder, 'en-US.md');
-        const help = read(folder, `${language}.md`);
-        assert.deepEqual(skeleton(help), skeleton(english));
-      });
-    }
+    for (const folder of WITH_HELP)
+      it(`${language} has the help of ${folder}, with all sections, properties and code`, () =>
+        assert.deepEqual(skeleton(read(folder, `${language}.md`)), skeleton(read(folder, 'en-US.md'))));
   }
 
-  for (const language of ['en-US', ...LANGUAGES]) {
+  for (const language of ['en-US', ...LANGUAGES])
     it(`${language} has no second colon in the line of a property: the editor would drop the words before it`, () => {
-      for (const folder of FOLDERS.filter((each) => fs.existsSync(path.join(ROOT, each, 'en-US.md')))) {
+      for (const folder of WITH_HELP)
         assert.deepEqual(all(read(folder, `${language}.md`), /^\s*:.*:.*:.*$/gm), [], folder);
-      }
     });
-  }
 
-  for (const language of LANGUAGES) {
+  for (const language of LANGUAGES)
     it(`${language} is no copy of English`, () => {
       for (const folder of FOLDERS) {
         const english = textsOf(folder, 'en-US');
-        const sentences = [...textsOf(folder, language)].filter(([key]) =>
-          / \S+ \S+ /.test(english.get(key) ?? ''),
-        );
-        for (const [key, text] of sentences) assert.notEqual(text, english.get(key), `${folder} ${key}`);
-        const other = OTHER_LETTERS[language];
-        if (other === undefined) continue;
-        for (const [key, text] of sentences) assert.match(text, other, `${folder} ${key}`);
+        for (const [key, text] of textsOf(folder, language)) {
+          const original = english.get(key) ?? '';
+          if (!/ \S+ \S+ /.test(original)) continue;
+          assert.notEqual(text, original, `${folder} ${key}`);
+          assert.match(text, OTHER_LETTERS[language] ?? /./, `${folder} ${key}`);
+        }
       }
     });
-  }
 
   it('have a singular wherever English has a plural behind a count', () => {
     for (const folder of FOLDERS) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { cloud, station } from '../support/node-red/flows';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
-import { entrance, inject, NodeRed, probe, watched, type FlowNode } from '../support/node-red/node-red';
+import { entrance, functionNode, inject, NodeRed, probe, watched } from '../support/node-red/node-red';
 import { camera, ScriptedService } from '../support/service/scripted-service';
 import { caller } from '../support/node-red/station-flow';
 import { turnMeter } from '../support/node-red/turn-meter';
@@ -10,20 +10,13 @@ import { longestTurnAllowed } from '../support/time/event-loop';
 const CAMERAS = 20_000;
 
 /** Tells how many devices came, once all have. */
-const COUNTER: FlowNode = {
-  id: 'counter',
-  type: 'function',
-  z: 'tab',
-  name: '',
-  func: `if (Array.isArray(msg.payload)) return { mark: msg.mark, count: msg.payload.length };
+const COUNTER = functionNode(
+  'counter',
+  `if (Array.isArray(msg.payload)) return { mark: msg.mark, count: msg.payload.length };
 if (msg.parts.index === msg.parts.count - 1) return { mark: msg.mark, count: msg.parts.count };
 return null;`,
-  outputs: 1,
-  libs: [],
-  x: 0,
-  y: 0,
-  wires: [['result']],
-};
+  'result',
+);
 
 for (const version of NODE_RED_VERSIONS) {
   describe(`list devices with ${CAMERAS} cameras in Node-RED ${version}`, () => {
@@ -42,18 +35,14 @@ for (const version of NODE_RED_VERSIONS) {
       );
       nodeRed = await NodeRed.start({ version });
       const { apiKey, username, password } = service;
+      const wires = [['counter'], []];
       await nodeRed.deploy(
         watched(
           cloud({ url: service.url, deviceRefresh: 0, credentials: { apiKey } }),
           station({ credentials: { username, password, secret: '' } }),
           ...['array', 'each'].flatMap((output) => [
             ...entrance(output, `list-${output}`),
-            caller('rvm-list-devices', {
-              id: `list-${output}`,
-              output,
-              search: 'camera',
-              wires: [['counter'], []],
-            }),
+            caller('rvm-list-devices', { id: `list-${output}`, output, search: 'camera', wires }),
           ]),
           ...entrance('ask', 'meter'),
           turnMeter('turns'),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
-import { NodeRed } from '../support/node-red/node-red';
+import { flowNode, NodeRed } from '../support/node-red/node-red';
 import {
   documentedMetrics,
   METRICS,
@@ -14,17 +14,8 @@ import {
 import { eventually } from '../support/time/patience';
 import { alarmMessage, answerTo } from '../support/webhook/alarm-message';
 
-const LEVEL = {
-  id: 'level',
-  type: 'rvm-alarm-state',
-  z: 'tab',
-  name: '',
-  hold: 3600,
-  x: 0,
-  y: 0,
-  wires: [[], [], []],
-};
-const WATCH = { id: 'watcher', type: 'rvm-watch', z: 'tab', name: '', x: 0, y: 0, wires: [[], []] };
+const LEVEL = flowNode('level', 'rvm-alarm-state', [[], [], []], { name: '', hold: 3600 });
+const WATCH = flowNode('watcher', 'rvm-watch', [[], []], { name: '' });
 
 describe('metrics of a Node-RED that takes alarms', () => {
   let nodeRed: NodeRed;
@@ -40,31 +31,28 @@ describe('metrics of a Node-RED that takes alarms', () => {
 
   /** Waits until a series has this value. */
   async function becomes(value: number, name: string, labels: Record<string, string> = {}): Promise<void> {
-    const what = `${name} ${JSON.stringify(labels)} ${value}`;
-    await eventually(
-      async () => {
-        last = await scrape(url);
-        return valueOf(last, name, labels) === value;
-      },
-      what,
-      50,
-    );
+    const isSo = async (): Promise<boolean> => {
+      last = await scrape(url);
+      return valueOf(last, name, labels) === value;
+    };
+    await eventually(isSo, `${name} ${JSON.stringify(labels)} ${value}`, 50);
   }
 
+  const answer = (message: Record<string, unknown>, phrase = PHRASE): Promise<number | 'cut'> =>
+    answerTo(`${nodeRed.url}${PATH}`, message, phrase);
+
   it('begin with zeros, so that an alert sees the first of each', async () => {
-    for (const answer of ['accepted', 'unauthentic', 'cut'])
-      await becomes(0, 'rvm_webhook_messages_total', { station: 'north', answer });
+    for (const outcome of ['accepted', 'unauthentic', 'cut'])
+      await becomes(0, 'rvm_webhook_messages_total', { station: 'north', answer: outcome });
     await becomes(0, 'rvm_problems_total', { kind: 'dead-letter' });
   });
 
   it('count an alarm, its repeat and a forged one by station and answer', async () => {
     const message = alarmMessage();
-    const address = `${nodeRed.url}${PATH}`;
-    assert.equal(await answerTo(address, message, PHRASE), 200);
-    assert.equal(await answerTo(address, message, PHRASE), 200);
-    assert.equal(await answerTo(address, message, 'another phrase than that'), 401);
-    for (const answer of ['accepted', 'repeat', 'unauthentic'])
-      await becomes(1, 'rvm_webhook_messages_total', { station: 'north', answer });
+    for (const _time of [1, 2]) assert.equal(await answer(message), 200);
+    assert.equal(await answer(message, 'another phrase than that'), 401);
+    for (const outcome of ['accepted', 'repeat', 'unauthentic'])
+      await becomes(1, 'rvm_webhook_messages_total', { station: 'north', answer: outcome });
     await becomes(1, 'rvm_problems_total', { kind: 'unauthentic' });
     await becomes(2, 'rvm_webhook_acceptance_seconds_count', { station: 'north' });
   });
@@ -78,11 +66,10 @@ describe('metrics of a Node-RED that takes alarms', () => {
   });
 
   it('tell of a dead letter until somebody has dealt with it, and what a watch has found', async () => {
-    const dead = { engine: 'sqlite', station: 'north' };
-    assert.equal(await answerTo(`${nodeRed.url}${PATH}`, alarmMessage({}, { messageId: null }), PHRASE), 200);
+    assert.equal(await answer(alarmMessage({}, { messageId: null })), 200);
     await becomes(1, 'rvm_webhook_messages_total', { station: 'north', answer: 'dead-letter' });
     await becomes(1, 'rvm_problems_total', { kind: 'dead-letter' });
-    await becomes(1, 'rvm_inbox_dead_letters', dead);
+    await becomes(1, 'rvm_inbox_dead_letters', { engine: 'sqlite', station: 'north' });
     await becomes(0, 'rvm_inbox_oldest_waiting_seconds', { engine: 'sqlite' });
     await becomes(0, 'rvm_watch_findings', { what: 'silent', severity: 'fault' });
   });
@@ -92,47 +79,35 @@ describe('metrics of a Node-RED that takes alarms', () => {
     const documented = documentedMetrics().map(({ name }) => name);
     assert.deepEqual([...types.keys()].sort(), documented.sort());
     const { payload } = alarmMessage() as { payload: Record<string, unknown> };
-    const texts = [
-      ...Object.values(payload),
-      PHRASE,
-      PATH,
-      'key-of-the-test',
-      'password-of-the-test',
-      'agent',
-      'North',
-    ];
-    for (const told of texts)
+    const settings = [PHRASE, PATH, 'key-of-the-test', 'password-of-the-test', 'agent', 'North'];
+    for (const told of [...Object.values(payload), ...settings])
       if (typeof told === 'string' && told.length > 4) assert.ok(!text.includes(told), told);
   });
 });
 
-describe('metrics at a port that another program has', () => {
-  it('are told in the log and served once it is free, and Node-RED goes on', async () => {
+describe('metrics', () => {
+  let nodeRed: NodeRed | undefined;
+  afterEach(() => nodeRed?.stopAndRemove());
+
+  it('at a port that another program has are told in the log and served once it is free, and Node-RED goes on', async () => {
     const other = http.createServer().listen(0, '127.0.0.1');
-    await eventually(() => other.listening, 'the other program');
-    const { port } = other.address() as AddressInfo;
-    const nodeRed = await NodeRed.start({ settings: `rvmMetrics: { port: ${port} },` });
     try {
+      await eventually(() => other.listening, 'the other program');
+      const { port } = other.address() as AddressInfo;
+      nodeRed = await NodeRed.start({ settings: `rvmMetrics: { port: ${port} },` });
       await nodeRed.logged(/The metrics are not served, because port \d+ of 127\.0\.0\.1 is in use/);
       other.close();
       assert.ok((await scrape(await metricsUrl(nodeRed))).samples.length > 0);
     } finally {
       other.close();
-      await nodeRed.stopAndRemove();
     }
   });
-});
 
-describe('metrics whose setting is wrong', () => {
-  it('are not served; the log says what to write, and Node-RED goes on', async () => {
-    const nodeRed = await NodeRed.start({ settings: "rvmMetrics: { hots: '0.0.0.0' }," });
-    try {
-      await nodeRed.logged(
-        /\[error\] The metrics are not served, because rvmMetrics in settings\.js has "hots"/,
-      );
-      assert.doesNotMatch(nodeRed.log, /metrics are served at/);
-    } finally {
-      await nodeRed.stopAndRemove();
-    }
+  it('whose setting is wrong are not served; the log says what to write, and Node-RED goes on', async () => {
+    nodeRed = await NodeRed.start({ settings: "rvmMetrics: { hots: '0.0.0.0' }," });
+    await nodeRed.logged(
+      /\[error\] The metrics are not served, because rvmMetrics in settings\.js has "hots"/,
+    );
+    assert.doesNotMatch(nodeRed.log, /metrics are served at/);
   });
 });

@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import type { WebhookFacts } from '../../lib/message/event-message';
 import { runProgram, type ProgramRun } from '../support/inbox/moving';
@@ -16,55 +14,48 @@ const ALARMS = 3;
 
 describe('Node-RED whose inbox is moved into PostgreSQL', () => {
   let server: SharedServer;
-  let userDir: string;
-  let url: string;
-  let nodeRed: NodeRed | undefined;
+  let nodeRed: NodeRed;
 
   before(async function () {
     needs(this, 'postgres');
     server = await SharedServer.use();
+    nodeRed = await NodeRed.start({ fresh: true });
   });
-  after(() => server?.remove());
-  beforeEach(async () => {
-    userDir = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-moved-'));
-    url = await server.database('alarms');
-    nodeRed = await NodeRed.start({ userDir });
-    await nodeRed.deploy(webhookFlow({ webhook: SETTLED }));
-  });
-  afterEach(async () => {
-    await nodeRed?.stop();
-    fs.rmSync(userDir, { recursive: true, force: true });
+  after(async () => {
+    await nodeRed?.stopAndRemove();
+    await server?.remove();
   });
 
-  function move(): Promise<ProgramRun> {
-    const folder = path.join(userDir, 'remote-monitoring');
-    return runProgram(['move', '--from', folder, '--tls', 'off'], { RVM_INBOX_URL: url });
-  }
-
-  function facts(): WebhookFacts[] {
-    return (nodeRed?.at('alarms') ?? []).map((msg) => (msg as { webhook: WebhookFacts }).webhook);
+  async function arrived(): Promise<WebhookFacts[]> {
+    const facts = (): WebhookFacts[] => nodeRed.at('alarms').map(({ webhook }) => webhook as WebhookFacts);
+    await nodeRed.until(() => facts().length >= ALARMS, 'the alarms');
+    return facts();
   }
 
   it('is asked to be stopped, and has its alarms once more after that, from there alone and under their ids', async () => {
+    const url = await server.database('alarms');
+    const { userDir } = nodeRed;
+    const from = path.join(userDir, 'remote-monitoring');
+    const move = (): Promise<ProgramRun> =>
+      runProgram(['move', '--from', from, '--tls', 'off'], { RVM_INBOX_URL: url });
+    await nodeRed.deploy(webhookFlow({ webhook: SETTLED }));
     for (let index = 0; index < ALARMS; index += 1)
-      await sendUntilAnswered(`${nodeRed?.url}${PATH}`, alarmMessage(), PHRASE);
-    await nodeRed?.until(() => facts().length === ALARMS, 'the alarms');
-    const ids = facts().map(({ deliveryId }) => deliveryId);
+      await sendUntilAnswered(nodeRed.url + PATH, alarmMessage(), PHRASE);
+    const first = await arrived();
 
     const early = await move();
     assert.equal(early.code, 1);
     assert.match(early.error, /Node-RED has the inbox in .+: stop it, and run this again/);
 
-    await nodeRed?.stop();
+    await nodeRed.stop();
     const moved = await move();
     assert.equal(moved.code, 0, moved.error);
 
     nodeRed = await NodeRed.start({ userDir });
     await nodeRed.deploy(sharedFlow(url, { webhook: SETTLED }));
-    await nodeRed.until(() => facts().length >= ALARMS, 'the alarms');
     assert.deepEqual(
-      facts().map(({ deliveryId, attempt }) => [deliveryId, attempt]),
-      ids.map((id) => [id, 2]),
+      (await arrived()).map(({ deliveryId, attempt }) => [deliveryId, attempt]),
+      first.map(({ deliveryId }) => [deliveryId, 2]),
     );
   });
 });

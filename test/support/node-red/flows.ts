@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type FlowNode, probe, watched } from './node-red';
+import { type FlowNode, flowNode, probe, watched } from './node-red';
 
 export const PHRASE = 'correct horse battery staple';
 export const PATH = '/remote-monitoring/test';
@@ -35,28 +35,14 @@ export function station(properties: Record<string, unknown> = {}): FlowNode {
 }
 
 export function webhookIn(properties: Record<string, unknown> = {}): FlowNode {
-  return {
-    id: 'webhook',
-    type: 'rvm-webhook-in',
-    z: 'tab',
-    name: '',
-    station: 'station',
-    cloud: '',
-    path: PATH,
-    x: 0,
-    y: 0,
-    wires: [['alarms'], ['health'], ['problems']],
-    ...properties,
-  };
+  const targets = [['alarms'], ['health'], ['problems']];
+  const usual = { name: '', station: 'station', cloud: '', path: PATH };
+  return flowNode('webhook', 'rvm-webhook-in', targets, { ...usual, ...properties });
 }
 
 /** A whole flow file around one webhook in node. */
 export function webhookFlow(
-  changes: {
-    cloud?: Record<string, unknown>;
-    station?: Record<string, unknown>;
-    webhook?: Record<string, unknown>;
-  } = {},
+  changes: Partial<Record<'cloud' | 'station' | 'webhook', Record<string, unknown>>> = {},
   ...further: FlowNode[]
 ): FlowNode[] {
   return watched(
@@ -88,7 +74,7 @@ export function sharedInbox(connection: string, properties: Record<string, unkno
 /** A flow whose *webhook in* has its events in PostgreSQL. */
 export function sharedFlow(
   connection: string,
-  changes: { inbox?: Record<string, unknown>; webhook?: Record<string, unknown> } = {},
+  changes: Partial<Record<'inbox' | 'webhook', Record<string, unknown>>> = {},
   ...further: FlowNode[]
 ): FlowNode[] {
   const webhook = { inbox: 'inbox', ...changes.webhook };

@@ -54,13 +54,8 @@ export interface Reply {
 export async function tokenOf(nodeRed: NodeRed, username: User, root = ''): Promise<string> {
   const scope = SCOPES[username];
   const login = { client_id: 'node-red-admin', grant_type: 'password', scope, username, password: 'right' };
-  const response = await fetch(`${nodeRed.url}${root}/auth/token`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify(login),
-  });
-  const { access_token: token } = (await response.json()) as { access_token: string };
-  return token;
+  const { body } = await postJson(`${nodeRed.url}${root}/auth/token`, login);
+  return String(body['access_token']);
 }
 
 /** Asks as a dialog does that only wants to know. */
@@ -70,10 +65,12 @@ export async function look(nodeRed: NodeRed, path: string, token = ''): Promise<
 
 /** Asks as a dialog does that wants something done. */
 export async function act(nodeRed: NodeRed, path: string, body: object, token = ''): Promise<Reply> {
+  return postJson(`${nodeRed.url}/rvm/${path}`, body, token);
+}
+
+async function postJson(url: string, body: object, token = ''): Promise<Reply> {
   const headers = { 'Content-Type': 'application/json', ...authorization(token) };
-  return replyOf(
-    await fetch(`${nodeRed.url}/rvm/${path}`, { method: 'POST', headers, body: JSON.stringify(body) }),
-  );
+  return replyOf(await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) }));
 }
 
 function authorization(token: string): Record<string, string> {

@@ -41,16 +41,28 @@ export const MOVABLE_INTERVALS = `movableIntervals: (() => {
  * JavaScript of a setting: the clock that never jumps, and the timers that wait for seconds, stand still but for what `advance`
  * moves them. So a deploy on a busy machine takes no longer than an alarm may wait for its end, and a test need not wait itself.
  */
-export const STANDING_TIME = `standingTime: (() => {
-    const [begin, end] = [setTimeout, clearTimeout];
-    const waiting = new Map();
+export const STANDING_TIME = `standingClock: (() => {
     let now = Math.round(performance.now());
     performance.now = () => now;
+    clocks.push((advance) => (now += advance));
+  })(),
+  ${standing('ms >= 1000')}`;
+
+/** Timers that wait for so many milliseconds stand until `advance` moves them; all else goes on. */
+export function standingTimers(ms: number): string {
+  return standing(`ms === ${ms}`);
+}
+
+function standing(which: string): string {
+  return `standingTimers: (() => {
+    const [begin, end] = [setTimeout, clearTimeout];
+    const waiting = new Map();
+    let passed = 0;
     globalThis.setTimeout = (act, ms, ...args) => {
       const timer = begin(act, ms, ...args);
-      if (!(ms >= 1000)) return timer;
+      if (!(${which})) return timer;
       end(timer);
-      waiting.set(timer, { at: now + ms, act: () => act(...args) });
+      waiting.set(timer, { at: passed + ms, act: () => act(...args) });
       console.log('A timer stands at ' + Math.round(ms) + ' ms.');
       return timer;
     };
@@ -59,41 +71,11 @@ export const STANDING_TIME = `standingTime: (() => {
       end(timer);
     };
     clocks.push((advance) => {
-      now += advance;
+      passed += advance;
       for (const [timer, { at, act }] of waiting) {
-        if (at > now) continue;
+        if (at > passed) continue;
         waiting.delete(timer);
         act();
-      }
-    });
-  })(),`;
-
-/**
- * JavaScript of a setting: timers that wait for so long, in milliseconds, stand until `advance` moves them; all else goes on. For
- * a time that no test can wait for.
- */
-export function standingTimers(ms: number): string {
-  return `standingTimers: (() => {
-    const [begin, end] = [setTimeout, clearTimeout];
-    const waiting = new Map();
-    globalThis.setTimeout = (act, ms, ...args) => {
-      const timer = begin(act, ms, ...args);
-      if (ms !== ${ms}) return timer;
-      end(timer);
-      waiting.set(timer, { left: ms, act: () => act(...args) });
-      console.log('A timer stands at ' + ms + ' ms.');
-      return timer;
-    };
-    globalThis.clearTimeout = (timer) => {
-      waiting.delete(timer);
-      end(timer);
-    };
-    clocks.push((advance) => {
-      for (const [timer, standing] of waiting) {
-        standing.left -= advance;
-        if (standing.left > 0) continue;
-        waiting.delete(timer);
-        standing.act();
       }
     });
   })(),`;

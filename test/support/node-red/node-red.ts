@@ -92,7 +92,9 @@ export class NodeRed {
     if (kept?.isRunning !== true) return this.#startFresh(options, keptAs);
     kept.#holdProcess(true);
     try {
-      await kept.#setEnvironment(options.env ?? {});
+      // Of the variables of tests it has these alone.
+      const { env = {} } = options;
+      await kept.#oneMore(/The environment was set/g, () => kept.child.send({ env }));
       // What was told once in some seconds may be told again.
       await kept.advance(60);
       // What was still on its way is there now.
@@ -125,19 +127,14 @@ export class NodeRed {
     const port = options.port ?? (await freePort());
     const modules = path.join(userDir, 'node_modules');
     const own = path.join(modules, '@rvm', 'node-red-remote-monitoring');
+    const put = (name: string, text: string): void => fs.writeFileSync(path.join(userDir, name), text);
     if (options.withoutPackage !== true && !fs.existsSync(own)) {
       linkPackage(options.packageRoot ?? ROOT, own);
-      fs.writeFileSync(path.join(userDir, 'package.json'), '{"name":"test","private":true}');
+      put('package.json', '{"name":"test","private":true}');
     }
     for (const name of options.palette ?? []) linkPackage(path.join(PALETTE, name), path.join(modules, name));
-    fs.writeFileSync(
-      path.join(userDir, 'settings.js'),
-      settingsFile(port, keptAs === undefined ? (options.settings ?? '') : MOVABLE_CLOCK),
-    );
-
-    if (options.flows !== undefined) {
-      fs.writeFileSync(path.join(userDir, 'flows.json'), JSON.stringify(options.flows));
-    }
+    put('settings.js', settingsFile(port, keptAs === undefined ? (options.settings ?? '') : MOVABLE_CLOCK));
+    if (options.flows !== undefined) put('flows.json', JSON.stringify(options.flows));
 
     const red = options.embedded
       ? path.join(__dirname, 'embedded-host.js')
@@ -153,11 +150,9 @@ export class NodeRed {
     });
     const nodeRed = new NodeRed(userDir, port, child, keptAs);
     const started = options.waitsForTypes ? /Waiting for missing types/ : /Started flows/;
+    const runs = (): boolean => started.test(nodeRed.log) && /Server now running/.test(nodeRed.log);
     try {
-      await nodeRed.until(
-        () => started.test(nodeRed.log) && /Server now running/.test(nodeRed.log),
-        'its start',
-      );
+      await nodeRed.until(runs, 'its start');
     } catch (error) {
       // Nobody else has a hold on it.
       await nodeRed.stop('SIGKILL');
@@ -185,25 +180,29 @@ export class NodeRed {
     root = '',
     token = '',
   ): Promise<void> {
-    const before = count(this.log, /Started (modified )?(nodes|flows)/g);
-    const response = await fetch(`${this.url}${root}/flows`, {
-      method: 'POST',
-      headers: {
-        'Content-Type': 'application/json',
-        'Node-RED-Deployment-Type': how,
-        ...(token !== '' && { Authorization: `Bearer ${token}` }),
-      },
-      body: JSON.stringify(flows),
+    const headers = {
+      'Content-Type': 'application/json',
+      'Node-RED-Deployment-Type': how,
+      ...(token !== '' && { Authorization: `Bearer ${token}` }),
+    };
+    await this.#oneMore(/Started (modified )?(nodes|flows)/g, async () => {
+      const request = { method: 'POST', headers, body: JSON.stringify(flows) };
+      const response = await fetch(`${this.url}${root}/flows`, request);
+      assert.ok(response.ok, `deploy answered ${response.status}: ${await response.text()}`);
     });
-    assert.ok(response.ok, `deploy answered ${response.status}: ${await response.text()}`);
-    await this.until(() => count(this.log, /Started (modified )?(nodes|flows)/g) > before, 'the deploy');
   }
 
   /** Moves the clock that never jumps, in a Node-RED without options, or with the setting MOVABLE_CLOCK. */
   async advance(seconds: number): Promise<void> {
-    const before = count(this.log, CLOCK_MOVED);
-    this.child.send({ advance: seconds * 1000 });
-    await this.until(() => count(this.log, CLOCK_MOVED) > before, 'the clock');
+    await this.#oneMore(/The clock was moved/g, () => this.child.send({ advance: seconds * 1000 }));
+  }
+
+  /** Waits for one more such line of the log than before some work. */
+  async #oneMore(line: RegExp, work: () => unknown): Promise<void> {
+    const count = (): number => this.log.match(line)?.length ?? 0;
+    const before = count();
+    await work();
+    await this.until(() => count() > before, `${line} in the log`);
   }
 
   /** Messages that a probe has seen so far, or of those after the first so many of all. */
@@ -221,9 +220,7 @@ export class NodeRed {
     seconds = PATIENCE / 1000,
   ): Promise<Record<string, unknown>> {
     await this.until(() => this.at(probe).some(condition), `a message at "${probe}"`, seconds);
-    const found = this.at(probe).find(condition);
-    assert.ok(found !== undefined);
-    return found;
+    return this.at(probe).find(condition) ?? assert.fail();
   }
 
   /** Texts of all statuses that a node has shown, oldest first. */
@@ -252,12 +249,12 @@ export class NodeRed {
     while (!condition()) {
       const other = instead();
       if (other !== undefined) assert.fail(`${what} can come no more, but ${other} did`);
-      if (!this.isRunning)
-        assert.fail(`Node-RED has ended while waiting for ${what}:\n${this.log.slice(-3000)}`);
+      const end = (): string => `the log ends with:\n${this.log.slice(-3000)}`;
+      if (!this.isRunning) assert.fail(`Node-RED has ended while waiting for ${what}; ${end()}`);
       try {
         await once(this.#changes, 'change', { signal: deadline });
       } catch {
-        assert.fail(`waited ${seconds} s in vain for ${what}; the log ends with:\n${this.log.slice(-3000)}`);
+        assert.fail(`waited ${seconds} s in vain for ${what}; ${end()}`);
       }
     }
   }
@@ -313,9 +310,9 @@ export class NodeRed {
   }
 
   #hasInbox(): boolean {
-    const open = `/proc/${this.child.pid}/fd`;
-    if (!fs.existsSync(open))
-      return fs.existsSync(path.join(this.userDir, 'remote-monitoring', 'inbox.sqlite-wal'));
+    const open = `/proc/${this.pid}/fd`;
+    const log = path.join(this.userDir, 'remote-monitoring', 'inbox.sqlite-wal');
+    if (!fs.existsSync(open)) return fs.existsSync(log);
     return fs.readdirSync(open).some((name) => {
       try {
         return fs.readlinkSync(path.join(open, name)).includes('inbox.sqlite');
@@ -324,13 +321,6 @@ export class NodeRed {
         return false;
       }
     });
-  }
-
-  /** Of the variables of tests it has these alone. */
-  async #setEnvironment(env: Record<string, string>): Promise<void> {
-    const before = count(this.log, ENVIRONMENT_SET);
-    this.child.send({ env });
-    await this.until(() => count(this.log, ENVIRONMENT_SET) > before, 'its environment');
   }
 
   /** What came, or was written, since the last test, too. */
@@ -365,12 +355,8 @@ export class NodeRed {
 process.on('beforeExit', () => void NodeRed.stopKept()).on('exit', () => NodeRed.killKept());
 
 /** Nothing but what may change sets it apart: variables of tests, and a clock that is in each that is kept. */
-function isPlain({
-  version: _version,
-  settings = MOVABLE_CLOCK,
-  env = {},
-  ...special
-}: StartOptions): boolean {
+function isPlain(options: StartOptions): boolean {
+  const { version: _version, settings = MOVABLE_CLOCK, env = {}, ...special } = options;
   const isOfTests = Object.keys(env).every((name) => name.startsWith('RVM_TEST_'));
   return settings === MOVABLE_CLOCK && isOfTests && Object.keys(special).length === 0;
 }
@@ -421,31 +407,33 @@ export const MOVABLE_CLOCK = `movableClock: (() => {
       }
     });
   })(),`;
-const CLOCK_MOVED = /The clock was moved/g;
-const ENVIRONMENT_SET = /The environment was set/g;
+
+/** A node on the tab of a test flow. @param targets of each output */
+export function flowNode(
+  id: string,
+  type: string,
+  targets: readonly (readonly string[])[],
+  properties: Record<string, unknown> = {},
+): FlowNode {
+  return { id, type, z: 'tab', x: 0, y: 0, wires: targets, ...properties };
+}
+
+export function functionNode(id: string, func: string, ...targets: string[]): FlowNode {
+  return flowNode(id, 'function', [targets], { name: id, func, outputs: 1, libs: [] });
+}
 
 /** A function node that reports what it gets to the test. */
 export function probe(id: string, z = 'tab'): FlowNode {
-  const func = `global.get('probe')('${id}', msg);\nreturn null;`;
-  return { id, type: 'function', z, name: id, func, outputs: 1, libs: [], x: 0, y: 0, wires: [[]] };
+  return { ...functionNode(id, `global.get('probe')('${id}', msg);\nreturn null;`), z };
 }
 
 /** What every test flow has: a tab, and probes for all statuses and all caught errors. */
 export function watched(...nodes: FlowNode[]): FlowNode[] {
   return [
     { id: 'tab', type: 'tab', label: 'test' },
-    { id: 'watch-status', type: 'status', z: 'tab', scope: null, x: 0, y: 0, wires: [['status']] },
+    flowNode('watch-status', 'status', [['status']], { scope: null }),
     probe('status'),
-    {
-      id: 'watch-errors',
-      type: 'catch',
-      z: 'tab',
-      scope: null,
-      uncaught: false,
-      x: 0,
-      y: 0,
-      wires: [['caught']],
-    },
+    flowNode('watch-errors', 'catch', [['caught']], { scope: null, uncaught: false }),
     probe('caught'),
     ...nodes.map((node) => (node.z === undefined && node.wires !== undefined ? { ...node, z: 'tab' } : node)),
   ];
@@ -453,31 +441,10 @@ export function watched(...nodes: FlowNode[]): FlowNode[] {
 
 /** An entrance: a message posted to `/enter/<id>` enters the flow as `msg`. */
 export function entrance(id: string, ...targets: string[]): FlowNode[] {
-  const func = `const { req, res, payload } = msg; res.sendStatus(200); return payload;`;
+  const func = `const { req, res, payload } = msg; res._res.sendStatus(200); return payload;`;
   return [
-    {
-      id: `${id}-http`,
-      type: 'http in',
-      z: 'tab',
-      name: '',
-      url: `/enter/${id}`,
-      method: 'post',
-      x: 0,
-      y: 0,
-      wires: [[id]],
-    },
-    {
-      id,
-      type: 'function',
-      z: 'tab',
-      name: id,
-      func: func.replace('res.sendStatus', 'res._res.sendStatus'),
-      outputs: 1,
-      libs: [],
-      x: 0,
-      y: 0,
-      wires: [targets],
-    },
+    flowNode(`${id}-http`, 'http in', [[id]], { name: '', url: `/enter/${id}`, method: 'post' }),
+    functionNode(id, func, ...targets),
   ];
 }
 
@@ -544,14 +511,6 @@ module.exports = {
 `;
 }
 
-function count(text: string, pattern: RegExp): number {
-  return text.match(pattern)?.length ?? 0;
-}
-
-interface FetchNode {
-  fetchNode(version: string, folder: string): string | undefined;
-}
-
 /** Those that this process has fetched: the newest of last week is not that of today. */
 const fetched = new Set<string>();
 
@@ -590,7 +549,7 @@ function fetchInto(folder: string, version: string, isNewest: boolean): boolean 
 }
 
 function fetchNode(version: string, folder: string): string | undefined {
-  const tools = require('../../../scripts/fetch-node.js') as FetchNode;
+  const tools = require('../../../scripts/fetch-node.js') as { fetchNode: typeof fetchNode };
   return tools.fetchNode(version, folder);
 }
 

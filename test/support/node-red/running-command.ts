@@ -40,17 +40,9 @@ export class RunningCommand {
     const pidsFile = path.join(checkout, `pids-${port}`);
     fs.writeFileSync(note, NOTE_PID);
     fs.writeFileSync(pidsFile, '');
-    const child = spawn(command, args, {
-      cwd: checkout,
-      env: {
-        ...process.env,
-        LC_ALL: 'C',
-        PORT: `${port}`,
-        PIDS_FILE: pidsFile,
-        NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --require "${note}"`,
-        ...env,
-      },
-    });
+    const NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} --require "${note}"`;
+    const own = { LC_ALL: 'C', PORT: `${port}`, PIDS_FILE: pidsFile, NODE_OPTIONS };
+    const child = spawn(command, args, { cwd: checkout, env: { ...process.env, ...own, ...env } });
     const running = new RunningCommand(child, port, pidsFile);
     try {
       await running.says(INTRODUCTION);
@@ -78,22 +70,18 @@ export class RunningCommand {
 
   async until(condition: () => boolean, what: string): Promise<void> {
     const deadline = performance.now() + 30_000;
-    while (!condition()) {
-      assert.ok(performance.now() < deadline, `waited in vain for ${what}:\n${this.output}`);
-      await delay(20);
-    }
+    while (!condition() && performance.now() < deadline) await delay(20);
+    assert.ok(condition(), `waited in vain for ${what}:\n${this.output}`);
   }
 
   /** Sends a signal to the command alone; passes once no process that it has started is left, and the output complete. */
   async endsWith(signal: NodeJS.Signals): Promise<void> {
     const { pids } = this;
     assert.ok(pids.some(isAlive), 'nothing runs');
-    const exit = once(this.child, 'exit');
-    const close = once(this.child, 'close');
+    const ends = Promise.all([once(this.child, 'exit'), once(this.child, 'close')]);
     this.child.kill(signal);
-    await exit;
     await this.until(() => !pids.some(isAlive), 'the end of all processes');
-    await close;
+    await ends;
     await assert.rejects(fetch(this.url));
   }
 
@@ -125,11 +113,9 @@ const MADE = ['.git', '.node', '.start', 'coverage', 'dist', 'node_modules'];
 export function copyCheckout(dist: 'built' | 'absent'): string {
   const folder = fs.mkdtempSync(path.join(fs.realpathSync(os.tmpdir()), 'rvm-checkout-'));
   const parts = fs.readdirSync(ROOT).filter((name) => !MADE.includes(name) && !name.endsWith('.tgz'));
+  const filter = (from: string): boolean => path.basename(from) !== 'node_modules';
   for (const part of dist === 'built' ? [...parts, 'dist'] : parts)
-    fs.cpSync(path.join(ROOT, part), path.join(folder, part), {
-      recursive: true,
-      filter: (from) => path.basename(from) !== 'node_modules',
-    });
+    fs.cpSync(path.join(ROOT, part), path.join(folder, part), { recursive: true, filter });
   const packages = path.join(folder, 'node_modules');
   linkPackages(packages);
   // What the scripts leave there once they have installed, or built: nothing is to be installed for a test.

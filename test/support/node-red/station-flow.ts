@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
 import { type RtspFault, Sandbox, type SandboxOptions } from '../../../sandbox';
+import { NODE_RED_VERSIONS } from '../suite/lanes';
+import { needs, type Program } from '../suite/programs';
 import { eventually } from '../time/patience';
 import { cloud, station } from './flows';
 import {
   entrance,
   type FlowNode,
+  flowNode,
+  functionNode,
   inject,
   NodeRed,
   type NodeRedVersion,
@@ -33,11 +37,6 @@ export interface SandboxCamera {
   ptz: { position: string; tour: number | null } | null;
 }
 
-interface Changes {
-  cloud?: Message;
-  station?: Message;
-}
-
 /** Keeps what a message has in `flow` and `global` in the context of these names, and passes the rest on. */
 const REMEMBER = `const { flow: ofFlow = {}, global: ofGlobal = {}, ...rest } = msg;
 for (const [name, value] of Object.entries(ofFlow)) flow.set(name, value);
@@ -49,76 +48,69 @@ const FINAL = /^status\.(decoderMissing|needsNode|wrongSetting)$| (is|are) not s
 
 /** A node of the package that calls the service, with both outputs at probes. */
 export function caller(type: string, properties: Message = {}): FlowNode {
-  return {
-    id: 'node',
-    type,
-    z: 'tab',
-    station: 'station',
-    x: 0,
-    y: 0,
-    wires: [['result'], ['failed']],
-    ...properties,
-  };
+  return flowNode('node', type, [['result'], ['failed']], { station: 'station', ...properties });
 }
+
+const isOfPackage = ({ type }: FlowNode): boolean => type.startsWith('rvm-');
 
 /** A flow file of a `StationFlow` where only these nodes get the messages that go in. */
 export function enteredBy(flows: readonly FlowNode[], ...ids: string[]): FlowNode[] {
   return flows.map((node) => (node.id === 'remember' ? { ...node, wires: [ids] } : node));
 }
 
-/**
- * Real Node-RED and a sandbox as its service: messages go in at one end of a flow, and are seen where they come out.
- */
+/** Gives the tab of a flow an environment variable. */
+export function withVariable(flows: readonly FlowNode[], name: string, value: string): FlowNode[] {
+  const env = [{ name, value, type: 'str' }];
+  return flows.map((node) => (node.type === 'tab' ? { ...node, env } : node));
+}
+
+/** Real Node-RED and a sandbox as its service: messages go in at one end of a flow, and are seen where they come out. */
 export class StationFlow {
   #sequence = 0;
   /** How many messages had been seen when the last deploy began. */
   #deployed = 0;
 
-  private constructor(
-    readonly nodeRed: NodeRed,
-    readonly sandbox: Sandbox,
-    readonly credentials: { username: string; password: string; secret: string },
-  ) {}
+  nodeRed!: NodeRed;
+  sandbox!: Sandbox;
+  credentials!: { username: string; password: string; secret: string };
+  /** One of its cameras. */
+  online!: SandboxCamera;
 
-  static async start(
+  static async start(...how: Parameters<StationFlow['start']>): Promise<StationFlow> {
+    const flow = new StationFlow();
+    await flow.start(...how);
+    return flow;
+  }
+
+  async start(
     version: NodeRedVersion,
     sandboxOptions: SandboxOptions = {},
     options: StartOptions = {},
-  ): Promise<StationFlow> {
-    const sandbox = await Sandbox.start({ eventsPerMinute: 0, seed: 7, rtspPort: 0, ...sandboxOptions });
-    const credentials = sandbox.setStation('north', { scheme: 'http' });
+  ): Promise<void> {
+    this.sandbox = await Sandbox.start({ eventsPerMinute: 0, seed: 7, rtspPort: 0, ...sandboxOptions });
+    this.credentials = this.sandbox.setStation('north', { scheme: 'http' });
+    this.online = await this.camera(isOnline);
     try {
-      return new StationFlow(await NodeRed.start({ version, ...options }), sandbox, credentials);
+      this.nodeRed = await NodeRed.start({ version, ...options });
     } catch (error) {
-      await sandbox.close();
+      await this.sandbox.close();
       throw error;
     }
   }
 
   async stop(): Promise<void> {
-    await this.nodeRed.stopAndRemove();
-    await this.sandbox.close();
+    await this.nodeRed?.stopAndRemove();
+    await this.sandbox?.close();
   }
 
   /** A flow file around some nodes, all of which get the messages that go in; `wires` or others than `result` stay as they are. */
-  flows(changes: Changes, ...nodes: FlowNode[]): FlowNode[] {
+  flows(changes: { cloud?: Message; station?: Message }, ...nodes: FlowNode[]): FlowNode[] {
     const { sandbox, credentials } = this;
     return watched(
       cloud({ url: sandbox.url, credentials: { apiKey: sandbox.apiKey }, ...changes.cloud }),
       station({ credentials, ...changes.station }),
       ...entrance('in', 'remember'),
-      {
-        id: 'remember',
-        type: 'function',
-        z: 'tab',
-        name: '',
-        func: REMEMBER,
-        outputs: 1,
-        libs: [],
-        x: 0,
-        y: 0,
-        wires: [nodes.filter((node) => node.type.startsWith('rvm-')).map(({ id }) => id)],
-      },
+      functionNode('remember', REMEMBER, ...nodes.filter(isOfPackage).map(({ id }) => id)),
       ...nodes,
       probe('result'),
       probe('failed'),
@@ -141,16 +133,26 @@ export class StationFlow {
     return this.nodeRed.statuses(node, this.#deployed);
   }
 
+  /** Deploys a node and sends a message through. */
+  async ask(node: FlowNode, msg: Message = {}): Promise<Message> {
+    await this.deploy(node);
+    return this.through(msg);
+  }
+
+  /** Deploys a node that fails with a message. */
+  async refusal(node: FlowNode, msg: Message = {}): Promise<Failure> {
+    await this.deploy(node);
+    return this.failure(msg);
+  }
+
   /** Sends a message through and gives what comes out: at a probe, or at the Catch node. */
   async through(msg: Message, outcome: 'result' | 'failed' | 'caught' = 'result'): Promise<Message> {
     const mark = await this.send(msg);
-    await this.nodeRed.until(
-      () => this.nodeRed.seen.some((seen) => seen.probe !== 'status' && seen.msg.mark === mark),
-      'an outcome',
-    );
-    const [first] = this.nodeRed.seen.filter((seen) => seen.probe !== 'status' && seen.msg.mark === mark);
-    assert.equal(first?.probe, outcome, JSON.stringify(first?.msg.error));
-    return first.msg;
+    const first = () => this.nodeRed.seen.find((seen) => seen.probe !== 'status' && seen.msg.mark === mark);
+    await this.nodeRed.until(() => first() !== undefined, 'an outcome');
+    const { probe: at, msg: seen } = first() ?? assert.fail();
+    assert.equal(at, outcome, JSON.stringify(seen.error));
+    return seen;
   }
 
   /** Sends a message in, and gives the mark by which it is known when it comes out. */
@@ -178,21 +180,19 @@ export class StationFlow {
     await this.nodeRed.until(() => matches(shown()), `the status ${text}`, undefined, final);
   }
 
+  async state(): Promise<SandboxState> {
+    return (await fetch(`${this.sandbox.url}/sandbox/state`)).json() as Promise<SandboxState>;
+  }
+
   /** The cameras of the sites that the Agent User may see. */
   async cameras(): Promise<SandboxCamera[]> {
-    const response = await fetch(`${this.sandbox.url}/sandbox/state`);
-    const { cameras, sites } = (await response.json()) as {
-      cameras: SandboxCamera[];
-      sites: { id: string; state: string }[];
-    };
+    const { cameras, sites } = await this.state();
     const seen = new Set(sites.filter(({ state }) => state === 'accepted').map(({ id }) => id));
     return cameras.filter(({ siteId }) => seen.has(siteId));
   }
 
   async camera(condition: (camera: SandboxCamera) => boolean): Promise<SandboxCamera> {
-    const camera = (await this.cameras()).find(condition);
-    assert.ok(camera !== undefined, 'the sandbox has such a camera');
-    return camera;
+    return (await this.cameras()).find(condition) ?? assert.fail('the sandbox has no such camera');
   }
 
   /** Lets the service misbehave. */
@@ -241,10 +241,11 @@ export interface ClipFacts {
   reason?: string;
 }
 
-interface RelayState {
-  connections: number;
-  sessions: number;
-  opened: number;
+interface SandboxState {
+  cameras: SandboxCamera[];
+  sites: { id: string; state: string }[];
+  /** Connections and RTSP sessions at the relay that are open now, and all sessions that were ever opened. */
+  video: { connections: number; sessions: number; opened: number };
 }
 
 export function clipIn(msg: Message): ClipFacts {
@@ -253,22 +254,24 @@ export function clipIn(msg: Message): ClipFacts {
 
 /** Real Node-RED, with a cloud that may have its video relay on this machine, and a sandbox whose RTSP sessions are counted. */
 export class VideoFlow {
-  private constructor(
-    readonly station: StationFlow,
-    readonly camera: SandboxCamera,
-  ) {}
+  readonly station = new StationFlow();
 
-  static async start(
-    version: NodeRedVersion,
-    sandboxOptions: SandboxOptions = {},
-    options: StartOptions = {},
-  ): Promise<VideoFlow> {
-    const station = await StationFlow.start(version, sandboxOptions, options);
-    return new VideoFlow(station, await station.camera(isOnline));
+  static async start(...how: Parameters<StationFlow['start']>): Promise<VideoFlow> {
+    const flow = new VideoFlow();
+    await flow.start(...how);
+    return flow;
   }
 
-  async stop(): Promise<void> {
-    await this.station.stop();
+  start(...how: Parameters<StationFlow['start']>): Promise<void> {
+    return this.station.start(...how);
+  }
+
+  get camera(): SandboxCamera {
+    return this.station.online;
+  }
+
+  stop(): Promise<void> {
+    return this.station.stop();
   }
 
   /** Deploys nodes that get the messages which go in. @param cloud properties of its cloud beyond the usual ones */
@@ -278,6 +281,21 @@ export class VideoFlow {
 
   flows(nodes: readonly FlowNode[], cloud: Message = {}): FlowNode[] {
     return this.station.flows({ cloud: { localRelays: true, ...cloud } }, ...nodes);
+  }
+
+  /** Deploys a node and sends a message through; by default of an event. */
+  async ask(node: FlowNode, msg: Message = { event: this.event() }): Promise<Message> {
+    await this.deploy([node]);
+    return this.station.through(msg);
+  }
+
+  /** Deploys a node that fails with a message, and has opened no RTSP session for that. */
+  async refusal(node: FlowNode, msg: Message = { event: this.event() }): Promise<Failure & { msg: Message }> {
+    await this.deploy([node]);
+    let failed: Message = {};
+    const opened = await this.openedBy(async () => (failed = await this.station.through(msg, 'failed')));
+    assert.equal(opened, 0);
+    return { ...(failed.error as Failure), msg: failed };
   }
 
   /** An event of a camera, as a webhook brings it. @param time epoch milliseconds */
@@ -300,10 +318,8 @@ export class VideoFlow {
     await this.station.endFaults();
   }
 
-  /** Connections and RTSP sessions at the relay that are open now, and all sessions that were ever opened. */
-  async relay(): Promise<RelayState> {
-    const response = await fetch(`${this.station.sandbox.url}/sandbox/state`);
-    return ((await response.json()) as { video: RelayState }).video;
+  async relay(): Promise<SandboxState['video']> {
+    return (await this.station.state()).video;
   }
 
   /** Waits until nothing is open at the relay. */
@@ -320,4 +336,31 @@ export class VideoFlow {
     await work();
     return (await this.relay()).opened - before;
   }
+}
+
+interface GroupOptions extends Omit<StartOptions, 'version'> {
+  versions?: readonly NodeRedVersion[];
+  /** Its tests are skipped where one is missing. */
+  programs?: readonly Program[];
+  sandbox?: SandboxOptions;
+}
+
+/** Tests around a flow, on each version of Node-RED that this lane has. A fault ends with its test. */
+export function describeWith<Flow extends StationFlow | VideoFlow>(
+  Kind: new () => Flow,
+  title: string,
+  { versions = NODE_RED_VERSIONS, programs = [], sandbox = {}, ...options }: GroupOptions,
+  tests: (flow: Flow) => void,
+): void {
+  for (const version of versions)
+    describe(`${title} in Node-RED ${version}`, () => {
+      const flow = new Kind();
+      before(async function () {
+        needs(this, ...programs);
+        await flow.start(version, sandbox, options);
+      });
+      afterEach(() => flow.endFaults());
+      after(() => flow.stop());
+      tests(flow);
+    });
 }

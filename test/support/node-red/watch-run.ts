@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Finding } from '../../../lib/watch/findings';
 import type { Verdict } from '../../../nodes/rvm-watch/verdict';
 import { eventually } from '../time/patience';
-import { probe, type FlowNode, type NodeRed } from './node-red';
+import { type FlowNode, flowNode, type NodeRed, probe } from './node-red';
 
 /** Of the clock that is moved, between two looks of a test; and so often does it look. */
 const STEP_S = 1;
@@ -10,19 +10,8 @@ const LOOK_EVERY = 20;
 
 /** A *watch* that pulses each second, and probes for what leaves it. */
 export function watch(properties: Record<string, unknown> = {}): FlowNode[] {
-  const node = {
-    id: 'watch',
-    type: 'rvm-watch',
-    z: 'tab',
-    name: '',
-    stations: '',
-    interval: 1,
-    selfTest: 0,
-    x: 0,
-    y: 0,
-    wires: [['changes'], ['pulses']],
-    ...properties,
-  };
+  const usual = { name: '', stations: '', interval: 1, selfTest: 0 };
+  const node = flowNode('watch', 'rvm-watch', [['changes'], ['pulses']], { ...usual, ...properties });
   return [node, probe('changes'), probe('pulses')];
 }
 
@@ -62,14 +51,10 @@ export class WatchRun {
   /** Waits until the last that was told has such a finding. */
   async comes(what: string): Promise<Finding> {
     await this.#passes(() => this.kinds.includes(what), `${what} to come`);
-    const verdict = this.verdicts.at(-1);
-    const finding = verdict?.findings.find((each) => each.what === what);
-    assert.ok(finding !== undefined);
-    assert.equal(
-      verdict?.ok,
-      verdict?.findings.every(({ severity }) => severity === 'warning'),
-    );
-    return finding;
+    const { ok, findings } = this.verdicts.at(-1) ?? assert.fail();
+    const isFine = findings.every(({ severity }) => severity === 'warning');
+    assert.equal(ok, isFine);
+    return findings.find((each) => each.what === what) ?? assert.fail();
   }
 
   /** Waits until it has been told, and no more such a finding. */

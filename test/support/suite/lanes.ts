@@ -102,9 +102,7 @@ const SLOW: readonly string[] = [
   'test/nodes/watch.test.ts',
   // On a hundred thousand events.
   'test/inbox/postgres/backlog.test.ts',
-  // Of every kind of camera, of alarms that go on, beside other settings of the server, under a watch; with modules counted.
-  'test/nodes/clip-folder.test.ts',
-  'test/nodes/kinds-of-video.test.ts',
+  // Of alarms that go on, beside other settings of the server, under a watch; with modules counted.
   'test/nodes/sidebar-video.test.ts',
   'test/nodes/video-jobs.test.ts',
   'test/nodes/video-of-alarms.test.ts',
@@ -173,7 +171,6 @@ const RARE: readonly string[] = [
   'test/inbox/postgres/outages.test.ts',
   'test/nodes/watch-inbox.test.ts',
   'test/nodes/watch-video.test.ts',
-  'test/nodes/late-recording.test.ts',
   'test/nodes/broken-video.test.ts',
   // Each fault of each video node, looked through for secrets.
   'test/nodes/video-secrets.test.ts',
