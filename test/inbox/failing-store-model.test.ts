@@ -7,7 +7,8 @@ import type { Delivery } from '../../lib/inbox/inbox';
 import { SPILL_REGISTER } from '../../lib/inbox/spill/spill-register';
 import type { ProvenMessage } from '../../lib/message/record';
 import { seededChance } from '../support/inbox/broken-files';
-import { fail, HookedInbox, temporaryFolder, type Hook } from '../support/inbox/hooked-inbox';
+import { fail, type Hook } from '../support/inbox/each-store';
+import { HookedInbox } from '../support/inbox/hooked-inbox';
 import { few } from '../support/suite/lanes';
 import { steadyNow } from '../support/time/event-loop';
 import { PATIENCE } from '../support/time/patience';
@@ -59,7 +60,7 @@ class Model {
     private readonly chance: () => number,
     private readonly handledWhen: 'sent' | 'settled',
   ) {
-    this.#inbox = this.#open(temporaryFolder());
+    this.#inbox = this.#open();
   }
 
   async act(): Promise<void> {
@@ -102,12 +103,12 @@ class Model {
     fs.rmSync(inbox.folder, { recursive: true });
   }
 
-  #open(folder: string): HookedInbox {
+  #open(folder?: string): HookedInbox {
     this.#life += 1;
     this.#atFlow.clear();
     this.#hanging = [];
     this.#isGone = false;
-    const inbox = new HookedInbox(folder, this.#hookOf(this.#life));
+    const inbox = new HookedInbox({ hook: this.#hookOf(this.#life), ...(folder && { folder }) });
     this.#consume(inbox, this.#life);
     return inbox;
   }

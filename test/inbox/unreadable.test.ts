@@ -3,14 +3,14 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { ListedMessage } from '../../lib/inbox/inbox';
-import { HookedInbox, temporaryFolder } from '../support/inbox/hooked-inbox';
+import { HookedInbox } from '../support/inbox/hooked-inbox';
 import { eventually } from '../support/time/patience';
 import { proven, Taker } from './samples';
 
 describe('a list of dead letters of a damaged disk says of one', () => {
   let inbox: HookedInbox;
   beforeEach(() => {
-    inbox = new HookedInbox(temporaryFolder());
+    inbox = new HookedInbox();
   });
   afterEach(async () => {
     await inbox.close();
@@ -34,7 +34,7 @@ describe('a list of dead letters of a damaged disk says of one', () => {
       const file = new DatabaseSync(path.join(inbox.folder, 'inbox.sqlite'));
       file.exec(damage);
       file.close();
-      inbox = new HookedInbox(inbox.folder);
+      inbox = new HookedInbox({ folder: inbox.folder });
       const taker = new Taker(inbox);
       const { reason, canRetry } = await onlyLetter();
       assert.deepEqual([reason, canRetry, taker.ids], ['unreadable', false, []]);
