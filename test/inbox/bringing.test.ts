@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import fs from 'node:fs';
-import path from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { newMessage } from '../../lib/inbox/store/stored-message';
 import { fail, type Hook, pass } from '../support/inbox/each-store';
 import { type HookedInbox, SpillStand } from '../support/inbox/hooked-inbox';
 import { eventually, Gate } from '../support/time/patience';
@@ -222,25 +222,16 @@ describe('what was spilled, on its way into the inbox', () => {
       assert.deepEqual([...taker.told, ...next.told][1], [deliveryId, ...told]);
     });
 
-  it('is left where the flow of the inbox has it, whatever a former process has noted of it', async () => {
-    const inbox = open(fail);
-    const { deliveryId } = await inbox.accept(proven());
-    const image = inbox.image();
-    inbox.hook = pass;
-    await isInside(inbox, 1);
-    const taker = new Taker(inbox, SETTLED);
-    await taker.came(1);
-    let brought = 0;
-    inbox.hook = (name, act) => {
-      if (name === 'bring') brought += 1;
-      return name === 'look' ? fail() : act();
-    };
-    inbox.configure({ keep: { keys: 1e9, bodies: 1e9 }, spillFolder: path.join(image, 'spill') });
-    await eventually(() => brought > 0, 'what the former has noted');
-    await works(inbox);
-    const next = await taker.takes();
-    assert.deepEqual(taker.deliveryIds, [deliveryId, next.deliveryId]);
-    assert.equal(await stand.stateOf(deliveryId), 'leased');
-    fs.rmSync(image, { recursive: true });
+  it('is left where the flow of the inbox has it, whatever a former process has noted of it', () => {
+    const { store } = open();
+    const message = newMessage(proven());
+    const deliveryId = randomUUID();
+    const progress = { state: 'received', attempt: 0, cutOff: 0, atFlow: false } as const;
+    const bring = () => store.transaction(() => store.work.bring({ message, deliveryId, progress }));
+    assert.equal(bring(), 1);
+    const lease = { endpoint: message.endpoint, limit: 1, health: 1, ordered: false };
+    assert.equal(store.transaction(() => store.work.lease(lease)).length, 1);
+    assert.equal(bring(), 0);
+    assert.equal(store.work.stateOf(deliveryId), 'leased');
   });
 });
