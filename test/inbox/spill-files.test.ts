@@ -360,32 +360,6 @@ describe('the spill files of an inbox whose store fails', () => {
       assert.deepEqual(taker.deliveryIds, ids);
     });
 
-  it('are left for others while messages go on to come, which are not disturbed', async () => {
-    const inbox = failing();
-    const over = new AbortController();
-    const append = async (): Promise<string[]> => {
-      const accepted: string[] = [];
-      while (!over.signal.aborted) accepted.push(...(await accept(1)));
-      return accepted;
-    };
-    const appending = Promise.all([append(), append(), append()]);
-    try {
-      for (let count = 1; count <= 40; count += 1) {
-        inbox.configure(keeping(spillOf(inbox, `${count % 2}`)));
-        await soon(accept(2));
-      }
-    } finally {
-      over.abort();
-    }
-    const accepted = (await appending).flat();
-    await stand.mend();
-    const inside = new Set((await stand.list('all', { limit: 100_000 })).map(({ deliveryId }) => deliveryId));
-    assert.deepEqual(
-      accepted.filter((deliveryId) => !inside.has(deliveryId)),
-      [],
-    );
-  });
-
   it('are written on after writes that failed, each of which leaves nothing', async () => {
     failing();
     const before = await accept(1);
