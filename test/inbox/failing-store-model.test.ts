@@ -12,7 +12,7 @@ import { HookedInbox } from '../support/inbox/hooked-inbox';
 import { few } from '../support/suite/lanes';
 import { steadyNow } from '../support/time/event-loop';
 import { PATIENCE } from '../support/time/patience';
-import { ENDPOINT, proven } from './samples';
+import { proven, Taker } from './samples';
 
 /** For a hunt: `RVM_MODEL_RUNS=2000 RVM_MODEL_SEED=1000`. */
 const RUNS = Number(process.env['RVM_MODEL_RUNS'] ?? few(1, 10, 100));
@@ -115,9 +115,7 @@ class Model {
 
   #consume(inbox: HookedInbox, life: number): void {
     this.#maxInFlight = this.chance() < 0.3 ? 2 : 20;
-    const consumption = inbox.consume({
-      endpointId: ENDPOINT,
-      nodeId: 'node',
+    void new Taker(inbox, {
       handledWhen: this.handledWhen,
       redeliverAfter: 1_000_000,
       maxAttempts: 1000,
@@ -126,12 +124,7 @@ class Model {
         if (life === this.#life) this.#deliver(delivery);
         return true;
       },
-      onDead: () => undefined,
-      onBlocked: () => undefined,
-      onSpilled: () => undefined,
-      onIncident: () => undefined,
     });
-    consumption.resume();
   }
 
   #hookOf(life: number): Hook {

@@ -67,50 +67,30 @@ export class Comparison {
         );
         return;
       }
-      case 'finish': {
-        const { sqlite, postgres } = this.#one(deed.which);
-        const how = { state: deed.state, give: deed.give };
-        await twins.ask(
-          'finish',
-          { deliveryId: sqlite, ...how },
-          { of: { deliveryId: postgres, ...how }, by: twins.instance(deed.by) },
-        );
-        return;
-      }
+      case 'finish':
+        return this.#askOf('finish', deed, (deliveryId) => ({
+          deliveryId,
+          state: deed.state,
+          give: deed.give,
+        }));
       case 'revive':
       case 'dismiss':
-      case 'stateOf': {
-        const { sqlite, postgres } = this.#one(deed.which);
-        const by = twins.instance(deed.by);
-        if (deed.do === 'stateOf') await twins.ask('stateOf', sqlite, { of: postgres, by });
-        else await twins.ask(deed.do, { deliveryId: sqlite }, { of: { deliveryId: postgres }, by });
-        return;
-      }
-      case 'note': {
-        const { sqlite, postgres } = this.#one(deed.which);
-        const { step, ifOpen } = deed;
-        await twins.ask(
-          'note',
-          { deliveryId: sqlite, step, ifOpen },
-          { of: { deliveryId: postgres, step, ifOpen }, by: twins.instance(deed.by) },
-        );
-        return;
-      }
+        return this.#askOf(deed.do, deed, (deliveryId) => ({ deliveryId }));
+      case 'stateOf':
+        return this.#askOf('stateOf', deed, (deliveryId) => deliveryId);
+      case 'note':
+        return this.#askOf('note', deed, (deliveryId) => ({
+          deliveryId,
+          step: deed.step,
+          ifOpen: deed.ifOpen,
+        }));
       case 'revived':
         return this.#reviveAndLapse(deed);
       case 'list':
         await twins.ask('list', deed.query, { by: twins.instance(deed.by) });
         return;
-      case 'listOne': {
-        const { sqlite, postgres } = this.#one(deed.which);
-        const query = { state: 'open' as const, limit: 9 };
-        await twins.ask(
-          'list',
-          { ...query, deliveryId: sqlite },
-          { of: { ...query, deliveryId: postgres }, by: twins.instance(deed.by) },
-        );
-        return;
-      }
+      case 'listOne':
+        return this.#askOf('list', deed, (deliveryId) => ({ state: 'open', limit: 9, deliveryId }));
       case 'quarantine': {
         const { endpoint: at, address, facts, bytes } = deed;
         return twins.quarantine({ endpoint: at, address, facts, bytes }, twins.instance(deed.by));
@@ -170,6 +150,17 @@ export class Comparison {
   async close(): Promise<void> {
     this.sqlite.close();
     for (const instance of this.instances) await instance.close();
+  }
+
+  /** Of one event, by the id that it has in each store. */
+  async #askOf<Name extends 'finish' | 'revive' | 'dismiss' | 'stateOf' | 'note' | 'list'>(
+    name: Name,
+    { which: index, by: whose }: { which: number; by: number },
+    takeOf: (deliveryId: string) => StoreCalls[Name]['take'],
+  ): Promise<void> {
+    const { sqlite, postgres } = this.#one(index);
+    const by = this.#twins.instance(whose);
+    await this.#twins.ask(name, takeOf(sqlite), { of: takeOf(postgres), by });
   }
 
   #one(index: number): Twin {
