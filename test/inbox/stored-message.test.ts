@@ -5,24 +5,11 @@ import { proven } from './samples';
 
 /** An event as a store gives it. */
 function leased(changes: Partial<LeasedMessage>): LeasedMessage {
-  const { station, id, named, fingerprint, endpoint, facts, bytes } = newMessage(proven());
   return {
-    sequence: 1,
-    deliveryId: 'delivery',
-    station,
-    id,
-    named,
-    fingerprint,
-    endpoint,
+    ...newMessage(proven()),
+    ...{ sequence: 1, deliveryId: 'delivery', attempt: 1, first: true, ended: false },
     state: 'leased',
-    rank: 0,
-    attempt: 1,
     again: undefined,
-    first: true,
-    ended: false,
-    received: Date.now(),
-    facts,
-    bytes,
     warnings: ['may-repeat'],
     ...changes,
   };
