@@ -7,7 +7,11 @@ import { proven } from './samples';
 function leased(changes: Partial<LeasedMessage>): LeasedMessage {
   return {
     ...newMessage(proven()),
-    ...{ sequence: 1, deliveryId: 'delivery', attempt: 1, first: true, ended: false },
+    sequence: 1,
+    deliveryId: 'delivery',
+    attempt: 1,
+    first: true,
+    ended: false,
     state: 'leased',
     again: undefined,
     warnings: ['may-repeat'],

@@ -9,7 +9,12 @@ import { proven } from './samples';
 
 const stored = (deliveryId: string, rank: 0 | 1 = 0): StoredMessage => ({
   ...newMessage(proven()),
-  ...{ sequence: 1, deliveryId, rank, attempt: 1, first: true, ended: false },
+  sequence: 1,
+  deliveryId,
+  rank,
+  attempt: 1,
+  first: true,
+  ended: false,
   state: 'leased',
   again: undefined,
   isUnread: true,
