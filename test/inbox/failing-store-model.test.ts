@@ -7,11 +7,12 @@ import type { Delivery } from '../../lib/inbox/inbox';
 import { SPILL_REGISTER } from '../../lib/inbox/spill/spill-register';
 import type { ProvenMessage } from '../../lib/message/record';
 import { seededChance } from '../support/inbox/broken-files';
-import { fail, HookedInbox, temporaryFolder, type Hook } from '../support/inbox/hooked-inbox';
+import { fail, type Hook } from '../support/inbox/each-store';
+import { HookedInbox } from '../support/inbox/hooked-inbox';
 import { few } from '../support/suite/lanes';
 import { steadyNow } from '../support/time/event-loop';
 import { PATIENCE } from '../support/time/patience';
-import { ENDPOINT, proven } from './samples';
+import { proven, Taker } from './samples';
 
 /** For a hunt: `RVM_MODEL_RUNS=2000 RVM_MODEL_SEED=1000`. */
 const RUNS = Number(process.env['RVM_MODEL_RUNS'] ?? few(1, 10, 100));
@@ -59,7 +60,7 @@ class Model {
     private readonly chance: () => number,
     private readonly handledWhen: 'sent' | 'settled',
   ) {
-    this.#inbox = this.#open(temporaryFolder());
+    this.#inbox = this.#open();
   }
 
   async act(): Promise<void> {
@@ -102,21 +103,19 @@ class Model {
     fs.rmSync(inbox.folder, { recursive: true });
   }
 
-  #open(folder: string): HookedInbox {
+  #open(folder?: string): HookedInbox {
     this.#life += 1;
     this.#atFlow.clear();
     this.#hanging = [];
     this.#isGone = false;
-    const inbox = new HookedInbox(folder, this.#hookOf(this.#life));
+    const inbox = new HookedInbox({ hook: this.#hookOf(this.#life), ...(folder && { folder }) });
     this.#consume(inbox, this.#life);
     return inbox;
   }
 
   #consume(inbox: HookedInbox, life: number): void {
     this.#maxInFlight = this.chance() < 0.3 ? 2 : 20;
-    const consumption = inbox.consume({
-      endpointId: ENDPOINT,
-      nodeId: 'node',
+    void new Taker(inbox, {
       handledWhen: this.handledWhen,
       redeliverAfter: 1_000_000,
       maxAttempts: 1000,
@@ -125,12 +124,7 @@ class Model {
         if (life === this.#life) this.#deliver(delivery);
         return true;
       },
-      onDead: () => undefined,
-      onBlocked: () => undefined,
-      onSpilled: () => undefined,
-      onIncident: () => undefined,
     });
-    consumption.resume();
   }
 
   #hookOf(life: number): Hook {

@@ -8,93 +8,53 @@ import { StoreServer } from '../../lib/inbox/sqlite/store-server';
 import { newMessage } from '../../lib/inbox/store/stored-message';
 import { proven } from './samples';
 
-interface Deed {
-  title: string;
-  act: (file: string) => void;
-  nameless: Nameless | undefined;
-}
-
 const folderOf = (file: string): string => path.dirname(file);
-const DEEDS: readonly Deed[] = [
-  { title: 'nothing is done', act: () => undefined, nameless: undefined },
-  { title: 'the file is removed', act: (file) => fs.rmSync(file), nameless: 'file' },
-  { title: 'the file is renamed', act: (file) => fs.renameSync(file, `${file}-a`), nameless: 'file' },
-  {
-    title: 'the file is renamed and put back',
-    act: (file) => {
-      fs.renameSync(file, `${file}-a`);
-      fs.renameSync(`${file}-a`, file);
-    },
-    nameless: undefined,
-  },
-  {
-    title: 'a copy of the file is moved over it',
-    act: (file) => {
-      fs.copyFileSync(file, `${file}-a`);
-      fs.renameSync(`${file}-a`, file);
-    },
-    nameless: 'file',
-  },
-  {
-    title: 'another file is written over it in place',
-    act: (file) => fs.writeFileSync(file, 'another'),
-    nameless: undefined,
-  },
-  {
-    title: 'the file is removed, of which a hard link is left',
-    act: (file) => {
-      fs.linkSync(file, `${file}-a`);
-      fs.rmSync(file);
-    },
-    nameless: 'file',
-  },
-  { title: 'a hard link to it is made', act: (file) => fs.linkSync(file, `${file}-a`), nameless: undefined },
-  { title: 'the log is removed', act: (file) => fs.rmSync(`${file}-wal`), nameless: 'log' },
-  { title: 'the log is renamed', act: (file) => fs.renameSync(`${file}-wal`, `${file}-a`), nameless: 'log' },
-  {
-    title: 'file and log are removed',
-    act: (file) => {
-      fs.rmSync(file);
-      fs.rmSync(`${file}-wal`);
-    },
-    nameless: 'file',
-  },
-  {
-    title: 'the folder is removed',
-    act: (file) => fs.rmSync(folderOf(file), { recursive: true }),
-    nameless: 'file',
-  },
-  {
-    title: 'the folder is renamed',
-    act: (file) => fs.renameSync(folderOf(file), `${folderOf(file)}-a`),
-    nameless: 'file',
-  },
-  {
-    title: 'the folder is renamed, and a file has its name',
-    act: (file) => {
-      fs.renameSync(folderOf(file), `${folderOf(file)}-a`);
-      fs.writeFileSync(folderOf(file), '');
-    },
-    nameless: 'file',
-  },
-  {
-    title: 'the folder is replaced by a copy of itself',
-    act: (file) => {
-      fs.cpSync(folderOf(file), `${folderOf(file)}-a`, { recursive: true });
-      fs.rmSync(folderOf(file), { recursive: true });
-      fs.renameSync(`${folderOf(file)}-a`, folderOf(file));
-    },
-    nameless: 'file',
-  },
-  {
-    title: 'the folder is moved, and a link leads to it',
-    act: (file) => {
-      fs.renameSync(folderOf(file), `${folderOf(file)}-a`);
-      fs.symlinkSync(`${folderOf(file)}-a`, folderOf(file));
-    },
-    nameless: undefined,
-  },
-];
+const away = (name: string): void => fs.renameSync(name, `${name}-a`);
+const back = (name: string): void => fs.renameSync(`${name}-a`, name);
+const remove = (...names: string[]): void => {
+  for (const name of names) fs.rmSync(name, { recursive: true });
+};
+
+const DEEDS: readonly [title: string, nameless: Nameless | undefined, ...acts: ((file: string) => void)[]][] =
+  [
+    ['nothing is done', undefined],
+    ['the file is removed', 'file', remove],
+    ['the file is renamed', 'file', away],
+    ['the file is renamed and put back', undefined, away, back],
+    ['a copy of the file is moved over it', 'file', (file) => fs.copyFileSync(file, `${file}-a`), back],
+    ['another file is written over it in place', undefined, (file) => fs.writeFileSync(file, 'another')],
+    [
+      'the file is removed, of which a hard link is left',
+      'file',
+      (file) => fs.linkSync(file, `${file}-a`),
+      remove,
+    ],
+    ['a hard link to it is made', undefined, (file) => fs.linkSync(file, `${file}-a`)],
+    ['the log is removed', 'log', (file) => remove(`${file}-wal`)],
+    ['the log is renamed', 'log', (file) => away(`${file}-wal`)],
+    ['file and log are removed', 'file', (file) => remove(file, `${file}-wal`)],
+    ['the folder is removed', 'file', (file) => remove(folderOf(file))],
+    ['the folder is renamed', 'file', (file) => away(folderOf(file))],
+    [
+      'the folder is renamed, and a file has its name',
+      'file',
+      (file) => away(folderOf(file)),
+      (file) => fs.writeFileSync(folderOf(file), ''),
+    ],
+    [
+      'the folder is replaced by a copy of itself',
+      'file',
+      (file) => fs.cpSync(folderOf(file), `${folderOf(file)}-a`, { recursive: true }),
+      (file) => remove(folderOf(file)),
+      (file) => back(folderOf(file)),
+    ],
+    [
+      'the folder is moved, and a link leads to it',
+      undefined,
+      (file) => away(folderOf(file)),
+      (file) => fs.symlinkSync(`${folderOf(file)}-a`, folderOf(file)),
+    ],
+  ];
 
 describe('what is open of an inbox', () => {
   let base: string;
@@ -112,11 +72,11 @@ describe('what is open of an inbox', () => {
     fs.rmSync(base, { recursive: true });
   });
 
-  for (const { title, act, nameless } of DEEDS)
+  for (const [title, nameless, ...acts] of DEEDS)
     it(`has ${nameless === undefined ? 'its name' : `lost that of its ${nameless}`} where ${title}`, () => {
       identity = new FileIdentity(file);
       assert.equal(identity.canTell, true);
-      act(file);
+      for (const act of acts) act(file);
       assert.equal(identity.nameless(), nameless);
     });
 

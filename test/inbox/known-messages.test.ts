@@ -18,6 +18,7 @@ import { Store } from '../../lib/inbox/sqlite/store';
 import type { Accepted, NewMessage } from '../../lib/inbox/store/protocol';
 import { newMessage } from '../../lib/inbox/store/stored-message';
 import { proven } from './samples';
+import { may, one } from '../support/suite/deeds';
 import { runsOf } from '../support/suite/lanes';
 
 const DAY = 24 * 60 * 60 * 1000;
@@ -33,22 +34,16 @@ interface Sent {
 type Deed = { do: 'commit' | 'fail'; batch: Sent[] } | { do: 'reopen' } | { do: 'tidy'; days: number };
 
 const sent: fc.Arbitrary<Sent> = fc.record({
-  station: fc.constantFrom('north', 'south'),
-  id: fc.constantFrom('a', 'b', 'c', 'd'),
-  fingerprint: fc.constantFrom('one', 'other', 'third'),
-  alarm: fc.constantFrom('fire', 'water'),
+  station: one('north', 'south'),
+  id: one('a', 'b', 'c', 'd'),
+  fingerprint: one('one', 'other', 'third'),
+  alarm: one('fire', 'water'),
   isEnd: fc.boolean(),
 });
 const deed: fc.Arbitrary<Deed> = fc.oneof(
-  {
-    weight: 6,
-    arbitrary: fc.record({
-      do: fc.constantFrom('commit', 'commit', 'fail'),
-      batch: fc.array(sent, { minLength: 1, maxLength: 6 }),
-    }),
-  },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('reopen') }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('tidy'), days: fc.integer({ min: 1, max: 9 }) }) },
+  may(6, ['commit', 'commit', 'fail'], { batch: fc.array(sent, { minLength: 1, maxLength: 6 }) }),
+  may(1, 'reopen'),
+  may(1, 'tidy', { days: fc.integer({ min: 1, max: 9 }) }),
 );
 
 /** What the inbox must know: kept as a list, and looked for by comparing. */
@@ -101,14 +96,14 @@ describe('what the store knows of messages and alarms', () => {
         fs.rmSync(folder, { recursive: true });
         store = open();
         let kept: Kept[] = [];
-        for (const one of deeds) {
+        for (const each of deeds) {
           now += DAY;
-          if (one.do === 'reopen') reopen();
-          else if (one.do === 'tidy') {
-            const before = now - one.days * DAY;
-            while (store.transaction(() => store.work.tidy({ keys: one.days * DAY, bodies: 0 })));
+          if (each.do === 'reopen') reopen();
+          else if (each.do === 'tidy') {
+            const before = now - each.days * DAY;
+            while (store.transaction(() => store.work.tidy({ keys: each.days * DAY, bodies: 0 })));
             kept = kept.filter(({ at }) => at >= before);
-          } else kept = act(one, kept);
+          } else kept = act(each, kept);
         }
       }),
       { numRuns: runsOf(60) },

@@ -37,15 +37,21 @@ describe('an inbox whose folder was changed while Node-RED was off', () => {
     await eventually(() => messages.every((each) => taker.ids.includes(each.envelope.messageId)), 'all');
   }
 
-  /** What a message of a new opening is, and what was told until it came. */
+  /** Closes it, does something to its folder, and opens it. @returns the sequence of a message that comes then */
+  async function reopened(whileClosed: () => void = () => undefined): Promise<number> {
+    await inbox.close();
+    whileClosed();
+    return next();
+  }
+  const removed = (): void => fs.rmSync(folder(), { recursive: true });
+  const damaged = (): void =>
+    fs.writeFileSync(path.join(folder(), 'inbox.sqlite'), 'no database at all\n'.repeat(1000));
+
   async function next(): Promise<number> {
     open();
     const message = proven();
     await store(message);
-    return (
-      taker.deliveries.find((each) => each.message.envelope.messageId === message.envelope.messageId)
-        ?.sequence ?? 0
-    );
+    return taker.deliveries[taker.ids.indexOf(message.envelope.messageId)]?.sequence ?? 0;
   }
 
   beforeEach(() => {
@@ -65,10 +71,10 @@ describe('an inbox whose folder was changed while Node-RED was off', () => {
     open();
     await store(lost, proven());
     const known = Math.max(...taker.deliveries.map(({ sequence }) => sequence ?? 0));
-    await inbox.close();
-    fs.rmSync(folder(), { recursive: true });
-    fs.renameSync(folder('copy'), folder());
-    const sequence = await next();
+    const sequence = await reopened(() => {
+      removed();
+      fs.renameSync(folder('copy'), folder());
+    });
     const [incident, ...others] = taker.incidents;
     assert.deepEqual(others, []);
     assert.ok(incident?.kind === 'restored');
@@ -77,16 +83,13 @@ describe('an inbox whose folder was changed while Node-RED was off', () => {
     assert.deepEqual(inbox.state().incident?.is, incident);
     assert.ok(sequence > known, `${sequence} after ${known}`);
     assert.deepEqual(taker.deliveries.at(-1)?.message.warnings, ['may-repeat']);
-    await inbox.close();
-    await next();
+    await reopened();
     assert.deepEqual(taker.incidents, []);
   });
 
   it('is told as gone where the whole folder is, and counts on above what was known', async () => {
     await store(proven(), proven());
-    await inbox.close();
-    fs.rmSync(folder(), { recursive: true });
-    const sequence = await next();
+    const sequence = await reopened(removed);
     const [incident] = taker.incidents;
     assert.ok(incident?.kind === 'made-anew');
     assert.deepEqual([incident.from, typeof incident.to], [undefined, 'number']);
@@ -97,7 +100,7 @@ describe('an inbox whose folder was changed while Node-RED was off', () => {
     await store(proven());
     for (let turn = 0; turn < 2; turn++) {
       await inbox.close();
-      fs.rmSync(folder(), { recursive: true });
+      removed();
       open();
       await eventually(() => taker.incidents.length > 0, 'what befell it');
     }
@@ -106,32 +109,28 @@ describe('an inbox whose folder was changed while Node-RED was off', () => {
 
   it('is told with the name of what is kept where its file was damaged and yields nothing', async () => {
     await store(proven());
-    await inbox.close();
-    fs.writeFileSync(path.join(folder(), 'inbox.sqlite'), 'no database at all\n'.repeat(1000));
-    await next();
+    await reopened(damaged);
     const [incident] = taker.incidents;
     assert.ok(incident?.kind === 'salvaged');
     assert.deepEqual([incident.open, incident.ids], [0, 0]);
     assert.ok(fs.existsSync(path.join(folder(), incident.file)));
-    await inbox.close();
-    // What is remembered is a million further now than what a new file begins with.
-    fs.writeFileSync(last(), '{"sequence":9000000,"received":1}');
-    fs.writeFileSync(path.join(folder(), 'inbox.sqlite'), 'no database at all\n'.repeat(1000));
-    assert.ok((await next()) > 9_000_000);
+    const sequence = await reopened(() => {
+      // What is remembered is a million further now than what a new file begins with.
+      fs.writeFileSync(last(), '{"sequence":9000000,"received":1}');
+      damaged();
+    });
+    assert.ok(sequence > 9_000_000);
     assert.deepEqual(
       taker.incidents.map(({ kind }) => kind),
       ['salvaged'],
     );
-    await inbox.close();
-    await next();
+    await reopened();
     assert.deepEqual(taker.incidents, []);
   });
 
   it('is told to each node once, also to one that comes later, and not to a paused one', async () => {
     await store(proven());
-    await inbox.close();
-    fs.rmSync(folder(), { recursive: true });
-    await next();
+    await reopened(removed);
     const other = new Taker(inbox, { endpointId: 'other' }, 'paused');
     assert.deepEqual(other.incidents, []);
     other.consumption.resume();
@@ -148,8 +147,7 @@ describe('an inbox whose folder was changed while Node-RED was off', () => {
     fs.rmSync(path.join(folder(), 'inbox.openings'));
     assert.equal(await next(), 1);
     assert.deepEqual(taker.incidents, []);
-    await inbox.close();
-    await next();
+    await reopened();
     assert.deepEqual(taker.incidents, []);
   });
 

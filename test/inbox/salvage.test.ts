@@ -31,24 +31,44 @@ describe('a damaged file', () => {
 
   /** So many events, of which every tenth is open. */
   function fill(count: number): { message: NewMessage; accepted: Accepted }[] {
-    const store = new Store({ file, resumed: false });
-    const filled = store.transaction(() =>
+    return inStore((work) =>
       Array.from({ length: count }, (_, number) => {
         const message = newMessage(proven({ eventName: `Event ${number}` }));
-        const accepted = store.work.accept({ message, lease: 'no' });
-        if (number % 10 !== 0) store.work.markDelivered([accepted.deliveryId]);
+        const accepted = work.accept({ message, lease: 'no' });
+        if (number % 10 !== 0) work.markDelivered([accepted.deliveryId]);
         return { message, accepted };
       }),
     );
-    store.close();
-    return filled;
   }
 
-  function rows(state: 'open' | 'all'): string[] {
+  /** Opens it, does that, and closes it. */
+  function inStore<Result>(act: (work: Store['work'], store: Store) => Result): Result {
     const store = new Store({ file, resumed: false });
-    const ids = store.transaction(() => store.work.list({ state, limit: 10_000 })).map(({ id }) => id);
-    store.close();
-    return ids;
+    try {
+      return store.transaction(() => act(store.work, store));
+    } finally {
+      store.close();
+    }
+  }
+
+  const accept = (message = newMessage(proven())) => inStore((work) => work.accept({ message, lease: 'no' }));
+  const lease = () =>
+    inStore((work) => work.lease({ endpoint: ENDPOINT, limit: 1000, health: 1000, ordered: false }));
+  const rows = (state: 'open' | 'all'): string[] =>
+    inStore((work) => work.list({ state, limit: 10_000 }).map(({ id }) => id));
+
+  /** What it tells that is opened as at a start. */
+  function serve(): FromStore[] {
+    const told: FromStore[] = [];
+    new StoreServer(file, false, (news) => told.push(news)).close();
+    return told;
+  }
+  const kinds = (told: readonly FromStore[]): unknown[] => told.map((news) => Object.keys(news)[0]);
+
+  function sql(text: string): void {
+    const open = new DatabaseSync(file, { enableForeignKeyConstraints: false });
+    open.exec(text);
+    open.close();
   }
 
   it('gives all but the damaged page, under the same ids, and is kept', () => {
@@ -64,29 +84,23 @@ describe('a damaged file', () => {
     assert.equal(salvaged.rest, salvaged.ids);
     assert.equal(salvaged.file, 'inbox.sqlite.damaged-2026-03-04T05-06-07-089Z');
     assert.deepEqual(fs.readFileSync(path.join(folder, salvaged.file)), damaged);
-    const store = new Store({ file, resumed: false });
-    for (const { message, accepted } of filled.filter(({ message: { id } }) => left.has(id))) {
-      const { outcome, deliveryId } = store.transaction(() => store.work.accept({ message, lease: 'no' }));
-      assert.deepEqual([outcome, deliveryId], ['repeat', accepted.deliveryId]);
-    }
-    store.close();
+    inStore((work) => {
+      for (const { message, accepted } of filled.filter(({ message: { id } }) => left.has(id))) {
+        const { outcome, deliveryId } = work.accept({ message, lease: 'no' });
+        assert.deepEqual([outcome, deliveryId], ['repeat', accepted.deliveryId]);
+      }
+    });
   });
 
   it('gives what became of the events that are left, and what people found of them', () => {
     const filled = fill(300);
-    const store = new Store({ file, resumed: false });
     const step = { time: 1, step: 'verdict', verdict: 'false', note: 'a cat', by: 'Anna' } as const;
-    store.transaction(() => {
-      for (const { accepted } of filled) store.work.note({ deliveryId: accepted.deliveryId, step });
+    inStore((work) => {
+      for (const { accepted } of filled) work.note({ deliveryId: accepted.deliveryId, step });
     });
-    store.close();
     damagePage(file, 'message');
     salvage(file, NOW);
-    const salvaged = new Store({ file, resumed: false });
-    const listed = salvaged.transaction(() =>
-      salvaged.work.list({ state: 'all', history: true, limit: 1000 }),
-    );
-    salvaged.close();
+    const listed = inStore((work) => work.list({ state: 'all', history: true, limit: 1000 }));
     assert.ok(listed.length > 250, `${listed.length} are left`);
     for (const { verdict, steps = [] } of listed) {
       assert.deepEqual(verdict, { verdict: 'false', time: 1 });
@@ -102,10 +116,10 @@ describe('a damaged file', () => {
       rest: 0,
       file: 'inbox.sqlite.damaged-2026-03-04T05-06-07-089Z',
     });
-    const store = new Store({ file, resumed: false });
-    assert.ok((store.opened.idsLostSince ?? Infinity) < 60_000);
-    assert.equal(store.opened.restored, false);
-    store.close();
+    inStore((_work, { opened }) => {
+      assert.ok((opened.idsLostSince ?? Infinity) < 60_000);
+      assert.equal(opened.restored, false);
+    });
   });
 
   it('is read without a log that is of another file', () => {
@@ -147,10 +161,8 @@ describe('a damaged file', () => {
       fs.rmSync(file);
       fs.renameSync(`${file}-log`, `${file}-wal`);
       spoil();
-      const told: FromStore[] = [];
-      new StoreServer(file, false, (news) => told.push(news)).close();
+      assert.ok(!kinds(serve()).includes('fault'));
       assert.equal(rows('all').length, 21);
-      assert.ok(!told.some((news) => 'fault' in news));
     });
 
   it('has nothing of a new one beside it after a salvage that failed', () => {
@@ -165,23 +177,11 @@ describe('a damaged file', () => {
   });
 
   describe('of a store', () => {
-    function serve(): FromStore[] {
-      const told: FromStore[] = [];
-      const server = new StoreServer(file, false, (news) => told.push(news));
-      server.close();
-      return told;
-    }
-
-    const news = (): unknown[] => serve().map((each) => Object.keys(each)[0]);
-
     it('is set aside at the start, which tells what was salvaged, and the store works', () => {
       fill(1000);
       damagePage(file, 'message');
       const told = serve();
-      assert.deepEqual(
-        told.map((news) => Object.keys(news)[0]),
-        ['warning', 'opened'],
-      );
+      assert.deepEqual(kinds(told), ['warning', 'opened']);
       assert.ok('warning' in (told[0] ?? {}) && JSON.stringify(told[0]).includes('"kind":"salvaged"'));
     });
 
@@ -190,16 +190,14 @@ describe('a damaged file', () => {
       fs.renameSync(file, `${file}.salvaged`);
       fs.writeFileSync(file, 'damaged');
       fs.writeFileSync(`${file}-wal`, 'of the damaged one');
-      assert.deepEqual(news(), ['warning', 'opened']);
+      assert.deepEqual(kinds(serve()), ['warning', 'opened']);
       assert.equal(rows('open').length, 1);
       assert.equal(names().filter((name) => name.includes('.damaged-')).length, 2);
     });
 
     it('is left alone where another version has written it', () => {
       fill(10);
-      const open = new DatabaseSync(file);
-      open.exec('PRAGMA user_version = 99');
-      open.close();
+      sql('PRAGMA user_version = 99');
       const [told] = serve();
       assert.match(JSON.stringify(told), /another version of this package/);
       assert.deepEqual(names(), ['inbox.lock', 'inbox.openings', 'inbox.sqlite']);
@@ -233,14 +231,8 @@ describe('a damaged file', () => {
     fill(100);
     damagePage(file, 'message');
     const { open } = salvage(file, NOW);
-    const store = new Store({ file, resumed: false });
-    const { sequence } = store.transaction(() =>
-      store.work.accept({ message: newMessage(proven()), lease: 'no' }),
-    );
-    const leased = store.transaction(() =>
-      store.work.lease({ endpoint: ENDPOINT, limit: 100, health: 100, ordered: false }),
-    );
-    store.close();
+    const { sequence } = accept();
+    const leased = lease();
     assert.equal(leased.length, open + 1);
     for (const message of leased)
       assert.deepEqual(message.warnings, message.sequence === sequence ? undefined : ['may-repeat']);
@@ -249,10 +241,8 @@ describe('a damaged file', () => {
   for (const isSalvaged of [false, true])
     it(`of which the clock is no number any more goes on from its newest message${isSalvaged ? ', salvaged, too' : ''}`, () => {
       fill(100);
-      const open = new DatabaseSync(file);
-      open.exec(`UPDATE message SET stored = 5000`);
-      open.exec(`INSERT INTO meta VALUES ('clock', '12x4') ON CONFLICT (name) DO UPDATE SET value = '12x4'`);
-      open.close();
+      sql(`UPDATE message SET stored = 5000;
+        INSERT INTO meta VALUES ('clock', '12x4') ON CONFLICT (name) DO UPDATE SET value = '12x4'`);
       if (isSalvaged) salvage(file, NOW);
       const store = new Store({ file, resumed: false, steady: () => 0 });
       store.transaction(() => store.work.accept({ message: newMessage(proven()), lease: 'no' }));
@@ -289,37 +279,22 @@ describe('a damaged file', () => {
       it(`is set aside by the store, and gives every event with its body: ${title}`, () => {
         // From all in its row to many pages of its own, and what lies about the limits of a page.
         const sizes = [1, 90, 91, ...Array.from({ length: 80 }, (_, index) => 160 * index + index), 200_000];
-        const store = new Store({ file, resumed: false });
         const messages = sizes.map((size) => ({ ...newMessage(proven()), bytes: Buffer.alloc(size, size) }));
-        store.transaction(() => {
-          for (const message of messages) store.work.accept({ message, lease: 'no' });
+        inStore((work) => {
+          for (const message of messages) work.accept({ message, lease: 'no' });
         });
-        store.close();
         spoil();
-        const news: FromStore[] = [];
-        const server = new StoreServer(file, false, (each) => news.push(each));
-        server.close();
+        const told = serve();
+        assert.deepEqual(kinds(told), ['warning', 'opened'], JSON.stringify(told));
         assert.deepEqual(
-          news.map((each) => Object.keys(each)[0]),
-          ['warning', 'opened'],
-          JSON.stringify(news),
-        );
-        const again = new Store({ file, resumed: false });
-        const leased = again.transaction(() =>
-          again.work.lease({ endpoint: ENDPOINT, limit: 1000, health: 1000, ordered: false }),
-        );
-        again.close();
-        assert.deepEqual(
-          leased.map(({ id, bytes }) => [id, bytes && Buffer.from(bytes)]),
+          lease().map(({ id, bytes }) => [id, bytes && Buffer.from(bytes)]),
           messages.map(({ id, bytes }) => [id, bytes]),
         );
       });
 
     it('gives nothing that was deleted', () => {
       fill(1000);
-      const store = new Store({ file, resumed: false });
-      const ids = store.transaction(() => store.work.list({ state: 'all', limit: 1000 })).map(({ id }) => id);
-      store.close();
+      const ids = rows('all');
       asked('DELETE FROM message WHERE sequence <= 900');
       overwritten(Number(asked(ROOT)[0]));
       salvage(file, NOW);
@@ -357,10 +332,7 @@ describe('a damaged file', () => {
       it(`${title} is set aside, and what stands in it is salvaged, too`, () => {
         killed(100);
         spoil();
-        const told: FromStore[] = [];
-        const server = new StoreServer(file, false, (each) => told.push(each));
-        server.close();
-        assert.match(JSON.stringify(told), /"kind":"salvaged"/);
+        assert.match(JSON.stringify(serve()), /"kind":"salvaged"/);
         assert.ok(rows('open').length >= least, `${rows('open').length}`);
         assert.ok(names().some((name) => /\.damaged-.*-wal$/.test(name)));
       });
@@ -368,61 +340,36 @@ describe('a damaged file', () => {
     it('was cut off within its last commit is no damage', () => {
       killed(100);
       fs.truncateSync(`${file}-wal`, fs.statSync(`${file}-wal`).size - 500);
-      const told: FromStore[] = [];
-      const server = new StoreServer(file, false, (each) => told.push(each));
-      server.close();
-      assert.deepEqual(
-        told.map((each) => Object.keys(each)),
-        [['opened']],
-      );
+      assert.deepEqual(kinds(serve()), ['opened']);
       assert.equal(rows('open').length, 99);
     });
   });
 
   it('gives no sequence twice, though the newest were lost', () => {
     const last = Math.max(...fill(200).map(({ accepted }) => accepted.sequence));
-    const open = new DatabaseSync(file);
-    open.exec('DELETE FROM message WHERE sequence > 150');
-    open.close();
+    sql('DELETE FROM message WHERE sequence > 150');
     salvage(file, NOW);
-    const store = new Store({ file, resumed: false });
-    const { sequence } = store.transaction(() =>
-      store.work.accept({ message: newMessage(proven()), lease: 'no' }),
-    );
-    store.close();
-    assert.ok(sequence > last);
+    assert.ok(accept().sequence > last);
   });
 
   it('leaves out a row with a key that is beyond all', () => {
     fill(5);
-    const open = new DatabaseSync(file, { enableForeignKeyConstraints: false });
-    open.exec(`UPDATE message SET sequence = ${2 ** 50} WHERE sequence = 5`);
-    open.close();
+    sql(`UPDATE message SET sequence = ${2 ** 50} WHERE sequence = 5`);
     salvage(file, NOW);
-    const store = new Store({ file, resumed: false });
     const message = newMessage(proven());
-    const outcomes = [1, 2].map(() =>
-      store.transaction(() => store.work.accept({ message, lease: 'no' }).outcome),
-    );
-    store.close();
-    assert.deepEqual(outcomes, ['new', 'repeat']);
+    assert.deepEqual([accept(message).outcome, accept(message).outcome], ['new', 'repeat']);
   });
 
   it('stays where it is while the disk has no room for three of its size, and what is needed is told', () => {
     fs.writeFileSync(file, 'no database at all');
     fs.truncateSync(file, 2 ** 40);
-    const told: FromStore[] = [];
-    const server = new StoreServer(file, false, (each) => told.push(each));
-    server.close();
-    assert.match(JSON.stringify(told), /to salvage it 3298535 MB must be free on its disk: make room/);
+    assert.match(JSON.stringify(serve()), /to salvage it 3298535 MB must be free on its disk: make room/);
     assert.deepEqual(names(), ['inbox.lock', 'inbox.sqlite']);
   });
 
   it('delivers an event of which the state is none any more', () => {
     fill(100);
-    const open = new DatabaseSync(file);
-    open.exec(`UPDATE message SET state = 'reaeived' WHERE sequence = 1`);
-    open.close();
+    sql(`UPDATE message SET state = 'reaeived' WHERE sequence = 1`);
     const { open: salvaged } = salvage(file, NOW);
     assert.equal(salvaged, 10);
     assert.equal(rows('open').length, 10);
@@ -432,10 +379,8 @@ describe('a damaged file', () => {
     it(`gives nearly all of its events with 500 flipped bits: ${seed}`, () => {
       fill(1000);
       flipBits(file, 500, seed);
-      const news: FromStore[] = [];
-      const server = new StoreServer(file, false, (each) => news.push(each));
-      server.close();
-      assert.ok('opened' in (news.at(-1) ?? {}), JSON.stringify(news));
+      const told = serve();
+      assert.equal(kinds(told).at(-1), 'opened', JSON.stringify(told));
       assert.ok(rows('all').length > 900);
     });
 
@@ -454,11 +399,6 @@ describe('a damaged file', () => {
     damagePage(file, 'message');
     damagePage(file, 'body');
     salvage(file, NOW);
-    const store = new Store({ file, resumed: false });
-    const open = store.transaction(() =>
-      store.work.lease({ endpoint: ENDPOINT, limit: 1000, health: 1000, ordered: false }),
-    );
-    store.close();
-    assert.ok(open.filter(({ bytes }) => bytes !== undefined).length > filled.length / 10 - 20);
+    assert.ok(lease().filter(({ bytes }) => bytes !== undefined).length > filled.length / 10 - 20);
   });
 });

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Consumer, Delivery, Inbox, Consumption } from '../../lib/inbox/inbox';
+import type { Acceptance, Consumer, Delivery, Inbox, Consumption } from '../../lib/inbox/inbox';
 import type { Incident } from '../../lib/inbox/incident';
 import type { ProvenMessage } from '../../lib/message/record';
 import { readEnvelope } from '../../lib/message/envelope';
@@ -48,7 +48,11 @@ export class Taker {
   readonly incidents: Incident[] = [];
   readonly consumption: Consumption;
 
-  constructor(inbox: Inbox, terms: Partial<Consumer> = {}, begin: 'running' | 'paused' = 'running') {
+  constructor(
+    private readonly inbox: Inbox,
+    terms: Partial<Consumer> = {},
+    begin: 'running' | 'paused' = 'running',
+  ) {
     this.consumption = inbox.consume({
       endpointId: ENDPOINT,
       nodeId: `node of ${terms.endpointId ?? ENDPOINT}`,
@@ -69,6 +73,26 @@ export class Taker {
   /** Message ids in order of delivery. */
   get ids(): string[] {
     return this.deliveries.map(({ message }) => message.envelope.messageId);
+  }
+
+  get deliveryIds(): string[] {
+    return this.deliveries.map(({ deliveryId }) => deliveryId);
+  }
+
+  /** Of each delivery: of which event, the how manieth attempt, and why again. */
+  get told(): [deliveryId: string, attempt: number, again: Delivery['again']][] {
+    return this.deliveries.map(({ deliveryId, attempt, again }) => [deliveryId, attempt, again]);
+  }
+
+  came(count: number): Promise<void> {
+    return eventually(() => this.deliveries.length === count, `${count} deliveries`);
+  }
+
+  /** Accepts a message, and waits until its event has come. */
+  async takes(message = proven()): Promise<Acceptance> {
+    const accepted = await this.inbox.accept(message);
+    await eventually(() => this.ids.includes(message.envelope.messageId), 'the event');
+    return accepted;
   }
 }
 

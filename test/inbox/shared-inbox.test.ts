@@ -37,8 +37,7 @@ describe('an inbox that instances share', () => {
     return opened;
   };
   const settled: Partial<Consumer> = { handledWhen: 'settled' };
-  const came = (taker: Taker, count: number): Promise<void> =>
-    eventually(() => taker.deliveries.length === count, `${count} deliveries`);
+  const two = async (): Promise<[Instance, Instance]> => [await instance(), await instance()];
   /** All that was begun in earlier turns of the event loop has happened. */
   const turns = async (): Promise<void> => {
     for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
@@ -62,44 +61,39 @@ describe('an inbox that instances share', () => {
 
   describe('gives an event to one of them', () => {
     it('that accepted it, where that has room', async () => {
-      const [one, other] = [await instance(), await instance()];
+      const [one, other] = await two();
       const [here, there] = [new Taker(one.inbox, settled), new Taker(other.inbox, settled)];
       await turns();
-      await one.inbox.accept(proven());
-      await came(here, 1);
+      await here.takes();
       assert.deepEqual(there.deliveries, []);
     });
 
     it('that has room, where the one that accepted it has none', async () => {
-      const [one, other] = [await instance(), await instance()];
+      const [one, other] = await two();
       const here = new Taker(one.inbox, { ...settled, maxInFlight: 1 });
       const there = new Taker(other.inbox, settled);
       for (let count = 0; count < 5; count += 1) await one.inbox.accept(proven());
-      await came(there, 4);
+      await there.came(4);
       assert.equal(here.deliveries.length, 1);
     });
 
     it('that is left, where another ends', async () => {
-      const [one, other] = [await instance(), await instance()];
+      const [one, other] = await two();
       const here = new Taker(one.inbox, settled);
-      const { deliveryId } = await one.inbox.accept(proven());
-      await came(here, 1);
+      const { deliveryId } = await here.takes();
       const there = new Taker(other.inbox, settled);
       await one.inbox.close();
-      await came(there, 1);
-      assert.deepEqual(
-        [there.deliveries[0]?.deliveryId, there.deliveries[0]?.again],
-        [deliveryId, 'restart'],
-      );
+      await there.came(1);
+      assert.deepEqual(there.told, [[deliveryId, 2, 'restart']]);
     });
 
     it('after the former of its alarm, wherever that is', async () => {
-      const [one, other] = [await instance(), await instance()];
+      const [one, other] = await two();
       const here = new Taker(one.inbox, settled);
       const there = new Taker(other.inbox, settled);
       await turns();
       const former = await one.inbox.accept(proven({ alarmId: 'a' }));
-      await came(here, 1);
+      await here.came(1);
       const latter = await other.inbox.accept(proven({ alarmId: 'a' }));
       await turns();
       assert.deepEqual(there.deliveries, []);
@@ -114,10 +108,10 @@ describe('an inbox that instances share', () => {
     const taker = new Taker(inbox, { ...settled, maxInFlight: 1 });
     const { deliveryId } = await inbox.accept(proven());
     await inbox.accept(proven());
-    await came(taker, 1);
+    await taker.came(1);
     file.store.transaction(() => file.store.work.finish({ deliveryId, state: 'delivered', give: false }));
     assert.ok(await inbox.settle(deliveryId, { action: 'done' }));
-    await came(taker, 2);
+    await taker.came(2);
   });
 
   describe('that others may take for dead', () => {
@@ -129,7 +123,7 @@ describe('an inbox that instances share', () => {
       await turns();
       assert.deepEqual(taker.deliveries, []);
       store.wake();
-      await came(taker, 3);
+      await taker.came(3);
       await allSettled(inbox);
     });
 
@@ -146,30 +140,30 @@ describe('an inbox that instances share', () => {
       await turns();
       assert.equal(taker.deliveries.length, 2);
       store.wake();
-      await came(taker, 5);
+      await taker.came(5);
     });
 
     it('gives what waits to be handed over back as never sent, where its flow stops', async () => {
-      const [one, other] = [await instance(), await instance()];
+      const [one, other] = await two();
       const taker = new Taker(one.inbox);
       one.store.stall();
       await one.inbox.accept(proven());
       await turns();
       taker.consumption.pause();
       const there = new Taker(other.inbox);
-      await came(there, 1);
-      assert.deepEqual([there.deliveries[0]?.attempt, there.deliveries[0]?.again], [1, undefined]);
+      await there.came(1);
+      assert.deepEqual(there.told[0]?.slice(1), [1, undefined]);
     });
 
     it('hands nothing over that is with another by now', async () => {
-      const [one, other] = [await instance(), await instance()];
+      const [one, other] = await two();
       const here = new Taker(one.inbox, settled);
       one.store.stall();
       await one.inbox.accept(proven());
       const there = new Taker(other.inbox, settled);
       await turns();
       file.reap(one.store);
-      await came(there, 1);
+      await there.came(1);
       one.store.findOut();
       one.store.wake();
       await turns();
@@ -177,23 +171,21 @@ describe('an inbox that instances share', () => {
     });
 
     it('has room again for what it has lost', async () => {
-      const [one, other] = [await instance(), await instance()];
+      const [one, other] = await two();
       const here = new Taker(one.inbox, { ...settled, maxInFlight: 1 });
-      const { deliveryId } = await one.inbox.accept(proven());
-      await came(here, 1);
+      const { deliveryId } = await here.takes();
       const there = new Taker(other.inbox, { ...settled, maxInFlight: 1 });
       file.reap(one.store);
-      await came(there, 1);
+      await there.came(1);
       assert.equal(there.deliveries[0]?.again, 'restart');
       one.store.findOut();
-      const next = await one.inbox.accept(proven());
-      await came(here, 2);
+      const next = await here.takes();
       assert.equal(here.deliveries[1]?.deliveryId, next.deliveryId);
       assert.equal(await one.inbox.settle(deliveryId, { action: 'done' }), true);
     });
 
     it('lets no lease of what it has lost end', async () => {
-      const [one, other] = [await instance(), await instance()];
+      const [one, other] = await two();
       const here = new Taker(one.inbox, { ...settled, redeliverAfter: 1, maxAttempts: 1 });
       one.store.stall();
       await one.inbox.accept(proven());
@@ -201,7 +193,7 @@ describe('an inbox that instances share', () => {
       const there = new Taker(other.inbox, settled);
       await turns();
       file.reap(one.store);
-      await came(there, 1);
+      await there.came(1);
       one.store.findOut();
       one.store.wake();
       await turns();
@@ -247,22 +239,20 @@ describe('an inbox that instances share', () => {
     let deliveryId: string;
 
     beforeEach(async () => {
-      [one, other] = [await instance(), await instance()];
+      [one, other] = await two();
       here = new Taker(one.inbox, { ...settled, maxInFlight: 1, redeliverAfter: 60_000 });
-      ({ deliveryId } = await one.inbox.accept(proven()));
-      await came(here, 1);
+      ({ deliveryId } = await here.takes());
     });
 
     it('has room for the next', async () => {
       assert.equal(await other.inbox.settle(deliveryId, { action: 'done' }), true);
-      await one.inbox.accept(proven());
-      await came(here, 2);
+      await here.takes();
     });
 
     it('delivers it again where that is wished elsewhere', async () => {
       assert.equal(await other.inbox.settle(deliveryId, { action: 'retry' }), true);
-      await came(here, 2);
-      assert.deepEqual([here.deliveries[1]?.deliveryId, here.deliveries[1]?.again], [deliveryId, 'retry']);
+      await here.came(2);
+      assert.deepEqual(here.told[1], [deliveryId, 2, 'retry']);
     });
 
     it('delivers nothing that was settled while it was being leased', async () => {
@@ -293,19 +283,19 @@ describe('an inbox that instances share', () => {
   });
 
   it('gives a lease more time where that is wished elsewhere', async () => {
-    const [one, other] = [await instance(), await instance()];
+    const [one, other] = await two();
     const timers = new MovableTimers();
     timers.start();
     try {
       const here = new Taker(one.inbox, { ...settled, redeliverAfter: 60_000 });
       const [wished, left] = [await one.inbox.accept(proven()), await one.inbox.accept(proven())];
-      await came(here, 2);
+      await here.came(2);
       for (let turn = 0; turn < 2; turn += 1) {
         timers.advance(40);
         assert.equal(await other.inbox.settle(wished.deliveryId, { action: 'extend' }), true);
         await turns();
       }
-      await came(here, 3);
+      await here.came(3);
       assert.equal(here.deliveries[2]?.deliveryId, left.deliveryId);
     } finally {
       timers.stop();
@@ -313,7 +303,7 @@ describe('an inbox that instances share', () => {
   });
 
   it('counts what others have accepted', async () => {
-    const [one, other] = [await instance(), await instance()];
+    const [one, other] = await two();
     await one.inbox.accept(proven());
     await one.inbox.accept(proven());
     other.store.news.onWaiting(file.waiting());
@@ -321,7 +311,7 @@ describe('an inbox that instances share', () => {
   });
 
   it('takes what it has counted, though nobody told of it', async () => {
-    const [one, other] = [await instance(), await instance()];
+    const [one, other] = await two();
     const there = new Taker(other.inbox);
     await turns();
     file.instances.splice(0);
@@ -329,11 +319,11 @@ describe('an inbox that instances share', () => {
     await turns();
     assert.deepEqual(there.deliveries, []);
     other.store.news.onWaiting(file.waiting());
-    await came(there, 1);
+    await there.came(1);
   });
 
   it('tells which instances share it', async () => {
-    const [one, other] = [await instance(), await instance()];
+    const [one, other] = await two();
     const rows = await one.inbox.instances();
     assert.deepEqual(
       rows.map(({ epoch, isSelf }) => [epoch, isSelf]),
@@ -367,7 +357,7 @@ describe('an inbox that instances share', () => {
       store.fallSilent();
       await assert.rejects(inbox.accept(message), { code: 'STORE_FAILED' });
       store.answer();
-      await came(taker, 1);
+      await taker.came(1);
       const { outcome } = await inbox.accept(message);
       await allSettled(inbox);
       assert.deepEqual([outcome, taker.deliveries.length], ['repeat', 1]);
@@ -381,7 +371,7 @@ describe('an inbox that instances share', () => {
       await assert.rejects(inbox.accept(proven()), { code: 'STORE_FAILED' });
       await assert.rejects(inbox.accept(proven()), { code: 'STORE_FAILED' });
       store.answer();
-      await came(taker, 1);
+      await taker.came(1);
       await turns();
       assert.equal(taker.deliveries.length, 1);
     });
@@ -410,16 +400,14 @@ describe('an inbox that instances share', () => {
       await assert.rejects(inbox.accept(proven()));
       store.fails = false;
       await eventually(() => inbox.state().durable === true, 'the recovery');
-      await inbox.accept(proven());
-      await came(taker, 1);
+      await taker.takes();
     });
 
     for (const action of ['done', 'reject'] as const)
       it(`is told until it knows what the flow has said of its event: ${action}`, async () => {
         const { inbox, store } = await instance({ lookAgain: 5 });
         const taker = new Taker(inbox, settled);
-        const { deliveryId } = await inbox.accept(proven());
-        await came(taker, 1);
+        const { deliveryId } = await taker.takes();
         store.fails = true;
         const asked = store.questions.length;
         const settling = inbox.settle(deliveryId, { action });
@@ -434,8 +422,7 @@ describe('an inbox that instances share', () => {
     it('is told no more of it once the inbox is closed', async () => {
       const { inbox, store } = await instance({ lookAgain: 5, patience: 20 });
       const taker = new Taker(inbox, settled);
-      const { deliveryId } = await inbox.accept(proven());
-      await came(taker, 1);
+      const { deliveryId } = await taker.takes();
       store.fails = true;
       const settling = assert.rejects(inbox.settle(deliveryId, { action: 'done' }), { code: 'STORE_FAILED' });
       await inbox.close();
@@ -452,8 +439,7 @@ describe('an inbox that instances share', () => {
     it('ends all the same', async () => {
       const { inbox, store } = await instance({ patience: 20 });
       const taker = new Taker(inbox, settled);
-      await inbox.accept(proven());
-      await came(taker, 1);
+      await taker.takes();
       store.fallSilent();
       await inbox.close();
       await assert.rejects(inbox.accept(proven()), { code: 'STORE_FAILED', message: /closed/ });

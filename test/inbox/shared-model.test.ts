@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
-import type { Consumer, Consumption, Delivery } from '../../lib/inbox/inbox';
+import type { Consumption, Delivery } from '../../lib/inbox/inbox';
 import { SharedInbox } from '../../lib/inbox/shared-inbox';
 import { storeFailed, type SharedStore, type SharedStoreNews } from '../../lib/inbox/store/port';
 import type { SharedCall, StoreCalls } from '../../lib/inbox/store/protocol';
 import type { ProvenMessage } from '../../lib/message/record';
 import { InstanceStore, SharedFile } from '../support/inbox/shared-store';
-import { runsOf } from '../support/suite/lanes';
-import { realImmediate, turn, VirtualTime } from '../support/time/virtual-time';
-import { ENDPOINT, proven } from './samples';
+import { may, one } from '../support/suite/deeds';
+import { type Action, FlowModel, holdsWhateverHappens, LEASE, type Terms } from '../support/inbox/flow-model';
+import { turn } from '../support/time/virtual-time';
+import { proven } from './samples';
 
 /** `lost`: it was done, but the answers were lost with the connection. */
 type Fault = 'none' | 'refused' | 'reopened' | 'lost';
@@ -97,15 +98,6 @@ function turnOf({ name }: Asked): number {
   return ORDER.findIndex((names) => names.includes(name));
 }
 
-type Terms = Pick<Consumer, 'handledWhen' | 'maxInFlight' | 'maxAttempts'>;
-
-interface Sent {
-  message: ProvenMessage;
-  deliveryId?: string;
-}
-
-type Action = 'done' | 'retry' | 'reject' | 'extend';
-
 type Deed =
   | { do: 'accept'; at: number; alarm: string; health: boolean }
   | { do: 'settle'; at: number; which: number; action: Action }
@@ -113,10 +105,6 @@ type Deed =
   | { do: 'stall' | 'reap' | 'wake' | 'poll' | 'pause' | 'resume' | 'end' | 'attach'; at: number }
   | { do: 'turn' | 'round' }
   | { do: 'wait'; time: number };
-
-const LEASE = 60_000;
-/** For a hunt: `RVM_MODEL_RUNS=5000`. */
-const RUNS = Number(process.env['RVM_MODEL_RUNS'] ?? runsOf(80));
 
 interface Instance {
   inbox: SharedInbox;
@@ -128,24 +116,14 @@ interface Instance {
 }
 
 /** Two instances with their flows on one inbox, and what must be true of them at every moment. */
-class SharedModel {
-  readonly #time = new VirtualTime();
+class SharedModel extends FlowModel<Deed> {
   readonly #instances: Instance[];
-  readonly #sent: Sent[] = [];
-  readonly #accepting = new Set<Promise<void>>();
-  readonly #deliveries: Delivery[] = [];
-  readonly #settled = new Set<string>();
-  readonly #retried = new Set<string>();
-  readonly #dead: string[] = [];
-  #settlesAll = false;
-  /** Of a consumer nothing may throw, so what it finds is kept. */
-  #violation: unknown;
 
   constructor(
     private readonly file: SharedFile,
-    private readonly terms: Terms,
+    terms: Terms,
   ) {
-    this.#time.install();
+    super(terms);
     this.#instances = [this.#open(), this.#open()];
   }
 
@@ -153,21 +131,22 @@ class SharedModel {
     const instance = 'at' in deed ? this.#at(deed.at) : this.#at(0);
     switch (deed.do) {
       case 'accept':
-        this.#accept({ message: messageOf(deed.alarm, deed.health) }, instance);
+        this.accept({ message: messageOf(deed.alarm, deed.health) }, instance.inbox);
         break;
       case 'settle': {
-        const open = this.#unsettled();
-        this.#settle(open[deed.which % Math.max(1, open.length)], deed.action, instance);
+        const open = this.unsettled();
+        const delivery = open[deed.which % Math.max(1, open.length)];
+        if (delivery !== undefined) this.settle(delivery, { action: deed.action, inbox: instance.inbox });
         break;
       }
       case 'store':
         await instance.store.step(deed.fault);
         break;
       case 'wait':
-        await this.#wait(this.#time.now + deed.time);
+        await this.wait(deed.time);
         break;
       case 'turn':
-        this.#time.turn();
+        this.time.turn();
         break;
       case 'round':
         await this.#round();
@@ -182,13 +161,11 @@ class SharedModel {
       case 'attach':
         this.#change(deed.do, instance);
     }
-    await turn();
-    if (this.#violation !== undefined) throw this.#violation;
+    await this.checked();
   }
 
-  /** From now on nothing fails, and the flows settle whatever comes: then all must come to its end. */
   async finish(): Promise<void> {
-    this.#settlesAll = true;
+    this.settlesAll = true;
     for (const instance of this.#instances) {
       for (const deed of ['wake', 'attach', 'resume'] as const) this.#change(deed, instance);
       instance.store.poll();
@@ -198,27 +175,28 @@ class SharedModel {
         await this.#round();
         await turn();
       }
-      const unsent = this.#sent.filter(({ deliveryId }) => deliveryId === undefined);
-      for (const sent of unsent) this.#accept(sent, this.#at(round));
+      const unsent = this.sent.filter(({ deliveryId }) => deliveryId === undefined);
+      for (const sent of unsent) this.accept(sent, this.#at(round).inbox);
       if (unsent.length === 0 && this.file.open().length === 0) break;
-      this.#time.next(this.#time.now + 1000);
+      this.time.next(this.time.now + 1000);
       for (const { store } of this.#instances) store.poll();
       await turn();
     }
-    if (this.#violation !== undefined) throw this.#violation;
-    this.#checkEnd();
+    await this.checked();
+    assert.deepEqual(this.file.open(), [], 'left in the inbox');
+    this.checkAllCame();
   }
 
   get #isBusy(): boolean {
     return (
-      this.#time.hasTurns || this.#accepting.size > 0 || this.#instances.some(({ store }) => !store.isIdle)
+      this.time.hasTurns || this.accepting.size > 0 || this.#instances.some(({ store }) => !store.isIdle)
     );
   }
 
   async #round(): Promise<void> {
     for (const { store } of this.#instances) await store.step('none');
     await turn();
-    this.#time.turn();
+    this.time.turn();
   }
 
   #open(): Instance {
@@ -278,114 +256,33 @@ class SharedModel {
     at.generation += 1;
     at.isRunning = false;
     const { generation } = at;
-    at.consumption = at.inbox.consume({
-      endpointId: ENDPOINT,
-      nodeId: 'node',
-      ...this.terms,
-      redeliverAfter: LEASE,
-      deliver: (delivery) => {
-        this.#noting(() => {
-          assert.ok(at.isRunning && generation === at.generation, 'to a consumer that may not have it');
-          assert.ok(at.store.mayHandOver(), 'while others might have it');
-          this.#checkDelivery(delivery);
-        });
-        this.#deliver(delivery);
-        return true;
-      },
-      onDead: ({ deliveryId }) => this.#dead.push(deliveryId),
-      onBlocked: () => undefined,
-      onSpilled: () => undefined,
-      onIncident: () => undefined,
+    at.consumption = this.consume(at.inbox, (delivery) => {
+      this.noting(() => {
+        assert.ok(at.isRunning && generation === at.generation, 'to a consumer that may not have it');
+        assert.ok(at.store.mayHandOver(), 'while others might have it');
+        this.checkDelivery(delivery);
+        if (this.terms.handledWhen === 'settled') this.#checkOrder(delivery);
+      });
+      // By either instance.
+      const { inbox } = this.#at(this.deliveries.length + 1);
+      this.deliver(delivery, () => this.settle(delivery, { action: 'done', inbox }));
     });
-  }
-
-  #accept(sent: Sent, { inbox }: Instance): void {
-    if (!this.#sent.includes(sent)) this.#sent.push(sent);
-    const accepting = inbox.accept(sent.message).then(
-      ({ deliveryId }) => {
-        sent.deliveryId = deliveryId;
-      },
-      () => undefined,
-    );
-    this.#accepting.add(accepting);
-    void accepting.then(() => this.#accepting.delete(accepting));
-  }
-
-  #noting(check: () => void): void {
-    try {
-      check();
-    } catch (error) {
-      this.#violation ??= error;
-    }
-  }
-
-  #checkDelivery(delivery: Delivery): void {
-    const { deliveryId, attempt, again } = delivery;
-    assert.ok(!this.#settled.has(deliveryId), 'delivered after it was settled');
-    assert.ok(
-      !this.#dead.includes(deliveryId) || this.#retried.has(deliveryId),
-      'delivered after it was dead, and nobody wanted it again',
-    );
-    const former = this.#deliveries.filter((other) => other.deliveryId === deliveryId);
-    if (former.length > 0) {
-      assert.ok(attempt > Math.max(...former.map((other) => other.attempt)), 'twice under one attempt');
-      assert.ok(again !== undefined, 'again without saying so');
-    }
-    if (this.terms.handledWhen === 'settled') this.#checkOrder(delivery);
   }
 
   /** Wherever the former events of its alarm are, they are settled; but for one that died, and is wanted again. */
   #checkOrder({ deliveryId, sequence, message }: Delivery): void {
     const { alarmId } = message.event;
-    if (alarmId === '' || this.#retried.has(deliveryId)) return;
+    if (alarmId === '' || this.retried.has(deliveryId)) return;
     const former = this.file
       .open()
       .filter((row) => row.sequence < (sequence ?? 0) && this.#alarmOf(row.deliveryId) === alarmId);
-    const waiting = former.filter((row) => !this.#retried.has(row.deliveryId));
+    const waiting = former.filter((row) => !this.retried.has(row.deliveryId));
     assert.deepEqual(waiting, [], 'before the former of its alarm was settled');
   }
 
   #alarmOf(deliveryId: string): unknown {
-    const sent = this.#sent.find((each) => each.deliveryId === deliveryId);
+    const sent = this.sent.find((each) => each.deliveryId === deliveryId);
     return sent?.message.event.alarmId;
-  }
-
-  #deliver(delivery: Delivery): void {
-    this.#deliveries.push(delivery);
-    if (!this.#settlesAll || this.terms.handledWhen !== 'settled') return;
-    // By either instance.
-    const instance = this.#at(this.#deliveries.length);
-    realImmediate(() => this.#settle(delivery, 'done', instance));
-  }
-
-  #unsettled(): Delivery[] {
-    const last = new Map(this.#deliveries.map((delivery) => [delivery.deliveryId, delivery]));
-    return [...last.values()].filter(({ deliveryId }) => !this.#settled.has(deliveryId));
-  }
-
-  #settle(delivery: Delivery | undefined, action: Action, { inbox }: Instance): void {
-    if (delivery === undefined) return;
-    const { deliveryId } = delivery;
-    if (action === 'retry') this.#retried.add(deliveryId);
-    inbox.settle(deliveryId, { action }).then(
-      (known) => {
-        this.#noting(() => assert.ok(known, 'an id that is unknown'));
-        if (action === 'done' || action === 'reject') this.#settled.add(deliveryId);
-      },
-      () => undefined,
-    );
-  }
-
-  async #wait(end: number): Promise<void> {
-    while (this.#time.next(end)) await turn();
-  }
-
-  #checkEnd(): void {
-    assert.deepEqual(this.file.open(), [], 'left in the inbox');
-    for (const { deliveryId = '' } of this.#sent) {
-      const wasDelivered = this.#deliveries.some((delivery) => delivery.deliveryId === deliveryId);
-      assert.ok(wasDelivered, 'acknowledged and never delivered');
-    }
   }
 }
 
@@ -395,109 +292,25 @@ function messageOf(alarm: string, health: boolean): ProvenMessage {
 
 const at = fc.nat(1);
 const deed: fc.Arbitrary<Deed> = fc.oneof(
-  {
-    weight: 18,
-    arbitrary: fc.record({
-      do: fc.constant('accept' as const),
-      at,
-      alarm: fc.constantFrom('', 'a', 'a', 'b'),
-      health: fc.boolean(),
-    }),
-  },
-  {
-    weight: 14,
-    arbitrary: fc.record({
-      do: fc.constant('settle' as const),
-      at,
-      which: fc.nat(9),
-      action: fc.constantFrom(
-        'done' as const,
-        'done' as const,
-        'retry' as const,
-        'reject' as const,
-        'extend' as const,
-      ),
-    }),
-  },
-  {
-    weight: 14,
-    arbitrary: fc.record({
-      do: fc.constant('store' as const),
-      at,
-      fault: fc.constantFrom(
-        'none' as const,
-        'none' as const,
-        'refused' as const,
-        'reopened' as const,
-        'lost' as const,
-      ),
-    }),
-  },
-  {
-    weight: 18,
-    arbitrary: fc.record({
-      do: fc.constantFrom(
-        'stall' as const,
-        'reap' as const,
-        'reap' as const,
-        'wake' as const,
-        'wake' as const,
-        'poll' as const,
-      ),
-      at,
-    }),
-  },
-  {
-    weight: 10,
-    arbitrary: fc.record({
-      do: fc.constantFrom(
-        'pause' as const,
-        'resume' as const,
-        'resume' as const,
-        'end' as const,
-        'attach' as const,
-      ),
-      at,
-    }),
-  },
-  {
-    weight: 20,
-    arbitrary: fc.record({ do: fc.constantFrom('turn' as const, 'round' as const, 'round' as const) }),
-  },
-  {
-    weight: 8,
-    arbitrary: fc.record({
-      do: fc.constant('wait' as const),
-      time: fc.constantFrom(1, 1000, 5000, LEASE, LEASE),
-    }),
-  },
+  may(18, 'accept', { at, alarm: one('', 'a', 'a', 'b'), health: fc.boolean() }),
+  may(14, 'settle', { at, which: fc.nat(9), action: one('done', 'done', 'retry', 'reject', 'extend') }),
+  may(14, 'store', { at, fault: one('none', 'none', 'refused', 'reopened', 'lost') }),
+  may(18, ['stall', 'reap', 'reap', 'wake', 'wake', 'poll'], { at }),
+  may(10, ['pause', 'resume', 'resume', 'end', 'attach'], { at }),
+  may(20, ['turn', 'round', 'round']),
+  may(8, 'wait', { time: one(1, 1000, 5000, LEASE, LEASE) }),
 );
 
 describe('two instances of an inbox', () => {
-  for (const handledWhen of ['sent', 'settled'] as const) {
-    it(`lose, double and forget nothing between them, whatever happens, with events that are ${handledWhen}`, async function () {
-      this.timeout(600_000 + RUNS * 300);
-      await fc.assert(
-        fc.asyncProperty(
-          fc.array(deed, { minLength: 5, maxLength: 100, size: 'max' }),
-          fc.constantFrom(1, 2, 3),
-          fc.constantFrom(1, 2, 12),
-          async (deeds, maxInFlight, maxAttempts) => {
-            const file = new SharedFile();
-            const model = new SharedModel(file, { handledWhen, maxInFlight, maxAttempts });
-            try {
-              await model.act({ do: 'resume', at: 0 });
-              await model.act({ do: 'resume', at: 1 });
-              for (const one of deeds) await model.act(one);
-              await model.finish();
-            } finally {
-              VirtualTime.restore();
-              file.close();
-            }
-          },
-        ),
-        { numRuns: RUNS },
-      );
-    });
-  }
+  holdsWhateverHappens('lose, double and forget nothing between them, whatever happens', {
+    deed,
+    begin: [
+      { do: 'resume', at: 0 },
+      { do: 'resume', at: 1 },
+    ],
+    open: (terms) => {
+      const file = new SharedFile();
+      return { model: new SharedModel(file, terms), close: () => file.close() };
+    },
+  });
 });

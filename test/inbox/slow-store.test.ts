@@ -1,12 +1,6 @@
 import assert from 'node:assert/strict';
-import fs from 'node:fs';
-import os from 'node:os';
-import path from 'node:path';
-import { DurableInbox } from '../../lib/inbox/durable-inbox';
 import { SlowStore, type HangingStore, type SlowSpell } from '../../lib/inbox/slow-store';
-import { Store } from '../../lib/inbox/sqlite/store';
-import type { StoreNews, StorePort } from '../../lib/inbox/store/port';
-import type { InboxNews } from '../../lib/inbox/store-health';
+import { SpillStand } from '../support/inbox/hooked-inbox';
 import { eventually } from '../support/time/patience';
 import { proven } from './samples';
 
@@ -33,7 +27,8 @@ describe('a store that was too slow', () => {
     slow.answered(took);
     slow.ends();
   }
-  const causes = (): string[] => told.map((news) => (news.kind === 'slow' ? news.cause : news.kind));
+  const causesTold = (): string =>
+    told.map((news) => (news.kind === 'slow' ? news.cause : news.kind)).join(' ');
 
   it('tells what took how long', () => {
     spell(4000, { work: 300, sync: 2500 });
@@ -42,46 +37,36 @@ describe('a store that was too slow', () => {
     ]);
   });
 
-  it('does not blame the disk of a machine that was merely busy, however often', () => {
-    for (let i = 0; i < 5; i += 1) {
-      time += 11 * MINUTE;
-      spell(3000, { work: 900, sync: 40 });
-    }
-    assert.deepEqual(causes(), ['busy', 'busy', 'busy', 'busy', 'busy']);
-  });
-
-  it('blames the disk where the sync itself was slow three times within an hour', () => {
-    for (let i = 0; i < 3; i += 1) {
-      time += 11 * MINUTE;
-      spell(3000, { sync: 2900 });
-    }
-    assert.deepEqual(causes(), ['sync', 'sync', 'disk']);
-  });
-
-  it('forgets a slow sync after an hour', () => {
-    for (let i = 0; i < 5; i += 1) {
-      time += 40 * MINUTE;
-      spell(3000, { sync: 2900 });
-    }
-    assert.deepEqual(causes(), ['sync', 'sync', 'sync', 'sync', 'sync']);
-  });
+  const SLOW_SYNC = { sync: 2900 };
+  const BUSY = { work: 900, sync: 40 };
+  for (const [title, minutes, measured, causes] of [
+    [
+      'does not blame the disk of a machine that was merely busy, however often',
+      [11, 11, 11],
+      BUSY,
+      'busy busy busy',
+    ],
+    [
+      'blames the disk where the sync itself was slow three times within an hour',
+      [11, 11, 11],
+      SLOW_SYNC,
+      'sync sync disk',
+    ],
+    ['forgets a slow sync after an hour', [40, 40, 40, 40], SLOW_SYNC, 'sync sync sync sync'],
+    ['is one line for each cause in ten minutes', [1, 1, 1, 1, 1, 10], {}, 'busy busy'],
+  ] as const)
+    it(title, () => {
+      for (const passed of minutes) {
+        time += passed * MINUTE;
+        spell(3000, measured);
+      }
+      assert.equal(causesTold(), causes);
+    });
 
   it('counts a slow sync that kept no message waiting for too long', () => {
-    slow.measured({ work: 0, sync: 1500 });
-    slow.measured({ work: 0, sync: 1500 });
-    spell(3000, { sync: 2900 });
-    assert.deepEqual(causes(), ['disk']);
-  });
-
-  it('is one line for each cause in ten minutes', () => {
-    for (let i = 0; i < 5; i += 1) {
-      time += MINUTE;
-      spell(3000);
-    }
-    assert.deepEqual(causes(), ['busy']);
-    time += 10 * MINUTE;
-    spell(3000);
-    assert.deepEqual(causes(), ['busy', 'busy']);
+    for (let count = 0; count < 2; count += 1) slow.measured({ work: 0, sync: 1500 });
+    spell(3000, SLOW_SYNC);
+    assert.equal(causesTold(), 'disk');
   });
 
   it('tells nothing where a fault was found meanwhile, which is told by itself', () => {
@@ -93,68 +78,19 @@ describe('a store that was too slow', () => {
   });
 });
 
-/** Answers when it is let to. */
-class LateStore implements StorePort {
-  readonly store: Store;
-  #release: (() => void)[] = [];
-  isLate = false;
-
-  constructor(
-    file: string,
-    readonly news: StoreNews,
-  ) {
-    this.store = new Store({ file, resumed: false });
-    queueMicrotask(() => news.onOpened(this.store.opened));
-  }
-
-  release(): void {
-    this.isLate = false;
-    for (const release of this.#release.splice(0)) release();
-  }
-
-  call: StorePort['call'] = async (name, take) => {
-    if (this.isLate) await new Promise<void>((resolve) => this.#release.push(resolve));
-    return this.store.transaction(() => this.store.work[name](take));
-  };
-
-  async close(): Promise<void> {
-    this.store.close();
-  }
-}
-
 describe('an inbox whose store answers late', () => {
+  const stand = new SpillStand({ spillAfter: 20 });
+
   it('spills, is not durable meanwhile, and tells at the end what took so long instead of blaming the disk', async () => {
-    const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-late-'));
-    const news: InboxNews[] = [];
-    let port: LateStore | undefined;
-    const inbox = new DurableInbox({
-      file: path.join(folder, 'inbox.sqlite'),
-      spillFolder: path.join(folder, 'spill'),
-      keep: { keys: 7, bodies: 7 },
-      spillAfter: 20,
-      lookAgain: 20,
-      log: (line) => news.push(line),
-      open: (told) => (port = new LateStore(path.join(folder, 'inbox.sqlite'), told)),
-    });
-    const late = port ?? assert.fail();
-    try {
-      await eventually(() => inbox.state().durable === true, 'the store to be open');
-      late.isLate = true;
-      assert.equal((await inbox.accept(proven())).outcome, 'new');
-      assert.deepEqual(inbox.state(), { durable: false, fault: 'it answers too slowly', spilled: 1 });
-      late.news.onSlow({ work: 30, sync: 5 });
-      late.release();
-      await eventually(() => inbox.state().durable === true, 'the end of it');
-      const spell = news.find((each) => each.kind === 'slow') ?? assert.fail();
-      assert.deepEqual([spell.cause, spell.work, spell.sync], ['busy', 30, 5]);
-      assert.ok(spell.took >= 20);
-      assert.equal(
-        news.some(({ kind }) => kind === 'fault'),
-        false,
-      );
-    } finally {
-      await inbox.close();
-      fs.rmSync(folder, { recursive: true });
-    }
+    const { inbox } = stand;
+    const late = inbox.answersLate();
+    assert.equal((await inbox.accept(proven())).outcome, 'new');
+    assert.deepEqual(inbox.state(), { durable: false, fault: 'it answers too slowly', spilled: 1 });
+    inbox.storeNews.onSlow({ work: 30, sync: 5 });
+    late.answer();
+    await eventually(() => inbox.state().durable === true, 'the end of it');
+    const { cause, work, sync, took } = stand.news.find((each) => each.kind === 'slow') ?? assert.fail();
+    assert.deepEqual([cause, work, sync, took >= 20], ['busy', 30, 5, true]);
+    assert.ok(!stand.news.some(({ kind }) => kind === 'fault'));
   });
 });

@@ -1,10 +1,7 @@
 import assert from 'node:assert/strict';
-import fs from 'node:fs';
-import os from 'node:os';
-import path from 'node:path';
 import type { Consumer } from '../../lib/inbox/inbox';
-import { InlineInbox } from '../support/inbox/each-store';
-import { eventually } from '../support/time/patience';
+import { type HookedInbox, SpillStand } from '../support/inbox/hooked-inbox';
+import { eventually, PATIENCE } from '../support/time/patience';
 import { allSettled, proven, Taker } from './samples';
 
 const NODE = 'node';
@@ -12,44 +9,21 @@ const FORMER = ':/north';
 const LATTER = ':/south';
 
 describe('what is spilled of a webhook node whose path changes', () => {
-  let folder: string;
-  let inbox: InlineInbox;
+  const FAILS = { fails: true, spillAfter: PATIENCE };
+  const stand = new SpillStand(FAILS);
+  let inbox: HookedInbox;
+  beforeEach(() => ({ inbox } = stand));
 
-  beforeEach(() => {
-    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-spill-'));
-    begin('spill');
-  });
-  afterEach(async () => {
-    await end();
-    fs.rmSync(folder, { recursive: true, force: true });
-  });
-
-  /** The store fails from the beginning. */
-  function begin(spill: string): void {
-    inbox = new InlineInbox({ spillFolder: path.join(folder, spill), lookAgain: 10 });
-    inbox.fails = true;
-  }
-
-  async function end(): Promise<void> {
-    inbox.fails = false;
-    await inbox.close();
-  }
-
-  /** What the disk has of its spill folder is what a kill leaves there, at this moment; the store has nothing. */
-  async function kill(): Promise<void> {
-    fs.cpSync(path.join(folder, 'spill'), path.join(folder, 'after'), { recursive: true });
-    await end();
-    begin('after');
-  }
-
+  const kill = (): void => {
+    inbox = stand.open({ ...FAILS, folder: inbox.image() });
+  };
   const arrive = async (endpointId: string): Promise<string> =>
     (await inbox.accept(proven({}, { endpointId }))).deliveryId;
   const taker = (endpointId: string, more: Partial<Consumer> = {}): Taker =>
     new Taker(inbox, { endpointId, nodeId: NODE, ...more });
-  const idsOf = ({ deliveries }: Taker): string[] => deliveries.map(({ deliveryId }) => deliveryId);
   const delivered = (to: Taker, ids: readonly string[]): Promise<void> =>
     eventually(() => to.deliveries.length >= ids.length, 'the deliveries').then(() =>
-      assert.deepEqual(idsOf(to), ids),
+      assert.deepEqual(to.deliveryIds, ids),
     );
   const worksAgain = (): Promise<void> => {
     inbox.fails = false;
@@ -85,7 +59,7 @@ describe('what is spilled of a webhook node whose path changes', () => {
   it('comes where the path was changed before the next start, too, though the store fails then', async () => {
     await leave(FORMER);
     const id = await arrive(FORMER);
-    await kill();
+    kill();
     await delivered(taker(LATTER), [id]);
   });
 
@@ -93,7 +67,7 @@ describe('what is spilled of a webhook node whose path changes', () => {
     await leave(FORMER, 'one');
     await leave(LATTER, 'two');
     const [first, second] = [await arrive(FORMER), await arrive(LATTER)];
-    await kill();
+    kill();
     const one = taker(LATTER, { nodeId: 'one' });
     const two = taker(FORMER, { nodeId: 'two' });
     await Promise.all([delivered(one, [first]), delivered(two, [second])]);
@@ -111,7 +85,7 @@ describe('what is spilled of a webhook node whose path changes', () => {
     await worksAgain();
     assert.equal(await inbox.settle(id, { action: 'done' }), true);
     await allSettled(inbox);
-    assert.deepEqual(idsOf(after), [id]);
+    assert.deepEqual(after.deliveryIds, [id]);
   });
 
   it('is told of to the node, begin and end, wherever it is', async () => {

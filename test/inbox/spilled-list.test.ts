@@ -1,46 +1,27 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
-import os from 'node:os';
-import path from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { ListedMessage, ListQuery } from '../../lib/inbox/inbox';
-import { InlineInbox } from '../support/inbox/each-store';
-import { eventually, PATIENCE, soon } from '../support/time/patience';
+import { type HookedInbox, SpillStand } from '../support/inbox/hooked-inbox';
+import { eventually, soon } from '../support/time/patience';
 import { proven, Taker } from './samples';
 
+const SETTLED = { handledWhen: 'settled' } as const;
 /** Another endpoint, whose events nobody takes. */
 const UNATTENDED = { endpointId: 'unattended' };
 
 describe('a list of an inbox whose store fails', () => {
-  let folder: string;
-  let inbox: InlineInbox;
-  beforeEach(async () => {
-    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-spill-'));
-    await open();
-  });
-  afterEach(async () => {
-    inbox.fails = false;
-    await inbox.close();
-    fs.rmSync(folder, { recursive: true, force: true });
-  });
+  const stand = new SpillStand({});
+  let inbox: HookedInbox;
+  beforeEach(() => ({ inbox } = stand));
 
-  async function open(spillAfter = PATIENCE): Promise<void> {
-    inbox = new InlineInbox({ spillFolder: folder, lookAgain: 20, spillAfter });
-    await eventually(() => inbox.state().durable === true, 'the store to be open');
-  }
-
-  /** Its store has little time to answer from now on. */
-  async function openImpatient(): Promise<void> {
-    await inbox.close();
-    await open(100);
-  }
-
+  /** One whose store has little time to answer. */
+  const openImpatient = async (): Promise<void> => {
+    inbox = await stand.works({ spillAfter: 100 });
+  };
   const list = (state: ListQuery['state'], more: Partial<ListQuery> = {}) =>
     inbox.list({ state, limit: 9, ...more });
   const idsOf = (messages: readonly ListedMessage[]) => messages.map(({ deliveryId }) => deliveryId);
-  const stateOf = async (deliveryId: string) =>
-    (await list('all', { limit: 1000 })).messages.find((row) => row.deliveryId === deliveryId)?.state;
-  const isEmpty = (): boolean => fs.readdirSync(folder).length === 0;
 
   it('has what is spilled, newest first, with all that a row has, and says why it is not all', async () => {
     await inbox.accept(proven({}, UNATTENDED));
@@ -69,17 +50,17 @@ describe('a list of an inbox whose store fails', () => {
   });
 
   it('has each of them in the state it has, and in the lists of that state alone', async () => {
-    const taker = new Taker(inbox, { handledWhen: 'settled', redeliverAfter: 1, maxAttempts: 1 });
+    const taker = new Taker(inbox, { ...SETTLED, redeliverAfter: 1, maxAttempts: 1 });
     inbox.fails = true;
     const { deliveryId: exhausted } = await inbox.accept(proven());
     await eventually(() => taker.dead.length === 1, 'the dead letter');
     await taker.consumption.end();
-    const next = new Taker(inbox, { handledWhen: 'settled' });
+    const next = new Taker(inbox, SETTLED);
     const message = proven();
     const { deliveryId: delivered } = await inbox.accept(message);
     const { deliveryId: rejected } = await inbox.accept(proven());
     const { deliveryId: leased } = await inbox.accept(proven());
-    await eventually(() => next.ids.length === 3, 'the events');
+    await next.came(3);
     await inbox.settle(delivered, { action: 'done' });
     await inbox.settle(rejected, { action: 'reject' });
     const { deliveryId: received } = await inbox.accept(proven({}, UNATTENDED));
@@ -138,26 +119,25 @@ describe('a list of an inbox whose store fails', () => {
     const beside = await inbox.accept(proven({}, UNATTENDED));
     const one = async (deliveryId: string) => idsOf((await list('all', { deliveryId })).messages);
     assert.deepEqual(await one(beside.deliveryId), [beside.deliveryId]);
-    inbox.fails = false;
-    await eventually(isEmpty, 'the return of what was beside');
+    await stand.mend();
     for (const { deliveryId } of [inside, beside]) assert.deepEqual(await one(deliveryId), [deliveryId]);
     assert.deepEqual(await one('none'), []);
   });
 
   it('has a dead letter until it is discarded, or delivered again', async () => {
-    const taker = new Taker(inbox, { handledWhen: 'settled', redeliverAfter: 1, maxAttempts: 1 });
+    const taker = new Taker(inbox, { ...SETTLED, redeliverAfter: 1, maxAttempts: 1 });
     inbox.fails = true;
     const accepted = [await inbox.accept(proven()), await inbox.accept(proven())];
     await eventually(() => taker.dead.length === 2, 'the dead letters');
     await taker.consumption.end();
-    const next = new Taker(inbox, { handledWhen: 'settled' });
+    const next = new Taker(inbox, SETTLED);
     const [again = '', discarded = ''] = accepted.map(({ deliveryId }) => deliveryId);
     assert.deepEqual(idsOf((await list('dead')).messages), [discarded, again]);
     assert.equal(await inbox.dismiss(discarded), true);
     assert.equal(await inbox.settle(again, { action: 'retry' }), true);
     assert.deepEqual((await list('dead')).messages, []);
-    await eventually(() => next.ids.length === 1, 'the event once more');
-    assert.deepEqual([await stateOf(discarded), await stateOf(again)], ['dead', 'leased']);
+    await next.came(1);
+    assert.deepEqual([await stand.stateOf(discarded), await stand.stateOf(again)], ['dead', 'leased']);
     await inbox.settle(again, { action: 'done' });
     assert.deepEqual(idsOf((await list('settled')).messages), [again]);
   });
@@ -165,9 +145,7 @@ describe('a list of an inbox whose store fails', () => {
   it('has what a former process spilled', async () => {
     inbox.fails = true;
     const { deliveryId } = await inbox.accept(proven({ eventName: 'Of the former' }, UNATTENDED));
-    await inbox.close();
-    inbox = new InlineInbox({ spillFolder: folder, lookAgain: 20 });
-    inbox.fails = true;
+    inbox = stand.open({ folder: inbox.image(), fails: true });
     const { messages } = await list('open');
     assert.deepEqual(
       messages.map((row) => [row.deliveryId, row.event.eventName]),
@@ -179,12 +157,11 @@ describe('a list of an inbox whose store fails', () => {
     const taker = new Taker(inbox);
     inbox.fails = true;
     const { deliveryId } = await inbox.accept(proven());
-    await eventually(async () => (await stateOf(deliveryId)) === 'delivered', 'its end');
+    await eventually(async () => (await stand.stateOf(deliveryId)) === 'delivered', 'its end');
     assert.equal(taker.ids.length, 1);
     const [row] = (await list('all')).messages;
     assert.equal(row?.event.eventName, 'Person in yard');
-    for (const name of fs.readdirSync(folder, { recursive: true, encoding: 'utf8' }))
-      if (path.basename(name) === 'spill-1') fs.unlinkSync(path.join(folder, name));
+    for (const file of stand.files()) fs.unlinkSync(file);
     const [left] = (await list('all')).messages;
     assert.deepEqual([left?.deliveryId, left?.state, left?.event], [deliveryId, 'delivered', {}]);
   });
@@ -203,13 +180,12 @@ describe('a list of an inbox whose store fails', () => {
   });
 
   it('tells of an event in the inbox how it ended, though the inbox does not know yet', async () => {
-    const taker = new Taker(inbox, { handledWhen: 'settled' });
-    const { deliveryId } = await inbox.accept(proven());
-    await eventually(() => taker.ids.length === 1, 'the event');
+    const taker = new Taker(inbox, SETTLED);
+    const { deliveryId } = await taker.takes();
     inbox.fails = true;
     inbox.isReadable = true;
     await inbox.settle(deliveryId, { action: 'done' });
-    assert.equal(await stateOf(deliveryId), 'delivered');
+    assert.equal(await stand.stateOf(deliveryId), 'delivered');
     assert.deepEqual(await list('open'), { messages: [] });
   });
 
@@ -219,12 +195,12 @@ describe('a list of an inbox whose store fails', () => {
     const accepted = await Promise.all(
       Array.from({ length: 300 }, () => inbox.accept(proven({ eventName: 'Each' }))),
     );
-    await eventually(() => taker.ids.length === 300, 'all deliveries');
+    await taker.came(300);
     const expected = idsOf((await list('all', { limit: 1000 })).messages).toSorted();
     assert.deepEqual(expected, accepted.map(({ deliveryId }) => deliveryId).toSorted());
     inbox.fails = false;
     const lists: ReturnType<typeof list>[] = [];
-    for (; !isEmpty(); await turn()) lists.push(list('all', { limit: 1000 }));
+    for (; stand.files().length > 0; await turn()) lists.push(list('all', { limit: 1000 }));
     for (const { messages } of await Promise.all([...lists, list('all', { limit: 1000 })])) {
       assert.deepEqual(idsOf(messages).toSorted(), expected);
       assert.ok(messages.every(({ event }) => event.eventName === 'Each'));
@@ -233,18 +209,16 @@ describe('a list of an inbox whose store fails', () => {
 
   it('has once what the store took after all, too late', async () => {
     await openImpatient();
-    const taker = new Taker(inbox, { handledWhen: 'settled' });
+    const taker = new Taker(inbox, SETTLED);
     // So that the next one is leased as it is stored.
-    const first = await inbox.accept(proven());
-    await eventually(() => taker.ids.length === 1, 'the first');
+    const first = await taker.takes();
     await inbox.settle(first.deliveryId, { action: 'done' });
     const late = inbox.answersLate();
-    const { deliveryId } = await inbox.accept(proven());
-    await eventually(() => taker.ids.length === 2, 'the event');
+    const { deliveryId } = await taker.takes();
     const listing = list('open');
     late.answer();
     assert.deepEqual(idsOf((await listing).messages), [deliveryId]);
-    await eventually(isEmpty, 'its entering');
+    await stand.mend();
     assert.deepEqual(idsOf((await list('open')).messages), [deliveryId]);
   });
 

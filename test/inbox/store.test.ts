@@ -43,9 +43,17 @@ describe('the store of the inbox, in its thread', () => {
     });
   }
 
-  async function restart(): Promise<void> {
+  async function restart(whileClosed: () => void = () => undefined): Promise<void> {
     await inbox.close();
+    whileClosed();
     inbox = open();
+  }
+  const copy = (): void => fs.copyFileSync(file(), `${file()}.copy`);
+  const putBack = (): void => fs.copyFileSync(`${file()}.copy`, file());
+  function sql(text: string): void {
+    const database = new DatabaseSync(file());
+    database.exec(text);
+    database.close();
   }
 
   beforeEach(() => {
@@ -62,11 +70,7 @@ describe('the store of the inbox, in its thread', () => {
     const messageId = 'one id';
     const copies = [proven({}, { messageId }), proven({}, { messageId }), proven({}, { messageId })];
     for (const copy of copies.slice(0, 2)) await inbox.accept(copy);
-    await inbox.close();
-    const database = new DatabaseSync(file());
-    database.exec('DELETE FROM message WHERE copy = 0');
-    database.close();
-    inbox = open();
+    await restart(() => sql('DELETE FROM message WHERE copy = 0'));
     assert.equal((await inbox.accept(copies[2] ?? proven())).outcome, 'conflict');
   });
 
@@ -103,19 +107,10 @@ describe('the store of the inbox, in its thread', () => {
   it('C-135 refuses a file of another version, and says what to do; it has all that it had once that is back', async () => {
     const message = proven();
     await inbox.accept(message);
-    await inbox.close();
-    const setVersion = (version: number): void => {
-      const database = new DatabaseSync(file());
-      database.exec(`PRAGMA user_version = ${version}`);
-      database.close();
-    };
-    setVersion(KNOWN + 1);
-    inbox = open();
+    await restart(() => sql(`PRAGMA user_version = ${KNOWN + 1}`));
     await eventually(() => inbox.state().durable === false, 'the refusal');
     assert.match(inbox.state().fault ?? '', OTHER_VERSION);
-    await inbox.close();
-    setVersion(KNOWN);
-    inbox = open();
+    await restart(() => sql(`PRAGMA user_version = ${KNOWN}`));
     assert.equal((await inbox.accept(message)).outcome, 'repeat');
   });
 
@@ -174,53 +169,38 @@ describe('the store of the inbox, in its thread', () => {
   it('C-77 warns where an older copy of its file was put back', async () => {
     const message = proven();
     await inbox.accept(message);
-    await inbox.close();
-    fs.copyFileSync(file(), `${file()}.copy`);
-    inbox = open();
+    await restart(copy);
     await restart();
     await inbox.accept(proven());
     assert.deepEqual(news, []);
-    await inbox.close();
-    fs.copyFileSync(`${file()}.copy`, file());
-    inbox = open();
+    await restart(putBack);
     await inbox.accept(proven());
     assert.deepEqual(news, [{ kind: 'restored', from: Date.parse(message.receivedTime) }]);
   });
 
   it('C-77 says of what comes after an older copy was put back that it may repeat, also at the next start', async () => {
     await inbox.accept(proven());
-    await inbox.close();
-    fs.copyFileSync(file(), `${file()}.copy`);
-    inbox = open();
+    await restart(copy);
     const message = proven();
     await inbox.accept(message);
-    await inbox.close();
-    fs.copyFileSync(`${file()}.copy`, file());
+    await restart(putBack);
     for (const next of [message, proven()]) {
-      inbox = open();
       const taker = new Taker(inbox);
-      await inbox.accept(next);
-      const { messageId } = next.envelope;
-      await eventually(() => taker.ids.includes(messageId), 'the event');
-      const delivery = taker.deliveries.find(({ message: each }) => each.envelope.messageId === messageId);
+      const { deliveryId } = await taker.takes(next);
+      const delivery = taker.deliveries.find((each) => each.deliveryId === deliveryId);
       assert.deepEqual(delivery?.message.warnings, ['may-repeat']);
-      await inbox.close();
+      await restart();
     }
   });
 
   it('C-77 says of what waits in an older copy that it may repeat, for it may have been delivered since', async () => {
     const message = proven();
     await inbox.accept(message);
-    await inbox.close();
-    fs.copyFileSync(file(), `${file()}.copy`);
-    inbox = open();
-    const first = new Taker(inbox);
-    await eventually(() => first.ids.length === 1, 'the first delivery');
-    await inbox.close();
-    fs.copyFileSync(`${file()}.copy`, file());
-    inbox = open();
+    await restart(copy);
+    await new Taker(inbox).came(1);
+    await restart(putBack);
     const taker = new Taker(inbox);
-    await eventually(() => taker.ids.length === 1, 'the second delivery');
+    await taker.came(1);
     assert.equal(taker.ids[0], message.envelope.messageId);
     assert.deepEqual(taker.deliveries[0]?.message.warnings, ['may-repeat']);
   });
@@ -237,12 +217,11 @@ describe('the store of the inbox, in its thread', () => {
   it('C-77 says where its file is gone that it made a new one, and of what comes then that it may repeat', async () => {
     const message = proven();
     await inbox.accept(message);
-    await inbox.close();
-    for (const end of ['', '-wal']) fs.rmSync(`${file()}${end}`, { force: true });
-    inbox = open();
+    await restart(() => {
+      for (const end of ['', '-wal']) fs.rmSync(`${file()}${end}`, { force: true });
+    });
     const taker = new Taker(inbox);
-    await inbox.accept(message);
-    await eventually(() => taker.ids.length === 1, 'the event');
+    await taker.takes(message);
     assert.deepEqual(news, [{ kind: 'made-anew' }]);
     assert.deepEqual(taker.deliveries[0]?.message.warnings, ['may-repeat']);
   });
@@ -254,15 +233,13 @@ describe('the store of the inbox, in its thread', () => {
     try {
       await restart();
       const taker = new Taker(inbox, { handledWhen: 'settled' });
-      const { deliveryId } = await inbox.accept(proven());
-      await eventually(() => taker.ids.length === 1, 'the delivery');
+      const { deliveryId } = await taker.takes();
       await threads[0]?.terminate();
       await eventually(() => threads.length === 2 && inbox.state().durable === true, 'the next thread');
       assert.equal(await inbox.settle(deliveryId, { action: 'done' }), true);
-      await inbox.accept(proven());
-      await eventually(() => taker.ids.length === 2, 'the next event');
+      await taker.takes();
       assert.deepEqual(
-        taker.deliveries.map(({ attempt }) => attempt),
+        taker.told.map(([, attempt]) => attempt),
         [1, 1],
       );
     } finally {
@@ -299,14 +276,10 @@ describe('the store of the inbox, in its thread', () => {
 
   it('C-128 sets a damaged file aside, goes on in a new one, and says of events that they may repeat', async () => {
     await inbox.accept(proven());
-    await inbox.close();
-    fs.writeFileSync(file(), 'this is no database, whatever its name says'.repeat(300));
-    inbox = open();
+    await restart(() => fs.writeFileSync(file(), 'this is no database, whatever its name says'.repeat(300)));
     const taker = new Taker(inbox);
-    const message = proven();
-    assert.equal((await inbox.accept(message)).outcome, 'new');
-    await eventually(() => taker.ids.length === 1, 'the event');
-    assert.equal(taker.ids[0], message.envelope.messageId);
+    assert.equal((await taker.takes()).outcome, 'new');
+    assert.equal(taker.ids.length, 1);
     assert.ok(taker.deliveries[0]?.message.warnings.includes('may-repeat'));
     await eventually(() => inbox.state().durable === true, 'the new file');
     assert.equal(fs.readdirSync(folder).filter((name) => name.includes('.damaged-')).length, 1);

@@ -5,24 +5,15 @@ import { proven } from './samples';
 
 /** An event as a store gives it. */
 function leased(changes: Partial<LeasedMessage>): LeasedMessage {
-  const { station, id, named, fingerprint, endpoint, facts, bytes } = newMessage(proven());
   return {
+    ...newMessage(proven()),
     sequence: 1,
     deliveryId: 'delivery',
-    station,
-    id,
-    named,
-    fingerprint,
-    endpoint,
-    state: 'leased',
-    rank: 0,
     attempt: 1,
-    again: undefined,
     first: true,
     ended: false,
-    received: Date.now(),
-    facts,
-    bytes,
+    state: 'leased',
+    again: undefined,
     warnings: ['may-repeat'],
     ...changes,
   };

@@ -3,28 +3,22 @@ import { mock } from 'node:test';
 import { DeliveryWindow } from '../../lib/inbox/queue/delivery-window';
 import { UnreadEvents } from '../../lib/inbox/queue/unread-events';
 import type { StoredMessage } from '../../lib/inbox/store/protocol';
+import { newMessage } from '../../lib/inbox/store/stored-message';
 import { Gate } from '../support/time/patience';
-import { ENDPOINT } from './samples';
+import { proven } from './samples';
 
-function stored(deliveryId: string, rank: 0 | 1 = 0): StoredMessage {
-  return {
-    sequence: 1,
-    deliveryId,
-    station: 'north',
-    id: deliveryId,
-    named: true,
-    fingerprint: '',
-    endpoint: ENDPOINT,
-    state: 'leased',
-    rank,
-    attempt: 1,
-    again: undefined,
-    first: true,
-    ended: false,
-    received: 0,
-    isUnread: true,
-  };
-}
+const stored = (deliveryId: string, rank: 0 | 1 = 0): StoredMessage => ({
+  ...newMessage(proven()),
+  sequence: 1,
+  deliveryId,
+  rank,
+  attempt: 1,
+  first: true,
+  ended: false,
+  state: 'leased',
+  again: undefined,
+  isUnread: true,
+});
 
 describe('events that cannot be read', () => {
   const terms = { handledWhen: 'settled', redeliverAfter: 1, maxAttempts: 1, maxInFlight: 10 } as const;

@@ -52,10 +52,8 @@ describe('a body that the disk fails to read', () => {
     await eventually(() => news.length > 0, 'the word about it');
     assert.deepEqual(taker.ids, []);
     mend();
-    await eventually(() => taker.ids.length === 1, 'the delivery');
-    const { attempt, again } = taker.deliveries[0] ?? {};
-    assert.deepEqual([taker.deliveries[0]?.deliveryId, attempt, again], [deliveryId, 1, undefined]);
-    assert.deepEqual(taker.dead, []);
+    await taker.came(1);
+    assert.deepEqual([taker.told, taker.dead], [[[deliveryId, 1, undefined]], []]);
     assert.match(JSON.stringify(news), new RegExp(`${deliveryId} cannot be read now`));
     assert.equal(inbox.waiting(ENDPOINT), 0);
   });
@@ -81,13 +79,12 @@ describe('a body that the disk fails to read', () => {
     mend = failToReadBodies((sequence) => sequence === first);
     const taker = new Taker(inbox);
     const later = proven();
-    await eventually(() => taker.ids.length === 2, 'those that can be read');
-    await inbox.accept(later);
-    await eventually(() => taker.ids.length === 3, 'one that came later');
+    await taker.came(2);
+    await taker.takes(later);
     const ids = [...messages.slice(1), later].map(({ envelope }) => envelope.messageId);
     assert.deepEqual(taker.ids, ids);
     mend();
-    await eventually(() => taker.ids.length === 4, 'the event once it can be read');
+    await taker.came(4);
     assert.equal(taker.ids[3], messages[0]?.envelope.messageId);
   });
 
@@ -100,14 +97,13 @@ describe('a body that the disk fails to read', () => {
     assert.equal(inbox.waiting(ENDPOINT), 1);
     mend();
     const next = new Taker(inbox);
-    await eventually(() => next.ids.length === 1, 'the delivery');
-    assert.deepEqual([next.deliveries[0]?.attempt, next.deliveries[0]?.again], [1, undefined]);
+    await next.came(1);
+    assert.deepEqual(next.told[0]?.slice(1), [1, undefined]);
   });
 
   it('is told of all the same, where the flow that has the event rejects it', async () => {
     const taker = new Taker(inbox, { handledWhen: 'settled' });
-    const { deliveryId } = await inbox.accept(proven());
-    await eventually(() => taker.ids.length === 1, 'the delivery');
+    const { deliveryId } = await taker.takes();
     mend = failToReadBodies();
     assert.equal(await inbox.settle(deliveryId, { action: 'reject', note: 'no such zone' }), true);
     assert.deepEqual(taker.dead, [{ deliveryId, reason: 'rejected', note: 'no such zone' }]);
@@ -120,7 +116,7 @@ describe('a body that the disk fails to read', () => {
     await eventually(() => inbox.state().durable === false, 'the state');
     assert.match(inbox.state().fault ?? '', /cannot be read: see to the disk/);
     mend();
-    await eventually(() => taker.ids.length === 1, 'the delivery');
+    await taker.came(1);
     assert.deepEqual(inbox.state(), { durable: true });
   });
 

@@ -101,49 +101,32 @@ describe('the work of the inbox for one event', () => {
     return visited;
   }
 
-  /** As many for each event, give or take a half. */
-  async function isLinear(count: (events: number) => Promise<number>): Promise<void> {
-    const few = await count(FEW);
-    const many = await count(MANY);
-    assert.ok(many / MANY < (few / FEW) * 1.5 + 1, `${few} of ${FEW}, ${many} of ${MANY}`);
-  }
-
-  it('does not grow with those that come in one go, and are handled once they are sent', () =>
-    isLinear((events) =>
-      counted(events, { handledWhen: 'sent' }, async (taker) => {
-        await acceptMany(events);
-        await turns(() => store.delivered > events);
-        assert.equal(taker.deliveries.length, events + 1);
-      }),
-    ));
-
-  it('does not grow with those that wait for their settlement', () =>
-    isLinear((events) =>
-      counted(events, { handledWhen: 'settled' }, async (taker) => {
-        await acceptMany(events);
-        await turns(() => taker.deliveries.length > events);
-        for (const { deliveryId } of taker.deliveries) await inbox.settle(deliveryId, { action: 'extend' });
-        for (const { deliveryId } of taker.deliveries) await inbox.settle(deliveryId, { action: 'done' });
-      }),
-    ));
-
-  it('does not grow with those that are given back before the flow had them', () =>
-    isLinear((events) =>
-      counted(events, { handledWhen: 'settled' }, async (taker) => {
-        await acceptMany(events);
-        assert.equal(taker.deliveries.length, 0);
-        await taker.consumption.end();
-        assert.equal(store.givenBack, events + 1);
-      }),
-    ));
-
-  it('does not grow with those that are given back when the flow has them', () =>
-    isLinear((events) =>
-      counted(events, { handledWhen: 'settled' }, async (taker) => {
-        await acceptMany(events);
-        await turns(() => taker.deliveries.length > events);
-        await taker.consumption.end();
-        assert.equal(store.givenBack, events + 1);
-      }),
-    ));
+  const settleAll = async ({ deliveries }: Taker): Promise<void> => {
+    for (const action of ['extend', 'done'] as const)
+      for (const { deliveryId } of deliveries) await inbox.settle(deliveryId, { action });
+  };
+  const end = async ({ consumption }: Taker, events: number): Promise<void> => {
+    await consumption.end();
+    assert.equal(store.givenBack, events + 1);
+  };
+  const marked = (_taker: Taker, events: number): Promise<void> => turns(() => store.delivered > events);
+  for (const [what, handledWhen, waits, act] of [
+    ['come in one go, and are handled once they are sent', 'sent', true, marked],
+    ['wait for their settlement', 'settled', true, settleAll],
+    ['are given back before the flow had them', 'settled', false, end],
+    ['are given back when the flow has them', 'settled', true, end],
+  ] as const)
+    it(`does not grow with those that ${what}`, async () => {
+      const count = (events: number): Promise<number> =>
+        counted(events, { handledWhen }, async (taker) => {
+          await acceptMany(events);
+          if (waits) await turns(() => taker.deliveries.length > events);
+          assert.equal(taker.deliveries.length, waits ? events + 1 : 0);
+          await act(taker, events);
+        });
+      const few = await count(FEW);
+      const many = await count(MANY);
+      // As many for each event, give or take a half.
+      assert.ok(many / MANY < (few / FEW) * 1.5 + 1, `${few} of ${FEW}, ${many} of ${MANY}`);
+    });
 });

@@ -177,23 +177,38 @@ class TestedSharedInbox extends SharedInbox implements TestedInbox {
 /** What a store answers of which the disk can be read, but not written. */
 const READS: readonly LocalCall[] = ['look', 'list'];
 
+/** What becomes of a call: `pass` does what was asked. */
+export type Hook = (name: LocalCall, pass: () => unknown) => unknown;
+
+export const pass: Hook = (_name, act) => act();
+
+export function fail(): never {
+  throw storeFailed('the disk is gone');
+}
+
 /** The store in the thread of the test, because a thread takes long to start. Each call is a transaction of its own. */
 class InlineStore implements StorePort {
-  readonly store: Store;
-  /** True = it fails whatever is asked of it. */
+  store: Store;
   fails = false;
-  /** True = it can be read all the same. */
   isReadable = false;
-  /** True = what it is asked is done at once, and answered later. */
   answersLate = false;
+  hook = pass;
   #late: (() => void)[] = [];
-  /** What it was asked, in order. */
   readonly questions: LocalCall[] = [];
 
-  constructor(folder: string, news: StoreNews, steady?: () => number) {
-    const file = path.join(folder, 'inbox.sqlite');
-    this.store = new Store({ file, resumed: false, ...(steady && { steady }) });
+  constructor(
+    private readonly file: string,
+    readonly news: StoreNews,
+    private readonly steady?: () => number,
+  ) {
+    this.store = this.#opened(false);
     queueMicrotask(() => news.onOpened(this.store.opened));
+  }
+
+  reopen(): void {
+    this.store.close();
+    this.store = this.#opened(true);
+    this.news.onOpened(this.store.opened);
   }
 
   async call<Name extends LocalCall>(
@@ -201,8 +216,9 @@ class InlineStore implements StorePort {
     take: StoreCalls[Name]['take'],
   ): Promise<StoreCalls[Name]['give']> {
     this.questions.push(name);
-    if (this.fails && !(this.isReadable && READS.includes(name))) throw storeFailed('the disk is gone');
-    const give = this.store.transaction(() => this.store.work[name](take));
+    if (this.fails && !(this.isReadable && READS.includes(name))) fail();
+    const act = (): StoreCalls[Name]['give'] => this.store.transaction(() => this.store.work[name](take));
+    const give = (await this.hook(name, act)) as StoreCalls[Name]['give'];
     if (this.answersLate) await new Promise<void>((resolve) => this.#late.push(resolve));
     return give;
   }
@@ -214,6 +230,10 @@ class InlineStore implements StorePort {
 
   async close(): Promise<void> {
     this.store.close();
+  }
+
+  #opened(resumed: boolean): Store {
+    return new Store({ file: this.file, resumed, ...(this.steady && { steady: this.steady }) });
   }
 }
 
@@ -229,16 +249,22 @@ function temporaryFolder(): string {
   return folder;
 }
 
+export interface InlineInboxOptions extends Partial<DurableInboxOptions> {
+  folder?: string;
+  steady?: () => number;
+  hook?: Hook;
+  /** Its store fails from the beginning. */
+  fails?: boolean;
+}
+
 /** The inbox with its store in a folder that is gone when it is closed, unless it is that of the test. */
 export class InlineInbox extends DurableInbox {
   readonly #port: InlineStore;
-  readonly #ownFolder: string | undefined;
+  readonly folder: string;
+  readonly #isOwnFolder: boolean;
   #closing: Promise<void> | undefined;
 
-  constructor({
-    folder: given,
-    ...options
-  }: Partial<DurableInboxOptions> & { steady?: () => number; folder?: string } = {}) {
+  constructor({ folder: given, hook, fails = false, ...options }: InlineInboxOptions = {}) {
     const folder = given ?? temporaryFolder();
     let port: InlineStore | undefined;
     super({
@@ -246,12 +272,15 @@ export class InlineInbox extends DurableInbox {
       spillFolder: path.join(folder, 'spill'),
       keep: { keys: 7 * DAY, bodies: 30 * DAY },
       spillAfter: PATIENCE,
-      open: (news) => (port = new InlineStore(folder, news, options.steady)),
+      open: (news) => (port = new InlineStore(path.join(folder, 'inbox.sqlite'), news, options.steady)),
       ...options,
     });
     if (port === undefined) throw new Error('The store was not opened.');
     this.#port = port;
-    if (given === undefined) this.#ownFolder = folder;
+    this.folder = folder;
+    this.#isOwnFolder = given === undefined;
+    port.fails = fails;
+    if (hook !== undefined) port.hook = hook;
   }
 
   get store(): Store {
@@ -271,11 +300,26 @@ export class InlineInbox extends DurableInbox {
     this.#port.fails = fails;
   }
 
+  /** True = where it fails, it can be read all the same. */
   set isReadable(isReadable: boolean) {
     this.#port.isReadable = isReadable;
   }
 
-  /** From now on the store answers late; `answer` ends that. */
+  set hook(hook: Hook) {
+    this.#port.hook = hook;
+  }
+
+  /** What its store tells it. */
+  get storeNews(): StoreNews {
+    return this.#port.news;
+  }
+
+  /** Its store is closed, and opened once more, as after a fault of the disk. */
+  reopen(): void {
+    this.#port.reopen();
+  }
+
+  /** From now on the store does at once what it is asked, and answers late; `answer` ends that. */
   answersLate(): { answer: () => void } {
     this.#port.answersLate = true;
     return { answer: () => this.#port.answer() };
@@ -300,6 +344,6 @@ export class InlineInbox extends DurableInbox {
 
   async #close(): Promise<void> {
     await super.close();
-    if (this.#ownFolder !== undefined) fs.rmSync(this.#ownFolder, { recursive: true });
+    if (this.#isOwnFolder) fs.rmSync(this.folder, { recursive: true });
   }
 }

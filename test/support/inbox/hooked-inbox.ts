@@ -2,90 +2,17 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { StatementSync } from 'node:sqlite';
-import { DurableInbox } from '../../../lib/inbox/durable-inbox';
+import type { ListedMessage, ListQuery } from '../../../lib/inbox/inbox';
 import type { ChangedSlots, Slot, SlotOutcome, Slots, SlotWrite } from '../../../lib/inbox/slot';
-import { Store } from '../../../lib/inbox/sqlite/store';
 import type { InboxNews } from '../../../lib/inbox/store-health';
-import { storeFailed, type StoreNews, type StorePort } from '../../../lib/inbox/store/port';
-import type { LocalCall, StoreCalls } from '../../../lib/inbox/store/protocol';
-import { replaceMethod } from '../time/patience';
+import { storeFailed } from '../../../lib/inbox/store/port';
+import { eventually, PATIENCE, replaceMethod } from '../time/patience';
+import { InlineInbox, type InlineInboxOptions, pass } from './each-store';
 
-const DAY = 24 * 60 * 60 * 1000;
-
-/** What becomes of a call: `pass` does what was asked. */
-export type Hook = (name: LocalCall, pass: () => unknown) => unknown;
-
-export function fail(): never {
-  throw storeFailed('the disk is gone');
-}
-
-class HookedStore implements StorePort {
-  #store: Store;
-  hook: Hook = (_name, pass) => pass();
-
-  constructor(
-    private readonly file: string,
-    private readonly news: StoreNews,
-  ) {
-    this.#store = new Store({ file, resumed: false });
-    queueMicrotask(() => news.onOpened(this.#store.opened));
-  }
-
-  /** As after a fault of the disk, or with a thread that follows one that has ended. */
-  reopen(): void {
-    this.#store.close();
-    this.#store = new Store({ file: this.file, resumed: true });
-    this.news.onOpened(this.#store.opened);
-  }
-
-  async call<Name extends LocalCall>(
-    name: Name,
-    take: StoreCalls[Name]['take'],
-  ): Promise<StoreCalls[Name]['give']> {
-    const pass = (): StoreCalls[Name]['give'] => this.#store.transaction(() => this.#store.work[name](take));
-    return (await this.hook(name, pass)) as StoreCalls[Name]['give'];
-  }
-
-  async close(): Promise<void> {
-    this.#store.close();
-  }
-}
-
-/** An inbox whose folder stays, and whose store does with each call what the test says. */
-export class HookedInbox extends DurableInbox {
-  readonly #port: HookedStore;
-
-  constructor(
-    readonly folder: string,
-    hook?: Hook,
-    log?: (news: InboxNews) => void,
-  ) {
-    let port: HookedStore | undefined;
-    const file = path.join(folder, 'inbox.sqlite');
-    super({
-      file,
-      spillFolder: path.join(folder, 'spill'),
-      keep: { keys: 7 * DAY, bodies: 30 * DAY },
-      lookAgain: 20,
-      spillAfter: 200,
-      ...(log && { log }),
-      open: (news) => {
-        port = new HookedStore(file, news);
-        if (hook !== undefined) port.hook = hook;
-        return port;
-      },
-    });
-    if (port === undefined) throw new Error('The store was not opened.');
-    this.#port = port;
-  }
-
-  set hook(hook: Hook) {
-    this.#port.hook = hook;
-  }
-
-  /** Its store is closed, and opened once more. */
-  reopen(): void {
-    this.#port.reopen();
+/** An inbox whose folder stays, and whose store has little time to do what the test says of each call. */
+export class HookedInbox extends InlineInbox {
+  constructor({ folder = temporaryFolder(), ...options }: InlineInboxOptions = {}) {
+    super({ folder, lookAgain: 20, spillAfter: 200, ...options });
   }
 
   /** What the disk has of its folder is what a kill leaves there, at this moment. */
@@ -96,26 +23,72 @@ export class HookedInbox extends DurableInbox {
   }
 }
 
-/** For the tests of one suite: opens inboxes, which end with each test. `folder`: that of an inbox which was killed. */
-export function hookedInboxes(): (hook?: Hook, folder?: string) => HookedInbox {
-  const inboxes = new Set<HookedInbox>();
-  afterEach(async () => {
-    for (const inbox of inboxes) {
-      inbox.hook = (_name, pass) => pass();
-      await inbox.close();
-      fs.rmSync(inbox.folder, { recursive: true });
-    }
-    inboxes.clear();
-  });
-  return (hook, folder = temporaryFolder()) => {
-    const inbox = new HookedInbox(folder, hook);
-    inboxes.add(inbox);
-    return inbox;
-  };
+function temporaryFolder(): string {
+  return fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-hooked-'));
 }
 
-export function temporaryFolder(): string {
-  return fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-hooked-'));
+/** For the tests of one suite: opens inboxes, which end with each test. */
+export class SpillStand {
+  readonly #inboxes = new Set<HookedInbox>();
+  readonly news: InboxNews[] = [];
+  /** That of the test, which is open before it begins; or the one opened last. */
+  inbox!: HookedInbox;
+
+  /** @param options not given = no inbox is opened before a test begins */
+  constructor(options?: InlineInboxOptions) {
+    beforeEach(async () => {
+      this.news.length = 0;
+      if (options !== undefined) await this.works({ spillAfter: PATIENCE, ...options });
+    });
+    afterEach(async () => {
+      for (const inbox of this.#inboxes) await this.end(inbox);
+      for (const inbox of this.#inboxes) fs.rmSync(inbox.folder, { recursive: true, force: true });
+      this.#inboxes.clear();
+    });
+  }
+
+  /** `folder`: that of an inbox which was closed, or killed. */
+  open(options: InlineInboxOptions = {}): HookedInbox {
+    this.inbox = new HookedInbox({ log: (line) => this.news.push(line), ...options });
+    this.#inboxes.add(this.inbox);
+    return this.inbox;
+  }
+
+  /** Opens one, and waits for its store unless that fails. */
+  async works(options: InlineInboxOptions = {}): Promise<HookedInbox> {
+    const inbox = this.open(options);
+    if (options.fails !== true)
+      await eventually(() => inbox.state().durable === true, 'the store to be open');
+    return inbox;
+  }
+
+  async end(inbox = this.inbox): Promise<void> {
+    inbox.fails = false;
+    inbox.hook = pass;
+    await inbox.close();
+  }
+
+  /** Its store works, and all that was spilled is in it. */
+  async mend(inbox = this.inbox): Promise<void> {
+    inbox.fails = false;
+    await eventually(() => inbox.state().durable === true && this.files(inbox).length === 0, 'all inside');
+  }
+
+  /** The spill files there. */
+  files({ folder }: Pick<HookedInbox, 'folder'> = this.inbox): string[] {
+    const spill = path.join(folder, 'spill');
+    if (!fs.existsSync(spill)) return [];
+    const names = fs.readdirSync(spill, { recursive: true, encoding: 'utf8' });
+    return names.filter((name) => /spill-\d+$/.test(name)).map((name) => path.join(spill, name));
+  }
+
+  async list(state: ListQuery['state'] = 'all', more: Partial<ListQuery> = {}): Promise<ListedMessage[]> {
+    return (await this.inbox.list({ state, limit: 1000, ...more })).messages;
+  }
+
+  async stateOf(deliveryId: string): Promise<ListedMessage['state'] | undefined> {
+    return (await this.list('all', { deliveryId }))[0]?.state;
+  }
 }
 
 interface Kept {

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { Store } from '../../../lib/inbox/sqlite/store';
 import type { StoreCalls } from '../../../lib/inbox/store/protocol';
+import { may, one } from '../suite/deeds';
 import { newSchema, StoreSession } from '../postgres/stores';
 import { type Twin, TwinStores } from './twin-stores';
 
@@ -66,50 +67,30 @@ export class Comparison {
         );
         return;
       }
-      case 'finish': {
-        const { sqlite, postgres } = this.#one(deed.which);
-        const how = { state: deed.state, give: deed.give };
-        await twins.ask(
-          'finish',
-          { deliveryId: sqlite, ...how },
-          { of: { deliveryId: postgres, ...how }, by: twins.instance(deed.by) },
-        );
-        return;
-      }
+      case 'finish':
+        return this.#askOf('finish', deed, (deliveryId) => ({
+          deliveryId,
+          state: deed.state,
+          give: deed.give,
+        }));
       case 'revive':
       case 'dismiss':
-      case 'stateOf': {
-        const { sqlite, postgres } = this.#one(deed.which);
-        const by = twins.instance(deed.by);
-        if (deed.do === 'stateOf') await twins.ask('stateOf', sqlite, { of: postgres, by });
-        else await twins.ask(deed.do, { deliveryId: sqlite }, { of: { deliveryId: postgres }, by });
-        return;
-      }
-      case 'note': {
-        const { sqlite, postgres } = this.#one(deed.which);
-        const { step, ifOpen } = deed;
-        await twins.ask(
-          'note',
-          { deliveryId: sqlite, step, ifOpen },
-          { of: { deliveryId: postgres, step, ifOpen }, by: twins.instance(deed.by) },
-        );
-        return;
-      }
+        return this.#askOf(deed.do, deed, (deliveryId) => ({ deliveryId }));
+      case 'stateOf':
+        return this.#askOf('stateOf', deed, (deliveryId) => deliveryId);
+      case 'note':
+        return this.#askOf('note', deed, (deliveryId) => ({
+          deliveryId,
+          step: deed.step,
+          ifOpen: deed.ifOpen,
+        }));
       case 'revived':
         return this.#reviveAndLapse(deed);
       case 'list':
         await twins.ask('list', deed.query, { by: twins.instance(deed.by) });
         return;
-      case 'listOne': {
-        const { sqlite, postgres } = this.#one(deed.which);
-        const query = { state: 'open' as const, limit: 9 };
-        await twins.ask(
-          'list',
-          { ...query, deliveryId: sqlite },
-          { of: { ...query, deliveryId: postgres }, by: twins.instance(deed.by) },
-        );
-        return;
-      }
+      case 'listOne':
+        return this.#askOf('list', deed, (deliveryId) => ({ state: 'open', limit: 9, deliveryId }));
       case 'quarantine': {
         const { endpoint: at, address, facts, bytes } = deed;
         return twins.quarantine({ endpoint: at, address, facts, bytes }, twins.instance(deed.by));
@@ -169,6 +150,17 @@ export class Comparison {
   async close(): Promise<void> {
     this.sqlite.close();
     for (const instance of this.instances) await instance.close();
+  }
+
+  /** Of one event, by the id that it has in each store. */
+  async #askOf<Name extends 'finish' | 'revive' | 'dismiss' | 'stateOf' | 'note' | 'list'>(
+    name: Name,
+    { which: index, by: whose }: { which: number; by: number },
+    takeOf: (deliveryId: string) => StoreCalls[Name]['take'],
+  ): Promise<void> {
+    const { sqlite, postgres } = this.#one(index);
+    const by = this.#twins.instance(whose);
+    await this.#twins.ask(name, takeOf(sqlite), { of: takeOf(postgres), by });
   }
 
   #one(index: number): Twin {
@@ -251,191 +243,84 @@ const IDS = [
 ] as const;
 const ALARMS = ['alarm', 'a\u0000', '\u0000a', '\\'] as const;
 
-const LISTED = ['open', 'settled', 'dead', 'filtered', 'all'] as const;
-
-const endpoint = fc.constantFrom(...ENDPOINTS);
-const station = fc.constantFrom(...STATIONS);
+const endpoint = one(...ENDPOINTS);
+const station = one(...STATIONS);
 /** Of the events that are known; of none where none is. Much happens to a few, or nothing would happen to one after the other. */
 const which = fc.oneof(fc.nat(3), fc.nat(3), fc.nat(999));
 /** Of the instances. */
 const by = fc.nat(1);
-const state = fc.constantFrom(
-  'received' as const,
-  'received' as const,
-  'received' as const,
-  'filtered' as const,
-  'other' as const,
-  'dead' as const,
-  'stale' as const,
-);
-const lease = fc.constantFrom('no' as const, 'any' as const, 'ordered' as const);
+const hour = fc.nat(4).map((each) => Date.UTC(2026, 0, 1, each));
+const some = fc.array(which, { maxLength: 3 });
 
 const acceptance = fc.record({
   station,
-  id: fc.oneof(fc.constantFrom(...IDS), fc.uuid(), fc.uuid()),
+  id: fc.oneof(one(...IDS), fc.uuid(), fc.uuid()),
   named: fc.boolean(),
-  fingerprint: fc.constantFrom('f1', 'f1', 'f2'),
+  fingerprint: one('f1', 'f1', 'f2'),
   endpoint,
-  state,
-  rank: fc.constantFrom(0 as const, 1 as const),
-  alarm: fc.option(fc.constantFrom(...ALARMS), { nil: undefined }),
+  state: one('received', 'received', 'received', 'filtered', 'other', 'dead', 'stale'),
+  rank: one(0, 1),
+  alarm: one(...ALARMS, undefined),
   isEnd: fc.boolean(),
-  received: fc.nat(4).map((hour) => Date.UTC(2026, 0, 1, hour)),
-  facts: fc.constantFrom('{}', '{"text":"\u0000 \\u0000"}', '{"kind":"event"}'),
+  received: hour,
+  facts: one('{}', '{"text":"\u0000 \\u0000"}', '{"kind":"event"}'),
   bytes: fc.uint8Array({ maxLength: 8 }),
-  lease,
+  lease: one('no', 'any', 'ordered'),
 });
 type NewAcceptance = typeof acceptance extends fc.Arbitrary<infer Value> ? Value : never;
 
-const list = fc.record({
-  state: fc.constantFrom(...LISTED),
-  since: fc.option(
-    fc.nat(4).map((hour) => Date.UTC(2026, 0, 1, hour)),
-    { nil: undefined },
-  ),
-  alarm: fc.option(fc.record({ station, alarmId: fc.constantFrom(...ALARMS) }), { nil: undefined }),
-  limit: fc.constantFrom(1, 3, 100),
+const query = fc.record({
+  state: one('open', 'settled', 'dead', 'filtered', 'all'),
+  since: fc.option(hour, { nil: undefined }),
+  alarm: fc.option(fc.record({ station, alarmId: one(...ALARMS) }), { nil: undefined }),
+  limit: one(1, 3, 100),
 });
+
+const step = fc.record(
+  {
+    time: fc.nat(1),
+    step: one('verdict', 'extended'),
+    by: one('Anna', 'a\u0000', '港'),
+    note: one('\u0000', '\ud800', 'a "cat"'),
+    verdict: one('real', 'false'),
+  },
+  { requiredKeys: ['time', 'step'] },
+);
 
 /** What may happen to an inbox. */
 export const deed = fc.oneof(
-  { weight: 30, arbitrary: fc.record({ do: fc.constant('accept' as const), message: acceptance, by }) },
-  {
-    weight: 10,
-    arbitrary: fc.record({
-      do: fc.constant('batch' as const),
-      messages: fc.array(acceptance, { minLength: 2, maxLength: 8 }),
-      by,
-    }),
-  },
-  {
-    weight: 20,
-    arbitrary: fc.record({
-      do: fc.constant('lease' as const),
-      endpoint,
-      limit: fc.constantFrom(1, 2, 10, 37, 100),
-      health: fc.nat(3),
-      ordered: fc.boolean(),
-      by,
-    }),
-  },
-  {
-    weight: 6,
-    arbitrary: fc.record({
-      do: fc.constant('giveBack' as const),
-      unsent: fc.array(which, { maxLength: 3 }),
-      cutOff: fc.array(which, { maxLength: 3 }),
-      by,
-    }),
-  },
-  {
-    weight: 14,
-    arbitrary: fc.record({
-      do: fc.constant('lapse' as const),
-      which,
-      again: fc.constantFrom('lease' as const, 'retry' as const),
-      maxAttempts: fc.integer({ min: 1, max: 3 }),
-      isStranger: fc.boolean(),
-    }),
-  },
-  { weight: 8, arbitrary: fc.record({ do: fc.constant('again' as const), which, isStranger: fc.boolean() }) },
-  {
-    weight: 8,
-    arbitrary: fc.record({
-      do: fc.constant('markDelivered' as const),
-      which: fc.array(which, { maxLength: 3 }),
-      by,
-    }),
-  },
-  {
-    weight: 14,
-    arbitrary: fc.record({
-      do: fc.constant('finish' as const),
-      which,
-      state: fc.constantFrom('delivered' as const, 'dead' as const),
-      give: fc.boolean(),
-      by,
-    }),
-  },
-  {
-    weight: 16,
-    arbitrary: fc.record({
-      do: fc.constantFrom('revive' as const, 'dismiss' as const, 'stateOf' as const),
-      which,
-      by,
-    }),
-  },
-  {
-    weight: 8,
-    arbitrary: fc.record({
-      do: fc.constant('note' as const),
-      which,
-      step: fc.record(
-        {
-          time: fc.nat(1),
-          step: fc.constantFrom('verdict' as const, 'extended' as const),
-          by: fc.constantFrom('Anna', 'a\u0000', '港'),
-          note: fc.constantFrom('\u0000', '\ud800', 'a "cat"'),
-          verdict: fc.constantFrom('real' as const, 'false' as const),
-        },
-        { requiredKeys: ['time', 'step'] },
-      ),
-      ifOpen: fc.boolean(),
-      by,
-    }),
-  },
-  { weight: 6, arbitrary: fc.record({ do: fc.constant('revived' as const), which, by }) },
-  { weight: 8, arbitrary: fc.record({ do: fc.constant('list' as const), query: list, by }) },
-  { weight: 4, arbitrary: fc.record({ do: fc.constant('listOne' as const), which, by }) },
-  {
-    weight: 6,
-    arbitrary: fc.record({
-      do: fc.constant('quarantine' as const),
-      endpoint,
-      address: fc.constantFrom('192.0.2.1', '192.0.2.2'),
-      facts: fc.constantFrom('{}', '{"reason":"\u0000"}'),
-      bytes: fc.uint8Array({ maxLength: 4 }),
-      by,
-    }),
-  },
-  {
-    weight: 4,
-    arbitrary: fc.record({
-      do: fc.constantFrom('release' as const, 'releaseUpTo' as const),
-      which,
-      endpoint,
-      by,
-    }),
-  },
-  {
-    weight: 8,
-    arbitrary: fc.record({
-      do: fc.constantFrom('claim' as const, 'claim' as const, 'leave' as const),
-      endpoint,
-      node: fc.constantFrom(...NODES),
-      by,
-    }),
-  },
-  {
-    weight: 3,
-    arbitrary: fc.record({ do: fc.constant('leave' as const), node: fc.constantFrom(...NODES), by }),
-  },
-  {
-    weight: 4,
-    arbitrary: fc.record({ do: fc.constant('assign' as const), from: endpoint, to: endpoint, by }),
-  },
-  {
-    weight: 4,
-    arbitrary: fc.record({ do: fc.constant('isKnown' as const), station, id: fc.constantFrom(...IDS), by }),
-  },
-  {
-    weight: 5,
-    arbitrary: fc.record({
-      do: fc.constant('tidy' as const), // Not less: a pass begins from the start again once a day, each instance's own.
-      days: fc.integer({ min: 2, max: 5 }),
-      by,
-    }),
-  },
+  may(30, 'accept', { message: acceptance, by }),
+  may(10, 'batch', { messages: fc.array(acceptance, { minLength: 2, maxLength: 8 }), by }),
+  may(20, 'lease', { endpoint, limit: one(1, 2, 10, 37, 100), health: fc.nat(3), ordered: fc.boolean(), by }),
+  may(6, 'giveBack', { unsent: some, cutOff: some, by }),
+  may(14, 'lapse', {
+    which,
+    again: one('lease', 'retry'),
+    maxAttempts: fc.integer({ min: 1, max: 3 }),
+    isStranger: fc.boolean(),
+  }),
+  may(8, 'again', { which, isStranger: fc.boolean() }),
+  may(8, 'markDelivered', { which: some, by }),
+  may(14, 'finish', { which, state: one('delivered', 'dead'), give: fc.boolean(), by }),
+  may(16, ['revive', 'dismiss', 'stateOf'], { which, by }),
+  may(8, 'note', { which, step, ifOpen: fc.boolean(), by }),
+  may(6, 'revived', { which, by }),
+  may(8, 'list', { query, by }),
+  may(4, 'listOne', { which, by }),
+  may(6, 'quarantine', {
+    endpoint,
+    address: one('192.0.2.1', '192.0.2.2'),
+    facts: one('{}', '{"reason":"\u0000"}'),
+    bytes: fc.uint8Array({ maxLength: 4 }),
+    by,
+  }),
+  may(4, ['release', 'releaseUpTo'], { which, endpoint, by }),
+  may(8, ['claim', 'claim', 'leave'], { endpoint, node: one(...NODES), by }),
+  may(3, 'leave', { node: one(...NODES), by }),
+  may(4, 'assign', { from: endpoint, to: endpoint, by }),
+  may(4, 'isKnown', { station, id: one(...IDS), by }),
+  // Not less: a pass begins from the start again once a day, each instance's own.
+  may(5, 'tidy', { days: fc.integer({ min: 2, max: 5 }), by }),
 );
 type Deed = typeof deed extends fc.Arbitrary<infer Value> ? Value : never;
 
