@@ -1,32 +1,19 @@
 import assert from 'node:assert/strict';
-import { failure, rtspForEvent, ScriptedStation } from '../support/service/scripted-station';
-
-const EVENT = {
-  cameraId: '0e9f0c1a-0000-e911-8000-000000000001',
-  cameraRemoteId: '4xIx1-Remote_Id',
-  eventStartTime: '2026-11-21T10:00:00.1234567',
-};
-const QUALITY = { quality: 'high' };
+import { failure, rtspForEvent, stationOfEachTest } from '../support/service/scripted-station';
 
 describe('a request whose head is too large for the service', () => {
-  let station: ScriptedStation;
-
-  beforeEach(async () => {
-    station = await ScriptedStation.start();
-  });
-  afterEach(() => station.close());
+  const station = stationOfEachTest();
+  const { service } = station;
 
   it('T-05 drops cookies that have grown beyond what the service takes', async () => {
-    const { service } = station;
     const client = station.client();
     await client.listDevices();
-    service.on('GET', '/devices', { status: 431 }, (request) => service.standard(request));
+    service.on('GET', '/devices', { status: 431 }, service.usual);
     assert.equal((await client.listDevices({ fresh: true })).length, 2);
     assert.equal(service.count('POST', '/login'), 2);
   });
 
   it('T-05 goes on without a new login where the cookies that came after it are too many, again and again', async () => {
-    const { service } = station;
     const flood = Array.from({ length: 60 }, (_, n) => `other${n}=1; Path=/`);
     service.on('GET', '/devices', (request) => {
       const isTooLarge = request.headers.cookie?.includes('other');
@@ -35,12 +22,11 @@ describe('a request whose head is too large for the service', () => {
     });
     const client = station.client();
     for (let wave = 1; wave <= 4; wave += 1)
-      await Promise.all([client.listDevices({ fresh: true }), rtspForEvent(client, EVENT, QUALITY)]);
+      await Promise.all([client.listDevices({ fresh: true }), rtspForEvent(client)]);
     assert.equal(service.count('POST', '/login'), 1);
   });
 
   it('T-05 sends cookies that were too many no more, also where it fails without them', async () => {
-    const { service } = station;
     const flood = Array.from({ length: 60 }, (_, n) => `other${n}=1; Path=/`);
     service.on('GET', '/devices', { status: 431, headers: { 'Set-Cookie': flood } });
     const client = station.client();
@@ -51,7 +37,6 @@ describe('a request whose head is too large for the service', () => {
   });
 
   it('T-05 goes on without a new login where answers make its own cookie larger than the service takes, again and again', async () => {
-    const { service } = station;
     service.behaviour = (request) => {
       if ((request.headers.cookie ?? '').length > 8192) return { status: 431 };
       const reply = asReply(service.standard(request));
@@ -59,19 +44,18 @@ describe('a request whose head is too large for the service', () => {
       return { ...reply, headers: { 'Set-Cookie': `sid=${'x'.repeat(9000)}; Path=/` } };
     };
     const client = station.client();
-    for (let turn = 0; turn < 4; turn += 1) await rtspForEvent(client, EVENT, QUALITY);
+    for (let turn = 0; turn < 4; turn += 1) await rtspForEvent(client);
     assert.equal(service.count('POST', '/login'), 1);
   });
 
   it('T-05 a head that is too large with a new session, too, is HTTP_ERROR: of rights that says nothing', async () => {
-    const { service } = station;
     const client = station.client();
     await client.listDevices();
     service.on('GET', '/devices', { status: 431 });
     await failure(client.listDevices({ fresh: true }), 'HTTP_ERROR');
     await failure(client.listDevices({ fresh: true }), 'HTTP_ERROR');
     assert.equal(service.count('POST', '/login'), 2, 'one login in a while');
-    await rtspForEvent(client, EVENT, QUALITY);
+    await rtspForEvent(client);
   });
 });
 

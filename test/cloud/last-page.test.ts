@@ -4,8 +4,8 @@ import {
   EVENT_OF_GATE,
   failure,
   rtspForEvent,
-  ScriptedStation,
   settingsOf,
+  stationOfEachTest,
 } from '../support/service/scripted-station';
 import { Runs } from '../support/service/forked-services';
 
@@ -13,18 +13,17 @@ const YARD = { id: 'yard', event: { ...EVENT_OF_GATE, cameraId: 'yard', cameraRe
 const LOGIN = ['GET /system', 'POST /login', 'GET /system'];
 
 describe('after a restart, a camera that stood on a later page', () => {
-  let station: ScriptedStation;
+  const station = stationOfEachTest();
+  const { service } = station;
   let runs: Runs;
   /** The cameras of the second page of three. */
   let second: Record<string, unknown>[];
   let isListed: boolean;
 
   beforeEach(async () => {
-    station = await ScriptedStation.start();
-    runs = new Runs(() => settingsOf(station.service));
+    runs = new Runs(() => settingsOf(service));
     isListed = true;
     second = [camera(YARD.id, 'Yard')];
-    const { service } = station;
     // The whole list is had in the first run; in later ones its first page does not come.
     service.on('GET', '/devices', () => {
       if (!isListed) return 'silence';
@@ -37,17 +36,16 @@ describe('after a restart, a camera that stood on a later page', () => {
   });
   afterEach(async () => {
     await runs.endAndRemove();
-    await station.close();
   });
 
   async function lastRun(): Promise<void> {
     await (await runs.next()).listDevices();
     await runs.end();
-    station.service.seen.length = 0;
+    service.seen.length = 0;
   }
 
   function requests(): string[] {
-    return station.service.seen.map(({ method, path }) => `${method} ${path}`);
+    return service.seen.map(({ method, path }) => `${method} ${path}`);
   }
 
   it('is asked for on that page alone, where nothing is known of its video', async () => {
@@ -79,12 +77,11 @@ describe('after a restart, a camera that stood on a later page', () => {
     isListed = false;
     const client = await runs.next();
     await Promise.all([1, 2, 3].map(() => rtspForEvent(client, YARD.event)));
-    assert.equal(station.service.count('GET', '/devices?page=2'), 1);
+    assert.equal(service.count('GET', '/devices?page=2'), 1);
   });
 
   it('is not failed by a page that is gone', async () => {
     await lastRun();
-    const { service } = station;
     service.on('GET', '/devices?page=2', { status: 404 }, () => ({ json: { devices: second } }));
     assert.equal((await rtspForEvent(await runs.next(), YARD.event)).cameraId, YARD.id);
   });
@@ -92,10 +89,10 @@ describe('after a restart, a camera that stood on a later page', () => {
   it('is looked for in the whole list where it is not there any more', async () => {
     await lastRun();
     second = [];
-    station.service.devices.push(camera(YARD.id, 'Yard'));
+    service.devices.push(camera(YARD.id, 'Yard'));
     assert.equal((await rtspForEvent(await runs.next(), YARD.event)).cameraId, YARD.id);
     await runs.end();
-    station.service.devices = [];
+    service.devices = [];
     await failure(rtspForEvent(await runs.next(), YARD.event), 'DEVICE_NOT_FOUND');
   });
 
@@ -104,11 +101,10 @@ describe('after a restart, a camera that stood on a later page', () => {
     second = [camera(YARD.id, 'Yard', { status: 'offline' })];
     await failure(rtspForEvent(await runs.next(), YARD.event), 'DEVICE_OFFLINE');
     // The page, and the whole list because the camera has no resource of its own.
-    assert.equal(station.service.count('GET', '/devices?page=2'), 2);
+    assert.equal(service.count('GET', '/devices?page=2'), 2);
   });
 
   it('is not looked for at an address that may hold more than the number of a page', async () => {
-    const { service } = station;
     const next = '/devices?cursor=eyJzZXNzaW9uIjoiMTIzNDU2Nzg5MCJ9';
     service.on('GET', '/devices', () => ({ json: { devices: service.devices, _links: { next } } }));
     service.on('GET', next, () => ({ json: { devices: second } }));

@@ -1,21 +1,19 @@
 import assert from 'node:assert/strict';
 import type { RvmEvent } from '../../lib/event';
 import { isRecord } from '../../lib/json/json';
-import { camera, type SeenRequest } from '../support/service/scripted-service';
+import { camera, GATE, type SeenRequest, YARD } from '../support/service/scripted-service';
 import {
   EVENT_OF_GATE,
   failure,
   PATIENT,
   rtspForEvent,
-  ScriptedStation,
   settingsOf,
+  stationOfEachTest,
 } from '../support/service/scripted-station';
 import { Runs } from '../support/service/forked-services';
 import { Gate, eventually, soon } from '../support/time/patience';
 import { MovableClock, TimerWatch } from '../support/time/virtual-time';
 
-const GATE = '0e9f0c1a-0000-e911-8000-000000000001';
-const YARD = '0e9f0c1a-0000-e911-8000-000000000002';
 const EVENT_OF_YARD: RvmEvent = { ...EVENT_OF_GATE, cameraId: YARD, cameraRemoteId: 'remote-yard' };
 const LOGIN = ['GET /system', 'POST /login', 'GET /system'];
 
@@ -25,22 +23,21 @@ function listed(id: string, name: string, word: string, more: Record<string, unk
 }
 
 describe('after a restart', () => {
-  let station: ScriptedStation;
+  const station = stationOfEachTest();
+  const { service } = station;
   let runs: Runs;
 
   beforeEach(async () => {
-    station = await ScriptedStation.start();
-    runs = new Runs(() => settingsOf(station.service));
-    station.service.devices = [listed(GATE, 'Gate', GATE), listed(YARD, 'Yard', YARD)];
+    runs = new Runs(() => settingsOf(service));
+    service.devices = [listed(GATE, 'Gate', GATE), listed(YARD, 'Yard', YARD)];
     // Each session shows which camera was looked at, and which one was asked for.
-    station.service.behaviour = (request) =>
+    service.behaviour = (request) =>
       request.method === 'POST' && request.path.startsWith('/rtsp/')
         ? video(request)
-        : station.service.standard(request);
+        : service.standard(request);
   });
   afterEach(async () => {
     await runs.endAndRemove();
-    await station.close();
   });
 
   function video({ path, body }: SeenRequest) {
@@ -56,24 +53,23 @@ describe('after a restart', () => {
     const client = await runs.next();
     for (const event of events) await rtspForEvent(client, event);
     await runs.end();
-    station.service.seen.length = 0;
+    service.seen.length = 0;
   }
 
   function requests(): string[] {
-    return station.service.seen.map(({ method, path }) => `${method} ${path}`);
+    return service.seen.map(({ method, path }) => `${method} ${path}`);
   }
 
   it('the list behind an alarm is given up where the service does not give it', async () => {
     await lastRun(EVENT_OF_GATE);
     const client = await runs.next({}, { ...PATIENT, deadlineMs: 300, outages: 1_000 });
-    const { service } = station;
     service.on('GET', '/devices', { status: 500 });
     const clock = new MovableClock();
     const watch = new TimerWatch();
     clock.start();
     watch.start();
     try {
-      await rtspForEvent(client, EVENT_OF_GATE);
+      await rtspForEvent(client);
       await eventually(() => service.count('GET', '/devices') > 2, 'further attempts');
       clock.advance(10);
       // What was learned is written down a while later.
@@ -88,7 +84,7 @@ describe('after a restart', () => {
   it('the first alarm of a camera costs the login and the session alone', async () => {
     await lastRun(EVENT_OF_GATE);
     const client = await runs.next();
-    const session = await rtspForEvent(client, EVENT_OF_GATE);
+    const session = await rtspForEvent(client);
     assert.equal(session.url, `rtsp://relay.example:8554/${GATE}/r`);
     assert.deepEqual(session.device, { id: GATE, name: 'Gate', status: 'online' });
     assert.equal(session.requests, 4);
@@ -97,22 +93,21 @@ describe('after a restart', () => {
 
   it('the list follows behind that alarm, and counts from then on', async () => {
     await lastRun(EVENT_OF_GATE);
-    const { service } = station;
     const list = new Gate();
     service.devices = [listed(GATE, 'Gate, renamed', GATE)];
     service.on('GET', '/devices', () => ({ json: service.devices, after: list.opened }));
     const client = await runs.next();
-    assert.equal((await rtspForEvent(client, EVENT_OF_GATE)).device.name, 'Gate');
+    assert.equal((await rtspForEvent(client)).device.name, 'Gate');
     await eventually(() => service.count('GET', '/devices') === 1, 'the list');
     list.open();
     await client.listDevices();
-    assert.equal((await rtspForEvent(client, EVENT_OF_GATE)).device.name, 'Gate, renamed');
+    assert.equal((await rtspForEvent(client)).device.name, 'Gate, renamed');
     assert.equal(service.count('GET', '/devices'), 1);
   });
 
   it('alarms at the same time share the login, and none waits for the list', async () => {
     await lastRun(EVENT_OF_GATE, EVENT_OF_YARD);
-    station.service.on('GET', '/devices', 'silence');
+    service.on('GET', '/devices', 'silence');
     const client = await runs.next();
     const events = [EVENT_OF_GATE, EVENT_OF_YARD, EVENT_OF_GATE];
     const sessions = await Promise.all(events.map((event) => rtspForEvent(client, event)));
@@ -120,7 +115,7 @@ describe('after a restart', () => {
       sessions.map(({ cameraId }) => cameraId),
       [GATE, YARD, GATE],
     );
-    assert.equal(station.service.count('POST', '/login'), 1);
+    assert.equal(service.count('POST', '/login'), 1);
     assert.deepEqual(
       requests().filter((request) => request.startsWith('GET /sources')),
       [],
@@ -128,8 +123,8 @@ describe('after a restart', () => {
   });
 
   it('an address that has no camera in it is used again, for the body names the camera', async () => {
-    station.service.on('GET', `/sources/${GATE}`, { json: { _links: { 'rel/rtsp': '/api/v2/rtsp' } } });
-    station.service.on('POST', '/api/v2/rtsp', video);
+    service.on('GET', `/sources/${GATE}`, { json: { _links: { 'rel/rtsp': '/api/v2/rtsp' } } });
+    service.on('POST', '/api/v2/rtsp', video);
     await lastRun(EVENT_OF_GATE);
     const { requests: count } = await rtspForEvent(await runs.next(), EVENT_OF_GATE);
     assert.equal(count, 4);
@@ -148,7 +143,6 @@ describe('after a restart', () => {
     ] as const) {
       it(what, async () => {
         await lastRun(EVENT_OF_GATE);
-        const { service } = station;
         service.on('POST', `/rtsp/${GATE}`, reply);
         service.devices = [listed(GATE, 'Gate', 'moved')];
         const session = await rtspForEvent(await runs.next(), EVENT_OF_GATE);
@@ -166,7 +160,6 @@ describe('after a restart', () => {
 
   it('a hint that is refused for lack of rights does not keep the alarm from its video', async () => {
     await lastRun(EVENT_OF_GATE);
-    const { service } = station;
     service.on('POST', `/rtsp/${GATE}`, { status: 403 });
     service.devices = [listed(GATE, 'Gate', 'moved')];
     const session = await rtspForEvent(await runs.next(), EVENT_OF_GATE);
@@ -176,7 +169,6 @@ describe('after a restart', () => {
   it('a link to an origin that is trusted no more is not followed', async () => {
     const other = await station.otherService();
     other.on('POST', `/rtsp/${GATE}`, video);
-    const { service } = station;
     service.on('GET', `/sources/${GATE}`, { json: { _links: { 'rel/rtsp': `${other.url}/rtsp/${GATE}` } } });
     await rtspForEvent(await runs.next({ trustedOrigins: [other.url] }), EVENT_OF_GATE);
     await runs.end();
@@ -186,35 +178,34 @@ describe('after a restart', () => {
   });
 
   it('an address that counts the cameras is not used again: it may be that of another camera now', async () => {
-    station.service.devices = [listed(GATE, 'Gate', '1'), listed(YARD, 'Yard', '2')];
+    service.devices = [listed(GATE, 'Gate', '1'), listed(YARD, 'Yard', '2')];
     await lastRun(EVENT_OF_GATE, EVENT_OF_YARD);
-    station.service.devices = [listed(YARD, 'Yard', '1')];
+    service.devices = [listed(YARD, 'Yard', '1')];
     const session = await rtspForEvent(await runs.next(), EVENT_OF_YARD);
     assert.equal(session.url, 'rtsp://relay.example:8554/1/remote-yard');
-    assert.equal(station.service.count('POST', '/rtsp/2'), 0);
+    assert.equal(service.count('POST', '/rtsp/2'), 0);
   });
 
   it('an address that has the name of a camera is not used again: another one may have the name now', async () => {
-    station.service.devices = [listed(GATE, 'Gate', 'Gate'), listed(YARD, 'Yard', 'Yard')];
+    service.devices = [listed(GATE, 'Gate', 'Gate'), listed(YARD, 'Yard', 'Yard')];
     await lastRun(EVENT_OF_GATE);
-    station.service.devices = [listed(GATE, 'Yard', 'Yard'), listed(YARD, 'Gate', 'Gate')];
+    service.devices = [listed(GATE, 'Yard', 'Yard'), listed(YARD, 'Gate', 'Gate')];
     const session = await rtspForEvent(await runs.next(), EVENT_OF_GATE);
     assert.equal(session.url, 'rtsp://relay.example:8554/Yard/r');
   });
 
   it('an address that has the remote id of a camera is not used again once an event tells another one', async () => {
-    station.service.devices = [listed(GATE, 'Gate', 'remote-17'), listed(YARD, 'Yard', 'remote-18')];
+    service.devices = [listed(GATE, 'Gate', 'remote-17'), listed(YARD, 'Yard', 'remote-18')];
     await lastRun({ ...EVENT_OF_GATE, cameraRemoteId: 'remote-17' });
-    station.service.devices = [listed(GATE, 'Gate', 'remote-18'), listed(YARD, 'Yard', 'remote-17')];
+    service.devices = [listed(GATE, 'Gate', 'remote-18'), listed(YARD, 'Yard', 'remote-17')];
     const event = { ...EVENT_OF_GATE, cameraRemoteId: 'remote-18' };
     const session = await rtspForEvent(await runs.next(), event);
     assert.equal(session.url, 'rtsp://relay.example:8554/remote-18/remote-18');
-    assert.equal(station.service.count('POST', '/rtsp/remote-17'), 0);
+    assert.equal(service.count('POST', '/rtsp/remote-17'), 0);
   });
 
   it('a camera that is listed no more is not found', async () => {
     await lastRun(EVENT_OF_GATE);
-    const { service } = station;
     service.devices = [listed(YARD, 'Yard', YARD)];
     service.on('POST', `/rtsp/${GATE}`, { status: 404 });
     await failure(rtspForEvent(await runs.next(), EVENT_OF_GATE), 'DEVICE_NOT_FOUND');
@@ -222,14 +213,13 @@ describe('after a restart', () => {
 
   it('a camera that was listed no more in the last run is not known from the run before', async () => {
     await lastRun(EVENT_OF_GATE);
-    station.service.devices = [listed(YARD, 'Yard', YARD)];
+    service.devices = [listed(YARD, 'Yard', YARD)];
     await (await runs.next()).listDevices();
     await failure(rtspForEvent(await runs.next(), EVENT_OF_GATE), 'DEVICE_NOT_FOUND');
-    assert.equal(station.service.count('POST', `/rtsp/${GATE}`), 0);
+    assert.equal(service.count('POST', `/rtsp/${GATE}`), 0);
   });
 
   it('a camera that was offline is asked for afresh, and not failed by what was', async () => {
-    const { service } = station;
     service.devices = [listed(GATE, 'Gate', GATE, { status: 'offline' })];
     const client = await runs.next();
     await rtspForEvent(client, EVENT_OF_GATE, { whenOffline: 'try' });
@@ -240,7 +230,7 @@ describe('after a restart', () => {
 
   it('a name is looked for in the whole list of now: it may be that of several cameras by now', async () => {
     await lastRun(EVENT_OF_GATE);
-    station.service.devices.push(listed('third', 'Gate', 'third'));
+    service.devices.push(listed('third', 'Gate', 'third'));
     const client = await runs.next();
     const wanted = {
       mode: 'live',
@@ -254,15 +244,9 @@ describe('after a restart', () => {
 
   it('a remote id is looked for in the whole list of now: it may be that of another camera by now', async () => {
     const event = { cameraRemoteId: 'remote-17', eventStartTime: '2026-11-21T10:00:00' };
-    station.service.devices = [
-      listed(GATE, 'Gate', GATE, { remoteId: 'remote-17' }),
-      listed(YARD, 'Yard', YARD),
-    ];
+    service.devices = [listed(GATE, 'Gate', GATE, { remoteId: 'remote-17' }), listed(YARD, 'Yard', YARD)];
     await lastRun({ ...EVENT_OF_GATE, ...event }, event);
-    station.service.devices = [
-      listed(GATE, 'Gate', GATE),
-      listed(YARD, 'Yard', YARD, { remoteId: 'remote-17' }),
-    ];
+    service.devices = [listed(GATE, 'Gate', GATE), listed(YARD, 'Yard', YARD, { remoteId: 'remote-17' })];
     assert.equal((await rtspForEvent(await runs.next(), event)).cameraId, YARD);
   });
 
@@ -282,7 +266,7 @@ describe('after a restart', () => {
 
     it('counts no more where the service shows it of another camera', async () => {
       await lastRun(EVENT_OF_GATE);
-      station.service.devices = [listed(GATE, 'Gate', GATE), listed(YARD, 'Yard', YARD, { remoteId: 'r' })];
+      service.devices = [listed(GATE, 'Gate', GATE), listed(YARD, 'Yard', YARD, { remoteId: 'r' })];
       assert.equal((await rtspForEvent(await runs.next(), withoutRemoteId)).cameraRemoteId, GATE);
     });
 
@@ -293,7 +277,7 @@ describe('after a restart', () => {
 
     it('is not what finds the camera any more once an event has told another one of it', async () => {
       const client = await runs.next();
-      await rtspForEvent(client, EVENT_OF_GATE);
+      await rtspForEvent(client);
       await rtspForEvent(client, { ...EVENT_OF_GATE, cameraRemoteId: 'other' });
       const { cameraId: _gate, ...byRemoteId } = EVENT_OF_GATE;
       await failure(rtspForEvent(client, byRemoteId), 'DEVICE_NOT_FOUND');
@@ -302,7 +286,7 @@ describe('after a restart', () => {
 
     it('counts no more in the same run, either, where another event has told it of another camera', async () => {
       const client = await runs.next();
-      await rtspForEvent(client, EVENT_OF_GATE);
+      await rtspForEvent(client);
       await rtspForEvent(client, { ...EVENT_OF_YARD, cameraRemoteId: 'r' });
       assert.equal((await rtspForEvent(client, withoutRemoteId)).cameraRemoteId, GATE);
     });
@@ -310,7 +294,6 @@ describe('after a restart', () => {
 
   it('another Agent User and another cloud know nothing of it', async () => {
     await lastRun(EVENT_OF_GATE);
-    const { service } = station;
     const logIn = (request: SeenRequest) => service.logIn({ ...request, body: JSON.stringify(service) });
     service.on('POST', '/login', logIn);
     await rtspForEvent(await runs.next({ username: 'another' }), EVENT_OF_GATE);

@@ -1,14 +1,8 @@
 import assert from 'node:assert/strict';
 import type { ApiRequest } from '../../lib/cloud/calls';
 import { Gate, eventually } from '../support/time/patience';
-import type { Reply, ScriptedService, SeenRequest } from '../support/service/scripted-service';
-import {
-  EVENT_OF_GATE,
-  failure,
-  PATIENT,
-  rtspForEvent,
-  ScriptedStation,
-} from '../support/service/scripted-station';
+import type { Reply, SeenRequest } from '../support/service/scripted-service';
+import { failure, PATIENT, rtspForEvent, stationOfEachTest } from '../support/service/scripted-station';
 
 const TO_DEVICES: ApiRequest = { start: 'system', rels: ['rel/devices'], method: 'GET' };
 const LOGGED_OUT = { json: { _links: { 'rel/self': '/system', 'rel/login': '/login' } } };
@@ -20,14 +14,8 @@ const WAYS: [string, ApiRequest][] = [
 ];
 
 describe('a System resource that is shown as to somebody who is not logged in', () => {
-  let station: ScriptedStation;
-  let service: ScriptedService;
-
-  beforeEach(async () => {
-    station = await ScriptedStation.start();
-    service = station.service;
-  });
-  afterEach(() => station.close());
+  const station = stationOfEachTest();
+  const { service } = station;
 
   function standard(request: SeenRequest): Reply {
     return service.standard(request);
@@ -82,7 +70,7 @@ describe('a System resource that is shown as to somebody who is not logged in', 
       const reply = service.behaviour(request);
       return typeof reply === 'string' ? reply : { ...reply, after: gate.opened };
     });
-    const video = rtspForEvent(client, EVENT_OF_GATE);
+    const video = rtspForEvent(client);
     await eventually(() => service.count('POST', '/rtsp/Gate') === 1, 'the request for video');
     const looks = service.count('GET', '/system');
     const life = client.askForLife();
@@ -104,7 +92,7 @@ describe('a System resource that is shown as to somebody who is not logged in', 
   it('T-07 says nothing of rights either while no login is made because of another refusal', async () => {
     service.on('POST', '/rtsp/Gate', { status: 403 });
     const client = station.client({}, { ...PATIENT, refusalMs: 60_000 });
-    await failure(rtspForEvent(client, EVENT_OF_GATE), 'PERMISSION_DENIED');
+    await failure(rtspForEvent(client), 'PERMISSION_DENIED');
     const logins = service.count('POST', '/login');
     service.on('GET', '/system', LOGGED_OUT, standard, LOGGED_OUT, standard);
     const { payload } = await client.request(TO_DEVICES);

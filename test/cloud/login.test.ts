@@ -2,30 +2,26 @@ import assert from 'node:assert/strict';
 import { Origins } from '../../lib/cloud/http/origins';
 import { cpuSeconds } from '../support/time/event-loop';
 import { assertPause, eventually } from '../support/time/patience';
-import { failure, ScriptedStation } from '../support/service/scripted-station';
+import { failure, stationOfEachTest } from '../support/service/scripted-station';
 
 describe('login of a central station', () => {
-  let station: ScriptedStation;
-
-  beforeEach(async () => {
-    station = await ScriptedStation.start();
-  });
-  afterEach(() => station.close());
+  const station = stationOfEachTest();
+  const { service } = station;
 
   it('follows the sequence: system, login, system, devices', async () => {
     await station.client().listDevices();
-    const steps = station.service.seen.map(({ method, path }) => `${method} ${path}`);
+    const steps = service.seen.map(({ method, path }) => `${method} ${path}`);
     assert.deepEqual(steps, ['GET /system', 'POST /login', 'GET /system', 'GET /devices']);
   });
 
   it('T-08 sends the API key on every request, login included', async () => {
     await station.client().listDevices();
-    assert.ok(station.service.seen.every(({ headers }) => headers['apikey'] === station.service.apiKey));
+    assert.ok(service.seen.every(({ headers }) => headers['apikey'] === service.apiKey));
   });
 
   it('asks for the version range on /system and nowhere else', async () => {
     await station.client({ versionLow: '2', versionHigh: '4.11' }).listDevices();
-    const asked = station.service.seen.filter(({ headers }) => headers.accept?.includes('version'));
+    const asked = service.seen.filter(({ headers }) => headers.accept?.includes('version'));
     assert.deepEqual(
       asked.map(({ path, headers }) => [path, headers.accept]),
       [
@@ -36,7 +32,6 @@ describe('login of a central station', () => {
   });
 
   it('T-01 appends /system once to a base URL with path prefix, slash, or /system itself', async () => {
-    const { service } = station;
     for (const base of ['/prefix', '/prefix/', '/prefix/system', '/prefix/system/']) {
       service.on('GET', '/prefix/system', (request) => service.system(request));
       const client = station.client({ baseUrl: service.url + base });
@@ -56,7 +51,6 @@ describe('login of a central station', () => {
   });
 
   it('T-05 takes a 302 with a cookie as success and does not follow it', async () => {
-    const { service } = station;
     service.on('POST', '/login', () => ({
       status: 302,
       headers: { 'Set-Cookie': `sid=${service.newSession()}`, Location: 'http://elsewhere.invalid/welcome' },
@@ -65,7 +59,6 @@ describe('login of a central station', () => {
   });
 
   it('T-05 takes a 204 without a body as success', async () => {
-    const { service } = station;
     service.on('POST', '/login', () => ({
       status: 204,
       headers: { 'Set-Cookie': `sid=${service.newSession()}` },
@@ -74,7 +67,6 @@ describe('login of a central station', () => {
   });
 
   it('T-05 sends several cookies, and the newest value of each', async () => {
-    const { service } = station;
     service.on('POST', '/login', () => ({
       headers: {
         'Set-Cookie': [`sid=${service.newSession()}`, 'route=a; Path=/', 'other=1; Path=/elsewhere'],
@@ -89,21 +81,20 @@ describe('login of a central station', () => {
 
   it('sends no empty cookie header before the login', async () => {
     await station.client().listDevices();
-    assert.equal(station.service.seen[0]?.headers.cookie, undefined);
+    assert.equal(service.seen[0]?.headers.cookie, undefined);
   });
 
   it('T-05 fails with LOGIN_FAILED where rel/devices is missing after the login', async () => {
-    station.service.on('POST', '/login', { headers: { 'Set-Cookie': 'sid=worthless' } });
+    service.on('POST', '/login', { headers: { 'Set-Cookie': 'sid=worthless' } });
     await failure(station.client().listDevices(), 'LOGIN_FAILED');
   });
 
   it('T-05 fails with LOGIN_FAILED where the login brings no cookie', async () => {
-    station.service.on('POST', '/login', { json: {} });
+    service.on('POST', '/login', { json: {} });
     await failure(station.client().listDevices(), 'LOGIN_FAILED');
   });
 
   it('T-06 uses the configured field names and merges the extra fields', async () => {
-    const { service } = station;
     service.on('POST', '/login', () => ({ headers: { 'Set-Cookie': `sid=${service.newSession()}` } }));
     const settings = { loginUserField: 'Email', loginPasswordField: 'Secret', loginExtra: { tenant: 'x' } };
     await station.client(settings).listDevices();
@@ -132,7 +123,6 @@ describe('login of a central station', () => {
   });
 
   it('T-07 takes a head that is too large neither for a matter of the key nor of the password', async () => {
-    const { service } = station;
     service.on('POST', '/login', { status: 431 });
     const atLogin = await failure(station.client().listDevices(), 'HTTP_ERROR');
     assert.deepEqual([atLogin.cause.status, atLogin.cause.relation], [431, 'rel/login']);
@@ -142,7 +132,6 @@ describe('login of a central station', () => {
   });
 
   it('T-07 takes a head that is too large with the new cookies for no refusal of the session', async () => {
-    const { service } = station;
     service.on('GET', '/system', (request) => service.system(request), { status: 431 });
     const error = await failure(station.client({}, { loginSettlesMs: 60_000 }).listDevices(), 'HTTP_ERROR');
     assert.equal(error.cause.status, 431);
@@ -150,7 +139,6 @@ describe('login of a central station', () => {
   });
 
   it('T-07 asks /system once more without the cookie where it is refused with one', async () => {
-    const { service } = station;
     const refused = { status: 403, json: {} };
     service.on('GET', '/system', (request) => service.system(request), refused, refused);
     await failure(station.client().listDevices(), 'API_KEY_REJECTED');
@@ -159,14 +147,13 @@ describe('login of a central station', () => {
   });
 
   it('T-09 calls 501 incompatible and 406 our own fault', async () => {
-    station.service.on('GET', '/system', { status: 501 });
+    service.on('GET', '/system', { status: 501 });
     await failure(station.client().listDevices(), 'INCOMPATIBLE_VERSION');
-    station.service.on('GET', '/system', { status: 406 });
+    service.on('GET', '/system', { status: 406 });
     await failure(station.client().listDevices(), 'VERSION_NOT_REQUESTED');
   });
 
   it('T-09 goes on where the service names no version', async () => {
-    const { service } = station;
     service.on('GET', '/system', (request) => ({ ...asObject(service.system(request)), headers: {} }));
     const client = station.client();
     await client.listDevices();
@@ -175,17 +162,16 @@ describe('login of a central station', () => {
 
   it('T-09 refuses a version range that is none before anything is sent', async () => {
     await failure(station.client({ versionLow: '5.11', versionHigh: '5.2' }).listDevices(), 'CONFIG_MISSING');
-    assert.equal(station.service.seen.length, 0);
+    assert.equal(service.seen.length, 0);
   });
 
   it('T-04 names the relation where neither login nor devices are offered', async () => {
-    station.service.on('GET', '/system', { json: { _links: {} } });
+    service.on('GET', '/system', { json: { _links: {} } });
     const error = await failure(station.client().listDevices(), 'LINK_NOT_OFFERED');
     assert.equal(error.cause.relation, 'rel/login');
   });
 
   it('needs no login where devices are offered at once', async () => {
-    const { service } = station;
     service.on('GET', '/system', { json: { _links: { 'rel/devices': '/open' } } });
     service.on('GET', '/open', { json: [] });
     assert.deepEqual(await station.client().listDevices(), []);
@@ -198,30 +184,29 @@ describe('login of a central station', () => {
     await failure(station.client({ baseUrl: 'ftp://service' }).listDevices(), 'CONFIG_MISSING');
     await failure(station.client({ username: '' }).listDevices(), 'CONFIG_MISSING');
     await failure(station.client({ password: '' }).listDevices(), 'CONFIG_MISSING');
-    assert.equal(station.service.seen.length, 0);
+    assert.equal(service.seen.length, 0);
   });
 
   it('takes off the white space around a pasted API key', async () => {
-    const client = station.client({ apiKey: ` ${station.service.apiKey}\r\n` });
+    const client = station.client({ apiKey: ` ${service.apiKey}\r\n` });
     assert.equal((await client.listDevices()).length, 2);
   });
 
   it('makes one login for 200 operations at once', async () => {
     const client = station.client();
     await Promise.all(Array.from({ length: 200 }, () => client.listDevices()));
-    assert.equal(station.service.count('POST', '/login'), 1);
-    assert.equal(station.service.count('GET', '/devices'), 1);
+    assert.equal(service.count('POST', '/login'), 1);
+    assert.equal(service.count('GET', '/devices'), 1);
   });
 
   it('gives the last error at once for a while after a refused login', async () => {
     const client = station.client({ password: 'wrong-one' }, { probeMs: 60_000 });
     const first = await failure(client.listDevices(), 'LOGIN_FAILED');
     assert.equal(await failure(client.listDevices(), 'LOGIN_FAILED'), first);
-    assert.equal(station.service.count('POST', '/login'), 1);
+    assert.equal(service.count('POST', '/login'), 1);
   });
 
   it('tries a refused login again by itself, each time after a longer pause', async () => {
-    const { service } = station;
     const client = station.client({ password: service.password }, { probeMs: 40 });
     const at: number[] = [];
     service.on('POST', '/login', (request) => {

@@ -3,19 +3,24 @@ import type { StationClient } from '../../lib/cloud/station-client';
 import { testStation } from '../../lib/station-test';
 import { Gate, eventually } from '../support/time/patience';
 import type { Reply } from '../support/service/scripted-service';
-import { failure, NO_RELATIONS, ScriptedStation, SHORT_TIMEOUT } from '../support/service/scripted-station';
+import {
+  failure,
+  NO_RELATIONS,
+  type ScriptedStation,
+  SHORT_TIMEOUT,
+  stationOfEachTest,
+} from '../support/service/scripted-station';
 
 const GATE = 'Gate';
 const YARD = 'Yard';
 
 describe('PTZ commands', () => {
-  let station: ScriptedStation;
+  const station = stationOfEachTest();
+  const { service } = station;
   let client: StationClient;
 
   beforeEach(async () => {
-    station = await ScriptedStation.start();
     client = station.client();
-    const { service } = station;
     for (const camera of [GATE, YARD]) {
       const target = (id: number, ...actions: string[]): object => ({
         id,
@@ -37,16 +42,13 @@ describe('PTZ commands', () => {
       }
     }
   });
-  afterEach(() => station.close());
 
   function answer(path: string, ...replies: Reply[]): void {
-    station.service.on('POST', path, ...replies);
+    service.on('POST', path, ...replies);
   }
 
   function posted(): string[] {
-    return station.service.seen.flatMap(({ method, path }) =>
-      method === 'POST' && path !== '/login' ? [path] : [],
-    );
+    return service.seen.flatMap(({ method, path }) => (method === 'POST' && path !== '/login' ? [path] : []));
   }
 
   const goTo = (camera: string, target: string): Promise<unknown> =>
@@ -54,7 +56,7 @@ describe('PTZ commands', () => {
 
   it('reach one camera in the order in which they were given, however slow the service is with one', async () => {
     const gate = new Gate();
-    station.service.on(
+    service.on(
       'GET',
       '/Gate/presets',
       {
@@ -64,7 +66,7 @@ describe('PTZ commands', () => {
       { json: { ptz_presets: [{ id: 1, _links: { 'rel/trigger': '/Gate/1/trigger' } }] } },
     );
     const both = Promise.all([goTo(GATE, '2'), goTo(GATE, '1')]);
-    await eventually(() => station.service.count('GET', '/Gate/presets') === 1, 'the first list');
+    await eventually(() => service.count('GET', '/Gate/presets') === 1, 'the first list');
     gate.open();
     await both;
     assert.deepEqual(posted(), ['/Gate/2/trigger', '/Gate/1/trigger']);
@@ -131,7 +133,7 @@ describe('PTZ commands', () => {
     answer('/Gate/1/trigger', { status: 403, json: { code: 'NeedOverride', message: 'locked by guard 7' } });
     const error = await failure(goTo(GATE, '1'), 'CAMERA_BUSY');
     assert.equal(error.cause.serverMessage, 'locked by guard 7');
-    assert.equal(station.service.count('POST', '/login'), 1);
+    assert.equal(service.count('POST', '/login'), 1);
   });
 
   it('name what the camera has where a target is not found', async () => {
@@ -145,7 +147,7 @@ describe('PTZ commands', () => {
 
   it('tell no RTSP URL that stands in the name of a preset', async () => {
     const name = 'rtsp://admin:pw123@10.0.0.5/stream';
-    station.service.on('GET', '/Gate/presets', { json: { ptz_presets: [{ id: 7, name }] } });
+    service.on('GET', '/Gate/presets', { json: { ptz_presets: [{ id: 7, name }] } });
     const error = await failure(goTo(GATE, 'Door'), 'TARGET_NOT_FOUND');
     assert.match(error.message, /it has 7 \(\*\*\*/);
     assert.doesNotMatch(error.message, /pw123/);
@@ -153,11 +155,8 @@ describe('PTZ commands', () => {
 });
 
 describe('presets and tours in the test of a station', () => {
-  let station: ScriptedStation;
-  beforeEach(async () => {
-    station = await ScriptedStation.start();
-  });
-  afterEach(() => station.close());
+  const station = stationOfEachTest();
+  const { service } = station;
 
   /** Of a camera, with the relations that each of its presets, each of its tours, and the list of presets have. */
   function offer(camera: string, presets: string[][], tours: string[][] = [], ofList: string[] = []): void {
@@ -165,7 +164,6 @@ describe('presets and tours in the test of a station', () => {
       Object.fromEntries(relations.map((relation) => [`rel/${relation}`, `${path}/${relation}`]));
     const targets = (path: string, each: string[][]): object[] =>
       each.map((relations, id) => ({ id, name: `${id}`, _links: links(`${path}/${id}`, relations) }));
-    const { service } = station;
     const own = { 'rel/ptz_presets': `/${camera}/presets`, 'rel/ptz_tours': `/${camera}/tours` };
     service.on('GET', `/sources/${camera}`, { json: { _links: own } });
     service.on('GET', `/${camera}/presets`, {
@@ -181,7 +179,7 @@ describe('presets and tours in the test of a station', () => {
   async function said(options: Parameters<ScriptedStation['client']>[0] = {}): Promise<string | undefined> {
     const steps = await testStation(station.client(options));
     const isCommand = /presets|tours/;
-    assert.ok(station.service.seen.every(({ method, path }) => method === 'GET' || !isCommand.test(path)));
+    assert.ok(service.seen.every(({ method, path }) => method === 'GET' || !isCommand.test(path)));
     return steps.find(({ step }) => step === 'ptz')?.detail;
   }
 
@@ -196,7 +194,7 @@ describe('presets and tours in the test of a station', () => {
     assert.equal(await said(), undefined);
     offer(GATE, []);
     offer(YARD, []);
-    station.service.on('GET', `/${GATE}/presets`, { status: 404 });
+    service.on('GET', `/${GATE}/presets`, { status: 404 });
     assert.equal(await said(), undefined);
   });
 

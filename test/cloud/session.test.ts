@@ -1,24 +1,18 @@
 import assert from 'node:assert/strict';
 import { Gate, eventually } from '../support/time/patience';
-import { failure, rtspForEvent, ScriptedStation, SHORT_TIMEOUT } from '../support/service/scripted-station';
-
-const EVENT = {
-  cameraId: '0e9f0c1a-0000-e911-8000-000000000001',
-  cameraRemoteId: '4xIx1-Remote_Id',
-  eventStartTime: '2026-11-21T10:00:00.1234567',
-};
-const QUALITY = { quality: 'high' };
+import {
+  EVENT_OF_GATE,
+  failure,
+  rtspForEvent,
+  SHORT_TIMEOUT,
+  stationOfEachTest,
+} from '../support/service/scripted-station';
 
 describe('session of a central station', () => {
-  let station: ScriptedStation;
-
-  beforeEach(async () => {
-    station = await ScriptedStation.start();
-  });
-  afterEach(() => station.close());
+  const station = stationOfEachTest();
+  const { service } = station;
 
   it('T-07 logs in anew once and repeats the request where the session is lost', async () => {
-    const { service } = station;
     const client = station.client();
     await client.listDevices();
     service.sessions.clear();
@@ -28,26 +22,23 @@ describe('session of a central station', () => {
   });
 
   it('T-07 does the same for the POST that opens an RTSP session', async () => {
-    const { service } = station;
     const client = station.client();
-    await rtspForEvent(client, EVENT, QUALITY);
+    await rtspForEvent(client);
     service.sessions.clear();
-    const session = await rtspForEvent(client, EVENT, QUALITY);
+    const session = await rtspForEvent(client);
     assert.equal(session.url, 'rtsp://relay.example:8554/token-1');
     assert.equal(session.requests, 5);
   });
 
   it('T-07 makes one login for all operations that meet the lost session together', async () => {
-    const { service } = station;
     const client = station.client();
-    await rtspForEvent(client, EVENT, QUALITY);
+    await rtspForEvent(client);
     service.sessions.clear();
-    await Promise.all(Array.from({ length: 100 }, () => rtspForEvent(client, EVENT, QUALITY)));
+    await Promise.all(Array.from({ length: 100 }, () => rtspForEvent(client)));
     assert.equal(service.count('POST', '/login'), 2);
   });
 
   it('T-07 holds for the System resource, where a lost session is not refused but shown less', async () => {
-    const { service } = station;
     const client = station.client();
     await client.listDevices();
     for (const rels of [[], ['rel/devices']]) {
@@ -59,7 +50,6 @@ describe('session of a central station', () => {
   });
 
   it('T-07 recovers as often as the session is lost', async () => {
-    const { service } = station;
     const client = station.client();
     for (let round = 1; round <= 4; round += 1) {
       await client.listDevices({ fresh: true });
@@ -69,11 +59,11 @@ describe('session of a central station', () => {
   });
 
   it('T-07 fails with PERMISSION_DENIED where a link is refused after a fresh login too', async () => {
-    station.service.on('POST', '/rtsp/Gate', {
+    service.on('POST', '/rtsp/Gate', {
       status: 403,
       json: { code: 'Unauthorized', message: 'not yours' },
     });
-    const error = await failure(rtspForEvent(station.client(), EVENT, QUALITY), 'PERMISSION_DENIED');
+    const error = await failure(rtspForEvent(station.client()), 'PERMISSION_DENIED');
     assert.deepEqual(error.cause, {
       status: 403,
       relation: 'rel/rtsp',
@@ -84,11 +74,10 @@ describe('session of a central station', () => {
   });
 
   it('T-07 makes no further login for a while after that', async () => {
-    const { service } = station;
     service.on('POST', '/rtsp/Gate', { status: 403 });
     const client = station.client({}, { refusalMs: 60_000 });
     for (let turn = 0; turn < 3; turn += 1) {
-      await failure(rtspForEvent(client, EVENT, QUALITY), 'PERMISSION_DENIED');
+      await failure(rtspForEvent(client), 'PERMISSION_DENIED');
     }
     assert.equal(service.count('POST', '/login'), 2);
     assert.equal(service.count('POST', '/rtsp/Gate'), 4);
@@ -96,40 +85,36 @@ describe('session of a central station', () => {
   });
 
   it('T-07 tries a fresh login again once that while is over', async () => {
-    const { service } = station;
     service.on('POST', '/rtsp/Gate', { status: 403 });
     const client = station.client({}, { refusalMs: 0 });
-    await failure(rtspForEvent(client, EVENT, QUALITY), 'PERMISSION_DENIED');
-    await failure(rtspForEvent(client, EVENT, QUALITY), 'PERMISSION_DENIED');
+    await failure(rtspForEvent(client), 'PERMISSION_DENIED');
+    await failure(rtspForEvent(client), 'PERMISSION_DENIED');
     assert.equal(service.count('POST', '/login'), 3);
   });
 
   it('T-07 keeps a good session where one camera is refused and the login fails meanwhile', async () => {
-    const { service } = station;
     const client = station.client();
-    await rtspForEvent(client, EVENT, QUALITY);
+    await rtspForEvent(client);
     service.on('POST', '/rtsp/Yard', { status: 403 });
     service.on('POST', '/login', { status: 429, headers: { 'Retry-After': '3600' } });
-    const yard = { ...EVENT, cameraId: '0e9f0c1a-0000-e911-8000-000000000002' };
-    await failure(rtspForEvent(client, yard, QUALITY), 'RATE_LIMITED');
-    assert.equal((await rtspForEvent(client, EVENT, QUALITY)).requests, 1);
+    const yard = { ...EVENT_OF_GATE, cameraId: '0e9f0c1a-0000-e911-8000-000000000002' };
+    await failure(rtspForEvent(client, yard), 'RATE_LIMITED');
+    assert.equal((await rtspForEvent(client)).requests, 1);
     assert.equal(client.state.kind, 'connected');
   });
 
   it('T-07 makes a login for a session that is lost while another link is refused for lack of rights', async () => {
-    const { service } = station;
     const client = station.client();
-    await rtspForEvent(client, EVENT, QUALITY);
+    await rtspForEvent(client);
     service.on('POST', '/rtsp/Yard', { status: 403 });
-    const yard = { ...EVENT, cameraId: '0e9f0c1a-0000-e911-8000-000000000002' };
-    await failure(rtspForEvent(client, yard, QUALITY), 'PERMISSION_DENIED');
+    const yard = { ...EVENT_OF_GATE, cameraId: '0e9f0c1a-0000-e911-8000-000000000002' };
+    await failure(rtspForEvent(client, yard), 'PERMISSION_DENIED');
     service.sessions.clear();
-    await rtspForEvent(client, EVENT, QUALITY);
+    await rtspForEvent(client);
     assert.equal(service.count('POST', '/login'), 3);
   });
 
   it('T-05 keeps a session whose cookie came before the login, whatever cookies other answers bring', async () => {
-    const { service } = station;
     const flood = Array.from({ length: 70 }, (_, n) => `other${n}=1; Path=/`);
     service.on('GET', '/system', (request) => {
       const reply = asReply(service.system(request));
@@ -150,7 +135,6 @@ describe('session of a central station', () => {
   });
 
   it('T-05 needs one login for calls at once, again and again, where each answer makes the cookie before invalid', async () => {
-    const { service } = station;
     let valid = '';
     service.behaviour = (request) => {
       const reply = service.standard(request);
@@ -161,13 +145,12 @@ describe('session of a central station', () => {
     };
     const client = station.client();
     for (let wave = 1; wave <= 4; wave += 1) {
-      await Promise.all(Array.from({ length: 10 }, () => rtspForEvent(client, EVENT, QUALITY)));
+      await Promise.all(Array.from({ length: 10 }, () => rtspForEvent(client)));
     }
     assert.equal(service.count('POST', '/login'), 1);
   });
 
   it('T-05 takes no refusal as one of rights where the answer with the newest cookie was never read', async () => {
-    const { service } = station;
     let valid = '';
     let lost = 0;
     service.behaviour = (request) => {
@@ -180,12 +163,11 @@ describe('session of a central station', () => {
     };
     const client = station.client({ timeoutMs: SHORT_TIMEOUT }, { retryMs: 10, longestRetryMs: 10 });
     await client.listDevices();
-    await rtspForEvent(client, EVENT, QUALITY);
+    await rtspForEvent(client);
     assert.equal(lost, 4);
   });
 
   it('T-21 asks /system anew where the address of the devices is gone', async () => {
-    const { service } = station;
     const client = station.client();
     await client.listDevices();
     service.on('GET', '/devices', { status: 404 });
@@ -196,26 +178,24 @@ describe('session of a central station', () => {
   });
 
   it('T-07 drops a session that no longer offers the devices', async () => {
-    const { service } = station;
     const client = station.client();
     await client.listDevices();
     service.sessions.clear();
-    service.on('GET', '/devices', { status: 404 }, (request) => service.standard(request));
+    service.on('GET', '/devices', { status: 404 }, service.usual);
     assert.equal((await client.listDevices({ fresh: true })).length, 2);
     assert.equal(service.count('POST', '/login'), 2);
   });
 
   it('T-05 keeps late cookies of an old session out of the new one', async () => {
-    const { service } = station;
     const gate = new Gate();
     const client = station.client();
-    await rtspForEvent(client, EVENT, QUALITY);
+    await rtspForEvent(client);
     service.on('POST', '/rtsp/Gate', {
       after: gate.opened,
       headers: { 'Set-Cookie': 'sid=stale; Path=/' },
       json: { url: 'rtsp://relay.example/late' },
     });
-    const slow = rtspForEvent(client, EVENT, QUALITY);
+    const slow = rtspForEvent(client);
     await eventually(() => service.count('POST', '/rtsp/Gate') === 2, 'the slow request');
     service.sessions.clear();
     await client.listDevices({ fresh: true });
@@ -226,7 +206,6 @@ describe('session of a central station', () => {
   });
 
   it('leaves the shared login alone where one of its callers gives up', async () => {
-    const { service } = station;
     const gate = new Gate();
     service.on('POST', '/login', (request) => ({ ...asReply(service.logIn(request)), after: gate.opened }));
     const client = station.client();
@@ -243,10 +222,7 @@ describe('session of a central station', () => {
 
   it('counts shared work for the operation that started it', async () => {
     const client = station.client();
-    const [first, second] = await Promise.all([
-      rtspForEvent(client, EVENT, QUALITY),
-      rtspForEvent(client, EVENT, QUALITY),
-    ]);
+    const [first, second] = await Promise.all([rtspForEvent(client), rtspForEvent(client)]);
     assert.deepEqual([first.requests, second.requests], [6, 1]);
   });
 });

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import type { StationClient } from '../../lib/cloud/station-client';
 import { ForkedServices } from '../support/service/forked-services';
-import { ScriptedStation } from '../support/service/scripted-station';
-import type { ScriptedService } from '../support/service/scripted-service';
+import { stationOfEachTest } from '../support/service/scripted-station';
 import { slowIt } from '../support/suite/lanes';
 import { MovableClock, MovableTimers } from '../support/time/virtual-time';
 import { eventually } from '../support/time/patience';
@@ -15,17 +14,14 @@ const LONGEST = QUIET * 1.25;
 describe('the sign of life of a service that nobody asks', () => {
   const clock = new MovableClock();
   const timers = new MovableTimers();
-  let station: ScriptedStation;
-  let service: ScriptedService;
+  const station = stationOfEachTest();
+  const { service } = station;
 
   beforeEach(async () => {
-    station = await ScriptedStation.start();
-    service = station.service;
     clock.start();
     timers.start();
   });
   afterEach(async () => {
-    await station.close();
     timers.stop();
     clock.stop();
   });

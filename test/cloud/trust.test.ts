@@ -1,31 +1,26 @@
 import assert from 'node:assert/strict';
-import { camera, type ScriptedService } from '../support/service/scripted-service';
-import { failure, rtspForEvent, ScriptedStation } from '../support/service/scripted-station';
-
-const GATE = '0e9f0c1a-0000-e911-8000-000000000001';
-const EVENT = { cameraId: GATE, cameraRemoteId: 'r', eventStartTime: '2026-11-21T10:00:00' };
+import { camera, GATE, type ScriptedService } from '../support/service/scripted-service';
+import { failure, rtspForEvent, stationOfEachTest } from '../support/service/scripted-station';
 
 describe('links to other origins', () => {
-  let station: ScriptedStation;
+  const station = stationOfEachTest();
+  const { service } = station;
   let foreign: ScriptedService;
 
   beforeEach(async () => {
-    station = await ScriptedStation.start();
     foreign = await station.otherService();
   });
   afterEach(async () => {
-    assert.equal(foreign.connections, 0, 'nothing may be sent to a foreign origin');
-    await station.close();
+    assert.equal(foreign.opened, 0, 'nothing may be sent to a foreign origin');
   });
 
   it('T-02 refuses a foreign login link before the password is sent', async () => {
-    station.service.on('GET', '/system', { json: { _links: { 'rel/login': `${foreign.url}/login` } } });
+    service.on('GET', '/system', { json: { _links: { 'rel/login': `${foreign.url}/login` } } });
     const error = await failure(station.client().listDevices(), 'UNTRUSTED_LINK');
     assert.equal(error.cause.relation, 'rel/login');
   });
 
   it('T-02 refuses a foreign next page', async () => {
-    const { service } = station;
     service.on('GET', '/devices', {
       json: { devices: service.devices, next: `${foreign.url}/devices?page=2` },
     });
@@ -33,26 +28,23 @@ describe('links to other origins', () => {
   });
 
   it('T-02 refuses a foreign data sources link', async () => {
-    station.service.devices = [
-      camera(GATE, 'Gate', { _links: { 'rel/data_sources': `${foreign.url}/sources` } }),
-    ];
-    await failure(rtspForEvent(station.client(), EVENT, { quality: 'high' }), 'UNTRUSTED_LINK');
+    service.devices = [camera(GATE, 'Gate', { _links: { 'rel/data_sources': `${foreign.url}/sources` } })];
+    await failure(rtspForEvent(station.client()), 'UNTRUSTED_LINK');
   });
 
   it('T-02 refuses a foreign rtsp link', async () => {
-    station.service.on('GET', '/sources/Gate', {
+    service.on('GET', '/sources/Gate', {
       json: { _links: { 'rel/rtsp': { href: `${foreign.url}/x` } } },
     });
-    await failure(rtspForEvent(station.client(), EVENT, { quality: 'high' }), 'UNTRUSTED_LINK');
+    await failure(rtspForEvent(station.client()), 'UNTRUSTED_LINK');
   });
 
   it('T-02 refuses a redirect to a foreign origin', async () => {
-    station.service.on('GET', '/devices', { status: 302, headers: { Location: `${foreign.url}/devices` } });
+    service.on('GET', '/devices', { status: 302, headers: { Location: `${foreign.url}/devices` } });
     await failure(station.client().listDevices(), 'UNTRUSTED_LINK');
   });
 
   it('T-02 takes another scheme or port of the same host as foreign', async () => {
-    const { service } = station;
     service.on('GET', '/system', {
       json: { _links: { 'rel/devices': service.url.replace('http:', 'https:') } },
     });
@@ -60,7 +52,6 @@ describe('links to other origins', () => {
   });
 
   it('T-02 refuses an address of another scheme around one of its own', async () => {
-    const { service } = station;
     const within = `blob:${service.url}\\@${new URL(foreign.url).host}/devices`;
     service.on('GET', '/system', { json: { _links: { 'rel/devices': within } } });
     await failure(station.client().listDevices(), 'UNTRUSTED_LINK');
@@ -74,7 +65,7 @@ describe('links to other origins', () => {
 
   it('quotes of a foreign host 100 characters at most', async () => {
     const link = `https://${'x'.repeat(500)}.example/devices`;
-    station.service.on('GET', '/system', { json: { _links: { 'rel/devices': link } } });
+    service.on('GET', '/system', { json: { _links: { 'rel/devices': link } } });
     const error = await failure(station.client().listDevices(), 'UNTRUSTED_LINK');
     assert.match(error.message, /link points to https:\/\/x{92};/);
   });
@@ -89,7 +80,6 @@ describe('links to other origins', () => {
   ];
   for (const [place, link] of echoes) {
     it(`masks a secret that a foreign link echoes as its ${place}`, async () => {
-      const { service } = station;
       service.on('GET', '/system', { json: { _links: { 'rel/devices': link('Planted-Secret') } } });
       const client = station.client({ password: 'Planted-Secret' });
       const error = await failure(client.listDevices(), 'UNTRUSTED_LINK');
@@ -98,32 +88,32 @@ describe('links to other origins', () => {
   }
 
   it('follows redirects on its own origin, relative links included', async () => {
-    const { service } = station;
     service.on('GET', '/devices', { status: 307, headers: { Location: '/v3/list/all?x=%2F' } });
     service.on('GET', '/v3/list/all?x=%2F', {
       json: { devices: [camera(GATE, 'Gate', { _links: { 'rel/data_sources': '../sources' } })] },
     });
     service.on('GET', '/v3/sources', { json: { _links: { 'rel/rtsp': 'rtsp-of-it' } } });
     service.on('POST', '/v3/rtsp-of-it', { json: { rtspRelayURL: 'rtsp://relay.example/a' } });
-    await rtspForEvent(station.client(), EVENT, { quality: 'high' });
+    await rtspForEvent(station.client());
     assert.equal(service.count('POST', '/v3/rtsp-of-it'), 1);
   });
 
   it('ends a redirect in a circle', async () => {
-    station.service.on('GET', '/devices', { status: 302, headers: { Location: '/devices' } });
+    service.on('GET', '/devices', { status: 302, headers: { Location: '/devices' } });
     await failure(station.client().listDevices(), 'BAD_RESPONSE');
-    assert.equal(station.service.count('GET', '/devices'), 6);
+    assert.equal(service.count('GET', '/devices'), 6);
   });
 });
 
 describe('links to an origin that the user trusts', () => {
+  const station = stationOfEachTest();
+  const { service } = station;
+
   it('T-02 are followed', async () => {
-    const station = await ScriptedStation.start();
     const other = await station.otherService();
     other.on('GET', '/list', { json: [camera('1', 'Far')] });
-    station.service.on('GET', '/system', { json: { _links: { 'rel/devices': `${other.url}/list` } } });
+    service.on('GET', '/system', { json: { _links: { 'rel/devices': `${other.url}/list` } } });
     const devices = await station.client({ trustedOrigins: [' ', `${other.url}/any/path`] }).listDevices();
     assert.equal(devices[0]?.name, 'Far');
-    await station.close();
   });
 });

@@ -2,22 +2,14 @@ import assert from 'node:assert/strict';
 import { findLink } from '../../../lib/cloud/http/records';
 import { Origins } from '../../../lib/cloud/http/origins';
 import { RvmError } from '../../../lib/error';
-import { camera, type ScriptedService } from '../../support/service/scripted-service';
-import { failure, ScriptedStation } from '../../support/service/scripted-station';
+import { camera, GATE, type ScriptedService } from '../../support/service/scripted-service';
+import { failure, LIVE, stationOfEachTest } from '../../support/service/scripted-station';
 
-const GATE = '0e9f0c1a-0000-e911-8000-000000000001';
-const LIVE = { mode: 'live' as const, camera: 'Gate', quality: '', whenOffline: 'fail' as const };
 const HOST = 'https://api.example';
 
 describe('addresses and links', () => {
-  let station: ScriptedStation;
-  let service: ScriptedService;
-
-  beforeEach(async () => {
-    station = await ScriptedStation.start();
-    service = station.service;
-  });
-  afterEach(() => station.close());
+  const station = stationOfEachTest();
+  const { service } = station;
 
   function gateOffers(links: Record<string, unknown>): void {
     service.on('GET', '/sources/Gate', { json: { _links: links } });
@@ -47,7 +39,7 @@ describe('addresses and links', () => {
 
   const links: [string, string, string][] = [
     ['absolute', 'https://api.example/x?a=%2F', 'https://api.example/x?a=%2F'],
-    ['absolute with the usual port', 'https://api.example:443/x', 'https://api.example/x'],
+    ['absolute with the service.usual port', 'https://api.example:443/x', 'https://api.example/x'],
     ['in another case', 'HTTPS://API.example/X', 'https://api.example/X'],
     ['without a scheme', '//api.example/x', 'https://api.example/x'],
     ['path-absolute', '/x/y?q=(a%20op%20%27b%27)', 'https://api.example/x/y?q=(a%20op%20%27b%27)'],
@@ -98,7 +90,7 @@ describe('addresses and links', () => {
     beforeEach(async () => {
       other = await station.otherService();
     });
-    afterEach(() => assert.equal(other.connections, 0, 'nothing may be sent to a foreign origin'));
+    afterEach(() => assert.equal(other.opened, 0, 'nothing may be sent to a foreign origin'));
 
     it('T-02 are refused for a snapshot', async () => {
       gateOffers({ 'rel/snapshot': `${other.url}/picture` });

@@ -3,22 +3,15 @@ import { readPage, unwrapRecord } from '../../../lib/cloud/http/records';
 import { isOnline, remoteIdOf, toDevice } from '../../../lib/cloud/cameras/device-directory';
 import { guidForm } from '../../../lib/text';
 import { compareVersions, versionOf } from '../../../lib/cloud/session/system';
-import { camera, type ScriptedService } from '../../support/service/scripted-service';
-import { failure, ScriptedStation } from '../../support/service/scripted-station';
+import { camera, GATE } from '../../support/service/scripted-service';
+import { failure, stationOfEachTest } from '../../support/service/scripted-station';
 import { slowIt } from '../../support/suite/lanes';
 
-const GATE = '0e9f0c1a-0000-e911-8000-000000000001';
 const LIVE = { mode: 'live' as const, quality: '', whenOffline: 'fail' as const };
 
 describe('versions, collections, records and ids of any service', () => {
-  let station: ScriptedStation;
-  let service: ScriptedService;
-
-  beforeEach(async () => {
-    station = await ScriptedStation.start();
-    service = station.service;
-  });
-  afterEach(() => station.close());
+  const station = stationOfEachTest();
+  const { service } = station;
 
   const types: [string, string | undefined][] = [
     ['application/json;version=3', '3'],

@@ -1,22 +1,25 @@
 import assert from 'node:assert/strict';
 import type { StationClient } from '../../../lib/cloud/station-client';
 import { assertPause, eventually } from '../../support/time/patience';
-import { camera, ScriptedService, type Reply } from '../../support/service/scripted-service';
-import { failure, PATIENT, ScriptedStation, SHORT_TIMEOUT } from '../../support/service/scripted-station';
+import { camera, type Reply, ScriptedService } from '../../support/service/scripted-service';
+import {
+  failure,
+  LIVE,
+  PATIENT,
+  SHORT_TIMEOUT,
+  stationOfEachTest,
+} from '../../support/service/scripted-station';
 import { slowIt } from '../../support/suite/lanes';
 
-const LIVE = { mode: 'live' as const, camera: 'Gate', quality: '', whenOffline: 'fail' as const };
 const QUICK = { retryMs: 1 };
 const GRANTED = { json: { rtspRelayURL: 'rtsp://relay.example:8554/token-1' } };
 const COMMAND = { action: 'goto-preset' as const, target: '0' };
 
 describe('errors of any service', () => {
-  let station: ScriptedStation;
-  let service: ScriptedService;
+  const station = stationOfEachTest();
+  const { service } = station;
 
   beforeEach(async () => {
-    station = await ScriptedStation.start();
-    service = station.service;
     const _links = { 'rel/self': '/self', 'rel/data_sources': '/sources/Gate' };
     service.devices = [camera('gate', 'Gate', { _links })];
     const links = { 'rel/rtsp': '/rtsp/Gate', 'rel/snapshot': '/picture', 'rel/ptz_presets': '/presets' };
@@ -26,7 +29,6 @@ describe('errors of any service', () => {
     service.on('GET', '/self', { json: { id: 'gate' } });
     service.on('POST', '/go', { status: 204 });
   });
-  afterEach(() => station.close());
 
   const bodies: [string, Reply, object][] = [
     [

@@ -1,20 +1,12 @@
 import assert from 'node:assert/strict';
 import type { StationClient } from '../../../lib/cloud/station-client';
-import { camera, type Reply, type ScriptedService } from '../../support/service/scripted-service';
+import { camera, type Reply } from '../../support/service/scripted-service';
 import { Gate, eventually } from '../../support/time/patience';
-import { failure, ScriptedStation } from '../../support/service/scripted-station';
-
-const LIVE = { mode: 'live' as const, camera: 'Gate', quality: '', whenOffline: 'fail' as const };
+import { failure, LIVE, stationOfEachTest } from '../../support/service/scripted-station';
 
 describe('session and login of any service', () => {
-  let station: ScriptedStation;
-  let service: ScriptedService;
-
-  beforeEach(async () => {
-    station = await ScriptedStation.start();
-    service = station.service;
-  });
-  afterEach(() => station.close());
+  const station = stationOfEachTest();
+  const { service } = station;
 
   /** Lets the login set these cookies beside that of the session. */
   function loginSets(...cookies: string[]): void {

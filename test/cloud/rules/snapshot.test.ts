@@ -1,22 +1,19 @@
 import assert from 'node:assert/strict';
 import { firstJpegOf } from '../../../lib/cloud/functions/snapshots';
 import { JPEG, multipart, PICTURE_TIME } from '../../support/service/foreign/foreign-service';
-import { camera, type Reply, type ScriptedService } from '../../support/service/scripted-service';
-import { failure, ScriptedStation } from '../../support/service/scripted-station';
+import { camera, type Reply } from '../../support/service/scripted-service';
+import { failure, stationOfEachTest } from '../../support/service/scripted-station';
 import { eventually } from '../../support/time/patience';
 
 const LATER = '2026-11-21T10:00:00Z';
 
 describe('snapshots of any service', () => {
-  let station: ScriptedStation;
-  let service: ScriptedService;
+  const station = stationOfEachTest();
+  const { service } = station;
 
   beforeEach(async () => {
-    station = await ScriptedStation.start();
-    service = station.service;
     service.on('GET', '/sources/Gate', { json: { _links: { 'rel/snapshot': '/picture' } } });
   });
-  afterEach(() => station.close());
 
   function picture(reply: Reply): void {
     service.on('GET', '/picture', reply);

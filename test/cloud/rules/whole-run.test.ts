@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { StationClient } from '../../../lib/cloud/station-client';
 import { JPEG, type ForeignService } from '../../support/service/foreign/foreign-service';
-import { failure, ScriptedStation } from '../../support/service/scripted-station';
+import { failure, stationOfEachTest } from '../../support/service/scripted-station';
 import { FLAVOURS } from './flavours';
 
 const TIME = '2026-11-21T10:00:00.1234567';
@@ -9,20 +9,19 @@ const CHOICE = { quality: '', whenOffline: 'fail' as const };
 
 for (const flavour of FLAVOURS) {
   describe(`a whole run at ${flavour.name}`, () => {
-    let station: ScriptedStation;
+    const station = stationOfEachTest();
+    const { service } = station;
     let foreign: ForeignService;
     let client: StationClient;
 
     beforeEach(async () => {
-      station = await ScriptedStation.start();
-      foreign = flavour.build(station.service);
+      foreign = flavour.build(service);
       client = station.client(foreign.settings());
     });
     afterEach(async () => {
       const { seen, apiKey } = station.service;
       const withoutKey = seen.filter(({ headers }) => headers['apikey'] !== apiKey);
       assert.deepEqual(withoutKey, [], 'T-08 the API key goes with every request');
-      await station.close();
     });
 
     function event() {
@@ -46,14 +45,14 @@ for (const flavour of FLAVOURS) {
     it('T-02 T-11 keeps the queries of links as they were sent and makes up none', async () => {
       await client.listDevices();
       await client.snapshot('Gate', {});
-      const known = JSON.stringify(station.service.seen.map(({ path }) => decodeURIComponent(path)));
+      const known = JSON.stringify(service.seen.map(({ path }) => decodeURIComponent(path)));
       assert.doesNotMatch(known, /[?&](start|count|page|offset|limit|skip)=/);
-      assert.ok(station.service.seen.every(({ path }) => !path.includes('%25')));
+      assert.ok(service.seen.every(({ path }) => !path.includes('%25')));
     });
 
     it('T-05 sends the newest cookies where every answer brings others', async () => {
       for (let turn = 0; turn < 3; turn += 1) await client.listDevices({ fresh: true });
-      assert.equal(station.service.seen.filter(({ path }) => /login|auth/i.test(path)).length, 1);
+      assert.equal(service.seen.filter(({ path }) => /login|auth/i.test(path)).length, 1);
     });
 
     it('T-05 serves several requests at once where every answer brings other cookies', async () => {

@@ -80,7 +80,7 @@ interface ReceiveOptions {
   range?: string;
 }
 
-interface Reception {
+export interface Reception {
   /** Fewer than wanted where the stream ended before. */
   pictures: ReceivedPicture[];
   sdp: string;
