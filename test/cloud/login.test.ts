@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { Origins } from '../../lib/cloud/http/origins';
-import { cpuSeconds } from '../support/time/event-loop';
 import { assertPause, eventually } from '../support/time/patience';
 import { failure, stationOfEachTest } from '../support/service/scripted-station';
 
@@ -29,25 +27,6 @@ describe('login of a central station', () => {
         ['/system', 'application/json; version=2-4.11'],
       ],
     );
-  });
-
-  it('T-01 appends /system once to a base URL with path prefix, slash, or /system itself', async () => {
-    for (const base of ['/prefix', '/prefix/', '/prefix/system', '/prefix/system/']) {
-      service.on('GET', '/prefix/system', (request) => service.system(request));
-      const client = station.client({ baseUrl: service.url + base });
-      await client.listDevices();
-      assert.equal(service.seen[0]?.path, '/prefix/system');
-      service.seen.length = 0;
-    }
-  });
-
-  it('T-01 reads a base URL of many slashes quickly', async () => {
-    const slashes = '/'.repeat(200_000);
-    const read = (): void => {
-      assert.equal(new Origins(`http://a.example/x${slashes}`, [], []).system.pathname, '/x/system');
-      assert.equal(new Origins(`http://a.example${slashes}x`, [], []).system.pathname, `${slashes}x/system`);
-    };
-    assert.ok((await cpuSeconds(read)) < 5);
   });
 
   it('T-05 takes a 302 with a cookie as success and does not follow it', async () => {
@@ -146,29 +125,9 @@ describe('login of a central station', () => {
     assert.deepEqual(asked, [undefined, 'sid=session-value-1', undefined]);
   });
 
-  it('T-09 calls 501 incompatible and 406 our own fault', async () => {
-    service.on('GET', '/system', { status: 501 });
-    await failure(station.client().listDevices(), 'INCOMPATIBLE_VERSION');
-    service.on('GET', '/system', { status: 406 });
-    await failure(station.client().listDevices(), 'VERSION_NOT_REQUESTED');
-  });
-
-  it('T-09 goes on where the service names no version', async () => {
-    service.on('GET', '/system', (request) => ({ ...asObject(service.system(request)), headers: {} }));
-    const client = station.client();
-    await client.listDevices();
-    assert.deepEqual(client.state, { kind: 'connected', version: undefined });
-  });
-
   it('T-09 refuses a version range that is none before anything is sent', async () => {
     await failure(station.client({ versionLow: '5.11', versionHigh: '5.2' }).listDevices(), 'CONFIG_MISSING');
     assert.equal(service.seen.length, 0);
-  });
-
-  it('T-04 names the relation where neither login nor devices are offered', async () => {
-    service.on('GET', '/system', { json: { _links: {} } });
-    const error = await failure(station.client().listDevices(), 'LINK_NOT_OFFERED');
-    assert.equal(error.cause.relation, 'rel/login');
   });
 
   it('needs no login where devices are offered at once', async () => {
@@ -233,7 +192,3 @@ describe('login of a central station', () => {
     assert.equal(kinds.length, 2);
   });
 });
-
-function asObject(reply: unknown): Record<string, unknown> {
-  return { ...(typeof reply === 'object' ? reply : {}) };
-}
