@@ -255,3 +255,9 @@ export function camera(
 ): Record<string, unknown> {
   return { id, name, status: 'online', _links: { 'rel/data_sources': `/sources/${name}` }, ...more };
 }
+
+/** An answer that sets cookies. */
+export function withCookies(cookies: string | string[], reply: Reply = {}): Reply {
+  if (typeof reply === 'string') return reply;
+  return { ...reply, headers: { ...reply.headers, 'Set-Cookie': cookies } };
+}
