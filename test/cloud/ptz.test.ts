@@ -109,33 +109,6 @@ describe('PTZ commands', () => {
     assert.deepEqual(posted(), ['/Gate/0/trigger']);
   });
 
-  it('that stop a tour without naming it stop each, whoever may have started which', async () => {
-    await client.ptz(GATE, { action: 'start-tour', target: '1' });
-    assert.equal((await client.ptz(GATE, { action: 'stop-tour' })).target, null);
-    assert.deepEqual(posted(), ['/Gate/1/start', '/Gate/0/stop', '/Gate/1/stop']);
-  });
-
-  it('are never sent twice, but for a refusal: a time-out, a reset and a 503 are reported', async () => {
-    const impatient = station.client({ timeoutMs: SHORT_TIMEOUT });
-    const outcomes: [reply: Reply, code: 'TIMEOUT' | 'NETWORK' | 'HTTP_ERROR'][] = [
-      ['silence', 'TIMEOUT'],
-      ['reset', 'NETWORK'],
-      [{ status: 503, headers: { 'Retry-After': '0' } }, 'HTTP_ERROR'],
-    ];
-    for (const [reply, code] of outcomes) {
-      answer('/Gate/1/trigger', reply);
-      await failure(impatient.ptz(GATE, { action: 'goto-preset', target: '1' }), code);
-    }
-    assert.equal(posted().length, outcomes.length);
-  });
-
-  it('are CAMERA_BUSY where somebody else holds the camera, without a new login though it is a 403', async () => {
-    answer('/Gate/1/trigger', { status: 403, json: { code: 'NeedOverride', message: 'locked by guard 7' } });
-    const error = await failure(goTo(GATE, '1'), 'CAMERA_BUSY');
-    assert.equal(error.cause.serverMessage, 'locked by guard 7');
-    assert.equal(service.count('POST', '/login'), 1);
-  });
-
   it('name what the camera has where a target is not found', async () => {
     const error = await failure(goTo(GATE, 'Door'), 'TARGET_NOT_FOUND');
     assert.match(

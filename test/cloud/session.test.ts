@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { StationClient, StationClientOptions } from '../../lib/cloud/station-client';
 import { assertPause, Gate, eventually } from '../support/time/patience';
-import { camera, GATE, withCookies, type Reply, type Route } from '../support/service/scripted-service';
+import { camera, GATE, type Reply, type Route, withCookies } from '../support/service/scripted-service';
 import {
   EVENT_OF_YARD,
   failure,
