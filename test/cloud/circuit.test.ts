@@ -218,16 +218,6 @@ describe('circuit of a station', () => {
     assert.equal(service.count('POST', '/login'), 2);
   });
 
-  it('a single outage of one camera does not stop the others', async () => {
-    const client = station.client({}, { ...QUICK, outages: 2 });
-    const ofYard = { ...EVENT_OF_GATE, cameraId: '0e9f0c1a-0000-e911-8000-000000000002' };
-    service.on('POST', '/rtsp/Gate', 'silence');
-    for (let turn = 0; turn < 3; turn += 1) {
-      await failure(rtspForEvent(client), 'TIMEOUT');
-      await rtspForEvent(client, ofYard);
-    }
-  });
-
   it('a service that has gone silent is found out, though only the video of alarms is asked for', async () => {
     const client = station.client({}, { ...QUICK, outages: 3 });
     await rtspForEvent(client);

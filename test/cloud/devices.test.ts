@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { Gate, eventually } from '../support/time/patience';
 import { camera, GATE } from '../support/service/scripted-service';
-import { failure, rtspForEvent, stationOfEachTest } from '../support/service/scripted-station';
+import { EVENT_OF_GATE, failure, rtspForEvent, stationOfEachTest } from '../support/service/scripted-station';
 
-function eventOf(cameraId: string) {
-  return { cameraId, cameraRemoteId: 'r', eventStartTime: '2026-11-21T10:00:00' };
-}
+const LINKS = { 'rel/self': '/cameras/1', 'rel/data_sources': '/sources/Gate' };
+
+const eventOf = (cameraId: string) => ({ ...EVENT_OF_GATE, cameraId });
 
 describe('directory of devices', () => {
   const station = stationOfEachTest();
@@ -47,7 +47,7 @@ describe('directory of devices', () => {
 
   it('waits between refreshes where the wait is longer than a timer can hold', async () => {
     const client = station.client({ deviceRefreshMs: 30 * 24 * 3_600_000 });
-    for (let turn = 0; turn < 20; turn += 1) await rtspForEvent(client, eventOf(GATE));
+    for (let turn = 0; turn < 20; turn += 1) await rtspForEvent(client);
     assert.equal(service.count('GET', '/devices'), 1);
   });
 
@@ -70,71 +70,42 @@ describe('directory of devices', () => {
     assert.deepEqual(refreshed[1], { ...second, sizes: [{ width: 1920 }] });
   });
 
-  const CHANGES: [string, string[][]][] = [
-    [
-      'has other names',
-      [
-        ['a', 'West'],
-        ['b', 'East'],
-      ],
-    ],
-    [
-      'stands elsewhere',
-      [
-        ['b', 'Second'],
-        ['a', 'First'],
-      ],
-    ],
-    ['is gone', [['b', 'Second']]],
-    [
-      'is new',
-      [
-        ['a', 'First'],
-        ['b', 'Second'],
-        ['c', 'Third'],
-      ],
-    ],
-    [
-      'has another remote id',
-      [
-        ['a', 'First', 'else'],
-        ['b', 'Second'],
-      ],
-    ],
+  const CHANGES: [change: string, told: Record<string, string>, remoteIds?: Record<string, string>][] = [
+    ['has another name, and that one the name of a third', { a: 'West', b: 'First' }],
+    ['has other names', { a: 'West', b: 'East' }],
+    ['stands elsewhere', { b: 'Second', a: 'First' }],
+    ['is gone', { b: 'Second' }],
+    ['is new', { a: 'First', b: 'Second', c: 'Third' }],
+    ['has another remote id', { a: 'First', b: 'Second' }, { a: 'else' }],
   ];
-  for (const [change, told] of CHANGES) {
+  for (const [change, told, remoteIds = {}] of CHANGES) {
     it(`where a camera ${change} after a refresh, each is found by what it is called now`, async () => {
-      const cameras = (list: string[][]) =>
-        list.map(([id = '', name = '', remoteId = `remote ${id}`]) => camera(id, name, { remoteId }));
-      const known = [
-        ['a', 'First'],
-        ['b', 'Second'],
-      ];
-      service.devices = cameras(known);
+      const cameras = (names: Record<string, string>, remotes: Record<string, string> = {}) =>
+        Object.entries(names).map(([id, name]) =>
+          camera(id, name, { remoteId: remotes[id] ?? `remote ${id}` }),
+        );
+      service.devices = cameras({ a: 'First', b: 'Second' });
       const client = station.client();
       await client.listDevices();
-      service.devices = cameras(told);
+      service.devices = cameras(told, remoteIds);
       const refreshed = await client.listDevices({ fresh: true });
       assert.deepEqual(
         refreshed.map(({ id, name }) => [id, name]),
-        told.map(([id, name]) => [id, name]),
+        Object.entries(told),
       );
       for (const device of refreshed) {
-        for (const called of [device.id, device.name, String(device['remoteId'])]) {
+        for (const called of [device.id, device.name, String(device['remoteId'])])
           assert.equal((await client.getDevice(called)).id, device.id);
-        }
       }
-      const names = told.map(([, name]) => name);
-      for (const [, name = ''] of known.filter(([, former]) => !names.includes(former))) {
+      for (const name of ['First', 'Second'].filter((former) => !Object.values(told).includes(former)))
         await failure(client.getDevice(name), 'DEVICE_NOT_FOUND');
-      }
     });
   }
 
   it('T-13 finds a GUID in any case and with braces, any other id only exactly', async () => {
     service.devices = [camera(`{${GATE.toUpperCase()}}`, 'Gate'), camera('Ab-_x', 'Yard')];
     const client = station.client();
-    assert.equal((await rtspForEvent(client, eventOf(GATE))).device.name, 'Gate');
+    assert.equal((await rtspForEvent(client)).device.name, 'Gate');
     assert.equal((await rtspForEvent(client, eventOf('Ab-_x'))).device.name, 'Yard');
     await failure(rtspForEvent(client, eventOf('ab-_x')), 'DEVICE_NOT_FOUND');
   });
@@ -156,13 +127,12 @@ describe('directory of devices', () => {
   });
 
   it('T-14 asks an offline camera’s own resource before the message fails', async () => {
-    const links = { 'rel/self': '/cameras/1', 'rel/data_sources': '/sources/Gate' };
-    service.devices = [camera(GATE, 'Gate', { status: 'offline', _links: links })];
+    service.devices = [camera(GATE, 'Gate', { status: 'offline', _links: LINKS })];
     service.on('GET', '/cameras/1', { json: { id: GATE, status: 'offline' } });
     const client = station.client();
-    await failure(rtspForEvent(client, eventOf(GATE)), 'DEVICE_OFFLINE');
+    await failure(rtspForEvent(client), 'DEVICE_OFFLINE');
     service.on('GET', '/cameras/1', { json: { id: GATE, status: 'ONLINE' } });
-    assert.equal((await rtspForEvent(client, eventOf(GATE))).device.status, 'ONLINE');
+    assert.equal((await rtspForEvent(client)).device.status, 'ONLINE');
     assert.equal((await client.listDevices())[0]?.online, true);
     assert.equal(service.count('GET', '/devices'), 1);
   });
@@ -172,7 +142,7 @@ describe('directory of devices', () => {
     service.on('GET', '/cameras/1', { json: { id: GATE, status: 'offline' } });
     const client = station.client();
     await client.listDevices();
-    const messages = Array.from({ length: 50 }, () => rtspForEvent(client, eventOf(GATE)));
+    const messages = Array.from({ length: 50 }, () => rtspForEvent(client));
     await Promise.all(messages.map((message) => failure(message, 'DEVICE_OFFLINE')));
     assert.equal(service.count('GET', '/cameras/1'), 1);
   });
@@ -182,24 +152,23 @@ describe('directory of devices', () => {
     const client = station.client();
     await client.listDevices();
     service.devices = [camera(GATE, 'Gate')];
-    assert.equal((await rtspForEvent(client, eventOf(GATE))).device.status, 'online');
+    assert.equal((await rtspForEvent(client)).device.status, 'online');
     assert.equal(service.count('GET', '/devices'), 2);
   });
 
   it('T-14 asks the directory where the resource of an offline camera tells no status', async () => {
-    const links = { 'rel/self': '/cameras/1', 'rel/data_sources': '/sources/Gate' };
-    service.devices = [camera(GATE, 'Gate', { status: 'offline', _links: links })];
+    service.devices = [camera(GATE, 'Gate', { status: 'offline', _links: LINKS })];
     service.on('GET', '/cameras/1', { json: { id: GATE, model: 'Dome' } });
     const client = station.client();
     await client.listDevices();
-    service.devices = [camera(GATE, 'Gate', { _links: links })];
-    assert.equal((await rtspForEvent(client, eventOf(GATE))).device.status, 'online');
+    service.devices = [camera(GATE, 'Gate', { _links: LINKS })];
+    assert.equal((await rtspForEvent(client)).device.status, 'online');
     assert.equal(service.count('GET', '/devices'), 2);
   });
 
   it('T-14 names camera and status where it stays offline', async () => {
     service.devices = [camera(GATE, 'Gate', { status: 'unauthorized' })];
-    const error = await failure(rtspForEvent(station.client(), eventOf(GATE)), 'DEVICE_OFFLINE');
+    const error = await failure(rtspForEvent(station.client()), 'DEVICE_OFFLINE');
     assert.match(error.message, /"Gate".*"unauthorized"/);
   });
 
@@ -208,7 +177,7 @@ describe('directory of devices', () => {
     service.on('GET', '/devices', { json: { devices: service.devices, next: '/devices/2' } });
     service.on('GET', '/devices/2', { after: gate.opened, json: { devices: [camera('late', 'Late')] } });
     const client = station.client();
-    await rtspForEvent(client, eventOf(GATE));
+    await rtspForEvent(client);
     const late = rtspForEvent(client, eventOf('late'));
     gate.open();
     assert.equal((await late).device.name, 'Late');

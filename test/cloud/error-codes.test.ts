@@ -73,7 +73,7 @@ describe('error codes', () => {
     [
       'LINK_NOT_OFFERED',
       /rel\/snapshot now: it may lack the function/,
-      () => station.client().snapshot('Gate', {}),
+      () => station.client().snapshot('Gate'),
     ],
     [
       'UNTRUSTED_LINK',

@@ -25,9 +25,7 @@ describe('the files of what was learned of the cameras', () => {
     runs = new Runs(() => settingsOf(service));
     service.devices = [listed('Gate')];
   });
-  afterEach(async () => {
-    await runs.endAndRemove();
-  });
+  afterEach(() => runs.endAndRemove());
 
   function listed(name: string): Record<string, unknown> {
     return camera(GATE, name, { _links: { 'rel/data_sources': `/sources/${GATE}` } });

@@ -17,9 +17,7 @@ describe('the body of a free request', () => {
   const station = stationOfEachTest();
   const { service } = station;
 
-  beforeEach(async () => {
-    service.on('POST', '/anything', ({ body }) => ({ json: { body } }));
-  });
+  beforeEach(() => service.on('POST', '/anything', ({ body }) => ({ json: { body } })));
 
   const words = Buffer.from('two words');
   const bytes: [string, unknown][] = [

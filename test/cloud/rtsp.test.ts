@@ -180,6 +180,25 @@ describe('RTSP session', () => {
     assert.equal(service.count('POST', '/rtsp/found'), 1);
   });
 
+  it('T-15 finds links that are spread over the data sources and the device, and asks once for all', async () => {
+    const _links = { 'rel/data_sources': '/sources/Gate', 'rel/snapshot': '/picture' };
+    service.devices = [camera(GATE, 'Gate', { _links })];
+    service.on('GET', '/sources/Gate', {
+      json: [
+        { type: 'video', remoteId: 'remote', ...link },
+        { type: 'ptz', _links: { 'rel/ptz_presets': '/presets' } },
+      ],
+    });
+    service.on('POST', '/rtsp/found', { json: { url: URL_OF_RELAY } });
+    service.on('GET', '/presets', { json: [{ id: 1 }] });
+    service.on('GET', '/picture', { bytes: Buffer.from('ffd8ffe00000ffd9', 'hex') });
+    const client = station.client();
+    assert.equal((await client.openRtsp(LIVE)).cameraRemoteId, 'remote');
+    assert.equal((await client.ptzTargets('Gate', 'presets')).length, 1);
+    await client.snapshot('Gate');
+    assert.equal(service.count('GET', '/sources/Gate'), 1);
+  });
+
   it('T-21 asks for the link anew where the cached one is gone', async () => {
     const client = station.client();
     await rtspForEvent(client);

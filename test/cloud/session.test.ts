@@ -316,7 +316,7 @@ describe('session of a central station', () => {
     const command = { action: 'goto-preset' as const, target: '1' };
     const asked: [string, string, Reply, (client: StationClient) => Promise<unknown>][] = [
       ['a list', 'GET /devices', { json: [] }, (client) => client.listDevices(FRESH)],
-      ['a snapshot', 'GET /picture', picture, (client) => client.snapshot('Gate', {})],
+      ['a snapshot', 'GET /picture', picture, (client) => client.snapshot('Gate')],
       [
         'the details of a camera',
         'GET /self',

@@ -50,13 +50,8 @@ describe('RTSP requests', () => {
     assert.equal((await connection.answer()).status, 505);
   });
 
-  const REFUSED: [
-    what: string,
-    method: string,
-    status: number,
-    sent: Record<string, string>,
-    told: string,
-  ][] = [
+  type Refused = [what: string, method: string, status: number, sent: Record<string, string>, told: string];
+  const REFUSED: Refused[] = [
     ['an unknown method', 'FETCH', 501, {}, ''],
     ['ANNOUNCE, which is known but not allowed,', 'ANNOUNCE', 405, {}, 'allow: DESCRIBE'],
     ['RECORD, which is known but not allowed,', 'RECORD', 405, {}, 'allow: DESCRIBE'],
@@ -64,12 +59,10 @@ describe('RTSP requests', () => {
     ['DESCRIBE for another format than SDP', 'DESCRIBE', 406, { Accept: 'application/mheg' }, ''],
     ['PLAY before SETUP', 'PLAY', 455, {}, 'allow: SETUP'],
     ['PAUSE before SETUP', 'PAUSE', 455, {}, 'allow: SETUP'],
-    ...['SETUP', 'PLAY', 'PAUSE', 'GET_PARAMETER', 'TEARDOWN'].map(
-      (method): [string, string, number, Record<string, string>, string] => {
-        const headers = { Session: '0123456789abcdef', Transport: 'RTP/AVP/TCP' };
-        return [`an unknown session by ${method}`, method, 454, headers, ''];
-      },
-    ),
+    ...['SETUP', 'PLAY', 'PAUSE', 'GET_PARAMETER', 'TEARDOWN'].map((method): Refused => {
+      const headers = { Session: '0123456789abcdef', Transport: 'RTP/AVP/TCP' };
+      return [`an unknown session by ${method}`, method, 454, headers, ''];
+    }),
   ];
   for (const [what, method, status, sent, told] of REFUSED)
     it(`${what} is answered ${status}${told === '' ? '' : ` with ${told}`}`, async () => {

@@ -108,7 +108,7 @@ describe('addresses and links', () => {
 
     const away = (): Reply => ({ status: 307, headers: { Location: `${other.url}/x` } });
     const list = (client: StationClient): Promise<unknown> => client.listDevices();
-    const picture = (client: StationClient): Promise<unknown> => client.snapshot('Gate', {});
+    const picture = (client: StationClient): Promise<unknown> => client.snapshot('Gate');
     const presets = (client: StationClient): Promise<unknown> => client.ptzTargets('Gate', 'presets');
     const free = { start: 'data-sources', camera: 'Gate', rels: ['rel/clips'], method: 'POST' } as const;
     const cases: [string, prepare: () => void, ask: (client: StationClient) => Promise<unknown>][] = [
@@ -308,12 +308,12 @@ describe('addresses and links', () => {
     service.on('GET', '/presets', { json: [{ id: 1 }] });
     assert.equal((await station.client().ptzTargets('Gate', 'presets')).length, 1);
     service.on('GET', '/picture', { status: 204 });
-    await failure(station.client().snapshot('Gate', {}), 'BAD_RESPONSE');
+    await failure(station.client().snapshot('Gate'), 'BAD_RESPONSE');
   });
 
   const lacking: [what: string, relation: RegExp, ask: (client: StationClient) => Promise<unknown>][] = [
     ['video', /^rel\/rtsp$/, (client) => client.openRtsp(LIVE)],
-    ['a snapshot', /^rel\/snapshot$/, (client) => client.snapshot('Gate', {})],
+    ['a snapshot', /^rel\/snapshot$/, (client) => client.snapshot('Gate')],
     ['presets', /^rel\/.*presets$/, (client) => client.ptzTargets('Gate', 'presets')],
     ['tours', /^rel\/.*tours$/, (client) => client.ptzTargets('Gate', 'tours')],
     ['the home position', /^rel\/.*home$/, (client) => client.ptz('Gate', { action: 'goto-home' })],
@@ -349,11 +349,17 @@ describe('addresses and links', () => {
     });
   }
 
-  it('T-04 uses a function as soon as it is offered', async () => {
+  it('T-04 uses a function as soon as it is offered, and offered here', async () => {
     gateOffers({});
     const client = station.client();
     await failure(client.openRtsp(LIVE), 'LINK_NOT_OFFERED');
+    gateOffers({ 'rel/rtsp': 'http://foreign.example/' });
+    await failure(client.openRtsp(LIVE), 'UNTRUSTED_LINK');
     gateOffers({ 'rel/rtsp': '/rtsp/Gate' });
     assert.equal((await client.openRtsp(LIVE)).mode, 'live');
+    await failure(client.snapshot('Gate'), 'LINK_NOT_OFFERED');
+    gateOffers({ 'rel/snapshot': '/picture' });
+    service.on('GET', '/picture', { bytes: Buffer.from('ffd8ffe00000ffd9', 'hex') });
+    await client.snapshot('Gate');
   });
 });

@@ -40,7 +40,7 @@ describe('errors of any service', () => {
     service.on('POST', '/go', { status: 204 });
   });
 
-  const takePicture: Ask = (client) => client.snapshot('Gate', {});
+  const takePicture: Ask = (client) => client.snapshot('Gate');
 
   describe('with a body', () => {
     /** What is told of an answer to the request for video. */
