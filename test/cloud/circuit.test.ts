@@ -7,6 +7,7 @@ import { FastTime } from '../support/time/fast-time';
 import { assertPause, eventually, soon } from '../support/time/patience';
 import {
   EVENT_OF_GATE,
+  EVENT_OF_YARD,
   failsSoon,
   failure,
   PATIENT,
@@ -284,10 +285,11 @@ describe('circuit of a station', () => {
 
   it('a camera whose connections are reset opens nothing for the others', async () => {
     const client = station.client({}, { ...QUICK, probeMs: 10 });
-    const yard = { ...EVENT_OF_GATE, cameraId: '0e9f0c1a-0000-e911-8000-000000000002' };
     await rtspForEvent(client);
     service.on('POST', '/rtsp/Yard', 'reset');
-    await Promise.all(Array.from({ length: 50 }, () => failure(rtspForEvent(client, yard), 'NETWORK')));
+    await Promise.all(
+      Array.from({ length: 50 }, () => failure(rtspForEvent(client, EVENT_OF_YARD), 'NETWORK')),
+    );
     await rtspForEvent(client);
     await eventually(() => service.count('GET', '/system') > 2, 'a probe');
     assert.equal(client.state.kind, 'connected');

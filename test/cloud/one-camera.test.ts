@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { cpuSeconds } from '../support/time/event-loop';
-import { camera, GATE, type Reply, YARD } from '../support/service/scripted-service';
+import { camera, GATE, type Reply } from '../support/service/scripted-service';
 import { eventually } from '../support/time/patience';
 import {
-  EVENT_OF_GATE,
+  EVENT_OF_YARD,
   failure,
   PATIENT,
   rtspForEvent,
@@ -54,9 +54,8 @@ describe('trouble with one camera', () => {
   it('a 429 for it keeps no other camera from its video', async () => {
     service.on('POST', '/rtsp/Yard', { status: 429, headers: { 'Retry-After': '86400' } });
     const client = station.client();
-    const yard = { ...EVENT_OF_GATE, cameraId: YARD };
-    await failure(rtspForEvent(client, yard), 'RATE_LIMITED');
-    await failure(rtspForEvent(client, yard), 'RATE_LIMITED');
+    await failure(rtspForEvent(client, EVENT_OF_YARD), 'RATE_LIMITED');
+    await failure(rtspForEvent(client, EVENT_OF_YARD), 'RATE_LIMITED');
     await rtspForEvent(client);
     assert.equal(service.count('POST', '/rtsp/Yard'), 1);
   });

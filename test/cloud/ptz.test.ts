@@ -19,27 +19,18 @@ describe('PTZ commands', () => {
   const { service } = station;
   let client: StationClient;
 
-  beforeEach(async () => {
+  beforeEach(() => {
     client = station.client();
     for (const camera of [GATE, YARD]) {
-      const target = (id: number, ...actions: string[]): object => ({
+      const ptz_presets = [0, 1, 2].map((id) => ({
         id,
         name: `${camera} ${id}`,
-        _links: Object.fromEntries(actions.map((action) => [`rel/${action}`, `/${camera}/${id}/${action}`])),
-      });
-      service.on('GET', `/sources/${camera}`, {
-        json: { _links: { 'rel/ptz_presets': `/${camera}/presets`, 'rel/ptz_tours': `/${camera}/tours` } },
-      });
-      service.on('GET', `/${camera}/presets`, {
-        json: { ptz_presets: [0, 1, 2].map((id) => target(id, 'trigger')) },
-      });
-      service.on('GET', `/${camera}/tours`, {
-        json: { ptz_tours: [0, 1].map((id) => target(id, 'start', 'stop')) },
-      });
-      for (const id of [0, 1, 2]) {
-        for (const action of ['trigger', 'start', 'stop'])
-          answer(`/${camera}/${id}/${action}`, { status: 204 });
-      }
+        _links: { 'rel/trigger': `/${camera}/${id}/trigger` },
+      }));
+      const _links = { 'rel/ptz_presets': `/${camera}/presets` };
+      service.on('GET', `/sources/${camera}`, { json: { _links } });
+      service.on('GET', `/${camera}/presets`, { json: { ptz_presets } });
+      for (const id of [0, 1, 2]) answer(`/${camera}/${id}/trigger`, { status: 204 });
     }
   });
 
@@ -56,15 +47,10 @@ describe('PTZ commands', () => {
 
   it('reach one camera in the order in which they were given, however slow the service is with one', async () => {
     const gate = new Gate();
-    service.on(
-      'GET',
-      '/Gate/presets',
-      {
-        after: gate.opened,
-        json: { ptz_presets: [{ id: 2, _links: { 'rel/trigger': '/Gate/2/trigger' } }] },
-      },
-      { json: { ptz_presets: [{ id: 1, _links: { 'rel/trigger': '/Gate/1/trigger' } }] } },
-    );
+    const [slow, quick] = [2, 1].map((id) => ({
+      json: [{ id, _links: { 'rel/trigger': `/Gate/${id}/trigger` } }],
+    }));
+    service.on('GET', '/Gate/presets', { ...slow, after: gate.opened }, { ...quick });
     const both = Promise.all([goTo(GATE, '2'), goTo(GATE, '1')]);
     await eventually(() => service.count('GET', '/Gate/presets') === 1, 'the first list');
     gate.open();

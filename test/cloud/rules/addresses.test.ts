@@ -340,8 +340,8 @@ describe('addresses and links', () => {
   for (const [where, json] of [
     ['a resource that is wrapped', { result: { _links: { '/vendor/rel/clips': '/clips' } } }],
     ['an element of a list', [{ id: 1 }, { id: 2, _links: { clips: { href: 'clips' } } }]],
-  ]) {
-    it(`T-03 follows a relation freely that stands on ${String(where)}`, async () => {
+  ] as const) {
+    it(`T-03 follows a relation freely that stands on ${where}`, async () => {
       service.on('GET', '/start', { json });
       service.on('GET', '/clips', { json: { clips: [] } });
       const wanted = { start: 'url', url: '/start', rels: ['rel/clips'], method: 'GET' } as const;
