@@ -3,6 +3,7 @@ import { CancelToken } from '../../lib/concurrency/signals';
 import { Operation, SharedOperation } from '../../lib/cloud/operation';
 import { RvmError } from '../../lib/error';
 
+const ascending = (one: number, other: number): number => one - other;
 const FIRST = new Error('first');
 
 describe('an abort', () => {
@@ -25,7 +26,7 @@ describe('an abort', () => {
       for (const listener of [...leaving, ...leaving]) leave[listener]?.();
       abort.abort(FIRST);
       const staying = [0, 1, 2].filter((listener) => !leaving.includes(listener));
-      assert.deepEqual(new Set(told), new Set(staying), `${leaving.join(', ')} have left`);
+      assert.deepEqual(told.toSorted(ascending), staying, `${leaving.join(', ')} have left`);
     }
   });
 
@@ -51,7 +52,7 @@ describe('an operation', () => {
     const told: number[] = [];
     operations.forEach((operation, place) => operation.onAbort(() => told.push(place)));
     caller.abort();
-    assert.deepEqual(new Set(told), new Set([0, 2]), 'what has ended hears of nothing');
+    assert.deepEqual(told.toSorted(ascending), [0, 2], 'what has ended hears of nothing');
     assert.throws(() => operations[0]?.checkAlive(), { code: 'CANCELLED' });
   });
 
