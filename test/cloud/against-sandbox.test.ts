@@ -4,8 +4,7 @@ import { createServer, type Server } from 'node:http';
 import { StationClient, type StationClientOptions } from '../../lib/cloud/station-client';
 import type { RvmEvent } from '../../lib/event';
 import { Sandbox, type RemoteIdPlace, type SandboxOptions, type StationCredentials } from '../../sandbox';
-import { few } from '../support/suite/lanes';
-import { failure, rtspForEvent, settingsOf } from '../support/service/scripted-station';
+import { rtspForEvent, settingsOf } from '../support/service/scripted-station';
 
 const QUALITY = { quality: 'high' };
 
@@ -59,17 +58,6 @@ class Bench {
     return arrived;
   }
 
-  async control(method: string, path: string, body?: object): Promise<void> {
-    const response = await fetch(`${this.sandbox.url}/sandbox/${path}`, {
-      method,
-      ...(body === undefined
-        ? {}
-        : { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } }),
-    });
-    await response.arrayBuffer();
-    assert.ok(response.ok, `${method} /sandbox/${path}: ${response.status}`);
-  }
-
   async close(): Promise<void> {
     for (const client of this.#clients) await client.close();
     await this.sandbox.close();
@@ -91,15 +79,6 @@ describe('client against the sandbox', () => {
   });
   afterEach(() => bench.close());
 
-  it('logs in and lists the cameras with name, site and status', async () => {
-    const client = bench.client();
-    const devices = await client.listDevices();
-    assert.equal(devices.length, 24);
-    assert.ok(devices.every(({ name, site, status }) => name !== '' && site !== '' && status !== ''));
-    assert.ok(devices.some(({ online }) => !online));
-    assert.deepEqual(client.state, { kind: 'connected', version: '3' });
-  });
-
   it('gets along with a dotted version, and with live video that is asked for with the time "live"', async () => {
     await bench.close();
     bench = await Bench.start({ versions: '1.2', liveStyle: 'live' });
@@ -108,13 +87,6 @@ describe('client against the sandbox', () => {
     const { url } = await client.openRtsp({ mode: 'live', camera, quality: '', whenOffline: 'fail' });
     assert.ok(url.startsWith(bench.sandbox.rtspUrl));
     assert.deepEqual(client.state, { kind: 'connected', version: '1.2' });
-  });
-
-  it('lists a large fleet over all its pages', async () => {
-    await bench.close();
-    bench = await Bench.start({ cameras: 1050 });
-    const devices = await bench.client().listDevices();
-    assert.equal(new Set(devices.map(({ id }) => id)).size, 1050);
   });
 
   it('gets the video of an alarm, warm with one request', async () => {
@@ -146,55 +118,4 @@ describe('client against the sandbox', () => {
       assert.equal(session.cameraId, event.cameraId);
     });
   }
-
-  it('makes one login for very many operations at once', async () => {
-    const many = few(200, 1000);
-    const event = await bench.alarm();
-    const client = bench.client();
-    const sessions = await Promise.all(
-      Array.from({ length: many }, () => rtspForEvent(client, event, QUALITY)),
-    );
-    assert.equal(new Set(sessions.map(({ url }) => url)).size, many);
-    // system, login, system, devices, data sources, and one POST for each.
-    assert.equal(
-      sessions.reduce((sum, { requests }) => sum + requests, 0),
-      5 + many,
-    );
-  });
-
-  it('logs in again where the sandbox lets the session expire', async () => {
-    const event = await bench.alarm();
-    const client = bench.client();
-    await rtspForEvent(client, event, QUALITY);
-    for (let round = 0; round < 3; round += 1) {
-      await bench.control('POST', 'faults', { kind: 'session-expiry' });
-      assert.ok((await rtspForEvent(client, event, QUALITY)).requests > 1);
-    }
-  });
-
-  it('says DEVICE_OFFLINE for a camera that has just gone, and works again when it is back', async () => {
-    const event = await bench.alarm();
-    const client = bench.client();
-    await rtspForEvent(client, event, QUALITY);
-    await bench.control('POST', 'faults', { kind: 'camera-offline' });
-    await failure(rtspForEvent(client, event, QUALITY), 'DEVICE_OFFLINE');
-    await client.listDevices({ fresh: true });
-    await failure(rtspForEvent(client, event, QUALITY), 'DEVICE_OFFLINE');
-    await bench.control('DELETE', 'faults');
-    await rtspForEvent(client, event, QUALITY);
-  });
-
-  it('tells wrong key, wrong password and wrong version apart', async () => {
-    await failure(bench.client({ apiKey: 'wrong' }).listDevices(), 'API_KEY_REJECTED');
-    await failure(bench.client({ password: 'wrong' }).listDevices(), 'LOGIN_FAILED');
-    await failure(bench.client({ versionLow: '7' }).listDevices(), 'INCOMPATIBLE_VERSION');
-  });
-
-  it('does not find a camera that is not listed', async () => {
-    const event = await bench.alarm();
-    await failure(
-      rtspForEvent(bench.client(), { ...event, cameraId: 'nobody' }, QUALITY),
-      'DEVICE_NOT_FOUND',
-    );
-  });
 });

@@ -7,13 +7,14 @@ import { FastTime } from '../support/time/fast-time';
 import { assertPause, eventually, soon } from '../support/time/patience';
 import {
   EVENT_OF_GATE,
+  EVENT_OF_YARD,
   failsSoon,
   failure,
   PATIENT,
   rtspForEvent,
-  ScriptedStation,
+  stationOfEachTest,
 } from '../support/service/scripted-station';
-import type { Reply, Route, ScriptedService } from '../support/service/scripted-service';
+import type { Reply, Route } from '../support/service/scripted-service';
 
 /** What fails in passing fails at once, but where the circuit is open. */
 const QUICK = { probeMs: 1_000, longestProbeMs: 2_000, longestAwaitedProbeMs: 2_000 };
@@ -26,20 +27,11 @@ const ONCE = { fresh: true, once: true };
 
 describe('circuit of a station', () => {
   const time = new FastTime();
-  let station: ScriptedStation;
-  let service: ScriptedService;
-  /** The usual answers. */
-  const usual: Route = (request) => service.standard(request);
+  const station = stationOfEachTest();
+  const { service } = station;
 
-  beforeEach(async () => {
-    station = await ScriptedStation.start();
-    ({ service } = station);
-    time.start();
-  });
-  afterEach(async () => {
-    await station.close();
-    time.stop();
-  });
+  beforeEach(() => time.start());
+  afterEach(() => time.stop());
 
   const PATHS = ['GET /system', 'POST /login', 'GET /devices', 'GET /sources/Gate', 'POST /rtsp/Gate'];
   const all = (...replies: (Reply | Route)[]): void => {
@@ -56,7 +48,7 @@ describe('circuit of a station', () => {
   ] as [string, Reply, RvmErrorCode][]) {
     it(`after repeated ${what} nothing is sent for calls that wait, and they end with ${code} at their deadline`, async () => {
       const client = station.client({}, { outages: 3 });
-      await rtspForEvent(client, EVENT_OF_GATE);
+      await rtspForEvent(client);
       all(reply);
       for (let turn = 0; turn < 3; turn += 1) await failure(client.listDevices(ONCE), code);
       const sent = service.seen.length;
@@ -70,14 +62,14 @@ describe('circuit of a station', () => {
 
     it(`after repeated ${what} the probe that succeeds wakes all who wait`, async () => {
       const client = station.client({}, { ...PATIENT, ...QUICK, outages: 3 });
-      await rtspForEvent(client, EVENT_OF_GATE);
+      await rtspForEvent(client);
       all(reply);
       for (let turn = 0; turn < 3; turn += 1) await failure(client.listDevices(ONCE), code);
       service.seen.length = 0;
-      const waiting = Array.from({ length: 100 }, () => rtspForEvent(client, EVENT_OF_GATE));
+      const waiting = Array.from({ length: 100 }, () => rtspForEvent(client));
       await eventually(() => service.count('GET', '/system') >= 2, 'probes');
       assert.equal(service.count('POST', '/rtsp/Gate'), 0);
-      all(usual);
+      all(service.usual);
       await Promise.all(waiting);
       assert.equal(service.count('POST', '/rtsp/Gate'), 100);
     });
@@ -85,15 +77,15 @@ describe('circuit of a station', () => {
 
   it('what a refused login has opened fails calls at once, also those that wait by then', async () => {
     const client = station.client({}, { ...QUICK, outages: 1 });
-    await rtspForEvent(client, EVENT_OF_GATE);
+    await rtspForEvent(client);
     all('reset');
     await failure(client.listDevices(ONCE), 'NETWORK');
-    const waiting = failure(rtspForEvent(client, EVENT_OF_GATE), 'LOGIN_FAILED');
+    const waiting = failure(rtspForEvent(client), 'LOGIN_FAILED');
     service.sessions.clear();
-    all(usual);
+    all(service.usual);
     service.on('POST', '/login', { status: 403 });
     await waiting;
-    await failsSoon(rtspForEvent(client, EVENT_OF_GATE), 'LOGIN_FAILED');
+    await failsSoon(rtspForEvent(client), 'LOGIN_FAILED');
   });
 
   it('no call passes it that tries once, as those of the dialogs do: it fails with what opened the circuit', async () => {
@@ -101,7 +93,7 @@ describe('circuit of a station', () => {
     await client.listDevices();
     all('reset');
     await failure(client.listDevices(ONCE), 'NETWORK');
-    all(usual);
+    all(service.usual);
     service.seen.length = 0;
     await failsSoon(client.listDevices(ONCE), 'NETWORK');
     assert.deepEqual(service.seen, []);
@@ -110,12 +102,12 @@ describe('circuit of a station', () => {
   it('a call that gives up before the answer came opens nothing: only a probe tells what that means', async () => {
     const client = station.client({}, { ...PATIENT, outages: 1 });
     await client.listDevices();
-    service.on('GET', '/system', 'silence', usual);
+    service.on('GET', '/system', 'silence', service.usual);
     const states: string[] = [];
     client.onState(({ kind }) => states.push(kind));
     const asked = { start: 'system', rels: [], method: 'GET' } as const;
     await failure(client.request(asked, { deadlineMs: 200 }), 'TIMEOUT');
-    await rtspForEvent(client, EVENT_OF_GATE);
+    await rtspForEvent(client);
     assert.ok(!states.includes('offline'), states.join());
   });
 
@@ -138,16 +130,14 @@ describe('circuit of a station', () => {
 
   it('so many calls wait, and more fail at once with what they would have waited for', async () => {
     const client = station.client({}, { ...PATIENT, outages: 1, longestQueue: MOST });
-    await rtspForEvent(client, EVENT_OF_GATE);
+    await rtspForEvent(client);
     all({ status: 503 });
     await failure(client.listDevices(ONCE), 'HTTP_ERROR');
-    const waiting = Array.from({ length: MOST }, () => rtspForEvent(client, EVENT_OF_GATE));
-    await Promise.all(
-      Array.from({ length: 50 }, () => failsSoon(rtspForEvent(client, EVENT_OF_GATE), 'HTTP_ERROR')),
-    );
-    all(usual);
+    const waiting = Array.from({ length: MOST }, () => rtspForEvent(client));
+    await Promise.all(Array.from({ length: 50 }, () => failsSoon(rtspForEvent(client), 'HTTP_ERROR')));
+    all(service.usual);
     await Promise.all(waiting);
-    const again = Array.from({ length: MOST }, () => rtspForEvent(client, EVENT_OF_GATE));
+    const again = Array.from({ length: MOST }, () => rtspForEvent(client));
     await Promise.all(again);
   });
 
@@ -158,8 +148,8 @@ describe('circuit of a station', () => {
     all('reset');
     await failure(client.listDevices(ONCE), 'NETWORK');
     service.seen.length = 0;
-    all(usual);
-    await rtspForEvent(client, EVENT_OF_GATE);
+    all(service.usual);
+    await rtspForEvent(client);
     assert.equal(service.seen[0]?.path, '/system');
   });
 
@@ -208,7 +198,7 @@ describe('circuit of a station', () => {
     assert.ok(first.kind === 'offline' && client.state.kind === 'offline');
     assert.equal(client.state.since, first.since);
     assert.deepEqual(new Set(heard), new Set(['offline']));
-    all(usual);
+    all(service.usual);
     await eventually(() => client.state.kind === 'connected', 'the recovery');
     assert.equal((await client.listDevices({ fresh: true })).length, 2);
     assert.equal(service.count('POST', '/login'), 1);
@@ -220,49 +210,39 @@ describe('circuit of a station', () => {
     all('reset');
     await failure(client.listDevices(ONCE), 'NETWORK');
     service.sessions.clear();
-    all(usual);
+    all(service.usual);
     await eventually(
       () => client.state.kind === 'connected' && service.count('POST', '/login') === 2,
       'the login',
     );
-    await rtspForEvent(client, EVENT_OF_GATE);
+    await rtspForEvent(client);
     assert.equal(service.count('POST', '/login'), 2);
-  });
-
-  it('a single outage of one camera does not stop the others', async () => {
-    const client = station.client({}, { ...QUICK, outages: 2 });
-    const ofYard = { ...EVENT_OF_GATE, cameraId: '0e9f0c1a-0000-e911-8000-000000000002' };
-    service.on('POST', '/rtsp/Gate', 'silence');
-    for (let turn = 0; turn < 3; turn += 1) {
-      await failure(rtspForEvent(client, EVENT_OF_GATE), 'TIMEOUT');
-      await rtspForEvent(client, ofYard);
-    }
   });
 
   it('a service that has gone silent is found out, though only the video of alarms is asked for', async () => {
     const client = station.client({}, { ...QUICK, outages: 3 });
-    await rtspForEvent(client, EVENT_OF_GATE);
+    await rtspForEvent(client);
     all('silence');
-    await failure(rtspForEvent(client, EVENT_OF_GATE), 'TIMEOUT');
+    await failure(rtspForEvent(client), 'TIMEOUT');
     assert.equal(client.state.kind, 'connected');
     await eventually(() => client.state.kind === 'offline', 'a probe without an answer');
     await eventually(() => service.count('GET', '/system') >= 2 + 4, 'further probes');
     const sent = service.count('POST', '/rtsp/Gate');
     await failure(rtspForEvent(client, EVENT_OF_GATE, { deadlineMs: 100 }), 'TIMEOUT');
     assert.equal(service.count('POST', '/rtsp/Gate'), sent);
-    const waiting = rtspForEvent(client, EVENT_OF_GATE);
-    all(usual);
+    const waiting = rtspForEvent(client);
+    all(service.usual);
     await waiting;
     assert.equal(client.state.kind, 'connected');
   });
 
   it('a camera that does not answer leaves the station connected: the service is asked, and lives', async () => {
     const client = station.client({}, { ...QUICK, probeMs: 20 });
-    await rtspForEvent(client, EVENT_OF_GATE);
+    await rtspForEvent(client);
     const heard: StationState['kind'][] = [];
     client.onState(({ kind }) => heard.push(kind));
     service.on('POST', '/rtsp/Gate', 'silence');
-    const calls = Array.from({ length: 5 }, () => failure(rtspForEvent(client, EVENT_OF_GATE), 'TIMEOUT'));
+    const calls = Array.from({ length: 5 }, () => failure(rtspForEvent(client), 'TIMEOUT'));
     await Promise.all(calls);
     await eventually(() => service.count('GET', '/system') > 2, 'a probe');
     assert.deepEqual(heard, []);
@@ -271,16 +251,16 @@ describe('circuit of a station', () => {
 
   it('of many calls in line to a service that is gone most are not sent any more once the circuit is open', async () => {
     const client = station.client({}, { ...PATIENT, retryMs: 1_000, longestRetryMs: 1_000 });
-    await rtspForEvent(client, EVENT_OF_GATE);
+    await rtspForEvent(client);
     all('reset');
     const before = service.seen.length;
-    const calls = Array.from({ length: MANY }, () => rtspForEvent(client, EVENT_OF_GATE));
+    const calls = Array.from({ length: MANY }, () => rtspForEvent(client));
     await eventually(() => client.state.kind === 'offline', 'a probe without an answer');
     await eventually(() => service.count('GET', '/system') >= 2 + 6, 'further probes');
     const sent = service.seen.length - before;
     assert.ok(sent < 0.9 * MANY, `${sent} requests`);
     const asked = service.count('POST', '/rtsp/Gate');
-    all(usual);
+    all(service.usual);
     await Promise.all(calls);
     assert.ok(service.count('POST', '/rtsp/Gate') - asked <= MANY);
   });
@@ -288,28 +268,29 @@ describe('circuit of a station', () => {
   it('a /system that cannot be used shows as what it is, and is probed after growing pauses', async () => {
     const timing = { ...QUICK, probeMs: 200, longestProbeMs: 60_000 };
     const client = station.client({}, timing);
-    await rtspForEvent(client, EVENT_OF_GATE);
+    await rtspForEvent(client);
     service.on('GET', '/system', { status: 501 });
     service.on('POST', '/rtsp/Gate', 'silence');
-    await failure(rtspForEvent(client, EVENT_OF_GATE), 'TIMEOUT');
+    await failure(rtspForEvent(client), 'TIMEOUT');
     await eventually(() => client.state.kind === 'refused', 'the refusal');
-    await failure(rtspForEvent(client, EVENT_OF_GATE), 'INCOMPATIBLE_VERSION');
+    await failure(rtspForEvent(client), 'INCOMPATIBLE_VERSION');
     await eventually(() => service.count('GET', '/system') >= 2 + 4, 'further probes');
     // Of 400, 800, 1600 ms up to a half each is left out.
     const [first = 0, second = 0, third = 0] = service.gaps('/system').slice(2);
     for (const [index, pause] of [first, second, third].entries()) assertPause(pause, 200 * 2 ** index);
     assert.equal(client.state.kind, 'refused');
-    service.on('GET', '/system', (request) => service.standard(request));
+    service.on('GET', '/system', service.usual);
     await eventually(() => client.state.kind === 'connected', 'the recovery');
   });
 
   it('a camera whose connections are reset opens nothing for the others', async () => {
     const client = station.client({}, { ...QUICK, probeMs: 10 });
-    const yard = { ...EVENT_OF_GATE, cameraId: '0e9f0c1a-0000-e911-8000-000000000002' };
-    await rtspForEvent(client, EVENT_OF_GATE);
+    await rtspForEvent(client);
     service.on('POST', '/rtsp/Yard', 'reset');
-    await Promise.all(Array.from({ length: 50 }, () => failure(rtspForEvent(client, yard), 'NETWORK')));
-    await rtspForEvent(client, EVENT_OF_GATE);
+    await Promise.all(
+      Array.from({ length: 50 }, () => failure(rtspForEvent(client, EVENT_OF_YARD), 'NETWORK')),
+    );
+    await rtspForEvent(client);
     await eventually(() => service.count('GET', '/system') > 2, 'a probe');
     assert.equal(client.state.kind, 'connected');
   });

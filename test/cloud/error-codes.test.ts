@@ -2,19 +2,10 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { RvmErrorCode } from '../../lib/error';
-import { camera, type Reply, type SeenRequest } from '../support/service/scripted-service';
-import { failure, ScriptedStation, SHORT_TIMEOUT } from '../support/service/scripted-station';
+import { camera, type Reply, type Route } from '../support/service/scripted-service';
+import { failure, LIVE, SHORT_TIMEOUT, stationOfEachTest } from '../support/service/scripted-station';
 
 const ROOT = path.join(__dirname, '..', '..');
-const CHOICE = { quality: '', whenOffline: 'fail' as const };
-const LIVE = { mode: 'live' as const, camera: 'Gate', ...CHOICE };
-
-/** How a user comes to see a code, and what its message tells to do. */
-interface Case {
-  reach: (station: ScriptedStation) => Promise<unknown>;
-  says: RegExp;
-}
-
 /** Codes that no cloud raises, and the folder of the tests that reach them. */
 const ELSEWHERE: readonly (readonly [RvmErrorCode, string])[] = [
   ['VIDEO_NOT_YET', 'video'],
@@ -26,202 +17,12 @@ const ELSEWHERE: readonly (readonly [RvmErrorCode, string])[] = [
 ];
 
 /** An answer that repeats all that was sent, and an address of a stream. */
-function echo(status: number, json: Record<string, unknown> = {}): (request: SeenRequest) => Reply {
+function echo(status: number, json: Record<string, unknown> = {}): Route {
   return ({ headers, body }) => ({
     status,
     json: { message: `${JSON.stringify(headers)} ${body} rtsp://u:p@relay.example/stream`, ...json },
   });
 }
-
-function goTo(station: ScriptedStation, target: string): Promise<unknown> {
-  const { service } = station;
-  service.on('GET', '/sources/Gate', { json: { _links: { 'rel/ptz_presets': '/presets' } } });
-  service.on('GET', '/presets', { json: [{ id: 0, name: 'Door', _links: { 'rel/trigger': '/go' } }] });
-  return station.client().ptz('Gate', { action: 'goto-preset', target });
-}
-
-function afterGet(station: ScriptedStation, where: string, reply: Reply | ((request: SeenRequest) => Reply)) {
-  station.service.on('GET', where, reply);
-  return station.client({ timeoutMs: SHORT_TIMEOUT }).listDevices();
-}
-
-function afterPost(
-  station: ScriptedStation,
-  where: string,
-  reply: Reply | ((request: SeenRequest) => Reply),
-) {
-  station.service.on('POST', where, reply);
-  return station.client().openRtsp(LIVE);
-}
-
-const CASES: readonly (readonly [RvmErrorCode, Case])[] = [
-  [
-    'CONFIG_MISSING',
-    {
-      reach: (station) => station.client({ password: '' }).listDevices(),
-      says: /enter it in the settings/,
-    },
-  ],
-  [
-    'BAD_INPUT',
-    {
-      reach: (station) =>
-        station.client().openRtsp({ ...CHOICE, mode: 'recorded', camera: 'Gate', time: 'noon', preRoll: 0 }),
-      says: /must be ISO 8601/,
-    },
-  ],
-  [
-    'API_KEY_REJECTED',
-    {
-      reach: (station) => afterGet(station, '/system', echo(401)),
-      says: /check the key and the base URL/,
-    },
-  ],
-  [
-    'LOGIN_FAILED',
-    {
-      reach: (station) => afterPost(station, '/login', echo(403)),
-      says: /check user name and password/,
-    },
-  ],
-  [
-    'INCOMPATIBLE_VERSION',
-    {
-      reach: (station) => afterGet(station, '/system', echo(501)),
-      says: /incompatible with the API: .* range set in the cloud/,
-    },
-  ],
-  [
-    'VERSION_NOT_REQUESTED',
-    {
-      reach: (station) => afterGet(station, '/system', echo(406)),
-      says: /please report/,
-    },
-  ],
-  [
-    'PERMISSION_DENIED',
-    {
-      reach: (station) => afterPost(station, '/rtsp/Gate', echo(403, { code: 'Unauthorized' })),
-      says: /check its rights and what the customer has granted/,
-    },
-  ],
-  [
-    'LINK_NOT_OFFERED',
-    {
-      reach: (station) => station.client().snapshot('Gate', {}),
-      says: /rel\/snapshot now: it may lack the function/,
-    },
-  ],
-  [
-    'UNTRUSTED_LINK',
-    {
-      reach: (station) => {
-        const { apiKey, password } = station.service;
-        const link = `https://${apiKey}:${encodeURIComponent(password)}@${apiKey}.example/list`;
-        return afterGet(station, '/system', { json: { _links: { 'rel/devices': link } } });
-      },
-      says: /add it to the trusted origins/,
-    },
-  ],
-  [
-    'DEVICE_NOT_FOUND',
-    {
-      reach: (station) => station.client().getDevice('nobody'),
-      says: /"nobody", letter by letter; check whether the customer's site is accepted/,
-    },
-  ],
-  [
-    'DEVICE_OFFLINE',
-    {
-      reach: (station) => {
-        station.service.devices = [camera('1', 'Gate', { status: 'connecting' })];
-        return station.client().openRtsp(LIVE);
-      },
-      says: /status "connecting"\); try again/,
-    },
-  ],
-  [
-    'EVENT_WITHOUT_CAMERA',
-    {
-      reach: (station) => station.client().openRtsp({ ...CHOICE, mode: 'event', event: {}, preRoll: 0 }),
-      says: /route such events past this node/,
-    },
-  ],
-  [
-    'TARGET_NOT_FOUND',
-    {
-      reach: (station) => goTo(station, 'Window'),
-      says: /has no "Window".*it has 0 \(Door\)/,
-    },
-  ],
-  [
-    'CAMERA_BUSY',
-    {
-      reach: (station) => {
-        station.service.on('POST', '/go', echo(403, { code: 'CameraInUse' }));
-        return goTo(station, 'Door');
-      },
-      says: /try again in a while/,
-    },
-  ],
-  [
-    'BAD_RESPONSE',
-    {
-      reach: (station) =>
-        afterPost(station, '/rtsp/Gate', ({ headers }) => ({
-          json: { rtspRelayURL: `rtsp://r.example/"${String(headers['apikey'])}"` },
-        })),
-      says: /report it to the service/,
-    },
-  ],
-  [
-    'HTTP_ERROR',
-    {
-      reach: (station) => afterPost(station, '/rtsp/Gate', echo(500)),
-      says: /answered 500 to rel\/rtsp; try again in a while/,
-    },
-  ],
-  [
-    'RATE_LIMITED',
-    {
-      reach: (station) => afterPost(station, '/rtsp/Gate', echo(429)),
-      says: /try again in a while/,
-    },
-  ],
-  [
-    'TIMEOUT',
-    {
-      reach: (station) => afterGet(station, '/devices', 'silence'),
-      says: /try again, or allow more time/,
-    },
-  ],
-  [
-    'NETWORK',
-    {
-      reach: (station) => afterGet(station, '/system', 'reset'),
-      says: /check the network and the address of the cloud/,
-    },
-  ],
-  [
-    'TLS',
-    {
-      reach: (station) =>
-        station.client({ baseUrl: station.service.url.replace('http:', 'https:') }).listDevices(),
-      says: /http:\/\/ instead of https:\/\/\?/,
-    },
-  ],
-  [
-    'CANCELLED',
-    {
-      reach: async (station) => {
-        const client = station.client();
-        await client.close();
-        return client.listDevices();
-      },
-      says: /deploy its node again/,
-    },
-  ],
-];
 
 /** All codes of the type, in the order in which they stand there. */
 function codes(): string[] {
@@ -231,16 +32,116 @@ function codes(): string[] {
 }
 
 describe('error codes', () => {
-  let station: ScriptedStation;
+  const station = stationOfEachTest();
+  const { service } = station;
+  const eventMode = { ...LIVE, mode: 'event', event: {}, preRoll: 0 } as const;
+  const noon = { ...LIVE, mode: 'recorded', time: 'noon', preRoll: 0 } as const;
 
-  beforeEach(async () => {
-    station = await ScriptedStation.start();
-  });
-  afterEach(() => station.close());
+  function afterGet(where: string, reply: Reply | Route): Promise<unknown> {
+    service.on('GET', where, reply);
+    return station.client({ timeoutMs: SHORT_TIMEOUT }).listDevices();
+  }
 
-  for (const [code, { reach, says }] of CASES) {
+  function afterPost(where: string, reply: Reply | Route): Promise<unknown> {
+    service.on('POST', where, reply);
+    return station.client().openRtsp(LIVE);
+  }
+
+  function goTo(target: string): Promise<unknown> {
+    service.on('GET', '/sources/Gate', { json: { _links: { 'rel/ptz_presets': '/presets' } } });
+    service.on('GET', '/presets', { json: [{ id: 0, name: 'Door', _links: { 'rel/trigger': '/go' } }] });
+    return station.client().ptz('Gate', { action: 'goto-preset', target });
+  }
+
+  /** How a user comes to see a code, and what its message tells to do. */
+  const cases: readonly [code: RvmErrorCode, says: RegExp, reach: () => Promise<unknown>][] = [
+    ['CONFIG_MISSING', /enter it in the settings/, () => station.client({ password: '' }).listDevices()],
+    ['BAD_INPUT', /must be ISO 8601/, () => station.client().openRtsp(noon)],
+    ['API_KEY_REJECTED', /check the key and the base URL/, () => afterGet('/system', echo(401))],
+    ['LOGIN_FAILED', /check user name and password/, () => afterPost('/login', echo(403))],
+    [
+      'INCOMPATIBLE_VERSION',
+      /incompatible with the API: .* range set in the cloud/,
+      () => afterGet('/system', echo(501)),
+    ],
+    ['VERSION_NOT_REQUESTED', /please report/, () => afterGet('/system', echo(406))],
+    [
+      'PERMISSION_DENIED',
+      /check its rights and what the customer has granted/,
+      () => afterPost('/rtsp/Gate', echo(403, { code: 'Unauthorized' })),
+    ],
+    [
+      'LINK_NOT_OFFERED',
+      /rel\/snapshot now: it may lack the function/,
+      () => station.client().snapshot('Gate'),
+    ],
+    [
+      'UNTRUSTED_LINK',
+      /add it to the trusted origins/,
+      () => {
+        const { apiKey, password } = service;
+        const link = `https://${apiKey}:${encodeURIComponent(password)}@${apiKey}.example/list`;
+        return afterGet('/system', { json: { _links: { 'rel/devices': link } } });
+      },
+    ],
+    [
+      'DEVICE_NOT_FOUND',
+      /"nobody", letter by letter; check whether the customer's site is accepted/,
+      () => station.client().getDevice('nobody'),
+    ],
+    [
+      'DEVICE_OFFLINE',
+      /status "connecting"\); try again/,
+      () => {
+        service.devices = [camera('1', 'Gate', { status: 'connecting' })];
+        return station.client().openRtsp(LIVE);
+      },
+    ],
+    ['EVENT_WITHOUT_CAMERA', /route such events past this node/, () => station.client().openRtsp(eventMode)],
+    ['TARGET_NOT_FOUND', /has no "Window".*it has 0 \(Door\)/, () => goTo('Window')],
+    [
+      'CAMERA_BUSY',
+      /try again in a while/,
+      () => {
+        service.on('POST', '/go', echo(403, { code: 'CameraInUse' }));
+        return goTo('Door');
+      },
+    ],
+    [
+      'BAD_RESPONSE',
+      /report it to the service/,
+      () =>
+        afterPost('/rtsp/Gate', ({ headers }) => ({
+          json: { rtspRelayURL: `rtsp://r.example/"${String(headers['apikey'])}"` },
+        })),
+    ],
+    [
+      'HTTP_ERROR',
+      /answered 500 to rel\/rtsp; try again in a while/,
+      () => afterPost('/rtsp/Gate', echo(500)),
+    ],
+    ['RATE_LIMITED', /try again in a while/, () => afterPost('/rtsp/Gate', echo(429))],
+    ['TIMEOUT', /try again, or allow more time/, () => afterGet('/devices', 'silence')],
+    ['NETWORK', /check the network and the address of the cloud/, () => afterGet('/system', 'reset')],
+    [
+      'TLS',
+      /http:\/\/ instead of https:\/\/\?/,
+      () => station.client({ baseUrl: service.url.replace('http:', 'https:') }).listDevices(),
+    ],
+    [
+      'CANCELLED',
+      /deploy its node again/,
+      async () => {
+        const client = station.client();
+        await client.close();
+        return client.listDevices();
+      },
+    ],
+  ];
+
+  for (const [code, says, reach] of cases) {
     it(`${code} is reached, says what to do and repeats no secret`, async () => {
-      const { message, cause } = await failure(reach(station), code);
+      const { message, cause } = await failure(reach(), code);
       assert.match(message, says);
       assert.doesNotMatch(message, /[\r\n]/);
       const told = JSON.stringify([message, cause]);
@@ -255,7 +156,7 @@ describe('error codes', () => {
   it('each have a test that reaches them', () => {
     const listed = codes();
     assert.ok(listed.length > 20);
-    const reached: string[] = [...CASES, ...ELSEWHERE].map(([code]) => code);
+    const reached: string[] = [...cases, ...ELSEWHERE].map(([code]) => code);
     assert.deepEqual(reached.sort(), listed.sort());
   });
 

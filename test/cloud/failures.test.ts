@@ -1,33 +1,22 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { StationClient } from '../../lib/cloud/station-client';
 import type { RvmErrorCode } from '../../lib/error';
 import { camera } from '../support/service/scripted-service';
+import { OddServer } from '../support/network/servers';
 import { Gate, eventually, PATIENCE, soon } from '../support/time/patience';
 import { FastTime } from '../support/time/fast-time';
 import {
+  EVENT_OF_GATE,
   failure,
   PATIENT,
   rtspForEvent,
-  ScriptedStation,
-  SHORT_TIMEOUT,
+  stationOfEachTest,
 } from '../support/service/scripted-station';
 
-const EVENT = {
-  cameraId: '0e9f0c1a-0000-e911-8000-000000000001',
-  cameraRemoteId: 'r',
-  eventStartTime: '2026-11-21T10:00:00',
-};
-const QUALITY = { quality: 'high' };
-
 describe('failures of the service and the network', () => {
-  let station: ScriptedStation;
-
-  beforeEach(async () => {
-    station = await ScriptedStation.start();
-  });
-  afterEach(() => station.close());
+  const station = stationOfEachTest();
+  const { service } = station;
 
   it('NETWORK where nothing listens, and the state says since when', async () => {
     const gone = await station.otherService();
@@ -41,71 +30,36 @@ describe('failures of the service and the network', () => {
     assert.equal(client.state.since, first.since);
   });
 
-  it('NETWORK where the connection is reset, and the next request works', async () => {
-    const { service } = station;
-    service.on('POST', '/rtsp/Gate', 'reset', (request) => service.standard(request));
-    const client = station.client();
-    await failure(rtspForEvent(client, EVENT, QUALITY), 'NETWORK');
-    await rtspForEvent(client, EVENT, QUALITY);
-    assert.deepEqual(client.state, { kind: 'connected', version: '3' });
-  });
-
-  it('TIMEOUT where the service is silent', async () => {
-    station.service.on('GET', '/system', 'silence');
-    const client = station.client({ timeoutMs: 100 });
-    const error = await failure(client.listDevices(), 'TIMEOUT');
-    assert.equal(error.cause.relation, 'system');
-    assert.equal(client.state.kind, 'offline');
-  });
-
   it('TIMEOUT where the answer only trickles in', async () => {
-    station.service.on('GET', '/devices', 'trickle');
+    service.on('GET', '/devices', 'trickle');
     await failure(station.client({ timeoutMs: 100 }).listDevices(), 'TIMEOUT');
   });
 
   it('TIMEOUT where head and body come in time each, but not together', async () => {
-    const server = createServer((_request, response) => {
-      setTimeout(() => response.writeHead(200).write('{'), 200);
-      setTimeout(() => response.end('}'), 400);
-    });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const address = server.address();
-    const port = typeof address === 'object' && address !== null ? address.port : 0;
-    const client = station.client({ baseUrl: `http://127.0.0.1:${port}`, timeoutMs: 300 });
-    await failure(client.listDevices(), 'TIMEOUT');
-    await client.close();
-    server.close();
-    await once(server, 'close');
-  });
-
-  it('TIMEOUT of one camera leaves the station connected', async () => {
-    station.service.on('POST', '/rtsp/Gate', 'silence');
-    const client = station.client({ timeoutMs: SHORT_TIMEOUT });
-    await failure(rtspForEvent(client, EVENT, QUALITY), 'TIMEOUT');
-    assert.equal(client.state.kind, 'connected');
-  });
-
-  it('TLS where the address has no TLS, and asks whether http:// was meant', async () => {
-    const baseUrl = station.service.url.replace('http:', 'https:');
-    const error = await failure(station.client({ baseUrl }).listDevices(), 'TLS');
-    assert.match(error.message, /http:\/\/ instead of https:\/\//);
+    const server = await OddServer.start(
+      createServer((_request, response) => {
+        setTimeout(() => response.writeHead(200).write('{'), 200);
+        setTimeout(() => response.end('}'), 400);
+      }),
+    );
+    await failure(station.client({ baseUrl: server.url, timeoutMs: 300 }).listDevices(), 'TIMEOUT');
+    await server.close();
   });
 
   it('HTTP_ERROR where the address is that of another server, and sends the user to the base URL', async () => {
-    station.service.on('GET', '/system', { status: 404 });
+    service.on('GET', '/system', { status: 404 });
     const error = await failure(station.client().listDevices(), 'HTTP_ERROR');
     assert.match(error.message, /check the base URL/);
   });
 
   it('BAD_RESPONSE for a page of HTML with status 200', async () => {
-    station.service.on('GET', '/system', { text: '<html><title>Welcome</title>' });
+    service.on('GET', '/system', { text: '<html><title>Welcome</title>' });
     const error = await failure(station.client().listDevices(), 'BAD_RESPONSE');
     assert.equal(error.cause.serverMessage, 'Welcome');
   });
 
   it('BAD_RESPONSE for an answer that is larger than 32 MiB', async () => {
-    station.service.on('GET', '/devices', { text: ' '.repeat(32 * 1024 * 1024 + 1) });
+    service.on('GET', '/devices', { text: ' '.repeat(32 * 1024 * 1024 + 1) });
     await failure(station.client().listDevices(), 'BAD_RESPONSE');
   });
 
@@ -115,49 +69,33 @@ describe('failures of the service and the network', () => {
     afterEach(() => time.stop());
     beforeEach(() => {
       const links = { 'rel/snapshot': '/picture', 'rel/rtsp': '/rtsp/Gate' };
-      station.service.on('GET', '/sources/Gate', { json: { _links: links } });
+      service.on('GET', '/sources/Gate', { json: { _links: links } });
     });
 
     const takeMany = (client: StationClient, fail: RvmErrorCode): Promise<unknown>[] =>
       Array.from({ length: 60 }, () => failure(client.snapshot('Gate'), fail));
 
     it('keep no alarm from its video', async () => {
-      const { service } = station;
       const gate = new Gate();
       service.on('GET', '/picture', { after: gate.opened, status: 500 });
       const client = station.client({ timeoutMs: PATIENCE });
       const snapshots = takeMany(client, 'HTTP_ERROR');
       await eventually(() => service.count('GET', '/picture') >= 24, 'as many snapshots as go out at once');
-      await soon(rtspForEvent(client, EVENT, QUALITY));
+      await soon(rtspForEvent(client));
       assert.equal(service.count('GET', '/picture'), 24);
       gate.open();
       await Promise.all(snapshots);
     });
 
     it('end at their own time-out, those that wait in line, too', async () => {
-      station.service.on('GET', '/picture', 'silence');
+      service.on('GET', '/picture', 'silence');
       const client = station.client();
       time.start();
       await Promise.all(takeMany(client, 'TIMEOUT'));
     });
   });
 
-  it('RATE_LIMITED for 429, HTTP_ERROR for others', async () => {
-    const client = station.client();
-    station.service.on('GET', '/devices', { status: 429 });
-    await failure(client.listDevices(), 'RATE_LIMITED');
-    station.service.on('GET', '/devices', { status: 500, text: '<html><title>500 Oops</title></html>' });
-    const error = await failure(client.listDevices(), 'HTTP_ERROR');
-    assert.deepEqual(error.cause, {
-      status: 500,
-      relation: 'rel/devices',
-      attempts: 1,
-      serverMessage: '500 Oops',
-    });
-  });
-
   it('a login that fails because the service is out of reach is waited for', async () => {
-    const { service } = station;
     service.on('POST', '/login', { status: 502 }, (request) => service.logIn(request));
     const client = station.client({}, PATIENT);
     assert.equal((await client.listDevices()).length, 2);
@@ -165,27 +103,23 @@ describe('failures of the service and the network', () => {
   });
 
   it('CANCELLED where the caller gives up, TIMEOUT where a deadline of the caller is over', async () => {
-    station.service.on('POST', '/rtsp/Gate', 'silence');
+    service.on('POST', '/rtsp/Gate', 'silence');
     const client = station.client();
     await client.listDevices();
     const caller = new AbortController();
-    const cancelled = failure(
-      rtspForEvent(client, EVENT, { ...QUALITY, signal: caller.signal }),
-      'CANCELLED',
-    );
-    await eventually(() => station.service.count('POST', '/rtsp/Gate') === 1, 'the request');
+    const cancelled = failure(rtspForEvent(client, EVENT_OF_GATE, { signal: caller.signal }), 'CANCELLED');
+    await eventually(() => service.count('POST', '/rtsp/Gate') === 1, 'the request');
     caller.abort();
     await cancelled;
     const deadline = AbortSignal.timeout(50);
-    await failure(rtspForEvent(client, EVENT, { ...QUALITY, signal: deadline }), 'TIMEOUT');
+    await failure(rtspForEvent(client, EVENT_OF_GATE, { signal: deadline }), 'TIMEOUT');
     await failure(client.listDevices({ signal: deadline }), 'TIMEOUT');
   });
 
   it('close ends what is under way with CANCELLED and leaves no connection', async () => {
-    const { service } = station;
     service.on('POST', '/rtsp/Gate', 'silence');
     const client = station.client({ deviceRefreshMs: 10_000 });
-    const under = failure(rtspForEvent(client, EVENT, QUALITY), 'CANCELLED');
+    const under = failure(rtspForEvent(client), 'CANCELLED');
     await eventually(() => service.count('POST', '/rtsp/Gate') === 1, 'the request');
     await client.close();
     await under;
@@ -195,7 +129,6 @@ describe('failures of the service and the network', () => {
   });
 
   it('close ends a login for all who wait for it', async () => {
-    const { service } = station;
     service.on('POST', '/login', 'silence');
     const client = station.client();
     const waiting = [1, 2, 3].map(() => failure(client.listDevices(), 'CANCELLED'));
@@ -205,16 +138,13 @@ describe('failures of the service and the network', () => {
   });
 
   it('reuses its connections after error answers', async () => {
-    const { service } = station;
     service.on('POST', '/rtsp/Gate', { status: 500, text: 'x'.repeat(100_000) });
     const client = station.client();
-    for (let turn = 0; turn < 10; turn += 1)
-      await failure(rtspForEvent(client, EVENT, QUALITY), 'HTTP_ERROR');
+    for (let turn = 0; turn < 10; turn += 1) await failure(rtspForEvent(client), 'HTTP_ERROR');
     assert.ok(service.connections <= 2, `${service.connections} connections for 10 requests in a row`);
   });
 
   it('repeats no secret that the service echoes', async () => {
-    const { service } = station;
     service.on('POST', '/rtsp/Gate', (request) => ({
       status: 400,
       json: {
@@ -223,19 +153,21 @@ describe('failures of the service and the network', () => {
       },
     }));
     const client = station.client({ loginExtra: { nested: { token: 'extra-token', pin: 4711 } } });
-    const error = await failure(rtspForEvent(client, EVENT, QUALITY), 'HTTP_ERROR');
+    const error = await failure(rtspForEvent(client), 'HTTP_ERROR');
     assert.equal(error.cause.serverCode, '***');
     assert.equal(error.cause.serverMessage, '***');
   });
 
   it('repeats no secret that the service gives as the name of a camera, or of what it offers', async () => {
-    const { service } = station;
     const { apiKey, password } = service;
     service.devices.push(camera('echo', password, { status: 'offline' }));
     service.on('GET', '/sources/Gate', { json: { _links: { [apiKey.toUpperCase()]: '/x' } } });
     const client = station.client();
-    const offline = await failure(rtspForEvent(client, { ...EVENT, cameraId: 'echo' }), 'DEVICE_OFFLINE');
-    const lacking = await failure(rtspForEvent(client, EVENT), 'LINK_NOT_OFFERED');
+    const offline = await failure(
+      rtspForEvent(client, { ...EVENT_OF_GATE, cameraId: 'echo' }),
+      'DEVICE_OFFLINE',
+    );
+    const lacking = await failure(rtspForEvent(client), 'LINK_NOT_OFFERED');
     for (const { message, code } of [offline, lacking]) {
       assert.match(message, new RegExp(`look up its code, ${code}`));
       assert.doesNotMatch(message.toLowerCase(), new RegExp(`${password}|${apiKey}`));
@@ -243,10 +175,9 @@ describe('failures of the service and the network', () => {
   });
 
   it('repeats no user and password that the service echoes as a basic login', async () => {
-    const { service } = station;
     const basic = Buffer.from(`${service.username}:${service.password}`).toString('base64');
     service.on('POST', '/rtsp/Gate', { status: 400, json: { message: `Basic ${basic} is wrong` } });
-    const error = await failure(rtspForEvent(station.client(), EVENT, QUALITY), 'HTTP_ERROR');
+    const error = await failure(rtspForEvent(station.client()), 'HTTP_ERROR');
     assert.equal(error.cause.serverMessage, '***');
   });
 });

@@ -2,34 +2,30 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { CameraHints } from '../../lib/cloud/cameras/camera-cache';
-import { camera } from '../support/service/scripted-service';
+import { camera, GATE } from '../support/service/scripted-service';
 import {
   EVENT_OF_GATE,
   rtspForEvent,
-  ScriptedStation,
   settingsOf,
+  stationOfEachTest,
 } from '../support/service/scripted-station';
 import { Runs } from '../support/service/forked-services';
 import { MovableTimers } from '../support/time/virtual-time';
 import { eventually } from '../support/time/patience';
 
-const GATE = '0e9f0c1a-0000-e911-8000-000000000001';
 const WITHOUT_HINT = 6;
 const WITH_HINT = 4;
 
 describe('the files of what was learned of the cameras', () => {
-  let station: ScriptedStation;
+  const station = stationOfEachTest();
+  const { service } = station;
   let runs: Runs;
 
   beforeEach(async () => {
-    station = await ScriptedStation.start();
-    runs = new Runs(() => settingsOf(station.service));
-    station.service.devices = [listed('Gate')];
+    runs = new Runs(() => settingsOf(service));
+    service.devices = [listed('Gate')];
   });
-  afterEach(async () => {
-    await runs.endAndRemove();
-    await station.close();
-  });
+  afterEach(() => runs.endAndRemove());
 
   function listed(name: string): Record<string, unknown> {
     return camera(GATE, name, { _links: { 'rel/data_sources': `/sources/${GATE}` } });
@@ -38,7 +34,7 @@ describe('the files of what was learned of the cameras', () => {
   /** A run with one alarm, to its end. @returns the requests for that alarm */
   async function run(): Promise<number> {
     const client = await runs.next();
-    const { requests } = await rtspForEvent(client, EVENT_OF_GATE);
+    const { requests } = await rtspForEvent(client);
     await client.listDevices();
     await runs.end();
     return requests;
@@ -54,7 +50,6 @@ describe('the files of what was learned of the cameras', () => {
   });
 
   it('hold no secret, and their names tell neither the Agent User nor the cloud', async () => {
-    const { service } = station;
     await run();
     const texts = runs.files().map((name) => fs.readFileSync(path.join(runs.folder, name), 'utf8'));
     const secrets = [service.apiKey, service.password, ...service.sessions, 'rtsp://', 'token-1'];
@@ -68,7 +63,6 @@ describe('the files of what was learned of the cameras', () => {
     ['the API key', `/rtsp/${GATE}/key-4711-secret`],
   ] as const) {
     it(`hold no link with ${what}`, async () => {
-      const { service } = station;
       service.on('GET', `/sources/${GATE}`, { json: { _links: { 'rel/rtsp': link } } });
       await run();
       const links = fs.existsSync(runs.folder) && runs.files().some((name) => name.endsWith('.links'));
@@ -81,9 +75,9 @@ describe('the files of what was learned of the cameras', () => {
     await run();
     const written = runs.writings();
     const client = await runs.next();
-    await rtspForEvent(client, EVENT_OF_GATE);
+    await rtspForEvent(client);
     await client.listDevices({ fresh: true });
-    station.service.devices = [{ ...listed('Gate'), status: 'offline' }];
+    service.devices = [{ ...listed('Gate'), status: 'offline' }];
     await client.listDevices({ fresh: true });
     await runs.end();
     assert.deepEqual(runs.writings(), written);
@@ -94,7 +88,7 @@ describe('the files of what was learned of the cameras', () => {
     timers.start();
     try {
       const client = await runs.next();
-      await rtspForEvent(client, EVENT_OF_GATE);
+      await rtspForEvent(client);
       const hasLinks = () => runs.files().some((name) => name.endsWith('.links'));
       assert.equal(hasLinks(), false);
       timers.advance(10);
@@ -134,7 +128,6 @@ describe('the files of what was learned of the cameras', () => {
   it('that bear the name of another Agent User are passed over', async () => {
     await run();
     const own = runs.files();
-    const { service } = station;
     const logIn = (request: Parameters<typeof service.logIn>[0]) =>
       service.logIn({ ...request, body: JSON.stringify(service) });
     service.on('POST', '/login', logIn);

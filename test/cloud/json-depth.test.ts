@@ -1,15 +1,8 @@
 import assert from 'node:assert/strict';
 import { nestsDeeperThan } from '../../lib/json/scan';
 import { cpuSeconds } from '../support/time/event-loop';
-import { camera } from '../support/service/scripted-service';
-import { failure, rtspForEvent, ScriptedStation } from '../support/service/scripted-station';
-
-const GATE = '0e9f0c1a-0000-e911-8000-000000000001';
-const EVENT = { cameraId: GATE, cameraRemoteId: 'r', eventStartTime: '2026-11-21T10:00:00' };
-
-function deep(text: string): boolean {
-  return nestsDeeperThan(3, Buffer.from(text));
-}
+import { camera, GATE } from '../support/service/scripted-service';
+import { failure, rtspForEvent, stationOfEachTest } from '../support/service/scripted-station';
 
 /** A value that is so many arrays inside each other. */
 function arrays(depth: number): unknown {
@@ -17,29 +10,17 @@ function arrays(depth: number): unknown {
 }
 
 describe('depth of JSON', () => {
-  for (const text of [
-    '[[[]]]',
-    '{"a":{"b":{}}}',
-    '[{"a":[]}]',
-    '[[[]],[[]],[[]]]',
-    '1',
-    '',
-    '[[[',
-    ']]]][[[',
-  ]) {
-    it(`takes ${JSON.stringify(text)} as three deep at most`, () => assert.ok(!deep(text)));
-  }
-
-  for (const text of ['[[[[]]]]', '{"a":{"b":{"c":{}}}}', '[{"a":[{}]}]', ' [ [ [ [', '[[],[[[0]]]]']) {
-    it(`takes ${JSON.stringify(text)} as deeper than three`, () => assert.ok(deep(text)));
-  }
-
-  for (const text of ['["[[[["]', '{"[{[{":"]"}', '["\\"[[[["]', '["\\\\\\"[[[["]', '["[[[[', '["ü[[[["]']) {
-    it(`does not count the brackets inside the texts of ${text}`, () => assert.ok(!deep(text)));
-  }
-
-  for (const text of ['["\\\\",[[[]]]]', '["",[[[]]]]', '["\\"",[[[]]]]']) {
-    it(`counts again after the texts of ${text}`, () => assert.ok(deep(text)));
+  const shallow = ['[[[]]]', '{"a":{"b":{}}}', '[{"a":[]}]', '[[[]],[[]],[[]]]', '1', '', '[[[', ']]]][[['];
+  const inTexts = ['["[[[["]', '{"[{[{":"]"}', '["\\"[[[["]', '["\\\\\\"[[[["]', '["[[[[', '["ü[[[["]'];
+  const deeper = ['[[[[]]]]', '{"a":{"b":{"c":{}}}}', '[{"a":[{}]}]', ' [ [ [ [', '[[],[[[0]]]]'];
+  const behindTexts = ['["\\\\",[[[]]]]', '["",[[[]]]]', '["\\"",[[[]]]]'];
+  for (const [texts, isDeep] of [
+    [[...shallow, ...inTexts], false],
+    [[...deeper, ...behindTexts], true],
+  ] as const) {
+    for (const text of texts)
+      it(`takes ${JSON.stringify(text)} as ${isDeep ? 'deeper than three' : 'three deep at most'}`, () =>
+        assert.equal(nestsDeeperThan(3, Buffer.from(text)), isDeep));
   }
 
   it('is found in 32 MB in one pass', async () => {
@@ -49,26 +30,18 @@ describe('depth of JSON', () => {
 });
 
 describe('answers of the service that are nested', () => {
-  let station: ScriptedStation;
-
-  beforeEach(async () => {
-    station = await ScriptedStation.start();
-  });
-  afterEach(() => station.close());
+  const station = stationOfEachTest();
+  const { service } = station;
 
   it('are read down to 64 levels', async () => {
     // The object and the array of the devices, and the record of the camera, are three.
-    station.service.on('GET', '/devices', {
-      json: { devices: [camera(GATE, 'Gate', { more: arrays(61) })] },
-    });
+    service.devices = [camera(GATE, 'Gate', { more: arrays(61) })];
     const [device] = await station.client().listDevices();
     assert.deepEqual(device?.['more'], arrays(61));
   });
 
   it('BAD_RESPONSE for one level more, and the station stays connected', async () => {
-    station.service.on('GET', '/devices', {
-      json: { devices: [camera(GATE, 'Gate', { more: arrays(62) })] },
-    });
+    service.devices = [camera(GATE, 'Gate', { more: arrays(62) })];
     const client = station.client();
     const error = await failure(client.listDevices(), 'BAD_RESPONSE');
     assert.match(error.message, /nested too deep/);
@@ -78,17 +51,16 @@ describe('answers of the service that are nested', () => {
 
   it('BAD_RESPONSE for a million levels', async () => {
     for (const piece of ['[', '{"a":']) {
-      station.service.on('GET', '/devices', { text: piece.repeat(1_000_000) });
+      service.on('GET', '/devices', { text: piece.repeat(1_000_000) });
       await failure(station.client().listDevices(), 'BAD_RESPONSE');
     }
   });
 
   it('BAD_RESPONSE for a System resource and for an RTSP session, whose URL is not repeated', async () => {
-    const { service } = station;
     service.on('POST', '/rtsp/Gate', {
       text: `{"rtspRelayURL":"rtsp:\\/\\/relay.example\\/token-1","more":${JSON.stringify(arrays(70))}}`,
     });
-    const error = await failure(rtspForEvent(station.client(), EVENT, { quality: 'high' }), 'BAD_RESPONSE');
+    const error = await failure(rtspForEvent(station.client()), 'BAD_RESPONSE');
     assert.doesNotMatch(JSON.stringify([error.message, error.cause]), /relay\.example|token-1/);
 
     service.on('GET', '/system', { json: { _links: arrays(64) } });
@@ -97,7 +69,7 @@ describe('answers of the service that are nested', () => {
 
   it('are read where only their texts hold brackets', async () => {
     const name = `${'[{'.repeat(100)}\\"${'[{'.repeat(100)}`;
-    station.service.devices = [camera(GATE, name)];
+    service.devices = [camera(GATE, name)];
     assert.equal((await station.client().listDevices())[0]?.name, name);
   });
 });

@@ -1,21 +1,19 @@
 import assert from 'node:assert/strict';
 import type { RvmEvent } from '../../lib/event';
 import { isRecord } from '../../lib/json/json';
-import { camera, type SeenRequest } from '../support/service/scripted-service';
+import { camera, GATE, type SeenRequest, YARD } from '../support/service/scripted-service';
 import {
   EVENT_OF_GATE,
   failure,
   PATIENT,
   rtspForEvent,
-  ScriptedStation,
   settingsOf,
+  stationOfEachTest,
 } from '../support/service/scripted-station';
 import { Runs } from '../support/service/forked-services';
 import { Gate, eventually, soon } from '../support/time/patience';
 import { MovableClock, TimerWatch } from '../support/time/virtual-time';
 
-const GATE = '0e9f0c1a-0000-e911-8000-000000000001';
-const YARD = '0e9f0c1a-0000-e911-8000-000000000002';
 const EVENT_OF_YARD: RvmEvent = { ...EVENT_OF_GATE, cameraId: YARD, cameraRemoteId: 'remote-yard' };
 const LOGIN = ['GET /system', 'POST /login', 'GET /system'];
 
@@ -25,23 +23,20 @@ function listed(id: string, name: string, word: string, more: Record<string, unk
 }
 
 describe('after a restart', () => {
-  let station: ScriptedStation;
+  const station = stationOfEachTest();
+  const { service } = station;
   let runs: Runs;
 
   beforeEach(async () => {
-    station = await ScriptedStation.start();
-    runs = new Runs(() => settingsOf(station.service));
-    station.service.devices = [listed(GATE, 'Gate', GATE), listed(YARD, 'Yard', YARD)];
+    runs = new Runs(() => settingsOf(service));
+    service.devices = [listed(GATE, 'Gate', GATE), listed(YARD, 'Yard', YARD)];
     // Each session shows which camera was looked at, and which one was asked for.
-    station.service.behaviour = (request) =>
+    service.behaviour = (request) =>
       request.method === 'POST' && request.path.startsWith('/rtsp/')
         ? video(request)
-        : station.service.standard(request);
+        : service.standard(request);
   });
-  afterEach(async () => {
-    await runs.endAndRemove();
-    await station.close();
-  });
+  afterEach(() => runs.endAndRemove());
 
   function video({ path, body }: SeenRequest) {
     const asked: unknown = JSON.parse(body);
@@ -51,29 +46,20 @@ describe('after a restart', () => {
     };
   }
 
-  /** The first run, in which the videos of these events were had. */
-  async function lastRun(...events: RvmEvent[]): Promise<void> {
-    const client = await runs.next();
-    for (const event of events) await rtspForEvent(client, event);
-    await runs.end();
-    station.service.seen.length = 0;
-  }
-
   function requests(): string[] {
-    return station.service.seen.map(({ method, path }) => `${method} ${path}`);
+    return service.seen.map(({ method, path }) => `${method} ${path}`);
   }
 
   it('the list behind an alarm is given up where the service does not give it', async () => {
-    await lastRun(EVENT_OF_GATE);
+    await runs.first(service, EVENT_OF_GATE);
     const client = await runs.next({}, { ...PATIENT, deadlineMs: 300, outages: 1_000 });
-    const { service } = station;
     service.on('GET', '/devices', { status: 500 });
     const clock = new MovableClock();
     const watch = new TimerWatch();
     clock.start();
     watch.start();
     try {
-      await rtspForEvent(client, EVENT_OF_GATE);
+      await rtspForEvent(client);
       await eventually(() => service.count('GET', '/devices') > 2, 'further attempts');
       clock.advance(10);
       // What was learned is written down a while later.
@@ -86,9 +72,9 @@ describe('after a restart', () => {
   });
 
   it('the first alarm of a camera costs the login and the session alone', async () => {
-    await lastRun(EVENT_OF_GATE);
+    await runs.first(service, EVENT_OF_GATE);
     const client = await runs.next();
-    const session = await rtspForEvent(client, EVENT_OF_GATE);
+    const session = await rtspForEvent(client);
     assert.equal(session.url, `rtsp://relay.example:8554/${GATE}/r`);
     assert.deepEqual(session.device, { id: GATE, name: 'Gate', status: 'online' });
     assert.equal(session.requests, 4);
@@ -96,23 +82,22 @@ describe('after a restart', () => {
   });
 
   it('the list follows behind that alarm, and counts from then on', async () => {
-    await lastRun(EVENT_OF_GATE);
-    const { service } = station;
+    await runs.first(service, EVENT_OF_GATE);
     const list = new Gate();
     service.devices = [listed(GATE, 'Gate, renamed', GATE)];
     service.on('GET', '/devices', () => ({ json: service.devices, after: list.opened }));
     const client = await runs.next();
-    assert.equal((await rtspForEvent(client, EVENT_OF_GATE)).device.name, 'Gate');
+    assert.equal((await rtspForEvent(client)).device.name, 'Gate');
     await eventually(() => service.count('GET', '/devices') === 1, 'the list');
     list.open();
     await client.listDevices();
-    assert.equal((await rtspForEvent(client, EVENT_OF_GATE)).device.name, 'Gate, renamed');
+    assert.equal((await rtspForEvent(client)).device.name, 'Gate, renamed');
     assert.equal(service.count('GET', '/devices'), 1);
   });
 
   it('alarms at the same time share the login, and none waits for the list', async () => {
-    await lastRun(EVENT_OF_GATE, EVENT_OF_YARD);
-    station.service.on('GET', '/devices', 'silence');
+    await runs.first(service, EVENT_OF_GATE, EVENT_OF_YARD);
+    service.on('GET', '/devices', 'silence');
     const client = await runs.next();
     const events = [EVENT_OF_GATE, EVENT_OF_YARD, EVENT_OF_GATE];
     const sessions = await Promise.all(events.map((event) => rtspForEvent(client, event)));
@@ -120,7 +105,7 @@ describe('after a restart', () => {
       sessions.map(({ cameraId }) => cameraId),
       [GATE, YARD, GATE],
     );
-    assert.equal(station.service.count('POST', '/login'), 1);
+    assert.equal(service.count('POST', '/login'), 1);
     assert.deepEqual(
       requests().filter((request) => request.startsWith('GET /sources')),
       [],
@@ -128,10 +113,10 @@ describe('after a restart', () => {
   });
 
   it('an address that has no camera in it is used again, for the body names the camera', async () => {
-    station.service.on('GET', `/sources/${GATE}`, { json: { _links: { 'rel/rtsp': '/api/v2/rtsp' } } });
-    station.service.on('POST', '/api/v2/rtsp', video);
-    await lastRun(EVENT_OF_GATE);
-    const { requests: count } = await rtspForEvent(await runs.next(), EVENT_OF_GATE);
+    service.on('GET', `/sources/${GATE}`, { json: { _links: { 'rel/rtsp': '/api/v2/rtsp' } } });
+    service.on('POST', '/api/v2/rtsp', video);
+    await runs.first(service, EVENT_OF_GATE);
+    const { requests: count } = await runs.video(EVENT_OF_GATE);
     assert.equal(count, 4);
   });
 
@@ -147,11 +132,10 @@ describe('after a restart', () => {
       ['breaks off', 'reset'],
     ] as const) {
       it(what, async () => {
-        await lastRun(EVENT_OF_GATE);
-        const { service } = station;
+        await runs.first(service, EVENT_OF_GATE);
         service.on('POST', `/rtsp/${GATE}`, reply);
         service.devices = [listed(GATE, 'Gate', 'moved')];
-        const session = await rtspForEvent(await runs.next(), EVENT_OF_GATE);
+        const session = await runs.video(EVENT_OF_GATE);
         assert.equal(session.url, 'rtsp://relay.example:8554/moved/r');
         assert.deepEqual(requests(), [
           ...LOGIN,
@@ -165,82 +149,73 @@ describe('after a restart', () => {
   });
 
   it('a hint that is refused for lack of rights does not keep the alarm from its video', async () => {
-    await lastRun(EVENT_OF_GATE);
-    const { service } = station;
+    await runs.first(service, EVENT_OF_GATE);
     service.on('POST', `/rtsp/${GATE}`, { status: 403 });
     service.devices = [listed(GATE, 'Gate', 'moved')];
-    const session = await rtspForEvent(await runs.next(), EVENT_OF_GATE);
+    const session = await runs.video(EVENT_OF_GATE);
     assert.equal(session.url, 'rtsp://relay.example:8554/moved/r');
   });
 
   it('a link to an origin that is trusted no more is not followed', async () => {
     const other = await station.otherService();
     other.on('POST', `/rtsp/${GATE}`, video);
-    const { service } = station;
     service.on('GET', `/sources/${GATE}`, { json: { _links: { 'rel/rtsp': `${other.url}/rtsp/${GATE}` } } });
     await rtspForEvent(await runs.next({ trustedOrigins: [other.url] }), EVENT_OF_GATE);
     await runs.end();
     service.on('GET', `/sources/${GATE}`, { json: { _links: { 'rel/rtsp': `/rtsp/${GATE}` } } });
-    await rtspForEvent(await runs.next(), EVENT_OF_GATE);
+    await runs.video(EVENT_OF_GATE);
     assert.equal(other.seen.length, 1);
   });
 
-  it('an address that counts the cameras is not used again: it may be that of another camera now', async () => {
-    station.service.devices = [listed(GATE, 'Gate', '1'), listed(YARD, 'Yard', '2')];
-    await lastRun(EVENT_OF_GATE, EVENT_OF_YARD);
-    station.service.devices = [listed(YARD, 'Yard', '1')];
-    const session = await rtspForEvent(await runs.next(), EVENT_OF_YARD);
-    assert.equal(session.url, 'rtsp://relay.example:8554/1/remote-yard');
-    assert.equal(station.service.count('POST', '/rtsp/2'), 0);
-  });
-
-  it('an address that has the name of a camera is not used again: another one may have the name now', async () => {
-    station.service.devices = [listed(GATE, 'Gate', 'Gate'), listed(YARD, 'Yard', 'Yard')];
-    await lastRun(EVENT_OF_GATE);
-    station.service.devices = [listed(GATE, 'Yard', 'Yard'), listed(YARD, 'Gate', 'Gate')];
-    const session = await rtspForEvent(await runs.next(), EVENT_OF_GATE);
-    assert.equal(session.url, 'rtsp://relay.example:8554/Yard/r');
-  });
-
-  it('an address that has the remote id of a camera is not used again once an event tells another one', async () => {
-    station.service.devices = [listed(GATE, 'Gate', 'remote-17'), listed(YARD, 'Yard', 'remote-18')];
-    await lastRun({ ...EVENT_OF_GATE, cameraRemoteId: 'remote-17' });
-    station.service.devices = [listed(GATE, 'Gate', 'remote-18'), listed(YARD, 'Yard', 'remote-17')];
-    const event = { ...EVENT_OF_GATE, cameraRemoteId: 'remote-18' };
-    const session = await rtspForEvent(await runs.next(), event);
-    assert.equal(session.url, 'rtsp://relay.example:8554/remote-18/remote-18');
-    assert.equal(station.service.count('POST', '/rtsp/remote-17'), 0);
-  });
+  for (const [what, words, later, remoteIds] of [
+    ['counts the cameras', ['1', '2'], ['2', '1'], ['remote-17', 'remote-17']],
+    ['has the name of a camera', ['Gate', 'Yard'], ['Yard', 'Gate'], ['remote-17', 'remote-17']],
+    [
+      'has a remote id that changes',
+      ['remote-17', 'remote-18'],
+      ['remote-18', 'remote-17'],
+      ['remote-17', 'remote-18'],
+    ],
+  ] as const) {
+    it(`an address that ${what} is not used again: it may be that of another camera now`, async () => {
+      const [gate = '', yard = ''] = words;
+      service.devices = [listed(GATE, gate, gate), listed(YARD, yard, yard)];
+      await runs.first(service, { ...EVENT_OF_GATE, cameraRemoteId: remoteIds[0] });
+      const [gateNow, yardNow] = later;
+      service.devices = [listed(GATE, gateNow, gateNow), listed(YARD, yardNow, yardNow)];
+      const session = await runs.video({ ...EVENT_OF_GATE, cameraRemoteId: remoteIds[1] });
+      assert.equal(session.url, `rtsp://relay.example:8554/${gateNow}/${remoteIds[1]}`);
+      assert.equal(service.count('POST', `/rtsp/${gate}`), 0);
+    });
+  }
 
   it('a camera that is listed no more is not found', async () => {
-    await lastRun(EVENT_OF_GATE);
-    const { service } = station;
+    await runs.first(service, EVENT_OF_GATE);
     service.devices = [listed(YARD, 'Yard', YARD)];
     service.on('POST', `/rtsp/${GATE}`, { status: 404 });
-    await failure(rtspForEvent(await runs.next(), EVENT_OF_GATE), 'DEVICE_NOT_FOUND');
+    await failure(runs.video(EVENT_OF_GATE), 'DEVICE_NOT_FOUND');
   });
 
   it('a camera that was listed no more in the last run is not known from the run before', async () => {
-    await lastRun(EVENT_OF_GATE);
-    station.service.devices = [listed(YARD, 'Yard', YARD)];
+    await runs.first(service, EVENT_OF_GATE);
+    service.devices = [listed(YARD, 'Yard', YARD)];
     await (await runs.next()).listDevices();
-    await failure(rtspForEvent(await runs.next(), EVENT_OF_GATE), 'DEVICE_NOT_FOUND');
-    assert.equal(station.service.count('POST', `/rtsp/${GATE}`), 0);
+    await failure(runs.video(EVENT_OF_GATE), 'DEVICE_NOT_FOUND');
+    assert.equal(service.count('POST', `/rtsp/${GATE}`), 0);
   });
 
   it('a camera that was offline is asked for afresh, and not failed by what was', async () => {
-    const { service } = station;
     service.devices = [listed(GATE, 'Gate', GATE, { status: 'offline' })];
     const client = await runs.next();
     await rtspForEvent(client, EVENT_OF_GATE, { whenOffline: 'try' });
-    await failure(rtspForEvent(await runs.next(), EVENT_OF_GATE), 'DEVICE_OFFLINE');
+    await failure(runs.video(EVENT_OF_GATE), 'DEVICE_OFFLINE');
     service.devices = [listed(GATE, 'Gate', GATE)];
-    assert.equal((await rtspForEvent(await runs.next(), EVENT_OF_GATE)).device.status, 'online');
+    assert.equal((await runs.video(EVENT_OF_GATE)).device.status, 'online');
   });
 
   it('a name is looked for in the whole list of now: it may be that of several cameras by now', async () => {
-    await lastRun(EVENT_OF_GATE);
-    station.service.devices.push(listed('third', 'Gate', 'third'));
+    await runs.first(service, EVENT_OF_GATE);
+    service.devices.push(listed('third', 'Gate', 'third'));
     const client = await runs.next();
     const wanted = {
       mode: 'live',
@@ -254,46 +229,40 @@ describe('after a restart', () => {
 
   it('a remote id is looked for in the whole list of now: it may be that of another camera by now', async () => {
     const event = { cameraRemoteId: 'remote-17', eventStartTime: '2026-11-21T10:00:00' };
-    station.service.devices = [
-      listed(GATE, 'Gate', GATE, { remoteId: 'remote-17' }),
-      listed(YARD, 'Yard', YARD),
-    ];
-    await lastRun({ ...EVENT_OF_GATE, ...event }, event);
-    station.service.devices = [
-      listed(GATE, 'Gate', GATE),
-      listed(YARD, 'Yard', YARD, { remoteId: 'remote-17' }),
-    ];
-    assert.equal((await rtspForEvent(await runs.next(), event)).cameraId, YARD);
+    service.devices = [listed(GATE, 'Gate', GATE, { remoteId: 'remote-17' }), listed(YARD, 'Yard', YARD)];
+    await runs.first(service, { ...EVENT_OF_GATE, ...event }, event);
+    service.devices = [listed(GATE, 'Gate', GATE), listed(YARD, 'Yard', YARD, { remoteId: 'remote-17' })];
+    assert.equal((await runs.video(event)).cameraId, YARD);
   });
 
   describe('the remote id that an event has told of a camera', () => {
     const { cameraRemoteId: _none, ...withoutRemoteId } = EVENT_OF_GATE;
 
     it('is known where the next one does not tell it', async () => {
-      await lastRun(EVENT_OF_GATE);
-      assert.equal((await rtspForEvent(await runs.next(), withoutRemoteId)).cameraRemoteId, 'r');
+      await runs.first(service, EVENT_OF_GATE);
+      assert.equal((await runs.video(withoutRemoteId)).cameraRemoteId, 'r');
     });
 
     it('is known after one more restart, in which nobody has asked for it', async () => {
-      await lastRun(EVENT_OF_GATE);
+      await runs.first(service, EVENT_OF_GATE);
       await (await runs.next()).listDevices();
-      assert.equal((await rtspForEvent(await runs.next(), withoutRemoteId)).cameraRemoteId, 'r');
+      assert.equal((await runs.video(withoutRemoteId)).cameraRemoteId, 'r');
     });
 
     it('counts no more where the service shows it of another camera', async () => {
-      await lastRun(EVENT_OF_GATE);
-      station.service.devices = [listed(GATE, 'Gate', GATE), listed(YARD, 'Yard', YARD, { remoteId: 'r' })];
-      assert.equal((await rtspForEvent(await runs.next(), withoutRemoteId)).cameraRemoteId, GATE);
+      await runs.first(service, EVENT_OF_GATE);
+      service.devices = [listed(GATE, 'Gate', GATE), listed(YARD, 'Yard', YARD, { remoteId: 'r' })];
+      assert.equal((await runs.video(withoutRemoteId)).cameraRemoteId, GATE);
     });
 
     it('counts no more where another event has told it of another camera', async () => {
-      await lastRun(EVENT_OF_GATE, { ...EVENT_OF_YARD, cameraRemoteId: 'r' });
-      assert.equal((await rtspForEvent(await runs.next(), withoutRemoteId)).cameraRemoteId, GATE);
+      await runs.first(service, EVENT_OF_GATE, { ...EVENT_OF_YARD, cameraRemoteId: 'r' });
+      assert.equal((await runs.video(withoutRemoteId)).cameraRemoteId, GATE);
     });
 
     it('is not what finds the camera any more once an event has told another one of it', async () => {
       const client = await runs.next();
-      await rtspForEvent(client, EVENT_OF_GATE);
+      await rtspForEvent(client);
       await rtspForEvent(client, { ...EVENT_OF_GATE, cameraRemoteId: 'other' });
       const { cameraId: _gate, ...byRemoteId } = EVENT_OF_GATE;
       await failure(rtspForEvent(client, byRemoteId), 'DEVICE_NOT_FOUND');
@@ -302,15 +271,14 @@ describe('after a restart', () => {
 
     it('counts no more in the same run, either, where another event has told it of another camera', async () => {
       const client = await runs.next();
-      await rtspForEvent(client, EVENT_OF_GATE);
+      await rtspForEvent(client);
       await rtspForEvent(client, { ...EVENT_OF_YARD, cameraRemoteId: 'r' });
       assert.equal((await rtspForEvent(client, withoutRemoteId)).cameraRemoteId, GATE);
     });
   });
 
   it('another Agent User and another cloud know nothing of it', async () => {
-    await lastRun(EVENT_OF_GATE);
-    const { service } = station;
+    await runs.first(service, EVENT_OF_GATE);
     const logIn = (request: SeenRequest) => service.logIn({ ...request, body: JSON.stringify(service) });
     service.on('POST', '/login', logIn);
     await rtspForEvent(await runs.next({ username: 'another' }), EVENT_OF_GATE);

@@ -1,20 +1,14 @@
 import assert from 'node:assert/strict';
-import { camera } from '../support/service/scripted-service';
-import { EVENT_OF_GATE, failure, rtspForEvent, ScriptedStation } from '../support/service/scripted-station';
+import { camera, GATE } from '../support/service/scripted-service';
+import { failure, rtspForEvent, stationOfEachTest } from '../support/service/scripted-station';
 
-const GATE = '0e9f0c1a-0000-e911-8000-000000000001';
 const SOURCES = { start: 'data-sources', camera: GATE, rels: ['rel/picture'], method: 'GET' } as const;
 
 describe('links that are gone', () => {
-  let station: ScriptedStation;
-
-  beforeEach(async () => {
-    station = await ScriptedStation.start();
-  });
-  afterEach(() => station.close());
+  const station = stationOfEachTest();
+  const { service } = station;
 
   function move(): void {
-    const { service } = station;
     service.devices = [camera(GATE, 'Gate, moved', { _links: { 'rel/data_sources': '/moved/Gate' } })];
     service.on('GET', '/sources/Gate', { status: 410 });
     service.on('POST', '/rtsp/Gate', { status: 410 });
@@ -26,33 +20,32 @@ describe('links that are gone', () => {
 
   it('T-21 with 410 are found again as those with 404 are', async () => {
     const client = station.client();
-    await rtspForEvent(client, EVENT_OF_GATE);
+    await rtspForEvent(client);
     move();
-    const { device } = await rtspForEvent(client, EVENT_OF_GATE);
+    const { device } = await rtspForEvent(client);
     assert.deepEqual(device, { id: GATE, name: 'Gate, moved', status: 'online' });
-    assert.equal(station.service.count('POST', '/rtsp/Gate'), 2);
-    assert.equal(station.service.count('POST', '/rtsp/moved'), 1);
+    assert.equal(service.count('POST', '/rtsp/Gate'), 2);
+    assert.equal(service.count('POST', '/rtsp/moved'), 1);
   });
 
   it('T-21 are found again although an unknown camera has just caused a refresh', async () => {
     const client = station.client();
-    await rtspForEvent(client, EVENT_OF_GATE);
+    await rtspForEvent(client);
     await failure(client.getDevice('nobody at all'), 'DEVICE_NOT_FOUND');
     move();
-    await rtspForEvent(client, EVENT_OF_GATE);
-    assert.equal(station.service.count('GET', '/devices'), 3);
+    await rtspForEvent(client);
+    assert.equal(service.count('GET', '/devices'), 3);
   });
 
   it('T-21 cause one refresh in a while where they stay gone', async () => {
     const client = station.client();
-    await rtspForEvent(client, EVENT_OF_GATE);
-    station.service.on('POST', '/rtsp/Gate', { status: 404 });
-    for (let turn = 0; turn < 4; turn += 1) await failure(rtspForEvent(client, EVENT_OF_GATE), 'HTTP_ERROR');
-    assert.equal(station.service.count('GET', '/devices'), 2);
+    await rtspForEvent(client);
+    service.on('POST', '/rtsp/Gate', { status: 404 });
+    for (let turn = 0; turn < 4; turn += 1) await failure(rtspForEvent(client), 'HTTP_ERROR');
+    assert.equal(service.count('GET', '/devices'), 2);
   });
 
   it('T-21 are found again by a free request at the data sources, too', async () => {
-    const { service } = station;
     const client = station.client();
     service.on('GET', '/sources/Gate', { json: { _links: { 'rel/picture': '/picture/old' } } });
     service.on('GET', '/picture/old', { json: {} });
@@ -63,15 +56,14 @@ describe('links that are gone', () => {
   });
 
   it('T-21 are looked for at once where the list is older than the session', async () => {
-    const { service } = station;
     const client = station.client();
-    await rtspForEvent(client, EVENT_OF_GATE);
-    service.on('POST', '/rtsp/Gate', { status: 404 }, (request) => service.standard(request));
-    await failure(rtspForEvent(client, EVENT_OF_GATE), 'HTTP_ERROR');
+    await rtspForEvent(client);
+    service.on('POST', '/rtsp/Gate', { status: 404 }, service.usual);
+    await failure(rtspForEvent(client), 'HTTP_ERROR');
     service.sessions.clear();
-    await rtspForEvent(client, EVENT_OF_GATE);
+    await rtspForEvent(client);
     move();
-    await rtspForEvent(client, EVENT_OF_GATE);
+    await rtspForEvent(client);
     assert.equal(service.count('POST', '/rtsp/moved'), 1);
   });
 });

@@ -4,8 +4,8 @@ import type { EventRtsp, RtspSession } from '../../lib/cloud/calls';
 import type { StationClient } from '../../lib/cloud/station-client';
 import { FastTime } from '../support/time/fast-time';
 import { eventually } from '../support/time/patience';
-import { failure, ScriptedStation } from '../support/service/scripted-station';
-import type { Reply, ScriptedService, SeenRequest } from '../support/service/scripted-service';
+import { failure, stationOfEachTest } from '../support/service/scripted-station';
+import type { Reply, SeenRequest } from '../support/service/scripted-service';
 
 const MANY = 1000;
 /** Connections of one Central Station (lib/cloud/http/connection-pool.ts). */
@@ -29,22 +29,17 @@ function openMany(client: StationClient): Promise<RtspSession>[] {
 
 describe('very many callers at once', () => {
   const time = new FastTime();
-  let station: ScriptedStation;
-  let service: ScriptedService;
+  const station = stationOfEachTest();
+  const { service } = station;
 
   beforeEach(async () => {
-    station = await ScriptedStation.start();
-    ({ service } = station);
     for (const camera of ['Gate', 'Yard']) {
       service.on('POST', `/rtsp/${camera}`, (request) =>
         service.loggedIn(request) ? granted(request) : service.standard(request),
       );
     }
   });
-  afterEach(async () => {
-    await station.close();
-    time.stop();
-  });
+  afterEach(() => time.stop());
 
   it('cold: one login, one load of the directory, one look at each camera', async () => {
     const sessions = await Promise.all(openMany(station.client()));

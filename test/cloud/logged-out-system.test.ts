@@ -1,14 +1,8 @@
 import assert from 'node:assert/strict';
 import type { ApiRequest } from '../../lib/cloud/calls';
 import { Gate, eventually } from '../support/time/patience';
-import type { Reply, ScriptedService, SeenRequest } from '../support/service/scripted-service';
-import {
-  EVENT_OF_GATE,
-  failure,
-  PATIENT,
-  rtspForEvent,
-  ScriptedStation,
-} from '../support/service/scripted-station';
+import { withCookies } from '../support/service/scripted-service';
+import { failure, PATIENT, rtspForEvent, stationOfEachTest } from '../support/service/scripted-station';
 
 const TO_DEVICES: ApiRequest = { start: 'system', rels: ['rel/devices'], method: 'GET' };
 const LOGGED_OUT = { json: { _links: { 'rel/self': '/system', 'rel/login': '/login' } } };
@@ -20,27 +14,16 @@ const WAYS: [string, ApiRequest][] = [
 ];
 
 describe('a System resource that is shown as to somebody who is not logged in', () => {
-  let station: ScriptedStation;
-  let service: ScriptedService;
-
-  beforeEach(async () => {
-    station = await ScriptedStation.start();
-    service = station.service;
-  });
-  afterEach(() => station.close());
-
-  function standard(request: SeenRequest): Reply {
-    return service.standard(request);
-  }
+  const station = stationOfEachTest();
+  const { service } = station;
 
   /** Each answer to who is logged in brings a cookie that makes the one before invalid, from when the request comes. */
   function rotate(): void {
     service.behaviour = (request) => {
-      const reply = standard(request);
-      if (!service.loggedIn(request) || typeof reply === 'string') return reply;
+      const reply = service.standard(request);
+      if (!service.loggedIn(request)) return reply;
       service.sessions.clear();
-      const cookie = { 'Set-Cookie': `sid=${service.newSession()}; Path=/` };
-      return { ...reply, headers: { ...reply.headers, ...cookie } };
+      return withCookies(`sid=${service.newSession()}; Path=/`, reply);
     };
   }
 
@@ -82,7 +65,7 @@ describe('a System resource that is shown as to somebody who is not logged in', 
       const reply = service.behaviour(request);
       return typeof reply === 'string' ? reply : { ...reply, after: gate.opened };
     });
-    const video = rtspForEvent(client, EVENT_OF_GATE);
+    const video = rtspForEvent(client);
     await eventually(() => service.count('POST', '/rtsp/Gate') === 1, 'the request for video');
     const looks = service.count('GET', '/system');
     const life = client.askForLife();
@@ -96,7 +79,7 @@ describe('a System resource that is shown as to somebody who is not logged in', 
   it('T-07 says nothing of rights, for the login was shown more: it is asked for until it shows that again', async () => {
     const client = station.client({}, PATIENT);
     await client.listDevices();
-    service.on('GET', '/system', LOGGED_OUT, LOGGED_OUT, standard, LOGGED_OUT, standard);
+    service.on('GET', '/system', LOGGED_OUT, LOGGED_OUT, service.usual, LOGGED_OUT, service.usual);
     const { payload } = await client.request(TO_DEVICES);
     assert.deepEqual(payload, { devices: service.devices });
   });
@@ -104,9 +87,9 @@ describe('a System resource that is shown as to somebody who is not logged in', 
   it('T-07 says nothing of rights either while no login is made because of another refusal', async () => {
     service.on('POST', '/rtsp/Gate', { status: 403 });
     const client = station.client({}, { ...PATIENT, refusalMs: 60_000 });
-    await failure(rtspForEvent(client, EVENT_OF_GATE), 'PERMISSION_DENIED');
+    await failure(rtspForEvent(client), 'PERMISSION_DENIED');
     const logins = service.count('POST', '/login');
-    service.on('GET', '/system', LOGGED_OUT, standard, LOGGED_OUT, standard);
+    service.on('GET', '/system', LOGGED_OUT, service.usual, LOGGED_OUT, service.usual);
     const { payload } = await client.request(TO_DEVICES);
     assert.deepEqual(payload, { devices: service.devices });
     assert.equal(service.count('POST', '/login'), logins);
@@ -115,7 +98,7 @@ describe('a System resource that is shown as to somebody who is not logged in', 
   it('T-07 is what the error tells where there is no time left to ask again', async () => {
     const client = station.client();
     await client.listDevices();
-    service.on('GET', '/system', LOGGED_OUT, LOGGED_OUT, standard, LOGGED_OUT);
+    service.on('GET', '/system', LOGGED_OUT, LOGGED_OUT, service.usual, LOGGED_OUT);
     const error = await failure(client.request(TO_DEVICES), 'HTTP_ERROR');
     assert.match(error.message, /answered system as to somebody who is not logged in/);
     assert.deepEqual([error.cause.status, error.cause.relation], [200, 'system']);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readLargeJson } from '../../lib/cloud/http/answer';
 import { slowIt } from '../support/suite/lanes';
-import { failure, ScriptedStation } from '../support/service/scripted-station';
+import { failure, stationOfEachTest } from '../support/service/scripted-station';
 
 /** Bytes: more of JSON is not read at all. */
 const MOST = 16 * 1024 * 1024;
@@ -16,12 +16,8 @@ function filled(start: string, piece: (n: number) => string, end: string): strin
 }
 
 describe('an answer of the service of 16 MiB', () => {
-  let station: ScriptedStation;
-
-  beforeEach(async () => {
-    station = await ScriptedStation.start();
-  });
-  afterEach(() => station.close());
+  const station = stationOfEachTest();
+  const { service } = station;
 
   for (const [what, piece, test] of [
     ['numbers', (): string => '1', slowIt],
@@ -32,13 +28,13 @@ describe('an answer of the service of 16 MiB', () => {
     ['lists of one number', (): string => '[1]', slowIt],
   ] as const)
     test(`is BAD_RESPONSE where it is a list of ${what}, which would fill the memory`, async () => {
-      station.service.on('GET', '/devices', { text: filled('{"devices":[', piece, ']}') });
+      service.on('GET', '/devices', { text: filled('{"devices":[', piece, ']}') });
       const error = await failure(station.client().listDevices(), 'BAD_RESPONSE');
       assert.match(error.message, /more JSON than can be read/);
     });
 
   slowIt('is BAD_RESPONSE where it is one object of short names', async () => {
-    station.service.on('GET', '/devices', { text: filled('{', (n) => `"${n.toString(36)}":0`, '}') });
+    service.on('GET', '/devices', { text: filled('{', (n) => `"${n.toString(36)}":0`, '}') });
     const error = await failure(station.client().listDevices(), 'BAD_RESPONSE');
     assert.match(error.message, /more JSON than can be read/);
   });
@@ -46,7 +42,7 @@ describe('an answer of the service of 16 MiB', () => {
   it('is read where it is a list of cameras with many fields', async () => {
     const fields = JSON.stringify(Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`field${n}`, n])));
     const device = (n: number): string => `{"id":"${n}","name":"Camera ${n}","more":${fields}}`;
-    station.service.on('GET', '/devices', { text: filled('{"devices":[', device, ']}') });
+    service.on('GET', '/devices', { text: filled('{"devices":[', device, ']}') });
     const devices = await station.client().listDevices();
     assert.ok(devices.length > 15_000, `${devices.length}`);
   });

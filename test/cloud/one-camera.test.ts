@@ -1,32 +1,26 @@
 import assert from 'node:assert/strict';
 import { cpuSeconds } from '../support/time/event-loop';
-import { type Reply, camera } from '../support/service/scripted-service';
+import { camera, GATE, type Reply } from '../support/service/scripted-service';
 import { eventually } from '../support/time/patience';
 import {
-  EVENT_OF_GATE,
+  EVENT_OF_YARD,
   failure,
   PATIENT,
   rtspForEvent,
-  ScriptedStation,
   SHORT_TIMEOUT,
+  stationOfEachTest,
 } from '../support/service/scripted-station';
 
-const GATE = '0e9f0c1a-0000-e911-8000-000000000001';
-const YARD = '0e9f0c1a-0000-e911-8000-000000000002';
 const NO_REMOTE_ID = { cameraId: GATE, eventStartTime: '2026-11-21T10:00:00' };
 
 describe('trouble with one camera', () => {
-  let station: ScriptedStation;
-
-  beforeEach(async () => {
-    station = await ScriptedStation.start();
-  });
-  afterEach(() => station.close());
+  const station = stationOfEachTest();
+  const { service } = station;
 
   function withDetails(reply: Reply, more: Record<string, unknown> = {}): void {
     const links = { 'rel/data_sources': '/sources/Gate', 'rel/self': '/details' };
-    station.service.devices = [camera(GATE, 'Gate', { _links: links, ...more })];
-    station.service.on('GET', '/details', reply);
+    service.devices = [camera(GATE, 'Gate', { _links: links, ...more })];
+    service.on('GET', '/details', reply);
   }
 
   const UNUSABLE: [what: string, reply: Reply][] = [
@@ -54,33 +48,29 @@ describe('trouble with one camera', () => {
     withDetails({ status: 503 });
     const client = station.client();
     for (let turn = 0; turn < 3; turn += 1) await rtspForEvent(client, NO_REMOTE_ID);
-    assert.equal(station.service.count('GET', '/details'), 1);
+    assert.equal(service.count('GET', '/details'), 1);
   });
 
   it('a 429 for it keeps no other camera from its video', async () => {
-    const { service } = station;
     service.on('POST', '/rtsp/Yard', { status: 429, headers: { 'Retry-After': '86400' } });
     const client = station.client();
-    const yard = { ...EVENT_OF_GATE, cameraId: YARD };
-    await failure(rtspForEvent(client, yard), 'RATE_LIMITED');
-    await failure(rtspForEvent(client, yard), 'RATE_LIMITED');
-    await rtspForEvent(client, EVENT_OF_GATE);
+    await failure(rtspForEvent(client, EVENT_OF_YARD), 'RATE_LIMITED');
+    await failure(rtspForEvent(client, EVENT_OF_YARD), 'RATE_LIMITED');
+    await rtspForEvent(client);
     assert.equal(service.count('POST', '/rtsp/Yard'), 1);
   });
 
   it('a date in its Retry-After is measured by the clock of the service', async () => {
-    const { service } = station;
     const later = new Date(Date.now() + 30 * 60_000);
     const headers = {
       Date: later.toUTCString(),
       'Retry-After': new Date(Number(later) + 1_000).toUTCString(),
     };
-    service.on('GET', '/devices', { status: 429, headers }, (request) => service.standard(request));
+    service.on('GET', '/devices', { status: 429, headers }, service.usual);
     assert.equal((await station.client({}, PATIENT).listDevices()).length, 2);
   });
 
   it('a multipart answer with a hostile boundary holds nobody up', async () => {
-    const { service } = station;
     service.on('GET', '/sources/Gate', { json: { _links: { 'rel/snapshot': '/picture' } } });
     const type = `multipart/mixed; boundary=${' '.repeat(7_000)}"x"y`;
     service.on('GET', '/picture', { text: '--a', headers: { 'Content-Type': type } });
@@ -90,7 +80,6 @@ describe('trouble with one camera', () => {
   });
 
   it('a very long name of it gives a file name that a disk can take', async () => {
-    const { service } = station;
     service.devices = [camera(GATE, '門'.repeat(200))];
     service.on('GET', `/sources/${encodeURI('門'.repeat(200))}`, {
       json: { _links: { 'rel/snapshot': '/picture' } },
@@ -104,7 +93,6 @@ describe('trouble with one camera', () => {
   });
 
   it('a background refresh that fails is told, and so is the end of it', async () => {
-    const { service } = station;
     const client = station.client({ deviceRefreshMs: 20 });
     const heard: (string | undefined)[] = [];
     client.onRefresh((error) => heard.push(error?.code));
@@ -112,18 +100,17 @@ describe('trouble with one camera', () => {
     service.on('GET', '/devices', { status: 500 });
     await eventually(() => heard.includes('HTTP_ERROR'), 'the failure');
     assert.equal((await client.listDevices()).length, 2);
-    service.on('GET', '/devices', (request) => service.standard(request));
+    service.on('GET', '/devices', service.usual);
     await eventually(() => heard.at(-1) === undefined, 'a refresh that works');
   });
 
   it('the cookie that its answer repeats and replaces is not told', async () => {
-    const { service } = station;
     service.on('POST', '/rtsp/Gate', (request) => ({
       status: 400,
       headers: { 'Set-Cookie': 'sid=another; Path=/' },
       json: { message: `bad cookie ${request.headers.cookie}` },
     }));
-    const error = await failure(rtspForEvent(station.client(), EVENT_OF_GATE), 'HTTP_ERROR');
+    const error = await failure(rtspForEvent(station.client()), 'HTTP_ERROR');
     assert.equal(error.cause.serverMessage, '***');
   });
 

@@ -3,50 +3,43 @@ import type { StationClient } from '../../lib/cloud/station-client';
 import { testStation } from '../../lib/station-test';
 import { Gate, eventually } from '../support/time/patience';
 import type { Reply } from '../support/service/scripted-service';
-import { failure, NO_RELATIONS, ScriptedStation, SHORT_TIMEOUT } from '../support/service/scripted-station';
+import {
+  failure,
+  NO_RELATIONS,
+  type ScriptedStation,
+  SHORT_TIMEOUT,
+  stationOfEachTest,
+} from '../support/service/scripted-station';
 
 const GATE = 'Gate';
 const YARD = 'Yard';
 
 describe('PTZ commands', () => {
-  let station: ScriptedStation;
+  const station = stationOfEachTest();
+  const { service } = station;
   let client: StationClient;
 
-  beforeEach(async () => {
-    station = await ScriptedStation.start();
+  beforeEach(() => {
     client = station.client();
-    const { service } = station;
     for (const camera of [GATE, YARD]) {
-      const target = (id: number, ...actions: string[]): object => ({
+      const ptz_presets = [0, 1, 2].map((id) => ({
         id,
         name: `${camera} ${id}`,
-        _links: Object.fromEntries(actions.map((action) => [`rel/${action}`, `/${camera}/${id}/${action}`])),
-      });
-      service.on('GET', `/sources/${camera}`, {
-        json: { _links: { 'rel/ptz_presets': `/${camera}/presets`, 'rel/ptz_tours': `/${camera}/tours` } },
-      });
-      service.on('GET', `/${camera}/presets`, {
-        json: { ptz_presets: [0, 1, 2].map((id) => target(id, 'trigger')) },
-      });
-      service.on('GET', `/${camera}/tours`, {
-        json: { ptz_tours: [0, 1].map((id) => target(id, 'start', 'stop')) },
-      });
-      for (const id of [0, 1, 2]) {
-        for (const action of ['trigger', 'start', 'stop'])
-          answer(`/${camera}/${id}/${action}`, { status: 204 });
-      }
+        _links: { 'rel/trigger': `/${camera}/${id}/trigger` },
+      }));
+      const _links = { 'rel/ptz_presets': `/${camera}/presets` };
+      service.on('GET', `/sources/${camera}`, { json: { _links } });
+      service.on('GET', `/${camera}/presets`, { json: { ptz_presets } });
+      for (const id of [0, 1, 2]) answer(`/${camera}/${id}/trigger`, { status: 204 });
     }
   });
-  afterEach(() => station.close());
 
   function answer(path: string, ...replies: Reply[]): void {
-    station.service.on('POST', path, ...replies);
+    service.on('POST', path, ...replies);
   }
 
   function posted(): string[] {
-    return station.service.seen.flatMap(({ method, path }) =>
-      method === 'POST' && path !== '/login' ? [path] : [],
-    );
+    return service.seen.flatMap(({ method, path }) => (method === 'POST' && path !== '/login' ? [path] : []));
   }
 
   const goTo = (camera: string, target: string): Promise<unknown> =>
@@ -54,17 +47,12 @@ describe('PTZ commands', () => {
 
   it('reach one camera in the order in which they were given, however slow the service is with one', async () => {
     const gate = new Gate();
-    station.service.on(
-      'GET',
-      '/Gate/presets',
-      {
-        after: gate.opened,
-        json: { ptz_presets: [{ id: 2, _links: { 'rel/trigger': '/Gate/2/trigger' } }] },
-      },
-      { json: { ptz_presets: [{ id: 1, _links: { 'rel/trigger': '/Gate/1/trigger' } }] } },
-    );
+    const [slow, quick] = [2, 1].map((id) => ({
+      json: [{ id, _links: { 'rel/trigger': `/Gate/${id}/trigger` } }],
+    }));
+    service.on('GET', '/Gate/presets', { ...slow, after: gate.opened }, { ...quick });
     const both = Promise.all([goTo(GATE, '2'), goTo(GATE, '1')]);
-    await eventually(() => station.service.count('GET', '/Gate/presets') === 1, 'the first list');
+    await eventually(() => service.count('GET', '/Gate/presets') === 1, 'the first list');
     gate.open();
     await both;
     assert.deepEqual(posted(), ['/Gate/2/trigger', '/Gate/1/trigger']);
@@ -107,33 +95,6 @@ describe('PTZ commands', () => {
     assert.deepEqual(posted(), ['/Gate/0/trigger']);
   });
 
-  it('that stop a tour without naming it stop each, whoever may have started which', async () => {
-    await client.ptz(GATE, { action: 'start-tour', target: '1' });
-    assert.equal((await client.ptz(GATE, { action: 'stop-tour' })).target, null);
-    assert.deepEqual(posted(), ['/Gate/1/start', '/Gate/0/stop', '/Gate/1/stop']);
-  });
-
-  it('are never sent twice, but for a refusal: a time-out, a reset and a 503 are reported', async () => {
-    const impatient = station.client({ timeoutMs: SHORT_TIMEOUT });
-    const outcomes: [reply: Reply, code: 'TIMEOUT' | 'NETWORK' | 'HTTP_ERROR'][] = [
-      ['silence', 'TIMEOUT'],
-      ['reset', 'NETWORK'],
-      [{ status: 503, headers: { 'Retry-After': '0' } }, 'HTTP_ERROR'],
-    ];
-    for (const [reply, code] of outcomes) {
-      answer('/Gate/1/trigger', reply);
-      await failure(impatient.ptz(GATE, { action: 'goto-preset', target: '1' }), code);
-    }
-    assert.equal(posted().length, outcomes.length);
-  });
-
-  it('are CAMERA_BUSY where somebody else holds the camera, without a new login though it is a 403', async () => {
-    answer('/Gate/1/trigger', { status: 403, json: { code: 'NeedOverride', message: 'locked by guard 7' } });
-    const error = await failure(goTo(GATE, '1'), 'CAMERA_BUSY');
-    assert.equal(error.cause.serverMessage, 'locked by guard 7');
-    assert.equal(station.service.count('POST', '/login'), 1);
-  });
-
   it('name what the camera has where a target is not found', async () => {
     const error = await failure(goTo(GATE, 'Door'), 'TARGET_NOT_FOUND');
     assert.match(
@@ -145,7 +106,7 @@ describe('PTZ commands', () => {
 
   it('tell no RTSP URL that stands in the name of a preset', async () => {
     const name = 'rtsp://admin:pw123@10.0.0.5/stream';
-    station.service.on('GET', '/Gate/presets', { json: { ptz_presets: [{ id: 7, name }] } });
+    service.on('GET', '/Gate/presets', { json: { ptz_presets: [{ id: 7, name }] } });
     const error = await failure(goTo(GATE, 'Door'), 'TARGET_NOT_FOUND');
     assert.match(error.message, /it has 7 \(\*\*\*/);
     assert.doesNotMatch(error.message, /pw123/);
@@ -153,11 +114,8 @@ describe('PTZ commands', () => {
 });
 
 describe('presets and tours in the test of a station', () => {
-  let station: ScriptedStation;
-  beforeEach(async () => {
-    station = await ScriptedStation.start();
-  });
-  afterEach(() => station.close());
+  const station = stationOfEachTest();
+  const { service } = station;
 
   /** Of a camera, with the relations that each of its presets, each of its tours, and the list of presets have. */
   function offer(camera: string, presets: string[][], tours: string[][] = [], ofList: string[] = []): void {
@@ -165,7 +123,6 @@ describe('presets and tours in the test of a station', () => {
       Object.fromEntries(relations.map((relation) => [`rel/${relation}`, `${path}/${relation}`]));
     const targets = (path: string, each: string[][]): object[] =>
       each.map((relations, id) => ({ id, name: `${id}`, _links: links(`${path}/${id}`, relations) }));
-    const { service } = station;
     const own = { 'rel/ptz_presets': `/${camera}/presets`, 'rel/ptz_tours': `/${camera}/tours` };
     service.on('GET', `/sources/${camera}`, { json: { _links: own } });
     service.on('GET', `/${camera}/presets`, {
@@ -181,7 +138,7 @@ describe('presets and tours in the test of a station', () => {
   async function said(options: Parameters<ScriptedStation['client']>[0] = {}): Promise<string | undefined> {
     const steps = await testStation(station.client(options));
     const isCommand = /presets|tours/;
-    assert.ok(station.service.seen.every(({ method, path }) => method === 'GET' || !isCommand.test(path)));
+    assert.ok(service.seen.every(({ method, path }) => method === 'GET' || !isCommand.test(path)));
     return steps.find(({ step }) => step === 'ptz')?.detail;
   }
 
@@ -196,7 +153,7 @@ describe('presets and tours in the test of a station', () => {
     assert.equal(await said(), undefined);
     offer(GATE, []);
     offer(YARD, []);
-    station.service.on('GET', `/${GATE}/presets`, { status: 404 });
+    service.on('GET', `/${GATE}/presets`, { status: 404 });
     assert.equal(await said(), undefined);
   });
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { failure, ScriptedStation } from '../support/service/scripted-station';
+import { failure, stationOfEachTest } from '../support/service/scripted-station';
 
 const SENT = { start: 'url', url: '/anything', rels: [], method: 'POST' } as const;
 
@@ -14,13 +14,10 @@ function detached(): Uint8Array {
 }
 
 describe('the body of a free request', () => {
-  let station: ScriptedStation;
+  const station = stationOfEachTest();
+  const { service } = station;
 
-  beforeEach(async () => {
-    station = await ScriptedStation.start();
-    station.service.on('POST', '/anything', ({ body }) => ({ json: { body } }));
-  });
-  afterEach(() => station.close());
+  beforeEach(() => service.on('POST', '/anything', ({ body }) => ({ json: { body } })));
 
   const words = Buffer.from('two words');
   const bytes: [string, unknown][] = [
@@ -66,7 +63,7 @@ describe('the body of a free request', () => {
   for (const [kind, body] of nothing) {
     it(`is BAD_INPUT for ${kind}, and nothing is sent`, async () => {
       await failure(station.client().request({ ...SENT, body }), 'BAD_INPUT');
-      assert.equal(station.service.count('POST', '/anything'), 0);
+      assert.equal(service.count('POST', '/anything'), 0);
     });
   }
 });

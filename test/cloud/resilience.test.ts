@@ -8,26 +8,17 @@ import {
   failsSoon,
   failure,
   rtspForEvent,
-  ScriptedStation,
   SHORT_TIMEOUT,
+  stationOfEachTest,
 } from '../support/service/scripted-station';
-import type { Route, ScriptedService } from '../support/service/scripted-service';
 import { TimerWatch } from '../support/time/virtual-time';
 
 /** Pauses that a test can wait for. */
 const QUICK = { retryMs: 40, longestRetryMs: 200 };
 
 describe('resilience of the client', () => {
-  let station: ScriptedStation;
-  let service: ScriptedService;
-  /** The usual answers. */
-  const usual: Route = (request) => service.standard(request);
-
-  beforeEach(async () => {
-    station = await ScriptedStation.start();
-    ({ service } = station);
-  });
-  afterEach(() => station.close());
+  const station = stationOfEachTest();
+  const { service } = station;
 
   describe('time-outs', () => {
     const time = new FastTime();
@@ -79,12 +70,12 @@ describe('resilience of the client', () => {
       }));
       const client = station.client();
       await client.listDevices();
-      const taken = Array.from({ length: 32 }, () => rtspForEvent(client, EVENT_OF_GATE));
+      const taken = Array.from({ length: 32 }, () => rtspForEvent(client));
       await eventually(() => service.count('POST', '/rtsp/Gate') === 32, 'all connections to be taken');
       await failsSoon(rtspForEvent(client, EVENT_OF_GATE, { deadlineMs: 100 }), 'TIMEOUT');
       gate.open();
       await Promise.all(taken);
-      await rtspForEvent(client, EVENT_OF_GATE);
+      await rtspForEvent(client);
       assert.equal(service.count('POST', '/rtsp/Gate'), 33);
     });
 
@@ -95,7 +86,7 @@ describe('resilience of the client', () => {
       it(`${stage} a GET is sent once more, on another connection`, async () => {
         const client = station.client({ timeoutMs: SHORT_TIMEOUT }, QUICK);
         await client.listDevices();
-        service.on('GET', '/devices', reply, usual);
+        service.on('GET', '/devices', reply, service.usual);
         assert.equal((await client.listDevices({ fresh: true })).length, 2);
         assert.equal(service.count('GET', '/devices'), 3);
         assert.equal(client.state.kind, 'connected');
@@ -114,9 +105,9 @@ describe('resilience of the client', () => {
 
       it(`${stage} a session is asked for once more, on another connection`, async () => {
         const client = station.client({ timeoutMs: SHORT_TIMEOUT }, QUICK);
-        await rtspForEvent(client, EVENT_OF_GATE);
-        service.on('POST', '/rtsp/Gate', reply, usual);
-        await rtspForEvent(client, EVENT_OF_GATE);
+        await rtspForEvent(client);
+        service.on('POST', '/rtsp/Gate', reply, service.usual);
+        await rtspForEvent(client);
         assert.equal(service.count('POST', '/rtsp/Gate'), 3);
       });
 

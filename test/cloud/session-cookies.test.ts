@@ -12,82 +12,88 @@ function at(path: string): URL {
 describe('the cookies of a session', () => {
   let cookies: SessionCookies;
 
+  const now = Date.now;
+
   beforeEach(() => {
     cookies = new SessionCookies(SERVICE.origin);
   });
+  afterEach(() => {
+    Date.now = now;
+  });
+
+  /** So many seconds from the beginning of the test. */
+  function pass(seconds: number): void {
+    Date.now = () => now() + seconds * 1000;
+  }
+
+  /** What the service is sent, and how it logs in. */
+  const sent = (path = '/rtsp/1'): string => cookies.headerFor(at(path));
+  function logIn(...set: string[]): void {
+    cookies.keep(set, at('/login'), true);
+    cookies.loggedIn();
+  }
 
   it('are none before the first answer', () => {
-    assert.equal(cookies.headerFor(SERVICE), '');
+    assert.equal(sent(), '');
     assert.deepEqual(cookies.values, []);
     assert.equal(cookies.text, '');
   });
 
   it('T-05 are sent with the newest value, also to an address that was asked before', () => {
     cookies.keep(['sid=old; Path=/', 'route=7; Path=/'], SERVICE);
-    assert.equal(cookies.headerFor(SERVICE), 'sid=old; route=7');
+    assert.equal(sent(), 'sid=old; route=7');
     cookies.keep('sid=new; Path=/', at('/system'));
-    assert.equal(cookies.headerFor(SERVICE), 'sid=new; route=7');
+    assert.equal(sent(), 'sid=new; route=7');
     assert.deepEqual([...cookies.values].sort(), ['7', 'new']);
   });
 
   it('T-05 are sent to their path alone', () => {
     cookies.keep('sid=1; Path=/rtsp', SERVICE);
-    assert.equal(cookies.headerFor(SERVICE), 'sid=1');
-    assert.equal(cookies.headerFor(at('/system')), '');
+    assert.equal(sent(), 'sid=1');
+    assert.equal(sent('/system'), '');
     assert.equal(cookies.headerFor(new URL('https://other.example/rtsp/1')), '');
   });
 
   it('T-05 are sent until their time is over, also to an address that was asked before', () => {
-    const now = Date.now;
-    try {
-      cookies.keep('sid=1; Path=/; Max-Age=60', SERVICE);
-      Date.now = () => now() + 59_000;
-      assert.equal(cookies.headerFor(SERVICE), 'sid=1');
-      Date.now = () => now() + 61_000;
-      assert.equal(cookies.headerFor(SERVICE), '');
-    } finally {
-      Date.now = now;
-    }
+    cookies.keep('sid=1; Path=/; Max-Age=60', SERVICE);
+    pass(59);
+    assert.equal(sent(), 'sid=1');
+    pass(61);
+    assert.equal(sent(), '');
   });
 
   it('T-05 do not live on because they are in use', () => {
-    const now = Date.now;
-    try {
-      cookies.keep('sid=1; Path=/; Max-Age=60', SERVICE);
-      for (const seconds of [20, 40, 59]) {
-        Date.now = () => now() + seconds * 1000;
-        assert.equal(cookies.headerFor(at(`/device/${seconds}`)), 'sid=1');
-      }
-      Date.now = () => now() + 61_000;
-      for (const path of ['/device/20', '/device/61']) assert.equal(cookies.headerFor(at(path)), '');
-    } finally {
-      Date.now = now;
+    cookies.keep('sid=1; Path=/; Max-Age=60', SERVICE);
+    for (const seconds of [20, 40, 59]) {
+      pass(seconds);
+      assert.equal(sent(`/device/${seconds}`), 'sid=1');
     }
+    pass(61);
+    for (const path of ['/device/20', '/device/61']) assert.equal(sent(path), '');
   });
 
   it('T-05 end with an age of nothing', () => {
     cookies.keep('sid=1; Path=/; Max-Age=60', SERVICE);
     cookies.keep('sid=; Path=/; Max-Age=0', SERVICE);
-    assert.equal(cookies.headerFor(SERVICE), '');
+    assert.equal(sent(), '');
   });
 
   it('are right for more addresses than are remembered', () => {
     cookies.keep('sid=1; Path=/rtsp', SERVICE);
     for (let camera = 0; camera < 3000; camera += 1) {
-      assert.equal(cookies.headerFor(at(`/rtsp/${camera}`)), 'sid=1');
-      assert.equal(cookies.headerFor(at(`/sources/${camera}`)), '');
+      assert.equal(sent(`/rtsp/${camera}`), 'sid=1');
+      assert.equal(sent(`/sources/${camera}`), '');
     }
   });
 
   it('are at most 64, of which those of the login stay, and of the others the newest', () => {
-    cookies.keep(['sid=1; Path=/', 'route=7; Path=/'], at('/login'), true);
-    cookies.loggedIn();
+    logIn('sid=1; Path=/', 'route=7; Path=/');
     for (let n = 0; n < 1000; n += 1) cookies.keep(`c${n}=${n}; Path=/`, SERVICE);
-    const sent = cookies.headerFor(SERVICE).split('; ');
-    assert.equal(sent.length, 64);
+    const all = sent().split('; ');
+    assert.equal(all.length, 64);
     assert.equal(cookies.values.length, 64);
-    for (const cookie of ['sid=1', 'route=7', 'c999=999']) assert.ok(sent.includes(cookie), cookie);
-    assert.ok(!sent.includes('c0=0'));
+    for (const cookie of ['sid=1', 'route=7', 'c999=999']) assert.ok(all.includes(cookie), cookie);
+    assert.ok(!all.includes('c0=0'));
   });
 
   it('T-05 are at most 64, of which those stay that were there when the login had succeeded', () => {
@@ -96,21 +102,20 @@ describe('the cookies of a session', () => {
     cookies.keep('route=7; Path=/', at('/system'));
     cookies.loggedIn();
     for (let n = 0; n < 1000; n += 1) cookies.keep(`c${n}=${n}; Path=/`, SERVICE);
-    const sent = cookies.headerFor(SERVICE).split('; ');
+    const all = sent().split('; ');
     for (const cookie of ['sid=1', 'theme=dark', 'route=7', 'c999=999'])
-      assert.ok(sent.includes(cookie), cookie);
+      assert.ok(all.includes(cookie), cookie);
   });
 
   it('T-05 keep the first of more than 64 that the answers of a login set', () => {
     const flood = Array.from({ length: 70 }, (_, n) => `c${n}=${n}; Path=/`);
     cookies.keep(['pre=0; Path=/', ...flood], at('/system'));
-    assert.ok(cookies.headerFor(SERVICE).startsWith('pre=0; '));
-    cookies.keep(['sid=1; Path=/', ...flood], at('/login'), true);
-    cookies.loggedIn();
+    assert.ok(sent().startsWith('pre=0; '));
+    logIn('sid=1; Path=/', ...flood);
     for (let n = 0; n < 100; n += 1) cookies.keep(`d${n}=${n}; Path=/`, SERVICE);
-    const sent = cookies.headerFor(SERVICE).split('; ');
-    assert.equal(sent.length, 64);
-    assert.ok(sent.includes('sid=1'));
+    const all = sent().split('; ');
+    assert.equal(all.length, 64);
+    assert.ok(all.includes('sid=1'));
   });
 
   it('take at most 16 KiB, also where the login alone sets more', () => {
@@ -119,43 +124,35 @@ describe('the cookies of a session', () => {
       at('/login'),
       true,
     );
-    assert.ok(cookies.headerFor(SERVICE).length < 17 * 1024);
+    assert.ok(sent().length < 17 * 1024);
     cookies.keep(`big=${'x'.repeat(20_000)}; Path=/`, SERVICE);
-    assert.ok(cookies.headerFor(SERVICE).length < 17 * 1024);
+    assert.ok(sent().length < 17 * 1024);
   });
 
   it('T-05 are again those of the login where one of them has grown beyond what the service takes', () => {
-    cookies.keep(['sid=1; Path=/', 'route=7; Path=/'], at('/login'), true);
-    cookies.loggedIn();
+    logIn('sid=1; Path=/', 'route=7; Path=/');
     cookies.keep(
       [`sid=${'x'.repeat(9000)}; Path=/`, 'route=; Path=/; Max-Age=0', 'other=1; Path=/'],
       SERVICE,
     );
     assert.equal(cookies.dropOthers(), true);
-    assert.equal(cookies.headerFor(SERVICE), 'sid=1; route=7');
+    assert.equal(sent(), 'sid=1; route=7');
     assert.deepEqual(cookies.values, ['1', '7']);
   });
 
   it('T-05 stay as they were renewed since the login where others are too many', () => {
-    cookies.keep('sid=first; Path=/', at('/login'), true);
-    cookies.loggedIn();
+    logIn('sid=first; Path=/');
     cookies.keep(['sid=renewed; Path=/', `other=${'x'.repeat(9000)}; Path=/`], SERVICE);
     cookies.dropOthers();
-    assert.equal(cookies.headerFor(SERVICE), 'sid=renewed');
+    assert.equal(sent(), 'sid=renewed');
   });
 
   it('T-05 that have ended since the login do not come back', () => {
-    const now = Date.now;
-    try {
-      cookies.keep(['sid=1; Path=/', 'once=1; Path=/; Max-Age=60'], at('/login'), true);
-      cookies.loggedIn();
-      cookies.keep(`sid=${'x'.repeat(9000)}; Path=/`, SERVICE);
-      Date.now = () => now() + 61_000;
-      cookies.dropOthers();
-      assert.equal(cookies.headerFor(SERVICE), 'sid=1');
-    } finally {
-      Date.now = now;
-    }
+    logIn('sid=1; Path=/', 'once=1; Path=/; Max-Age=60');
+    cookies.keep(`sid=${'x'.repeat(9000)}; Path=/`, SERVICE);
+    pass(61);
+    cookies.dropOthers();
+    assert.equal(sent(), 'sid=1');
   });
 
   it('count once where they come again, and no more once they have ended', () => {
@@ -163,16 +160,15 @@ describe('the cookies of a session', () => {
     for (let n = 0; n < 63; n += 1) cookies.keep(`c${n}=1; Path=/`, SERVICE);
     cookies.keep('c0=; Path=/; Max-Age=0', SERVICE);
     cookies.keep('c63=1; Path=/', SERVICE);
-    assert.ok(cookies.headerFor(SERVICE).includes('sid=1'));
+    assert.ok(sent().includes('sid=1'));
     assert.equal(cookies.values.length, 64);
   });
 
   it('T-05 of another trusted origin are for its host alone, whatever Domain they have', () => {
-    cookies.keep('sid=1; Path=/', at('/login'), true);
-    cookies.loggedIn();
+    logIn('sid=1; Path=/');
     const neighbour = new URL('https://relay.service.example/picture');
     cookies.keep(['sid=other; Domain=service.example; Path=/rtsp', 'own=1; Path=/'], neighbour);
-    assert.equal(cookies.headerFor(SERVICE), 'sid=1');
+    assert.equal(sent(), 'sid=1');
     assert.equal(cookies.headerFor(new URL('/rtsp/1', neighbour)), 'sid=other; own=1');
   });
 
@@ -192,20 +188,19 @@ describe('the cookies of a session', () => {
     ['are driven out', ''],
   ]) {
     it(`leave nothing behind where others ${kind}, each on a path of its own`, () => {
-      cookies.keep('sid=1; Path=/', at('/login'), true);
-      cookies.loggedIn();
+      logIn('sid=1; Path=/');
       for (let answer = 0; answer < 20; answer += 1) {
         const others = Array.from({ length: 100 }, (_, n) => `a=1; Path=/${answer}-${n}${attributes}`);
         cookies.keep(others, SERVICE);
       }
-      assert.ok(pathsLookedThrough(() => cookies.headerFor(SERVICE)) <= 64);
-      assert.equal(cookies.headerFor(SERVICE), 'sid=1');
+      assert.ok(pathsLookedThrough(() => sent()) <= 64);
+      assert.equal(sent(), 'sid=1');
     });
   }
 
   it('ignore what is no cookie', () => {
     cookies.keep(['', ';', 'sid=1; Domain=other.example'], SERVICE);
-    assert.equal(cookies.headerFor(SERVICE), '');
+    assert.equal(sent(), '');
   });
 });
 

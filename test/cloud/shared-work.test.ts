@@ -1,25 +1,11 @@
 import assert from 'node:assert/strict';
-import type { Route, ScriptedService } from '../support/service/scripted-service';
-import {
-  EVENT_OF_GATE,
-  failure,
-  PATIENT,
-  rtspForEvent,
-  ScriptedStation,
-} from '../support/service/scripted-station';
+import { failure, PATIENT, rtspForEvent, stationOfEachTest } from '../support/service/scripted-station';
 import { Gate, eventually, soon } from '../support/time/patience';
 import { MovableClock, TimerWatch } from '../support/time/virtual-time';
 
 describe('work that several calls wait for', () => {
-  let station: ScriptedStation;
-  let service: ScriptedService;
-  const usual: Route = (request) => service.standard(request);
-
-  beforeEach(async () => {
-    station = await ScriptedStation.start();
-    ({ service } = station);
-  });
-  afterEach(() => station.close());
+  const station = stationOfEachTest();
+  const { service } = station;
 
   it('goes on for the others where the deadline of one is over, which ends with the last failure', async () => {
     const client = station.client({}, PATIENT);
@@ -28,14 +14,14 @@ describe('work that several calls wait for', () => {
     const hasty = failure(client.listDevices({ fresh: true, deadlineMs: 500 }), 'HTTP_ERROR');
     const patient = client.listDevices({ fresh: true });
     await hasty;
-    service.on('GET', '/devices', usual);
+    service.on('GET', '/devices', service.usual);
     assert.equal((await patient).length, 2);
   });
 
   it('goes on for one that has come late, and tells that one what has failed', async () => {
     const client = station.client({}, PATIENT);
     await client.listDevices();
-    service.on('GET', '/devices', { status: 429, headers: { 'Retry-After': '1' } }, usual);
+    service.on('GET', '/devices', { status: 429, headers: { 'Retry-After': '1' } }, service.usual);
     const first = client.listDevices({ fresh: true, deadlineMs: 5_000 });
     await eventually(() => service.count('GET', '/devices') === 2, 'the refusal');
     await eventually(() => service.connections > 0, 'its answer');
@@ -52,7 +38,7 @@ describe('work that several calls wait for', () => {
     });
     const client = station.client({}, PATIENT);
     const hasty = failure(client.listDevices({ deadlineMs: 50 }), 'TIMEOUT');
-    const patient = rtspForEvent(client, EVENT_OF_GATE);
+    const patient = rtspForEvent(client);
     await hasty;
     gate.open();
     await patient;
@@ -64,7 +50,7 @@ describe('work that several calls wait for', () => {
     const client = station.client({}, PATIENT);
     await client.listDevices();
     const gate = new Gate();
-    service.on('GET', '/devices', { status: 503, after: gate.opened }, usual);
+    service.on('GET', '/devices', { status: 503, after: gate.opened }, service.usual);
     const once = failure(client.listDevices({ fresh: true, once: true }), 'HTTP_ERROR');
     const patient = client.listDevices({ fresh: true });
     gate.open();

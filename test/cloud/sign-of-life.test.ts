@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import type { StationClient } from '../../lib/cloud/station-client';
 import { ForkedServices } from '../support/service/forked-services';
-import { ScriptedStation } from '../support/service/scripted-station';
-import type { ScriptedService } from '../support/service/scripted-service';
+import { stationOfEachTest } from '../support/service/scripted-station';
 import { slowIt } from '../support/suite/lanes';
 import { MovableClock, MovableTimers } from '../support/time/virtual-time';
 import { eventually } from '../support/time/patience';
@@ -15,17 +14,14 @@ const LONGEST = QUIET * 1.25;
 describe('the sign of life of a service that nobody asks', () => {
   const clock = new MovableClock();
   const timers = new MovableTimers();
-  let station: ScriptedStation;
-  let service: ScriptedService;
+  const station = stationOfEachTest();
+  const { service } = station;
 
   beforeEach(async () => {
-    station = await ScriptedStation.start();
-    service = station.service;
     clock.start();
     timers.start();
   });
   afterEach(async () => {
-    await station.close();
     timers.stop();
     clock.stop();
   });
@@ -123,32 +119,28 @@ describe('the sign of life of a service that nobody asks', () => {
     assert.equal(service.count('GET', '/devices'), 0);
   });
 
-  it('tells of a service that died, with no call of anybody', async () => {
+  /** Works with a service in a process of its own, whose state is then asked for once it was quiet. */
+  async function withForked(kind: 'plain' | 'keyTakenBackWith400', state: string, then: 'kill' | 'nothing') {
     const services = await ForkedServices.start();
     try {
-      const { url: baseUrl } = await services.service('plain');
+      const { url: baseUrl } = await services.service(kind);
       const client = station.client({ baseUrl, signOfLifeMs: QUIET * 1000 });
       await client.listDevices();
-      await services.kill();
+      if (then === 'kill') await services.kill();
       pass(LONGEST);
-      await eventually(() => client.state.kind === 'offline', 'the state');
+      await eventually(() => client.state.kind === state, 'the state');
+      return client.state;
     } finally {
       await services.kill();
     }
+  }
+
+  it('tells of a service that died, with no call of anybody', async () => {
+    await withForked('plain', 'offline', 'kill');
   });
 
   slowIt('tells of a key that was taken back', async () => {
-    const services = await ForkedServices.start();
-    try {
-      const { url: baseUrl } = await services.service('keyTakenBackWith400');
-      const client = station.client({ baseUrl, signOfLifeMs: QUIET * 1000 });
-      await client.listDevices();
-      pass(LONGEST);
-      await eventually(() => client.state.kind === 'refused', 'the state');
-      const { state } = client;
-      assert.equal(state.kind === 'refused' && state.error.code, 'API_KEY_REJECTED');
-    } finally {
-      await services.kill();
-    }
+    const state = await withForked('keyTakenBackWith400', 'refused', 'nothing');
+    assert.equal(state.kind === 'refused' && state.error.code, 'API_KEY_REJECTED');
   });
 });

@@ -41,19 +41,9 @@ function streamOf(footage: Footage, from: number, to: number, alarm?: number): B
 
 /** Grey pictures of 320x180. @throws where ffmpeg has anything to complain of */
 async function decoded(stream: Buffer, format: string): Promise<Buffer[]> {
-  const input = [
-    '-nostdin',
-    '-v',
-    'warning',
-    '-f',
-    format,
-    '-framerate',
-    `${FRAMES_PER_SECOND}`,
-    '-i',
-    'pipe:0',
-  ];
-  const output = ['-vf', SCALED, '-f', 'rawvideo', '-pix_fmt', 'gray', 'pipe:1'];
-  const run = promisify(execFile)('ffmpeg', [...input, ...output], {
+  const input = `-nostdin -v warning -f ${format} -framerate ${FRAMES_PER_SECOND} -i pipe:0`;
+  const output = `-vf ${SCALED} -f rawvideo -pix_fmt gray pipe:1`;
+  const run = promisify(execFile)('ffmpeg', `${input} ${output}`.split(' '), {
     encoding: 'buffer',
     maxBuffer: 256 * 1024 * 1024,
   });

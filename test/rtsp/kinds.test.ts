@@ -108,31 +108,13 @@ describe('what the cameras of the sandbox send', () => {
       it(`${scene} plays to its end without a warning, its pictures and its sound`, async () => {
         const server = await under.start({ pace: 20, recordingSeconds: 6 });
         const sound = scene === 'dock';
-        const input = [
-          '-nostdin',
-          '-v',
-          'warning',
-          '-rtsp_transport',
-          'tcp',
-          '-i',
-          server.grant(at(scene, sound)),
-        ];
-        const pictures = [
-          '-map',
-          '0:v',
-          '-fps_mode',
-          'passthrough',
-          '-vf',
-          'scale=32:18',
-          '-pix_fmt',
-          'gray',
-        ];
-        const heard = sound ? ['-map', '0:a', '-f', 'null', '-'] : [];
-        const { stderr, stdout } = await run(
-          'ffmpeg',
-          [...input, ...pictures, '-f', 'rawvideo', 'pipe:1', ...heard],
-          { timeout: PATIENCE, encoding: 'buffer' },
-        );
+        const input = `-nostdin -v warning -rtsp_transport tcp -i ${server.grant(at(scene, sound))}`;
+        const pictures = '-map 0:v -fps_mode passthrough -vf scale=32:18 -pix_fmt gray -f rawvideo pipe:1';
+        const heard = sound ? ' -map 0:a -f null -' : '';
+        const { stderr, stdout } = await run('ffmpeg', `${input} ${pictures}${heard}`.split(' '), {
+          timeout: PATIENCE,
+          encoding: 'buffer',
+        });
         assert.equal(stderr.toString(), '');
         assert.equal(stdout.length / (32 * 18), 60);
       });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
-import type { GrantRequest, RtspServerOptions } from '../../sandbox/rtsp/server';
+import type { RtspFault, RtspServerOptions } from '../../sandbox/rtsp/server';
 import { burntInSecond, expectedSecond } from '../support/rtsp/fixture';
 import { byLane, slowIt } from '../support/suite/lanes';
 import { needs } from '../support/suite/programs';
@@ -17,6 +17,12 @@ describe('real players of the RTSP server', () => {
   afterEach(() => under.stop());
   // Real time is for play.test.ts; here it would only make players wait for their probes.
   const PACE = 5;
+
+  /** A URL of a server of its own: of the recording, unless told otherwise. */
+  const granted = async (
+    options: Partial<RtspServerOptions> & { fault?: RtspFault } = {},
+    request = recorded(),
+  ) => (await under.start({ pace: PACE, ...options })).grant(request);
 
   describe('ffmpeg and ffprobe', () => {
     before(function () {
@@ -33,8 +39,8 @@ describe('real players of the RTSP server', () => {
 
     for (const transport of ['tcp', 'udp'] as const) {
       it(`ffprobe names the stream over ${transport}`, async () => {
-        const server = await under.start({ pace: PACE });
-        assert.equal(await probe(server.grant(recorded()), '-rtsp_transport', transport), expected);
+        const url = await granted();
+        assert.equal(await probe(url, '-rtsp_transport', transport), expected);
       });
 
       for (const second of transport === 'tcp' ? byLane([17], [0, 59]) : byLane([], [0, 17, 59]))
@@ -46,8 +52,8 @@ describe('real players of the RTSP server', () => {
     }
 
     slowIt('ffmpeg -ss 20 seeks to that second', async () => {
-      const server = await under.start({ pace: PACE });
-      assert.equal(await burntInSecond(server.grant(recorded()), { transport: 'tcp', seek: 20 }), 2);
+      const url = await granted();
+      assert.equal(await burntInSecond(url, { transport: 'tcp', seek: 20 }), 2);
     });
 
     it('ffmpeg shows the present second of live video', async () => {
@@ -62,8 +68,8 @@ describe('real players of the RTSP server', () => {
       'ffprobe without a transport option plays too, also where the server has only one of both',
       async () => {
         for (const transports of [['tcp'], ['udp'], ['tcp', 'udp']] as const) {
-          const server = await under.start({ pace: PACE, transports });
-          assert.equal(await probe(server.grant(recorded())), expected);
+          const url = await granted({ transports });
+          assert.equal(await probe(url), expected);
         }
       },
     );
@@ -76,57 +82,35 @@ describe('real players of the RTSP server', () => {
     for (const transport of ['tcp', 'udp'] as const)
       slowIt(`a copy over ${transport} ends by itself with the recording`, async () => {
         const server = await under.start({ pace: PACE, recordingSeconds: 4 });
-        const url = server.grant(recorded());
-        const input = [
-          '-nostdin',
-          '-v',
-          'error',
-          '-rtsp_transport',
-          transport,
-          '-timeout',
-          // Longer than it may take: what ends it is the end of the recording.
-          String(2 * PATIENCE * 1000),
-          '-i',
-          url,
-        ];
-        const output = ['-c', 'copy', '-f', 'framecrc', 'pipe:1'];
-        const { stdout } = await run('ffmpeg', [...input, ...output], LIMIT);
+        // Longer than it may take: what ends it is the end of the recording.
+        const timeout = 2 * PATIENCE * 1000;
+        const input = `-nostdin -v error -rtsp_transport ${transport} -timeout ${timeout} -i ${server.grant(recorded())}`;
+        const { stdout } = await run('ffmpeg', `${input} -c copy -f framecrc pipe:1`.split(' '), LIMIT);
         const packets = stdout.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
         // Over UDP a busy machine may lose some; that the player ends is what counts there.
         if (transport === 'tcp') assert.equal(packets.length, 40);
         else assert.ok(packets.length > 0 && packets.length <= 40, `${packets.length} packets`);
       });
 
-    const playsWith = (what: string, options: Partial<RtspServerOptions>, request: GrantRequest): void => {
-      slowIt(`ffmpeg plays ${what}`, async () => {
-        const server = await under.start({ pace: PACE, ...options });
-        assert.equal(await burntInSecond(server.grant(request), { transport: 'tcp' }), 42);
-      });
-    };
     const login = { username: 'viewer', password: 'p@ss/word' };
-    playsWith('with Basic', { authentication: { scheme: 'basic', ...login } }, recorded());
-    playsWith('with Digest', { authentication: { scheme: 'digest', ...login } }, recorded());
-    playsWith('a token in the query', { tokenPlace: 'query' }, recorded());
-    playsWith('a camera with a strange id', {}, recorded({ cameraId: "Ab_-'é /?#" }));
-
-    slowIt('ffmpeg follows a redirect at DESCRIBE', async () => {
-      const server = await under.start({ pace: PACE });
-      server.setFault({ kind: 'redirect', to: 'new' });
-      assert.equal(await burntInSecond(server.grant(recorded()), { transport: 'tcp' }), 42);
-    });
+    for (const [what, options, cameraId] of [
+      ['with Basic', { authentication: { scheme: 'basic', ...login } }, 'cam-1'],
+      ['with Digest', { authentication: { scheme: 'digest', ...login } }, 'cam-1'],
+      ['a token in the query', { tokenPlace: 'query' }, 'cam-1'],
+      ['a camera with a strange id', {}, "Ab_-'é /?#"],
+      ['after a redirect at DESCRIBE', { fault: { kind: 'redirect', to: 'new' } }, 'cam-1'],
+      ['in spite of aggregate-parameter-sets', { fault: { kind: 'aggregate-parameter-sets' } }, 'cam-1'],
+      ['in spite of no-parameter-sets', { fault: { kind: 'no-parameter-sets' } }, 'cam-1'],
+    ] as const)
+      slowIt(`ffmpeg plays ${what}`, async () => {
+        const url = await granted(options, recorded({ cameraId }));
+        assert.equal(await burntInSecond(url, { transport: 'tcp' }), 42);
+      });
 
     for (const status of [403, 404])
       slowIt(`ffmpeg reports ${status}`, async () => {
-        const server = await under.start({ pace: PACE });
-        server.setFault({ kind: 'status', status });
-        await assert.rejects(probe(server.grant(recorded())), new RegExp(`${status}`));
-      });
-
-    for (const kind of ['aggregate-parameter-sets', 'no-parameter-sets'] as const)
-      slowIt(`ffmpeg plays in spite of the fault ${kind}`, async () => {
-        const server = await under.start({ pace: PACE });
-        server.setFault({ kind });
-        assert.equal(await burntInSecond(server.grant(recorded()), { transport: 'tcp' }), 42);
+        const url = await granted({ fault: { kind: 'status', status } });
+        await assert.rejects(probe(url), new RegExp(`${status}`));
       });
   });
 
@@ -158,20 +142,14 @@ describe('real players of the RTSP server', () => {
       await eventually(() => server.sessionCount === 0, 'the end of the session');
     });
 
-    slowIt('rtspsrc plays over UDP', async () => {
-      const server = await under.start({ pace: PACE });
-      assert.equal(await keyFrames(server.grant(recorded()), 'udp'), 2);
-    });
-
-    slowIt('rtspsrc plays a token in the query', async () => {
-      const server = await under.start({ pace: PACE, tokenPlace: 'query' });
-      assert.equal(await keyFrames(server.grant(recorded()), 'tcp'), 2);
-    });
-
-    slowIt('rtspsrc plays with Digest', async () => {
-      const authentication = { scheme: 'digest', username: 'viewer', password: 'secret' } as const;
-      const server = await under.start({ pace: PACE, authentication });
-      assert.equal(await keyFrames(server.grant(recorded()), 'tcp'), 2);
-    });
+    const authentication = { scheme: 'digest', username: 'viewer', password: 'secret' } as const;
+    for (const [what, options, protocols] of [
+      ['over UDP', {}, 'udp'],
+      ['a token in the query', { tokenPlace: 'query' }, 'tcp'],
+      ['with Digest', { authentication }, 'tcp'],
+    ] as const)
+      slowIt(`rtspsrc plays ${what}`, async () => {
+        assert.equal(await keyFrames(await granted(options), protocols), 2);
+      });
   });
 });

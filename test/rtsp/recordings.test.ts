@@ -10,17 +10,14 @@ describe('recordings over RTSP', () => {
 
   it('what lies between the key frame and the moment that was asked for comes at once', async () => {
     // So slow that a picture which has to wait for its time does not come within the test.
-    const server = await under.start({ pace: 0.001 });
-    const { pictures } = await receivePictures(server.grant(recorded({ start: SECOND_42 + 700 })), {
-      pictures: 8,
-    });
+    const start = SECOND_42 + 700;
+    const { pictures } = await under.receive(8, recorded({ start }), { pace: 0.001 });
     assert.equal(pictures.length, 8);
     assert.equal(fixtureSecond(pictures[0]?.nals ?? []), 42);
   });
 
   it('so it does where a range asks for the moment', async () => {
-    const server = await under.start({ pace: 0.001 });
-    const { pictures } = await receivePictures(server.grant(recorded()), { pictures: 6, range: 'npt=10.5-' });
+    const { pictures } = await under.receive(6, recorded(), { pace: 0.001, range: 'npt=10.5-' });
     assert.equal(pictures.length, 6);
   });
 
@@ -28,8 +25,7 @@ describe('recordings over RTSP', () => {
     const LATE = { kind: 'recording-late', seconds: 5 } as const;
 
     it('not-found: DESCRIBE is answered 404 until the recording is there', async () => {
-      const server = await under.start();
-      server.setFault({ ...LATE, way: 'not-found' });
+      const server = await under.start({ fault: { ...LATE, way: 'not-found' } });
       const url = server.grant(recorded());
       under.now = SECOND_42 + 4999;
       assert.equal((await under.ask(url, 'DESCRIBE')).status, 404);
@@ -38,8 +34,7 @@ describe('recordings over RTSP', () => {
     });
 
     it('ends: the stream ends with a BYE before its first picture', async () => {
-      const server = await under.start({ pace: Infinity });
-      server.setFault({ ...LATE, way: 'ends' });
+      const server = await under.start({ pace: Infinity, fault: { ...LATE, way: 'ends' } });
       const early = await receivePictures(server.grant(recorded()), { pictures: 1 });
       assert.equal(early.pictures.length, 0);
       under.now += 5000;
@@ -48,17 +43,15 @@ describe('recordings over RTSP', () => {
     });
 
     it('short: the stream ends where it is recorded up to', async () => {
-      const server = await under.start({ pace: Infinity });
-      server.setFault({ ...LATE, way: 'short' });
       under.now = SECOND_42 + 8000;
-      const { pictures } = await receivePictures(server.grant(recorded()), { pictures: 100 });
+      const setting = { pace: Infinity, fault: { ...LATE, way: 'short' } } as const;
+      const { pictures } = await under.receive(100, recorded(), setting);
       assert.equal(pictures.length, 30);
     });
 
     it('live video is there all the same', async () => {
-      const server = await under.start();
-      server.setFault({ ...LATE, way: 'not-found' });
-      assert.equal((await receivePictures(server.grant(live()), { pictures: 1 })).pictures.length, 1);
+      const fault = { ...LATE, way: 'not-found' } as const;
+      assert.equal((await under.receive(1, live(), { fault })).pictures.length, 1);
     });
 
     it('a URL may be late by itself, and so may one camera', async () => {

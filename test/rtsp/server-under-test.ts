@@ -1,8 +1,22 @@
-import { RtspServer, type GrantRequest, type RtspServerOptions } from '../../sandbox/rtsp/server';
-import { TestRtspConnection, type RtspAnswer, RtspPlayer } from '../support/rtsp/rtsp-client';
+import {
+  RtspServer,
+  type GrantRequest,
+  type RtspFault,
+  type RtspServerOptions,
+} from '../../sandbox/rtsp/server';
+import {
+  receivePictures,
+  RtspPlayer,
+  TestRtspConnection,
+  type Reception,
+  type RtspAnswer,
+} from '../support/rtsp/rtsp-client';
 
 /** Epoch milliseconds at which the bit bar of the recording shows 42. */
 export const SECOND_42 = 1_760_000_042_000;
+
+/** Of a server: what differs from the usual, and a fault that it has from the start. */
+type Setting = Partial<RtspServerOptions> & { fault?: RtspFault };
 
 /** An RTSP server of a test, with clocks that the test sets, and the connections that the test opened to it. */
 export class ServerUnderTest {
@@ -11,7 +25,7 @@ export class ServerUnderTest {
   steady = 0;
   readonly #closing: (() => Promise<void> | void)[] = [];
 
-  async start(options: Partial<RtspServerOptions> = {}): Promise<RtspServer> {
+  async start({ fault, ...options }: Setting = {}): Promise<RtspServer> {
     const server = await RtspServer.start({
       host: '127.0.0.1',
       port: 0,
@@ -20,8 +34,14 @@ export class ServerUnderTest {
       steady: () => this.steady,
       ...options,
     });
+    if (fault !== undefined) server.setFault(fault);
     this.#closing.push(() => server.close());
     return server;
+  }
+
+  /** What is to be closed after the test as well. */
+  closing(close: () => Promise<void> | void): void {
+    this.#closing.push(close);
   }
 
   /** A raw connection to a URL. */
@@ -29,6 +49,11 @@ export class ServerUnderTest {
     const connection = await TestRtspConnection.open(url);
     this.#closing.push(() => connection.close());
     return connection;
+  }
+
+  /** A raw connection to a server of its own. */
+  async connected(setting: Setting = {}): Promise<TestRtspConnection> {
+    return this.connect((await this.start(setting)).url);
   }
 
   /** A player of a URL, not yet set up. */
@@ -46,12 +71,44 @@ export class ServerUnderTest {
     return player;
   }
 
+  /** The same, of a server of its own. */
+  async ready(request: GrantRequest, setting: Setting = {}): Promise<RtspPlayer> {
+    return this.readyPlayer((await this.start(setting)).grant(request));
+  }
+
+  /** One that plays, of a server of its own. */
+  async playing(request: GrantRequest, setting: Setting = {}): Promise<RtspPlayer> {
+    const player = await this.ready(request, setting);
+    await player.play();
+    return player;
+  }
+
+  /** So many pictures of a server of its own. */
+  async receive(
+    pictures: number,
+    request: GrantRequest,
+    { range, ...setting }: Setting & { range?: string } = {},
+  ): Promise<Reception> {
+    const server = await this.start(setting);
+    return receivePictures(server.grant(request), { pictures, ...(range !== undefined && { range }) });
+  }
+
   /** One request on a connection of its own. */
   async ask(url: string, method: string, headers: Record<string, string> = {}): Promise<RtspAnswer> {
     const connection = await this.connect(url);
     const answer = await connection.request(method, url, headers);
     connection.close();
     return answer;
+  }
+
+  /** One request to a server of its own. */
+  async answer(
+    method: string,
+    request: GrantRequest = live(),
+    headers: Record<string, string> = {},
+    setting: Setting = {},
+  ): Promise<RtspAnswer> {
+    return this.ask((await this.start(setting)).grant(request), method, headers);
   }
 
   /** Closes everything; for `afterEach`. */
@@ -64,7 +121,7 @@ export class ServerUnderTest {
 
 /** Recorded video from the second that shows 42. */
 export function recorded(more: Partial<GrantRequest> = {}): GrantRequest {
-  return { cameraId: 'cam-1', cameraName: 'SANDBOX Gate 1', start: SECOND_42, ...more };
+  return live({ start: SECOND_42, ...more });
 }
 
 /** Live video of the same camera. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 
-import { RtspServer } from '../../sandbox/rtsp/server';
+import type { GrantRequest, RtspServer } from '../../sandbox/rtsp/server';
 import { UdpReceiver } from './udp-receiver';
 import { eventually } from '../support/time/patience';
 import { ServerUnderTest, live, recorded } from './server-under-test';
@@ -13,11 +13,7 @@ const SHORT = { sessionTimeoutSeconds: TIMEOUT };
 
 describe('the life of RTSP sessions', () => {
   const under = new ServerUnderTest();
-  const receivers: UdpReceiver[] = [];
-  afterEach(async () => {
-    for (const receiver of receivers.splice(0)) receiver.close();
-    await under.stop();
-  });
+  afterEach(() => under.stop());
 
   /** From here on every session has been silent for longer than its time-out. */
   const passTimeout = (): void => void (under.steady += TIMEOUT * 1000 + 1);
@@ -33,11 +29,15 @@ describe('the life of RTSP sessions', () => {
     assert.equal(server.sessionCount, others);
   }
 
-  const udpReceiver = async (): Promise<UdpReceiver> => {
+  /** The ports of a player, and that player: it has a session over UDP, to play or not. */
+  async function overUdp(server: RtspServer, request: GrantRequest = live(), more = '') {
     const receiver = await UdpReceiver.open();
-    receivers.push(receiver);
-    return receiver;
-  };
+    under.closing(() => receiver.close());
+    const player = await under.player(server.grant(request));
+    await player.describe();
+    const answer = await player.setup(`${receiver.transport}${more}`);
+    return { receiver, player, answer };
+  }
 
   it('a silent session ends after its time-out and is then unknown: 454', async () => {
     const server = await under.start(SHORT);
@@ -80,10 +80,7 @@ describe('the life of RTSP sessions', () => {
 
   it('a UDP session outlives its connection until its time-out', async () => {
     const server = await under.start(SHORT);
-    const receiver = await udpReceiver();
-    const player = await under.player(server.grant(live()));
-    await player.describe();
-    await player.setup(receiver.transport);
+    const { receiver, player } = await overUdp(server);
     await player.play();
     player.close();
     await once(player.connection.socket, 'close');
@@ -95,10 +92,7 @@ describe('the life of RTSP sessions', () => {
 
   it('receiver reports over UDP are signs of life, also without a connection', async () => {
     const server = await under.start(SHORT);
-    const receiver = await udpReceiver();
-    const player = await under.player(server.grant(live()));
-    await player.describe();
-    const answer = await player.setup(receiver.transport);
+    const { receiver, player, answer } = await overUdp(server);
     await player.play();
     player.close();
     await outlivesSilentOne(server, async () => {
@@ -110,9 +104,7 @@ describe('the life of RTSP sessions', () => {
 
   it('another connection may go on with a UDP session', async () => {
     const server = await under.start();
-    const receiver = await udpReceiver();
-    const player = await under.player(server.grant(live()));
-    await player.setup(receiver.transport);
+    const { receiver, player } = await overUdp(server);
     player.close();
     const answer = await under.ask(player.url, 'PLAY', { Session: player.session });
     assert.equal(answer.status, 200);
@@ -121,10 +113,7 @@ describe('the life of RTSP sessions', () => {
 
   it('recorded video comes over UDP with the same bytes and in order', async () => {
     const server = await under.start({ pace: 20 });
-    const receiver = await udpReceiver();
-    const player = await under.player(server.grant(recorded()));
-    await player.describe();
-    await player.setup(receiver.transport);
+    const { receiver, player } = await overUdp(server, recorded());
     await player.play();
     const packets = await receiver.rtp(10);
     const sequences = packets.map((packet) => packet.readUInt16BE(2));
@@ -136,9 +125,7 @@ describe('the life of RTSP sessions', () => {
 
   it('UDP goes only to the address of the connection, whatever destination the client names', async () => {
     const server = await under.start();
-    const receiver = await udpReceiver();
-    const player = await under.player(server.grant(live()));
-    const answer = await player.setup(`${receiver.transport};destination=127.0.0.99`);
+    const { receiver, player, answer } = await overUdp(server, live(), ';destination=127.0.0.99');
     assert.doesNotMatch(answer.headers.get('transport') ?? '', /destination/);
     await player.play();
     await receiver.rtp(1);
@@ -146,9 +133,7 @@ describe('the life of RTSP sessions', () => {
 
   it('TEARDOWN closes the UDP ports', async () => {
     const server = await under.start({ pace: 20 });
-    const receiver = await udpReceiver();
-    const player = await under.player(server.grant(live()));
-    const answer = await player.setup(receiver.transport);
+    const { receiver, player, answer } = await overUdp(server);
     await player.play();
     await receiver.rtp(1);
     await player.teardown();
@@ -167,15 +152,10 @@ describe('the life of RTSP sessions', () => {
 
   it('close ends every session, connection and port, and may be called twice', async () => {
     const server = await under.start();
-    const receiver = await udpReceiver();
-    const overTcp = await under.readyPlayer(server.grant(live()));
-    await overTcp.play();
-    const overUdp = await under.player(server.grant(live()));
-    await overUdp.setup(receiver.transport);
-    await overUdp.play();
+    const players = [await under.readyPlayer(server.grant(live())), (await overUdp(server)).player];
+    for (const player of players) await player.play();
     await Promise.all([server.close(), server.close()]);
-    await overTcp.connection.closing();
-    await overUdp.connection.closing();
+    for (const { connection } of players) await connection.closing();
     assert.equal(server.sessionCount, 0);
     await assert.rejects(under.connect(server.url), { code: 'ECONNREFUSED' });
   });
@@ -222,12 +202,7 @@ describe('the life of RTSP sessions', () => {
     await new Promise(setImmediate);
     const before = handles();
     for (let i = 0; i < 5; i++) {
-      const server = await RtspServer.start({
-        host: '127.0.0.1',
-        port: 0,
-        fallbackToFreePort: false,
-        now: Date.now,
-      });
+      const server = await under.start();
       assert.notDeepEqual(handles(), before);
       await server.close();
     }

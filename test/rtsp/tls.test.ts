@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:tls';
 
+import type { RtspServer } from '../../sandbox/rtsp/server';
 import { needs } from '../support/suite/programs';
 import { selfSigned } from '../support/network/certificates';
 import { ServerUnderTest, live } from './server-under-test';
@@ -13,13 +14,19 @@ describe('rtsps', () => {
     needs(this, 'openssl');
   });
 
+  /** A client that trusts the certificate, once it has shaken hands. */
+  async function secured({ port }: RtspServer, ca: string) {
+    const socket = connect({ host: '127.0.0.1', port, ca, servername: 'localhost' });
+    await once(socket, 'secureConnect');
+    return socket;
+  }
+
   it('URLs are rtsps, and the server answers over TLS', async () => {
     const tls = selfSigned();
     const server = await under.start({ tls });
     const url = server.grant(live());
     assert.match(url, /^rtsps:/);
-    const socket = connect({ host: '127.0.0.1', port: server.port, ca: tls.cert, servername: 'localhost' });
-    await once(socket, 'secureConnect');
+    const socket = await secured(server, tls.cert);
     socket.write(`DESCRIBE ${url} RTSP/1.0\r\nCSeq: 1\r\n\r\n`);
     const [answer]: Buffer[] = await once(socket, 'data');
     assert.match(String(answer), /^RTSP\/1\.0 200 OK/);
@@ -31,8 +38,7 @@ describe('rtsps', () => {
     const server = await under.start({ tls, maxConnections: 2 });
     const silent = await under.connect(server.url);
     await under.connect(server.url);
-    const socket = connect({ host: '127.0.0.1', port: server.port, ca: tls.cert, servername: 'localhost' });
-    await once(socket, 'secureConnect');
+    const socket = await secured(server, tls.cert);
     await silent.closing();
     socket.destroy();
   });

@@ -9,13 +9,11 @@ export class UdpReceiver {
   readonly #rtp: Socket;
   readonly #rtcp: Socket;
   readonly #packets: Buffer[] = [];
-  readonly #reports: Buffer[] = [];
 
   private constructor(rtp: Socket, rtcp: Socket) {
     this.#rtp = rtp;
     this.#rtcp = rtcp;
     rtp.on('message', (packet) => this.#packets.push(packet));
-    rtcp.on('message', (packet) => this.#reports.push(packet));
   }
 
   static async open(): Promise<UdpReceiver> {
@@ -25,11 +23,6 @@ export class UdpReceiver {
   /** `Transport` header that asks for these ports. */
   get transport(): string {
     return `RTP/AVP;unicast;client_port=${this.#rtp.address().port}-${this.#rtcp.address().port}`;
-  }
-
-  /** RTCP packets so far. */
-  get reports(): readonly Buffer[] {
-    return this.#reports;
   }
 
   /** The first packets, once there are so many. */

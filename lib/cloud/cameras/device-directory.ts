@@ -30,7 +30,7 @@ export function toDevice(record: JsonRecord): Device {
  * Whether the record is that of a usable camera: `status` equals `online` (specification, section 2) in any case, or contains
  * it if it is a list or an object; without a status text, `state`, `connectionState` or `connected` may say so.
  */
-export function isOnline(record: JsonRecord): boolean {
+function isOnline(record: JsonRecord): boolean {
   const status = firstField(record, ['status']);
   const text = asText(status);
   if (text !== undefined) return text.toLowerCase() === FIELDS.onlineStatus;

@@ -31,7 +31,7 @@ export function toServiceTime(text: string, appendZ: boolean): string {
  * UTC with `Z`.
  * @throws RvmError BAD_INPUT for anything else, and for milliseconds before 2000, which are really seconds
  */
-export function timeText(value: unknown): string {
+function timeText(value: unknown): string {
   const milliseconds = millisecondsOf(value);
   if (milliseconds !== undefined && milliseconds >= EARLIEST && milliseconds <= Date.now() + FUTURE) {
     return new Date(milliseconds).toISOString();

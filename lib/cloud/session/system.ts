@@ -132,7 +132,7 @@ const VERSION = /^\d+(\.\d+)*$/;
  * The `version` parameter of a `Content-Type`, such as `application/json; version=3`: quoted or not, integer or dotted, in any
  * place among the parameters. Undefined where there is none.
  */
-export function versionOf(contentType: string | undefined): string | undefined {
+function versionOf(contentType: string | undefined): string | undefined {
   for (const parameter of (contentType ?? '').split(';').slice(1)) {
     const equals = parameter.indexOf('=');
     if (equals < 0 || parameter.slice(0, equals).trim().toLowerCase() !== 'version') continue;
@@ -147,7 +147,7 @@ export function versionOf(contentType: string | undefined): string | undefined {
 }
 
 /** Compares two versions by their components, so that 5.11 is later than 5.2; negative if `a` is the earlier. */
-export function compareVersions(a: string, b: string): number {
+function compareVersions(a: string, b: string): number {
   const left = a.split('.').map(Number);
   const right = b.split('.').map(Number);
   for (let index = 0; index < Math.max(left.length, right.length); index += 1) {

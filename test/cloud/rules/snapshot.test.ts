@@ -1,22 +1,17 @@
 import assert from 'node:assert/strict';
 import { firstJpegOf } from '../../../lib/cloud/functions/snapshots';
 import { JPEG, multipart, PICTURE_TIME } from '../../support/service/foreign/foreign-service';
-import { camera, type Reply, type ScriptedService } from '../../support/service/scripted-service';
-import { failure, ScriptedStation } from '../../support/service/scripted-station';
+import type { Reply } from '../../support/service/scripted-service';
+import { failure, stationOfEachTest } from '../../support/service/scripted-station';
 import { eventually } from '../../support/time/patience';
 
 const LATER = '2026-11-21T10:00:00Z';
 
 describe('snapshots of any service', () => {
-  let station: ScriptedStation;
-  let service: ScriptedService;
+  const station = stationOfEachTest();
+  const { service } = station;
 
-  beforeEach(async () => {
-    station = await ScriptedStation.start();
-    service = station.service;
-    service.on('GET', '/sources/Gate', { json: { _links: { 'rel/snapshot': '/picture' } } });
-  });
-  afterEach(() => station.close());
+  beforeEach(() => service.on('GET', '/sources/Gate', { json: { _links: { 'rel/snapshot': '/picture' } } }));
 
   function picture(reply: Reply): void {
     service.on('GET', '/picture', reply);
@@ -26,43 +21,33 @@ describe('snapshots of any service', () => {
     return { headers: { 'Content-Type': type, ...headers }, bytes };
   }
 
+  const taken = async (): Promise<Buffer> => (await station.client().snapshot('Gate')).jpeg;
+
   const base64 = JPEG.toString('base64');
   const url64 = JPEG.toString('base64url');
-  const pictures: [string, () => Reply][] = [
-    ['image/jpeg', () => typed('image/jpeg', JPEG)],
-    ['a type with parameters and capitals', () => typed('Image/JPEG; name=x', JPEG)],
-    ['application/octet-stream', () => typed('application/octet-stream', JPEG)],
-    ['bytes without a type', () => ({ bytes: JPEG })],
-    ['bytes that call themselves text', () => typed('text/plain', JPEG)],
-    ['bytes that call themselves JSON', () => typed('application/json', JPEG)],
-    [
-      'several parts',
-      () => typed('multipart/mixed; boundary=b', multipart('b', [{ jpeg: JPEG, time: LATER }])),
-    ],
-    [
-      'parts whose boundary is told with its dashes',
-      () => typed('multipart/x-mixed-replace; boundary=--b', multipart('b', [{ jpeg: JPEG, time: LATER }])),
-    ],
-    [
-      'parts of another kind',
-      () =>
-        typed('multipart/x-mixed-replace;boundary="--b"', multipart('--b', [{ jpeg: JPEG, time: LATER }])),
-    ],
-    ['JSON with base64 text', () => ({ json: { image: base64 } })],
-    ['JSON with a data URL for an address', () => ({ json: { url: `data:image/jpeg;base64,${base64}` } })],
-    ['JSON with a data URL', () => ({ json: { Data: `data:image/jpeg;base64,${base64}` } })],
-    [
-      'JSON with base64 text for URLs, in a result',
-      () => ({ json: { status: 'success', result: { jpeg: url64 } } }),
-    ],
-    ['JSON with base64 text in lines', () => ({ json: { content: base64.replace(/.{20}/g, '$&\r\n') } })],
-    ['JSON that is base64 text', () => ({ json: base64 })],
+  const parts = multipart('b', [{ jpeg: JPEG, time: LATER }]);
+  const dashed = multipart('--b', [{ jpeg: JPEG, time: LATER }]);
+  const pictures: [string, Reply][] = [
+    ['image/jpeg', typed('image/jpeg', JPEG)],
+    ['a type with parameters and capitals', typed('Image/JPEG; name=x', JPEG)],
+    ['application/octet-stream', typed('application/octet-stream', JPEG)],
+    ['bytes without a type', { bytes: JPEG }],
+    ['bytes that call themselves text', typed('text/plain', JPEG)],
+    ['bytes that call themselves JSON', typed('application/json', JPEG)],
+    ['several parts', typed('multipart/mixed; boundary=b', parts)],
+    ['parts whose boundary is told with its dashes', typed('multipart/x-mixed-replace; boundary=--b', parts)],
+    ['parts of another kind', typed('multipart/x-mixed-replace;boundary="--b"', dashed)],
+    ['JSON with base64 text', { json: { image: base64 } }],
+    ['JSON with a data URL for an address', { json: { url: `data:image/jpeg;base64,${base64}` } }],
+    ['JSON with a data URL', { json: { Data: `data:image/jpeg;base64,${base64}` } }],
+    ['JSON with base64 text for URLs, in a result', { json: { status: 'success', result: { jpeg: url64 } } }],
+    ['JSON with base64 text in lines', { json: { content: base64.replace(/.{20}/g, '$&\r\n') } }],
+    ['JSON that is base64 text', { json: base64 }],
   ];
   for (const [kind, reply] of pictures) {
     it(`T-19 takes a snapshot that comes as ${kind}`, async () => {
-      picture(reply());
-      const { jpeg } = await station.client().snapshot('Gate', {});
-      assert.deepEqual(jpeg, JPEG);
+      picture(reply);
+      assert.deepEqual(await taken(), JPEG);
     });
   }
 
@@ -90,7 +75,7 @@ describe('snapshots of any service', () => {
           const bytes = Buffer.concat([Buffer.from(begun(head(IN_SCANS.length))), IN_SCANS]);
           const again = Buffer.concat([Buffer.from(`\r\n${head(JPEG.length)}`), JPEG]);
           picture({ ...typed('multipart/x-mixed-replace; boundary=b', bytes), again });
-          assert.deepEqual((await station.client().snapshot('Gate', {})).jpeg, IN_SCANS);
+          assert.deepEqual(await taken(), IN_SCANS);
           await eventually(() => service.endless === 0, 'the end of the request');
         });
       }
@@ -117,16 +102,16 @@ describe('snapshots of any service', () => {
         ...typed('multipart/x-mixed-replace; boundary=b', Buffer.concat([Buffer.from('--b\n\n'), broken])),
         again: JPEG,
       });
-      assert.deepEqual((await station.client().snapshot('Gate', {})).jpeg, broken);
+      assert.deepEqual(await taken(), broken);
     });
 
     it('T-19 keeps the connection of parts whose length is told', async () => {
       const bytes = multipart('b', [{ jpeg: JPEG, time: LATER }]);
       picture(typed('multipart/mixed; boundary=b', bytes, { 'Content-Length': String(bytes.length) }));
       const client = station.client();
-      await client.snapshot('Gate', {});
+      await client.snapshot('Gate');
       const opened = service.opened;
-      for (let turn = 0; turn < 3; turn += 1) await client.snapshot('Gate', {});
+      for (let turn = 0; turn < 3; turn += 1) await client.snapshot('Gate');
       assert.equal(service.opened, opened);
     });
   });
@@ -140,7 +125,7 @@ describe('snapshots of any service', () => {
     it(`T-19 fetches the picture behind ${kind} of JSON, with key and cookie`, async () => {
       picture({ json });
       service.on('GET', '/blob?sig=a%2Fb%3D', typed('binary/octet-stream', JPEG));
-      assert.deepEqual((await station.client().snapshot('Gate', {})).jpeg, JPEG);
+      assert.deepEqual(await taken(), JPEG);
       const { headers } = service.last('GET', '/blob?sig=a%2Fb%3D') ?? {};
       assert.deepEqual([headers?.['apikey'], headers?.cookie], [service.apiKey, 'sid=session-value-1']);
     });
@@ -150,13 +135,13 @@ describe('snapshots of any service', () => {
     it(`T-19 follows a redirect of ${status}`, async () => {
       picture({ status, headers: { Location: 'blob' } });
       service.on('GET', '/blob', typed('image/jpeg', JPEG));
-      assert.deepEqual((await station.client().snapshot('Gate', {})).jpeg, JPEG);
+      assert.deepEqual(await taken(), JPEG);
     });
   }
 
   it('T-19 follows JSON with an address once, and not in a circle', async () => {
     picture({ json: { url: '/picture' } });
-    await failure(station.client().snapshot('Gate', {}), 'BAD_RESPONSE');
+    await failure(station.client().snapshot('Gate'), 'BAD_RESPONSE');
     assert.ok(service.count('GET', '/picture') <= 3);
   });
 
@@ -166,7 +151,7 @@ describe('snapshots of any service', () => {
     ['a picture of another kind', typed('image/png', Buffer.from('89504e470d0a1a0a', 'hex'))],
     ['what only calls itself a JPEG', typed('image/jpeg', Buffer.from('GIF89a'))],
     ['parts without a picture', typed('multipart/mixed; boundary=b', multipart('b', []))],
-    ['parts without a boundary', typed('multipart/mixed', multipart('b', [{ jpeg: JPEG, time: LATER }]))],
+    ['parts without a boundary', typed('multipart/mixed', parts)],
     ['JSON without a picture', { json: { status: 'success', result: {} } }],
     ['JSON with another text', { json: { image: 'not a picture' } }],
     ['JSON with a place instead of an address', { json: { location: 'Depot', uri: 'rtsp: x' } }],
@@ -175,13 +160,13 @@ describe('snapshots of any service', () => {
   for (const [kind, reply] of useless) {
     it(`T-19 refuses as no picture ${kind}`, async () => {
       picture(reply);
-      await failure(station.client().snapshot('Gate', {}), 'BAD_RESPONSE');
+      await failure(station.client().snapshot('Gate'), 'BAD_RESPONSE');
     });
   }
 
   it('T-19 asks for a JPEG, and takes other forms', async () => {
     picture(typed('image/jpeg', JPEG));
-    await station.client().snapshot('Gate', {});
+    await station.client().snapshot('Gate');
     const accept = service.last('GET', '/picture')?.headers.accept ?? '';
     assert.match(accept, /^image\/jpeg/);
     assert.match(accept, /multipart\/mixed/);
@@ -189,42 +174,36 @@ describe('snapshots of any service', () => {
 
   it('T-19 tells the time of a header', async () => {
     picture(typed('image/jpeg', JPEG, { 'X-Resource-Timestamp': '2026-11-21T11:59:58.25+02:00' }));
-    assert.equal((await station.client().snapshot('Gate', {})).time, PICTURE_TIME);
+    assert.equal((await station.client().snapshot('Gate')).time, PICTURE_TIME);
   });
 
   it('T-19 tells the time of a part', async () => {
     picture(typed('multipart/mixed; boundary=b', multipart('b', [{ jpeg: JPEG, time: PICTURE_TIME }])));
-    assert.equal((await station.client().snapshot('Gate', {})).time, PICTURE_TIME);
+    assert.equal((await station.client().snapshot('Gate')).time, PICTURE_TIME);
   });
 
   it('T-19 tells when the picture came where the service tells no time, or none that can be read', async () => {
     picture(typed('image/jpeg', JPEG, { 'X-Resource-Timestamp': 'yesterday' }));
     const before = Date.now();
-    const { time } = await station.client().snapshot('Gate', {});
+    const { time } = await station.client().snapshot('Gate');
     const told = Date.parse(time);
     assert.ok(told >= before - 1 && told <= Date.now() && time.endsWith('Z'));
   });
 
   it('T-15 T-19 finds the link on an element, pictures before others', async () => {
-    const data_sources = [
+    const json = [
       { type: 'metadata', _links: { 'rel/snapshot': '/wrong' } },
       { type: 'video', _links: { '/vendor/rel/snapshot': '/picture' } },
     ];
-    service.on('GET', '/sources/Gate', { json: { data_sources } });
+    service.on('GET', '/sources/Gate', { json });
     picture(typed('image/jpeg', JPEG));
-    assert.deepEqual((await station.client().snapshot('Gate', {})).jpeg, JPEG);
-  });
-
-  it('T-15 T-19 finds the link on the device', async () => {
-    service.devices = [camera('gate', 'Gate', { _links: { 'rel/snapshot': '/picture' } })];
-    picture(typed('image/jpeg', JPEG));
-    assert.deepEqual((await station.client().snapshot('Gate', {})).jpeg, JPEG);
+    assert.deepEqual(await taken(), JPEG);
   });
 
   for (const code of ['EdgeOfStream', 'EndOfStream']) {
     it(`T-20 takes a refusal with ${code} as none of rights: no new login for it`, async () => {
       picture({ status: 403, json: { _type: 'Error', code, message: 'asked too often' } });
-      const error = await failure(station.client().snapshot('Gate', {}), 'HTTP_ERROR');
+      const error = await failure(station.client().snapshot('Gate'), 'HTTP_ERROR');
       assert.deepEqual([error.cause.serverCode, service.count('POST', '/login')], [code, 1]);
     });
   }

@@ -93,20 +93,8 @@ export class MadeRecordings {
     const file = path.join(this.folder, `${kind}-${seconds}${withSound ? '-aac' : ''}.mp4`);
     const sound = withSound ? [...SOUND, '-c:a', 'aac', '-ac', '2'] : [];
     const [inputs, audio] = [sound.slice(0, 4), sound.slice(4)];
-    const encoder = ENCODERS[kind].split(' ');
-    const options = [
-      '-v',
-      'error',
-      '-y',
-      ...SOURCE,
-      ...inputs,
-      '-t',
-      String(seconds),
-      ...encoder,
-      ...audio,
-      file,
-    ];
-    await run('ffmpeg', options, LIMIT);
+    const options = `-t ${seconds} ${ENCODERS[kind]}`.split(' ');
+    await run('ffmpeg', ['-v', 'error', '-y', ...SOURCE, ...inputs, ...options, ...audio, file], LIMIT);
     return file;
   }
 
@@ -124,18 +112,8 @@ export async function elementaryStream(file: string, codec: 'h264' | 'hevc'): Pr
 
 /** Seconds at which its packets are shown, in the order in which they are stored. */
 export async function shownTimes(file: string, stream: 'v' | 'a'): Promise<number[]> {
-  const options = [
-    '-v',
-    'error',
-    '-select_streams',
-    stream,
-    '-show_entries',
-    'packet=pts_time',
-    '-of',
-    'csv=p=0',
-    file,
-  ];
-  const { stdout } = await run('ffprobe', options, LIMIT);
+  const options = `-v error -select_streams ${stream} -show_entries packet=pts_time -of csv=p=0`;
+  const { stdout } = await run('ffprobe', [...options.split(' '), file], LIMIT);
   return stdout
     .trim()
     .split(/\s+/)

@@ -63,13 +63,11 @@ function typeOf(nal: Buffer): number {
 
 /** The server refused a request of the player. */
 export class RtspStatusError extends Error {
-  readonly method: string;
-  readonly status: number;
-
-  constructor(method: string, status: number) {
+  constructor(
+    readonly method: string,
+    readonly status: number,
+  ) {
     super(`${method} was answered ${status}`);
-    this.method = method;
-    this.status = status;
   }
 }
 
@@ -80,7 +78,7 @@ interface ReceiveOptions {
   range?: string;
 }
 
-interface Reception {
+export interface Reception {
   /** Fewer than wanted where the stream ended before. */
   pictures: ReceivedPicture[];
   sdp: string;
@@ -114,8 +112,6 @@ export async function receivePictures(url: string, options: ReceiveOptions): Pro
 
 /** A player step by step, over one TCP connection with interleaved data. */
 export class RtspPlayer {
-  readonly connection: TestRtspConnection;
-  readonly url: string;
   session = '';
   /** Packets of the RTCP channel so far. */
   readonly reports: Buffer[] = [];
@@ -129,12 +125,11 @@ export class RtspPlayer {
   #track: string;
   #soundTrack: string;
 
-  private constructor(connection: TestRtspConnection, url: string) {
-    this.connection = connection;
-    this.url = url;
-    this.#base = url;
-    this.#track = url;
-    this.#soundTrack = url;
+  private constructor(
+    readonly connection: TestRtspConnection,
+    readonly url: string,
+  ) {
+    [this.#base, this.#track, this.#soundTrack] = [url, url, url];
   }
 
   static async open(url: string): Promise<RtspPlayer> {
@@ -259,23 +254,20 @@ type Part = { answer: RtspAnswer } | { frame: ChannelData };
 
 /** A raw RTSP connection for tests: sends what it is told, and gives back answers and packets one by one. */
 export class TestRtspConnection {
-  readonly socket: Socket;
+  /** Whether the connection has ended; and why, where it was not in order (`ECONNRESET`). */
+  closed = false;
+  error: Error | undefined;
   #received: Buffer = Buffer.alloc(0);
   readonly #answers: RtspAnswer[] = [];
   readonly #frames: ChannelData[] = [];
-  #closed = false;
-  #error: Error | undefined;
   #wake: () => void = () => undefined;
   #cseq = 0;
 
-  private constructor(socket: Socket) {
-    this.socket = socket;
+  private constructor(readonly socket: Socket) {
     socket.on('data', (chunk: Buffer) => this.#take(chunk));
-    socket.on('error', (error) => {
-      this.#error = error;
-    });
+    socket.on('error', (error) => (this.error = error));
     socket.on('close', () => {
-      this.#closed = true;
+      this.closed = true;
       this.#wake();
     });
   }
@@ -286,15 +278,6 @@ export class TestRtspConnection {
     const socket = connect({ host: hostname, port: Number(port === '' ? '554' : port) });
     await once(socket, 'connect');
     return new TestRtspConnection(socket);
-  }
-
-  get closed(): boolean {
-    return this.#closed;
-  }
-
-  /** Why the connection ended, where it was not in order (`ECONNRESET`). */
-  get error(): Error | undefined {
-    return this.#error;
   }
 
   /** Sends a request with the next `CSeq` and waits for its answer. */
@@ -337,7 +320,7 @@ export class TestRtspConnection {
   /** Resolves when the connection has ended, in order or not. */
   async closing(timeoutMs = PATIENCE): Promise<void> {
     const deadline = AbortSignal.timeout(timeoutMs);
-    while (!this.#closed) {
+    while (!this.closed) {
       if (deadline.aborted) throw new Error(`The connection is still open after ${timeoutMs} ms.`);
       await this.#somethingNew(deadline);
     }
@@ -350,13 +333,11 @@ export class TestRtspConnection {
   async #next<T>(queue: T[], what: string, timeoutMs: number): Promise<T> {
     const deadline = AbortSignal.timeout(timeoutMs);
     while (queue.length === 0) {
-      if (this.#closed) throw new Error(`The connection ended while a test waited for an ${what}.`);
+      if (this.closed) throw new Error(`The connection ended while a test waited for an ${what}.`);
       if (deadline.aborted) throw new Error(`No ${what} within ${timeoutMs} ms.`);
       await this.#somethingNew(deadline);
     }
-    const [first] = queue.splice(0, 1);
-    if (first === undefined) throw new Error(`No ${what}.`);
-    return first;
+    return queue.shift() as T;
   }
 
   #somethingNew(deadline: AbortSignal): Promise<void> {

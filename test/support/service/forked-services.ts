@@ -5,8 +5,11 @@ import os from 'node:os';
 import path from 'node:path';
 import { StationClient, type StationClientOptions } from '../../../lib/cloud/station-client';
 import { STATION_TIMING, type StationTiming } from '../../../lib/cloud/timing';
+import type { RtspSession } from '../../../lib/cloud/calls';
+import type { RvmEvent } from '../../../lib/event';
 import { PECULIARITIES, type PeculiarityName } from './peculiarities';
 import { ScriptedService } from './scripted-service';
+import { EVENT_OF_GATE, rtspForEvent } from './scripted-station';
 
 /** What a client needs to use a service. */
 export interface Access {
@@ -118,6 +121,20 @@ export class Runs {
 
   /** @param settings of the client, but for the folder */
   constructor(private readonly settings: () => StationClientOptions) {}
+
+  /** The first run, with the videos of these events and the list; then all that was asked for is forgotten. */
+  async first({ seen }: ScriptedService, ...events: RvmEvent[]): Promise<void> {
+    const client = await this.next();
+    for (const event of events) await rtspForEvent(client, event);
+    if (events.length === 0) await client.listDevices();
+    await this.end();
+    seen.length = 0;
+  }
+
+  /** One more run, in which the video of this event is had. */
+  async video(event: RvmEvent = EVENT_OF_GATE): Promise<RtspSession> {
+    return rtspForEvent(await this.next(), event);
+  }
 
   /** Ends the run before, and begins another one. */
   async next(

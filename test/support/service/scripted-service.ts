@@ -37,6 +37,10 @@ export type Reply =
 
 export type Route = (request: SeenRequest) => Reply;
 
+/** Ids of the two cameras that there are. */
+export const GATE = '0e9f0c1a-0000-e911-8000-000000000001';
+export const YARD = '0e9f0c1a-0000-e911-8000-000000000002';
+
 /**
  * A service for tests whose every answer can be scripted. As it starts it behaves as the specification says; a
  * test replaces the routes it is about.
@@ -53,21 +57,18 @@ export class ScriptedService {
   opened = 0;
   /** Answers without end that somebody reads now. */
   endless = 0;
-  devices: Record<string, unknown>[] = [
-    camera('0e9f0c1a-0000-e911-8000-000000000001', 'Gate'),
-    camera('0e9f0c1a-0000-e911-8000-000000000002', 'Yard'),
-  ];
+  devices: Record<string, unknown>[] = [];
+  /** The usual answers, as the specification has them. */
+  readonly usual: Route = (request) => this.standard(request);
   /** What answers where no route is scripted. */
-  behaviour: Route = (request) => this.standard(request);
+  behaviour: Route = this.usual;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   readonly #routes = new Map<string, Route>();
   #logins = 0;
 
-  private constructor(
-    server: Server,
-    private readonly scheme: 'http' | 'https',
-  ) {
+  constructor(private readonly tls?: ServerOptions) {
+    const server = tls === undefined ? createServer() : createTlsServer(tls);
     this.#server = server;
     server.on('connection', (socket) => {
       this.#sockets.add(socket);
@@ -91,10 +92,21 @@ export class ScriptedService {
    * @param port any that is free, unless said
    */
   static async start(tls?: ServerOptions, port = 0): Promise<ScriptedService> {
-    const server = tls === undefined ? createServer() : createTlsServer(tls);
-    server.listen(port, '127.0.0.1');
-    await once(server, 'listening');
-    return new ScriptedService(server, tls === undefined ? 'http' : 'https');
+    const service = new ScriptedService(tls);
+    await service.begin(port);
+    return service;
+  }
+
+  /** Listens, as if it had never been asked or told anything. */
+  async begin(port = 0): Promise<void> {
+    this.seen.length = 0;
+    this.sessions.clear();
+    this.#routes.clear();
+    [this.mostConnections, this.opened, this.endless, this.#logins] = [0, 0, 0, 0];
+    this.devices = [camera(GATE, 'Gate'), camera(YARD, 'Yard')];
+    this.behaviour = this.usual;
+    this.#server.listen(port, '127.0.0.1');
+    await once(this.#server, 'listening');
   }
 
   get port(): number {
@@ -104,7 +116,7 @@ export class ScriptedService {
   }
 
   get url(): string {
-    return `${this.scheme}://127.0.0.1:${this.port}`;
+    return `${this.tls === undefined ? 'http' : 'https'}://127.0.0.1:${this.port}`;
   }
 
   /** Number of connections open now. */
@@ -165,10 +177,7 @@ export class ScriptedService {
       this.#routes.get(`${request.method} ${request.path}`) ?? this.#routes.get(`${request.method} ${path}`);
     const reply = (route ?? this.behaviour)(request);
     if (reply === 'silence') return;
-    if (reply === 'reset') {
-      response.destroy();
-      return;
-    }
+    if (reply === 'reset') return void response.destroy();
     if (reply === 'cut' || reply === 'stall') {
       response.writeHead(200, { 'Content-Length': '100' }).write('{"devices":[');
       if (reply === 'cut') response.socket?.end();
@@ -197,7 +206,6 @@ export class ScriptedService {
     });
   }
 
-  /** The behaviour of the specification. */
   standard(request: SeenRequest): Reply {
     if (request.headers['apikey'] !== this.apiKey)
       return { status: 401, json: { code: 'NoKey', message: 'key missing' } };
@@ -224,14 +232,9 @@ export class ScriptedService {
 
   logIn(request: SeenRequest): Reply {
     const body: unknown = JSON.parse(request.body);
-    const right =
-      typeof body === 'object' &&
-      body !== null &&
-      'username' in body &&
-      'password' in body &&
-      body.username === this.username &&
-      body.password === this.password;
-    if (!right) return { status: 403, json: { code: 'Unauthenticated', message: 'wrong name or password' } };
+    const { username, password } = Object(body);
+    if (username !== this.username || password !== this.password)
+      return { status: 403, json: { code: 'Unauthenticated', message: 'wrong name or password' } };
     return { json: {}, headers: { 'Set-Cookie': `sid=${this.newSession()}; Path=/; HttpOnly` } };
   }
 
@@ -251,4 +254,10 @@ export function camera(
   more: Record<string, unknown> = {},
 ): Record<string, unknown> {
   return { id, name, status: 'online', _links: { 'rel/data_sources': `/sources/${name}` }, ...more };
+}
+
+/** An answer that sets cookies. */
+export function withCookies(cookies: string | string[], reply: Reply = {}): Reply {
+  if (typeof reply === 'string') return reply;
+  return { ...reply, headers: { ...reply.headers, 'Set-Cookie': cookies } };
 }

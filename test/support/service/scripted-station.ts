@@ -11,7 +11,7 @@ import {
 import { RvmError, type RvmErrorCode } from '../../../lib/error';
 import type { RvmEvent } from '../../../lib/event';
 import { soon } from '../time/patience';
-import { ScriptedService } from './scripted-service';
+import { GATE, ScriptedService, YARD } from './scripted-service';
 
 /** A time-out, in milliseconds, that a test can wait for and that an answer meets on a busy machine, too. */
 export const SHORT_TIMEOUT = 1_000;
@@ -39,21 +39,24 @@ export const PATIENT: Partial<StationTiming> = {
 /** The services and clients of one test; `close` ends them all. */
 export class ScriptedStation {
   readonly #clients: StationClient[] = [];
-  readonly #services: ScriptedService[] = [];
-
-  private constructor(readonly service: ScriptedService) {
-    this.#services.push(service);
-  }
+  readonly #others: ScriptedService[] = [];
+  readonly service: ScriptedService;
 
   /** @param tls makes it a station of an https service */
+  constructor(tls?: ServerOptions) {
+    this.service = new ScriptedService(tls);
+  }
+
   static async start(tls?: ServerOptions): Promise<ScriptedStation> {
-    return new ScriptedStation(await ScriptedService.start(tls));
+    const station = new ScriptedStation(tls);
+    await station.service.begin();
+    return station;
   }
 
   /** One more service, on an origin of its own. */
   async otherService(): Promise<ScriptedService> {
     const service = await ScriptedService.start();
-    this.#services.push(service);
+    this.#others.push(service);
     return service;
   }
 
@@ -68,13 +71,21 @@ export class ScriptedStation {
   }
 
   async closeClients(): Promise<void> {
-    for (const client of this.#clients) await client.close();
+    for (const client of this.#clients.splice(0)) await client.close();
   }
 
   async close(): Promise<void> {
     await this.closeClients();
-    for (const service of this.#services) await service.close();
+    for (const service of [this.service, ...this.#others.splice(0)]) await service.close();
   }
+}
+
+/** One that begins anew before each test of a suite, and ends with it. */
+export function stationOfEachTest(): ScriptedStation {
+  const station = new ScriptedStation();
+  beforeEach(() => station.service.begin());
+  afterEach(() => station.close());
+  return station;
 }
 
 /** No relation is looked for before the known ones. */
@@ -117,15 +128,19 @@ export function settingsOf(
 
 /** An alarm of the camera that a scripted service calls Gate. */
 export const EVENT_OF_GATE: RvmEvent = {
-  cameraId: '0e9f0c1a-0000-e911-8000-000000000001',
+  cameraId: GATE,
   cameraRemoteId: 'r',
   eventStartTime: '2026-11-21T10:00:00',
 };
+export const EVENT_OF_YARD: RvmEvent = { ...EVENT_OF_GATE, cameraId: YARD };
+
+/** The live video of the camera that a scripted service calls Gate. */
+export const LIVE = { mode: 'live', camera: 'Gate', quality: '', whenOffline: 'fail' } as const;
 
 /** The recorded video of an event, as get RTSP asks for it unless told otherwise. */
 export function rtspForEvent(
   client: StationClient,
-  event: RvmEvent,
+  event: RvmEvent = EVENT_OF_GATE,
   { signal, deadlineMs, ...wanted }: Partial<RtspWanted> & CallOptions = {},
 ): Promise<RtspSession> {
   const defaults = { mode: 'event', event, preRoll: 0, quality: 'high', whenOffline: 'fail' } as const;

@@ -1,28 +1,38 @@
 import type { StationClientOptions } from '../../../../lib/cloud/station-client';
-import type { Reply } from '../scripted-service';
-import {
-  Cookies,
-  fieldOf,
-  ForeignService,
-  type ForeignRequest,
-  type ForeignRoute,
-  JPEG,
-  multipart,
-  PICTURE_TIME,
-} from './foreign-service';
+import { withCookies, type Reply, type ScriptedService, type SeenRequest } from '../scripted-service';
+import { Cookies, fieldOf, JPEG, multipart, PICTURE_TIME } from './foreign-service';
+
+const PREFIX = '/vms/eu-1';
+
+/** A request as the service reads it. */
+interface ForeignRequest {
+  method: string;
+  /** Below the prefix of the service, without the query. */
+  path: string;
+  query: URLSearchParams;
+  headers: SeenRequest['headers'];
+  /** Undefined where there is none. */
+  json: unknown;
+}
 
 /** As the service writes it: in braces and capitals. */
 const GATE = '{0E9F0C1A-0000-E911-F000-00000000000A}';
 const REMOTE_ID = '4xIx1DMwMLSwMDW2tDROTd_-Gate';
 
 /**
- * Chains of relative links (sibling A): links on the elements of the data sources, PTZ behind a controller, tours
- * called patterns and stopped all at once, no home position, pictures in parts, errors as 403 with a code.
+ * A service made by hand from what related interfaces look like. It keeps to the specification where that speaks, and differs from
+ * the sandbox of this package wherever it is silent: chains of relative links, links on the elements of the data sources, PTZ
+ * behind a controller, tours called patterns and stopped all at once, no home position, pictures in parts, errors as 403
+ * with a code, cookies that each answer replaces.
  */
-export class ChainService extends ForeignService {
-  protected readonly prefix = '/vms/eu-1';
+export class ChainService {
+  /**
+   * What it was told: moves such as `preset 0` in the order they came, bodies of the requests for RTSP sessions, queries of the
+   * requests for a picture.
+   */
+  readonly told = { moves: [] as string[], sessions: [] as unknown[], pictures: [] as string[] };
 
-  protected readonly cookies = new Cookies(
+  readonly #cookies = new Cookies(
     {
       auth_token: '; Max-Age=7200; Path=/vms/eu-1; HttpOnly; SameSite=Strict',
       'x!route~1': '; path=/; EXPIRES=Fri, 31 Dec 2099 23:59:59 GMT; Priority=High',
@@ -30,7 +40,8 @@ export class ChainService extends ForeignService {
     ['old=1; Max-Age=0', 'past=1; Expires=Thu, 01 Jan 1970 00:00:00 GMT', 'aside=1; Path=/vms/eu-2'],
   );
 
-  protected readonly routes: Readonly<Record<string, ForeignRoute>> = {
+  /** By method and path below the prefix; needs a session. */
+  readonly #routes: Readonly<Record<string, (request: ForeignRequest) => Reply>> = {
     'GET /list/cameras': ({ query }) => this.#cameras(query.get('from') === 'b~2/c'),
     'GET /list/1': () => resource({ ...this.#gate(), firmware: '7.1', remoteId: REMOTE_ID }),
     'GET /list/1/sources': () => resource(this.#sources()),
@@ -45,6 +56,11 @@ export class ChainService extends ForeignService {
     'POST /list/1/s/2/ptz/halt': ({ json }) => this.#move('tours stop', 204, json),
   };
 
+  constructor(private readonly service: ScriptedService) {
+    service.behaviour = (request) => this.#answer(request);
+  }
+
+  /** The settings of a cloud and its station that fit this service. */
   settings(): Partial<StationClientOptions> {
     return {
       baseUrl: `${this.service.url}/vms/eu-1/`,
@@ -55,7 +71,37 @@ export class ChainService extends ForeignService {
     };
   }
 
-  protected system({ headers }: ForeignRequest, loggedIn: boolean): Reply {
+  /** Ends every session. */
+  forgetSessions(): void {
+    this.#cookies.forget();
+  }
+
+  #answer({ method, path, headers, body }: SeenRequest): Reply {
+    const url = new URL(path, this.service.url);
+    if (!url.pathname.startsWith(`${PREFIX}/`)) return { status: 404, text: 'outside of the service' };
+    if (headers['apikey'] !== this.service.apiKey) return refusal(403, 'Unauthorized');
+    const request: ForeignRequest = {
+      method,
+      path: url.pathname.slice(PREFIX.length),
+      query: url.searchParams,
+      headers,
+      json: body === '' ? undefined : JSON.parse(body),
+    };
+    const loggedIn = this.#cookies.accepts(headers.cookie);
+    if (request.path === '/system') return this.#rotated(this.#system(request, loggedIn), loggedIn);
+    const login = this.#logIn(request);
+    if (login !== undefined) return login;
+    if (!loggedIn) return refusal(403, 'AuthExpired');
+    const route = this.#routes[`${method} ${request.path}`];
+    return this.#rotated(route?.(request) ?? refusal(404, 'NoSuchResource'), true);
+  }
+
+  /** Every answer of a session brings new cookies and makes the old ones invalid. */
+  #rotated(reply: Reply, loggedIn: boolean): Reply {
+    return loggedIn ? withCookies(this.#cookies.next(), reply) : reply;
+  }
+
+  #system({ headers }: ForeignRequest, loggedIn: boolean): Reply {
     if (headers.accept !== 'application/json; version=4.5-5.11') return refusal(406, 'NoVersion');
     const links = loggedIn
       ? { '/vendor/rel/devices': ['list/cameras?embed=%7B%22a%22%3A1%7D'] }
@@ -67,26 +113,15 @@ export class ChainService extends ForeignService {
     };
   }
 
-  protected logIn({ method, path, query, json }: ForeignRequest): Reply | undefined {
+  /** Undefined where the request is no login. */
+  #logIn({ method, path, query, json }: ForeignRequest): Reply | undefined {
     if (method !== 'POST' || path !== '/auth/start') return undefined;
     if (query.toString() !== 'region=eu%2F1&again=') return refusal(400, 'InvalidValue');
     const named = fieldOf(json, 'user_name') === this.service.username;
     const proven = fieldOf(json, 'user_password') === this.service.password;
     if (!named || !proven) return refusal(403, 'Unauthenticated');
-    const headers = { Location: 'http://elsewhere.invalid/welcome', 'Set-Cookie': this.cookies.next() };
+    const headers = { Location: 'http://elsewhere.invalid/welcome', 'Set-Cookie': this.#cookies.next() };
     return { status: 302, headers };
-  }
-
-  protected keyRefused(): Reply {
-    return refusal(403, 'Unauthorized');
-  }
-
-  protected sessionOver(): Reply {
-    return refusal(403, 'AuthExpired');
-  }
-
-  protected notFound(): Reply {
-    return refusal(404, 'NoSuchResource');
   }
 
   #cameras(second: boolean): Reply {
