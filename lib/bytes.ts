@@ -9,7 +9,7 @@ export class GrowingBuffer {
    */
   constructor(
     private readonly firstSize: number,
-    private readonly onGrowth: (held: number) => void = () => undefined,
+    private readonly onGrowth: (bytes: number) => void = () => undefined,
   ) {}
 
   append(chunk: Uint8Array): void {

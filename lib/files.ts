@@ -41,7 +41,7 @@ const VERSION = 1;
 const MAX_BYTES = 16 * 1024 * 1024;
 
 /** A text file that may be missing at any time, and that an attacker cannot misuse: a damaged file counts as missing. */
-export class HintFile {
+export class JsonFile {
   readonly #file: string;
   readonly #owner: string;
   /** The first line of the file as last read or written. */

@@ -124,13 +124,13 @@ async function walk(
 
 function results(found: ReadonlyMap<StepOfAlarm, string>, error?: RvmError): TestResult[] {
   const failed = error === undefined ? undefined : failedStep(found, error);
-  const place = failed === undefined ? TEST_STEPS.length : TEST_STEPS.indexOf(failed);
+  const failedAt = failed === undefined ? TEST_STEPS.length : TEST_STEPS.indexOf(failed);
   return TEST_STEPS.map((step, index) => {
     if (step === failed && error !== undefined) {
       return { step, outcome: 'failed', detail: error.message, code: error.code };
     }
     const detail = found.get(step);
-    const isOk = detail !== undefined || (index < place && failed !== undefined);
+    const isOk = detail !== undefined || (index < failedAt && failed !== undefined);
     return { step, outcome: isOk ? 'ok' : 'open', detail: detail ?? '' };
   });
 }

@@ -106,14 +106,14 @@ function authorityOf(url: string): string {
 }
 
 /** Search terms: each must occur somewhere. */
-export type Words = readonly string[];
+export type SearchTerms = readonly string[];
 
-export function wordsOf(search: unknown): Words {
+export function parseTerms(search: unknown): SearchTerms {
   return typeof search === 'string' ? search.toLowerCase().split(/\s+/).filter(Boolean) : [];
 }
 
 /** Whether texts contain all words, in any case. */
-export function haveAll(texts: readonly unknown[], words: Words): boolean {
+export function matchAll(texts: readonly unknown[], words: SearchTerms): boolean {
   if (words.length === 0) return true;
   const text = texts.join('\n').toLowerCase();
   return words.every((word) => text.includes(word));

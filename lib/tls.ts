@@ -75,7 +75,7 @@ const UNKNOWN_AUTHORITY = /^(UNABLE_TO_(GET_ISSUER|VERIFY)|DEPTH_ZERO_|SELF_SIGN
 const OUT_OF_DATE = /^CERT_(HAS_EXPIRED|NOT_YET_VALID)$/;
 
 /** Alerts of the peer about the client certificate; older releases of OpenSSL write SSLV3 or TLSV1 before them. */
-const ASKED = /ALERT_(CERTIFICATE_REQUIRED|NO_CERTIFICATE)/;
+const CERTIFICATE_REQUESTED = /ALERT_(CERTIFICATE_REQUIRED|NO_CERTIFICATE)/;
 const REFUSED =
   /ALERT_(BAD_CERTIFICATE|UNSUPPORTED_CERTIFICATE|CERTIFICATE_(REVOKED|EXPIRED|UNKNOWN)|UNKNOWN_CA|ACCESS_DENIED)/;
 const ALERT = /ALERT_[A-Z]/;
@@ -112,7 +112,7 @@ export function tlsFault(code: string, message: string, party: Party): string | 
   if (party === 'proxy' && ALERT.test(said)) {
     return `The proxy ends the TLS handshake (${code}): it may ask for a certificate of the client, which it does not get.`;
   }
-  if (ASKED.test(said)) {
+  if (CERTIFICATE_REQUESTED.test(said)) {
     return `The ${party} asks for a certificate of the client (${code}): enter it in the TLS node of the ${OWNER[party]}.`;
   }
   if (REFUSED.test(said)) {

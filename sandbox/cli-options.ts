@@ -126,8 +126,9 @@ function stationsIn(values: ReturnType<typeof parseStrictly>): StationRequest[] 
     throw new OptionError(`--stations must be a whole number from 1 to ${MOST_STATIONS}.`);
   }
   for (const name of ['webhook', 'scheme', 'secret', 'username', 'password'] as const) {
-    const given = values[name]?.length ?? 0;
-    if (given > count) throw new OptionError(`--${name} is given ${given} times: --stations is ${count}.`);
+    const occurrences = values[name]?.length ?? 0;
+    if (occurrences > count)
+      throw new OptionError(`--${name} is given ${occurrences} times: --stations is ${count}.`);
   }
   return Array.from({ length: count }, (_, index) => stationAt(values, index));
 }

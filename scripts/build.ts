@@ -129,12 +129,12 @@ function write(file: string, text: string | Buffer): void {
   fs.writeFileSync(target, text);
 }
 
-function newest(place: string): number {
-  const stat = fs.statSync(place);
+function newest(file: string): number {
+  const stat = fs.statSync(file);
   if (!stat.isDirectory()) return stat.mtimeMs;
   return fs
-    .readdirSync(place)
-    .reduce((time, name) => Math.max(time, newest(path.join(place, name))), stat.mtimeMs);
+    .readdirSync(file)
+    .reduce((time, name) => Math.max(time, newest(path.join(file, name))), stat.mtimeMs);
 }
 
 /** Also matches malformed comments, which then throw, so that no dialog silently lacks a row. */

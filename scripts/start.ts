@@ -97,10 +97,10 @@ function linkPackage(): void {
 }
 
 /** Removes the link, or the folder if the palette manager has installed the published package instead. */
-function removePackage(place: string): void {
-  const stat = fs.lstatSync(place, { throwIfNoEntry: false });
-  if (stat?.isSymbolicLink()) fs.unlinkSync(place);
-  else fs.rmSync(place, { recursive: true, force: true });
+function removePackage(folder: string): void {
+  const stat = fs.lstatSync(folder, { throwIfNoEntry: false });
+  if (stat?.isSymbolicLink()) fs.unlinkSync(folder);
+  else fs.rmSync(folder, { recursive: true, force: true });
 }
 
 /** Adds the package to package.json: the palette manager runs npm, which removes unlisted packages. */

@@ -39,9 +39,9 @@ function laneOf(name: string): Lane {
 }
 
 /** The files to run. Their tests read the lane from the environment. */
-function select(places: readonly string[], lane: Lane): string[] {
+function select(names: readonly string[], lane: Lane): string[] {
   process.env[LANE_VARIABLE] = lane;
-  return places.length > 0 ? namedFiles(places) : everyFile(lane);
+  return names.length > 0 ? namedFiles(names) : everyFile(lane);
 }
 
 /** @throws Error if an option is no positive integer: with no process no test would run, and none fail */

@@ -123,7 +123,7 @@ export class AlarmState {
   event(event: AlarmEvent, json: EventJson): EventOutcome | Promise<EventOutcome> {
     if (!this.#isOpen) return this.#opened.then(() => this.event(event, json));
     const known = this.#levels.peek(event.group);
-    if (known.line === undefined) {
+    if (known.queue === undefined) {
       const judgement = this.#judge(known, event);
       if (this.#levels.isKnown(known, judgement.level)) return this.#taken(known, judgement);
     }
@@ -137,7 +137,7 @@ export class AlarmState {
    */
   async control({ do: what, group, lasts }: Control): Promise<void> {
     await this.#opened;
-    if (!this.#arming.hasRoomFor(group)) throw tooManyGroups();
+    if (!this.#arming.hasCapacityFor(group)) throw tooManyGroups();
     const now = performance.now();
     if (what === 'test') await this.#write(this.#arming.test(group, now + lasts, now));
     else if (what !== 'acknowledge') await this.#write(this.#arming.arm(group, what === 'arm'));

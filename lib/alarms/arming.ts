@@ -17,7 +17,7 @@ export class Arming {
   readonly #versions = new Map<string, number>();
 
   /** False where the limit of groups with an entry of their own is reached. */
-  hasRoomFor(group: string): boolean {
+  hasCapacityFor(group: string): boolean {
     const isKnown = this.#armed.has(group) || this.#tests.has(group);
     return group === '' || isKnown || this.#armed.size + this.#tests.size < MOST;
   }

@@ -37,7 +37,7 @@ interface News {
 /** The groups of an alarm state that this instance knows; bounded in number. */
 export class Groups {
   readonly #groups = new Map<string, Group>();
-  readonly #told = new ToldEnds();
+  readonly #reported = new ReportedEnds();
 
   /**
    * @param instance id of this run of the instance
@@ -77,7 +77,7 @@ export class Groups {
    * At the limit, removes the oldest quiet group.
    * @returns the removed group and its removals for the store
    */
-  makeRoomFor(name: string): { group: Group; writes: SlotWrite[] } | undefined {
+  makeCapacityFor(name: string): { group: Group; writes: SlotWrite[] } | undefined {
     if (this.#groups.size < this.most || this.#groups.has(name)) return undefined;
     const group = [...this.#groups.values()].find(isQuiet);
     if (group === undefined) return undefined;
@@ -104,17 +104,17 @@ export class Groups {
       group.version = 0;
       group.raisedVersion = 0;
       if (group.level.raised) group.isAhead = true;
-      else if (!group.isAhead && group.line === undefined) this.#groups.delete(group.name);
+      else if (!group.isAhead && group.queue === undefined) this.#groups.delete(group.name);
     }
   }
 
   /** Deletes reported ends of runs that are gone. @returns removals for the store */
   tidy(now: number): SlotWrite[] {
-    return this.#told.tidy(now, FORGET_AFTER);
+    return this.#reported.tidy(now, FORGET_AFTER);
   }
 
   #adoptEnds(slot: Slot, now: number): void {
-    const { by, ends } = this.#told.adopt(slot, now);
+    const { by, ends } = this.#reported.adopt(slot, now);
     for (const [name, end] of ends) {
       const group = this.#groups.get(name);
       if (group?.by === by && by !== this.instance && group.level.raised && end > group.level.until)
@@ -134,7 +134,7 @@ export class Groups {
     if (slot.version === group.version) return undefined;
     const { level: stored = DOWN, raiser, by = '' } = storedLevel(slot, now) ?? {};
     const level = stored.raised
-      ? { ...stored, until: Math.max(stored.until, this.#told.endOf(by, group.name) ?? 0) }
+      ? { ...stored, until: Math.max(stored.until, this.#reported.endOf(by, group.name) ?? 0) }
       : stored;
     group.version = slot.value === undefined ? 0 : slot.version;
     const isOurs = by === this.instance;
@@ -148,8 +148,8 @@ export class Groups {
 }
 
 /** True where removing the group loses nothing. */
-function isQuiet({ level, isAhead, line }: Group): boolean {
-  return !level.raised && level.counted.length === 0 && !isAhead && line === undefined;
+function isQuiet({ level, isAhead, queue }: Group): boolean {
+  return !level.raised && level.counted.length === 0 && !isAhead && queue === undefined;
 }
 
 function lastsLonger(level: Level, other: Level): boolean {
@@ -289,17 +289,17 @@ export class OwnEnds {
 }
 
 /** End times that other runs of instances have reported. */
-class ToldEnds {
+class ReportedEnds {
   /** By name of the slot. */
-  readonly #told = new Map<
+  readonly #reported = new Map<
     string,
     { by: string; version: number; until: number; ends: Map<string, number> }
   >();
 
   /** Undefined where that run has reported nothing of the group. */
   endOf(by: string, group: string): number | undefined {
-    for (const told of this.#told.values()) {
-      const end = told.by === by ? told.ends.get(group) : undefined;
+    for (const reported of this.#reported.values()) {
+      const end = reported.by === by ? reported.ends.get(group) : undefined;
       if (end !== undefined) return end;
     }
     return undefined;
@@ -310,8 +310,8 @@ class ToldEnds {
     const { name, version, left = 0 } = slot;
     const by = name.slice(ENDS.length, name.lastIndexOf('/'));
     const ends = storedEnds(slot, now);
-    if (slot.value === undefined) this.#told.delete(name);
-    else this.#told.set(name, { by, version, until: now + left, ends });
+    if (slot.value === undefined) this.#reported.delete(name);
+    else this.#reported.set(name, { by, version, until: now + left, ends });
     return { by, ends };
   }
 
@@ -320,9 +320,9 @@ class ToldEnds {
    * @returns removals for the store
    */
   tidy(now: number, after: number): SlotWrite[] {
-    const over = [...this.#told].filter(([, { until }]) => until + after < now);
+    const over = [...this.#reported].filter(([, { until }]) => until + after < now);
     return over.map(([name, { version }]) => {
-      this.#told.delete(name);
+      this.#reported.delete(name);
       return { name, value: undefined, expected: version };
     });
   }

@@ -200,7 +200,7 @@ export interface Group {
   /** When its state is reported again. */
   repeatAt: number;
   /** Pending while an input of this group waits for the store; later inputs queue behind it. */
-  line: Promise<unknown> | undefined;
+  queue: Promise<unknown> | undefined;
 }
 
 export function newGroup(name: string): Group {
@@ -215,7 +215,7 @@ export function newGroup(name: string): Group {
     slack: 0,
     isAhead: false,
     repeatAt: Infinity,
-    line: undefined,
+    queue: undefined,
   };
 }
 

@@ -71,9 +71,9 @@ export class Levels {
 
   /** The group, stored from now on; removes a quiet group where the limit is reached. */
   keep(name: string): Group {
-    const room = this.#groups.makeRoomFor(name);
-    if (room !== undefined) {
-      const { group, writes } = room;
+    const made = this.#groups.makeCapacityFor(name);
+    if (made !== undefined) {
+      const { group, writes } = made;
       const { alarms, link } = this.options;
       const former = group.raiser ? alarms.remember(group.name, group.raiser, performance.now()) : [];
       link.put([...writes, ...former], false).catch(() => undefined);
@@ -130,7 +130,7 @@ export class Levels {
   releaseWhere(isOrdered: (group: string) => boolean): void {
     for (const group of this.#groups.all()) {
       const isDue = (): boolean => isOrdered(group.name);
-      if (group.level.raised && group.line === undefined && isDue()) void this.#release(group, isDue);
+      if (group.level.raised && group.queue === undefined && isDue()) void this.#release(group, isDue);
     }
   }
 
@@ -179,7 +179,7 @@ export class Levels {
     let next = Infinity;
     for (const group of this.#groups.all()) {
       // The action in progress plans the next tick.
-      if (group.line !== undefined) continue;
+      if (group.queue !== undefined) continue;
       this.#forgetCounted(group, now);
       const end = endOf(group);
       if (end <= now) void this.#release(group, () => endOf(group) <= performance.now());
@@ -280,13 +280,13 @@ class LevelKeeper {
 
   /** Runs actions on a group one after the other: each may have to wait for the store. */
   inTurn<Outcome>(group: Group, act: () => Promise<Outcome>): Promise<Outcome> {
-    const acting = group.line === undefined ? act() : group.line.then(act);
-    const line: Promise<unknown> = acting
+    const acting = group.queue === undefined ? act() : group.queue.then(act);
+    const queue: Promise<unknown> = acting
       .catch(() => undefined)
       .then(() => {
-        if (group.line === line) group.line = undefined;
+        if (group.queue === queue) group.queue = undefined;
       });
-    group.line = line;
+    group.queue = queue;
     return acting;
   }
 

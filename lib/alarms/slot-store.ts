@@ -69,13 +69,13 @@ export class StoreLink {
     return this.#reading;
   }
 
-  /** @param patience timeout for pending writes, in milliseconds */
-  async close(patience: number): Promise<void> {
+  /** @param timeoutMs timeout for pending writes, in milliseconds */
+  async close(timeoutMs: number): Promise<void> {
     this.#isClosed = true;
     this.#unwatch();
     clearTimeout(this.#timer);
     clearTimeout(this.#retry);
-    await withTimeout(this.#writer.idle(), patience);
+    await withTimeout(this.#writer.idle(), timeoutMs);
   }
 
   async #read(since: number): Promise<void> {
@@ -119,7 +119,7 @@ const WRITE_TIMEOUT_MS = 1500;
 /** Writes in one transaction. */
 const MOST = 500;
 
-interface Asked {
+interface PendingWrite {
   isUrgent: boolean;
   writes: readonly SlotWrite[];
   resolve: (outcomes: SlotOutcome[]) => void;
@@ -128,7 +128,7 @@ interface Asked {
 
 /** Writes the slots of an owner, one transaction at a time, each with all requests collected meanwhile. */
 class SlotWriter {
-  #asked: Asked[] = [];
+  #pending: PendingWrite[] = [];
   #timer: NodeJS.Timeout | undefined;
   #isWriting = false;
 
@@ -140,14 +140,14 @@ class SlotWriter {
   /** @param isUrgent false for a write that may wait to be batched */
   put(writes: readonly SlotWrite[], isUrgent: boolean): Promise<SlotOutcome[]> {
     return new Promise((resolve, reject) => {
-      this.#asked.push({ isUrgent, writes, resolve, reject });
+      this.#pending.push({ isUrgent, writes, resolve, reject });
       this.#plan(isUrgent);
     });
   }
 
   /** Writes pending requests at once, and resolves when none is left. */
   async idle(): Promise<void> {
-    while (this.#asked.length > 0 || this.#isWriting) {
+    while (this.#pending.length > 0 || this.#isWriting) {
       this.#plan(true);
       await sleep(1);
     }
@@ -162,28 +162,28 @@ class SlotWriter {
   async #write(): Promise<void> {
     this.#timer = undefined;
     this.#isWriting = true;
-    const asked = this.#take();
+    const batch = this.#take();
     try {
-      const writes = asked.flatMap((each) => each.writes);
+      const writes = batch.flatMap((each) => each.writes);
       const outcomes = await withTimeout(this.slots.putSlots(this.owner, writes), WRITE_TIMEOUT_MS);
       if (outcomes === undefined) throw new RvmError('STORE_FAILED', 'The inbox does not answer.');
       let from = 0;
-      for (const { writes: own, resolve } of asked) {
+      for (const { writes: own, resolve } of batch) {
         resolve(outcomes.slice(from, from + own.length));
         from += own.length;
       }
     } catch (error) {
-      for (const { reject } of asked) reject(error);
+      for (const { reject } of batch) reject(error);
     }
     this.#isWriting = false;
-    if (this.#asked.length > 0) this.#plan(this.#asked.some(({ isUrgent }) => isUrgent));
+    if (this.#pending.length > 0) this.#plan(this.#pending.some(({ isUrgent }) => isUrgent));
   }
 
   /** Takes the requests for one transaction off the queue. */
-  #take(): Asked[] {
+  #take(): PendingWrite[] {
     let size = 0;
-    const end = this.#asked.findIndex(({ writes }) => (size += writes.length) > MOST);
-    return this.#asked.splice(0, end < 0 ? this.#asked.length : Math.max(1, end));
+    const end = this.#pending.findIndex(({ writes }) => (size += writes.length) > MOST);
+    return this.#pending.splice(0, end < 0 ? this.#pending.length : Math.max(1, end));
   }
 }
 

@@ -11,7 +11,7 @@ export interface OperationOptions {
   /** The operation probes whether the service is back, so its requests are sent while no others are. */
   isProbe?: boolean | undefined;
   /** Limits how many operations wait for something that has failed; without it there is no limit. */
-  room?: Semaphore | undefined;
+  capacity?: Semaphore | undefined;
 }
 
 /** What an operation shares with the partial operations that work for it. */
@@ -38,19 +38,19 @@ export class Operation {
   readonly #startedAt = performance.now();
   readonly #until: number;
   readonly #deadline: NodeJS.Timeout | undefined;
-  readonly #room: Semaphore | undefined;
-  #leaveRoom: Release | undefined;
+  readonly #capacity: Semaphore | undefined;
+  #releaseCapacity: Release | undefined;
   #failure: RvmError | undefined;
   #hasEnded = false;
   #stopListening: () => void = () => undefined;
 
   constructor(
-    { signal, deadlineMs, once = false, isProbe = false, room }: OperationOptions = {},
+    { signal, deadlineMs, once = false, isProbe = false, capacity }: OperationOptions = {},
     inherited: Inherited = { tally: { requests: 0 } },
   ) {
     this.#once = once;
     this.isProbe = isProbe;
-    this.#room = room;
+    this.#capacity = capacity;
     this.#tally = inherited.tally;
     this.#of = inherited.of;
     this.#until = deadlineMs === undefined ? Infinity : this.#startedAt + deadlineMs;
@@ -116,9 +116,9 @@ export class Operation {
     if (this.#hasEnded) return true;
     if (this.once || performance.now() + ms > this.until) return false;
     if (this.#of !== undefined && !this.#of.mayWait(error, 0)) return false;
-    if (this.#room !== undefined) {
-      this.#leaveRoom ??= this.#room.tryAcquire();
-      if (this.#leaveRoom === undefined) return false;
+    if (this.#capacity !== undefined) {
+      this.#releaseCapacity ??= this.#capacity.tryAcquire();
+      if (this.#releaseCapacity === undefined) return false;
     }
     this.#failure = error;
     return true;
@@ -127,8 +127,8 @@ export class Operation {
   /** The work it waited for has succeeded: clears the failure. */
   goesOn(): void {
     this.#failure = undefined;
-    this.#leaveRoom?.();
-    this.#leaveRoom = undefined;
+    this.#releaseCapacity?.();
+    this.#releaseCapacity = undefined;
     this.#of?.goesOn();
   }
 
@@ -164,8 +164,8 @@ export class Operation {
   }
 
   /** Waits for the lock, but no longer than the caller does. */
-  takeTurn(line: Lock): Promise<Release> {
-    return line.acquire(this.#abort, 0);
+  takeTurn(lock: Lock): Promise<Release> {
+    return lock.acquire(this.#abort, 0);
   }
 
   /** Waits for shared work, but no longer than the caller does; the work itself continues. */
@@ -185,7 +185,7 @@ export class Operation {
 }
 
 /** Milliseconds that shared work has for retries, even if the callers have less time left. */
-const OWN_PATIENCE = 10_000;
+const SHARED_TIMEOUT_MS = 10_000;
 
 /**
  * Work that several operations wait for. None of them can cancel it for all, and the deadline of one does not end it: it
@@ -210,7 +210,7 @@ export class SharedOperation extends Operation {
   }
 
   override get until(): number {
-    return Math.max(this.#until, this.#lastSuccess + OWN_PATIENCE);
+    return Math.max(this.#until, this.#lastSuccess + SHARED_TIMEOUT_MS);
   }
 
   /** Waits for the work, but no longer than this operation does; reports failures of the work to the operation. */
@@ -218,7 +218,7 @@ export class SharedOperation extends Operation {
     this.#joined.add(operation);
     this.#isPatient ||= !operation.once;
     this.#until = Math.max(this.#until, operation.until);
-    if (this.#failure !== undefined) tell(operation, this.#failure);
+    if (this.#failure !== undefined) notify(operation, this.#failure);
     try {
       return await operation.waitFor(work);
     } finally {
@@ -231,7 +231,7 @@ export class SharedOperation extends Operation {
     // find work that is about to fail.
     if (!super.mayWait(error, ms)) return false;
     this.#failure = { error, againAt: performance.now() + ms };
-    for (const operation of this.#joined) tell(operation, this.#failure);
+    for (const operation of this.#joined) notify(operation, this.#failure);
     return true;
   }
 
@@ -243,7 +243,7 @@ export class SharedOperation extends Operation {
 }
 
 /** An operation that has no time for the retry fails at once; the others wait. */
-function tell(operation: Operation, { error, againAt }: { error: RvmError; againAt: number }): void {
+function notify(operation: Operation, { error, againAt }: { error: RvmError; againAt: number }): void {
   const ms = Math.max(0, againAt - performance.now());
   if (!operation.mayWait(error, ms)) operation.abandon(error);
 }

@@ -20,7 +20,7 @@ import { CameraHints, type HintOptions, LastRun } from './cameras/camera-cache';
 import { CameraFinder, CameraLinks, RemoteIds } from './cameras/camera-resolver';
 import { DeviceDirectory } from './cameras/device-directory';
 import { DIALECT } from './dialect';
-import { type DeedNames, linksByCommand, PtzClient } from './functions/ptz';
+import { type PtzCommandNames, linksByCommand, PtzClient } from './functions/ptz';
 import { ApiRequests } from './functions/requests';
 import { type LiveStyle, RtspSessions } from './functions/rtsp';
 import { Snapshots } from './functions/snapshots';
@@ -90,7 +90,7 @@ export class StationClient {
   readonly #secrets: readonly string[];
   readonly #board = new StationStatus((error) => this.#fitToTell(error));
   /** Limits the operations that wait for something that has failed. */
-  readonly #room: Semaphore;
+  readonly #capacity: Semaphore;
   #parts: Parts | undefined;
   #refreshTimer: NodeJS.Timeout | undefined;
   #tellRefresh: (error: RvmError | undefined) => void = () => undefined;
@@ -100,7 +100,7 @@ export class StationClient {
     this.#options = options;
     this.#secrets = allSecretsOf(options);
     this.#timing = timing;
-    this.#room = new Semaphore(timing.longestQueue);
+    this.#capacity = new Semaphore(timing.longestQueue);
   }
 
   get state(): StationState {
@@ -249,8 +249,8 @@ export class StationClient {
     { signal, deadlineMs = this.#timing.deadlineMs, once }: OperationOptions,
     work: (operation: Operation, parts: Parts) => Promise<T>,
   ): Promise<T> {
-    const room = this.#room;
-    const operation = new Operation({ signal, deadlineMs: clampTimerMs(deadlineMs), once, room });
+    const capacity = this.#capacity;
+    const operation = new Operation({ signal, deadlineMs: clampTimerMs(deadlineMs), once, capacity });
     try {
       return await work(operation, this.#open(operation));
     } catch (error) {
@@ -286,12 +286,12 @@ export class StationClient {
     if (this.#options.deviceRefreshMs <= 0 || this.#refreshTimer !== undefined) return;
     const refresh = (): void => {
       const operation = new Operation({ deadlineMs: clampTimerMs(this.#timing.deadlineMs) });
-      const told = directory.refresh(operation).then(
+      const outcome = directory.refresh(operation).then(
         () => this.#tellRefresh(undefined),
         // The devices known so far are retained.
         (error: unknown) => this.#tellRefresh(error instanceof RvmError ? this.#fitToTell(error) : undefined),
       );
-      void told.finally(() => operation.end());
+      void outcome.finally(() => operation.end());
     };
     this.#refreshTimer = setInterval(refresh, clampTimerMs(this.#options.deviceRefreshMs));
     this.#refreshTimer.unref();
@@ -313,7 +313,7 @@ export interface Parts {
 }
 
 /** Relations of a camera. Those of PTZ commands are separate: they may be on several resources. */
-type ListedName = Exclude<keyof RelationNames, keyof DeedNames>;
+type ListedName = Exclude<keyof RelationNames, keyof PtzCommandNames>;
 
 /**
  * @param board is notified of every change of state
@@ -348,7 +348,7 @@ function makeParts(options: StationClientOptions, timing: StationTiming, board: 
   );
   const lastRun = new LastRun(hints, session, directory, origins);
   const finder = new CameraFinder(directory, remoteIds, lastRun);
-  const ptzRelations = { ...wanted, deeds: linksByCommand(options.relations) };
+  const ptzRelations = { ...wanted, commands: linksByCommand(options.relations) };
   const ptz = new PtzClient(session, finder, links, origins, ptzRelations, options.timeoutMs);
   directory.onLoad(() => {
     const present = (id: string) => directory.index.byId(id) !== undefined;

@@ -4,26 +4,26 @@
  */
 export class FairQueue<Item> {
   /** The queue that is served next is first. */
-  readonly #lines = new Map<string, Item[]>();
+  readonly #queues = new Map<string, Item[]>();
   #size = 0;
 
   get size(): number {
     return this.#size;
   }
 
-  add(line: string, item: Item): void {
-    const items = this.#lines.get(line);
-    if (items === undefined) this.#lines.set(line, [item]);
+  add(key: string, item: Item): void {
+    const items = this.#queues.get(key);
+    if (items === undefined) this.#queues.set(key, [item]);
     else items.push(item);
     this.#size += 1;
   }
 
   /** Removes the next item. */
   next(): Item | undefined {
-    for (const [line, items] of this.#lines) {
+    for (const [key, items] of this.#queues) {
       const item = items.shift();
-      this.#lines.delete(line);
-      if (items.length > 0) this.#lines.set(line, items);
+      this.#queues.delete(key);
+      if (items.length > 0) this.#queues.set(key, items);
       this.#size -= 1;
       return item;
     }
@@ -31,19 +31,19 @@ export class FairQueue<Item> {
   }
 
   /** Removes an item that no longer waits; does nothing where it was removed before. */
-  remove(line: string, item: Item): void {
-    const items = this.#lines.get(line) ?? [];
-    const place = items.indexOf(item);
-    if (place < 0) return;
-    items.splice(place, 1);
-    if (items.length === 0) this.#lines.delete(line);
+  remove(key: string, item: Item): void {
+    const items = this.#queues.get(key) ?? [];
+    const index = items.indexOf(item);
+    if (index < 0) return;
+    items.splice(index, 1);
+    if (items.length === 0) this.#queues.delete(key);
     this.#size -= 1;
   }
 
   /** Removes the last item of the longest queue; of equally long queues, of the one served last. */
   lastOfLongest(): Item | undefined {
     let longest: [string, Item[]] | undefined;
-    for (const entry of this.#lines)
+    for (const entry of this.#queues)
       if (longest === undefined || entry[1].length >= longest[1].length) longest = entry;
     const last = longest?.[1].at(-1);
     if (longest !== undefined && last !== undefined) this.remove(longest[0], last);
@@ -74,11 +74,11 @@ export class RoundRobin {
   #isDue = false;
 
   /** @param task must not throw */
-  run(line: string, task: () => void): void {
+  run(key: string, task: () => void): void {
     this.#hasCome = true;
     this.#beginLater();
     if (this.#waiting.size === 0 && this.#spent < SLICE_MS) this.#do(task);
-    else this.#waiting.add(line, task);
+    else this.#waiting.add(key, task);
   }
 
   /** A sender without a task yet has come in this turn of the event loop. */
@@ -87,9 +87,9 @@ export class RoundRobin {
   }
 
   /** Runs a task after all others. @param task must not throw */
-  runLast(line: string, task: () => void): void {
+  runLast(key: string, task: () => void): void {
     this.#beginLater();
-    this.#last.add(line, task);
+    this.#last.add(key, task);
   }
 
   #beginLater(): void {

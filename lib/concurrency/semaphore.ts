@@ -18,20 +18,20 @@ export interface Lock {
  */
 export class Semaphore implements Lock {
   readonly #all: number;
-  readonly #kept: readonly number[];
+  readonly #reserved: readonly number[];
   /** Waiters by rank. Arrays, not sets: V8 frees entries deleted from the front of a set late. */
-  readonly #lines: (() => void)[][] = [];
+  readonly #queues: (() => void)[][] = [];
   #taken = 0;
 
-  /** @param kept by rank: how many of all permits are reserved for the ranks before it; default: none */
-  constructor(all: number, kept: readonly number[] = []) {
+  /** @param reserved by rank: how many of all permits are reserved for the ranks before it; default: none */
+  constructor(all: number, reserved: readonly number[] = []) {
     this.#all = all;
-    this.#kept = kept;
+    this.#reserved = reserved;
   }
 
   /** How many callers wait. */
   get waiting(): number {
-    return this.#lines.reduce((sum, line) => sum + line.length, 0);
+    return this.#queues.reduce((sum, queue) => sum + queue.length, 0);
   }
 
   /**
@@ -46,18 +46,18 @@ export class Semaphore implements Lock {
 
   /** Waits for a permit; rejects with the reason of the token. */
   acquire(abort: CancelToken, rank = 0): Promise<Release> {
-    const line = this.#lineOf(rank);
+    const queue = this.#queueOf(rank);
     return new Promise((resolve, reject) => {
       const start = (): void => {
         stopListening();
         resolve(() => this.#leave());
       };
-      line.push(start);
+      queue.push(start);
       const stopListening = abort.onAbort((reason) => {
-        const place = line.indexOf(start);
+        const index = queue.indexOf(start);
         // Already started, because a permit was released in the same cancellation.
-        if (place < 0) return;
-        line.splice(place, 1);
+        if (index < 0) return;
+        queue.splice(index, 1);
         reject(reason);
       });
       this.#next();
@@ -65,12 +65,12 @@ export class Semaphore implements Lock {
   }
 
   #isFree(rank: number): boolean {
-    return this.#all - this.#taken > (this.#kept[rank] ?? 0);
+    return this.#all - this.#taken > (this.#reserved[rank] ?? 0);
   }
 
-  #lineOf(rank: number): (() => void)[] {
-    while (this.#lines.length <= rank) this.#lines.push([]);
-    return this.#lines[rank] ?? [];
+  #queueOf(rank: number): (() => void)[] {
+    while (this.#queues.length <= rank) this.#queues.push([]);
+    return this.#queues[rank] ?? [];
   }
 
   #leave(): void {
@@ -79,8 +79,8 @@ export class Semaphore implements Lock {
   }
 
   #next(): void {
-    for (const [rank, line] of this.#lines.entries()) {
-      const start = this.#isFree(rank) ? line.shift() : undefined;
+    for (const [rank, queue] of this.#queues.entries()) {
+      const start = this.#isFree(rank) ? queue.shift() : undefined;
       if (start === undefined) continue;
       this.#taken += 1;
       start();
@@ -92,13 +92,13 @@ export class Semaphore implements Lock {
 /** Acquires each lock if all are free now, else none. */
 export function tryAcquireAll(all: readonly Lock[], rank: number): Release | undefined {
   const taken: Release[] = [];
-  for (const places of all) {
-    const place = places.tryAcquire(rank);
-    if (place === undefined) {
+  for (const lock of all) {
+    const index = lock.tryAcquire(rank);
+    if (index === undefined) {
       leaveAll(taken);
       return undefined;
     }
-    taken.push(place);
+    taken.push(index);
   }
   return () => leaveAll(taken);
 }
@@ -107,7 +107,7 @@ export function tryAcquireAll(all: readonly Lock[], rank: number): Release | und
 export async function acquireAll(all: readonly Lock[], rank: number, abort: CancelToken): Promise<Release> {
   const taken: Release[] = [];
   try {
-    for (const places of all) taken.push(await places.acquire(abort, rank));
+    for (const lock of all) taken.push(await lock.acquire(abort, rank));
     return () => leaveAll(taken);
   } catch (error) {
     leaveAll(taken);
@@ -127,13 +127,13 @@ interface Waiting {
 
 /** Read-write lock with priorities, FIFO within a priority. A waiting writer blocks later readers, so writers do not starve. */
 export class ReadWriteLock {
-  readonly shared: Lock = this.#line(false);
-  readonly exclusive: Lock = this.#line(true);
+  readonly shared: Lock = this.#lock(false);
+  readonly exclusive: Lock = this.#lock(true);
   readonly #waiting: Waiting[] = [];
   #taken = 0;
   #isOneAlone = false;
 
-  #line(alone: boolean): Lock {
+  #lock(alone: boolean): Lock {
     return {
       tryAcquire: () => this.#takeFree(alone),
       acquire: (abort, rank) => this.#take(alone, abort, rank),
@@ -155,10 +155,10 @@ export class ReadWriteLock {
       const behind = this.#waiting.findIndex((other) => other.rank > rank);
       this.#waiting.splice(behind < 0 ? this.#waiting.length : behind, 0, mine);
       const stopListening = abort.onAbort((reason) => {
-        const place = this.#waiting.indexOf(mine);
+        const index = this.#waiting.indexOf(mine);
         // Already started, because the lock was released in the same cancellation.
-        if (place < 0) return;
-        this.#waiting.splice(place, 1);
+        if (index < 0) return;
+        this.#waiting.splice(index, 1);
         reject(reason);
         this.#next();
       });
@@ -198,7 +198,7 @@ interface Applicant {
   /** Memory of the body, in bytes. */
   bytes: number;
   /** The queue in which the applicant waits. */
-  line: string;
+  queue: string;
   /** The token that ends the wait; requested only where the applicant has to wait. */
   ending: () => CancelToken;
 }
@@ -209,7 +209,7 @@ interface Applicant {
  * wait, the last of the longest queue is turned away. Each path has its own, so that a path which cannot judge, and holds its
  * requests, does not block another path.
  */
-export class Admission {
+export class ByteSemaphore {
   readonly #waiting = new FairQueue<(isIn: boolean) => void>();
   #atWork = 0;
   #underWay = 0;
@@ -246,15 +246,15 @@ export class Admission {
   }
 
   /** Resolves with true once admitted. */
-  #wait({ line, ending }: Applicant): Promise<boolean> {
+  #wait({ queue, ending }: Applicant): Promise<boolean> {
     return new Promise((resolve) => {
       const enter = (isIn: boolean): void => {
         stopListening();
         resolve(isIn);
       };
-      this.#waiting.add(line, enter);
+      this.#waiting.add(queue, enter);
       const stopListening = ending().onAbort(() => {
-        this.#waiting.remove(line, enter);
+        this.#waiting.remove(queue, enter);
         resolve(false);
       });
       if (this.#waiting.size > this.capacity * WAITING_FOR_EACH) this.#waiting.lastOfLongest()?.(false);
@@ -273,8 +273,8 @@ export class Admission {
  * The admissions of all paths. One exists only while requests of its path are under way, because paths come and go with their
  * nodes.
  */
-export class Admissions {
-  readonly #ofPath = new Map<string, Admission>();
+export class KeyedSemaphore {
+  readonly #ofPath = new Map<string, ByteSemaphore>();
 
   /** Both limits apply to each path, as in `Admission`. */
   constructor(
@@ -284,7 +284,7 @@ export class Admissions {
 
   /** As `Admission.admit`, for a path. */
   async admit(path: string, applicant: Applicant, work: () => Promise<void>): Promise<boolean> {
-    const admission = this.#ofPath.get(path) ?? new Admission(this.capacity, this.maxBytes);
+    const admission = this.#ofPath.get(path) ?? new ByteSemaphore(this.capacity, this.maxBytes);
     this.#ofPath.set(path, admission);
     try {
       return await admission.admit(applicant, work);

@@ -2,7 +2,7 @@ import { toError, RvmError } from '../error';
 
 type Listener = (reason: Error) => void;
 interface Listening {
-  place: number;
+  index: number;
   readonly call: Listener;
 }
 
@@ -36,18 +36,18 @@ export class CancelToken {
       call(this.#reason);
       return () => undefined;
     }
-    const listener = { place: this.#listeners.length, call };
+    const listener = { index: this.#listeners.length, call };
     this.#listeners.push(listener);
     return () => this.#remove(listener);
   }
 
   /** The last listener moves to the free position. */
   #remove(listener: Listening): void {
-    if (this.#listeners[listener.place] !== listener) return;
+    if (this.#listeners[listener.index] !== listener) return;
     const last = this.#listeners.pop();
     if (last === undefined || last === listener) return;
-    last.place = listener.place;
-    this.#listeners[last.place] = last;
+    last.index = listener.index;
+    this.#listeners[last.index] = last;
   }
 }
 
@@ -103,7 +103,7 @@ export class ChangeListeners {
   }
 
   /** A callback that fails does not prevent the others. @throws the first failure, after all callbacks */
-  tell(): void {
+  notify(): void {
     const failures: unknown[] = [];
     for (const changed of this.#watchers) {
       try {

@@ -3,9 +3,9 @@ import { isForFlow, type DeadLetter, type ProvenMessage } from '../message/recor
 import { enter } from './entering';
 import type { Acceptance } from './inbox';
 import type { ToldIncidents } from './told-incidents';
-import { Looks } from './spill/looks';
+import { KnownIdCheck } from './spill/looks';
 import type { EventQueues } from './queue/event-queues';
-import type { Spells } from './spill/spells';
+import type { OutageLog } from './spill/spells';
 import type { AcceptedBeside } from './spill/spill-store-work';
 import { warningsOf } from './spill/spilled-message';
 import type { Spilling } from './spill/spilling';
@@ -18,7 +18,7 @@ export interface ArrivalsOptions {
   store: StorePort;
   queues: EventQueues;
   spilling: Spilling;
-  spells: Spells;
+  spells: OutageLog;
   health: StoreHealth;
   incidents: ToldIncidents;
   /** Time for the store to take a message before it is spilled, in milliseconds. */
@@ -31,10 +31,10 @@ export interface ArrivalsOptions {
 
 /** What comes in, on its way into the store, or beside it. */
 export class Arrivals {
-  readonly #looks: Looks;
+  readonly #looks: KnownIdCheck;
 
   constructor(private readonly options: ArrivalsOptions) {
-    this.#looks = new Looks(options.store);
+    this.#looks = new KnownIdCheck(options.store);
   }
 
   /** @throws RvmError STORE_FAILED */

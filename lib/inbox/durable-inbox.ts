@@ -9,22 +9,22 @@ import { EventQueues } from './queue/event-queues';
 import type { FileIncident } from './incident';
 import { ToldIncidents } from './told-incidents';
 import { Listing } from './spill/listing';
-import { KeptSlots } from './kept-slots';
+import { SlotStore } from './kept-slots';
 import { PatientReading } from './patient-reading';
 import { InboxQuarantine } from './quarantine';
 import { Settling } from './settling';
-import { SlotWatchers } from './slot-watchers';
+import { SlotListeners } from './slot-watchers';
 import { BothStores } from './spill/both-stores';
 import { Bringing } from './spill/bringing';
-import { Spells } from './spill/spells';
+import { OutageLog } from './spill/spells';
 import { SPILL_REGISTER } from './spill/spill-register';
 import { Spilling } from './spill/spilling';
 import { StoreInbox, type InboxParts } from './store-inbox';
-import { StoreHealth, type InboxNews } from './store-health';
+import { StoreHealth, type InboxEvents } from './store-health';
 import { fileSystemWarning } from './file-system';
-import type { Opened, StoreWarning } from './store/protocol';
+import type { OpenReport, StoreWarning } from './store/protocol';
 import { StoreThread } from './sqlite/store-thread';
-import type { StoreNews, StorePort } from './store/port';
+import type { StoreEvents, StorePort } from './store/port';
 import { Tidying, type RetentionPeriods } from './tidying';
 
 /** In milliseconds. */
@@ -39,13 +39,13 @@ export interface DurableInboxOptions {
   /** A file outside its folder in which its last sequence is remembered: else an older copy of the folder is not noticed. */
   lastSequence?: string;
   /** Told what an operator should know; nothing of an event. */
-  log?: (news: InboxNews) => void;
+  log?: (news: InboxEvents) => void;
   /** Time for the store to take a message before it is spilled, in milliseconds. Default 2,000. */
   spillAfter?: number;
   /** Between two looks at a store that fails, and at spill folders of processes that may have ended, in milliseconds. Default 5,000. */
   lookAgain?: number;
   /** The store behind it. Default: the file, in a thread of its own. */
-  open?: (news: StoreNews) => StorePort;
+  open?: (news: StoreEvents) => StorePort;
 }
 
 /**
@@ -57,14 +57,14 @@ export class DurableInbox extends StoreInbox {
   readonly #store: StorePort;
   readonly #both: BothStores;
   readonly #spilling: Spilling;
-  readonly #spells: Spells;
+  readonly #spells: OutageLog;
   readonly #bringing: Bringing;
   readonly #queues: EventQueues;
   readonly #incidents: ToldIncidents;
   readonly #endpoints: Endpoints;
   readonly #watchers = new ChangeListeners();
-  readonly #slotWatchers = new SlotWatchers();
-  readonly #log: (news: InboxNews) => void;
+  readonly #slotWatchers = new SlotListeners();
+  readonly #log: (news: InboxEvents) => void;
   readonly #health: StoreHealth;
   readonly #arrivals: Arrivals;
   readonly #reading: PatientReading;
@@ -102,7 +102,9 @@ export class DurableInbox extends StoreInbox {
       },
       assigned: (from, to) => this.#spilling.assign(from, to),
     });
-    this.#spells = new Spells((node) => this.#queues.of(this.#endpoints.endpointOf(node) ?? node).reachable);
+    this.#spells = new OutageLog(
+      (node) => this.#queues.of(this.#endpoints.endpointOf(node) ?? node).reachable,
+    );
     this.#bringing = new Bringing(this.#store, this.#spilling, {
       patience: spillAfter,
       counts: (endpointId, change) => this.#queues.of(endpointId).count(change),
@@ -139,7 +141,7 @@ export class DurableInbox extends StoreInbox {
       settling: new Settling(this.#both, this.#queues),
       quarantine: new InboxQuarantine(this.#store, this.#reading, () => this.#health.state),
       reading: this.#reading,
-      slots: new KeptSlots(this.#store, {
+      slots: new SlotStore(this.#store, {
         state: () => this.#health.state,
         watchers: this.#slotWatchers,
         patience: spillAfter,
@@ -229,7 +231,7 @@ export class DurableInbox extends StoreInbox {
   }
 
   #open({ file, open, lastSequence }: DurableInboxOptions): StorePort {
-    const news: StoreNews = {
+    const news: StoreEvents = {
       onOpened: (opened) => this.#opened(opened),
       onFault: (reason) => this.#health.failed(reason),
       onWarning: (warning) => this.#warned(warning),
@@ -248,14 +250,14 @@ export class DurableInbox extends StoreInbox {
     };
     return new EventQueues(
       stores,
-      () => this.#watchers.tell(),
+      () => this.#watchers.notify(),
       (line) => this.#log({ kind: 'line', line }),
     );
   }
 
   #spilledWait(endpointId: string): void {
     this.#queues.of(endpointId).lookAnew();
-    this.#watchers.tell();
+    this.#watchers.notify();
     if (!this.#closed) this.#health.lookLater();
   }
 
@@ -264,7 +266,7 @@ export class DurableInbox extends StoreInbox {
       this.#queues.storeWorks();
       this.#incidents.takes();
     }
-    this.#watchers.tell();
+    this.#watchers.notify();
   }
 
   #warned(warning: StoreWarning): void {
@@ -276,10 +278,10 @@ export class DurableInbox extends StoreInbox {
   #befell(incident: FileIncident): void {
     this.#log(incident);
     this.#incidents.add(incident);
-    this.#watchers.tell();
+    this.#watchers.notify();
   }
 
-  #opened({ waiting, restored, lost, idsLostSince = Infinity }: Opened): void {
+  #opened({ waiting, restored, lost, idsLostSince = Infinity }: OpenReport): void {
     this.#idsLostAt = performance.now() - idsLostSince;
     if (restored !== false) this.#befell({ kind: restored === 'anew' ? 'made-anew' : 'restored', ...lost });
     this.#endpoints.storeOpened();

@@ -57,7 +57,7 @@ export interface Actor {
 }
 
 /** What a person has found. */
-export interface Finding {
+export interface PersonVerdict {
   verdict?: Verdict;
   note?: string;
   /** Who that is. */

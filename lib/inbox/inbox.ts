@@ -4,7 +4,7 @@ import type { FileIncident, Incident } from './incident';
 import type { InboxCounts, InboxFigures } from './inbox-figures';
 import type { DeadLetter, DeadLetterReason, ProvenMessage } from '../message/record';
 import type { MessageState } from './message-state';
-import type { Actor, Finding, HistoryEntry, Verdict } from './history';
+import type { Actor, PersonVerdict, HistoryEntry, Verdict } from './history';
 import type { QuarantinedMessage, QuarantineSum } from './quarantined';
 import type { Slots } from './slot';
 import type { ListedState, TallyQuery, TallyRow } from './tally-rows';
@@ -102,7 +102,7 @@ export type Settlement = (
   | { action: 'extend' }
 ) & {
   /** What a person has found, if anything; kept also of an event that is settled already. */
-  finding?: Finding;
+  finding?: PersonVerdict;
 };
 
 export interface ListQuery {

@@ -25,7 +25,7 @@ export interface KeptInbox extends Inbox {
 }
 
 /** Where an inbox is, and the way to open it. */
-export interface InboxPlace {
+export interface InboxLocation {
   /** Of all that decides how it is opened: one key, one inbox. A secret that is part of that cannot be read from it. */
   readonly key: string;
   /** What is opened: a folder, or a schema of a database. However many ways lead there, it has one inbox at a time. */
@@ -40,13 +40,13 @@ export interface InboxPlace {
 }
 
 /** The place of an inbox that is open. */
-export type KnownPlace = Omit<InboxPlace, 'open'>;
+export type KnownLocation = Omit<InboxLocation, 'open'>;
 
 export interface InboxesOptions {
   /** Told of an inbox that is closed, for nobody uses it any more, while so many of its events are not settled. */
-  onLeftBehind: (place: KnownPlace, count: number) => void;
+  onLeftBehind: (place: KnownLocation, count: number) => void;
   /** Told of an inbox in which so many events wait for consumers that are gone. */
-  onAbandoned: (place: KnownPlace, count: number) => void;
+  onAbandoned: (place: KnownLocation, count: number) => void;
   /** Default 3,000. */
   abandonedAfter?: number;
 }
@@ -62,7 +62,7 @@ export interface InboxClaim {
 export interface OpenInbox {
   /** Of this opening: none that is opened later has it, not even of the same place. */
   readonly id: string;
-  readonly place: KnownPlace;
+  readonly place: KnownLocation;
   readonly inbox: Inbox;
 }
 
@@ -94,7 +94,7 @@ export class Inboxes {
    * The inbox of a place, opened at its first claim. Where its store is claimed in another way already, that way counts.
    * @param settings lays down how it is kept; of several that do, the first counts
    */
-  claim(place: InboxPlace, settings?: InboxSettings): InboxClaim {
+  claim(place: InboxLocation, settings?: InboxSettings): InboxClaim {
     const entry = this.#entryOf(place);
     const claim: Claim = { entry, key: place.key, ...(settings && { settings }) };
     this.#claims.add(claim);
@@ -123,7 +123,7 @@ export class Inboxes {
     setTimeout(() => this.#reportAbandoned(), this.options.abandonedAfter ?? ABANDONED_AFTER).unref();
   }
 
-  #entryOf(place: InboxPlace): Entry {
+  #entryOf(place: InboxLocation): Entry {
     const known = this.#claimedOf(place.store) ?? this.#entries.get(place.key);
     if (known !== undefined) return known;
     const inbox = place.open(keepingOf(place, DEFAULT_SETTINGS));
@@ -193,7 +193,7 @@ async function countOpen(inbox: Inbox): Promise<number> {
 }
 
 function keepingOf(
-  { folder }: Pick<InboxPlace, 'folder'>,
+  { folder }: Pick<InboxLocation, 'folder'>,
   { spillFolder, keyDays, bodyDays }: InboxSettings,
 ): Keeping {
   return {

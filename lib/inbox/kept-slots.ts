@@ -2,7 +2,7 @@ import { withTimeout } from '../concurrency/timers';
 import { RvmError } from '../error';
 import type { InboxState } from './inbox';
 import type { ChangedSlots, Slot, SlotOutcome, Slots, SlotWrite } from './slot';
-import type { SlotWatchers } from './slot-watchers';
+import type { SlotListeners } from './slot-watchers';
 import { storeFailed, TOO_SLOW, type AnyStore } from './store/port';
 import type { SlotRow, SlotRowWrite } from './store/slot-row';
 import type { StoreCalls } from './store/protocol';
@@ -21,13 +21,13 @@ type SlotCall = 'slots' | 'putSlots' | 'slotOwners' | 'dropSlots';
 
 export interface KeptSlotsOptions {
   state: () => InboxState;
-  watchers: SlotWatchers;
+  watchers: SlotListeners;
   /** Time for a store that was open to answer, in milliseconds. */
   patience: number;
 }
 
 /** The slots in the store of an inbox. Nothing is kept beside a store that fails, and no more than so much waits for one that hangs. */
-export class KeptSlots implements Slots {
+export class SlotStore implements Slots {
   #waiting = 0;
   #values = 0;
   /** By owner: the latest version that was given; and the one before which the store may not be the same any more. */

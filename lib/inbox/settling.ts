@@ -2,8 +2,8 @@ import { namedBy, type Actor } from './history';
 import type { Settlement } from './inbox';
 import type { EventQueues } from './queue/event-queues';
 import type { AnyStore } from './store/port';
-import type { ActOn, FlowWish } from './store/protocol';
-import { findingStep, type NotedStep } from './store/step';
+import type { ActOn, FlowLeaseRequest } from './store/protocol';
+import { verdictStep, type NotedStep } from './store/step';
 import { deliveryOf, isOpenState } from './store/stored-message';
 
 /** What a flow says of an event, told to the store, then to the queue that has it. */
@@ -12,7 +12,7 @@ export class Settling {
   constructor(
     private readonly store: AnyStore,
     private readonly queues: EventQueues,
-    private readonly tellHolder: (deliveryId: string, wish: FlowWish) => Promise<unknown> = noOther,
+    private readonly tellHolder: (deliveryId: string, wish: FlowLeaseRequest) => Promise<unknown> = noOther,
   ) {}
 
   /** False where the store does not know the id. @throws RvmError STORE_FAILED */
@@ -20,7 +20,7 @@ export class Settling {
     const by = namedBy(actor);
     const acting = this.#act({ deliveryId, ...by }, settlement);
     // Asked at once, it is of one transaction with the end of the event.
-    const found = settlement.finding && findingStep(settlement.finding, Date.now());
+    const found = settlement.finding && verdictStep(settlement.finding, Date.now());
     const noting = found && this.store.call('note', { deliveryId, step: found });
     const [isKnown] = await Promise.all([acting, noting]);
     return isKnown;

@@ -17,18 +17,18 @@ import type {
 import type { Actor } from './history';
 import { listedOf, rowsOf } from './inbox-rows';
 import type { Keeping, KeptInbox } from './inboxes';
-import { KeptSlots } from './kept-slots';
+import { SlotStore } from './kept-slots';
 import { PatientReading } from './patient-reading';
 import { InboxQuarantine } from './quarantine';
 import { EventQueues } from './queue/event-queues';
 import { SettledElsewhere } from './queue/settled-elsewhere';
 import type { SpilledSource } from './queue/spilled-backlog';
 import { Settling } from './settling';
-import { SlotWatchers } from './slot-watchers';
-import { StoreHealth, type InboxNews } from './store-health';
+import { SlotListeners } from './slot-watchers';
+import { StoreHealth, type InboxEvents } from './store-health';
 import { StoreInbox, type InboxParts } from './store-inbox';
-import { reasonOf, storeFailed, type SharedStore, type SharedStoreNews } from './store/port';
-import type { Opened, Wish } from './store/protocol';
+import { reasonOf, storeFailed, type SharedStore, type SharedStoreEvents } from './store/port';
+import type { OpenReport, LeaseRequest } from './store/protocol';
 import { newMessage } from './store/stored-message';
 import { Tidying, type RetentionPeriods } from './tidying';
 
@@ -40,10 +40,10 @@ const POLL_EVERY = 1000;
 
 export interface SharedInboxOptions {
   /** Opens the store behind it. */
-  open: (news: SharedStoreNews) => SharedStore;
+  open: (news: SharedStoreEvents) => SharedStore;
   keep: RetentionPeriods;
   /** Told what an operator should know; nothing of an event. */
-  log?: (news: InboxNews) => void;
+  log?: (news: InboxEvents) => void;
   /** Time for the store to take a message, and to answer what somebody wants to see, in milliseconds. Default 3,000. */
   patience?: number;
   /** Between two looks at a store that fails, in milliseconds. Default 1,000. */
@@ -64,7 +64,7 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
   readonly #queues: EventQueues;
   readonly #endpoints: Endpoints;
   readonly #watchers = new ChangeListeners();
-  readonly #slotWatchers: SlotWatchers;
+  readonly #slotWatchers: SlotListeners;
   readonly #settledElsewhere = new SettledElsewhere();
   readonly #health: StoreHealth;
   readonly #reading: PatientReading;
@@ -94,7 +94,7 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
     this.#endpoints = new Endpoints(this.#store, this.#queues, {
       lookAgain: () => this.#health.lookLater(),
     });
-    this.#slotWatchers = new SlotWatchers({
+    this.#slotWatchers = new SlotListeners({
       versions: (owners) => this.#store.call('slotVersions', owners),
       every: POLL_EVERY,
     });
@@ -110,7 +110,7 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
       ),
       quarantine: new InboxQuarantine(this.#store, this.#reading, state),
       reading: this.#reading,
-      slots: new KeptSlots(this.#store, { state, watchers: this.#slotWatchers, patience }),
+      slots: new SlotStore(this.#store, { state, watchers: this.#slotWatchers, patience }),
       watchers: this.#watchers,
     };
   }
@@ -206,10 +206,10 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
       mayHandOver: () => this.#store.mayHandOver(),
       isSettled: (deliveryId: string) => this.#settledElsewhere.has(deliveryId),
     };
-    return new EventQueues(stores, () => this.#watchers.tell(), log);
+    return new EventQueues(stores, () => this.#watchers.notify(), log);
   }
 
-  #news(log: (news: InboxNews) => void): SharedStoreNews {
+  #news(log: (news: InboxEvents) => void): SharedStoreEvents {
     return {
       onOpened: (opened) => this.#opened(opened),
       onFault: (reason) => this.#health.failed(reason),
@@ -224,7 +224,7 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
     };
   }
 
-  #opened({ waiting }: Opened): void {
+  #opened({ waiting }: OpenReport): void {
     this.#endpoints.storeOpened();
     this.#queues.storeOpened(waiting);
     this.parts.slots.storeOpened();
@@ -233,11 +233,11 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
 
   #waitingAre(waiting: Record<string, number>): void {
     this.#queues.waitingAre(waiting);
-    this.#watchers.tell();
+    this.#watchers.notify();
   }
 
   /** What the store was told at another instance, the queue that has the event is told here. */
-  #wished(deliveryId: string, wish: Wish): void {
+  #wished(deliveryId: string, wish: LeaseRequest): void {
     const queue = this.#queues.holding(deliveryId);
     if (wish === 'settled' && queue === undefined) this.#settledElsewhere.add(deliveryId);
     if (wish === 'settled') queue?.settled(deliveryId, false);
@@ -248,7 +248,7 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
 
   #healthChanged(): void {
     if (this.#health.state.durable === true) this.#queues.storeWorks();
-    this.#watchers.tell();
+    this.#watchers.notify();
   }
 
   /** @throws RvmError STORE_FAILED */

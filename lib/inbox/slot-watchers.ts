@@ -8,7 +8,7 @@ export interface SlotPolling {
 }
 
 /** Who is told of changes of slots, by owner. Where others may change them, they are looked for, too: not every notice comes through. */
-export class SlotWatchers {
+export class SlotListeners {
   readonly #byOwner = new Map<string, ChangeListeners>();
   readonly #known = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
@@ -30,12 +30,12 @@ export class SlotWatchers {
   }
 
   tell(owner: string): void {
-    this.#byOwner.get(owner)?.tell();
+    this.#byOwner.get(owner)?.notify();
   }
 
   /** After a time in which changes may have been missed. */
   tellAll(): void {
-    for (const watchers of this.#byOwner.values()) watchers.tell();
+    for (const watchers of this.#byOwner.values()) watchers.notify();
   }
 
   close(): void {

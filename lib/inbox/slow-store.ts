@@ -5,7 +5,7 @@ import type { SlowBatch } from './store/protocol';
  * and that the work before took. What is missing in the sum, the message waited for the machine. `cause`: the disk only where
  * writing itself was slow (`sync`), and to be seen to only where it was so often (`disk`).
  */
-export interface SlowSpell {
+export interface SlowPeriod {
   kind: 'slow';
   cause: 'busy' | 'sync' | 'disk';
   took: number;
@@ -35,13 +35,13 @@ const HANGS_AFTER = 30_000;
 export class SlowStore {
   /** Steady times of the slow syncs within the last hour. */
   #slowSyncs: number[] = [];
-  #spell: Pick<SlowSpell, 'took' | 'sync' | 'work'> | undefined;
+  #spell: Pick<SlowPeriod, 'took' | 'sync' | 'work'> | undefined;
   /** By cause, when it was told. */
-  readonly #told = new Map<SlowSpell['cause'], number>();
+  readonly #told = new Map<SlowPeriod['cause'], number>();
   #hanging: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly log: (news: SlowSpell | HangingStore) => void,
+    private readonly log: (news: SlowPeriod | HangingStore) => void,
     private readonly steady: () => number = () => performance.now(),
   ) {}
 
@@ -88,7 +88,7 @@ export class SlowStore {
     return this.#slowSyncs.filter((at) => at >= since);
   }
 
-  #isNews(cause: SlowSpell['cause']): boolean {
+  #isNews(cause: SlowPeriod['cause']): boolean {
     const last = this.#told.get(cause);
     const now = this.steady();
     if (last !== undefined && now - last < TELL_EVERY) return false;
@@ -97,7 +97,7 @@ export class SlowStore {
   }
 }
 
-function causeOf(sync: number, slowSyncs: number): SlowSpell['cause'] {
+function causeOf(sync: number, slowSyncs: number): SlowPeriod['cause'] {
   if (sync < SLOW_SYNC) return 'busy';
   return slowSyncs < MANY ? 'sync' : 'disk';
 }

@@ -1,12 +1,12 @@
 import { meter } from '../meter';
 import type { InboxState } from './inbox';
 import type { FileIncident } from './incident';
-import { SlowStore, type HangingStore, type SlowSpell } from './slow-store';
+import { SlowStore, type HangingStore, type SlowPeriod } from './slow-store';
 import type { StoreWarning } from './store/protocol';
 import { reasonOf, TOO_SLOW } from './store/port';
 
 /** What an operator should know of an inbox; nothing of an event. */
-export type InboxNews =
+export type InboxEvents =
   | (StoreWarning & { folder?: string })
   | { kind: 'no-spill'; folder: string; reason: string }
   | { kind: 'fault'; reason: string }
@@ -17,7 +17,7 @@ export type InboxNews =
   /** So many messages, those of all endpoints, are no longer kept beside it. */
   | { kind: 'read-back'; count: number }
   | { kind: 'left'; file: string }
-  | SlowSpell
+  | SlowPeriod
   | HangingStore
   | { kind: 'line'; line: string };
 
@@ -27,7 +27,7 @@ export interface StoreHealthOptions {
   /** Asks whether the store works, and stores what was spilled. True when nothing is left to do. */
   recover: () => Promise<boolean>;
   changed: () => void;
-  log: (news: InboxNews) => void;
+  log: (news: InboxEvents) => void;
 }
 
 /** Between two lines about a fault that lasts, and about one that comes again after a moment, in milliseconds. */

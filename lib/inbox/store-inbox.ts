@@ -18,7 +18,7 @@ import { MOST_COUNTED, type InboxCounts, type InboxFigures } from './inbox-figur
 import type { DeadLetter, ProvenMessage } from '../message/record';
 import type { InboxQuarantine } from './quarantine';
 import type { EventQueues } from './queue/event-queues';
-import type { KeptSlots } from './kept-slots';
+import type { SlotStore } from './kept-slots';
 import type { Settling } from './settling';
 import type { ChangedSlots, SlotOutcome, SlotWrite } from './slot';
 import type { PatientReading } from './patient-reading';
@@ -34,7 +34,7 @@ export interface InboxParts {
   settling: Settling;
   quarantine: InboxQuarantine;
   reading: PatientReading;
-  slots: KeptSlots;
+  slots: SlotStore;
   watchers: ChangeListeners;
 }
 

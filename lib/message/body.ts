@@ -148,9 +148,9 @@ function isClosing(code: number): boolean {
 /** Whether a quoted text names the token field, however escaped; stops at the first difference. */
 function isTokenName(text: string, from: number, to: number): boolean {
   let at = from;
-  for (let place = -1; place < NAME.length; place += 1) {
+  for (let index = -1; index < NAME.length; index += 1) {
     const { code, next } = characterAt(text, at, to);
-    const isRight = place < 0 ? code === SMALL || code === CAPITAL : code === NAME.charCodeAt(place);
+    const isRight = index < 0 ? code === SMALL || code === CAPITAL : code === NAME.charCodeAt(index);
     if (!isRight) return false;
     at = next;
   }

@@ -144,8 +144,8 @@ const ANSI = new RegExp(`${String.fromCharCode(27)}\\[[0-9;?]*[ -/]*[@-~]`, 'g')
  */
 export function summaryText(event: RvmEvent, sandbox: boolean): string {
   const what = [sandbox ? 'SANDBOX' : '', classWord(event), isEnd(event) ? 'END' : '', nameOf(event)];
-  const place = [event.locationName, event.cameraName].map(cleanName).filter(Boolean).join(' / ');
-  const head = [what.filter(Boolean).join(' '), place].filter(Boolean).join(' - ');
+  const location = [event.locationName, event.cameraName].map(cleanName).filter(Boolean).join(' / ');
+  const head = [what.filter(Boolean).join(' '), location].filter(Boolean).join(' - ');
   const time = timeText(event);
   return time === '' ? shorten(head, MAX_LENGTH) : `${shorten(head, MAX_LENGTH - time.length - 3)} - ${time}`;
 }

@@ -15,7 +15,7 @@ const AGAIN_AFTER = 5000;
 const METHODS = ['GET', 'HEAD'];
 
 interface MetricsServerOptions {
-  place: MetricsPlace;
+  address: MetricsAddress;
   metrics: Pick<Metrics, 'text' | 'contentType'>;
   onListening: (url: string) => void;
   /** Called with the reason why it does not listen, each reason once. NETWORK: it is tried again. */
@@ -30,7 +30,7 @@ export class MetricsServer {
   readonly #open = new Set<Socket>();
   /** Open connections that wait for their client to send or read, idle longest first. */
   readonly #idle = new Set<Socket>();
-  #told: string | undefined;
+  #reported: string | undefined;
   #again: NodeJS.Timeout | undefined;
   #closed = false;
 
@@ -75,15 +75,15 @@ export class MetricsServer {
   }
 
   #listen(): void {
-    const { port, host } = this.options.place;
+    const { port, host } = this.options.address;
     if (!this.#closed) this.#server.listen({ port, host });
   }
 
   #failed(error: unknown): void {
     if (this.#server.listening) return;
-    const fault = metricsFault(error, this.options.place);
-    if (fault.message !== this.#told) this.options.onFault(fault);
-    this.#told = fault.message;
+    const fault = metricsFault(error, this.options.address);
+    if (fault.message !== this.#reported) this.options.onFault(fault);
+    this.#reported = fault.message;
     if (fault.code !== 'NETWORK') return;
     this.#again = setTimeout(() => this.#listen(), this.options.againAfter ?? AGAIN_AFTER);
     this.#again.unref();
@@ -141,7 +141,7 @@ function end(
 }
 
 /** Where metrics are served. */
-export interface MetricsPlace {
+export interface MetricsAddress {
   /** 0 = one that the system chooses. */
   port: number;
   /** Name or address of this machine. */
@@ -149,14 +149,14 @@ export interface MetricsPlace {
 }
 
 /** The usual port of exporters of Node.js. There is no login: by default only this machine can connect. */
-const DEFAULT: MetricsPlace = { port: 9464, host: '127.0.0.1' };
+const DEFAULT: MetricsAddress = { port: 9464, host: '127.0.0.1' };
 const EXAMPLE = "rvmMetrics: { port: 9464, host: '127.0.0.1' }";
 
 /**
  * The value of `rvmMetrics` in settings.js; undefined where it is absent or false.
  * @throws RvmError BAD_INPUT
  */
-export function readMetricsPlace(setting: unknown): MetricsPlace | undefined {
+export function readMetricsAddress(setting: unknown): MetricsAddress | undefined {
   if (setting === undefined || setting === null || setting === false) return undefined;
   if (!isRecord(setting)) throw refused('is no object');
   const { port = DEFAULT.port, host = DEFAULT.host, ...others } = setting;
@@ -178,7 +178,7 @@ function refused(what: string): RvmError {
 }
 
 /** The error for an address that could not be opened: NETWORK where another program uses it, else BAD_INPUT. */
-function metricsFault(error: unknown, { port, host }: MetricsPlace): RvmError {
+function metricsFault(error: unknown, { port, host }: MetricsAddress): RvmError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
   switch (code) {
     case 'EADDRINUSE':

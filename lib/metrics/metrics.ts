@@ -35,7 +35,7 @@ export class Metrics implements Meter {
 
   /** All metrics as text. Concurrent requests share one answer. */
   text(): Promise<string> {
-    this.#telling ??= this.#tell().finally(() => {
+    this.#telling ??= this.#render().finally(() => {
       this.#telling = undefined;
     });
     return this.#telling;
@@ -89,7 +89,7 @@ export class Metrics implements Meter {
     this.#instruments.spilled.inc();
   }
 
-  async #tell(): Promise<string> {
+  async #render(): Promise<string> {
     const { stations, inboxes, raisedGroups, findings } = await this.#snapshot();
     this.#showStations(stations);
     this.#showInboxes(inboxes);

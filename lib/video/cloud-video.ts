@@ -25,7 +25,7 @@ export interface CloudVideoOptions {
   /** Wall clock, in milliseconds. */
   now?: () => number;
   /** Monotonic clock, in milliseconds. */
-  steady?: () => number;
+  monotonic?: () => number;
   /** Called with the result of each job: the code of its error, or undefined. */
   heard?: (source: VideoSource, failure: RvmErrorCode | undefined) => void;
 }
@@ -52,16 +52,16 @@ export class CloudVideo {
   readonly #upstreams: SharedStreams;
   readonly #decoder: PictureDecoder;
   readonly #now: () => number;
-  readonly #steady: () => number;
+  readonly #monotonic: () => number;
   readonly #closing = new CancelToken();
   readonly #heard: NonNullable<CloudVideoOptions['heard']>;
   readonly #jobs = new Set<Promise<unknown>>();
 
   constructor(options: CloudVideoOptions) {
-    const { sessions, open, decoder, now = Date.now, steady = () => performance.now() } = options;
+    const { sessions, open, decoder, now = Date.now, monotonic = () => performance.now() } = options;
     this.#heard = options.heard ?? (() => undefined);
     this.#upstreams = new SharedStreams(new SessionSlots(sessions), open, now);
-    this.#steady = steady;
+    this.#monotonic = monotonic;
     this.#decoder = decoder;
     this.#now = now;
   }
@@ -134,7 +134,7 @@ export class CloudVideo {
     options: JobOptions,
     work: (job: Job) => Promise<Result>,
   ): Promise<Result> {
-    const clocks = { steady: this.#steady, now: this.#now };
+    const clocks = { monotonic: this.#monotonic, now: this.#now };
     const job = new Job(this.#upstreams, options, this.#closing, clocks);
     const working = work(job).finally(() => job.end());
     this.#jobs.add(working);

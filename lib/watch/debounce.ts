@@ -23,7 +23,7 @@ interface Entry {
   /** Of the monotonic clock. */
   seenSince: number;
   absentSince: number | undefined;
-  stands: boolean;
+  isActive: boolean;
 }
 
 /** Prevents a report for each change of a fault that comes and goes. */
@@ -33,47 +33,47 @@ export class Debouncer {
   readonly #comings = new Map<string, number[]>();
 
   /**
-   * @param steady monotonic clock, in milliseconds
+   * @param monotonic monotonic clock, in milliseconds
    * @param now wall clock, in milliseconds
    */
   constructor(
-    private readonly steady: () => number,
+    private readonly monotonic: () => number,
     private readonly now: () => number,
   ) {}
 
   /**
-   * @param standsAlready true for findings reported before by this or another process: these are active at
+   * @param wasReported true for findings reported before by this or another process: these are active at
    *   once
    */
-  damp({ seen, unsure }: Evaluation, standsAlready: (id: string) => boolean): Evaluation<ActiveFinding> {
-    for (const sighting of seen) this.#saw(sighting, standsAlready(sighting.id));
+  damp({ seen, unsure }: Evaluation, wasReported: (id: string) => boolean): Evaluation<ActiveFinding> {
+    for (const sighting of seen) this.#saw(sighting, wasReported(sighting.id));
     const present = new Set([...seen.map(({ id }) => id), ...unsure]);
     for (const [id, entry] of this.#entries) if (!present.has(id)) this.#missed(id, entry);
     this.#forget();
-    return { seen: [...this.#entries.values()].filter(({ stands }) => stands).map(asStanding), unsure };
+    return { seen: [...this.#entries.values()].filter(({ isActive }) => isActive).map(asStanding), unsure };
   }
 
-  #saw(sighting: Observation, standsAlready: boolean): void {
+  #saw(sighting: Observation, wasReported: boolean): void {
     const entry = this.#entries.get(sighting.id) ?? this.#begun(sighting);
     entry.sighting = sighting;
     entry.absentSince = undefined;
-    const lasted = this.steady() - entry.seenSince;
-    if (entry.stands || (!standsAlready && lasted < (PASSING[sighting.what] ?? 0))) return;
-    entry.stands = true;
-    this.#comings.set(sighting.id, [...this.#recent(sighting.id), this.steady()]);
+    const lasted = this.monotonic() - entry.seenSince;
+    if (entry.isActive || (!wasReported && lasted < (PASSING[sighting.what] ?? 0))) return;
+    entry.isActive = true;
+    this.#comings.set(sighting.id, [...this.#recent(sighting.id), this.monotonic()]);
   }
 
   #begun(sighting: Observation): Entry {
     const since = new Date(this.now()).toISOString();
-    const entry = { sighting, since, seenSince: this.steady(), absentSince: undefined, stands: false };
+    const entry = { sighting, since, seenSince: this.monotonic(), absentSince: undefined, isActive: false };
     this.#entries.set(sighting.id, entry);
     return entry;
   }
 
   #missed(id: string, entry: Entry): void {
-    entry.absentSince ??= this.steady();
-    const absent = this.steady() - entry.absentSince;
-    if (!entry.stands || absent >= this.#endAfter(id)) this.#entries.delete(id);
+    entry.absentSince ??= this.monotonic();
+    const absent = this.monotonic() - entry.absentSince;
+    if (!entry.isActive || absent >= this.#endAfter(id)) this.#entries.delete(id);
   }
 
   #endAfter(id: string): number {
@@ -81,7 +81,7 @@ export class Debouncer {
   }
 
   #recent(id: string): number[] {
-    return (this.#comings.get(id) ?? []).filter((at) => this.steady() - at < COMES_BACK_WITHIN);
+    return (this.#comings.get(id) ?? []).filter((at) => this.monotonic() - at < COMES_BACK_WITHIN);
   }
 
   #forget(): void {

@@ -202,7 +202,7 @@ const OF_SERVICE: Readonly<Record<ServiceTrouble['kind'], FindingKind>> = {
 
 /** Derives all findings from the facts. */
 export function evaluate(facts: Facts): Evaluation {
-  const looked = new Looked();
+  const looked = new EvaluationBuilder();
   for (const station of facts.stations) lookAtStation(looked, station);
   for (const webhook of facts.webhooks) lookAtWebhook(looked, webhook);
   for (const inbox of facts.inboxes) lookAtInbox(looked, inbox);
@@ -213,7 +213,7 @@ export function evaluate(facts: Facts): Evaluation {
 }
 
 /** Collects the findings of one evaluation. */
-class Looked implements Evaluation {
+class EvaluationBuilder implements Evaluation {
   readonly seen: Observation[] = [];
   readonly unsure: string[] = [];
 
@@ -224,7 +224,7 @@ class Looked implements Evaluation {
   }
 }
 
-function lookAtStation(looked: Looked, station: StationFacts): void {
+function lookAtStation(looked: EvaluationBuilder, station: StationFacts): void {
   const { key, name, service, samePhrase, clockAhead } = station;
   for (const what of new Set(Object.values(OF_SERVICE)))
     looked.add(what, key, key, saidOfService(what, service, name));
@@ -251,7 +251,7 @@ function saidOfService(what: FindingKind, service: StationFacts['service'], name
   };
 }
 
-function lookAtWebhook(looked: Looked, webhook: WebhookFacts): void {
+function lookAtWebhook(looked: EvaluationBuilder, webhook: WebhookFacts): void {
   const { id, title, station, down, isUnproven, isClockBehind, silent, selfTest } = webhook;
   const add = (what: FindingKind, said: Said): void => looked.add(what, id, station, said);
   add('listener-down', saidOfDown(down, title));
@@ -273,7 +273,7 @@ function saidOfDown(down: WebhookFacts['down'], title: string): Said {
   return { sentence: 'reason' in down ? 'listener-down' : 'endpoint-down', values: { title, ...down } };
 }
 
-function lookAtInbox(looked: Looked, inbox: InboxFacts): void {
+function lookAtInbox(looked: EvaluationBuilder, inbox: InboxFacts): void {
   const { id, title, spilled, durable, lacksStandby, figures } = inbox;
   const add = (what: FindingKind, said: Said): void => looked.add(what, id, null, said);
   add('store-failing', saidOfStore(inbox));
@@ -292,7 +292,11 @@ function saidOfStore({ durable, fault, title, incident }: InboxFacts): Said {
   return saidIf(negated(durable), 'store-failing', { title, reason: fault });
 }
 
-function lookAtFigures(looked: Looked, { id, title }: InboxFacts, figures: InboxFacts['figures']): void {
+function lookAtFigures(
+  looked: EvaluationBuilder,
+  { id, title }: InboxFacts,
+  figures: InboxFacts['figures'],
+): void {
   if (figures === undefined) {
     // Only the inbox knows these figures: findings that were active stay so.
     for (const what of ['backlog', 'dead-letters', 'no-owner']) looked.unsure.push(`${what} ${id}`);

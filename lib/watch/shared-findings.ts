@@ -9,12 +9,12 @@ const INSTANCE = 'instance/';
 /** Milliseconds after which an instance without a sign of life counts as dead; each writes one three times as often. */
 const LIVES = 45_000;
 /** Timeout of the store in milliseconds. */
-const PATIENCE = 5000;
+const TIMEOUT_MS = 5000;
 /** Attempts of a write while other instances are faster. */
 const TRIES = 3;
 
 interface SharedFindingsOptions {
-  place: Pick<Slots, 'slots' | 'putSlots'>;
+  store: Pick<Slots, 'slots' | 'putSlots'>;
   /** Owner of the slots. */
   owner: string;
   /** True where other instances may run this watch, too. */
@@ -22,10 +22,10 @@ interface SharedFindingsOptions {
   /** Id of this process. */
   instance: string;
   /** Monotonic clock, in milliseconds. */
-  steady: () => number;
+  monotonic: () => number;
 }
 
-interface Told {
+interface StoredFindings {
   version: number;
   findings: readonly ActiveFinding[];
 }
@@ -49,7 +49,7 @@ interface Other {
  */
 export class SharedFindings {
   readonly #options: SharedFindingsOptions;
-  #told: Told | undefined;
+  #stored: StoredFindings | undefined;
   /** The findings last reported by this instance, or read as reported. */
   #last: readonly ActiveFinding[] = [];
   #spokeAlone = false;
@@ -65,7 +65,7 @@ export class SharedFindings {
 
   /** True once the findings reported before are known. */
   get isKnown(): boolean {
-    return this.#told !== undefined;
+    return this.#stored !== undefined;
   }
 
   /** The active findings of all instances, as far as this one knows. */
@@ -73,14 +73,14 @@ export class SharedFindings {
     return this.#last;
   }
 
-  isTold(id: string): boolean {
+  isReported(id: string): boolean {
     return this.#last.some((finding) => finding.id === id);
   }
 
   /** Reads the findings reported before. @returns false while they are unknown */
   async read(): Promise<boolean> {
-    if (this.#told !== undefined) return true;
-    const read = await withTimeout(this.#read(), PATIENCE).catch(() => undefined);
+    if (this.#stored !== undefined) return true;
+    const read = await withTimeout(this.#read(), TIMEOUT_MS).catch(() => undefined);
     if (read !== true) return false;
     if (!this.#spokeAlone) this.#last = this.#findings;
     return true;
@@ -94,10 +94,10 @@ export class SharedFindings {
     const shared = await this.#shareInTime(own);
     if (shared === undefined) return this.#takeAlone(own);
     const { next, isChange } = shared;
-    const isToTell = isChange || (this.#spokeAlone && !areSameFindings(next, this.#last));
+    const mustReport = isChange || (this.#spokeAlone && !areSameFindings(next, this.#last));
     this.#spokeAlone = false;
     this.#last = next;
-    return isToTell ? next : undefined;
+    return mustReport ? next : undefined;
   }
 
   /** Removes the observations of this instance. @throws RvmError STORE_FAILED */
@@ -115,7 +115,7 @@ export class SharedFindings {
   }
 
   get #findings(): readonly ActiveFinding[] {
-    return this.#told?.findings ?? [];
+    return this.#stored?.findings ?? [];
   }
 
   /** Undefined where the inbox does not answer in time; no further request is sent until it has. */
@@ -123,19 +123,19 @@ export class SharedFindings {
     if (this.#isSharing) return undefined;
     this.#isSharing = true;
     const sharing = this.#share(own).finally(() => (this.#isSharing = false));
-    return withTimeout(sharing, PATIENCE).catch(() => undefined);
+    return withTimeout(sharing, TIMEOUT_MS).catch(() => undefined);
   }
 
   /** @throws RvmError STORE_FAILED */
   async #share(own: Evaluation<ActiveFinding>): Promise<Shared> {
     await this.#sayOwn(own);
     for (let tries = 0; ; tries += 1) {
-      if (this.#options.isShared || this.#told === undefined) await this.#read();
+      if (this.#options.isShared || this.#stored === undefined) await this.#read();
       const next = this.#merged(this.#findings, own);
       // After repeated conflicts the report is left to the other instances.
       const isSame = tries === TRIES || areSameFindings(next, this.#findings);
       if (isSame) return { next, isChange: false };
-      if (await this.#writeTold(next)) return { next, isChange: true };
+      if (await this.#writeStored(next)) return { next, isChange: true };
     }
   }
 
@@ -148,11 +148,11 @@ export class SharedFindings {
   }
 
   /** Reported findings stay while an instance sees them or cannot tell, with the newest values. */
-  #merged(told: readonly ActiveFinding[], own: Evaluation<ActiveFinding>): ActiveFinding[] {
+  #merged(reported: readonly ActiveFinding[], own: Evaluation<ActiveFinding>): ActiveFinding[] {
     const looks = [own, ...this.#living()];
     const seen = new Map(looks.flatMap((look) => look.seen).map((each) => [each.id, each]));
     const unsure = new Set(looks.flatMap((look) => look.unsure));
-    const kept = told.flatMap((each) => {
+    const kept = reported.flatMap((each) => {
       const now = seen.get(each.id) ?? (unsure.has(each.id) ? each : undefined);
       return now === undefined ? [] : [{ ...now, since: each.since }];
     });
@@ -161,48 +161,49 @@ export class SharedFindings {
   }
 
   #living(): Evaluation<ActiveFinding>[] {
-    const now = this.#options.steady();
+    const now = this.#options.monotonic();
     return [...this.#others.values()].filter((other) => other.livesUntil > now).map(({ look }) => look);
   }
 
   async #sayOwn(own: Evaluation<ActiveFinding>): Promise<void> {
-    const { isShared, steady } = this.#options;
+    const { isShared, monotonic } = this.#options;
     if (!isShared) return;
     const text = JSON.stringify(own);
-    if (text === this.#said && steady() < this.#sayAgainAt) return;
+    if (text === this.#said && monotonic() < this.#sayAgainAt) return;
     const value = { seen: own.seen, unsure: own.unsure };
     await this.#put([{ name: this.#ownName, value, lasts: LIVES }]);
     this.#said = text;
-    this.#sayAgainAt = steady() + LIVES / 3;
+    this.#sayAgainAt = monotonic() + LIVES / 3;
   }
 
-  async #writeTold(findings: readonly ActiveFinding[]): Promise<boolean> {
-    const expected = this.#told?.version ?? 0;
+  async #writeStored(findings: readonly ActiveFinding[]): Promise<boolean> {
+    const expected = this.#stored?.version ?? 0;
     const [outcome] = await this.#put([{ name: STATE, expected, value: { findings } }]);
     // The slot written by another instance is read next.
     if (outcome?.written !== true) {
-      this.#told = undefined;
+      this.#stored = undefined;
       this.#version = 0;
       return false;
     }
-    this.#told = { version: outcome.slot?.version ?? 0, findings };
+    this.#stored = { version: outcome.slot?.version ?? 0, findings };
     return true;
   }
 
   #put(writes: readonly SlotWrite[]): Promise<SlotOutcome[]> {
-    return this.#options.place.putSlots(this.#options.owner, writes);
+    return this.#options.store.putSlots(this.#options.owner, writes);
   }
 
   async #read(): Promise<true> {
-    const { place, owner } = this.#options;
-    const { version, isAll, slots } = await place.slots(owner, this.#version);
+    const { store, owner } = this.#options;
+    const { version, isAll, slots } = await store.slots(owner, this.#version);
     if (isAll) {
-      this.#told = { version: 0, findings: [] };
+      this.#stored = { version: 0, findings: [] };
       this.#others.clear();
     }
     this.#version = version;
     for (const slot of slots) {
-      if (slot.name === STATE) this.#told = { version: toldVersion(slot), findings: findingsIn(slot.value) };
+      if (slot.name === STATE)
+        this.#stored = { version: storedVersion(slot), findings: findingsIn(slot.value) };
       else if (slot.name.startsWith(INSTANCE) && slot.name !== this.#ownName) this.#hear(slot);
     }
     return true;
@@ -210,12 +211,12 @@ export class SharedFindings {
 
   #hear({ name, value, left = 0 }: Slot): void {
     if (!isRecord(value) || left <= 0) this.#others.delete(name);
-    else this.#others.set(name, { look: lookIn(value), livesUntil: this.#options.steady() + left });
+    else this.#others.set(name, { look: lookIn(value), livesUntil: this.#options.monotonic() + left });
   }
 }
 
 /** A removed slot has no version. */
-function toldVersion({ value, version }: Slot): number {
+function storedVersion({ value, version }: Slot): number {
   return value === undefined ? 0 : version;
 }
 

@@ -27,7 +27,7 @@ export interface DispatcherOptions {
   /** Wall clock, in milliseconds. */
   now?: () => number;
   /** Monotonic clock, in milliseconds. */
-  steady?: () => number;
+  monotonic?: () => number;
   /** Called with log lines for the operator, at most one of a kind in 10 s; they contain no secret. */
   log?: (line: string) => void;
   /** Counts posts to paths that begin like webhook paths and belong to no endpoint. */
@@ -78,7 +78,7 @@ export class Dispatcher {
   /** Configured paths whose nodes could not be built. */
   #unbuilt = new Set<string>();
   readonly #configured: () => ConfiguredPaths;
-  readonly #steady: () => number;
+  readonly #monotonic: () => number;
   readonly #removedMs: number;
   readonly #receiver: WebhookReceiver;
   readonly #quarantine: Quarantine;
@@ -91,7 +91,7 @@ export class Dispatcher {
 
   constructor(options: DispatcherOptions = {}) {
     const now = options.now ?? Date.now;
-    this.#steady = options.steady ?? (() => performance.now());
+    this.#monotonic = options.monotonic ?? (() => performance.now());
     this.#removedMs = options.removedMs ?? 60_000;
     this.#senders = options.senders ?? new Senders();
     this.#unknown = options.unknownPaths;
@@ -100,12 +100,12 @@ export class Dispatcher {
     this.#readiness = new Readiness(() => [...this.#live.values()].map(({ endpoint }) => endpoint));
     if (options.probesBelow !== undefined)
       this.#probes = new Probes(options.probesBelow, () => this.#readiness.isReady());
-    const clockGuard = new ClockGuard(now, this.#steady);
-    const reporter = new Reporter(this.#steady, options.log ?? (() => undefined));
-    this.#quarantine = new Quarantine({ steady: this.#steady, clockGuard, reporter });
+    const clockGuard = new ClockGuard(now, this.#monotonic);
+    const reporter = new Reporter(this.#monotonic, options.log ?? (() => undefined));
+    this.#quarantine = new Quarantine({ monotonic: this.#monotonic, clockGuard, reporter });
     this.#receiver = new WebhookReceiver({
       now,
-      steady: this.#steady,
+      monotonic: this.#monotonic,
       holdMs: options.holdMs ?? 3000,
       commitMs: options.commitMs ?? 4000,
       bodyLimit: options.bodyLimit ?? BODY_LIMIT,
@@ -164,14 +164,14 @@ export class Dispatcher {
     const path = matchingPath(endpoint.path);
     const holder = this.#live.get(path);
     if (holder !== undefined) return holder.endpoint === endpoint;
-    const tell = (): void => this.#watchers.tell(path);
-    this.#live.set(path, { endpoint, unwatch: endpoint.watch(tell) });
+    const notify = (): void => this.#watchers.notify(path);
+    this.#live.set(path, { endpoint, unwatch: endpoint.watch(notify) });
     // Loaded now, so that the proven times are there when the first message comes.
     provenTimesOf(endpoint.inbox);
     this.#removed.delete(path);
     this.#unbuilt.delete(path);
     this.#unknown?.paths.taken(path);
-    tell();
+    notify();
     return true;
   }
 
@@ -185,7 +185,7 @@ export class Dispatcher {
     if (live?.endpoint !== endpoint) return;
     live.unwatch();
     this.#live.delete(path);
-    this.#removed.set(path, this.#readiness.flowsRun ? this.#steady() + this.#removedMs : Infinity);
+    this.#removed.set(path, this.#readiness.flowsRun ? this.#monotonic() + this.#removedMs : Infinity);
   }
 
   /** From now on only configured paths count, built or not, and those removed a moment ago. */
@@ -197,7 +197,7 @@ export class Dispatcher {
     const wanted = [...paths.map(matchingPath), ...former];
     this.#unbuilt = new Set(wanted.filter((path) => !this.#live.has(path)));
     this.#remembered.clear();
-    const until = this.#steady() + this.#removedMs;
+    const until = this.#monotonic() + this.#removedMs;
     for (const [path, end] of this.#removed) if (end === Infinity) this.#removed.set(path, until);
   }
 
@@ -206,7 +206,7 @@ export class Dispatcher {
     this.#readiness.flowsRun = false;
     this.#lookedUp = undefined;
     for (const [path, until] of this.#removed)
-      if (until > this.#steady()) this.#removed.set(path, Infinity);
+      if (until > this.#monotonic()) this.#removed.set(path, Infinity);
       else this.#removed.delete(path);
   }
 
@@ -246,14 +246,14 @@ export class Dispatcher {
 
   #isOurs(path: string): boolean {
     if (this.#live.has(path) || this.#remembered.has(path) || this.#unbuilt.has(path)) return true;
-    if ((this.#removed.get(path) ?? -Infinity) > this.#steady()) return true;
+    if ((this.#removed.get(path) ?? -Infinity) > this.#monotonic()) return true;
     // Without built nodes the deployed configuration counts as well.
     return !this.#readiness.flowsRun && this.#deployed().has(path);
   }
 
   /** Read a few times a second at most: with thousands of nodes it takes milliseconds, and any sender can cause it. */
   #deployed(): ReadonlySet<string> {
-    const now = this.#steady();
+    const now = this.#monotonic();
     if (this.#lookedUp === undefined || now - this.#lookedUp.at >= LOOK_AGAIN_MS)
       this.#lookedUp = { at: now, paths: new Set(this.#configured().paths.map(matchingPath)) };
     return this.#lookedUp.paths;
@@ -278,8 +278,8 @@ class PathWatchers {
     };
   }
 
-  tell(path: string): void {
-    this.#ofPath.get(path)?.tell();
+  notify(path: string): void {
+    this.#ofPath.get(path)?.notify();
   }
 }
 
@@ -310,7 +310,7 @@ export class Probes {
 }
 
 /** Timeout for the inboxes, in milliseconds: a disk that hangs would not store an alarm in time either. */
-const PATIENCE = 1000;
+const TIMEOUT_MS = 1000;
 
 /** Whether a server would take alarms: the flows run, at least one endpoint can judge, and each inbox would store a message. */
 class Readiness {
@@ -326,8 +326,8 @@ class Readiness {
     // of all others.
     if (!endpoints.some((endpoint) => this.#ready.of(endpoint) !== undefined)) return false;
     const inboxes = [...new Set(endpoints.map(({ inbox }) => inbox))];
-    const kept = await withTimeout(Promise.all(inboxes.map((inbox) => inbox.wouldKeep())), PATIENCE);
-    return this.flowsRun && kept?.every((keeps) => keeps) === true;
+    const willStore = await withTimeout(Promise.all(inboxes.map((inbox) => inbox.wouldKeep())), TIMEOUT_MS);
+    return this.flowsRun && willStore?.every((keeps) => keeps) === true;
   }
 }
 
@@ -337,7 +337,7 @@ type PageHandler = (req: IncomingMessage, res: ServerResponse) => boolean;
 /** Pages for people on a server for webhooks. Each handler is responsible for its own pages. */
 export class PageRoutes {
   readonly #handlers = new Set<PageHandler>();
-  readonly #wishes = new Set<object>();
+  readonly #needs = new Set<object>();
 
   /** @returns a function that removes the handler */
   add(handler: PageHandler): () => void {
@@ -347,7 +347,7 @@ export class PageRoutes {
 
   /** True while a caller wants pages here: the server then has to listen even without webhooks. */
   get areWanted(): boolean {
-    return this.#wishes.size > 0;
+    return this.#needs.size > 0;
   }
 
   /**
@@ -355,9 +355,9 @@ export class PageRoutes {
    * @returns a function that ends it
    */
   want(): () => void {
-    const wish = {};
-    this.#wishes.add(wish);
-    return () => void this.#wishes.delete(wish);
+    const need = {};
+    this.#needs.add(need);
+    return () => void this.#needs.delete(need);
   }
 
   /** @returns false where no handler takes the request; it is then untouched */

@@ -16,12 +16,12 @@ export interface ProblemTally {
 }
 
 /** A tally as it is stored from one run to the next. */
-export interface KeptProblem extends ProblemTally {
+export interface StoredProblem extends ProblemTally {
   /** How many of them no person has seen yet. */
   unseen: number;
 }
 
-interface Entry extends KeptProblem {
+interface Entry extends StoredProblem {
   /** Number of the newest, from `ProblemCounter`. */
   number: number;
 }
@@ -95,13 +95,13 @@ export class UnseenProblems {
   }
 
   /** The tallies to store for the next run. */
-  kept(): KeptProblem[] {
-    return this.#all().map(({ number: _number, ...kept }) => kept);
+  snapshot(): StoredProblem[] {
+    return this.#all().map(({ number: _number, ...snapshot }) => snapshot);
   }
 
   /** Merges the tallies stored by the last run. */
-  restore(kept: readonly KeptProblem[]): void {
-    for (const each of kept) {
+  restore(snapshot: readonly StoredProblem[]): void {
+    for (const each of snapshot) {
       const key = keyOf(each.kind, each.reason);
       const since = this.#entries.get(key);
       this.#entries.set(key, {
@@ -112,7 +112,7 @@ export class UnseenProblems {
         number: this.numbers.next(),
       });
     }
-    if (kept.length > 0) this.#watchers.tell();
+    if (snapshot.length > 0) this.#watchers.notify();
   }
 
   /**
@@ -127,7 +127,7 @@ export class UnseenProblems {
 
   /** Deletes the entry of a problem that is reported as over. */
   over({ kind, reason }: Problem): void {
-    if (this.#entries.delete(keyOf(kind, reason))) this.#watchers.tell();
+    if (this.#entries.delete(keyOf(kind, reason))) this.#watchers.notify();
   }
 
   refused(reason: ProblemReason, { received, remoteAddress }: RequestOrigin): void {
@@ -145,19 +145,19 @@ export class UnseenProblems {
       const isCured = !OF_THE_FLOW.includes(reason) || unseen === 0;
       if (isRefusal(reason) || (problem === undefined && isCured)) this.#entries.delete(key);
     }
-    this.#watchers.tell();
+    this.#watchers.notify();
   }
 
   /** A person has discarded the refused messages. */
   forgetRefusals(): void {
     for (const [key, { reason }] of this.#entries) if (isRefusal(reason)) this.#entries.delete(key);
-    this.#watchers.tell();
+    this.#watchers.notify();
   }
 
   /** A person has seen all problems up to this number. */
   seen(upTo: number): void {
     for (const entry of this.#entries.values()) if (entry.number <= upTo) entry.unseen = 0;
-    this.#watchers.tell();
+    this.#watchers.notify();
   }
 
   /**
@@ -189,19 +189,19 @@ export class UnseenProblems {
       unseen: (known?.unseen ?? 0) + tally.count,
       number: this.numbers.next(),
     });
-    this.#watchers.tell();
+    this.#watchers.notify();
   }
 }
 
 /** Storage of the archive. A text that cannot be read is undefined. */
-export interface TextPlace {
+export interface TextStorage {
   read(): Promise<string | undefined>;
   /** Replaces the text atomically. @throws Error of the system */
   write(text: string): Promise<void>;
 }
 
 /** By id of the webhook. */
-type ProblemsOfWebhooks = ReadonlyMap<string, readonly KeptProblem[]>;
+type ProblemsOfWebhooks = ReadonlyMap<string, readonly StoredProblem[]>;
 
 /** Milliseconds between two writes: strangers decide how often the tallies change. */
 const WRITE_EVERY = 1000;
@@ -219,7 +219,7 @@ export class ProblemArchive {
 
   /** @param present returns the current tallies */
   constructor(
-    private readonly place: TextPlace,
+    private readonly store: TextStorage,
     private readonly present: () => ProblemsOfWebhooks,
   ) {
     this.loaded = this.#load();
@@ -227,7 +227,7 @@ export class ProblemArchive {
   }
 
   /** Takes the stored tallies of a webhook that is there now. */
-  take(webhookId: string): readonly KeptProblem[] {
+  take(webhookId: string): readonly StoredProblem[] {
     const taken = this.#left.get(webhookId) ?? [];
     this.#left = new Map([...this.#left].filter(([id]) => id !== webhookId));
     return taken;
@@ -256,7 +256,7 @@ export class ProblemArchive {
   }
 
   async #load(): Promise<ProblemsOfWebhooks> {
-    const text = await this.place.read();
+    const text = await this.store.read();
     try {
       this.#left = problemsIn(text ?? '{}');
     } catch {
@@ -270,7 +270,7 @@ export class ProblemArchive {
     this.#isStale = false;
     this.#isWriting = true;
     const all = [...this.#left, ...this.present()].filter(([, problems]) => problems.length > 0);
-    await this.place.write(JSON.stringify(Object.fromEntries(all))).catch(() => undefined);
+    await this.store.write(JSON.stringify(Object.fromEntries(all))).catch(() => undefined);
     this.#isWriting = false;
     if (this.#isStale) this.saveSoon();
   }
@@ -278,11 +278,11 @@ export class ProblemArchive {
 
 function problemsIn(text: string): ProblemsOfWebhooks {
   const value: unknown = JSON.parse(text);
-  const found = new Map<string, KeptProblem[]>();
+  const found = new Map<string, StoredProblem[]>();
   if (!isRecord(value)) return found;
   for (const [id, problems] of Object.entries(value)) {
     const list: readonly unknown[] = Array.isArray(problems) ? problems : [];
-    found.set(id, list.filter(isKept));
+    found.set(id, list.filter(isStoredProblem));
   }
   return found;
 }
@@ -290,13 +290,13 @@ function problemsIn(text: string): ProblemsOfWebhooks {
 /**
  * True for the form that this version writes. No other program writes this file, so kind and reason are not checked further.
  */
-function isKept(value: unknown): value is KeptProblem {
+function isStoredProblem(value: unknown): value is StoredProblem {
   if (!isRecord(value)) return false;
   const { kind, reason, count, unseen, lastTime, lastAddress } = value;
-  const isTold = typeof kind === 'string' && (reason === null || typeof reason === 'string');
+  const isReported = typeof kind === 'string' && (reason === null || typeof reason === 'string');
   const isCounted = [count, unseen].every((number) => Number.isSafeInteger(number) && Number(number) >= 0);
   const isFromOne = lastAddress === undefined || typeof lastAddress === 'string';
-  return isTold && isCounted && typeof lastTime === 'string' && isFromOne;
+  return isReported && isCounted && typeof lastTime === 'string' && isFromOne;
 }
 
 /** Owner of the slots that store when a message was last proven, one for each endpoint. */
@@ -313,12 +313,12 @@ const ASK_EVERY = 30_000;
 const NOTE_EVERY = 60_000;
 const GRACE = 120_000;
 /** Timeout for the store, in milliseconds. */
-const PATIENCE = 5000;
+const TIMEOUT_MS = 5000;
 /** Milliseconds between two local checks, which do not read the store. */
 const LOOK_EVERY = 1000;
 
 interface SilenceOptions {
-  place: Pick<Slots, 'slots' | 'putSlots'>;
+  store: Pick<Slots, 'slots' | 'putSlots'>;
   /** Id of the endpoint in the inbox. Copies of a flow share it, and any of them may get the message. */
   endpointId: string;
   /** Longest time without a proven message, in milliseconds; 0 = no limit. */
@@ -326,7 +326,7 @@ interface SilenceOptions {
   /** Called once each time the silence begins, in one instance of all. */
   onSilent: () => void;
   /** Monotonic clock, in milliseconds. */
-  steady: () => number;
+  monotonic: () => number;
   /** Wall clock, in milliseconds. */
   now: () => number;
   /** Milliseconds between two checks. Default: 1,000. */
@@ -340,7 +340,7 @@ export class SilenceWatchdog {
   /** Monotonic time; undefined until the store has answered. */
   #lastProven: number | undefined;
   #notedAt = -Infinity;
-  #isTold = false;
+  #isReported = false;
   #version = 0;
   #askedAt = -Infinity;
   #isLooking = false;
@@ -362,7 +362,7 @@ export class SilenceWatchdog {
   /** The flows run, and messages can come. */
   start(): void {
     if (this.#options.limit === 0) return void this.forget();
-    this.#startedAt = this.#options.steady();
+    this.#startedAt = this.#options.monotonic();
     clearInterval(this.#timer);
     this.#askedAt = -Infinity;
     this.#timer = setInterval(() => void this.#lookOnce(), this.#options.every ?? LOOK_EVERY).unref();
@@ -375,27 +375,27 @@ export class SilenceWatchdog {
 
   /** A message was proven. */
   proven(): void {
-    const { limit, steady } = this.#options;
+    const { limit, monotonic } = this.#options;
     if (limit === 0) return;
-    this.#lastProven = steady();
-    if (steady() - this.#notedAt < Math.min(NOTE_EVERY, this.#part) && !this.#isTold) return;
+    this.#lastProven = monotonic();
+    if (monotonic() - this.#notedAt < Math.min(NOTE_EVERY, this.#part) && !this.#isReported) return;
     this.#note({});
   }
 
   /** Deletes the slot, because the limit was removed. A limit that is set later starts anew. */
   async forget(): Promise<void> {
-    const { place, endpointId } = this.#options;
-    const known = await place.slots(SILENCE_OWNER).catch(() => undefined);
+    const { store, endpointId } = this.#options;
+    const known = await store.slots(SILENCE_OWNER).catch(() => undefined);
     if (known?.slots.some(({ name }) => name === endpointId) !== true) return;
-    await place.putSlots(SILENCE_OWNER, [{ name: endpointId, value: undefined }]).catch(() => undefined);
+    await store.putSlots(SILENCE_OWNER, [{ name: endpointId, value: undefined }]).catch(() => undefined);
   }
 
   #note(value: { told?: true }): void {
-    const { place, endpointId, steady } = this.#options;
-    this.#notedAt = steady();
-    this.#isTold = false;
+    const { store, endpointId, monotonic } = this.#options;
+    this.#notedAt = monotonic();
+    this.#isReported = false;
     // A write that fails is repeated at the next check.
-    place
+    store
       .putSlots(SILENCE_OWNER, [{ name: endpointId, value, lasts: SPAN }])
       .catch(() => (this.#notedAt = -Infinity));
   }
@@ -413,23 +413,23 @@ export class SilenceWatchdog {
   }
 
   async #look(): Promise<void> {
-    const { steady, onSilent } = this.#options;
-    const mayTell = this.#isOver() && !this.#isTold && this.#isSettled();
-    const isTime = steady() - this.#askedAt >= Math.min(ASK_EVERY, this.#part);
-    if (!mayTell && !isTime) return;
-    this.#askedAt = steady();
+    const { monotonic, onSilent } = this.#options;
+    const mayReport = this.#isOver() && !this.#isReported && this.#isSettled();
+    const isTime = monotonic() - this.#askedAt >= Math.min(ASK_EVERY, this.#part);
+    if (!mayReport && !isTime) return;
+    this.#askedAt = monotonic();
     // Another instance may have received a message, or have reported the silence.
-    await withTimeout(this.#read(), PATIENCE).catch(() => undefined);
+    await withTimeout(this.#read(), TIMEOUT_MS).catch(() => undefined);
     if (this.#isUnnoted()) this.#note({});
-    if (!this.#isOver() || this.#isTold || !this.#isSettled()) return;
-    this.#isTold = true;
-    if (await this.#mayTell()) onSilent();
+    if (!this.#isOver() || this.#isReported || !this.#isSettled()) return;
+    this.#isReported = true;
+    if (await this.#mayReport()) onSilent();
   }
 
   /** True once messages that were held while Node-RED started have come. */
   #isSettled(): boolean {
-    const { steady } = this.#options;
-    return steady() - (this.#startedAt ?? steady()) >= Math.min(GRACE, this.#part);
+    const { monotonic } = this.#options;
+    return monotonic() - (this.#startedAt ?? monotonic()) >= Math.min(GRACE, this.#part);
   }
 
   /** True where the store failed to record a message. */
@@ -438,39 +438,39 @@ export class SilenceWatchdog {
   }
 
   async #read(): Promise<void> {
-    const { place, endpointId, steady } = this.#options;
-    const { slots } = await place.slots(SILENCE_OWNER);
+    const { store, endpointId, monotonic } = this.#options;
+    const { slots } = await store.slots(SILENCE_OWNER);
     const slot = slots.find(({ name }) => name === endpointId);
     if (slot?.value === undefined) {
       // No instance has watched this endpoint so far.
-      this.#lastProven ??= steady();
-      await place.putSlots(SILENCE_OWNER, [{ name: endpointId, expected: 0, value: {}, lasts: SPAN }]);
-      this.#notedAt = steady();
+      this.#lastProven ??= monotonic();
+      await store.putSlots(SILENCE_OWNER, [{ name: endpointId, expected: 0, value: {}, lasts: SPAN }]);
+      this.#notedAt = monotonic();
       return;
     }
-    const at = steady() - Math.max(0, SPAN - (slot.left ?? SPAN));
+    const at = monotonic() - Math.max(0, SPAN - (slot.left ?? SPAN));
     this.#lastProven = Math.max(this.#lastProven ?? -Infinity, at);
     this.#version = slot.version;
-    this.#isTold = isTold(slot.value);
+    this.#isReported = isReported(slot.value);
   }
 
   /** True in the first instance that records the report; without the inbox, in each. */
-  async #mayTell(): Promise<boolean> {
-    const { place, endpointId } = this.#options;
+  async #mayReport(): Promise<boolean> {
+    const { store, endpointId } = this.#options;
     const write = {
       name: endpointId,
       expected: this.#version,
       value: { told: true },
       lasts: Math.max(1, SPAN - this.#age()),
     };
-    const outcomes = await withTimeout(place.putSlots(SILENCE_OWNER, [write]), PATIENCE).catch(
+    const outcomes = await withTimeout(store.putSlots(SILENCE_OWNER, [write]), TIMEOUT_MS).catch(
       () => undefined,
     );
     return outcomes?.[0]?.written !== false;
   }
 
   #age(): number {
-    return this.#options.steady() - (this.#lastProven ?? this.#options.steady());
+    return this.#options.monotonic() - (this.#lastProven ?? this.#options.monotonic());
   }
 
   #isOver(): boolean {
@@ -478,6 +478,6 @@ export class SilenceWatchdog {
   }
 }
 
-function isTold(value: unknown): boolean {
+function isReported(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'told' in value && value.told === true;
 }

@@ -62,7 +62,7 @@ export function endpointKey(port: string, fullPath: string): string {
  * Port and path of an endpoint, for people. A text that is no key, but the id of a node, is returned unchanged: events wait
  * under it while nodes exchange their paths.
  */
-export function placeOfKey(key: string): { port: string; path: string } {
+export function addressOfKey(key: string): { port: string; path: string } {
   const [, port = '', path = key] = /^(\d*):(\/.*)$/s.exec(key) ?? [];
   return { port, path };
 }
@@ -112,7 +112,7 @@ export class ReadyEndpoints {
 }
 
 function areSame(some: readonly ReceivingStation[], others: readonly ReceivingStation[]): boolean {
-  return some.length === others.length && some.every((station, place) => isSame(station, others[place]));
+  return some.length === others.length && some.every((station, index) => isSame(station, others[index]));
 }
 
 /**

@@ -195,18 +195,18 @@ export class ClockGuard {
   #offset: number;
   #doubted = true;
 
-  /** @param steady monotonic clock, in milliseconds */
+  /** @param monotonic monotonic clock, in milliseconds */
   constructor(
     private readonly wall: () => number,
-    private readonly steady: () => number,
+    private readonly monotonic: () => number,
   ) {
-    this.#offset = wall() - steady();
+    this.#offset = wall() - monotonic();
   }
 
   /** @param transmitTime of the current authentic message, if readable */
   mayJudgeAge(transmitTime: Date | undefined): boolean {
     const now = this.wall();
-    const offset = now - this.steady();
+    const offset = now - this.monotonic();
     if (Math.abs(offset - this.#offset) > CLOCK_JUMP) this.#doubted = true;
     this.#offset = offset;
     if (transmitTime !== undefined && Math.abs(now - transmitTime.getTime()) < AGREEMENT)

@@ -38,7 +38,7 @@ interface ListenerServerOptions {
   tls: SecureContextOptions | undefined;
   log: (line: string) => void;
   /** Monotonic clock, in milliseconds. */
-  steady: () => number;
+  monotonic: () => number;
 }
 
 /** At most one log line of a kind in this time, in milliseconds: a port scan must not fill the log. */
@@ -60,15 +60,15 @@ const REFUSALS: Readonly<Record<string, string>> = {
 export class ListenerServer {
   readonly #server: http.Server | https.Server;
   readonly #connections: ConnectionLimiter;
-  readonly #lines: LogThrottle;
+  readonly #logThrottle: LogThrottle;
 
   constructor(private readonly options: ListenerServerOptions) {
-    const { limits, senders, steady, tls } = options;
-    this.#lines = new LogThrottle(QUIET_PERIOD, steady);
+    const { limits, senders, monotonic, tls } = options;
+    this.#logThrottle = new LogThrottle(QUIET_PERIOD, monotonic);
     this.#connections = new ConnectionLimiter({
       maxWaiting: limits.maxWaiting,
       senders,
-      steady,
+      monotonic,
       onCut: () =>
         this.#log('waiting', 'A connection without a request was closed, to make room for others.'),
     });
@@ -159,7 +159,7 @@ export class ListenerServer {
   }
 
   #log(kind: string, line: string): void {
-    const count = this.#lines.pass(kind);
+    const count = this.#logThrottle.pass(kind);
     if (count > 0) this.options.log(count === 1 ? line : `${line} (${count} times)`);
   }
 }
@@ -193,7 +193,7 @@ interface ConnectionBounds {
   maxWaiting: number;
   senders: Senders;
   /** Monotonic clock, in milliseconds. */
-  steady: () => number;
+  monotonic: () => number;
   /** Called for each connection that is closed to free capacity. */
   onCut: () => void;
 }
@@ -207,13 +207,13 @@ class ConnectionLimiter {
   readonly #waiting: SlowRequestGuard;
   #ending = false;
 
-  constructor({ maxWaiting, senders, steady, onCut }: ConnectionBounds) {
+  constructor({ maxWaiting, senders, monotonic, onCut }: ConnectionBounds) {
     const isShared = (address: string): boolean => senders.isShared(address);
     this.#waiting = new SlowRequestGuard({
       maxHeld: Infinity,
       maxCount: maxWaiting,
       isShared,
-      steady,
+      monotonic,
       onCut,
     });
   }

@@ -18,7 +18,7 @@ export interface ListenerOptions {
   limits?: Partial<ListenerLimits>;
   dispatcher?: Omit<DispatcherOptions, 'senders' | 'configured'>;
   /** As `configured` of a dispatcher, for one listener. */
-  configured?: (place: ListenerPlace) => ConfiguredPaths;
+  configured?: (address: ListenerAddress) => ConfiguredPaths;
   /** Milliseconds until a port that could not be opened is tried again. Default 5,000. */
   retryMs?: number;
   /** Called with log lines for the operator; they contain no secret. */
@@ -35,23 +35,23 @@ export class Listener {
   readonly #senders = new Senders();
   readonly #watchers = new ChangeListeners();
   readonly #log: (line: string) => void;
-  readonly #steady: () => number;
+  readonly #monotonic: () => number;
   #server: ListenerServer | undefined;
   #fault: RvmError | undefined;
   #work: Promise<void> = Promise.resolve();
   #retry: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly place: ListenerPlace,
+    private readonly address: ListenerAddress,
     private readonly options: ListenerOptions = {},
   ) {
     this.#log = options.log ?? (() => undefined);
-    this.#steady = options.dispatcher?.steady ?? (() => performance.now());
+    this.#monotonic = options.dispatcher?.monotonic ?? (() => performance.now());
     const { configured } = options;
     this.dispatcher = new Dispatcher({
       log: this.#log,
       ...options.dispatcher,
-      ...(configured && { configured: () => configured(place) }),
+      ...(configured && { configured: () => configured(address) }),
       senders: this.#senders,
     });
   }
@@ -96,8 +96,8 @@ export class Listener {
     // A failure of one step, or of a change listener, must not stop the next step.
     this.#work = this.#work
       .then(step)
-      .then(() => this.#watchers.tell())
-      .catch((error: unknown) => this.#log(`Listener on port ${this.place.port}: ${String(error)}`));
+      .then(() => this.#watchers.notify())
+      .catch((error: unknown) => this.#log(`Listener on port ${this.address.port}: ${String(error)}`));
     return this.#work;
   }
 
@@ -123,16 +123,16 @@ export class Listener {
       senders: this.#senders,
       limits: { ...DEFAULT_LIMITS, ...this.options.limits },
       tls: settings.tls,
-      log: (line) => this.#log(`Listener on port ${this.place.port}: ${line}`),
-      steady: this.#steady,
+      log: (line) => this.#log(`Listener on port ${this.address.port}: ${line}`),
+      monotonic: this.#monotonic,
     });
     try {
-      await server.listen(this.place.port, this.place.host);
+      await server.listen(this.address.port, this.address.host);
       this.#server = server;
     } catch (error) {
       this.#retry = setTimeout(() => void this.listen(settings), this.options.retryMs ?? 5000);
       this.#retry.unref();
-      throw listenFault(error, this.place);
+      throw listenFault(error, this.address);
     }
   }
 
@@ -181,9 +181,9 @@ export class Listeners {
 
   constructor(private readonly options: ListenerOptions & { stoppedMs?: number } = {}) {}
 
-  claim(place: ListenerPlace, settings: ListenerSettings): ListenerClaim {
-    const key = `${place.port} ${place.host}`;
-    const listener = this.#listeners.get(key) ?? new Listener(place, this.options);
+  claim(address: ListenerAddress, settings: ListenerSettings): ListenerClaim {
+    const key = `${address.port} ${address.host}`;
+    const listener = this.#listeners.get(key) ?? new Listener(address, this.options);
     this.#listeners.set(key, listener);
     const claim = { key, settings };
     this.#claims.add(claim);
@@ -246,7 +246,7 @@ export class Listeners {
 }
 
 /** Port and host of a listener. */
-export interface ListenerPlace {
+export interface ListenerAddress {
   port: number;
   /** Name or address of this machine; '' = all its addresses. */
   host: string;
@@ -271,7 +271,7 @@ function assertUsable(tls: SecureContextOptions): void {
 }
 
 /** Describes why a port could not be opened, and what to do: NETWORK where another program has it, else BAD_INPUT. */
-export function listenFault(error: unknown, { port, host }: ListenerPlace): RvmError {
+export function listenFault(error: unknown, { port, host }: ListenerAddress): RvmError {
   const code = codeOf(error);
   switch (code) {
     case 'EADDRINUSE':

@@ -58,7 +58,7 @@ class Pipeline {
   /** @param how the parser callback, and the scheduler for a crowded connection */
   constructor(
     private readonly socket: ServerSocket,
-    private readonly how: { parse: Parse; turns: RoundRobin; line: string },
+    private readonly how: { parse: Parse; turns: RoundRobin; key: string },
   ) {
     this.#parser = socket.parser;
     socket.removeAllListeners('data');
@@ -85,10 +85,10 @@ class Pipeline {
     this.#unproven += 1;
     if (!this.#isWaiting || this.#isAwaiting || this.socket.destroyed) return false;
     const isFlood = this.#isSuspect && this.#unproven >= MAX_UNANSWERED;
-    const { turns, line } = this.how;
+    const { turns, key } = this.how;
     if (isFlood) this.socket.destroy();
     else if (this.#isSuspect) this.#askForTurn();
-    else turns.run(line, () => this.#readOn());
+    else turns.run(key, () => this.#readOn());
     return isFlood;
   }
 
@@ -146,8 +146,8 @@ class Pipeline {
   #askForTurn(): void {
     if (this.#turn !== 'none') return;
     this.#turn = 'asked';
-    const { turns, line } = this.how;
-    turns.runLast(line, () => {
+    const { turns, key } = this.how;
+    turns.runLast(key, () => {
       this.#turn = 'given';
       this.#readOn();
     });
@@ -190,7 +190,7 @@ export class Pipelines {
 
   /** @param onCut called for each connection that is cut */
   constructor(
-    private readonly lines: SenderLines,
+    private readonly queues: SenderQueues,
     private readonly turns: RoundRobin,
     private readonly onCut: () => void,
   ) {}
@@ -215,7 +215,7 @@ export class Pipelines {
 
   /** A request is proven: the requests behind it need not wait until it is stored. */
   proven(req: IncomingMessage): void {
-    this.lines.proven(req);
+    this.queues.proven(req);
     this.#ofSocket.get(req.socket)?.proven(req);
   }
 
@@ -225,7 +225,7 @@ export class Pipelines {
     const { turns } = this;
     turns.come();
     const source = { socket, headers: {} };
-    this.#ofSocket.set(socket, new Pipeline(socket, { parse, turns, line: this.lines.of(source) }));
+    this.#ofSocket.set(socket, new Pipeline(socket, { parse, turns, key: this.queues.of(source) }));
   }
 }
 
@@ -239,14 +239,14 @@ const MAX_ADDRESSES = 1000;
  * shared address, such as a proxy's, and at an address that has proven something, each connection has a queue of its own: one
  * queue for all of them would be too slow for a burst of alarms.
  */
-export class SenderLines {
+export class SenderQueues {
   /** Addresses that have proven something, with the time of the last proof; the latest is last. */
   readonly #proven = new Map<string, number>();
 
-  /** @param steady monotonic clock, in milliseconds */
+  /** @param monotonic monotonic clock, in milliseconds */
   constructor(
     private readonly senders: Senders,
-    private readonly steady: () => number,
+    private readonly monotonic: () => number,
   ) {}
 
   of(req: RequestSource): string {
@@ -262,13 +262,13 @@ export class SenderLines {
     const address = this.senders.addressOf(req);
     if (address === undefined || this.senders.isShared(address)) return;
     this.#proven.delete(address);
-    this.#proven.set(address, this.steady());
+    this.#proven.set(address, this.monotonic());
     const [oldest] = this.#proven.keys();
     if (this.#proven.size > MAX_ADDRESSES && oldest !== undefined) this.#proven.delete(oldest);
   }
 
   #hasProven(address: string): boolean {
     const at = this.#proven.get(address);
-    return at !== undefined && this.steady() - at < COUNTS_FOR;
+    return at !== undefined && this.monotonic() - at < COUNTS_FOR;
   }
 }

@@ -246,6 +246,6 @@ export function meteredAs(
   record: ProvenMessage | DeadLetter,
 ): MeteredAnswer {
   if (outcome === 'repeat') return 'repeat';
-  const told = KINDS.find((kind) => kind === problem?.kind);
-  return told ?? ('filteredBy' in record ? 'filtered' : 'accepted');
+  const known = KINDS.find((kind) => kind === problem?.kind);
+  return known ?? ('filteredBy' in record ? 'filtered' : 'accepted');
 }

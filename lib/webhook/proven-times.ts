@@ -11,7 +11,7 @@ const BEHIND = 10 * 60 * 1000;
 /** Unconfirmed times stored for a station; beyond this number the first are forgotten. */
 const MOST_ALONE = 8;
 /** Timeout for a store that is being opened, in milliseconds; after it messages are judged without proven times. */
-const PATIENCE = 2000;
+const READ_TIMEOUT_MS = 2000;
 /** Most attempts of a write, because other instances write as well. */
 const MOST_TRIES = 5;
 
@@ -38,7 +38,7 @@ interface Station {
   isWriting: boolean;
 }
 
-type Place = Pick<Slots, 'slots' | 'putSlots' | 'watchSlots'>;
+type SlotStorage = Pick<Slots, 'slots' | 'putSlots' | 'watchSlots'>;
 
 const NOTHING: Proven = { mark: undefined, alone: [] };
 
@@ -53,9 +53,9 @@ export class ProvenTimes {
   #isReady = false;
   #version = 0;
 
-  constructor(private readonly place: Place) {
-    this.#reading = withTimeout(this.#read(), PATIENCE).then(() => void (this.#isReady = true));
-    place.watchSlots(PROVEN_TIMES_OWNER, () => void this.#read());
+  constructor(private readonly store: SlotStorage) {
+    this.#reading = withTimeout(this.#read(), READ_TIMEOUT_MS).then(() => void (this.#isReady = true));
+    store.watchSlots(PROVEN_TIMES_OWNER, () => void this.#read());
   }
 
   /** True once the inbox was read, or could not be: nothing is judged before. */
@@ -63,9 +63,9 @@ export class ProvenTimes {
     return this.#isReady;
   }
 
-  /** Resolves when ready, or after the timeout. @param patience timeout in milliseconds */
-  async ready(patience: number): Promise<void> {
-    await withTimeout(this.#reading, patience);
+  /** Resolves when ready, or after the timeout. @param timeoutMs timeout in milliseconds */
+  async ready(timeoutMs: number): Promise<void> {
+    await withTimeout(this.#reading, timeoutMs);
   }
 
   /**
@@ -101,7 +101,7 @@ export class ProvenTimes {
   /** A store that fails calls back when it is open again. */
   async #read(): Promise<void> {
     try {
-      const { version, isAll, slots } = await this.place.slots(PROVEN_TIMES_OWNER, this.#version);
+      const { version, isAll, slots } = await this.store.slots(PROVEN_TIMES_OWNER, this.#version);
       this.#version = version;
       // An older copy of the file was restored: the known times are written again.
       if (isAll)
@@ -126,7 +126,7 @@ export class ProvenTimes {
     for (let tries = 0; tries < MOST_TRIES && isDue(known); tries++) {
       const { proven } = known;
       const write = { name, expected: known.version, value: proven };
-      const outcomes = await this.place.putSlots(PROVEN_TIMES_OWNER, [write]).catch(() => undefined);
+      const outcomes = await this.store.putSlots(PROVEN_TIMES_OWNER, [write]).catch(() => undefined);
       const outcome = outcomes?.[0];
       if (outcome === undefined) break;
       if (!outcome.written) {
@@ -142,9 +142,9 @@ export class ProvenTimes {
 }
 
 /** One for each inbox, shared by the servers of a process. */
-const ofInboxes = new WeakMap<Place, ProvenTimes>();
+const ofInboxes = new WeakMap<SlotStorage, ProvenTimes>();
 
-export function provenTimesOf(inbox: Place): ProvenTimes {
+export function provenTimesOf(inbox: SlotStorage): ProvenTimes {
   const known = ofInboxes.get(inbox) ?? new ProvenTimes(inbox);
   ofInboxes.set(inbox, known);
   return known;

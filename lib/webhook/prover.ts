@@ -1,4 +1,4 @@
-import { Admissions } from '../concurrency/semaphore';
+import { KeyedSemaphore } from '../concurrency/semaphore';
 import type { CancelToken } from '../concurrency/signals';
 import type { RvmEvent } from '../event';
 import { textOfLiteral } from '../json/scan';
@@ -10,7 +10,7 @@ import type { ReceivingStation } from './proof/receiving-station';
 /** A message to be proven in the worker, with the stations to try. */
 interface WorkerProofJob {
   /** Path of the message, or another key. Each key has its own share of the thread, and its own order. */
-  line: string;
+  key: string;
   message: RawMessage;
   stations: readonly ReceivingStation[];
   /** Cancels the waiting. */
@@ -38,7 +38,7 @@ const LINE_BYTES = 8 * 1024 * 1024;
 export class Prover {
   readonly #stations = new StationGuess();
   readonly #alarms = new AlarmSequencer();
-  readonly #lines = new Admissions(AT_THREAD, LINE_BYTES);
+  readonly #queues = new KeyedSemaphore(AT_THREAD, LINE_BYTES);
 
   constructor(private readonly thread: ProofThread) {}
 
@@ -61,14 +61,14 @@ export class Prover {
   }
 
   /** In the worker. Never rejects. */
-  async proveInWorker({ line, message, stations, ending }: WorkerProofJob): Promise<WorkerProof> {
-    const decided = this.#alarms.begin(line, message.body);
+  async proveInWorker({ key, message, stations, ending }: WorkerProofJob): Promise<WorkerProof> {
+    const decided = this.#alarms.begin(key, message.body);
     const inOrder = this.#stations.of(message.body, stations);
     const found: ProofResult[] = [];
     const prove = async (): Promise<void> =>
       void found.push(await this.thread.prove(message, inOrder, ending));
-    const fault = await this.#lines
-      .admit(line, { bytes: message.body.length, line: '', ending: () => ending }, prove)
+    const fault = await this.#queues
+      .admit(key, { bytes: message.body.length, queue: '', ending: () => ending }, prove)
       .then(
         (): WorkerProofError => 'crowded',
         (): WorkerProofError => 'thread-ended',
@@ -82,10 +82,10 @@ export class Prover {
    * Remembers the station of a proven message: the next message of the same Agent User is tried with it first.
    * @returns resolves when the earlier messages of its alarm are decided; undefined where there are none
    */
-  proven(line: string, { body }: RawMessage, judgement: ProvenJudgement): Promise<unknown> | undefined {
+  proven(key: string, { body }: RawMessage, judgement: ProvenJudgement): Promise<unknown> | undefined {
     const { event, stationKey } = recordOf(judgement);
     if (judgement.kind === 'usable') this.#stations.learn(event?.agentUserId, stationKey);
-    return this.#alarms.before(line, body, event);
+    return this.#alarms.before(key, body, event);
   }
 }
 
@@ -109,18 +109,18 @@ class AlarmSequencer {
 
   /**
    * Registers a message whose proof takes long.
-   * @param line messages of one key are kept in order
+   * @param key messages of one key are kept in order
    * @returns a function to call when the message is accepted or refused
    */
-  begin(line: string, body: Uint8Array): () => void {
-    const all = this.#undecided.get(line) ?? new Set();
-    this.#undecided.set(line, all);
+  begin(key: string, body: Uint8Array): () => void {
+    const all = this.#undecided.get(key) ?? new Set();
+    this.#undecided.set(key, all);
     let resolve: () => void = () => undefined;
     const message = { body, decided: new Promise<void>((decide) => (resolve = decide)) };
     all.add(message);
     return () => {
       all.delete(message);
-      if (all.size === 0 && this.#undecided.get(line) === all) this.#undecided.delete(line);
+      if (all.size === 0 && this.#undecided.get(key) === all) this.#undecided.delete(key);
       resolve();
     };
   }
@@ -129,11 +129,11 @@ class AlarmSequencer {
    * Resolves once all earlier messages that may belong to the same alarm are decided; undefined where there are none.
    * @param body of the message
    */
-  before(line: string, body: Uint8Array, event: RvmEvent | undefined): Promise<unknown> | undefined {
+  before(key: string, body: Uint8Array, event: RvmEvent | undefined): Promise<unknown> | undefined {
     const alarmId: unknown = event?.alarmId;
     if (typeof alarmId !== 'string' || alarmId === '') return undefined;
     const earlier: Promise<void>[] = [];
-    for (const message of this.#undecided.get(line) ?? []) {
+    for (const message of this.#undecided.get(key) ?? []) {
       if (message.body === body) break;
       if (alarmIdsOf(message).has(alarmId)) earlier.push(message.decided);
     }

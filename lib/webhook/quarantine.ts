@@ -26,7 +26,7 @@ import type { Reporter } from './reporter';
 
 interface QuarantineOptions {
   /** Monotonic clock, in milliseconds. */
-  steady: () => number;
+  monotonic: () => number;
   clockGuard: ClockGuard;
   reporter: Reporter;
 }
@@ -46,7 +46,7 @@ export class Quarantine {
   #closed = false;
 
   constructor(private readonly options: QuarantineOptions) {
-    this.#allowance = new RateLimiter(PER_SECOND, options.steady);
+    this.#allowance = new RateLimiter(PER_SECOND, options.monotonic);
   }
 
   /** Stores a copy of a message that another phrase could prove. Not awaited: the sender has its answer already. */

@@ -6,14 +6,14 @@ export class RateLimiter {
   readonly #passed = new Map<string, number>();
   #second = 0;
 
-  /** @param steady monotonic clock, in milliseconds */
+  /** @param monotonic monotonic clock, in milliseconds */
   constructor(
     private readonly perSecond: number,
-    private readonly steady: () => number,
+    private readonly monotonic: () => number,
   ) {}
 
   pass(key: string): boolean {
-    const second = Math.floor(this.steady() / 1000);
+    const second = Math.floor(this.monotonic() / 1000);
     if (second !== this.#second || this.#passed.size >= MAX_KEYS) this.#passed.clear();
     this.#second = second;
     const passed = (this.#passed.get(key) ?? 0) + 1;
@@ -24,29 +24,29 @@ export class RateLimiter {
 
 /** Lets one call of a kind pass in a period and counts the others; the next that passes reports the count. Needs no timer. */
 export class LogThrottle {
-  readonly #passed = new Map<string, { at: number; held: number }>();
+  readonly #passed = new Map<string, { at: number; count: number }>();
 
   /**
    * @param period milliseconds
-   * @param steady monotonic clock, in milliseconds
+   * @param monotonic monotonic clock, in milliseconds
    */
   constructor(
     private readonly period: number,
-    private readonly steady: () => number,
+    private readonly monotonic: () => number,
   ) {}
 
   /** @returns the number of calls this one represents, itself included; 0 = suppressed */
   pass(key: string): number {
     const last = this.#passed.get(key);
-    const now = this.steady();
+    const now = this.monotonic();
     if (last !== undefined && now - last.at < this.period) {
-      last.held++;
+      last.count++;
       return 0;
     }
     this.#passed.delete(key);
-    this.#passed.set(key, { at: now, held: 0 });
+    this.#passed.set(key, { at: now, count: 0 });
     this.#forgetOldest();
-    return 1 + (last?.held ?? 0);
+    return 1 + (last?.count ?? 0);
   }
 
   #forgetOldest(): void {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { RoundRobin } from '../concurrency/fair-queue';
-import { Admissions } from '../concurrency/semaphore';
+import { KeyedSemaphore } from '../concurrency/semaphore';
 import { CancelToken } from '../concurrency/signals';
 import { lenientTimeout, sleep, withTimeout } from '../concurrency/timers';
 import type { Acceptance } from '../inbox/inbox';
@@ -9,7 +9,7 @@ import { jsonOf } from '../message/body';
 import { meter, secondsSince } from '../meter';
 import { type Endpoint, type Middleware, type Ready, ReadyEndpoints, type RequestOrigin } from './endpoint';
 import { type ClockGuard, judge, judgeContextOf, type Judgement, recordOf } from './judge';
-import { MAX_UNANSWERED, Pipelines, SenderLines } from './pipelined-requests';
+import { MAX_UNANSWERED, Pipelines, SenderQueues } from './pipelined-requests';
 import { meteredAs, toldReason } from './problem';
 import { type ProofResult, authorizationLines, type RawMessage } from './proof/authenticate';
 import type { ProofThread } from './proof/proof-thread';
@@ -25,7 +25,7 @@ interface ReceiverOptions {
   /** Wall clock, in milliseconds. */
   now: () => number;
   /** Monotonic clock, in milliseconds. */
-  steady: () => number;
+  monotonic: () => number;
   /** Longest wait for an endpoint and its stations, in milliseconds. */
   holdMs: number;
   /** Timeout until the inbox has stored a message, in milliseconds; the time of a hold is part of it. */
@@ -54,31 +54,31 @@ const BODY_BYTES = 32 * 1024 * 1024;
  * nor store, because only that makes the service send again (specification, section 6).
  */
 export class WebhookReceiver {
-  readonly #admissions: Admissions;
+  readonly #admissions: KeyedSemaphore;
   readonly #connectionEnds = new ConnectionEnds();
   readonly #closing = new CancelToken();
   readonly #unfinished: SlowRequestGuard;
   readonly #largeBodies: RateLimiter;
   readonly #proofs: Prover;
   readonly #ready = new ReadyEndpoints();
-  readonly #lines: SenderLines;
+  readonly #senderQueues: SenderQueues;
   readonly #turns = new RoundRobin();
   /** Pipelines of the servers that this receiver serves. */
   readonly pipelines: Pipelines;
 
   constructor(private readonly options: ReceiverOptions) {
-    this.#lines = new SenderLines(options.senders, options.steady);
-    this.pipelines = new Pipelines(this.#lines, this.#turns, () => {
+    this.#senderQueues = new SenderQueues(options.senders, options.monotonic);
+    this.pipelines = new Pipelines(this.#senderQueues, this.#turns, () => {
       meter()?.answered('cut');
       options.reporter.log('pipelined', PIPELINED);
     });
-    this.#admissions = new Admissions(options.capacity, BODY_BYTES);
-    this.#largeBodies = new RateLimiter(LARGE_BODIES_PER_SECOND, options.steady);
+    this.#admissions = new KeyedSemaphore(options.capacity, BODY_BYTES);
+    this.#largeBodies = new RateLimiter(LARGE_BODIES_PER_SECOND, options.monotonic);
     this.#proofs = new Prover(options.proofThread);
     this.#unfinished = new SlowRequestGuard({
       maxHeld: BODY_BYTES,
       isShared: (address) => options.senders.isShared(address),
-      steady: options.steady,
+      monotonic: options.monotonic,
       onCut: () =>
         options.reporter.log(
           'unfinished',
@@ -116,7 +116,7 @@ export class WebhookReceiver {
     const { bodyLimit, bodyDeadlineMs } = this.options;
     const unfinished = this.#unfinished.add(req.socket, this.#senderOf(req));
     const limits = { bytes: bodyLimit, deadline: bodyDeadlineMs };
-    const reading = await readRawBody(req, limits, (held) => this.#unfinished.grow(unfinished, held));
+    const reading = await readRawBody(req, limits, (bytes) => this.#unfinished.grow(unfinished, bytes));
     this.#unfinished.remove(unfinished);
     switch (reading.kind) {
       case 'complete':
@@ -138,14 +138,14 @@ export class WebhookReceiver {
   }
 
   #completed(request: WebhookRequest, body: Buffer): CompleteRequest {
-    const { now, steady, holdMs, commitMs } = this.options;
-    const at = steady();
+    const { now, monotonic, holdMs, commitMs } = this.options;
+    const at = monotonic();
     const endings = (): CancelToken[] => [this.#closing, this.#connectionEnds.of(request.req.socket)];
     return {
       body,
       completeAt: performance.now(),
       received: new Date(now()),
-      hold: new RequestHold({ until: at + holdMs, steady, endings }),
+      hold: new RequestHold({ until: at + holdMs, monotonic, endings }),
       commitUntil: at + commitMs,
       ...request,
     };
@@ -153,7 +153,7 @@ export class WebhookReceiver {
 
   #inTurn(request: CompleteRequest): void {
     const { req } = request;
-    this.#turns.run(this.#lines.of(req), () => {
+    this.#turns.run(this.#senderQueues.of(req), () => {
       this.#enter(request).catch(() => this.#giveUp(req, 'it could not be dealt with'));
     });
   }
@@ -164,7 +164,7 @@ export class WebhookReceiver {
     try {
       const isIn = await this.#admissions.admit(
         target.path,
-        { bytes: body.buffer.byteLength, line: this.#lines.of(req), ending: () => hold.ending },
+        { bytes: body.buffer.byteLength, queue: this.#senderQueues.of(req), ending: () => hold.ending },
         () => this.#process(request),
       );
       if (!isIn) this.#giveUp(req, 'too many requests are under way');
@@ -178,7 +178,7 @@ export class WebhookReceiver {
     const endpoint = target.endpoint() ?? (await hold.until(target.endpoint, target.watch));
     if (endpoint === undefined) return this.#giveUp(req, 'its webhook node is not running');
     if (endpoint.middleware !== undefined) {
-      const timeLeft = commitUntil - this.options.steady();
+      const timeLeft = commitUntil - this.options.monotonic();
       const outcome = await runMiddleware(endpoint.middleware, { req, res }, timeLeft);
       if (outcome === 'answered') return meter()?.answered('middleware');
       if (outcome === 'failed') return this.#giveUp(req, 'httpNodeMiddleware failed');
@@ -188,7 +188,7 @@ export class WebhookReceiver {
     if (found === undefined) return this.#giveUp(req, unreadyReason(target.endpoint()?.stations()));
     const provenTimes = provenTimesOf(found.endpoint.inbox);
     // The other half of the time is for the inbox.
-    if (!provenTimes.isReady) await provenTimes.ready((commitUntil - this.options.steady()) / 2);
+    if (!provenTimes.isReady) await provenTimes.ready((commitUntil - this.options.monotonic()) / 2);
     const { body } = request;
     const message = { body, authorization: authorizationLines(req.rawHeaders), json: jsonOf(body) };
     return this.#judge({ message, ...found, ...request });
@@ -201,7 +201,7 @@ export class WebhookReceiver {
     if (authentication !== undefined) return this.#decide(request, authentication);
     if (body.length > LARGE_BODY && this.#isCostly(request)) return this.#giveUp(req, WHY_UNDECIDED.crowded);
     const { ending } = hold;
-    const proof = await this.#proofs.proveInWorker({ line: target.path, message, stations, ending });
+    const proof = await this.#proofs.proveInWorker({ key: target.path, message, stations, ending });
     const deciding =
       'fault' in proof
         ? this.#giveUp(req, WHY_UNDECIDED[proof.fault])
@@ -265,10 +265,10 @@ export class WebhookReceiver {
     request: CompleteRequest,
     accept: () => Promise<Acceptance>,
   ): Promise<Acceptance | undefined> {
-    const { steady } = this.options;
+    const { monotonic } = this.options;
     for (;;) {
       try {
-        return await withTimeout(accept(), Math.max(0, request.commitUntil - steady()));
+        return await withTimeout(accept(), Math.max(0, request.commitUntil - monotonic()));
       } catch {
         if (this.#closed || request.hold.timeLeft < STORE_RETRY) return undefined;
         await sleep(STORE_RETRY);
@@ -319,7 +319,7 @@ interface HoldLimits {
   /** End of the hold at the latest, in milliseconds of the monotonic clock. */
   until: number;
   /** Monotonic clock, in milliseconds. */
-  steady: () => number;
+  monotonic: () => number;
   /** Tokens that end the hold before; called only where a request has to wait. */
   endings: () => readonly CancelToken[];
 }
@@ -344,7 +344,7 @@ class RequestHold {
 
   /** Milliseconds left; negative once the hold is over. */
   get timeLeft(): number {
-    return this.limits.until - this.limits.steady();
+    return this.limits.until - this.limits.monotonic();
   }
 
   /**

@@ -17,20 +17,20 @@ export interface DescribedRequest extends RequestOrigin {
 /** Reports to output 3 and to the log what the receiver refused or could not use, without flooding them. */
 export class Reporter {
   readonly #problems: LogThrottle;
-  readonly #lines: LogThrottle;
+  readonly #throttle: LogThrottle;
 
-  /** @param steady monotonic clock, in milliseconds */
+  /** @param monotonic monotonic clock, in milliseconds */
   constructor(
-    steady: () => number,
+    monotonic: () => number,
     private readonly writeLine: (line: string) => void,
   ) {
-    this.#problems = new LogThrottle(QUIET_PERIOD, steady);
-    this.#lines = new LogThrottle(QUIET_PERIOD, steady);
+    this.#problems = new LogThrottle(QUIET_PERIOD, monotonic);
+    this.#throttle = new LogThrottle(QUIET_PERIOD, monotonic);
   }
 
   /** Writes a log line, at most one of a kind in 10 s. */
   log(kind: string, line: string): void {
-    const count = this.#lines.pass(kind);
+    const count = this.#throttle.pass(kind);
     if (count > 0) this.writeLine(count === 1 ? line : `${line} (${count} times)`);
   }
 
@@ -43,11 +43,11 @@ export class Reporter {
   }
 
   unauthentic(endpoint: Endpoint, reason: ProblemReason, request: DescribedRequest): void {
-    this.#tell(() => endpoint.onRefused?.(reason, request));
+    this.#report(() => endpoint.onRefused?.(reason, request));
     const count = this.#problems.pass(`${endpoint.id}\n${reason}`);
     if (count === 0) return;
     const station = onlyStation(endpoint.stations());
-    this.#tell(() =>
+    this.#report(() =>
       endpoint.onProblem({
         kind: 'unauthentic',
         reason,
@@ -72,14 +72,14 @@ export class Reporter {
     bytes: number,
   ): Problem | undefined {
     const problem = acceptanceProblem(record, acceptance);
-    this.#tell(() => endpoint.onAccepted?.(problem, record));
-    if (problem !== undefined) this.#tell(() => endpoint.onProblem({ ...problem, bytes }));
+    this.#report(() => endpoint.onAccepted?.(problem, record));
+    if (problem !== undefined) this.#report(() => endpoint.onProblem({ ...problem, bytes }));
     return problem;
   }
 
-  #tell(tell: () => void): void {
+  #report(report: () => void): void {
     try {
-      tell();
+      report();
     } catch {
       this.log('problem-consumer', 'A problem of a webhook could not be shown, because its node failed.');
     }

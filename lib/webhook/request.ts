@@ -30,7 +30,7 @@ interface BodyLimits {
 export function readRawBody(
   req: IncomingMessage,
   limits: BodyLimits,
-  onGrowth: (held: number) => void,
+  onGrowth: (bytes: number) => void,
 ): Promise<BodyReading> {
   if (req.readableDidRead || req.readableEnded || req.readableEncoding !== null) {
     return Promise.resolve({ kind: 'missing' });
@@ -42,7 +42,7 @@ export function readRawBody(
 function collect(
   req: IncomingMessage,
   limits: BodyLimits,
-  onGrowth: (held: number) => void,
+  onGrowth: (bytes: number) => void,
 ): Promise<BodyReading> {
   return new Promise((resolve) => {
     const body = new GrowingBuffer(
@@ -110,7 +110,7 @@ export function declaredLength(headers: Pick<IncomingHttpHeaders, 'content-lengt
 export interface Unfinished {
   socket: Socket;
   /** Memory of its body, in bytes. */
-  held: number;
+  bytes: number;
   /** Start, in milliseconds of the monotonic clock. */
   since: number;
   /** Stored here, because a closed socket has no address; '' = not counted by address. */
@@ -125,7 +125,7 @@ interface UnfinishedBounds {
   /** True for an address that many senders share; such an address is not counted. */
   isShared: (address: string) => boolean;
   /** Monotonic clock, in milliseconds. */
-  steady: () => number;
+  monotonic: () => number;
   /** Called for each request that is cut. */
   onCut: () => void;
 }
@@ -146,7 +146,7 @@ export class SlowRequestGuard {
   /** Oldest first, as in the sets by address. */
   readonly #requests = new Set<Unfinished>();
   readonly #ofAddress = new Map<string, Set<Unfinished>>();
-  #held = 0;
+  #bytes = 0;
   #counted = 0;
 
   constructor(private readonly bounds: UnfinishedBounds) {}
@@ -154,26 +154,26 @@ export class SlowRequestGuard {
   /** @param sender address it is counted by; undefined where the connection is closed already */
   add(socket: Socket, sender = ''): Unfinished {
     const address = this.bounds.isShared(sender) ? '' : sender;
-    const request = { socket, held: 0, since: this.bounds.steady(), address };
+    const request = { socket, bytes: 0, since: this.bounds.monotonic(), address };
     this.#requests.add(request);
     if (address !== '') this.#addTo(address, request);
     return request;
   }
 
-  /** Records that the memory of a body has grown to `held` bytes. */
-  grow(request: Unfinished, held: number): void {
+  /** Records that the memory of a body has grown to `bytes` bytes. */
+  grow(request: Unfinished, bytes: number): void {
     if (!this.#requests.has(request)) return;
-    this.#held += held - request.held;
-    request.held = held;
+    this.#bytes += bytes - request.bytes;
+    request.bytes = bytes;
     for (const oldest of this.#requests) {
-      if (this.#held <= this.bounds.maxHeld) return;
+      if (this.#bytes <= this.bounds.maxHeld) return;
       this.#cut(oldest);
     }
   }
 
   remove(request: Unfinished): void {
     if (!this.#requests.delete(request)) return;
-    this.#held -= request.held;
+    this.#bytes -= request.bytes;
     const requests = this.#ofAddress.get(request.address);
     if (requests?.delete(request)) this.#counted -= 1;
     if (requests?.size === 0) this.#ofAddress.delete(request.address);

@@ -75,9 +75,9 @@ export async function selfTest(test: SelfTest): Promise<SelfTestReport> {
     await lookUp(target);
     const status = await post(target, body, test);
     if (status !== 200) throw refused(status);
-    const place = await placeOf(arrival, () => test.isElsewhere(messageId));
-    if (place === undefined) throw new Failed('arrival', 'not-arrived', '');
-    return { url, ...(place === 'elsewhere' && { elsewhere: true }) };
+    const where = await whereReceived(arrival, () => test.isElsewhere(messageId));
+    if (where === undefined) throw new Failed('arrival', 'not-arrived', '');
+    return { url, ...(where === 'elsewhere' && { elsewhere: true }) };
   } catch (error) {
     if (!(error instanceof Failed)) throw error;
     const { step, fault, seen } = error;
@@ -88,7 +88,7 @@ export async function selfTest(test: SelfTest): Promise<SelfTestReport> {
 }
 
 /** Where the message was received; undefined after the timeout. */
-async function placeOf(
+async function whereReceived(
   arrival: Promise<true>,
   isElsewhere: () => Promise<boolean>,
 ): Promise<'here' | 'elsewhere' | undefined> {
@@ -96,8 +96,8 @@ async function placeOf(
   do {
     if ((await withTimeout(arrival, ASK_EVERY)) === true) return 'here';
     // A store that fails to answer now may answer soon.
-    const asked = isElsewhere().catch(() => false);
-    if ((await withTimeout(asked, ARRIVAL_TIMEOUT)) === true) return 'elsewhere';
+    const check = isElsewhere().catch(() => false);
+    if ((await withTimeout(check, ARRIVAL_TIMEOUT)) === true) return 'elsewhere';
   } while (performance.now() < until);
   return undefined;
 }
@@ -154,7 +154,7 @@ function post(target: URL, body: Buffer, { phrase, timeoutMs }: SelfTest): Promi
     Authorization: `HMAC-SHA256 ${signature}`,
   };
   const client = target.protocol === 'https:' ? https : http;
-  const place = `${target.hostname}, port ${target.port || (target.protocol === 'https:' ? 443 : 80)}`;
+  const where = `${target.hostname}, port ${target.port || (target.protocol === 'https:' ? 443 : 80)}`;
   return new Promise((resolve, reject) => {
     // A new connection, so that each step is tested.
     const request = client.request(target, { method: 'POST', headers, agent: false, timeout: timeoutMs });
@@ -170,7 +170,7 @@ function post(target: URL, body: Buffer, { phrase, timeoutMs }: SelfTest): Promi
     });
     request.on('timeout', () => request.destroy(new Error('ETIMEDOUT')));
     request.on('error', (error: NodeJS.ErrnoException) => {
-      const seen = `${place} (${error.code ?? error.message})`;
+      const seen = `${where} (${error.code ?? error.message})`;
       if (!isConnected) reject(new Failed('connection', 'no-connection', seen));
       else if (!isSecure) reject(new Failed('tls', 'certificate', seen));
       else reject(new Failed('answer', 'no-answer', seen));

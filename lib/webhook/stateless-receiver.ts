@@ -39,7 +39,7 @@ export interface StatelessReceiverOptions {
   /** Wall clock, in milliseconds. */
   now: () => number;
   /** Monotonic clock, in milliseconds. */
-  steady: () => number;
+  monotonic: () => number;
   /** Proves large bodies. Default: the thread of the process. */
   proofThread?: ProofThread;
 }
@@ -53,7 +53,7 @@ export class StatelessReceiver {
   readonly #proofs: Prover;
 
   constructor(private readonly options: StatelessReceiverOptions) {
-    this.#clockGuard = new ClockGuard(options.now, options.steady);
+    this.#clockGuard = new ClockGuard(options.now, options.monotonic);
     this.#proofs = new Prover(options.proofThread ?? proofThread);
   }
 
@@ -77,8 +77,8 @@ export class StatelessReceiver {
     const posted = { request, message, received, problem };
     const atOnce = this.#proofs.proveInline(message, stations);
     if (atOnce !== undefined) return this.#decide(posted, atOnce);
-    const { id: line } = this.options;
-    const proof = await this.#proofs.proveInWorker({ line, message, stations, ending: new CancelToken() });
+    const { id: key } = this.options;
+    const proof = await this.#proofs.proveInWorker({ key, message, stations, ending: new CancelToken() });
     // The worker failed, so the main thread proves the message, which takes longer. This request cannot be
     // cut, so without a proof the message would be lost.
     const authentication = 'fault' in proof ? this.#proofs.prove(message, stations) : proof.authentication;

@@ -13,7 +13,7 @@ const LONGEST = 120;
 const LINES_AT_ONCE = 10;
 const LINE_EVERY = 10 * 60 * 1000;
 /** Milliseconds after which a path without further posts is dropped. */
-const KEPT_FOR = 24 * 60 * 60 * 1000;
+const KEEP_MS = 24 * 60 * 60 * 1000;
 
 /** Matches what is escaped: characters that no path of ours has, and `$` and `__`, which have a meaning in texts. */
 const UNUSUAL = /[^A-Za-z0-9._~!&'()*+,;=:@/%-]|__/gu;
@@ -39,7 +39,7 @@ export interface UnknownPath {
 
 interface Entry extends UnknownPath {
   /** True once it is in the log. */
-  isTold: boolean;
+  isReported: boolean;
   /** Monotonic time. */
   lastAt: number;
 }
@@ -50,7 +50,7 @@ interface UnknownPathsOptions {
   /** Wall clock, in milliseconds. */
   now: () => number;
   /** Monotonic clock, in milliseconds. */
-  steady: () => number;
+  monotonic: () => number;
 }
 
 /** Counts posts to paths that belong to no endpoint: the address registered with the service may differ from ours. */
@@ -66,11 +66,11 @@ export class UnknownPaths {
     this.#forgetOld();
     return [...this.#entries.values()]
       .sort((one, other) => other.lastAt - one.lastAt)
-      .map(({ isTold: _isTold, lastAt: _lastAt, ...unknown }) => unknown);
+      .map(({ isReported: _isTold, lastAt: _lastAt, ...unknown }) => unknown);
   }
 
   posted({ path, port, remoteAddress }: UnknownPost): void {
-    const { now, steady } = this.options;
+    const { now, monotonic } = this.options;
     const shown = shownPath(path);
     const key = keyOf(shown, port);
     const known = this.#entries.get(key);
@@ -80,13 +80,13 @@ export class UnknownPaths {
       count: (known?.count ?? 0) + 1,
       lastTime: new Date(now()).toISOString(),
       ...(remoteAddress !== undefined && { lastAddress: remoteAddress }),
-      isTold: known?.isTold ?? false,
-      lastAt: steady(),
+      isReported: known?.isReported ?? false,
+      lastAt: monotonic(),
     };
-    if (known === undefined) this.#makeRoom();
+    if (known === undefined) this.#evict();
     this.#entries.set(key, entry);
-    if (!entry.isTold && this.#mayTell()) {
-      entry.isTold = true;
+    if (!entry.isReported && this.#mayReport()) {
+      entry.isReported = true;
       this.options.onFirst(entry);
     }
   }
@@ -101,7 +101,7 @@ export class UnknownPaths {
    * A sender who invents paths drives out only its own, and a path posted to once never drives out one posted to repeatedly, as
    * by the service.
    */
-  #makeRoom(): void {
+  #evict(): void {
     this.#forgetOld();
     if (this.#entries.size < MOST) return;
     const ofSender = new Map<string | undefined, number>();
@@ -116,12 +116,12 @@ export class UnknownPaths {
   }
 
   #forgetOld(): void {
-    const since = this.options.steady() - KEPT_FOR;
+    const since = this.options.monotonic() - KEEP_MS;
     for (const [key, { lastAt }] of this.#entries) if (lastAt < since) this.#entries.delete(key);
   }
 
-  #mayTell(): boolean {
-    const now = this.options.steady();
+  #mayReport(): boolean {
+    const now = this.options.monotonic();
     if (this.#linesLeft === 0 && now - this.#lineAt < LINE_EVERY) return false;
     this.#linesLeft = Math.max(0, this.#linesLeft - 1);
     this.#lineAt = now;

@@ -229,8 +229,8 @@ class StateLog {
 
   hear(state: StationState): void {
     // All ways of being offline count as one trouble.
-    if (state.kind === 'offline') this.#tell(state.kind, state.error);
-    if (state.kind === 'refused') this.#tell(state.error.code, state.error);
+    if (state.kind === 'offline') this.#logChange(state.kind, state.error);
+    if (state.kind === 'refused') this.#logChange(state.error.code, state.error);
     if (state.kind !== 'connected' || this.#trouble === undefined) return;
     this.#trouble = undefined;
     this.node.log(this.RED._('rvm-central-station.log.connectedAgain'));
@@ -251,7 +251,7 @@ class StateLog {
     this.node.warn(this.RED._('rvm-central-station.log.hintsNotKept', { code }));
   }
 
-  #tell(trouble: string, { code, message }: RvmError): void {
+  #logChange(trouble: string, { code, message }: RvmError): void {
     if (trouble === this.#trouble || code === 'CANCELLED') return;
     this.#trouble = trouble;
     this.node.warn(message);
@@ -260,7 +260,7 @@ class StateLog {
 
 /** Logs each API version outside of the requested range once. No other fault comes of it, so all continues (rule T-09). */
 class VersionLog {
-  readonly #told = new Set<string | undefined>();
+  readonly #logged = new Set<string | undefined>();
 
   constructor(
     private readonly RED: NodeAPI,
@@ -276,8 +276,8 @@ class VersionLog {
    */
   hear(version: string | undefined, isUnasked: boolean): void {
     if (version !== undefined && !isUnasked) return;
-    if (this.#told.has(version)) return;
-    this.#told.add(version);
+    if (this.#logged.has(version)) return;
+    this.#logged.add(version);
     const { name } = this;
     const text = version === undefined ? 'noVersion' : 'unaskedVersion';
     this.node.warn(this.RED._(`rvm-central-station.log.${text}`, { name, version: version ?? '' }));

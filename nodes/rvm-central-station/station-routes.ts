@@ -39,32 +39,32 @@ type TestModule = typeof import('../../lib/station-test');
 export function addStationRoutes(RED: NodeAPI): void {
   const both = (
     path: string,
-    answer: (client: StationClient, asked: JsonRecord) => Promise<object>,
+    answer: (client: StationClient, input: JsonRecord) => Promise<object>,
   ): void => {
-    readRoute(RED, path, (asked) => withStation(RED, asked.station, (client) => answer(client, asked)));
+    readRoute(RED, path, (input) => withStation(RED, input.station, (client) => answer(client, input)));
     writeRoute(
       RED,
       path,
-      (asked) => withDraft(RED, asked, (client) => answer(client, asked)),
+      (input) => withDraft(RED, input, (client) => answer(client, input)),
       () => TO_DEPLOY,
     );
   };
   both('devices', devicesOf);
   both('targets', targetsOf);
-  readRoute(RED, 'camera-picture', (asked) => pictureOf(RED, asked));
+  readRoute(RED, 'camera-picture', (input) => pictureOf(RED, input));
   writeRoute(
     RED,
     'station-test',
-    async (asked) => {
+    async (input) => {
       const { testStation } = require('../../lib/station-test') as TestModule;
       const steps = (client: StationClient): Promise<TestResult[]> => testStation(client);
       return {
-        steps: await (isDeployed(asked)
-          ? withStation(RED, asked.station, steps)
-          : withDraft(RED, asked, steps)),
+        steps: await (isDeployed(input)
+          ? withStation(RED, input.station, steps)
+          : withDraft(RED, input, steps)),
       };
     },
-    (asked) => (isDeployed(asked) ? undefined : TO_DEPLOY),
+    (input) => (isDeployed(input) ? undefined : TO_DEPLOY),
   );
 }
 
@@ -72,8 +72,8 @@ function isDeployed({ station }: JsonRecord): boolean {
   return typeof station === 'string';
 }
 
-async function devicesOf(client: StationClient, asked: JsonRecord): Promise<{ devices: PickedDevice[] }> {
-  const devices = await client.listDevices({ fresh: asked.fresh === 'true', once: true });
+async function devicesOf(client: StationClient, input: JsonRecord): Promise<{ devices: PickedDevice[] }> {
+  const devices = await client.listDevices({ fresh: input.fresh === 'true', once: true });
   return {
     devices: devices.map((device) => {
       const { name, status, online } = device;
@@ -82,15 +82,15 @@ async function devicesOf(client: StationClient, asked: JsonRecord): Promise<{ de
   };
 }
 
-async function targetsOf(client: StationClient, asked: JsonRecord): Promise<{ targets: PickedTarget[] }> {
-  const targets = await client.ptzTargets(textOf(asked, 'camera'), listIn(asked), { once: true });
+async function targetsOf(client: StationClient, input: JsonRecord): Promise<{ targets: PickedTarget[] }> {
+  const targets = await client.ptzTargets(textOf(input, 'camera'), listIn(input), { once: true });
   return { targets: targets.map(({ id, name }) => ({ id: String(id), name })) };
 }
 
 /** The last picture of a camera, if one is cached; the service is not called. */
-function pictureOf(RED: NodeAPI, asked: JsonRecord): { jpeg: string | null } {
-  const station = stationById(RED, textOf(asked, 'station'));
-  const jpeg = station && lastPictureOf({ station: station.key, camera: textOf(asked, 'camera') });
+function pictureOf(RED: NodeAPI, input: JsonRecord): { jpeg: string | null } {
+  const station = stationById(RED, textOf(input, 'station'));
+  const jpeg = station && lastPictureOf({ station: station.key, camera: textOf(input, 'camera') });
   return { jpeg: jpeg?.toString('base64') ?? null };
 }
 
@@ -124,8 +124,8 @@ async function withStation<Result>(RED: NodeAPI, id: unknown, use: Use<Result>):
  * carries all secrets, and none may come from a variable.
  * @throws RvmError BAD_INPUT, CONFIG_MISSING, and what `use` throws
  */
-async function withDraft<Result>(RED: NodeAPI, asked: JsonRecord, use: Use<Result>): Promise<Result> {
-  const draft = draftIn(asked);
+async function withDraft<Result>(RED: NodeAPI, input: JsonRecord, use: Use<Result>): Promise<Result> {
+  const draft = draftIn(input);
   const unset = unsetVariables(draft.station, draft.cloud, draft.credentials);
   if (unset !== undefined) throw draftVariableError(unset);
   if (baseUrlOf(draft.cloud) !== SANDBOX) {

@@ -166,7 +166,7 @@ export class Station {
     this.#samePhrase = same;
     if (isOther && others !== '')
       this.node.error(this.RED._('rvm-central-station.log.samePhrase', { name: this.name, others }));
-    if (isOther || before.isCertain !== same.isCertain) this.#watchers.tell();
+    if (isOther || before.isCertain !== same.isCertain) this.#watchers.notify();
   }
 
   /** Registers with the sandbox the endpoint for alarms of this station; does nothing with a real service. */
@@ -248,7 +248,7 @@ export class Station {
       cloud: this.cloud,
       credentials: this.node.credentials ?? {},
       agentUser: async () => (await this.#inSandbox?.enter()) ?? this.node.credentials ?? {},
-      changed: () => this.#watchers.tell(),
+      changed: () => this.#watchers.notify(),
     });
   }
 

@@ -74,14 +74,14 @@ type MemoryModule = typeof import('../../lib/video/mp4/clip-destination');
 type FolderModule = typeof import('../../lib/video/clip-folder');
 
 /** Destination of one clip. */
-interface ClipPlace {
+interface OpenClip {
   destination: ClipDestination;
   /** Payload of the message, once the clip is complete. */
   payload: () => Buffer | string;
 }
 
 /** Destinations of a node's clips: the message, or files in a folder. */
-export class ClipPlaces {
+export class ClipDestinations {
   readonly #RED: NodeAPI;
   readonly #properties: Properties;
   #folder: ClipFolder | undefined;
@@ -95,12 +95,12 @@ export class ClipPlaces {
    * @param start start of the clip, in milliseconds since 1970
    * @throws RvmError BAD_INPUT for a folder that cannot be used
    */
-  async open(wanted: RtspWanted, start: number): Promise<ClipPlace> {
+  async open(wanted: RtspWanted, start: number): Promise<OpenClip> {
     const folder = textOf(this.#properties, 'folder').trim();
     return folder === '' ? memory() : this.#file(folder, wanted, start);
   }
 
-  async #file(folder: string, wanted: RtspWanted, start: number): Promise<ClipPlace> {
+  async #file(folder: string, wanted: RtspWanted, start: number): Promise<OpenClip> {
     const { ClipFile } = require('../../lib/video/clip-folder') as FolderModule;
     const alarmId = wanted.mode === 'event' ? wanted.event.alarmId : undefined;
     const subject = {
@@ -115,13 +115,13 @@ export class ClipPlaces {
   #clips(folder: string): ClipFolder {
     const { ClipFolder } = require('../../lib/video/clip-folder') as FolderModule;
     const keepDays = strictNumberOf(this.#properties, 'keepDays', 0);
-    const place = path.resolve(this.#RED.settings.userDir ?? process.cwd(), folder);
-    this.#folder ??= new ClipFolder({ folder: place, keepDays });
+    const base = path.resolve(this.#RED.settings.userDir ?? process.cwd(), folder);
+    this.#folder ??= new ClipFolder({ folder: base, keepDays });
     return this.#folder;
   }
 }
 
-function memory(): ClipPlace {
+function memory(): OpenClip {
   const { ClipMemory } = require('../../lib/video/mp4/clip-destination') as MemoryModule;
   const destination = new ClipMemory();
   return { destination, payload: () => destination.content };

@@ -11,7 +11,7 @@ import { allInboxes } from '../rvm-inbox/inboxes';
 import { registerNode } from '../support/register';
 import { flagOf, strictNumberOf, type Properties } from '../support/settings';
 import { videoOf } from '../support/typed-input';
-import { alarmOf, EndWatch, ClipPlaces } from './clip-job';
+import { alarmOf, EndWatch, ClipDestinations } from './clip-job';
 
 type WriterModule = typeof import('../../lib/video/mp4/clip-writer');
 
@@ -21,21 +21,21 @@ const SECONDS = 20;
 
 function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   const properties: Properties = { ...config };
-  const places = new ClipPlaces(RED, properties);
+  const destinations = new ClipDestinations(RED, properties);
 
   videoNode(RED, node, config, async (msg, { client, video, options }) => {
     const wanted = await videoOf(RED, node, properties, msg, PRE_ROLL_S);
     const from = startOf(wanted, Date.now()) ?? Date.now();
     const { span, watch } = spanOf(properties, wanted, { from, msg });
     try {
-      const place = await places.open(wanted, from);
+      const open = await destinations.open(wanted, from);
       const { ClipWriter } = require('../../lib/video/mp4/clip-writer') as WriterModule;
-      const writer = new ClipWriter(place.destination);
+      const writer = new ClipWriter(open.destination);
       try {
         const recorded = await video.clip({ client, wanted }, span, writer, options);
         const facts = await writer.finish();
         const { camera } = recorded;
-        msg.payload = place.payload();
+        msg.payload = open.payload();
         msg.filename = fileNameOf(camera.name || camera.id, new Date(recorded.from), 'mp4');
         // Replaces all headers: behind http in these are request headers, and http response would send them.
         msg.headers = { 'content-type': 'video/mp4' };

@@ -1,8 +1,8 @@
 import type { NodeAPI } from 'node-red';
-import type { KnownPlace } from '../../lib/inbox/inboxes';
+import type { KnownLocation } from '../../lib/inbox/inboxes';
 import type { Incident, LostTime } from '../../lib/inbox/incident';
-import type { SlowSpell } from '../../lib/inbox/slow-store';
-import type { InboxNews } from '../../lib/inbox/store-health';
+import type { SlowPeriod } from '../../lib/inbox/slow-store';
+import type { InboxEvents } from '../../lib/inbox/store-health';
 import { timeText } from '../../lib/inbox/store/time-text';
 
 /** Full namespace: the `RED` passed in is often that of *webhook in*, which searches its own texts only. */
@@ -10,7 +10,7 @@ const INBOX_TEXTS = '@rvm/node-red-remote-monitoring/rvm-inbox:rvm-inbox';
 const LOG = `${INBOX_TEXTS}.log`;
 
 /** Logs news of a local inbox for the operator. */
-export function logNews(RED: NodeAPI, ofInbox: string, news: InboxNews): void {
+export function logNews(RED: NodeAPI, ofInbox: string, news: InboxEvents): void {
   const folder = 'folder' in news && news.folder !== undefined ? news.folder : ofInbox;
   switch (news.kind) {
     case 'line':
@@ -62,7 +62,7 @@ export function logNews(RED: NodeAPI, ofInbox: string, news: InboxNews): void {
 }
 
 /** Logs a slow store with its times. An error, which concerns the disk, only where writes to the disk were slow repeatedly. */
-function logSlow(RED: NodeAPI, folder: string, { cause, took, sync, work, slowSyncs }: SlowSpell): void {
+function logSlow(RED: NodeAPI, folder: string, { cause, took, sync, work, slowSyncs }: SlowPeriod): void {
   const times = { took: seconds(took), sync: seconds(sync), work: seconds(work) };
   const line = RED._(`${LOG}.slow.${cause}`, { folder, ...times, times: slowSyncs });
   if (cause === 'disk') RED.log.error(line);
@@ -118,7 +118,7 @@ function seconds(ms: number): string {
 export function logForgotten(
   RED: NodeAPI,
   kind: 'leftBehind' | 'abandoned',
-  { title, folder }: KnownPlace,
+  { title, folder }: KnownLocation,
   count: number,
 ): void {
   const text = folder === undefined ? `${kind}Shared` : kind;
@@ -128,7 +128,7 @@ export function logForgotten(
 const SHARED_LOG = `${INBOX_TEXTS}.log.shared`;
 
 /** Logs news of a shared inbox (several instances) for the operator. */
-export function logSharedNews(RED: NodeAPI, inbox: string, news: InboxNews): void {
+export function logSharedNews(RED: NodeAPI, inbox: string, news: InboxEvents): void {
   switch (news.kind) {
     case 'fault':
       return RED.log.error(RED._(`${SHARED_LOG}.fault`, { inbox, reason: news.reason }));

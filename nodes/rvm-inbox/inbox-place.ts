@@ -5,10 +5,10 @@ import type { NodeAPI } from 'node-red';
 import { RvmError } from '../../lib/error';
 import { ensurePrivateFolder } from '../../lib/files';
 import { INBOX_FILE } from '../../lib/inbox/inbox-settings';
-import type { InboxPlace } from '../../lib/inbox/inboxes';
+import type { InboxLocation } from '../../lib/inbox/inboxes';
 import type { ConnectionSettings } from '../../lib/inbox/postgres/connection-settings';
-import type { InboxNews } from '../../lib/inbox/store-health';
-import { type SharedStore, type SharedStoreNews, storeFailed } from '../../lib/inbox/store/port';
+import type { InboxEvents } from '../../lib/inbox/store-health';
+import { type SharedStore, type SharedStoreEvents, storeFailed } from '../../lib/inbox/store/port';
 import type { TlsSettings } from '../../lib/tls';
 import { type Engine, ENGINES, isUsableFolder, TLS } from '../support/rules';
 import {
@@ -33,7 +33,7 @@ interface Entered {
 /** The place of an inbox as read from the settings of its node. */
 interface PlaceReading {
   /** Undefined: the default inbox is used instead. */
-  place: InboxPlace | undefined;
+  place: InboxLocation | undefined;
   unset: UnsetVariables | undefined;
   /** Why the settings cannot be used, and what to do; undefined where they can, or where variables are not set. */
   fault?: string;
@@ -71,7 +71,7 @@ function readFolder(RED: NodeAPI, { properties }: Entered): PlaceReading {
 function readShared(RED: NodeAPI, entered: Entered, engine: Engine | undefined): PlaceReading {
   const { properties, credentials } = entered;
   const unset = unsetVariables(usedBy('postgres', properties), credentials);
-  const refused = (reason: string): InboxPlace => refusedPlace(entered, reason);
+  const refused = (reason: string): InboxLocation => refusedPlace(entered, reason);
   if (unset !== undefined) return { place: refused(unsetVariableError(unset).message), unset };
   if (engine === undefined) {
     const fault = RED._('rvm-inbox.errors.engine');
@@ -96,7 +96,7 @@ type DurableInboxModule = typeof import('../../lib/inbox/durable-inbox');
  * The place of an inbox in a local file.
  * @param setting '' = `remote-monitoring` in the user directory
  */
-export function folderPlace(RED: NodeAPI, setting = ''): InboxPlace {
+export function folderPlace(RED: NodeAPI, setting = ''): InboxLocation {
   const folder = realFolder(RED, setting);
   return {
     key: folder,
@@ -146,7 +146,7 @@ type StoreModule = typeof import('../../lib/inbox/postgres/postgres-store');
 type SharedInboxModule = typeof import('../../lib/inbox/shared-inbox');
 
 /** The place of an inbox that several Node-RED instances share. */
-function sharedPlace(RED: NodeAPI, settings: ConnectionSettings): InboxPlace {
+function sharedPlace(RED: NodeAPI, settings: ConnectionSettings): InboxLocation {
   const { connectionTitle } = require('../../lib/inbox/postgres/connection-settings') as SettingsModule;
   const title = connectionTitle(settings);
   return placeOf(
@@ -165,7 +165,7 @@ function sharedPlace(RED: NodeAPI, settings: ConnectionSettings): InboxPlace {
  * inbox they would stay unprocessed once this one can be opened. The caller logs the reason.
  * @param reason why not, and what to do
  */
-function refusedPlace({ id, name }: { id: string; name: string }, reason: string): InboxPlace {
+function refusedPlace({ id, name }: { id: string; name: string }, reason: string): InboxLocation {
   const key = `refused ${id} ${reason}`;
   const sentence = reason.replace(/\.$/, '');
   return placeOf(
@@ -176,10 +176,10 @@ function refusedPlace({ id, name }: { id: string; name: string }, reason: string
 }
 
 function placeOf(
-  place: Pick<InboxPlace, 'title' | 'key' | 'store' | 'servers'>,
-  open: (news: SharedStoreNews) => SharedStore,
-  log: (news: InboxNews) => void,
-): InboxPlace {
+  place: Pick<InboxLocation, 'title' | 'key' | 'store' | 'servers'>,
+  open: (news: SharedStoreEvents) => SharedStore,
+  log: (news: InboxEvents) => void,
+): InboxLocation {
   return {
     ...place,
     open: ({ keep }) => {
@@ -200,7 +200,7 @@ function storeOf({ hosts, database, schema }: ConnectionSettings): string {
   return JSON.stringify([names, database, schema]);
 }
 
-function refusingStore(news: SharedStoreNews, reason: string): SharedStore {
+function refusingStore(news: SharedStoreEvents, reason: string): SharedStore {
   queueMicrotask(() => news.onFault(reason));
   return {
     call: () => Promise.reject(storeFailed(reason)),

@@ -2,7 +2,7 @@ import type { Node, NodeAPI, NodeMessage } from 'node-red';
 import { actWhereKnown } from '../../lib/inbox/act-where-known';
 import type { Inbox } from '../../lib/inbox/inbox';
 import type { InboxSettings } from '../../lib/inbox/inbox-settings';
-import { type InboxClaim, Inboxes, type InboxPlace, type OpenInbox } from '../../lib/inbox/inboxes';
+import { type InboxClaim, Inboxes, type InboxLocation, type OpenInbox } from '../../lib/inbox/inboxes';
 import { isRecord } from '../../lib/json/json';
 import { onFlowsState } from '../support/flows';
 import { type Properties, textOf, type UnsetVariables } from '../support/settings';
@@ -78,7 +78,7 @@ export function chosenInbox(
 /** The config node, as webhook nodes see it. */
 export interface InboxNode extends Node {
   /** Undefined while a variable is not set, or a folder cannot be used: the default inbox is used then. */
-  place: InboxPlace | undefined;
+  place: InboxLocation | undefined;
   /** Connection settings, for PostgreSQL. Contain a password: not for logs. */
   shared: SharedSettings;
   unsetVariables: UnsetVariables | undefined;

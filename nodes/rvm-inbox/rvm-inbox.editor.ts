@@ -79,9 +79,9 @@ const OWN = '';
  * config nodes does not offer.
  */
 function prepareTls(node: EditorNode, changed: () => void): void {
-  const kept = trimmed(node.tls) || 'verify';
+  const stored = trimmed(node.tls) || 'verify';
   $(CHOICE)
-    .val(isWord(kept) ? kept : OWN)
+    .val(isWord(stored) ? stored : OWN)
     .on('change', changed);
 }
 
@@ -142,7 +142,7 @@ function askedOf(node: EditorNode): object {
     if (RED.user.hasPermission('flows.write')) return { draft };
     throw new AskError(node._('shared.ask.draftNotAllowed'));
   }
-  const isAsKept = WAY.every((name) => draft[name] === kept(node, name));
+  const isAsKept = WAY.every((name) => draft[name] === stored(node, name));
   if (isAsKept && !node.changed) return { inbox: node.id };
   throw new AskError(node._('shared.ask.deployFirst'));
 }
@@ -159,7 +159,7 @@ function typed(node: EditorNode): Record<(typeof WAY)[number] | 'connection', st
   };
 }
 
-function kept(node: EditorNode, name: (typeof WAY)[number]): string {
+function stored(node: EditorNode, name: (typeof WAY)[number]): string {
   return trimmed(node[name] ?? node._def.defaults[name]?.value);
 }
 

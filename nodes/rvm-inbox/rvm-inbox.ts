@@ -63,8 +63,8 @@ function addConnectionTest(RED: NodeAPI): void {
   writeRoute(
     RED,
     'inbox-test',
-    (asked) => tested(isDeployed(asked) ? deployedConnection(RED, asked) : draftConnection(RED, asked)),
-    (asked) => (isDeployed(asked) ? undefined : TO_DEPLOY),
+    (input) => tested(isDeployed(input) ? deployedConnection(RED, input) : draftConnection(RED, input)),
+    (input) => (isDeployed(input) ? undefined : TO_DEPLOY),
   );
 }
 

@@ -42,12 +42,12 @@ async function* messageEach(
   devices: readonly Device[],
   links: boolean,
 ): AsyncGenerator<NodeMessage> {
-  const { payload: _replaced, _msgid, parts, ...kept } = msg;
+  const { payload: _replaced, _msgid, parts, ...rest } = msg;
   const outer = parts === undefined ? {} : { parts };
   const shared = { ...outer, id: RED.util.generateId(), type: 'array', count: devices.length, len: 1 };
   for await (const [index, device] of timeSliced(devices.entries())) {
     yield {
-      ...RED.util.cloneMessage(kept),
+      ...RED.util.cloneMessage(rest),
       payload: deviceCopy(device, links),
       parts: { ...shared, index },
     };

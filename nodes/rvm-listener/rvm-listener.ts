@@ -24,7 +24,7 @@ function listenersOf(RED: NodeAPI): Listeners {
   if (listeners !== undefined) return listeners;
   const all = new Listeners({
     log: (line) => RED.log.warn(line),
-    configured: (place) => configuredPaths(RED, place),
+    configured: (address) => configuredPaths(RED, address),
     dispatcher: {
       unknownPaths: { begin: PATHS_BEGIN, paths: unknownPaths(RED) },
       probesBelow: PATHS_BEGIN,
@@ -78,9 +78,9 @@ class OwnServer {
 
   #tryToClaim(): ListenerClaim | undefined {
     try {
-      const place = { port: this.#port(), host: textOf(this.#properties, 'host').trim() };
-      this.#setPort = String(place.port);
-      return listenersOf(this.RED).claim(place, this.#settings());
+      const address = { port: this.#port(), host: textOf(this.#properties, 'host').trim() };
+      this.#setPort = String(address.port);
+      return listenersOf(this.RED).claim(address, this.#settings());
     } catch (error) {
       this.#settingFault = error as RvmError;
       return undefined;

@@ -11,7 +11,7 @@ import { openInboxes } from '../rvm-inbox/inboxes';
 import { allStanding } from '../rvm-watch/verdict';
 
 /** Current values of all metrics. */
-export async function snapshotOf(RED: NodeAPI, figures: AskedFigures): Promise<Snapshot> {
+export async function snapshotOf(RED: NodeAPI, figures: CachedFigures): Promise<Snapshot> {
   const inboxes = openInboxes().map(async (open) => inboxSnapshot(open, await figures.of(open.inbox)));
   return {
     stations: allStations(RED).map(stationSnapshot),
@@ -59,16 +59,16 @@ function findingsOf(RED: NodeAPI): Snapshot['findings'] {
 }
 
 /** Milliseconds that a scrape waits for one inbox at most. */
-const PATIENCE = 1000;
+const TIMEOUT_MS = 1000;
 
 /** Queries the figures of inboxes. An inbox that hangs has one pending query, however often it is scraped. */
-export class AskedFigures {
+export class CachedFigures {
   readonly #asking = new WeakMap<Inbox, Promise<InboxFigures | undefined>>();
 
   /** Undefined where the inbox fails or does not answer in time. */
   of(inbox: Inbox): Promise<InboxFigures | undefined> {
     const asking = this.#asking.get(inbox) ?? this.#ask(inbox);
-    return withTimeout(asking, PATIENCE);
+    return withTimeout(asking, TIMEOUT_MS);
   }
 
   #ask(inbox: Inbox): Promise<InboxFigures | undefined> {

@@ -3,7 +3,7 @@ import type { PtzAction, PtzCommand } from '../../lib/cloud/calls';
 import { PTZ_ACTIONS, PTZ_DEADLINE_S } from '../../lib/limits';
 import { RvmError } from '../../lib/error';
 import { serviceNode, type ServiceWork } from '../rvm-central-station/service-node';
-import { cameraOf, placeOf, typedText, typedValue } from '../support/typed-input';
+import { cameraOf, sourceOf, typedText, typedValue } from '../support/typed-input';
 import { registerNode } from '../support/register';
 import type { Properties } from '../support/settings';
 
@@ -56,7 +56,7 @@ async function commandOf(
   const [kind, list] = action === 'goto-preset' ? ['preset', 'presets'] : ['tour', 'tours'];
   throw new RvmError(
     'BAD_INPUT',
-    `There is no ${kind} in ${placeOf(input)}: give its id or name; get device lists the ${list} of a camera.`,
+    `There is no ${kind} in ${sourceOf(input)}: give its id or name; get device lists the ${list} of a camera.`,
   );
 }
 

@@ -1,7 +1,7 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
 import { RvmError } from '../../lib/error';
 import { actWhereKnown } from '../../lib/inbox/act-where-known';
-import { VERDICTS, type Finding, type Verdict } from '../../lib/inbox/history';
+import { VERDICTS, type PersonVerdict, type Verdict } from '../../lib/inbox/history';
 import type { Settlement } from '../../lib/inbox/inbox';
 import { allInboxes } from '../rvm-inbox/inboxes';
 import { actorOf, FailureStatus, onInput } from '../support/input';
@@ -52,7 +52,7 @@ function remarkOf(value: unknown): string {
   return typeof value === 'string' ? value.trim() : '';
 }
 
-function findingOf({ verdict, note, by }: Record<keyof Finding, unknown>): Finding {
+function findingOf({ verdict, note, by }: Record<keyof PersonVerdict, unknown>): PersonVerdict {
   const [known, remark, person] = [verdictOf(verdict), remarkOf(note), remarkOf(by)];
   return {
     ...(known !== undefined && { verdict: known }),

@@ -1,4 +1,4 @@
-import { ask, post, tell } from '../support/editor/requests';
+import { ask, post, notify } from '../support/editor/requests';
 import type { EventFeed } from './event-feed';
 import { eventName, EventRow, type EventRowOptions, newFeed } from './event-list.editor';
 import {
@@ -97,7 +97,7 @@ class DeadBelow implements RowView<SidebarRow> {
     this.#actions.show(
       actions.map((action) => ({
         action,
-        asked: { path: 'dead-letters', body: { deliveryId, action } },
+        request: { path: 'dead-letters', body: { deliveryId, action } },
         canUndo: action === 'discard',
       })),
       eventName(row),
@@ -156,7 +156,7 @@ class BulkActions {
     try {
       await this.#run(action);
     } catch (failure) {
-      tell(textOf(failure), { type: 'error' });
+      notify(textOf(failure), { type: 'error' });
     } finally {
       this.#isAtWork = false;
       this.#stop.hide();
@@ -179,9 +179,9 @@ class BulkActions {
         : own(`bulk.askFound.${action}`, { count, search });
     if (ids.length === 0 || !(await confirm(question, own(`bulk.${action}`, { count })))) return;
     const { done, failed } = await this.#actOn(action, ids);
-    const told = own(`bulk.done.${action}`, { count: done.toLocaleString() });
+    const text = own(`bulk.done.${action}`, { count: done.toLocaleString() });
     const failures = failed === 0 ? '' : ` ${own('bulk.failed', { count: failed.toLocaleString() })}`;
-    tell(told + failures, { type: failed === 0 ? 'success' : 'warning', timeout: 6000 });
+    notify(text + failures, { type: failed === 0 ? 'success' : 'warning', timeout: 6000 });
   }
 
   async #actOn(action: Action, ids: readonly string[]): Promise<ActedOn> {

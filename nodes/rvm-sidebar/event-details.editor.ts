@@ -1,5 +1,5 @@
 import type { HistoryEntry } from '../../lib/inbox/history';
-import { ask, tell } from '../support/editor/requests';
+import { ask, notify } from '../support/editor/requests';
 import { trimmed } from '../support/editor/validate';
 import { stationKey } from '../support/rules';
 import { openInListEvents } from './list-events-flow.editor';
@@ -122,13 +122,13 @@ export class EventDetails {
   }
 
   /** Redraws only what has changed, so that nothing moves under the pointer. */
-  #draw(place: JQuery, of: unknown, draw: () => JQuery): void {
+  #draw(container: JQuery, of: unknown, draw: () => JQuery): void {
     const shown = JSON.stringify(of);
-    if (this.#drawn.get(place) === shown) return;
-    this.#drawn.set(place, shown);
-    const hadFocus = place.is(':focus-within');
-    place.empty().append(draw());
-    if (hadFocus) (place.find('button').get(0) ?? this.element.get(0))?.focus({ preventScroll: true });
+    if (this.#drawn.get(container) === shown) return;
+    this.#drawn.set(container, shown);
+    const hadFocus = container.is(':focus-within');
+    container.empty().append(draw());
+    if (hadFocus) (container.find('button').get(0) ?? this.element.get(0))?.focus({ preventScroll: true });
   }
 }
 
@@ -154,7 +154,7 @@ function rowOf(name: string, id: string): JQuery[] {
     .on('click', () => {
       const isCopied = RED.clipboard.copyText(id);
       const text = own(isCopied ? 'opened.copied' : 'opened.notCopied', { what, id });
-      tell(text, { timeout: 3000, ...(!isCopied && { type: 'warning' }) });
+      notify(text, { timeout: 3000, ...(!isCopied && { type: 'warning' }) });
     });
   return [$('<dt>').text(what), $('<dd>').append($('<code>').text(id), button)];
 }
@@ -181,7 +181,7 @@ function deliverAgain(row: SidebarRow, name: string, hand: Hand): JQuery {
 
 async function again({ deliveryId }: SidebarRow, hand: Hand): Promise<void> {
   const answer = await hand.act('dead-letters', { deliveryId, action: 'retry' });
-  if (answer !== undefined) tell(own('opened.sentAgain'), { timeout: 3000 });
+  if (answer !== undefined) notify(own('opened.sentAgain'), { timeout: 3000 });
 }
 
 /**

@@ -46,7 +46,7 @@ export class EventList {
     const further = isPartial ? [$('<div class="rvm-quiet">').text(own('partial'))] : [];
     const hold = this.desk.holdOf(this.section.element);
     const waiting = this.#rows.show(this.#shown, { hold, further });
-    this.#tell(totals);
+    this.#showTotals(totals);
     return waiting;
   }
 
@@ -54,7 +54,7 @@ export class EventList {
     return this.#shown;
   }
 
-  #tell({ events, isCut, byState }: Overview['totals']): void {
+  #showTotals({ events, isCut, byState }: Overview['totals']): void {
     const { received = 0, leased = 0, filtered = 0 } = byState;
 
     const further = [
@@ -171,8 +171,8 @@ function eventTexts(row: SidebarRow): [what: string, where: string, quiet: strin
   // The site is last, because a short line cuts the end.
   const where = present([camera, site], ' · ');
   const at = new Date(time).toLocaleTimeString();
-  const told = [proof && own(`proof.${proof}`), verdict && own(`verdict.${verdict}`)];
-  const quiet = present([at, own(`state.${state}`), ...told.map((text) => text ?? null)], ' · ');
+  const parts = [proof && own(`proof.${proof}`), verdict && own(`verdict.${verdict}`)];
+  const quiet = present([at, own(`state.${state}`), ...parts.map((text) => text ?? null)], ' · ');
   return [what || station, where, quiet];
 }
 

@@ -5,12 +5,12 @@ import { RvmError } from '../../lib/error';
 import { eventRow, type EventRow } from '../../lib/inbox/event-row';
 import { cutText } from '../../lib/inbox/history';
 import type { DeadReason, ListedMessage, ListQuery } from '../../lib/inbox/inbox';
-import { lookThrough } from '../../lib/inbox/reading/look-through';
+import { searchInboxes } from '../../lib/inbox/reading/look-through';
 import { matches } from '../../lib/inbox/reading/matching';
 import { listAll } from '../../lib/inbox/reading/read-all';
 import type { JsonRecord } from '../../lib/json/json';
 import { VIEW_PRE_ROLL_S } from '../../lib/limits';
-import { type Words, wordsOf } from '../../lib/text';
+import { type SearchTerms, parseTerms } from '../../lib/text';
 import type { ViewRight } from '../../lib/video/view/signed-address';
 import { allStations, type Station } from '../rvm-central-station/station';
 import { allInboxes } from '../rvm-inbox/inboxes';
@@ -30,13 +30,13 @@ import {
  * Finds events, including those that are not in the overview.
  * @throws RvmError BAD_INPUT
  */
-export async function findEvents(RED: NodeAPI, searches: Searches, asked: JsonRecord): Promise<FoundEvents> {
-  const limit = Number(asked['limit']);
-  const state = asked['state'];
+export async function findEvents(RED: NodeAPI, searches: Searches, input: JsonRecord): Promise<FoundEvents> {
+  const limit = Number(input['limit']);
+  const state = input['state'];
   if (!(Number.isSafeInteger(limit) && limit > 0) || (state !== 'all' && state !== 'dead'))
     throw new RvmError('BAD_INPUT', 'Say of which list, all or dead, and how many rows.');
   const shown = Math.min(limit, MOST_SHOWN);
-  const words = wordsOf(asked['search']);
+  const words = parseTerms(input['search']);
   if (words.length === 0) {
     const { messages } = await listAll(allInboxes(), { state, limit: shown + 1 });
     const events = messages.slice(0, shown).map((message) => sidebarRow(RED, message));
@@ -55,11 +55,11 @@ async function search(
   RED: NodeAPI,
   state: 'all' | 'dead',
   shown: number,
-  words: Words,
+  words: SearchTerms,
 ): Promise<FoundEvents> {
   const isWanted = matching(RED, words);
   const found = { events: new Array<SidebarRow>(), matches: 0, retryable: 0 };
-  const { count, isCut } = await lookThrough(allInboxes(), state, (message) => {
+  const { count, isCut } = await searchInboxes(allInboxes(), state, (message) => {
     if (!isWanted(message)) return;
     found.matches += 1;
     if (message.canRetry) found.retryable += 1;
@@ -69,12 +69,12 @@ async function search(
 }
 
 /** All dead letters that match the search. */
-export async function deadLetters(RED: NodeAPI, searches: Searches, asked: JsonRecord): Promise<DeadLetters> {
-  const words = wordsOf(asked['search']);
+export async function deadLetters(RED: NodeAPI, searches: Searches, input: JsonRecord): Promise<DeadLetters> {
+  const words = parseTerms(input['search']);
   return searches.run(JSON.stringify(['letters', words]), async () => {
     const isWanted = matching(RED, words);
     const letters: DeadLetters['letters'] = [];
-    await lookThrough(allInboxes(), 'dead', (message) => {
+    await searchInboxes(allInboxes(), 'dead', (message) => {
       const { deliveryId, canRetry } = message;
       if (isWanted(message)) letters.push({ deliveryId, canRetry });
     });
@@ -83,7 +83,7 @@ export async function deadLetters(RED: NodeAPI, searches: Searches, asked: JsonR
 }
 
 /** Filter for events that contain these words. */
-export function matching(RED: NodeAPI, words: Words): (message: ListedMessage) => boolean {
+export function matching(RED: NodeAPI, words: SearchTerms): (message: ListedMessage) => boolean {
   if (words.length === 0) return () => true;
   const names = new Map(allStations(RED).map(({ key, name }) => [key, name]));
   return (message) => matches(message, words, names.get(message.station));
@@ -182,7 +182,7 @@ const LASTING = 30 * 60_000;
 export const SIDEBAR_VIDEO = { quality: 'high', whenOffline: 'try' } as const;
 
 /** The video that the sidebar requests, and its event, if there is one. */
-export interface AskedVideo {
+export interface RequestedVideo {
   right: ViewRight;
   deliveryId?: string;
 }
@@ -192,8 +192,8 @@ export interface AskedVideo {
  * from the inbox.
  * @throws RvmError BAD_INPUT, UNKNOWN_DELIVERY, CONFIG_MISSING, EVENT_WITHOUT_CAMERA
  */
-export async function askedVideo(RED: NodeAPI, asked: JsonRecord): Promise<AskedVideo> {
-  const { delivery, station, camera } = asked;
+export async function requestedVideo(RED: NodeAPI, input: JsonRecord): Promise<RequestedVideo> {
+  const { delivery, station, camera } = input;
   if (typeof delivery === 'string') return ofEvent(RED, delivery);
   if (typeof station === 'string' && typeof camera === 'string' && camera !== '')
     return { right: rightTo(stationOf(RED, station), { mode: 'live', camera, ...SIDEBAR_VIDEO }) };
@@ -205,7 +205,7 @@ function hasVideo(RED: NodeAPI, { event, station }: ListedMessage): boolean {
   return namesCamera(event) && allStations(RED).some(({ key }) => key === station);
 }
 
-async function ofEvent(RED: NodeAPI, deliveryId: string): Promise<AskedVideo> {
+async function ofEvent(RED: NodeAPI, deliveryId: string): Promise<RequestedVideo> {
   const { event, station } = await keptEvent(deliveryId);
   const wanted = { mode: 'event', event, preRoll: VIEW_PRE_ROLL_S, ...SIDEBAR_VIDEO } as const;
   return { right: rightTo(stationOf(RED, station), wanted), deliveryId };

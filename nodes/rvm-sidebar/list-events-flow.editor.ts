@@ -1,4 +1,4 @@
-import { tell } from '../support/editor/requests';
+import { notify } from '../support/editor/requests';
 import type { SidebarRow } from './overview';
 import { own } from './rows.editor';
 
@@ -18,7 +18,7 @@ export function openInListEvents(row: SidebarRow, name: string): void {
   const tab = known ?? tabOf(row);
   if (tab === undefined) return;
   RED.workspaces.show(tab);
-  tell(own(known === undefined ? 'opened.list.made' : 'opened.list.known'), { timeout: 8000 });
+  notify(own(known === undefined ? 'opened.list.made' : 'opened.list.known'), { timeout: 8000 });
 }
 
 /** Finds the tab by the expression that selects the alarm: users may change the label, and labels may be equal. */

@@ -1,4 +1,4 @@
-import { AskError, postOnLeaving, tell } from '../support/editor/requests';
+import { AskError, postOnLeaving, notify } from '../support/editor/requests';
 
 const TEXTS = '@rvm/node-red-remote-monitoring/rvm-sidebar:';
 
@@ -43,7 +43,7 @@ export function textOf(failure: unknown): string {
 export interface RowAction {
   /** Key of its text. */
   action: string;
-  asked: Asked;
+  request: RuntimeRequest;
   /** True where the action is sent only after the time for undo. */
   canUndo?: boolean;
   /** Called with the answer of the runtime. */
@@ -113,13 +113,13 @@ export class RowActions {
   async #do(name: string): Promise<void> {
     const action = this.#actions.get(name);
     if (action === undefined) return;
-    const { asked, canUndo = false, done } = action;
+    const { request, canUndo = false, done } = action;
     if (canUndo) {
-      this.desk.discards.begin(this.key, asked, this.#draw);
+      this.desk.discards.begin(this.key, request, this.#draw);
       this.#draw();
       return;
     }
-    const answer = await this.desk.act(asked.path, asked.body);
+    const answer = await this.desk.act(request.path, request.body);
     if (answer !== undefined) done?.(answer);
   }
 }
@@ -200,8 +200,8 @@ export class Section {
   }
 
   /** An element that is moved or hidden loses the focus. */
-  #keepFocus(place: JQuery): void {
-    if (!place.is(':focus')) place.get(0)?.focus({ preventScroll: true });
+  #keepFocus(container: JQuery): void {
+    if (!container.is(':focus')) container.get(0)?.focus({ preventScroll: true });
   }
 
   toggle(isThere: boolean): void {
@@ -252,11 +252,11 @@ export function confirm(question: string, yes: string): Promise<boolean> {
   const before = document.activeElement;
   return new Promise((resolve) => {
     const answered = (answer: boolean) => (): void => {
-      asked.close();
+      request.close();
       if (before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true });
       resolve(answer);
     };
-    const asked = tell(question, {
+    const request = notify(question, {
       type: 'warning',
       modal: true,
       fixed: true,
@@ -326,13 +326,13 @@ export class UpdateFreeze {
 const UNDO_MS = 10_000;
 
 /** A request to the runtime, below `rvm/`. */
-interface Asked {
+interface RuntimeRequest {
   path: string;
   body: object;
 }
 
 interface Discard {
-  asked: Asked;
+  request: RuntimeRequest;
   timer: number;
   isSent: boolean;
 }
@@ -342,14 +342,14 @@ export class UndoableActions {
   readonly #all = new Map<string, Discard>();
 
   /** @param send sends the request; it reports a failure to the user itself */
-  constructor(private readonly send: (asked: Asked) => Promise<unknown>) {
+  constructor(private readonly send: (request: RuntimeRequest) => Promise<unknown>) {
     window.addEventListener('pagehide', () => this.#leave());
   }
 
   /** @param changed called when undo is no longer possible, and when the runtime has answered */
-  begin(key: string, asked: Asked, changed: () => void): void {
+  begin(key: string, request: RuntimeRequest, changed: () => void): void {
     const timer = window.setTimeout(() => void this.#end(key, changed), UNDO_MS);
-    this.#all.set(key, { asked, timer, isSent: false });
+    this.#all.set(key, { request, timer, isSent: false });
   }
 
   undo(key: string): void {
@@ -370,15 +370,15 @@ export class UndoableActions {
     if (discard === undefined) return;
     discard.isSent = true;
     changed();
-    await this.send(discard.asked);
+    await this.send(discard.request);
     this.#all.delete(key);
     changed();
   }
 
   #leave(): void {
-    for (const { asked, timer, isSent } of this.#all.values()) {
+    for (const { request, timer, isSent } of this.#all.values()) {
       window.clearTimeout(timer);
-      if (!isSent) postOnLeaving(asked.path, asked.body);
+      if (!isSent) postOnLeaving(request.path, request.body);
     }
     this.#all.clear();
   }
@@ -505,10 +505,10 @@ export class RowList<Row, View extends RowView<Row> = RowView<Row>> {
       row?.find('.rvm-actions button').last(),
       row?.find('button, [tabindex="0"], summary, select'),
     ];
-    const place = [same, ...others].find((each) => each !== undefined && each.length > 0) ?? $();
+    const container = [same, ...others].find((each) => each !== undefined && each.length > 0) ?? $();
     // The element may become visible only now.
     requestAnimationFrame(() =>
-      (place.get(0) ?? this.element.closest('[tabindex]').get(0))?.focus({ preventScroll: true }),
+      (container.get(0) ?? this.element.closest('[tabindex]').get(0))?.focus({ preventScroll: true }),
     );
   }
 }

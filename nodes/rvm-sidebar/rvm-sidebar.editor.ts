@@ -1,4 +1,4 @@
-import { ask, post, tell } from '../support/editor/requests';
+import { ask, post, notify } from '../support/editor/requests';
 import { SingleOpen } from './event-details.editor';
 import { EventList, shownNumber, Thumbnails, totalText } from './event-list.editor';
 import type { Overview } from './overview';
@@ -325,7 +325,7 @@ class Sidebar {
 
   async #raise(): Promise<void> {
     const answer = await this.#act('sandbox-alarms', {});
-    if (answer !== undefined) tell(own('raised'), { timeout: 2000 });
+    if (answer !== undefined) notify(own('raised'), { timeout: 2000 });
   }
 
   #stale(): void {
@@ -341,7 +341,7 @@ class Sidebar {
       await this.#refresh();
       return answer;
     } catch (failure) {
-      tell(textOf(failure), { type: 'error' });
+      notify(textOf(failure), { type: 'error' });
       return undefined;
     }
   }

@@ -4,7 +4,7 @@ import type { ListedMessage } from '../../lib/inbox/inbox';
 import { listAll, readAll } from '../../lib/inbox/reading/read-all';
 import { reasonOf } from '../../lib/inbox/store/port';
 import type { JsonRecord } from '../../lib/json/json';
-import { wordsOf } from '../../lib/text';
+import { parseTerms } from '../../lib/text';
 import { allStations, type Station } from '../rvm-central-station/station';
 import { incidentText } from '../rvm-inbox/inbox-log';
 import { allInboxes, openInboxes, shownTitle } from '../rvm-inbox/inboxes';
@@ -37,7 +37,7 @@ async function overview(
     sharingRows(),
     counting.current(),
   ]);
-  const isWanted = matching(RED, wordsOf(search));
+  const isWanted = matching(RED, parseTerms(search));
   const rowsOf = ({ messages }: { messages: ListedMessage[] }): SidebarRow[] =>
     messages.filter(isWanted).map((message) => sidebarRow(RED, message));
   return {
@@ -96,18 +96,18 @@ export = (RED: NodeAPI): void => {
   sendWords(RED);
   const counting = new CachedTotals();
   const searches = new Searches();
-  readRoute(RED, 'overview', (asked) => overview(RED, { abandoned, counting }, asked));
-  readRoute(RED, 'events', (asked) => findEvents(RED, searches, asked));
-  readRoute(RED, 'dead-letters', (asked) => deadLetters(RED, searches, asked));
+  readRoute(RED, 'overview', (input) => overview(RED, { abandoned, counting }, input));
+  readRoute(RED, 'events', (input) => findEvents(RED, searches, input));
+  readRoute(RED, 'dead-letters', (input) => deadLetters(RED, searches, input));
   readRoute(RED, 'picture', picture);
-  readRoute(RED, 'history', (asked) => eventHistory(RED, asked));
+  readRoute(RED, 'history', (input) => eventHistory(RED, input));
   // A route of its own: the overview is polled and must change nothing.
   writeRoute(RED, 'problems-seen', seen);
-  writeRoute(RED, 'dead-letters', (asked, req) => deadLetterAction(asked, userOf(req)));
-  writeRoute(RED, 'quarantine', (asked) => actOnQuarantine(RED, asked));
-  writeRoute(RED, 'abandoned-events', (asked, req) => abandoned.assign(asked, userOf(req)));
+  writeRoute(RED, 'dead-letters', (input, req) => deadLetterAction(input, userOf(req)));
+  writeRoute(RED, 'quarantine', (input) => actOnQuarantine(RED, input));
+  writeRoute(RED, 'abandoned-events', (input, req) => abandoned.assign(input, userOf(req)));
   writeRoute(RED, 'sandbox-alarms', () => raiseAlarms(RED));
-  writeRoute(RED, 'sandbox-sites', (asked) => acceptSite(RED, asked));
+  writeRoute(RED, 'sandbox-sites', (input) => acceptSite(RED, input));
   addVideoRoutes(RED);
 };
 

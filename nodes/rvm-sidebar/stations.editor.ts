@@ -1,6 +1,6 @@
 import type { InstanceRow } from '../../lib/inbox/inbox';
-import { TTL } from '../../lib/inbox/postgres/instance/time-to-live';
-import { haveAll, wordsOf } from '../../lib/text';
+import { PEER_TIMEOUT } from '../../lib/inbox/postgres/instance/time-to-live';
+import { matchAll, parseTerms } from '../../lib/text';
 import { statePoint } from '../support/editor/picker';
 import { ask } from '../support/editor/requests';
 import type { PickedDevice } from '../support/picker-data';
@@ -41,8 +41,8 @@ export class StationList {
    * @returns number of rows that wait to be shown
    */
   show({ stations }: Overview, search: string): number {
-    const words = wordsOf(search);
-    const found = stations.filter(({ key, name }) => haveAll([name, key], words));
+    const words = parseTerms(search);
+    const found = stations.filter(({ key, name }) => matchAll([name, key], words));
     this.section.count(stations.length.toLocaleString());
     this.section.toggle(search === '' || found.length > 0);
     return this.#rows.show(found, { hold: this.desk.holdOf(this.section.element) });
@@ -167,9 +167,9 @@ export class InstanceList {
 
 function instanceRow({ name, isSelf, sinceBeat, held }: InstanceRow): JQuery {
   const seconds = Math.max(0, Math.round(sinceBeat / 1000));
-  const told = present([own('beat', { seconds }), own('held', { count: held })], ' · ');
-  const [what = $(), ...further] = linesOf(present([name, isSelf ? own('self') : null], ' · '), '', told);
-  what.prepend(statePoint(sinceBeat < TTL), ' ');
+  const parts = present([own('beat', { seconds }), own('held', { count: held })], ' · ');
+  const [what = $(), ...further] = linesOf(present([name, isSelf ? own('self') : null], ' · '), '', parts);
+  what.prepend(statePoint(sinceBeat < PEER_TIMEOUT), ' ');
   return $('<div class="rvm-row">').append(what, ...further);
 }
 
@@ -181,9 +181,9 @@ const sent = new Map<string, SentWords>();
  * its own language; key and values come separately, before or after it.
  */
 export function sayStatuses(): void {
-  RED.comms.subscribe(`${WORDS_TOPIC}/#`, (topic, told) => {
+  RED.comms.subscribe(`${WORDS_TOPIC}/#`, (topic, parts) => {
     const id = idIn(topic);
-    if (isWords(told)) sent.set(id, told);
+    if (isWords(parts)) sent.set(id, parts);
     else sent.delete(id);
     say(id);
   });
@@ -195,8 +195,8 @@ function idIn(topic: string): string {
   return topic.slice(topic.indexOf('/') + 1);
 }
 
-function isWords(told: object): told is SentWords {
-  return 'words' in told;
+function isWords(parts: object): parts is SentWords {
+  return 'words' in parts;
 }
 
 /** Replaces only the text that the values belong to: any other text is of a newer status. */

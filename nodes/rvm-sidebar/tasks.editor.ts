@@ -1,6 +1,6 @@
-import { haveAll, wordsOf } from '../../lib/text';
+import { matchAll, parseTerms } from '../../lib/text';
 import type { UnknownPath } from '../../lib/webhook/unknown-paths';
-import { tell } from '../support/editor/requests';
+import { notify } from '../support/editor/requests';
 import { DeadLetterList } from './dead-letters.editor';
 import type { EventRowOptions } from './event-list.editor';
 import {
@@ -141,9 +141,9 @@ export class Tasks {
 
   #kinds(overview: Overview): Record<Kind, Shown> {
     const { problems, abandoned, quarantine, refused, unknownPaths, pending } = overview;
-    const words = wordsOf(this.options.search());
+    const words = parseTerms(this.options.search());
     const texts = (kind: TextKind, all: readonly TextRow[]): Shown => {
-      const rows = all.filter(({ lines }) => haveAll(lines, words));
+      const rows = all.filter(({ lines }) => matchAll(lines, words));
       return { count: rows.length, show: (showing) => this.#lists[kind].show(rows, showing) };
     };
     return {
@@ -231,10 +231,10 @@ function quarantineRow(row: QuarantineRow): TextRow {
   const { count, lastTime, lastReason, title, path, inboxTitle, inbox: inboxId, endpointId } = row;
   const cure = lastReason === undefined ? null : said(`shared.problem.${lastReason}`);
   const inbox = inboxTitle === null ? null : own('inbox', { folder: inboxTitle });
-  const told = present([own('unproven', { count }), cure], '. ');
+  const sentence = present([own('unproven', { count }), cure], '. ');
   return {
     key: `quarantine ${inboxId} ${endpointId}`,
-    lines: [title ?? own('notDeployed', { path }), told, lastOf(row, inbox)],
+    lines: [title ?? own('notDeployed', { path }), sentence, lastOf(row, inbox)],
     title: lastTime,
     actions: quarantineActions(row),
   };
@@ -250,7 +250,7 @@ function quarantineActions(row: QuarantineRow): RowAction[] {
   const actions = QUARANTINE_ACTIONS.filter((action) => action !== 'verify' || canVerify);
   return actions.map((action) => ({
     action,
-    asked: { path: 'quarantine', body: { inbox, endpointId, lastId, action } },
+    request: { path: 'quarantine', body: { inbox, endpointId, lastId, action } },
     canUndo: action === 'discard',
     done: (answer) => {
       if (action === 'verify') tellAccepted((answer as { accepted: number }).accepted);
@@ -259,17 +259,17 @@ function quarantineActions(row: QuarantineRow): RowAction[] {
 }
 
 function tellAccepted(count: number): void {
-  tell(own('accepted', { count }), { timeout: 4000 });
+  notify(own('accepted', { count }), { timeout: 4000 });
 }
 
 /** Row of a problem of a *webhook in*. */
 function problemRow(row: ProblemRow): TextRow {
   const { webhook, kind, reason, title, text, count, lastTime } = row;
-  const told = said(text, { count, stations: '' });
+  const sentence = said(text, { count, stations: '' });
   return {
     // As unique as the tally itself: another node may have the same title and text.
     key: `problem ${webhook} ${kind} ${reason ?? ''}`,
-    lines: [title, told, lastOf(row, own('times', { count }))],
+    lines: [title, sentence, lastOf(row, own('times', { count }))],
     title: lastTime,
   };
 }
@@ -293,9 +293,9 @@ function pendingRow({ cloud, customer, site, name }: PendingRow, accepted: () =>
     actions: [
       {
         action: 'accept',
-        asked: { path: 'sandbox-sites', body: { cloud, customer } },
+        request: { path: 'sandbox-sites', body: { cloud, customer } },
         done: () => {
-          tell(own('siteAccepted', { site }), { timeout: 4000 });
+          notify(own('siteAccepted', { site }), { timeout: 4000 });
           accepted();
         },
       },
@@ -347,7 +347,7 @@ class AbandonedRowView implements RowView<AbandonedRow> {
   async #assign({ inbox, endpointId }: AbandonedRow): Promise<void> {
     const body = { inbox, endpointId, to: String(this.#choice.val()) };
     const answer = await this.desk.act<{ assigned: number }>('abandoned-events', body);
-    if (answer !== undefined) tell(own('assigned', { count: answer.assigned }), { timeout: 4000 });
+    if (answer !== undefined) notify(own('assigned', { count: answer.assigned }), { timeout: 4000 });
   }
 
   /** The choice is retained while it is available. */
@@ -372,9 +372,9 @@ function nameIn(takers: readonly Taker[], { title, path }: Taker): string {
  * Number of rows per list where there is space for a few in all: lists get one more row each in turn, beginning with the first.
  * @param counts number of rows of each list
  */
-function sharesOf(counts: readonly number[], room: number): number[] {
+function sharesOf(counts: readonly number[], available: number): number[] {
   const shares = counts.map(() => 0);
-  for (let left = room; left > 0;) {
+  for (let left = available; left > 0;) {
     const before = left;
     for (const [index, count] of counts.entries()) {
       if (left === 0 || (shares[index] ?? 0) >= count) continue;

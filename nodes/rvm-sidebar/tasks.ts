@@ -6,7 +6,7 @@ import type { Inbox } from '../../lib/inbox/inbox';
 import type { OpenInbox } from '../../lib/inbox/inboxes';
 import { readAll } from '../../lib/inbox/reading/read-all';
 import type { JsonRecord } from '../../lib/json/json';
-import { placeOfKey } from '../../lib/webhook/endpoint';
+import { addressOfKey } from '../../lib/webhook/endpoint';
 import { isRefusal } from '../../lib/webhook/problem';
 import { allInboxes, openInboxes, shownTitle } from '../rvm-inbox/inboxes';
 import { lastProblem, problemsOf, webhookIds } from '../rvm-webhook-in/problem-registry';
@@ -72,7 +72,7 @@ export class UnownedEvents {
     const inboxTitle = openInboxes().length > 1 ? shownTitle(this.RED, open) : null;
     const takers = this.#takersOf(open);
     return open.inbox.abandoned().map((endpointId) => ({
-      ...placeOfKey(endpointId),
+      ...addressOfKey(endpointId),
       inbox: open.id,
       inboxTitle,
       endpointId,
@@ -156,7 +156,7 @@ async function quarantineIn(RED: NodeAPI, open: OpenInbox): Promise<QuarantineRo
   return sums.map((sum) => {
     const webhook = webhookAt(RED, sum.endpointId)?.webhook;
     const canVerify = webhook !== undefined && open.inbox.hasConsumer(sum.endpointId);
-    const { path } = placeOfKey(sum.endpointId);
+    const { path } = addressOfKey(sum.endpointId);
     return { ...sum, inbox: open.id, inboxTitle, path, title: webhook?.title ?? null, canVerify };
   });
 }
@@ -166,10 +166,10 @@ async function quarantineIn(RED: NodeAPI, open: OpenInbox): Promise<QuarantineRo
  * @returns number of messages that a current phrase has proved
  * @throws RvmError BAD_INPUT, CONFIG_MISSING, STORE_FAILED
  */
-export async function actOnQuarantine(RED: NodeAPI, asked: JsonRecord): Promise<{ accepted: number }> {
-  const { endpointId, lastId } = asked;
-  const action = QUARANTINE_ACTIONS.find((known) => known === asked.action);
-  const inbox = openInboxes().find(({ id }) => id === asked.inbox)?.inbox;
+export async function actOnQuarantine(RED: NodeAPI, input: JsonRecord): Promise<{ accepted: number }> {
+  const { endpointId, lastId } = input;
+  const action = QUARANTINE_ACTIONS.find((known) => known === input.action);
+  const inbox = openInboxes().find(({ id }) => id === input.inbox)?.inbox;
   if (action === undefined || typeof endpointId !== 'string' || !isId(lastId)) {
     throw new RvmError(
       'BAD_INPUT',

@@ -6,7 +6,7 @@ import type { ViewerSessions, ViewSource } from '../../lib/video/view/visits';
 import { ViewVideoSource, type ViewChoice } from '../rvm-view/view-source';
 import { logUnknown, mediaRoute, type Request, type Response } from '../support/admin-routes';
 import { keepPicture, pictureKindOf, pictureOf } from '../support/recent-video';
-import { askedVideo, type AskedVideo, SIDEBAR_VIDEO } from './events';
+import { requestedVideo, type RequestedVideo, SIDEBAR_VIDEO } from './events';
 
 type AnswerModule = typeof import('../../lib/video/view/http');
 type AnswersModule = typeof import('../../lib/video/view/video-answers');
@@ -69,9 +69,14 @@ async function send(
   res.on('error', () => undefined);
   if (content === undefined) return sendFault(req, res, 'BAD_INPUT');
   try {
-    const asked = await askedVideo(RED, req.query);
-    const source = sourceOf(RED, asked, content);
-    await answers.answer(req, res, { right: asked.right, viewing, source, name: nameOf(asked) }, content);
+    const requested = await requestedVideo(RED, req.query);
+    const source = sourceOf(RED, requested, content);
+    await answers.answer(
+      req,
+      res,
+      { right: requested.right, viewing, source, name: nameOf(requested) },
+      content,
+    );
   } catch (error) {
     if (!(error instanceof RvmError)) throw error;
     sendFault(req, res, error.code);
@@ -83,7 +88,7 @@ function partOf({ query }: Request): 'recorded' | 'live' | undefined {
   return part === 'recorded' || part === 'live' ? part : undefined;
 }
 
-function sourceOf(RED: NodeAPI, { right, deliveryId }: AskedVideo, content: ViewContent): ViewSource {
+function sourceOf(RED: NodeAPI, { right, deliveryId }: RequestedVideo, content: ViewContent): ViewSource {
   // Live video of a camera that is offline fails at once, with that reason.
   const isLive = content === 'live' || right.recorded === undefined;
   const choice: ViewChoice = isLive ? { ...CHOICE, whenOffline: 'fail' } : CHOICE;
@@ -102,7 +107,7 @@ function sourceOf(RED: NodeAPI, { right, deliveryId }: AskedVideo, content: View
  */
 async function pictureOfAlarm(
   deliveryId: string,
-  { station, camera }: AskedVideo['right'],
+  { station, camera }: RequestedVideo['right'],
   make: () => Promise<Buffer>,
 ): Promise<Buffer> {
   const known = pictureKindOf(deliveryId) === 'alarm' ? pictureOf(deliveryId) : undefined;
@@ -112,7 +117,7 @@ async function pictureOfAlarm(
   return jpeg;
 }
 
-function nameOf({ right, deliveryId }: AskedVideo): string {
+function nameOf({ right, deliveryId }: RequestedVideo): string {
   const { station, camera } = right;
   return deliveryId ?? JSON.stringify([station, camera.id]);
 }

@@ -26,12 +26,12 @@ export class EventVideo {
     private readonly deliveryId: string,
     name: string,
   ) {
-    const place = $('<div class="rvm-video-place">');
+    const container = $('<div class="rvm-video-place">');
     const still = $('<div class="rvm-alarm-picture rvm-awaited rvm-quiet" role="status">').text(
       own('opened.making'),
     );
-    this.element.append(still, place);
-    const [holder] = place.get();
+    this.element.append(still, container);
+    const [holder] = container.get();
     const options = { headers: authorization, start: 'recorded' } as const;
     this.#player = holder && mount(holder, settingsOf({ delivery: deliveryId }), playerTexts(), options);
     void this.#showPicture(still, name);
@@ -84,7 +84,7 @@ export class VideoPanel {
 
   /** @param sidebar element next to which the panel is placed */
   constructor(private readonly sidebar: JQuery) {
-    $(window).on('resize', () => this.#place());
+    $(window).on('resize', () => this.#position());
     window.addEventListener('pagehide', () => this.close());
     // The dialog of a node opens at the position of the panel.
     RED.events.on('editor:open', () => this.close());
@@ -112,17 +112,17 @@ export class VideoPanel {
 
   #open(view: PanelView): void {
     const [, where, quiet] = view.texts;
-    const place = $('<div class="rvm-video-place">');
+    const container = $('<div class="rvm-video-place">');
     const below = $('<div class="rvm-video-below">').append($('<div>').append(linesOf('', where, quiet)));
-    const element = this.#frame(view).append(place, below).appendTo('body');
-    const [[holder], [keysOf]] = [place.get(), element.get()];
+    const element = this.#frame(view).append(container, below).appendTo('body');
+    const [[holder], [keysOf]] = [container.get(), element.get()];
     if (holder === undefined || keysOf === undefined) return;
     const options: PlayerOptions = { headers: authorization, start: 'live', keysOf };
     const player = mount(holder, settingsOf(view.wanted), playerTexts(), options);
     this.#shown = { ...view, element, player };
     $(view.opener).attr('aria-expanded', 'true');
-    this.#place();
-    place.find('.rvm-player').trigger('focus');
+    this.#position();
+    container.find('.rvm-player').trigger('focus');
   }
 
   #frame({ texts: [what] }: PanelView): JQuery {
@@ -141,7 +141,7 @@ export class VideoPanel {
   }
 
   /** Places the panel on the side of the sidebar with more free space. */
-  #place(): void {
+  #position(): void {
     const [box] = this.sidebar.get();
     if (this.#shown === undefined || box === undefined) return;
     const { left, right, width } = box.getBoundingClientRect();

@@ -43,14 +43,14 @@ class VerifyWebhook {
   ) {
     this.#stationId = textOf({ ...config }, 'station');
     this.#unset = unsetVariables(config);
-    const steady = (): number => performance.now();
-    this.#reporter = new Reporter(steady, (line) => node.warn(line));
+    const monotonic = (): number => performance.now();
+    this.#reporter = new Reporter(monotonic, (line) => node.warn(line));
     this.#receiver = new StatelessReceiver({
       id: node.id,
       stationOfAgentUser: (agentUserId) => stationOfAgentUser(RED, agentUserId),
       reporter: this.#reporter,
       now: Date.now,
-      steady,
+      monotonic,
     });
     showFromStart(RED, node, () => this.#status());
     const unwatch = this.#station()?.watch(() => this.#showStatus());

@@ -5,7 +5,7 @@ import type { RvmErrorCode } from '../../lib/error';
 import type { InboxFigures } from '../../lib/inbox/inbox-figures';
 import type { OpenInbox } from '../../lib/inbox/inboxes';
 import type { Facts, InboxFacts, ServiceTrouble, StationFacts, WebhookFacts } from '../../lib/watch/findings';
-import { placeOfKey } from '../../lib/webhook/endpoint';
+import { addressOfKey } from '../../lib/webhook/endpoint';
 import { allStations, sortedNames, type Station } from '../rvm-central-station/station';
 import { newDecoder } from '../rvm-cloud/cloud-video';
 import { incidentText } from '../rvm-inbox/inbox-log';
@@ -16,7 +16,7 @@ import { missingRecordings } from '../support/recent-video';
 import { unsetVariableError } from '../support/settings';
 
 /** Facts that must be queried; cached by their sources. */
-interface Asked {
+interface QueriedFacts {
   figuresOf(open: OpenInbox): InboxFacts['figures'];
   standbyOf(open: OpenInbox): InboxFacts['lacksStandby'];
   selfTestOf(webhookId: string): WebhookFacts['selfTest'];
@@ -35,7 +35,7 @@ const REFUSALS: Readonly<Partial<Record<RvmErrorCode, ServiceTrouble['kind']>>> 
  * All known facts of the deployed nodes.
  * @param chosen keys of Central Stations; empty = all
  */
-export function gather(RED: NodeAPI, chosen: ReadonlySet<string>, asked: Asked): Facts {
+export function gather(RED: NodeAPI, chosen: ReadonlySet<string>, queried: QueriedFacts): Facts {
   const isChosen = (station: string): boolean => chosen.size === 0 || chosen.has(station);
   return {
     stations: allStations(RED)
@@ -43,14 +43,14 @@ export function gather(RED: NodeAPI, chosen: ReadonlySet<string>, asked: Asked):
       .map(stationFacts),
     webhooks: webhookIds().flatMap((id) => {
       const webhook = findWebhook(RED, id);
-      const facts = webhook && webhookFacts(id, webhook, asked);
+      const facts = webhook && webhookFacts(id, webhook, queried);
       return facts !== undefined && (chosen.size === 0 || facts.stations.some(isChosen)) ? [facts] : [];
     }),
-    inboxes: openInboxes().map((open) => inboxFacts(RED, open, asked, isChosen)),
+    inboxes: openInboxes().map((open) => inboxFacts(RED, open, queried, isChosen)),
     videos: [...missingRecordings()].flatMap(([id, found]) =>
       isChosen(found.station) && isThere(RED, found.station) ? [{ id, ...found }] : [],
     ),
-    hasDecoder: asked.hasDecoder(),
+    hasDecoder: queried.hasDecoder(),
   };
 }
 
@@ -91,23 +91,23 @@ function ofState(state: Exclude<StationState, { kind: 'idle' }>): StationFacts['
 function webhookFacts(
   id: string,
   webhook: DeployedWebhook,
-  asked: Asked,
+  queried: QueriedFacts,
 ): WebhookFacts & { stations: readonly string[] } {
   const health = webhook.health();
   const [first, ...others] = health.stations;
   const station = first !== undefined && others.length === 0 ? first : null;
-  return { id, title: webhook.title, station, selfTest: asked.selfTestOf(id), ...health };
+  return { id, title: webhook.title, station, selfTest: queried.selfTestOf(id), ...health };
 }
 
 function inboxFacts(
   RED: NodeAPI,
   open: OpenInbox,
-  asked: Asked,
+  queried: QueriedFacts,
   isChosen: (station: string) => boolean,
 ): InboxFacts {
   const { durable, fault = '', incident, spilled = 0 } = open.inbox.state();
   const title = shownTitle(RED, open);
-  const figures = asked.figuresOf(open);
+  const figures = queried.figuresOf(open);
   const dead = Object.entries(figures?.dead ?? {}).filter(([station]) => isChosen(station));
   return {
     id: open.place.title,
@@ -116,19 +116,19 @@ function inboxFacts(
     fault,
     incident: incident && { text: incidentText(RED, title, incident.is), ago: incident.ago },
     spilled,
-    lacksStandby: asked.standbyOf(open),
+    lacksStandby: queried.standbyOf(open),
     figures: figures && { ...figures, dead: Object.fromEntries(dead) },
   };
 }
 
 /** Milliseconds between two queries, and timeout of one. */
 const ASK_EVERY = 15_000;
-const PATIENCE = 5000;
+const TIMEOUT_MS = 5000;
 /** Milliseconds that an event waits at most where another instance has its path; ownerless after that. */
 const OWNED_WAIT = 60_000;
 
 /** Last answers of the inboxes, by inbox id. */
-export class AskedInboxes {
+export class InboxReplies {
   readonly #answers = new Map<string, InboxFigures>();
   #askedAt = -Infinity;
   #isAsking = false;
@@ -148,7 +148,7 @@ export class AskedInboxes {
     const ownerless = inbox
       .abandoned()
       .filter((endpoint) => !isShared || (oldest[endpoint] ?? 0) > OWNED_WAIT)
-      .map((endpoint) => ({ path: placeOfKey(endpoint).path, count: inbox.waiting(endpoint) }));
+      .map((endpoint) => ({ path: addressOfKey(endpoint).path, count: inbox.waiting(endpoint) }));
     const ages = Object.values(oldest);
     return { dead, ownerless, ...(ages.length > 0 && { oldestWaiting: Math.max(...ages) }) };
   }
@@ -173,7 +173,7 @@ export class AskedInboxes {
   }
 
   async #ask({ id, inbox }: OpenInbox): Promise<void> {
-    const answer = await withTimeout(inbox.figures(), PATIENCE).catch(() => undefined);
+    const answer = await withTimeout(inbox.figures(), TIMEOUT_MS).catch(() => undefined);
     if (answer === undefined) this.#answers.delete(id);
     else this.#answers.set(id, answer);
   }

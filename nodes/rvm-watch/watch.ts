@@ -13,7 +13,7 @@ import { webhookIds } from '../rvm-webhook-in/problem-registry';
 import { findWebhook } from '../rvm-webhook-in/webhook-node';
 import { faultOf } from '../support/admin-routes';
 import { rememberRecording } from '../support/recent-video';
-import { AskedInboxes, DecoderLook, gather } from './gather';
+import { InboxReplies, DecoderLook, gather } from './gather';
 
 /** Milliseconds between two evaluations. */
 const LOOK_EVERY = 1000;
@@ -44,7 +44,7 @@ interface WatchOptions {
 export class Watch {
   readonly #options: WatchOptions;
   readonly #damping = new Debouncer(() => performance.now(), Date.now);
-  readonly #inboxes = new AskedInboxes();
+  readonly #inboxes = new InboxReplies();
   readonly #selfTests: ScheduledSelfTests;
   readonly #decoder: DecoderLook;
   readonly #pulse: PulseOutput;
@@ -114,11 +114,11 @@ export class Watch {
     this.#inbox = inbox;
     this.#hasBegun = false;
     this.#findings = new SharedFindings({
-      place: inbox,
+      store: inbox,
       owner: ownerOf(this.#options.nodeId),
       isShared,
       instance: INSTANCE,
-      steady: () => performance.now(),
+      monotonic: () => performance.now(),
     });
     this.#isNamed = !isShared;
     forgetDeleted(this.#options.RED, inbox).catch(() => {
@@ -155,8 +155,8 @@ export class Watch {
     if (findings === undefined) return;
     if (!this.#hasBegun && (await findings.read())) this.#begin(findings.standing);
     this.#askWhatIsDue();
-    const look = evaluate(gather(RED, new Set(this.#options.stations), this.#asked()));
-    const seen = this.#damping.damp(look, (id) => findings.isTold(id));
+    const look = evaluate(gather(RED, new Set(this.#options.stations), this.#queried()));
+    const seen = this.#damping.damp(look, (id) => findings.isReported(id));
     const toTell = await findings.take(seen);
     // Even while stopping: the finding is already stored as reported, so no other instance would report it.
     if (toTell !== undefined) onChange(toTell);
@@ -190,7 +190,7 @@ export class Watch {
     this.#decoder.lookInTime();
   }
 
-  #asked(): Parameters<typeof gather>[2] {
+  #queried(): Parameters<typeof gather>[2] {
     return {
       figuresOf: (open) => this.#inboxes.figuresOf(open),
       standbyOf: (open) => this.#inboxes.standbyOf(open),

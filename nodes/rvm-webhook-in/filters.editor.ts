@@ -18,7 +18,7 @@ import {
   withOthers,
 } from '../support/editor/chips';
 import type { Offer, Pickable } from '../support/editor/picker';
-import { AskError, askStation, stationAsKept } from '../support/editor/requests';
+import { AskError, askStation, stationAsStored } from '../support/editor/requests';
 import { isVariable } from '../support/editor/validate';
 import type { PickedDevice } from '../support/picker-data';
 import { stationKey } from '../support/rules';
@@ -30,14 +30,14 @@ export function filterFields(node: EditorNode): void {
 
   const load = (fresh: boolean): Promise<Offers> => {
     if (fresh || offers === undefined) {
-      const asked = filterOffers(node, fresh);
-      offers = asked;
+      const request = filterOffers(node, fresh);
+      offers = request;
       // Ignored if the user has chosen another station since.
-      void asked.then((found) => offers === asked && told(found));
+      void request.then((found) => offers === request && showOffers(found));
     }
     return offers;
   };
-  const told = (found: Offers): void => {
+  const showOffers = (found: Offers): void => {
     names = new Map(FILTERS.flatMap((name) => found[name]).map((item) => [item.id, item.name]));
     setKnown(node, found.known);
     for (const field of fields) field.show();
@@ -133,7 +133,7 @@ async function listOf(
 ): Promise<PickedDevice[] | AskError> {
   try {
     const values = { fresh: String(fresh) };
-    const look = stationAsKept(station);
+    const look = stationAsStored(station);
     return (await askStation<{ devices: PickedDevice[] }>(node, 'devices', look, values)).devices;
   } catch (error) {
     if (error instanceof AskError) return error;

@@ -39,7 +39,7 @@ interface ProvenMessagesOptions {
   silentAfter: number;
   stations: Pick<ServedStations, 'all'>;
   /** Called once per period of silence, with the values for its text. */
-  tell: (problem: Problem, values: Record<string, string>) => void;
+  report: (problem: Problem, values: Record<string, string>) => void;
 }
 
 /** What the proven messages of a *webhook in* show besides their content: that they arrive, and whether a clock is wrong. */
@@ -53,11 +53,11 @@ export class ProvenMessages {
       endpointId === undefined
         ? undefined
         : new SilenceWatchdog({
-            place: inbox,
+            store: inbox,
             endpointId,
             limit: silentAfter * HOUR,
             onSilent: () => this.#tellSilence(),
-            steady: () => performance.now(),
+            monotonic: () => performance.now(),
             now: Date.now,
           });
   }
@@ -98,8 +98,8 @@ export class ProvenMessages {
   }
 
   #tellSilence(): void {
-    const { stations, silentAfter, tell } = this.options;
-    tell(silentProblem(onlyStation(stations.all), new Date()), { hours: String(silentAfter) });
+    const { stations, silentAfter, report } = this.options;
+    report(silentProblem(onlyStation(stations.all), new Date()), { hours: String(silentAfter) });
   }
 }
 
@@ -218,17 +218,17 @@ export class FilterWatch {
 
   /** Marks the ids that an event names as known. */
   came(event: RvmEvent): void {
-    if (this.#named.addOf(event)) this.#tell();
+    if (this.#named.addOf(event)) this.#report();
   }
 
   async #look(timer: NodeJS.Timeout): Promise<void> {
     const known = await this.#knownNow();
     if (this.#timer !== timer) return;
     this.#known = known;
-    this.#tell();
+    this.#report();
   }
 
-  #tell(): void {
+  #report(): void {
     const unknown = this.#unknownOf(this.#known);
     if (JSON.stringify(unknown) === JSON.stringify(this.#unknown)) return;
     this.#unknown = unknown;

@@ -10,7 +10,7 @@ import { ignoreUpgrades } from '../../lib/webhook/listener-server';
 import type { ListenerNode } from '../rvm-listener/listener-node';
 import { configuredPaths } from '../support/configured-webhooks';
 import { onFlowsState } from '../support/flows';
-import { isKeptPath, PATHS_BEGIN, POSSIBLE_PATH } from '../support/rules';
+import { isOccupiedPath, PATHS_BEGIN, POSSIBLE_PATH } from '../support/rules';
 import { ownFolder, textOf, unsetVariables } from '../support/settings';
 import { showFromStart, status, type StatusName, unsetStatus } from '../support/status';
 import { unknownPaths, type WebhookServer } from '../support/webhook-server';
@@ -234,7 +234,7 @@ export function fullPath(server: WebhookServer, entered: string): PathReading | 
   if (path === undefined) return { fault: 'noHttpNodes' };
   if (entered.replace(/\//g, '') === '') return { fault: 'notConfigured' };
   if (!POSSIBLE_PATH.test(entered)) return { fault: 'pathImpossible' };
-  if (isKeptPath(entered)) return { fault: 'pathKept' };
+  if (isOccupiedPath(entered)) return { fault: 'pathKept' };
   return server.isReserved(path) ? { fault: 'pathReserved' } : { path };
 }
 

@@ -66,11 +66,11 @@ export class Outputs {
   /** @param values values for the text of a problem of this kind */
   problem(problem: Problem, values?: Record<string, string>): void {
     if (isCounted(problem)) meter()?.problem(problem.kind, OF_EACH.has(problem.kind) ? 1 : problem.count);
-    const told = toldProblem(this.RED, problem, values);
+    const reported = toldProblem(this.RED, problem, values);
     const isTaken = isWired(this.node, PROBLEMS_OUTPUT);
-    if (isTaken) this.#send(PROBLEMS_OUTPUT, { topic: told.kind, payload: told });
-    if (told.ended === true) this.unseen.over(told);
-    else if (!isTaken && !isNotedElsewhere(told)) this.#note(told);
+    if (isTaken) this.#send(PROBLEMS_OUTPUT, { topic: reported.kind, payload: reported });
+    if (reported.ended === true) this.unseen.over(reported);
+    else if (!isTaken && !isNotedElsewhere(reported)) this.#note(reported);
   }
 
   /** Notes a refused message. Even where a flow receives the problem, a user may have to correct a setting. */

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import type { NodeAPI } from 'node-red';
-import { HintFile } from '../../lib/files';
+import { JsonFile } from '../../lib/files';
 import { ProblemArchive, ProblemCounter, UnseenProblems } from '../../lib/webhook/endpoint-health';
 import { onFlowsState } from '../support/flows';
 import { ownFolder } from '../support/settings';
@@ -12,15 +12,15 @@ const numbers = new ProblemCounter();
 /** By id of the *webhook in*. Survives a deploy, which neither cures a problem nor shows it to a user. */
 const ofWebhooks = new Map<string, UnseenProblems>();
 /** Stores the problems over a restart, for the same reason. */
-let kept: ProblemArchive | undefined;
+let archive: ProblemArchive | undefined;
 
 /** Restores unseen problems after a restart. To be called once, when the type registers. */
 export function keepProblems(RED: NodeAPI): void {
-  if (kept !== undefined) return;
-  const present = (): Map<string, ReturnType<UnseenProblems['kept']>> =>
-    new Map([...ofWebhooks].map(([id, problems]) => [id, problems.kept()]));
-  const keeping = new ProblemArchive(new HintFile(path.join(ownFolder(RED), FILE), FILE), present);
-  kept = keeping;
+  if (archive !== undefined) return;
+  const present = (): Map<string, ReturnType<UnseenProblems['snapshot']>> =>
+    new Map([...ofWebhooks].map(([id, problems]) => [id, problems.snapshot()]));
+  const keeping = new ProblemArchive(new JsonFile(path.join(ownFolder(RED), FILE), FILE), present);
+  archive = keeping;
   void keeping.loaded.then(() => {
     for (const [id, problems] of ofWebhooks) problems.restore(keeping.take(id));
   });
@@ -29,15 +29,15 @@ export function keepProblems(RED: NodeAPI): void {
 
 /** Resolves when the problems are stored, or cannot be. */
 export async function problemsKept(): Promise<void> {
-  await kept?.save();
+  await archive?.save();
 }
 
 export function problemsOf(webhookId: string): UnseenProblems {
   const known = ofWebhooks.get(webhookId);
   if (known !== undefined) return known;
   const problems = new UnseenProblems(numbers);
-  problems.restore(kept?.take(webhookId) ?? []);
-  problems.watch(() => kept?.saveSoon());
+  problems.restore(archive?.take(webhookId) ?? []);
+  problems.watch(() => archive?.saveSoon());
   ofWebhooks.set(webhookId, problems);
   return problems;
 }
@@ -45,7 +45,7 @@ export function problemsOf(webhookId: string): UnseenProblems {
 /** To be called when the node is deleted or disabled. */
 export function forgetProblemsOf(webhookId: string): void {
   ofWebhooks.delete(webhookId);
-  kept?.saveSoon();
+  archive?.saveSoon();
 }
 
 /** Ids of the *webhook in* nodes, including those being deployed at the moment. */

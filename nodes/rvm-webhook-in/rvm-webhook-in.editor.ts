@@ -1,9 +1,9 @@
 import { SELF_TEST_STEPS, type SelfTestReport } from '../../lib/webhook/self-test-steps';
 import { idsOrReason } from '../support/editor/chips';
 import { addPaletteWords, checkAgain, currently, dialogOpened, prepareForm } from '../support/editor/form';
-import { AskError, post, showSteps, type Step, tell } from '../support/editor/requests';
+import { AskError, post, showSteps, type Step, notify } from '../support/editor/requests';
 import { isVariable, numberOrReason, publicUrlOrReason, reasoned, trimmed } from '../support/editor/validate';
-import { isKeptPath, PATHS_BEGIN, POSSIBLE_PATH } from '../support/rules';
+import { isOccupiedPath, PATHS_BEGIN, POSSIBLE_PATH } from '../support/rules';
 import { filterFields } from './filters.editor';
 
 /** The test button: posts a signed message to the URL of the deployed node, as the service would. */
@@ -35,11 +35,11 @@ type Said = (key: string, values?: Record<string, unknown>) => string;
 
 function stepsOf({ url, failed, elsewhere }: SelfTestReport, said: Said): Step[] {
   const steps = SELF_TEST_STEPS.filter((step) => step !== 'tls' || url.startsWith('https:'));
-  const place = failed === undefined ? steps.length : steps.indexOf(failed.step);
+  const failedAt = failed === undefined ? steps.length : steps.indexOf(failed.step);
   return steps.map((step, index) => {
     const title = said(step === 'arrival' && elsewhere ? 'arrivedElsewhere' : `step.${step}`);
-    if (index < place) return { outcome: 'ok', title, detail: '' };
-    if (index > place || failed === undefined) return { outcome: 'open', title, detail: '' };
+    if (index < failedAt) return { outcome: 'ok', title, detail: '' };
+    if (index > failedAt || failed === undefined) return { outcome: 'open', title, detail: '' };
     return { outcome: 'failed', title, detail: said(`fault.${failed.fault}`, { seen: failed.seen }) };
   });
 }
@@ -55,7 +55,7 @@ function pathOrReason(node: EditorNode, value: unknown): boolean | string {
   if (isVariable(path)) return true;
   if (path.replace(/\//g, '') === '') return node._('rvm-webhook-in.errors.pathMissing');
   if (!POSSIBLE_PATH.test(path)) return node._('rvm-webhook-in.errors.path');
-  if (isKeptPath(path)) return node._('rvm-webhook-in.errors.pathKept');
+  if (isOccupiedPath(path)) return node._('rvm-webhook-in.errors.pathKept');
   return !isTaken(node, path) || node._('rvm-webhook-in.errors.pathTaken');
 }
 
@@ -138,7 +138,7 @@ function showSaferNode(node: EditorNode): void {
 function copyUrl(node: EditorNode): void {
   const field = $('#rvm-webhook-url');
   const done = (): void => {
-    tell(node._('rvm-webhook-in.tip.copied'), { timeout: 2000 });
+    notify(node._('rvm-webhook-in.tip.copied'), { timeout: 2000 });
   };
   // Browsers offer the clipboard on secure pages only; elsewhere the user can copy the selected text.
   if (navigator.clipboard === undefined) field.trigger('select');

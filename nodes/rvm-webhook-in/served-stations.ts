@@ -54,8 +54,8 @@ export class ServedStations {
     this.#endWatch();
     this.#areRunning = true;
     this.#found = this.#find();
-    this.#unwatch = this.#found.map((station) => station.watch(() => this.#watchers.tell()));
-    this.#watchers.tell();
+    this.#unwatch = this.#found.map((station) => station.watch(() => this.#watchers.notify()));
+    this.#watchers.notify();
   }
 
   flowsStopping(): void {
@@ -109,7 +109,7 @@ export class SandboxEndpoints {
   constructor(private readonly nodeId: string) {}
 
   /** @param url undefined until its server listens */
-  tell(stations: readonly Station[], url: () => string | undefined): void {
+  notify(stations: readonly Station[], url: () => string | undefined): void {
     for (const station of stations) {
       const id = `${this.nodeId}/${station.key}`;
       this.#stations.set(id, station);

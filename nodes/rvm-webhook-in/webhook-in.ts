@@ -89,7 +89,7 @@ export class WebhookIn implements DeployedWebhook {
       endpointId: this.#endpoint?.id,
       silentAfter: silentAfterOf(this.#properties),
       stations: this.#stations,
-      tell: (problem, values) => this.#outputs.problem(problem, values),
+      report: (problem, values) => this.#outputs.problem(problem, values),
     });
     this.#filters = new FilterWatch({
       wanted: filterOf(this.#properties),
@@ -179,7 +179,7 @@ export class WebhookIn implements DeployedWebhook {
       onDead: (delivery, reason, note) => this.#problem(deadProblem(delivery, reason, note)),
       onBlocked: (waiting) =>
         this.#problem(blockedProblem(waiting, onlyStation(this.#stations.all), new Date())),
-      onSpilled: (spell) => this.#problem(storeProblem(spell, onlyStation(this.#stations.all), new Date())),
+      onSpilled: (outage) => this.#problem(storeProblem(outage, onlyStation(this.#stations.all), new Date())),
       onIncident: (incident) => this.#befell(incident),
     });
   }
@@ -256,7 +256,7 @@ export class WebhookIn implements DeployedWebhook {
   #tellSandbox(): void {
     const { path } = this;
     if (path !== undefined)
-      this.#sandboxEndpoints.tell(this.#stations.all, () => loopbackUrl(this.server, path));
+      this.#sandboxEndpoints.notify(this.#stations.all, () => loopbackUrl(this.server, path));
   }
 
   #accepted(problem: Problem | undefined, record: ProvenMessage | DeadLetter): void {

@@ -79,10 +79,10 @@ export function addSelfTest(RED: NodeAPI): void {
  * ids the node has seen since it was deployed.
  */
 export function addSeenRoute(RED: NodeAPI): void {
-  readRoute(RED, 'seen-ids', async (asked) => {
-    const stations = new Set(listOf(asked, 'stations'));
+  readRoute(RED, 'seen-ids', async (input) => {
+    const stations = new Set(listOf(input, 'stations'));
     const seen = await seenIds(allInboxes(), stations);
-    const webhook = findWebhook(RED, textOf(asked, 'node'));
+    const webhook = findWebhook(RED, textOf(input, 'node'));
     return webhook === undefined ? seen : withNamed(seen, webhook.namedAt(stations));
   });
 }

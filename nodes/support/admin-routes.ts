@@ -13,8 +13,8 @@ type Handler = ReturnType<NodeAPI['auth']['needsPermission']>;
 export type Request = Parameters<Handler>[0];
 export type Response = Parameters<Handler>[1];
 
-/** Answers a request of the editor: `asked` contains the query of a GET, the JSON body of a POST. */
-type Answer = (asked: JsonRecord, req: Request) => unknown;
+/** Answers a request of the editor: `input` contains the query of a GET, the JSON body of a POST. */
+type Answer = (input: JsonRecord, req: Request) => unknown;
 
 /**
  * Adds `GET rvm/<path>` for users with the permission `rvm.read`. To be called once, when the type registers: routes outlive
@@ -53,7 +53,7 @@ export function writeRoute(
   RED: NodeAPI,
   path: string,
   answer: Answer,
-  alsoNeeds: (asked: JsonRecord) => string | undefined = () => undefined,
+  alsoNeeds: (input: JsonRecord) => string | undefined = () => undefined,
 ): void {
   RED.httpAdmin.post(`/rvm/${path}`, RED.auth.needsPermission('rvm.write'), (req, res, next) => {
     const body = jsonOf(req);

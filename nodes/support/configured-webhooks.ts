@@ -1,8 +1,8 @@
 import type { NodeAPI, NodeDef } from 'node-red';
 import { variableIn } from '../../lib/text';
-import type { ListenerPlace } from '../../lib/webhook/listener';
+import type { ListenerAddress } from '../../lib/webhook/listener';
 import type { ConfiguredPaths } from '../../lib/webhook/dispatcher';
-import { isKeptPath } from './rules';
+import { isOccupiedPath } from './rules';
 import { textOf, type Properties } from './settings';
 
 /** Value of a variable at a node; undefined where it is not set, or can be computed only by Node-RED. */
@@ -11,17 +11,17 @@ type Lookup = (name: string) => string | undefined;
 /**
  * Paths of the deployed, enabled *webhook in* nodes of a server, with a leading slash. Known even while no node is built (a
  * type is missing, or a user stopped the flows), and where a node could not be built.
- * @param place of a listener. Default: Node-RED's own server.
+ * @param address of a listener. Default: Node-RED's own server.
  */
-export function configuredPaths(RED: NodeAPI, place?: ListenerPlace): ConfiguredPaths {
+export function configuredPaths(RED: NodeAPI, address?: ListenerAddress): ConfiguredPaths {
   const paths: string[] = [];
   let hasUnknown = false;
   const flow = new FlowConfiguration(RED);
   for (const { node, lookup } of flow.enabled('rvm-webhook-in')) {
-    if (!flow.isAt(place, textOf(node, 'listener'), lookup)) continue;
+    if (!flow.isAt(address, textOf(node, 'listener'), lookup)) continue;
     const path = resolved(textOf(node, 'path'), lookup);
     if (path === undefined) hasUnknown = true;
-    else if (path.replace(/\//g, '') !== '' && !isKeptPath(path))
+    else if (path.replace(/\//g, '') !== '' && !isOccupiedPath(path))
       paths.push(`/${path}`.replace(/\/{2,}/g, '/'));
   }
   return { paths, hasUnknown };
@@ -46,17 +46,17 @@ class FlowConfiguration {
   }
 
   /** True where a listener node is at a place, or may be: for example where the node is missing. */
-  isAt(place: ListenerPlace | undefined, listener: string, lookup: Lookup): boolean {
+  isAt(address: ListenerAddress | undefined, listener: string, lookup: Lookup): boolean {
     const id = resolved(listener, lookup);
-    if (id === '') return place === undefined;
+    if (id === '') return address === undefined;
     const node = this.#nodes.get(id ?? '');
     if (node === undefined) return true;
     return (
-      place !== undefined &&
+      address !== undefined &&
       this.#lookups(node).some((ofListener) =>
         (['port', 'host'] as const).every((name) => {
           const value = resolved(textOf(node, name), ofListener);
-          return value === undefined || value.trim() === `${place[name]}`;
+          return value === undefined || value.trim() === `${address[name]}`;
         }),
       )
     );

@@ -48,7 +48,7 @@ export function onInput(
     return !closing.signal.aborted;
   };
 
-  const tell = (failure?: RvmError): void => {
+  const report = (failure?: RvmError): void => {
     if (!closing.signal.aborted) ended(failure);
   };
 
@@ -59,10 +59,10 @@ export function onInput(
       else for await (const each of outcome) if (!leave(each, send)) break;
     } catch (error) {
       const failure = asRvmError(error, msg);
-      tell(failure);
+      report(failure);
       return fail(node, failure, { msg, send, done });
     }
-    tell();
+    report();
     done();
   };
 

@@ -17,7 +17,7 @@ interface PictureOf {
   camera: string | undefined;
 }
 
-interface Kept {
+interface CachedVideo {
   kind: PictureKind;
   jpeg: Buffer;
   of: PictureOf;
@@ -27,21 +27,21 @@ interface Kept {
  * By delivery id, or by camera where there is no event; oldest first. In memory only: operators merely glance at them, so a
  * restart may lose them.
  */
-const pictures = new Map<string, Kept>();
-let held = 0;
+const pictures = new Map<string, CachedVideo>();
+let count = 0;
 
 /**
  * Caches the last picture of an event; a picture of the alarm is not replaced by a live one.
  * @param deliveryId '' without an event: the last picture of the camera is cached then, of either kind
  */
 export function keepPicture(deliveryId: string, jpeg: Buffer, kind: PictureKind, of: PictureOf): void {
-  const place = deliveryId === '' ? JSON.stringify([of.station, of.camera]) : deliveryId;
-  if (deliveryId !== '' && kind === 'live' && pictures.get(place)?.kind === 'alarm') return;
-  forget(place);
-  pictures.set(place, { kind, jpeg, of });
-  held += jpeg.byteLength;
+  const key = deliveryId === '' ? JSON.stringify([of.station, of.camera]) : deliveryId;
+  if (deliveryId !== '' && kind === 'live' && pictures.get(key)?.kind === 'alarm') return;
+  forget(key);
+  pictures.set(key, { kind, jpeg, of });
+  count += jpeg.byteLength;
   for (const oldest of pictures.keys()) {
-    if (held <= MOST_PICTURE_BYTES) return;
+    if (count <= MOST_PICTURE_BYTES) return;
     forget(oldest);
   }
 }
@@ -62,9 +62,9 @@ export function pictureKindOf(deliveryId: string): PictureKind | undefined {
   return pictures.get(deliveryId)?.kind;
 }
 
-function forget(place: string): void {
-  held -= pictures.get(place)?.jpeg.byteLength ?? 0;
-  pictures.delete(place);
+function forget(key: string): void {
+  count -= pictures.get(key)?.jpeg.byteLength ?? 0;
+  pictures.delete(key);
 }
 
 type MissingRecording = Omit<VideoFacts, 'id'>;

@@ -14,14 +14,14 @@ export function isUsableFolder(folder: string): boolean {
 export const PATHS_BEGIN = '/remote-monitoring/';
 
 /** Names below the prefix that are not webhooks: pages of *view link*, and the liveness and readiness probes. */
-const KEPT: ReadonlySet<string> = new Set(['view', 'live', 'ready']);
+const OCCUPIED: ReadonlySet<string> = new Set(['view', 'live', 'ready']);
 
 /** True for an entered path that must not become a webhook, because another part of this package answers there. */
-export function isKeptPath(path: string): boolean {
+export function isOccupiedPath(path: string): boolean {
   const inside = `/${path}/`.replace(/\/{2,}/g, '/');
   if (!inside.startsWith(PATHS_BEGIN)) return false;
   const [name = ''] = inside.slice(PATHS_BEGIN.length).split('/');
-  return KEPT.has(name);
+  return OCCUPIED.has(name);
 }
 
 /** True for a host name, or a domain suffix, that video relays may have; an IPv4 address is its own suffix. */

@@ -93,12 +93,12 @@ export async function typedText(
   if (typeof value === 'number' && Number.isFinite(value)) return `${value}`;
   throw new RvmError(
     'BAD_INPUT',
-    `The ${input.name} in ${placeOf(input)} is neither a text nor a number: correct the node or the message.`,
+    `The ${input.name} in ${sourceOf(input)} is neither a text nor a number: correct the node or the message.`,
   );
 }
 
 /** Source of a typed input, for use in a sentence. */
-export function placeOf(input: TypedInput): string {
+export function sourceOf(input: TypedInput): string {
   const { value, type } = chosen(input);
   switch (type) {
     case 'msg':
@@ -147,7 +147,7 @@ export async function cameraOf(
   if (camera !== '') return camera;
   throw new RvmError(
     'BAD_INPUT',
-    `There is no camera in ${placeOf(input)}: give its id, remote id or name there, or choose another place in this node.`,
+    `There is no camera in ${sourceOf(input)}: give its id, remote id or name there, or choose another place in this node.`,
   );
 }
 
@@ -204,6 +204,6 @@ async function timeOf(RED: NodeAPI, node: Node, properties: Properties, msg: Nod
   if (time !== '') return time;
   throw new RvmError(
     'BAD_INPUT',
-    `There is no time in ${placeOf(input)}: give ISO 8601, such as 2026-03-04T05:06:07Z, or milliseconds since 1970.`,
+    `There is no time in ${sourceOf(input)}: give ISO 8601, such as 2026-03-04T05:06:07Z, or milliseconds since 1970.`,
   );
 }

@@ -36,7 +36,7 @@ export function unknownPaths(RED: NodeAPI): UnknownPaths {
   paths ??= new UnknownPaths({
     onFirst: ({ path, port }) => RED.log.warn(RED._(TOLD, { path, port: port ?? '' })),
     now: Date.now,
-    steady: () => performance.now(),
+    monotonic: () => performance.now(),
   });
   return paths;
 }

@@ -59,8 +59,8 @@ export class ClipPages {
 /** The whole clip or one requested range (RFC 9110, section 14); players request ranges. */
 function partOf(bytes: Buffer, range: string | undefined): Answer {
   const headers = { 'Content-Type': 'video/mp4', 'Accept-Ranges': 'bytes' };
-  const asked = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(range ?? '');
-  const [first = '', last = ''] = asked?.slice(1) ?? [];
+  const match = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(range ?? '');
+  const [first = '', last = ''] = match?.slice(1) ?? [];
   if (first === '' && last === '') return { status: 200, headers, body: bytes };
   const begin = first === '' ? Math.max(0, bytes.length - Number(last)) : Number(first);
   const end = first === '' || last === '' ? bytes.length : Math.min(bytes.length, Number(last) + 1);
@@ -69,6 +69,6 @@ function partOf(bytes: Buffer, range: string | undefined): Answer {
       headers: { 'Content-Range': `bytes */${bytes.length}` },
     });
   }
-  const place = { 'Content-Range': `bytes ${begin}-${end - 1}/${bytes.length}` };
-  return { status: 206, headers: { ...headers, ...place }, body: bytes.subarray(begin, end) };
+  const contentRange = { 'Content-Range': `bytes ${begin}-${end - 1}/${bytes.length}` };
+  return { status: 206, headers: { ...headers, ...contentRange }, body: bytes.subarray(begin, end) };
 }

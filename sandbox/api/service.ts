@@ -80,7 +80,8 @@ export class Service {
     if (station === undefined && match.route.withoutLogin !== true) {
       throw new Refusal(401, 'Unauthenticated', 'Log in: there is no session, or it is over.');
     }
-    const isOnline = (asked: Camera): boolean => asked.status === 'online' && !disturbance.isOffline(asked);
+    const isOnline = (camera: Camera): boolean =>
+      camera.status === 'online' && !disturbance.isOffline(camera);
     return {
       call,
       version: match.version,
@@ -89,7 +90,7 @@ export class Service {
       onlineCamera: () => usable(existing(camera), isOnline),
       parameters: match.parameters,
       isOnline,
-      lateness: (asked) => this.#options.faults.lateness(asked),
+      lateness: (camera) => this.#options.faults.lateness(camera),
       link: (path, version = match.version) => `${this.#prefix}/v${version ?? '0'}/${path}`,
     };
   }

@@ -14,7 +14,7 @@ export interface RtspServerOptions {
   /** The sandbox's clock, epoch milliseconds; it may be advanced. */
   now: () => number;
   /** Monotonic clock in milliseconds, used for timeouts. Default: that of the process. */
-  steady?: () => number;
+  monotonic?: () => number;
   /** The recordings to play. Default: a new instance with those of the package. */
   scenes?: Scenes;
   /** Allowed transports. Default: both. */
@@ -54,7 +54,7 @@ export function withDefaults(options: RtspServerOptions): EffectiveOptions {
   const tokenPlace = options.tokenPlace ?? 'path';
   return {
     ...options,
-    steady: options.steady ?? (() => performance.now()),
+    monotonic: options.monotonic ?? (() => performance.now()),
     tokenPlace,
     scenes: options.scenes ?? new Scenes(),
     transports: options.transports ?? ['tcp', 'udp'],

@@ -29,14 +29,14 @@ export class RtspServer {
   readonly #service: RtspService;
   readonly #connections = new Set<RtspServerConnection>();
   readonly #sockets = new Set<Socket>();
-  readonly #steady: () => number;
+  readonly #monotonic: () => number;
   readonly #maxConnections: number;
   readonly #sweep: NodeJS.Timeout;
 
   private constructor(listener: Server, options: EffectiveOptions) {
     const { sessionTimeoutSeconds: timeout } = options;
     this.#listener = listener;
-    this.#steady = options.steady;
+    this.#monotonic = options.monotonic;
     this.#maxConnections = options.maxConnections;
     this.port = portOf(listener);
     this.url = `${scheme(options)}://${urlHost(options.host)}:${this.port}`;
@@ -101,7 +101,7 @@ export class RtspServer {
 
   // TLS connections are registered before their handshake, so that none can outlive the server.
   #track(socket: Socket): void {
-    if (this.#sockets.size >= this.#maxConnections && !this.#makeRoom()) {
+    if (this.#sockets.size >= this.#maxConnections && !this.#evict()) {
       socket.destroy();
       return;
     }
@@ -110,7 +110,7 @@ export class RtspServer {
   }
 
   /** Closes a connection without handshake, else the longest idle one; none that plays. False = all play. */
-  #makeRoom(): boolean {
+  #evict(): boolean {
     const served = new Set([...this.#connections].map(({ socket }) => peerOf(socket)));
     const [silent] = [...this.#sockets].filter((socket) => !served.has(peerOf(socket)));
     if (silent !== undefined) {
@@ -127,7 +127,7 @@ export class RtspServer {
   }
 
   #serve(socket: Socket): void {
-    const connection = new RtspServerConnection(socket, this.#service, this.#steady);
+    const connection = new RtspServerConnection(socket, this.#service, this.#monotonic);
     this.#connections.add(connection);
     socket.once('close', () => this.#connections.delete(connection));
   }
@@ -207,15 +207,15 @@ class RtspServerConnection implements Peer {
   readonly #channels = new Map<number, RtspServerSession>();
   readonly #waiting: RtspRequest[] = [];
   #busy = false;
-  readonly #steady: () => number;
+  readonly #monotonic: () => number;
   #lastSign: number;
 
-  /** `steady` = milliseconds of a monotonic clock. */
-  constructor(socket: Socket, service: RtspService, steady: () => number) {
+  /** `monotonic` = milliseconds of a monotonic clock. */
+  constructor(socket: Socket, service: RtspService, monotonic: () => number) {
     this.socket = socket;
     this.#service = service;
-    this.#steady = steady;
-    this.#lastSign = steady();
+    this.#monotonic = monotonic;
+    this.#lastSign = monotonic();
     socket.setNoDelay(true);
     socket.on('data', (chunk: Buffer) => this.#take(chunk));
     socket.on('error', () => socket.destroy());
@@ -224,7 +224,7 @@ class RtspServerConnection implements Peer {
 
   /** True if the client has sent no request for `seconds` and the connection carries no stream. */
   idleFor(seconds: number): boolean {
-    return this.#channels.size === 0 && this.#steady() - this.#lastSign > seconds * 1000;
+    return this.#channels.size === 0 && this.#monotonic() - this.#lastSign > seconds * 1000;
   }
 
   /** Time of the client's last request, by the monotonic clock. */
@@ -269,7 +269,7 @@ class RtspServerConnection implements Peer {
       this.#channels.get(incoming.channel)?.touch();
       return;
     }
-    this.#lastSign = this.#steady();
+    this.#lastSign = this.#monotonic();
     this.#waiting.push(incoming);
   }
 

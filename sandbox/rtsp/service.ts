@@ -85,7 +85,7 @@ class Setup {
     const choice = chooseTransport(request.headers.get('transport') ?? '', this.#options.transports);
     if (choice === undefined) return { status: 461 };
     if (present?.playing === true) return { status: 455 };
-    if (present === undefined && !this.#sessions.hasRoomFor(grant.owner)) return { status: 503 };
+    if (present === undefined && !this.#sessions.hasCapacityFor(grant.owner)) return { status: 503 };
     const kind = TRACKS[target.track ?? 'track1'];
     if (kind === 'sound' && grant.view?.sound !== true) return { status: 404 };
     const session = present ?? (await this.#open(grant));
@@ -115,7 +115,7 @@ class Setup {
       pace: this.#options.pace,
       wallClock: (picture) => timeline.wallClock(picture),
     });
-    const session = new RtspServerSession(grant, timeline, player, this.#options.steady);
+    const session = new RtspServerSession(grant, timeline, player, this.#options.monotonic);
     this.#sessions.add(session);
     return session;
   }

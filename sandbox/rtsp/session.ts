@@ -16,18 +16,18 @@ export class RtspServerSession {
   readonly #timeline: Timeline;
   readonly #player: MediaSender;
   readonly #cleanUp: (() => void)[] = [];
-  readonly #steady: () => number;
+  readonly #monotonic: () => number;
   #lastSign: number;
   #played = false;
   #ended = false;
 
-  /** `steady` = milliseconds of a monotonic clock. */
-  constructor(grant: Grant, timeline: Timeline, player: MediaSender, steady: () => number) {
+  /** `monotonic` = milliseconds of a monotonic clock. */
+  constructor(grant: Grant, timeline: Timeline, player: MediaSender, monotonic: () => number) {
     this.grant = grant;
     this.#player = player;
     this.#timeline = timeline;
-    this.#steady = steady;
-    this.#lastSign = steady();
+    this.#monotonic = monotonic;
+    this.#lastSign = monotonic();
   }
 
   get playing(): boolean {
@@ -36,12 +36,12 @@ export class RtspServerSession {
 
   /** Notes a sign of life: a request with this id, or a report of the player. */
   touch(): void {
-    this.#lastSign = this.#steady();
+    this.#lastSign = this.#monotonic();
   }
 
   /** True after `seconds` without a sign of life. */
   silentFor(seconds: number): boolean {
-    return this.#steady() - this.#lastSign > seconds * 1000;
+    return this.#monotonic() - this.#lastSign > seconds * 1000;
   }
 
   /** Sets or replaces a track; not while the session plays. */
@@ -121,7 +121,7 @@ export class RtspServerSessions {
   }
 
   /** True if this owner may open one more session. */
-  hasRoomFor(owner: string | undefined): boolean {
+  hasCapacityFor(owner: string | undefined): boolean {
     let count = 0;
     for (const session of this.#byId.values()) if (session.grant.owner === owner) count++;
     return count < this.#limit;

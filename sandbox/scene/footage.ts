@@ -47,10 +47,10 @@ export class Footage {
   /** The picture with this number in sending order; every integer has one. */
   picture(number: number, subject: Subject): AccessUnit {
     const second = Math.floor(number / FRAMES_PER_SECOND);
-    const place = number - second * FRAMES_PER_SECOND;
-    const slices = this.#parts(second, place, subject).map((part) => this.#pack.part(part));
-    const shown = second * FRAMES_PER_SECOND + this.#shownPlace(place);
-    if (place > 0) return { nals: slices, key: false, shown };
+    const index = number - second * FRAMES_PER_SECOND;
+    const slices = this.#parts(second, index, subject).map((part) => this.#pack.part(part));
+    const shown = second * FRAMES_PER_SECOND + this.#shownPlace(index);
+    if (index > 0) return { nals: slices, key: false, shown };
     return { nals: [...this.parameterSets, ...this.#withTime(slices, second, subject)], key: true, shown };
   }
 
@@ -61,18 +61,18 @@ export class Footage {
     return bar === undefined ? slices : [this.#pack.part(bar), ...slices];
   }
 
-  #parts(second: number, place: number, subject: Subject): readonly number[] {
+  #parts(second: number, index: number, subject: Subject): readonly number[] {
     const shots: Shots = atTimeOfDay(second, this.#pack.index.shots);
     const visit = subject.intruder(second);
     const pictures = visit === undefined ? shots.idle : shots.intruder;
     const begin = (visit ?? modulo(second, shots.idle.length / FRAMES_PER_SECOND)) * FRAMES_PER_SECOND;
-    const parts = pictures[begin + place];
-    if (parts === undefined) throw new RangeError(`There is no picture ${begin + place} of this scene.`);
+    const parts = pictures[begin + index];
+    if (parts === undefined) throw new RangeError(`There is no picture ${begin + index} of this scene.`);
     return parts;
   }
 
-  #shownPlace(place: number): number {
-    return this.#pack.index.bFrames ? (SHOWN_WITH_B_FRAMES[place] ?? place) : place;
+  #shownPlace(index: number): number {
+    return this.#pack.index.bFrames ? (SHOWN_WITH_B_FRAMES[index] ?? index) : index;
   }
 }
 

@@ -202,8 +202,8 @@ export function barSecond(second: number): number {
 export function captionOf(second: number, label: string): string {
   const time = new Date(second * 1000).toISOString().replace('T', ' ').slice(0, 19);
   const left = ` ${time} UTC `;
-  const room = LENGTH - left.length - 1;
-  return `${left}${label.slice(0, room).padStart(room)} `;
+  const free = LENGTH - left.length - 1;
+  return `${left}${label.slice(0, free).padStart(free)} `;
 }
 
 /** Pictures per second of every scene; a key frame comes every second. */

@@ -16,11 +16,11 @@ export class Scenes {
   #sound: Promise<Sound> | undefined;
 
   footage(name: SceneName): Promise<Footage> {
-    return kept(this.#footage, name, async () => new Footage(new Pack(await bytesOf(`${name}.pack`))));
+    return cached(this.#footage, name, async () => new Footage(new Pack(await bytesOf(`${name}.pack`))));
   }
 
   stills(name: SceneName): Promise<Stills> {
-    return kept(this.#stills, name, async () => new Stills(await bytesOf(`${name}.stills`)));
+    return cached(this.#stills, name, async () => new Stills(await bytesOf(`${name}.stills`)));
   }
 
   sound(): Promise<Sound> {
@@ -29,7 +29,7 @@ export class Scenes {
   }
 }
 
-function kept<T>(known: Map<SceneName, Promise<T>>, name: SceneName, read: () => Promise<T>): Promise<T> {
+function cached<T>(known: Map<SceneName, Promise<T>>, name: SceneName, read: () => Promise<T>): Promise<T> {
   const found = known.get(name) ?? read();
   known.set(name, found);
   return found;

@@ -80,8 +80,8 @@ export class Alarms {
       clip: eventClass === 'security' ? this.#record(camera, startedAt) : undefined,
       startedAt,
     };
-    const messageId = this.#tell(occurrence, undefined);
-    this.#clock.schedule(seconds * 1000, () => void this.#tell(occurrence, this.#clock.now()));
+    const messageId = this.#eventText(occurrence, undefined);
+    this.#clock.schedule(seconds * 1000, () => void this.#eventText(occurrence, this.#clock.now()));
     return { alarmId: occurrence.alarmId, messageId };
   }
 
@@ -104,7 +104,7 @@ export class Alarms {
     else this.raise({ eventClass: 'health', camera: this.#anyCamera().id });
   }
 
-  #tell(occurrence: Occurrence, endedAt: number | undefined): string {
+  #eventText(occurrence: Occurrence, endedAt: number | undefined): string {
     const messageIds = this.#sender.targets().map((target) => {
       const message = {
         messageId: randomUUID(),

@@ -131,7 +131,7 @@ export class ApiFaultInjector {
       status: met.find((fault) => fault.kind === 'status')?.status,
       reset: met.some((fault) => fault.kind === 'reset'),
       expireSession: met.some((fault) => fault.kind === 'session-expiry'),
-      isOffline: (asked) => offline.some((fault) => fault.camera === undefined || fault.camera === asked),
+      isOffline: (camera) => offline.some((fault) => fault.camera === undefined || fault.camera === camera),
     };
   }
 }

@@ -56,8 +56,8 @@ export function targetOf<Input, Answer>(definition: Definition<Input, Answer>): 
   async function complaintAbout(input: Input): Promise<Complaint | undefined> {
     const begun = performance.now();
     try {
-      const asked = act(input);
-      const answer = asked instanceof Promise ? await asked : asked;
+      const pending = act(input);
+      const answer = pending instanceof Promise ? await pending : pending;
       slowestMs = Math.max(slowestMs, performance.now() - begun);
       return judge(input, answer);
     } catch (error) {

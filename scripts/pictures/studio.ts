@@ -28,17 +28,17 @@ export class ScreenshotBrowser {
 
   /** Writes a picture if it is wanted and differs from the existing one. */
   async take(name: string, png: Buffer, tolerance: number): Promise<void> {
-    if (this.wants(name)) tell(name, await this.pictures.take(name, png, tolerance));
+    if (this.wants(name)) print(name, await this.pictures.take(name, png, tolerance));
   }
 
   /** Writes a recording without comparison: no two are alike. */
   replace(name: string, bytes: Buffer): void {
-    tell(name, this.pictures.replace(name, bytes));
+    print(name, this.pictures.replace(name, bytes));
   }
 }
 
 /** Prints the name of a new or changed picture. */
-function tell(name: string, outcome: Outcome): void {
+function print(name: string, outcome: Outcome): void {
   if (outcome !== 'kept') console.log(`${outcome}: docs/images/${name}`);
 }
 

@@ -58,20 +58,20 @@ export function everyFile(lane: Lane): string[] {
  * The test files that the command line names: files, or all in a folder.
  * @throws Error if a path does not exist or contains no test
  */
-export function namedFiles(places: readonly string[]): string[] {
-  return places.flatMap((place) => {
-    const full = path.resolve(ROOT, place);
-    if (!fs.existsSync(full)) throw new Error(`There is no ${place}.`);
+export function namedFiles(names: readonly string[]): string[] {
+  return names.flatMap((named) => {
+    const full = path.resolve(ROOT, named);
+    if (!fs.existsSync(full)) throw new Error(`There is no ${named}.`);
     const files = fs.statSync(full).isDirectory() ? testFilesBelow(full) : [full];
-    if (files.length === 0) throw new Error(`There is no test below ${place}.`);
+    if (files.length === 0) throw new Error(`There is no test below ${named}.`);
     return files;
   });
 }
 
 export function planFor(files: readonly string[]): Plan {
   const rank = (file: string): number => {
-    const place = LONGEST_FIRST.indexOf(nameOf(file));
-    return place === -1 ? LONGEST_FIRST.length : place;
+    const named = LONGEST_FIRST.indexOf(nameOf(file));
+    return named === -1 ? LONGEST_FIRST.length : named;
   };
   const isAlone = (file: string): boolean => isIn(ALONE, nameOf(file));
   return {
@@ -90,9 +90,9 @@ function testFilesBelow(folder: string): string[] {
     .readdirSync(folder, { withFileTypes: true })
     .filter(({ name }) => name !== 'node_modules')
     .flatMap((entry) => {
-      const place = path.join(folder, entry.name);
-      if (entry.isDirectory()) return testFilesBelow(place);
-      return entry.name.endsWith('.test.ts') ? [place] : [];
+      const named = path.join(folder, entry.name);
+      if (entry.isDirectory()) return testFilesBelow(named);
+      return entry.name.endsWith('.test.ts') ? [named] : [];
     })
     .sort();
 }

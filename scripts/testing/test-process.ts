@@ -29,7 +29,7 @@ export class TestProcess {
   /** True if a started process has left the group, was therefore not ended, and keeps the output open. */
   #somethingLivesOn = false;
   /** True if the end of the process is already reported as a failure of the file that it ran. */
-  #isTold = false;
+  #isReported = false;
 
   constructor() {
     this.#child = fork(path.join(__dirname, 'worker.ts'), [], {
@@ -78,7 +78,7 @@ export class TestProcess {
    *   another process running: one of its files is the cause
    */
   async end(seconds: number): Promise<FileResult | undefined> {
-    if (this.#isTold) return undefined;
+    if (this.#isReported) return undefined;
     if (this.isRunning) this.#letEnd({ endWithin: seconds });
     else this.kill();
     await this.#closed;
@@ -137,7 +137,7 @@ export class TestProcess {
         clampTimerMs(silence * 1000),
       );
       const closed = (): void => {
-        this.#isTold = true;
+        this.#isReported = true;
         finish({ title, error: `${error ?? this.#ended()}${this.#leftOver()}\n${this.#output}` });
       };
       const hear = (news: News): void => {

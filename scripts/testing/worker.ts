@@ -6,7 +6,7 @@ import { MOCHA_OPTIONS, type LastOrder, type News, type Order } from './test-pro
 // No keep-alive: on a busy machine a request may reuse a connection that the server is just closing.
 setGlobalDispatcher(new Agent({ pipelining: 0 }));
 
-function tell(news: News): void {
+function send(news: News): void {
   process.send?.(news);
 }
 
@@ -24,12 +24,12 @@ function textOf(error: unknown): string {
 class Teller extends Mocha.reporters.Base {
   constructor(runner: Mocha.Runner, options: Mocha.MochaOptions) {
     super(runner, options);
-    runner.on('test', (test) => tell({ kind: 'begins', title: titleOf(test) }));
-    runner.on('hook', (hook) => tell({ kind: 'begins', title: titleOf(hook) }));
-    runner.on('pass', () => tell({ kind: 'passed' }));
-    runner.on('pending', (test) => tell({ kind: 'skipped', title: titleOf(test) }));
+    runner.on('test', (test) => send({ kind: 'begins', title: titleOf(test) }));
+    runner.on('hook', (hook) => send({ kind: 'begins', title: titleOf(hook) }));
+    runner.on('pass', () => send({ kind: 'passed' }));
+    runner.on('pending', (test) => send({ kind: 'skipped', title: titleOf(test) }));
     runner.on('fail', (test, error: unknown) =>
-      tell({ kind: 'failed', failure: { title: titleOf(test), error: textOf(error) } }),
+      send({ kind: 'failed', failure: { title: titleOf(test), error: textOf(error) } }),
     );
   }
 }
@@ -52,10 +52,10 @@ async function obey(order: Order): Promise<void> {
   try {
     await run(order);
   } catch (error) {
-    tell({ kind: 'failed', failure: { title: 'its loading', error: textOf(error) } });
+    send({ kind: 'failed', failure: { title: 'its loading', error: textOf(error) } });
   }
   isBusy = false;
-  tell({ kind: 'ended' });
+  send({ kind: 'ended' });
 }
 
 /** Lets the process end by itself. After the given time it reports the open resources and exits with 1. */

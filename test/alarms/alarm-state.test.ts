@@ -255,9 +255,9 @@ describe('the groups of an alarm state', () => {
     const groups = new Groups('life', () => false, 2);
     groups.keep('one').level = { raised: true, until: 1, counted: [] };
     groups.keep('two');
-    assert.equal(groups.makeRoomFor('three')?.group.name, 'two');
+    assert.equal(groups.makeCapacityFor('three')?.group.name, 'two');
     groups.keep('three').level = { raised: true, until: 1, counted: [] };
-    assert.equal(groups.makeRoomFor('four'), undefined);
+    assert.equal(groups.makeCapacityFor('four'), undefined);
     assert.equal(groups.keep('four').name, 'unknown');
   });
 });

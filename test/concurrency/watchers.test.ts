@@ -7,9 +7,9 @@ describe('those who watch something', () => {
     const told: string[] = [];
     const end = watchers.add(() => told.push('one'));
     watchers.add(() => told.push('two'));
-    watchers.tell();
+    watchers.notify();
     end();
-    watchers.tell();
+    watchers.notify();
     assert.deepEqual(told, ['one', 'two', 'two']);
   });
 
@@ -20,7 +20,7 @@ describe('those who watch something', () => {
       throw new Error('the status could not be shown');
     });
     watchers.add(() => (told += 1));
-    assert.throws(() => watchers.tell(), /the status could not be shown/);
+    assert.throws(() => watchers.notify(), /the status could not be shown/);
     assert.equal(told, 1);
   });
 });

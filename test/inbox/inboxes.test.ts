@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { InboxSettings } from '../../lib/inbox/inbox-settings';
-import { Inboxes, type InboxClaim, type InboxPlace } from '../../lib/inbox/inboxes';
+import { Inboxes, type InboxClaim, type InboxLocation } from '../../lib/inbox/inboxes';
 import type { ListQuery, MessageList } from '../../lib/inbox/inbox';
 import { storeFailed } from '../../lib/inbox/store/port';
 import { InlineInbox } from '../support/inbox/each-store';
@@ -73,7 +73,7 @@ describe('the inboxes of a process', () => {
   });
   afterEach(() => Promise.all([...opened.values()].map((inbox) => inbox.close())));
 
-  const place = (changes: Partial<InboxPlace> & { title: string }): InboxPlace => ({
+  const place = (changes: Partial<InboxLocation> & { title: string }): InboxLocation => ({
     key: changes.title,
     store: changes.title,
     open: (keeping) => {

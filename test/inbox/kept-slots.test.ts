@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { InboxState } from '../../lib/inbox/inbox';
-import { KeptSlots } from '../../lib/inbox/kept-slots';
-import { SlotWatchers } from '../../lib/inbox/slot-watchers';
+import { SlotStore } from '../../lib/inbox/kept-slots';
+import { SlotListeners } from '../../lib/inbox/slot-watchers';
 import { storeFailed, type AnyStore } from '../../lib/inbox/store/port';
 import type { AnyCall, StoreCalls } from '../../lib/inbox/store/protocol';
 import { eventually, soon } from '../support/time/patience';
@@ -14,11 +14,11 @@ const TOO_SLOW = { code: 'STORE_FAILED', message: /answers too slowly/ };
 describe('the slots of a store that does not answer', () => {
   let state: InboxState;
   let answers: (() => void)[];
-  let watchers: SlotWatchers;
-  let slots: KeptSlots;
+  let watchers: SlotListeners;
+  let slots: SlotStore;
   beforeEach(() => {
     [state, answers] = [{ durable: true }, []];
-    watchers = new SlotWatchers();
+    watchers = new SlotListeners();
     const store: AnyStore = {
       call: <Name extends AnyCall>(name: Name) =>
         new Promise<StoreCalls[Name]['give']>((resolve) => {
@@ -26,7 +26,7 @@ describe('the slots of a store that does not answer', () => {
         }),
       close: async () => undefined,
     };
-    slots = new KeptSlots(store, { state: () => state, watchers, patience: 50 });
+    slots = new SlotStore(store, { state: () => state, watchers, patience: 50 });
   });
 
   const answerAll = (): void => {
@@ -105,10 +105,10 @@ describe('the slots of a store that was opened once more', () => {
       },
       close: async () => undefined,
     };
-    const watchers = new SlotWatchers();
+    const watchers = new SlotListeners();
     let told = 0;
     watchers.add(OWNER, () => (told += 1));
-    const slots = new KeptSlots(store, { state: () => ({ durable: true }), watchers, patience: 50 });
+    const slots = new SlotStore(store, { state: () => ({ durable: true }), watchers, patience: 50 });
     await slots.slots(OWNER);
     await slots.slots(OWNER, 5);
     slots.storeOpened();
@@ -123,7 +123,7 @@ describe('who watches slots', () => {
   it('is told where the version is another one than at the last look, and at the first look', async () => {
     const versions: Record<string, number> = {};
     let looks = 0;
-    const watchers = new SlotWatchers({
+    const watchers = new SlotListeners({
       versions: async (owners) => {
         looks += 1;
         if (looks === 2) throw storeFailed('the database is gone');

@@ -8,7 +8,7 @@ import type { Consumption, Delivery } from '../../lib/inbox/inbox';
 import type { ProvenMessage } from '../../lib/message/record';
 import type { LocalCall, StoreCalls, StoredMessage } from '../../lib/inbox/store/protocol';
 import { Store } from '../../lib/inbox/sqlite/store';
-import { storeFailed, type StoreNews, type StorePort } from '../../lib/inbox/store/port';
+import { storeFailed, type StoreEvents, type StorePort } from '../../lib/inbox/store/port';
 import { failToReadBodies } from '../support/inbox/hooked-inbox';
 import { may, one } from '../support/suite/deeds';
 import {
@@ -36,7 +36,7 @@ class SteppedStore implements StorePort {
 
   constructor(
     private readonly store: Store,
-    private readonly news: StoreNews,
+    private readonly news: StoreEvents,
   ) {}
 
   get isIdle(): boolean {

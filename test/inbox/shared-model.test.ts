@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import type { Consumption, Delivery } from '../../lib/inbox/inbox';
 import { SharedInbox } from '../../lib/inbox/shared-inbox';
-import { storeFailed, type SharedStore, type SharedStoreNews } from '../../lib/inbox/store/port';
+import { storeFailed, type SharedStore, type SharedStoreEvents } from '../../lib/inbox/store/port';
 import type { SharedCall, StoreCalls } from '../../lib/inbox/store/protocol';
 import type { ProvenMessage } from '../../lib/message/record';
 import { InstanceStore, SharedFile } from '../support/inbox/shared-store';
@@ -35,7 +35,7 @@ class SteppedStore implements SharedStore {
 
   constructor(
     private readonly file: SharedFile,
-    private readonly news: SharedStoreNews,
+    private readonly news: SharedStoreEvents,
   ) {
     this.instance = new InstanceStore(file, news);
     file.instances.push(this.instance);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { SlowStore, type HangingStore, type SlowSpell } from '../../lib/inbox/slow-store';
+import { SlowStore, type HangingStore, type SlowPeriod } from '../../lib/inbox/slow-store';
 import { SpillStand } from '../support/inbox/hooked-inbox';
 import { eventually } from '../support/time/patience';
 import { proven } from './samples';
@@ -7,7 +7,7 @@ import { proven } from './samples';
 const MINUTE = 60_000;
 
 describe('a store that was too slow', () => {
-  let told: (SlowSpell | HangingStore)[];
+  let told: (SlowPeriod | HangingStore)[];
   let time: number;
   let slow: SlowStore;
   beforeEach(() => {

@@ -4,7 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { DurableInbox } from '../../lib/inbox/durable-inbox';
 import { StoreThread } from '../../lib/inbox/sqlite/store-thread';
-import type { StoreNews } from '../../lib/inbox/store/port';
+import type { StoreEvents } from '../../lib/inbox/store/port';
 import type { LocalCall, StoreCalls } from '../../lib/inbox/store/protocol';
 import { allSettled, proven, Taker } from './samples';
 
@@ -33,7 +33,7 @@ describe('an inbox under a steady load', () => {
 
   beforeEach(() => {
     folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-steady-'));
-    const open = (news: StoreNews): StoreThread => (thread = new CountingThread(file, news));
+    const open = (news: StoreEvents): StoreThread => (thread = new CountingThread(file, news));
     const file = path.join(folder, 'inbox.sqlite');
     const keep = { keys: Infinity, bodies: Infinity };
     inbox = new DurableInbox({ file, spillFolder: path.join(folder, 'spill'), keep, open });

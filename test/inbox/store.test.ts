@@ -6,7 +6,7 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Worker } from 'node:worker_threads';
 import { DurableInbox } from '../../lib/inbox/durable-inbox';
-import type { InboxNews } from '../../lib/inbox/store-health';
+import type { InboxEvents } from '../../lib/inbox/store-health';
 import { ensurePrivateFolder } from '../../lib/files';
 import { fileSystemWarning } from '../../lib/inbox/file-system';
 import { Reserve } from '../../lib/inbox/sqlite/disk';
@@ -28,7 +28,7 @@ const OTHER_VERSION = new RegExp(
 describe('the store of the inbox, in its thread', () => {
   let folder: string;
   let inbox: DurableInbox;
-  let news: InboxNews[];
+  let news: InboxEvents[];
   const file = () => path.join(folder, 'inbox.sqlite');
 
   function open(): DurableInbox {

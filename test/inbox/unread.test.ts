@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { DurableInbox } from '../../lib/inbox/durable-inbox';
-import type { InboxNews } from '../../lib/inbox/store-health';
+import type { InboxEvents } from '../../lib/inbox/store-health';
 import { newMessage } from '../../lib/inbox/store/stored-message';
 import { InlineInbox } from '../support/inbox/each-store';
 import { ServedStore } from '../support/inbox/served-store';
@@ -13,7 +13,7 @@ import { eventually, PATIENCE } from '../support/time/patience';
 
 describe('a body that the disk fails to read', () => {
   let inbox: InlineInbox;
-  let news: InboxNews[];
+  let news: InboxEvents[];
   let mend: () => void;
 
   beforeEach(() => {
@@ -142,7 +142,7 @@ describe('a disk that fails to read bodies', () => {
   let folder: string;
   let store: ServedStore | undefined;
   let inbox: DurableInbox;
-  let news: InboxNews[];
+  let news: InboxEvents[];
   let mend: () => void;
 
   beforeEach(async () => {

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import net from 'node:net';
 import type { RvmError } from '../../lib/error';
-import { readMetricsPlace, type MetricsPlace, MetricsServer } from '../../lib/metrics/metrics-server';
+import { readMetricsAddress, type MetricsAddress, MetricsServer } from '../../lib/metrics/metrics-server';
 import { fullMetrics, readScrape } from '../support/metrics/metrics';
 import { eventually } from '../support/time/patience';
 
-const LOOPBACK: MetricsPlace = { port: 0, host: '127.0.0.1' };
+const LOOPBACK: MetricsAddress = { port: 0, host: '127.0.0.1' };
 
 describe('the metrics server', () => {
   const open: MetricsServer[] = [];
@@ -16,17 +16,17 @@ describe('the metrics server', () => {
 
   type Texts = Pick<ReturnType<typeof fullMetrics>, 'text' | 'contentType'>;
 
-  function start(place = LOOPBACK, metrics: Texts = fullMetrics()) {
+  function start(address = LOOPBACK, metrics: Texts = fullMetrics()) {
     const faults: RvmError[] = [];
     const onListening = (): void => undefined;
     const onFault = (fault: RvmError): void => void faults.push(fault);
-    const server = new MetricsServer({ place, metrics, onListening, onFault, againAfter: 20 });
+    const server = new MetricsServer({ address, metrics, onListening, onFault, againAfter: 20 });
     open.push(server);
     server.open();
     return { server, faults };
   }
 
-  async function listening(place?: MetricsPlace, metrics?: Texts) {
+  async function listening(place?: MetricsAddress, metrics?: Texts) {
     const { server } = start(place, metrics);
     await eventually(() => server.url !== undefined, 'the server');
     const url = server.url ?? assert.fail();
@@ -161,14 +161,15 @@ describe('the metrics server', () => {
 
 describe('rvmMetrics of settings.js', () => {
   it('serves nothing where it is absent or false', () => {
-    for (const setting of [undefined, null, false]) assert.equal(readMetricsPlace(setting), undefined);
+    for (const setting of [undefined, null, false]) assert.equal(readMetricsAddress(setting), undefined);
   });
 
   it('is loopback and 9464 where it says nothing else, and takes a port from the environment, which is text', () => {
     const place = { port: 9464, host: '127.0.0.1' };
-    assert.deepEqual(readMetricsPlace({}), place);
-    for (const port of [9000, '9000']) assert.deepEqual(readMetricsPlace({ port }), { ...place, port: 9000 });
-    assert.deepEqual(readMetricsPlace({ host: '::1' }), { ...place, host: '::1' });
+    assert.deepEqual(readMetricsAddress({}), place);
+    for (const port of [9000, '9000'])
+      assert.deepEqual(readMetricsAddress({ port }), { ...place, port: 9000 });
+    assert.deepEqual(readMetricsAddress({ host: '::1' }), { ...place, host: '::1' });
   });
 
   for (const [what, settings, sentence] of [
@@ -182,6 +183,6 @@ describe('rvmMetrics of settings.js', () => {
     ['has what is not known', [{ hots: '0.0.0.0' }], /has "hots", which is not known/],
   ] as const)
     it(`is refused where it ${what}`, () => {
-      for (const setting of settings) assert.throws(() => readMetricsPlace(setting), sentence);
+      for (const setting of settings) assert.throws(() => readMetricsAddress(setting), sentence);
     });
 });

@@ -31,7 +31,7 @@ export class ServerUnderTest {
       port: 0,
       fallbackToFreePort: false,
       now: () => this.now,
-      steady: () => this.steady,
+      monotonic: () => this.steady,
       ...options,
     });
     if (fault !== undefined) server.setFault(fault);

@@ -186,7 +186,7 @@ describe('the life of RTSP sessions', () => {
 
   it('one connection more than there may be ends the one that has been idle for the longest time, so that none is shut out', async () => {
     let time = 0;
-    const server = await under.start({ maxConnections: 3, steady: () => (time += 1) });
+    const server = await under.start({ maxConnections: 3, monotonic: () => (time += 1) });
     const player = await under.readyPlayer(server.grant(live()));
     const idle = await under.connect(server.url);
     const newer = await under.connect(server.url);

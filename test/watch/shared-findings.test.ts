@@ -14,7 +14,7 @@ describe('what several instances have found', () => {
   });
 
   const instance = (name: string, isShared = true): SharedFindings =>
-    new SharedFindings({ place, owner: OWNER, isShared, instance: name, steady: () => now });
+    new SharedFindings({ store: place, owner: OWNER, isShared, instance: name, monotonic: () => now });
   const standing = (id: string, since = '2026-01-02T03:04:05.000Z'): ActiveFinding => {
     return { id, what: 'silent', station: null, since, sentence: 'silent', values: {} };
   };
@@ -76,7 +76,7 @@ describe('what several instances have found', () => {
   it('is known after a restart, and not told again', async () => {
     const after = await restarted();
     assert.equal(await after.read(), true);
-    assert.deepEqual([after.isTold('x'), await told(after, ['x'])], [true, undefined]);
+    assert.deepEqual([after.isReported('x'), await told(after, ['x'])], [true, undefined]);
   });
 
   it('stands after a restart while nobody knows, and goes once it is known to be over', async () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import net from 'node:net';
 import { CancelToken } from '../../lib/concurrency/signals';
-import { Admission } from '../../lib/concurrency/semaphore';
-import { SenderLines } from '../../lib/webhook/pipelined-requests';
+import { ByteSemaphore } from '../../lib/concurrency/semaphore';
+import { SenderQueues } from '../../lib/webhook/pipelined-requests';
 import { Senders, type RequestSource } from '../../lib/webhook/request';
 import { endOfTurn } from '../support/time/event-loop';
 
@@ -10,10 +10,10 @@ describe('what waits for a place', () => {
   let entered: string[];
   let turnedAway: string[];
   let leave: (() => void)[];
-  let admission: Admission;
+  let admission: ByteSemaphore;
   beforeEach(() => {
     [entered, turnedAway, leave] = [[], [], []];
-    admission = new Admission(1, 1024);
+    admission = new ByteSemaphore(1, 1024);
   });
 
   /** Names whose first letter is their line. */
@@ -23,7 +23,7 @@ describe('what waits for a place', () => {
         entered.push(name);
         return new Promise((resolve) => leave.push(resolve));
       };
-      const applicant = { bytes: 0, line: name.slice(0, 1), ending: () => new CancelToken() };
+      const applicant = { bytes: 0, queue: name.slice(0, 1), ending: () => new CancelToken() };
       void admission.admit(applicant, work).then((isIn) => isIn || turnedAway.push(name));
     }
   }
@@ -57,12 +57,12 @@ describe('what waits for a place', () => {
 
 describe('the line in which a request waits', () => {
   let senders: Senders;
-  let lines: SenderLines;
+  let lines: SenderQueues;
   let now: number;
   beforeEach(() => {
     senders = new Senders();
     now = 0;
-    lines = new SenderLines(senders, () => now);
+    lines = new SenderQueues(senders, () => now);
   });
 
   function from(address: string, remotePort: number): RequestSource {

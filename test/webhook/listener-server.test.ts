@@ -27,7 +27,7 @@ class ServerUnderTest {
   readonly #sockets: net.Socket[] = [];
 
   private constructor({ limits, tls: certificate, senders = new Senders() }: Setting) {
-    const shared = { senders, log: (line: string) => void this.lines.push(line), steady: () => this.now };
+    const shared = { senders, log: (line: string) => void this.lines.push(line), monotonic: () => this.now };
     const dispatcher = new Dispatcher({ senders, log: shared.log });
     dispatcher.add(endpointOf({ onProblem: (problem) => this.problems.push(problem) }));
     const served = { dispatcher, pages: new PageRoutes(), limits: { ...DEFAULT_LIMITS, ...limits } };

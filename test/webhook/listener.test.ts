@@ -112,7 +112,7 @@ describe('a listener', () => {
     await once(idle.resume(), 'close');
     assert.equal(await post(origin), 'refused');
     stations = [station()];
-    changes.tell();
+    changes.notify();
     assert.equal(await held, 200);
     await eventually(() => Object.keys(agent.freeSockets).length === 0, 'the end of the connection');
   });

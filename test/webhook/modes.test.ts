@@ -192,7 +192,7 @@ describe('the configured scheme and the stations of an endpoint', () => {
   it('tells output 3 of refusals at most once per reason in 10 s, and counts the rest', async () => {
     let steady = 0;
     await receiver.close();
-    receiver = await ReceiverUnderTest.start({ steady: () => steady });
+    receiver = await ReceiverUnderTest.start({ monotonic: () => steady });
     for (let time = 0; time < 3; time++) await receiver.post({ body: 'x' });
     await receiver.post({ body: 'x', headers: { Authorization: 'HMAC-SHA256 x' } });
     steady = 10_001;

@@ -69,7 +69,7 @@ for (const scheme of ['http', 'https'] as const)
     });
 
     it('gets nothing of an unproven body at verify webhook', async () => {
-      const clocks = { now: Date.now, steady: Date.now };
+      const clocks = { now: Date.now, monotonic: Date.now };
       const reporter = new Reporter(Date.now, () => undefined);
       const stationOfAgentUser = (): undefined => undefined;
       const receiver = new StatelessReceiver({

@@ -4,7 +4,7 @@ import net from 'node:net';
 import { once } from 'node:events';
 import v8 from 'node:v8';
 import { gzipSync } from 'node:zlib';
-import { Admission } from '../../lib/concurrency/semaphore';
+import { ByteSemaphore } from '../../lib/concurrency/semaphore';
 import { Dispatcher, type ConfiguredPaths, type DispatcherOptions } from '../../lib/webhook/dispatcher';
 import type { Endpoint } from '../../lib/webhook/endpoint';
 import { authorizationFor, signed, station } from './sample';
@@ -163,7 +163,7 @@ describe('answers of the receiver', () => {
   it('C-99 holds the path of a removed endpoint for 60 s', async () => {
     let steady = 0;
     const moving = (): number => steady + performance.now();
-    receiver = await ReceiverUnderTest.start({ steady: moving });
+    receiver = await ReceiverUnderTest.start({ monotonic: moving });
     receiver.dispatcher.flowsStarted();
     receiver.dispatcher.remove(receiver.endpoint);
     assert.equal(await receiver.statusOf(signed()), 0);
@@ -175,7 +175,7 @@ describe('answers of the receiver', () => {
 
   it('C-99 holds it as long as the flows stand still, and for 60 s of their next run', async () => {
     let steady = 0;
-    receiver = await ReceiverUnderTest.start({ steady: () => steady + performance.now() });
+    receiver = await ReceiverUnderTest.start({ monotonic: () => steady + performance.now() });
     receiver.dispatcher.flowsStopping();
     receiver.dispatcher.remove(receiver.endpoint);
     const answers: number[] = [];
@@ -214,7 +214,7 @@ describe('answers of the receiver', () => {
       looks += 1;
       return { paths, hasUnknown: false };
     };
-    receiver = await ReceiverUnderTest.start({ absent: true, configured, steady: () => time });
+    receiver = await ReceiverUnderTest.start({ absent: true, configured, monotonic: () => time });
     for (let index = 0; index < 20; index += 1) assert.equal(await receiver.statusOf(signed()), 404);
     assert.equal(looks, 1);
     paths.push(PATH);
@@ -311,14 +311,14 @@ describe('answers of the receiver', () => {
 
   it('remembers nothing of paths without a request under way', async () => {
     receiver = await ReceiverUnderTest.start();
-    const before = v8.queryObjects(Admission);
+    const before = v8.queryObjects(ByteSemaphore);
     for (let index = 0; index < 20; index++) {
       const endpoint = { ...receiver.endpoint, id: `endpoint-${index}`, path: `${PATH}-${index}` };
       receiver.dispatcher.add(endpoint);
       await receiver.takes({ ...signed(), path: endpoint.path });
       receiver.dispatcher.remove(endpoint);
     }
-    assert.equal(v8.queryObjects(Admission), before);
+    assert.equal(v8.queryObjects(ByteSemaphore), before);
   });
 
   it('cuts what comes after it has closed', async () => {

@@ -148,7 +148,7 @@ describe('messages that nothing proves', () => {
   it('are kept at most 20 of a second, 200 of an address and 16 MiB in all, the newest', async () => {
     await receiver.close();
     inbox = new InlineInbox();
-    receiver = await ReceiverUnderTest.start({ inbox, steady: () => steady });
+    receiver = await ReceiverUnderTest.start({ inbox, monotonic: () => steady });
     receiver.stations = [station({ secret: WRONG })];
     for (let i = 0; i < 30; i += 1) await refused(signed());
     await copies(20);
@@ -168,7 +168,7 @@ describe('messages that nothing proves', () => {
   it('are held 50 at a time while the store does not answer, and no more', async () => {
     const clock = (): number => steady;
     const [clockGuard, reporter] = [new ClockGuard(Date.now, clock), new Reporter(clock, () => undefined)];
-    const quarantine = new Quarantine({ steady: clock, clockGuard, reporter });
+    const quarantine = new Quarantine({ monotonic: clock, clockGuard, reporter });
     const keep = (): void => {
       steady += 1000;
       const { body: text, headers } = signed();

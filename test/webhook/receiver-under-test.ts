@@ -281,7 +281,7 @@ export class ReceiverUnderTest {
   /** Changes them as a deploy does: the endpoint tells of it. */
   set stations(stations: ReceivingStation[] | undefined) {
     this.#stations = stations;
-    this.#changes.tell();
+    this.#changes.notify();
   }
 
   get port(): number {

@@ -21,10 +21,10 @@ describe('the silence of a webhook', () => {
 
   /** Looks every 5 ms: clock and timers of a test have nothing to do with each other. */
   function begun(name: string, hours = 4): SilenceWatchdog {
-    const clocks = { steady: () => now, now: () => now, every: 5 };
+    const clocks = { monotonic: () => now, now: () => now, every: 5 };
     const onSilent = (): void => void told.push(name);
     const silence = new SilenceWatchdog({
-      place,
+      store: place,
       endpointId: ':/yard',
       limit: hours * HOUR,
       onSilent,

@@ -25,7 +25,7 @@ describe('a request that somebody else has received', () => {
       stationOfAgentUser: (agentUserId) => (agentUserId === AGENT_USER ? 'north' : 'south'),
       reporter: new Reporter(Date.now, (line) => lines.push(line)),
       now: Date.now,
-      steady: Date.now,
+      monotonic: Date.now,
       ...changes,
     });
   }

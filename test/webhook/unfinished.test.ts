@@ -9,7 +9,7 @@ import { signed, station } from './sample';
 
 describe('large bodies whose JSON is read before anything is proven', () => {
   it('are two in a second, and keep no alarm out', async () => {
-    const receiver = await ReceiverUnderTest.start({ steady: () => 1000, holdMs: PATIENCE });
+    const receiver = await ReceiverUnderTest.start({ monotonic: () => 1000, holdMs: PATIENCE });
     receiver.stations = [station({ scheme: 'https' })];
     const large = { body: JSON.stringify({ padding: 'x'.repeat(100_000) }) };
     const statuses = await Promise.all(Array.from({ length: 10 }, () => receiver.statusOf(large)));
@@ -63,7 +63,7 @@ describe('requests that do not come to their end', () => {
     new SlowRequestGuard({
       maxHeld: 1e9,
       isShared: () => false,
-      steady: () => 0,
+      monotonic: () => 0,
       onCut: () => undefined,
       ...changes,
     });
@@ -73,7 +73,7 @@ describe('requests that do not come to their end', () => {
     let now = 0;
     const requests = guard({
       isShared: (address) => new Senders().isShared(address),
-      steady: () => now,
+      monotonic: () => now,
       onCut: () => (cut += 1),
     });
     const first = new net.Socket();

@@ -14,7 +14,7 @@ describe('what is posted to paths that nobody has', () => {
     unknown = new UnknownPaths({
       onFirst: (path) => told.push(path),
       now: () => Date.UTC(2026, 0, 1) + time,
-      steady: () => time,
+      monotonic: () => time,
     });
   });
   const post = (path: string, port = 1880, remoteAddress = '192.0.2.7'): void =>

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import type { Problem } from '../../lib/webhook/problem';
 import {
-  type KeptProblem,
+  type StoredProblem,
   ProblemArchive,
   ProblemCounter,
-  type TextPlace,
+  type TextStorage,
   UnseenProblems,
 } from '../../lib/webhook/endpoint-health';
 
@@ -129,10 +129,10 @@ describe('problems that nobody has seen', () => {
   });
 });
 
-const REFUSED: KeptProblem = { kind: 'unauthentic', reason: 'bad-token', count: 3, unseen: 2, ...LAST };
-const DEAD: KeptProblem = { kind: 'dead-letter', reason: 'not-json', count: 1, unseen: 1, ...LAST };
+const REFUSED: StoredProblem = { kind: 'unauthentic', reason: 'bad-token', count: 3, unseen: 2, ...LAST };
+const DEAD: StoredProblem = { kind: 'dead-letter', reason: 'not-json', count: 1, unseen: 1, ...LAST };
 
-class Place implements TextPlace {
+class Place implements TextStorage {
   written: string[] = [];
   /** Until when a write lasts. */
   lasts: Promise<unknown> = Promise.resolve();
@@ -159,7 +159,7 @@ describe('the problems of the last run', () => {
     const problems = new UnseenProblems(numbers);
     problems.restore([REFUSED, DEAD]);
     assert.deepEqual([problems.isUnproven, problems.count], [true, 1]);
-    assert.deepEqual(problems.kept(), [REFUSED, DEAD]);
+    assert.deepEqual(problems.snapshot(), [REFUSED, DEAD]);
     problems.seen(numbers.last);
     assert.equal(problems.hasUnseen, false);
   });
@@ -169,7 +169,7 @@ describe('the problems of the last run', () => {
     problems.refused('bad-token', { received: new Date('2026-01-03'), remoteAddress: undefined });
     problems.restore([REFUSED]);
     const lastTime = '2026-01-03T00:00:00.000Z';
-    assert.deepEqual(problems.kept(), [{ ...REFUSED, count: 4, unseen: 3, lastTime }]);
+    assert.deepEqual(problems.snapshot(), [{ ...REFUSED, count: 4, unseen: 3, lastTime }]);
   });
 
   it('stay while their webhook is not there yet, and go with it', async () => {

@@ -5,7 +5,7 @@ import { forEachTimeSliced } from '../../concurrency/iteration';
 import { clampTimerMs } from '../../concurrency/timers';
 import type { Device } from '../../device';
 import { toError } from '../../error';
-import { HintFile } from '../../files';
+import { JsonFile } from '../../files';
 import { isRecord } from '../../json/json';
 import { guidForm } from '../../text';
 import { DIALECT } from '../dialect';
@@ -49,8 +49,8 @@ export class CameraHints {
   readonly #owner: HintOwner;
   readonly #onFault: HintOptions['onFault'];
   readonly #folder: HintFolder | undefined;
-  readonly #linkFile: HintFile | undefined;
-  readonly #pageFile: HintFile | undefined;
+  readonly #linkFile: JsonFile | undefined;
+  readonly #pageFile: JsonFile | undefined;
   /** In order of use, the most recent last. */
   #learned = new Map<string, LearnedCamera>();
   /** Addresses that were checked, by camera: each is checked once. */
@@ -264,8 +264,8 @@ class HintFolder {
       .slice(0, 32);
   }
 
-  file(kind: Kind): HintFile {
-    return new HintFile(path.join(this.#folder, `${this.#owner}.${kind}`), `${this.#owner} ${kind}`);
+  file(kind: Kind): JsonFile {
+    return new JsonFile(path.join(this.#folder, `${this.#owner}.${kind}`), `${this.#owner} ${kind}`);
   }
 
   /** Removes files that no run has touched for 30 days. */
@@ -381,8 +381,8 @@ function pageIn(text: string, id: string): string | undefined {
 async function isListedAlike(one: readonly DeviceEntry[], other: readonly DeviceEntry[]): Promise<boolean> {
   if (one.length !== other.length) return false;
   let isAlike = true;
-  await forEachTimeSliced(one.keys(), (place) => {
-    const [first, second] = [one[place], other[place]];
+  await forEachTimeSliced(one.keys(), (index) => {
+    const [first, second] = [one[index], other[index]];
     isAlike &&=
       first === second || (first?.device.id === second?.device.id && first?.url.href === second?.url.href);
   });

@@ -106,8 +106,8 @@ export class CameraFinder {
   }
 
   async #remoteIdFurtherOff(operation: Operation, entry: DeviceEntry): Promise<string> {
-    const asked = operation.hint((hint) => this.#remoteIds.inDetails(hint, entry));
-    const inDetails = await undefinedOnServiceError(operation, asked);
+    const request = operation.hint((hint) => this.#remoteIds.inDetails(hint, entry));
+    const inDetails = await undefinedOnServiceError(operation, request);
     const { id } = entry.device;
     return inDetails ?? this.#learned.get(id) ?? (await this.#ofLastRun(id)) ?? id;
   }
@@ -196,16 +196,16 @@ export class CameraFinder {
   /** Last resort for a remote id: requests the details of the cameras whose records show none. */
   async #searchDetails(operation: Operation, remoteId: string | undefined): Promise<DeviceEntry | undefined> {
     for (const entry of this.#directory.index.withoutRemoteId(MAX_DETAILS)) {
-      const asked = operation.hint((hint) => this.#remoteIds.inDetails(hint, entry), true);
-      const inDetails = await undefinedOnServiceError(operation, asked, FATAL_CODES);
+      const request = operation.hint((hint) => this.#remoteIds.inDetails(hint, entry), true);
+      const inDetails = await undefinedOnServiceError(operation, request, FATAL_CODES);
       if (inDetails !== undefined && inDetails === remoteId) return entry;
     }
     return undefined;
   }
 
   async #askAgain(operation: Operation, entry: DeviceEntry, wanted: Wanted): Promise<DeviceEntry> {
-    const asked = operation.hint((hint) => this.#directory.askStatus(hint, entry));
-    const own = await undefinedOnServiceError(operation, asked);
+    const request = operation.hint((hint) => this.#directory.askStatus(hint, entry));
+    const own = await undefinedOnServiceError(operation, request);
     if (own !== undefined) return own;
     await this.#directory.refreshOnMiss(operation, 'unknown');
     const found = wanted.lookUp();

@@ -107,15 +107,15 @@ class DeviceNames {
   readonly #withoutRemoteId: number[] = [];
 
   /** Of two devices with the same id, the first counts. */
-  add(device: Device, place: number): void {
+  add(device: Device, index: number): void {
     const { id, name } = device;
     const guid = guidForm(id);
-    addFirst(this.#byId, id, place);
-    if (guid !== id) addFirst(this.#byGuid, guid, place);
+    addFirst(this.#byId, id, index);
+    if (guid !== id) addFirst(this.#byGuid, guid, index);
     const remoteId = remoteIdOf(device);
-    if (remoteId === undefined) this.#withoutRemoteId.push(place);
-    addFirst(this.#byRemoteId, remoteId, place);
-    this.#addName(name, place);
+    if (remoteId === undefined) this.#withoutRemoteId.push(index);
+    addFirst(this.#byRemoteId, remoteId, index);
+    this.#addName(name, index);
   }
 
   /** Exact id first; then, for GUIDs only, in any case and with or without braces. */
@@ -139,21 +139,21 @@ class DeviceNames {
     return first === undefined ? [] : [first, ...(this.#namesakes.get(name) ?? [])];
   }
 
-  #addName(name: string, place: number): void {
+  #addName(name: string, index: number): void {
     if (!this.#byName.has(name)) {
-      this.#byName.set(name, place);
+      this.#byName.set(name, index);
       return;
     }
     const namesakes = this.#namesakes.get(name);
-    if (namesakes === undefined) this.#namesakes.set(name, [place]);
-    else namesakes.push(place);
+    if (namesakes === undefined) this.#namesakes.set(name, [index]);
+    else namesakes.push(index);
   }
 
   /** The first device whose id is this GUID, however it is spelled. */
   #firstOfGuid(guid: string | undefined): number | undefined {
     if (guid === undefined) return undefined;
-    const places = [this.#byId.get(guid), this.#byGuid.get(guid)].filter((place) => place !== undefined);
-    return places.length === 0 ? undefined : Math.min(...places);
+    const indexes = [this.#byId.get(guid), this.#byGuid.get(guid)].filter((index) => index !== undefined);
+    return indexes.length === 0 ? undefined : Math.min(...indexes);
   }
 }
 
@@ -164,8 +164,8 @@ function isNamedAlike(one: Device, other: Device): boolean {
   );
 }
 
-function addFirst(map: Map<string, number>, key: string | undefined, place: number): void {
-  if (key !== undefined && key !== '' && !map.has(key)) map.set(key, place);
+function addFirst(map: Map<string, number>, key: string | undefined, index: number): void {
+  if (key !== undefined && key !== '' && !map.has(key)) map.set(key, index);
 }
 
 /** A camera of the directory and the address its own links are relative to. */
@@ -204,8 +204,8 @@ export class DeviceIndex {
 
   /** Replaces an entry by a newer record of the same device, if the entry is still current. */
   replace(old: DeviceEntry, updated: DeviceEntry): void {
-    const place = this.#names.byId(old.device.id);
-    if (place !== undefined && this.#entries[place] === old) this.#entries[place] = updated;
+    const index = this.#names.byId(old.device.id);
+    if (index !== undefined && this.#entries[index] === old) this.#entries[index] = updated;
   }
 
   /** Exact id first; then, for GUIDs only, in any case and with or without braces. */
@@ -220,16 +220,16 @@ export class DeviceIndex {
 
   /** The first devices whose own records show no remote id, so that only their details can. */
   withoutRemoteId(atMost: number): DeviceEntry[] {
-    return this.#names.withoutRemoteId(atMost).flatMap((place) => this.#at(place) ?? []);
+    return this.#names.withoutRemoteId(atMost).flatMap((index) => this.#at(index) ?? []);
   }
 
   /** All devices of exactly this name. */
   byName(name: string): DeviceEntry[] {
-    return this.#names.byName(name).flatMap((place) => this.#at(place) ?? []);
+    return this.#names.byName(name).flatMap((index) => this.#at(index) ?? []);
   }
 
-  #at(place: number | undefined): DeviceEntry | undefined {
-    return place === undefined ? undefined : this.#entries[place];
+  #at(index: number | undefined): DeviceEntry | undefined {
+    return index === undefined ? undefined : this.#entries[index];
   }
 }
 
@@ -432,9 +432,9 @@ export class DeviceDirectory {
     const entries: DeviceEntry[] = [];
     let isNamedAsBefore = true;
     await this.#eachRecord(operation, (record, url) => {
-      const told = toDevice(record);
-      const known = former.byId(told.id)?.device;
-      const device = known !== undefined && isSameJson(known, told) ? known : told;
+      const listed = toDevice(record);
+      const known = former.byId(listed.id)?.device;
+      const device = known !== undefined && isSameJson(known, listed) ? known : listed;
       const before = former.entries[entries.length];
       isNamedAsBefore &&= before !== undefined && isNamedAlike(before.device, device);
       const isAsBefore = before?.device === device && before.url.href === url.href;

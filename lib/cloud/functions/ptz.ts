@@ -18,7 +18,7 @@ interface PtzRelations {
   presets: readonly string[];
   tours: readonly string[];
   home: readonly string[];
-  deeds: Deeds;
+  commands: PtzCommandLinks;
 }
 
 interface Link {
@@ -47,23 +47,23 @@ export class PtzClient {
   readonly #relations: PtzRelations;
   /** Commands to one camera are sent in the order of the calls, or the camera would end at the wrong position. */
   readonly #inTurn = new KeyedMutex();
-  readonly #patienceMs: number;
+  readonly #queueTimeoutMs: number;
 
-  /** @param patienceMs milliseconds; a command that waits longer for earlier ones is not sent */
+  /** @param queueTimeoutMs milliseconds; a command that waits longer for earlier ones is not sent */
   constructor(
     session: StationSession,
     finder: CameraFinder,
     links: CameraLinks,
     origins: Origins,
     wanted: PtzRelations,
-    patienceMs: number,
+    queueTimeoutMs: number,
   ) {
     this.#session = session;
     this.#finder = finder;
     this.#links = links;
     this.#origins = origins;
     this.#relations = wanted;
-    this.#patienceMs = patienceMs;
+    this.#queueTimeoutMs = queueTimeoutMs;
   }
 
   /**
@@ -93,7 +93,7 @@ export class PtzClient {
       });
       if (list === undefined) continue;
       for (const target of list.targets)
-        await this.#action(this.#relations.deeds[deed], operation, entry, list, target);
+        await this.#action(this.#relations.commands[deed], operation, entry, list, target);
       count += list.targets.length;
     }
     return count;
@@ -106,7 +106,7 @@ export class PtzClient {
   async send(operation: Operation, camera: string, { action, target }: PtzCommand): Promise<PtzAccepted> {
     const entry = await this.#finder.chosen(operation, camera);
     const { id } = entry.device;
-    const reached = await this.#inTurn.run(id, operation, this.#patienceMs, () => {
+    const reached = await this.#inTurn.run(id, operation, this.#queueTimeoutMs, () => {
       switch (action) {
         case 'goto-preset':
           return this.#goToPreset(operation, entry, required(target, 'preset'));
@@ -212,7 +212,7 @@ export class PtzClient {
 
   /** Uses the link on the target itself; else one for all targets, on the list or the camera, with a body. */
   async #do(
-    deed: keyof Deeds,
+    deed: keyof PtzCommandLinks,
     operation: Operation,
     entry: DeviceEntry,
     list: TargetList,
@@ -220,7 +220,7 @@ export class PtzClient {
   ): Promise<ListedTarget> {
     await this.#post(
       operation,
-      await this.#action(this.#relations.deeds[deed], operation, entry, list, target),
+      await this.#action(this.#relations.commands[deed], operation, entry, list, target),
     );
     return target;
   }
@@ -291,7 +291,7 @@ function required(target: string | undefined, what: 'preset' | 'tour'): string {
 }
 
 /** The relations that the user sets for commands to a preset or tour; empty for none. */
-export interface DeedNames {
+export interface PtzCommandNames {
   gotoPreset: string;
   startTour: string;
   stopTour: string;
@@ -311,10 +311,10 @@ interface PtzCommandLink {
   readonly field: string;
 }
 
-type Deeds = Readonly<Record<'goto' | 'start' | 'stop', PtzCommandLink>>;
+type PtzCommandLinks = Readonly<Record<'goto' | 'start' | 'stop', PtzCommandLink>>;
 
 /** Relations set by the user come first, then the likely ones. */
-export function linksByCommand({ gotoPreset, startTour, stopTour }: DeedNames): Deeds {
+export function linksByCommand({ gotoPreset, startTour, stopTour }: PtzCommandNames): PtzCommandLinks {
   return {
     goto: deed('preset', gotoPreset, relations.gotoPreset, relations.gotoAnyPreset),
     start: deed('tour', startTour, relations.startTour, relations.startAnyTour),
@@ -437,15 +437,20 @@ class KeyedMutex {
 
   /**
    * Runs the work after all earlier work of this key has ended, successfully or not.
-   * @param patienceMs milliseconds; work that waits longer is not done, because it would come too late
+   * @param queueTimeoutMs milliseconds; work that waits longer is not done, because it would come too late
    * @throws RvmError TIMEOUT, CANCELLED if the caller gives up while the work waits
    */
-  async run<T>(key: string, operation: Operation, patienceMs: number, work: () => Promise<T>): Promise<T> {
-    const asked = performance.now();
+  async run<T>(
+    key: string,
+    operation: Operation,
+    queueTimeoutMs: number,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    const requestedAt = performance.now();
     const before = this.#last.get(key) ?? Promise.resolve();
     const mine = before.then(() => {
       operation.checkAlive();
-      if (performance.now() - asked > patienceMs) throw tooLate();
+      if (performance.now() - requestedAt > queueTimeoutMs) throw tooLate();
       return work();
     });
     const ended = mine.catch(() => undefined);

@@ -14,7 +14,7 @@ import type { StationSession } from '../session/session';
 import { notOffered } from '../session/system';
 
 /** Where the last link of a request leads, and its relation. */
-interface Place {
+interface RequestTarget {
   url: TrustedUrl;
   relation: string;
 }
@@ -77,16 +77,16 @@ export class ApiRequests {
       return freeAnswer(await this.#session.system(operation));
     }
     if (wanted.start !== 'device' && wanted.start !== 'data-sources') {
-      const place = await this.#placeOf(operation, wanted, first);
-      return freeAnswer(await this.#follow(operation, wanted, place, others));
+      const target = await this.#targetOf(operation, wanted, first);
+      return freeAnswer(await this.#follow(operation, wanted, target, others));
     }
     const entry = await this.#camera(operation, wanted);
-    const find = (camera: DeviceEntry): Promise<Place> =>
+    const find = (camera: DeviceEntry): Promise<RequestTarget> =>
       wanted.start === 'device'
         ? this.#ofDevice(operation, camera, first)
         : this.#ofSources(operation, camera, first);
-    const answer = await this.#links.call(operation, entry, find, (place) =>
-      this.#follow(operation, wanted, place, others),
+    const answer = await this.#links.call(operation, entry, find, (target) =>
+      this.#follow(operation, wanted, target, others),
     );
     return freeAnswer(answer);
   }
@@ -95,15 +95,15 @@ export class ApiRequests {
   async #follow(
     operation: Operation,
     wanted: ApiRequest,
-    first: Place,
+    first: RequestTarget,
     others: readonly string[],
   ): Promise<Answer> {
-    let place = first;
-    for (const rel of others) place = this.#linkIn(await this.#get(operation, place), rel);
+    let target = first;
+    for (const rel of others) target = this.#linkIn(await this.#get(operation, target), rel);
     const body = wanted.method === 'GET' ? undefined : requestBody(wanted.body);
     return this.#session.follow(operation, {
-      url: place.url,
-      relation: place.relation,
+      url: target.url,
+      relation: target.relation,
       method: wanted.method,
       accept: ACCEPT,
       ...(body === undefined ? {} : { body }),
@@ -111,20 +111,24 @@ export class ApiRequests {
   }
 
   /** The address of the System resource or of the user's link, or where its first relation leads. */
-  async #placeOf(
+  async #targetOf(
     operation: Operation,
     { start, url }: ApiRequest,
     first: string | undefined,
-  ): Promise<Place> {
+  ): Promise<RequestTarget> {
     if (start === 'system') {
       if (first === undefined) return { url: this.#origins.system, relation: 'system' };
       return this.#linkIn(await this.#session.system(operation), first);
     }
-    const place = { url: this.#given(url), relation: 'msg.url' };
-    return first === undefined ? place : this.#linkIn(await this.#get(operation, place), first);
+    const target = { url: this.#givenUrl(url), relation: 'msg.url' };
+    return first === undefined ? target : this.#linkIn(await this.#get(operation, target), first);
   }
 
-  async #ofSources(operation: Operation, entry: DeviceEntry, relation: string | undefined): Promise<Place> {
+  async #ofSources(
+    operation: Operation,
+    entry: DeviceEntry,
+    relation: string | undefined,
+  ): Promise<RequestTarget> {
     if (relation !== undefined) return this.#links.offer(operation, entry, [relation]);
     return this.#ofDevice(operation, entry, relations.dataSources);
   }
@@ -137,7 +141,11 @@ export class ApiRequests {
   }
 
   /** The camera's own resource. A relation is searched on the record of the list, then on that resource. */
-  async #ofDevice(operation: Operation, entry: DeviceEntry, relation: string | undefined): Promise<Place> {
+  async #ofDevice(
+    operation: Operation,
+    entry: DeviceEntry,
+    relation: string | undefined,
+  ): Promise<RequestTarget> {
     const link = relation === undefined ? undefined : findLink(entry.device, relation);
     if (relation !== undefined && link !== undefined) {
       return { url: this.#origins.resolve(link, entry.url, relation), relation };
@@ -147,12 +155,12 @@ export class ApiRequests {
     return relation === undefined ? own : this.#linkIn(await this.#get(operation, own), relation);
   }
 
-  #get(operation: Operation, place: Place): Promise<Answer> {
-    return this.#session.follow(operation, { ...place, method: 'GET', accept: ACCEPT });
+  #get(operation: Operation, target: RequestTarget): Promise<Answer> {
+    return this.#session.follow(operation, { ...target, method: 'GET', accept: ACCEPT });
   }
 
   /** A link of the resource itself, else of the first element of the list that has it. */
-  #linkIn(answer: Answer, relation: string): Place {
+  #linkIn(answer: Answer, relation: string): RequestTarget {
     const body = answer.json();
     for (const resource of [wrappedLinks(body), ...readPage(body, []).records]) {
       const link = findLink(resource, relation);
@@ -161,7 +169,7 @@ export class ApiRequests {
     return notOffered(relation, 'The resource', wrappedLinks(body));
   }
 
-  #given(link: string | undefined): TrustedUrl {
+  #givenUrl(link: string | undefined): TrustedUrl {
     const text = link?.trim() ?? '';
     if (LINK.test(text) && URL.canParse(text, this.#origins.system.href)) {
       return this.#origins.resolve(text, this.#origins.system, 'msg.url');

@@ -117,8 +117,8 @@ export class RtspSessions {
     if (hint === undefined || ids.remoteId === undefined) return undefined;
     const { entry, ...openedAt } = hint;
     const { remoteId } = ids;
-    const asked = operation.hint((once) => this.#post(once, entry, openedAt, remoteId, bodyFor), true);
-    const granted = await undefinedOnServiceError(operation, asked);
+    const request = operation.hint((once) => this.#post(once, entry, openedAt, remoteId, bodyFor), true);
+    const granted = await undefinedOnServiceError(operation, request);
     if (granted === undefined) this.#lastRun.forgetVideo(entry.device.id);
     else this.#lastRun.follow();
     return granted;

@@ -377,7 +377,7 @@ export class Answer {
   readonly #secrets: () => readonly string[];
   readonly #quotesNothing: boolean;
   #said: ErrorBody | undefined;
-  #told: ErrorBody | undefined;
+  #maskedBody: ErrorBody | undefined;
 
   constructor(parts: AnswerParts) {
     this.status = parts.status;
@@ -498,9 +498,9 @@ export class Answer {
   }
 
   /** The same without our secrets, for error texts. */
-  get #toldOfError(): ErrorBody {
-    this.#told ??= this.#quotesNothing ? {} : readErrorBody(this.#text, this.#secrets());
-    return this.#told;
+  get #maskedErrorBody(): ErrorBody {
+    this.#maskedBody ??= this.#quotesNothing ? {} : readErrorBody(this.#text, this.#secrets());
+    return this.#maskedBody;
   }
 
   #says(codes: readonly string[]): boolean {
@@ -509,7 +509,7 @@ export class Answer {
 
   #cause(before: number): RvmErrorCause {
     const attempts = before + this.#attempt;
-    return { status: this.status, relation: this.relation, attempts, ...this.#toldOfError };
+    return { status: this.status, relation: this.relation, attempts, ...this.#maskedErrorBody };
   }
 }
 

@@ -217,7 +217,7 @@ function secure(
 function openTunnel({ proxy, timeoutMs, closing }: TunnelOptions, authority: string): Promise<Socket> {
   const { request } = proxy.protocol === 'https:' ? https : http;
   return new Promise((resolve, reject) => {
-    const asked = request({
+    const pending = request({
       method: 'CONNECT',
       host: proxy.hostname,
       port: proxy.port,
@@ -230,19 +230,19 @@ function openTunnel({ proxy, timeoutMs, closing }: TunnelOptions, authority: str
       },
     });
     const timedOut = (): void =>
-      void asked.destroy(Object.assign(new Error('time-out'), { code: 'ETIMEDOUT' }));
+      void pending.destroy(Object.assign(new Error('time-out'), { code: 'ETIMEDOUT' }));
     const timer = setTimeout(timedOut, timeoutMs);
-    const end = (): void => void asked.destroy();
+    const end = (): void => void pending.destroy();
     closing.addEventListener('abort', end);
     const settled = (): void => {
       clearTimeout(timer);
       closing.removeEventListener('abort', end);
     };
-    asked.once('error', (error) => {
+    pending.once('error', (error) => {
       settled();
       reject(ProxyFault.from(proxy, error));
     });
-    asked.once('connect', (answer, socket: Socket, head) => {
+    pending.once('connect', (answer, socket: Socket, head) => {
       settled();
       const status = answer.statusCode ?? 0;
       if (status >= 200 && status < 300) {
@@ -253,7 +253,7 @@ function openTunnel({ proxy, timeoutMs, closing }: TunnelOptions, authority: str
       socket.destroy();
       reject(new ProxyFault(proxy, { status }));
     });
-    asked.end();
+    pending.end();
   });
 }
 

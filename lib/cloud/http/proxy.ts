@@ -252,7 +252,7 @@ export class ProxyFault extends Error {
     if (TIMEOUTS.has(code)) {
       return new RvmError(
         'TIMEOUT',
-        `The proxy ${this.#place} did not answer in time; check that it works.`,
+        `The proxy ${this.#address} did not answer in time; check that it works.`,
         cause,
       );
     }
@@ -261,13 +261,13 @@ export class ProxyFault extends Error {
     if (code.startsWith('HPE_')) {
       return new RvmError(
         'NETWORK',
-        `What answers at ${this.#place} is no proxy (${code}); check its address.`,
+        `What answers at ${this.#address} is no proxy (${code}); check its address.`,
         cause,
       );
     }
     return new RvmError(
       'NETWORK',
-      `The proxy ${this.#place} cannot be reached${code === '' ? '' : ` (${code})`}; check its address and the network.`,
+      `The proxy ${this.#address} cannot be reached${code === '' ? '' : ` (${code})`}; check its address and the network.`,
       cause,
     );
   }
@@ -275,15 +275,15 @@ export class ProxyFault extends Error {
   #refusal(status: number): string {
     if (LOGIN_WANTED.includes(status)) {
       return this.#proxy.authorization === undefined
-        ? `The proxy ${this.#place} asks for a user and a password: enter them with its address.`
-        : `The proxy ${this.#place} does not accept its user and password: correct them (it must allow a basic login).`;
+        ? `The proxy ${this.#address} asks for a user and a password: enter them with its address.`
+        : `The proxy ${this.#address} does not accept its user and password: correct them (it must allow a basic login).`;
     }
     return status >= 500
-      ? `The proxy ${this.#place} does not reach the service (status ${status}); check the address of the cloud, then the proxy.`
-      : `The proxy ${this.#place} refuses a connection to the service (status ${status}): have its address and port allowed there.`;
+      ? `The proxy ${this.#address} does not reach the service (status ${status}); check the address of the cloud, then the proxy.`
+      : `The proxy ${this.#address} refuses a connection to the service (status ${status}): have its address and port allowed there.`;
   }
 
-  get #place(): string {
+  get #address(): string {
     const { hostname, port } = this.#proxy;
     return `${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}`;
   }

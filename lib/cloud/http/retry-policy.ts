@@ -89,20 +89,20 @@ const CLOSED: ReadonlySet<string> = new Set(['UND_ERR_DESTROYED', 'UND_ERR_CLOSE
 const UNREADABLE = /^(HPE_|UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES_EXCEEDED_MAX_SIZE)/;
 
 /** The request that failed. */
-interface Asked {
+interface FailedRequest {
   kind?: RequestKind;
   method: string;
   relation: string;
 }
 
 /** The error of a request without a complete answer, from the error of undici or the system. */
-export function transportError(error: unknown, asked: Asked, attempts: number): RvmError {
-  const { relation } = asked;
+export function transportError(error: unknown, request: FailedRequest, attempts: number): RvmError {
+  const { relation } = request;
   if (error instanceof RvmError) return error;
   const code = codeOf(error);
   const cause = { relation, attempts };
   if (error instanceof ProxyFault) return error.toRvmError(cause);
-  if (TIMEOUTS.has(code)) return timeoutError(asked, attempts);
+  if (TIMEOUTS.has(code)) return timeoutError(request, attempts);
   if (CLOSED.has(code)) return closedError(relation);
   const tls = error instanceof Error ? tlsFault(code, error.message, 'service') : undefined;
   if (tls !== undefined) return new RvmError('TLS', tls, cause);
@@ -121,7 +121,7 @@ export function transportError(error: unknown, asked: Asked, attempts: number): 
 }
 
 /** After a time-out it is unknown whether a command was carried out. */
-export function timeoutError({ kind, method, relation }: Asked, attempts: number): RvmError {
+export function timeoutError({ kind, method, relation }: FailedRequest, attempts: number): RvmError {
   const advice =
     method === 'GET' || kind !== undefined
       ? 'try again, or allow more time in the cloud'
@@ -130,7 +130,7 @@ export function timeoutError({ kind, method, relation }: Asked, attempts: number
 }
 
 /** For a request that was queued too long; 0 attempts show that it was never sent. */
-export function notSent({ relation }: Asked): RvmError {
+export function notSent({ relation }: FailedRequest): RvmError {
   return new RvmError(
     'TIMEOUT',
     'So many requests to the service were under way that this one was not sent; send fewer at a time.',
@@ -169,11 +169,11 @@ export const FATAL_CODES: ReadonlySet<string> = new Set([...OF_THE_STATION, 'NET
  */
 export async function undefinedOnServiceError<T>(
   operation: Operation,
-  asked: Promise<T | undefined>,
+  request: Promise<T | undefined>,
   fatal = OF_THE_STATION,
 ): Promise<T | undefined> {
   try {
-    return await asked;
+    return await request;
   } catch (error) {
     operation.checkAlive();
     if (error instanceof RvmError && !fatal.has(error.code)) return undefined;

@@ -6,7 +6,7 @@ const MAX_BYTES = 16 * 1024;
 /** Bytes by which the session's cookies may grow when they are renewed: no service adds more to its own cookies. */
 const MAX_GROWTH = 256;
 /** Maximum number of cached headers, and of characters of one address and its header together. */
-const MAX_KEPT = 1000;
+const MAX_STORED_COOKIES = 1000;
 const MAX_LENGTH = 8192;
 /** The latest time that a date can hold, in milliseconds since 1970. */
 const NEVER = 8.64e15;
@@ -17,7 +17,7 @@ interface Header {
   readonly until: number;
 }
 
-interface Kept {
+interface StoredCookie {
   readonly cookie: Cookie;
   readonly bytes: number;
   /** Set by the login, or present when the login had succeeded. */
@@ -36,10 +36,10 @@ export class SessionCookies {
   /** Whether the jar contains dropped or expired cookies. */
   #isJarOutdated = false;
   /** By domain, path and name, the oldest first. */
-  readonly #kept = new Map<string, Kept>();
+  readonly #cookies = new Map<string, StoredCookie>();
   #bytes = 0;
   /** The cookies at the moment when the login had succeeded, with their values then. */
-  #atLogin: readonly Kept[] | undefined;
+  #atLogin: readonly StoredCookie[] | undefined;
   readonly #headers = new Map<string, Header>();
   #values: readonly string[] = [];
   #text = '';
@@ -65,7 +65,7 @@ export class SessionCookies {
     if (known !== undefined && Date.now() < known.until) return known.text;
     const header = this.#ask(href);
     if (href.length + header.text.length > MAX_LENGTH) return header.text;
-    if (this.#headers.size >= MAX_KEPT) this.#headers.clear();
+    if (this.#headers.size >= MAX_STORED_COOKIES) this.#headers.clear();
     this.#headers.set(href, header);
     return header.text;
   }
@@ -82,15 +82,15 @@ export class SessionCookies {
       if (parsed !== undefined && !this.#homes.has(origin)) parsed.domain = null;
       const cookie = parsed && this.#jar.setCookieSync(endingOnTime(parsed), href, { ignoreError: true });
       if (cookie !== undefined) this.#note(cookie, isOwn);
-      while (this.#kept.size > MAX_COOKIES || this.#bytes > MAX_BYTES) this.#driveOut();
+      while (this.#cookies.size > MAX_COOKIES || this.#bytes > MAX_BYTES) this.#driveOut();
     }
     this.#changed();
   }
 
   /** The login has succeeded with the present cookies: any of them may identify the session, whichever answer set it. */
   loggedIn(): void {
-    for (const [place, kept] of this.#kept) this.#kept.set(place, { ...kept, isOwn: true });
-    this.#atLogin = [...this.#kept.values()];
+    for (const [key, stored] of this.#cookies) this.#cookies.set(key, { ...stored, isOwn: true });
+    this.#atLogin = [...this.#cookies.values()];
   }
 
   /**
@@ -100,26 +100,26 @@ export class SessionCookies {
    */
   dropOthers(): boolean {
     if (this.#atLogin === undefined) return false;
-    for (const kept of this.#kept.values()) if (!kept.isOwn) this.#drop(kept);
+    for (const stored of this.#cookies.values()) if (!stored.isOwn) this.#drop(stored);
     const before = this.#atLogin.reduce((sum, { bytes }) => sum + bytes, 0);
     if (this.#bytes > before + MAX_GROWTH) this.#putBack(this.#atLogin);
     this.#changed();
     return true;
   }
 
-  #putBack(former: readonly Kept[]): void {
-    for (const kept of this.#kept.values()) this.#drop(kept);
-    for (const kept of former) {
-      if (hasEnded(kept.cookie)) continue;
-      this.#kept.set(placeOf(kept.cookie), kept);
-      this.#bytes += kept.bytes;
+  #putBack(former: readonly StoredCookie[]): void {
+    for (const stored of this.#cookies.values()) this.#drop(stored);
+    for (const stored of former) {
+      if (hasEnded(stored.cookie)) continue;
+      this.#cookies.set(cookieKey(stored.cookie), stored);
+      this.#bytes += stored.bytes;
     }
   }
 
   #changed(): void {
     if (this.#isJarOutdated) this.#renewJar();
     this.#headers.clear();
-    this.#values = [...this.#kept.values()].map(({ cookie }) => cookie.value);
+    this.#values = [...this.#cookies.values()].map(({ cookie }) => cookie.value);
     this.#text = this.#values.join('\n');
   }
 
@@ -129,34 +129,34 @@ export class SessionCookies {
    */
   #renewJar(): void {
     const store = new MemoryCookieStore();
-    for (const { cookie } of this.#kept.values()) store.putCookie(cookie, () => undefined);
+    for (const { cookie } of this.#cookies.values()) store.putCookie(cookie, () => undefined);
     this.#jar = new CookieJar(store);
     this.#isJarOutdated = false;
   }
 
   #note(cookie: Cookie, isOwn: boolean): void {
-    const place = placeOf(cookie);
-    const before = this.#kept.get(place);
+    const key = cookieKey(cookie);
+    const before = this.#cookies.get(key);
     this.#bytes -= before?.bytes ?? 0;
     if (hasEnded(cookie)) {
-      this.#kept.delete(place);
+      this.#cookies.delete(key);
       this.#isJarOutdated = true;
       return;
     }
     const bytes = cookie.key.length + cookie.value.length;
-    this.#kept.set(place, { cookie, bytes, isOwn: isOwn || before?.isOwn === true });
+    this.#cookies.set(key, { cookie, bytes, isOwn: isOwn || before?.isOwn === true });
     this.#bytes += bytes;
   }
 
   #driveOut(): void {
-    const all = [...this.#kept.values()];
+    const all = [...this.#cookies.values()];
     const others = all.filter(({ isOwn }) => !isOwn);
     const driven = (this.#atLogin === undefined ? others.at(-1) : others[0]) ?? all.at(-1);
     if (driven !== undefined) this.#drop(driven);
   }
 
-  #drop({ cookie, bytes }: Kept): void {
-    this.#kept.delete(placeOf(cookie));
+  #drop({ cookie, bytes }: StoredCookie): void {
+    this.#cookies.delete(cookieKey(cookie));
     this.#bytes -= bytes;
     this.#isJarOutdated = true;
   }
@@ -171,7 +171,7 @@ export class SessionCookies {
 }
 
 /** Key of a cookie: another one with the same key replaces it. */
-function placeOf({ domain, path, key }: Cookie): string {
+function cookieKey({ domain, path, key }: Cookie): string {
   return JSON.stringify([domain, path, key]);
 }
 

@@ -65,11 +65,11 @@ const SESSION: ReadonlySet<string> = new Set(['system', login]);
 /** Priorities in the queue: the session first, then requests between an alarm and its video, then others. */
 const RANKS = { session: 0, urgent: 1, other: 2 } as const;
 /** By rank: permits that it leaves free. Snapshots of cameras that do not answer cannot delay the video of an alarm. */
-const KEPT = [0, 0, 8];
+const RESERVED_PERMITS = [0, 0, 8];
 /** Number of answers that are decompressed at the same time. */
 const UNPACKED_AT_A_TIME = 2;
 /** A request may be queued for this multiple of its own timeout. */
-const PATIENCE = 3;
+const QUEUE_TIMEOUT_FACTOR = 3;
 
 /** A decompressed answer, and the values of the cookies in its request. */
 interface Exchanged extends Omit<RawAnswer, 'body'> {
@@ -83,7 +83,7 @@ interface Via {
   attempt: Attempt;
   cookies: SessionCookies;
   /** The lock of the session, which some requests take exclusively. */
-  line: Lock;
+  lock: Lock;
 }
 
 /** The connections to the service, shared by all sessions of one Central Station. */
@@ -94,7 +94,7 @@ export class Transport {
   readonly #options: TransportOptions;
   readonly #connections: ConnectionPool;
   readonly #closing = new CancelToken();
-  readonly #places = new Semaphore(MAX_CONNECTIONS, KEPT);
+  readonly #permits = new Semaphore(MAX_CONNECTIONS, RESERVED_PERMITS);
   readonly #unpackings = new Semaphore(UNPACKED_AT_A_TIME);
   /** Shared by all sessions, because the service counts by client. */
   readonly limits = new RateLimits();
@@ -190,18 +190,18 @@ export class Transport {
     via: Via,
     abort: CancelToken,
   ): Promise<Exchanged> {
-    const places = [via.line, this.#places];
-    const leave = tryAcquireAll(places, rankOf(wanted)) ?? (await this.#wait(wanted, places, abort));
+    const locks = [via.lock, this.#permits];
+    const leave = tryAcquireAll(locks, rankOf(wanted)) ?? (await this.#wait(wanted, locks, abort));
     return abortAfter(this.#options.timeoutMs, abort, {
       late: () => timeoutError(wanted, via.attempt.number),
       work: () => this.#request(operation, wanted, via, { abort, leave }),
     });
   }
 
-  #wait(wanted: ServiceRequest, places: readonly Lock[], abort: CancelToken): Promise<() => void> {
-    return abortAfter(PATIENCE * this.#options.timeoutMs, abort, {
+  #wait(wanted: ServiceRequest, locks: readonly Lock[], abort: CancelToken): Promise<() => void> {
+    return abortAfter(QUEUE_TIMEOUT_FACTOR * this.#options.timeoutMs, abort, {
       late: () => notSent(wanted),
-      work: () => acquireAll(places, rankOf(wanted), abort),
+      work: () => acquireAll(locks, rankOf(wanted), abort),
     });
   }
 

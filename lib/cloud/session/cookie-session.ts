@@ -85,8 +85,8 @@ export class HttpSession {
   #sendOnce(operation: Operation, wanted: ServiceRequest, tried: AttemptOptions): Promise<CheckedAnswer> {
     const { attempt } = tried;
     const isLogin = wanted.kind === 'login';
-    return this.#rotation.send(operation, { ...tried, isLogin }, (line) =>
-      this.#followRedirects(operation, wanted, { attempt, line }),
+    return this.#rotation.send(operation, { ...tried, isLogin }, (lock) =>
+      this.#followRedirects(operation, wanted, { attempt, lock }),
     );
   }
 
@@ -101,12 +101,12 @@ export class HttpSession {
   async #followRedirects(
     operation: Operation,
     wanted: ServiceRequest,
-    { attempt, line }: { attempt: Attempt; line: Lock },
+    { attempt, lock }: { attempt: Attempt; lock: Lock },
   ): Promise<Answer> {
     const followed = wanted.method === 'GET' ? REDIRECTS : ELSEWHERE;
     let url = wanted.url;
     for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
-      const via = { attempt, line, cookies: this.#cookies };
+      const via = { attempt, lock, cookies: this.#cookies };
       const sending = this.#transport.send(operation, { ...wanted, url }, via);
       const answer = await metered(this.#transport.key, sending);
       if (!followed.has(answer.status) || answer.location === undefined) return answer;
@@ -130,7 +130,7 @@ function names(answer: Answer, method: string): boolean {
 const OFTEN = 3;
 
 /** Sends a request with the present cookies, once it has the lock. */
-type Send = (line: Lock) => Promise<Answer>;
+type Send = (lock: Lock) => Promise<Answer>;
 
 /** Options of one attempt. */
 export interface AttemptOptions {
@@ -156,7 +156,7 @@ export interface CheckedAnswer {
  * Whether a refusal means a missing permission, so that a new session does not help. A successful answer for a client that is
  * not logged in never means that: the login was shown more.
  */
-export function isQuestionOfRights({ answer, isCertain }: CheckedAnswer): boolean {
+export function isPermissionDenied({ answer, isCertain }: CheckedAnswer): boolean {
   return isCertain && answer.refused;
 }
 

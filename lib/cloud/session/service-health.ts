@@ -319,11 +319,11 @@ export class ServiceClock {
 
   /**
    * @param now wall clock, in milliseconds
-   * @param steady monotonic clock, in milliseconds
+   * @param monotonic monotonic clock, in milliseconds
    */
   constructor(
     private readonly now: () => number = Date.now,
-    private readonly steady: () => number = () => performance.now(),
+    private readonly monotonic: () => number = () => performance.now(),
   ) {}
 
   /**
@@ -331,17 +331,17 @@ export class ServiceClock {
    * Undefined if there was no answer since the clock of this machine was set.
    */
   get ahead(): number | undefined {
-    const moved = this.now() - this.steady() - this.#offset;
+    const moved = this.now() - this.monotonic() - this.#offset;
     return Math.abs(moved) > CLOCK_JUMP ? undefined : this.#ahead;
   }
 
   /** The date of an answer from a cache is too old. */
   note({ date, age }: Headers): void {
     if (typeof date !== 'string' || age !== undefined) return;
-    const told = Date.parse(date);
-    if (!Number.isFinite(told)) return;
-    this.#ahead = told - this.now();
-    this.#offset = this.now() - this.steady();
+    const serverTime = Date.parse(date);
+    if (!Number.isFinite(serverTime)) return;
+    this.#ahead = serverTime - this.now();
+    this.#offset = this.now() - this.monotonic();
   }
 }
 

@@ -6,7 +6,7 @@ import { requestKind, type ServiceRequest, type Transport } from '../http/transp
 import { Attempt, Operation, SingleFlight } from '../operation';
 import { backoff, type StationTiming } from '../timing';
 import {
-  isQuestionOfRights,
+  isPermissionDenied,
   type CheckedAnswer,
   CookieRotationState,
   type AttemptOptions,
@@ -44,7 +44,11 @@ class RetryLoop {
   async waitAfter(outcome: Answer | RvmError, attempt: Attempt, isHeldUp: () => boolean): Promise<void> {
     const error = outcome instanceof Answer ? outcome.statusError() : outcome;
     if (RETRY_POLICY[failureOf(error, attempt.isSent)][requestKind(this.#wanted)] === 'never') throw error;
-    await this.pause(error, askedFor(outcome) ?? this.#transport.limits.against(this.#wanted)?.ms, isHeldUp);
+    await this.pause(
+      error,
+      retryAfterOf(outcome) ?? this.#transport.limits.against(this.#wanted)?.ms,
+      isHeldUp,
+    );
   }
 
   /**
@@ -61,21 +65,21 @@ class RetryLoop {
    * return at the same moment.
    * @throws RvmError this error, if no time is left
    */
-  async pause(error: RvmError, asked: number | undefined, isHeldUp: () => boolean): Promise<void> {
+  async pause(error: RvmError, retryAfterMs: number | undefined, isHeldUp: () => boolean): Promise<void> {
     const { retryMs, longestRetryMs } = this.#transport.timing;
     this.#failures += 1;
     // Shorter near the deadline: the remaining time must not be used up by one pause.
     const left = this.#operation.until - performance.now();
     const longest = Math.max(retryMs, Math.min(longestRetryMs, left / 2));
     const pause = backoff(this.#failures, retryMs, longest);
-    if (!this.#operation.mayWait(error, Math.max(pause, asked ?? 0))) throw error;
+    if (!this.#operation.mayWait(error, Math.max(pause, retryAfterMs ?? 0))) throw error;
     if (isHeldUp()) return;
-    const wait = asked === undefined ? pause : Math.max(pause, asked + backoff(1, retryMs));
+    const wait = retryAfterMs === undefined ? pause : Math.max(pause, retryAfterMs + backoff(1, retryMs));
     await this.#transport.pause(this.#operation, this.#wanted.relation, wait);
   }
 }
 
-function askedFor(outcome: Answer | RvmError): number | undefined {
+function retryAfterOf(outcome: Answer | RvmError): number | undefined {
   return outcome instanceof Answer ? outcome.retryAfterMs : undefined;
 }
 
@@ -166,7 +170,7 @@ class Pursuit<Session> {
 
   async #refused(session: Session, refusal: CheckedAnswer): Promise<void> {
     const { answer, isCertain } = refusal;
-    const isOfRights = isQuestionOfRights(refusal);
+    const isOfRights = isPermissionDenied(refusal);
     if (isOfRights && this.#refusedBy !== undefined && this.#refusedBy !== session) {
       throw answer.isHeadTooLarge ? answer.statusError() : this.#sessions.denied(session, answer);
     }
@@ -386,7 +390,7 @@ export class StationSession {
       if (!this.#pauses.takeLoginForCookies()) throw answer.statusError();
     } else if (this.#pauses.isOn) {
       await this.rereadSystem(operation);
-      const isOfRights = this.#current === session && isQuestionOfRights(refusal);
+      const isOfRights = this.#current === session && isPermissionDenied(refusal);
       if (isOfRights) throw this.#pauses.error ?? permissionDenied(answer);
       if (this.#current !== undefined) return;
     }

@@ -5,7 +5,7 @@ import type { Target } from './target';
 import type { MovedSlotCounts } from './target-slots';
 
 /** What the database has taken over besides the messages that are final. */
-export interface HandedOver extends MovedSlotCounts {
+export interface SwitchOver extends MovedSlotCounts {
   /** Events that wait there now. */
   waiting: number;
   /** Dead letters that can be had again. */
@@ -19,7 +19,7 @@ export interface HandedOver extends MovedSlotCounts {
  * The database takes over, in one transaction: before it the file counts, after it the database.
  * @throws Error of `pg`, and of SQLite; RvmError STORE_FAILED where what flows keep is not there as it is in the file
  */
-export function handOver(source: SourceFile, target: Target, progress: MoveProgress): Promise<HandedOver> {
+export function switchOver(source: SourceFile, target: Target, progress: MoveProgress): Promise<SwitchOver> {
   return target.session.transaction(true, async () => {
     const unfinished = await target.handOver(source.id);
     await target.addEndpoints(source.endpoints());

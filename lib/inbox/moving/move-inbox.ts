@@ -7,7 +7,7 @@ import { DamagedError } from '../sqlite/open';
 import { reasonOf, storeFailed } from '../store/port';
 import { compare, type Comparison } from './comparing';
 import { Copying } from './copying';
-import { handOver, type HandedOver } from './handing-over';
+import { switchOver, type SwitchOver } from './handing-over';
 import type { MoveProgress } from './move-progress';
 import { openSource, readingFailed, unmovable } from './open-source';
 import type { SourceFile } from './source-file';
@@ -22,7 +22,7 @@ export interface MoveOptions {
 }
 
 /** What was moved. */
-export interface Moved extends Comparison, HandedOver {
+export interface Moved extends Comparison, SwitchOver {
   /** Under which name the file is kept. */
   aside: string;
 }
@@ -69,7 +69,7 @@ async function move(
   const progress = await new Copying(source, target, begun, !isUnchanged, told('copied')).run();
   const comparison = await compare(source, target, progress, told('compared'));
   if (comparison.different > 0) throw await differ(source, target, progress, comparison.different);
-  const handed = await handOver(source, target, progress);
+  const handed = await switchOver(source, target, progress);
   return { ...comparison, ...handed, aside: putAside(source) };
 }
 

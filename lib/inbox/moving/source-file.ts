@@ -6,9 +6,9 @@ import { isJson } from '../../json/json';
 import { syncFolder } from '../file-system';
 import { alone } from '../sqlite/alone';
 import { sequenceIn } from '../sqlite/tables/delivery-id';
-import { clockIn, DOUBTFUL, numberIn } from '../sqlite/meta';
+import { clockIn, UNCERTAIN, numberIn } from '../sqlite/meta';
 import { openDatabase } from '../sqlite/open';
-import { MOVED, Openings, OPENINGS } from '../sqlite/openings';
+import { MOVED, OpenCounter, OPENINGS } from '../sqlite/openings';
 import { SLOT_CLOCK, SlotClock } from '../sqlite/tables/slot-clock';
 import type { SlotRow } from '../store/slot-row';
 import { stepRow, type StepRow } from '../store/step';
@@ -98,8 +98,8 @@ export class SourceFile {
       const { count, newest } = this.#statements.count.get() ?? {};
       this.count = Number(count ?? 0);
       // Put back from a backup: what became of its events since, it does not know.
-      const isOlder = this.openings < new Openings(file).seen;
-      this.#doubtfulUpTo = isOlder ? Number(newest ?? 0) : (numberIn(this.meta(DOUBTFUL)) ?? 0);
+      const isOlder = this.openings < new OpenCounter(file).seen;
+      this.#doubtfulUpTo = isOlder ? Number(newest ?? 0) : (numberIn(this.meta(UNCERTAIN)) ?? 0);
       this.id = this.meta(MOVE_ID) ?? this.#named();
     } catch (error) {
       this.#database.close();

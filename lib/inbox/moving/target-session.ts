@@ -1,5 +1,5 @@
 import { DURABLE, WARNED } from '../postgres/calls/batch-settings';
-import { BEGIN, isWarning, type Row, type Session, type Statement } from '../postgres/session';
+import { BEGIN, isWarning, type Row, type Session, type Plan } from '../postgres/session';
 
 /** Transactions of several round trips. Statements have no names, so that it works behind any pooler. */
 export class TargetSession {
@@ -12,7 +12,7 @@ export class TargetSession {
   }
 
   /** @throws Error of `pg` */
-  async run({ text }: Statement, values: readonly unknown[] = []): Promise<Row[]> {
+  async run({ text }: Plan, values: readonly unknown[] = []): Promise<Row[]> {
     const { rows } = await this.session.client.query<Row>({ text, values: [...values] });
     return rows;
   }

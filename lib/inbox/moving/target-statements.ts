@@ -1,7 +1,7 @@
 import { courseColumns, courseOf } from '../postgres/calls/history-sql';
 import { lockSql } from '../postgres/calls/locks';
 import { quarantineLockSql } from '../postgres/calls/quarantine-calls';
-import type { Statement } from '../postgres/session';
+import type { Plan } from '../postgres/session';
 import { MOVING, type Tables } from '../postgres/calls/tables';
 
 /** All that is asked of the tables that messages are moved to. */
@@ -21,7 +21,7 @@ export type TargetStatements = Record<
   | 'lockQuarantine'
   | 'addQuarantine'
   | 'addKey',
-  Statement
+  Plan
 >;
 
 /** @param tables those of an inbox */

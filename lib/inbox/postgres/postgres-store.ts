@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { withTimeout } from '../../concurrency/timers';
 import { meter } from '../../meter';
-import type { SharedStore, SharedStoreNews } from '../store/port';
+import type { SharedStore, SharedStoreEvents } from '../store/port';
 import type { SharedCall, StoreCalls } from '../store/protocol';
 import { applicationName, connect, type Connected } from './connection/connect';
 import type { ConnectionSettings } from './connection-settings';
@@ -13,7 +13,7 @@ import { follow, Link, type LinkOptions } from './connection/link';
 import { Heartbeat } from './instance/pulse';
 import { migrate } from './schema';
 import { LinkWatchdog, type LookedAfter } from './connection/silence';
-import { Work } from './work';
+import { PlanRunner } from './work';
 
 /** The calls that have a connection of their own, so that none of them keeps an event waiting. */
 const ASIDE: ReadonlySet<SharedCall> = new Set<SharedCall>([
@@ -80,7 +80,7 @@ export class PostgresStore implements SharedStore {
 
   constructor(
     private readonly options: PostgresStoreOptions,
-    private readonly news: SharedStoreNews,
+    private readonly news: SharedStoreEvents,
   ) {
     const { schema } = options.settings;
     this.#table = new InstanceTable(schema);
@@ -93,7 +93,7 @@ export class PostgresStore implements SharedStore {
     this.#sideLink = this.#otherLink('side', () => this.#side);
     this.#slotLink = this.#otherLink('slots', () => this.#slots);
     this.#pulse = this.#pulseOf();
-    const of = { work: new Work(schema, () => this.#instance.epoch, options.steady) };
+    const of = { work: new PlanRunner(schema, () => this.#instance.epoch, options.steady) };
     const onDone = (took: number): void => meter()?.committed('postgres', took / 1000);
     this.#work = this.#lineOf({ ...of, link: this.#workLink, limits: TOGETHER, onDone });
     this.#side = this.#lineOf({ ...of, link: this.#sideLink, limits: ALONE });

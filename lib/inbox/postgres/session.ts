@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
-import type { Row, Statement } from './calls/statement';
+import type { Row, Plan } from './calls/statement';
 
-export type { Row, Statement } from './calls/statement';
+export type { Row, Plan } from './calls/statement';
 
 /** What PostgreSQL says of a statement or plan that is not there: behind a pooler that shares connections between transactions. */
 const NO_PLAN = new Set(['26000', '42P05']);
@@ -33,7 +33,7 @@ export class Session {
   }
 
   /** @throws Error of `pg`, with `code` where the server says one */
-  async run({ name, text }: Statement, values: readonly unknown[] = []): Promise<Row[]> {
+  async run({ name, text }: Plan, values: readonly unknown[] = []): Promise<Row[]> {
     const named = this.#keepsPlans ? { name } : {};
     try {
       const { rows } = await this.client.query<Row>({ ...named, text, values: [...values] });

@@ -8,7 +8,7 @@ import { unsafeSettings } from './connection/durability';
 import { faultText, TIMED_OUT } from './connection/fault';
 import { goodbye } from './connection/link';
 import { inspect } from './schema';
-import type { Session, Statement } from './session';
+import type { Session, Plan } from './session';
 import { DURABLE } from './calls/batch-settings';
 import { quoted } from './calls/tables';
 
@@ -21,7 +21,7 @@ const COMMIT = 3000;
 const ROUND_TRIPS = 5;
 
 /** Something to commit. */
-const NOTHING: Statement = {
+const NOTHING: Plan = {
   name: 'nothing',
   text: `SELECT ${DURABLE}, pg_logical_emit_message(true, 'rvm', '')`,
 };

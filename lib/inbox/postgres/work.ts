@@ -22,7 +22,7 @@ const DAMAGED = /^XX00[12]$/;
 type Outcome = { replies: Reply[] } | { error: unknown };
 
 /** Runs batches of calls; holds the statements of one schema. */
-export class Work {
+export class PlanRunner {
   readonly #calls: Calls;
 
   /**

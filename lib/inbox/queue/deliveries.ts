@@ -2,7 +2,7 @@ import { meter } from '../../meter';
 import type { Consumer, Delivery } from '../inbox';
 import type { DeliveryWindow } from './delivery-window';
 import { HandOver } from './hand-over';
-import { isUnsent, type Held } from './held';
+import { isUnsent, type LeasedEvent } from './held';
 import type { LeaseTimers } from './leases';
 import type { QueueStores } from './queue-stores';
 
@@ -11,11 +11,11 @@ export interface DeliveriesWork {
   /** False while nothing may be handed over: what is to be is given back. */
   isRunning(): boolean;
   /** They were to be handed over when nothing might be any more. */
-  giveBack(held: readonly Held[]): void;
+  giveBack(held: readonly LeasedEvent[]): void;
   /** True where others wait in the store. */
   hasWaiting(): boolean;
   /** Marked as delivered. */
-  over(held: readonly Held[]): void;
+  over(held: readonly LeasedEvent[]): void;
   /** Does something after a pause. */
   later(act: () => void): void;
   /** Told what an operator should know; nothing of an event. */
@@ -43,7 +43,7 @@ export class Deliveries {
   }
 
   /** It comes, perhaps again. */
-  handSoon(held: Held): void {
+  handSoon(held: LeasedEvent): void {
     // An inbox that leases late, or is read again, does not know what has gone from beside it meanwhile.
     held.phase = this.window.isAlarmAtWork(held) ? 'waiting' : 'next';
     held.isHandled = false;
@@ -52,7 +52,7 @@ export class Deliveries {
   }
 
   /** One is held no more, or need not be waited for: the next of its alarm that is held may go. */
-  handAfter(held: Held): void {
+  handAfter(held: LeasedEvent): void {
     const next = this.window.waitingFor(held);
     if (next !== undefined) this.handSoon(next);
   }
@@ -63,17 +63,17 @@ export class Deliveries {
   }
 
   /** Not handed over yet, or so lately that it may be lost if its flow goes now. */
-  unsure(): Held[] {
+  unsure(): LeasedEvent[] {
     return this.window.all().filter((held) => isUnsent(held) || this.#handOver.isLeaving(held));
   }
 
   /** It is held no more. */
-  forget(held: Held): void {
+  forget(held: LeasedEvent): void {
     this.#handOver.forget(held);
   }
 
   /** True where the event is handled a moment from now. */
-  #hand(held: Held): boolean {
+  #hand(held: LeasedEvent): boolean {
     const consumer = this.work.consumer();
     if (consumer === undefined) return false;
     const mustSettle = consumer.handledWhen === 'settled';
@@ -97,7 +97,7 @@ export class Deliveries {
     }
   }
 
-  #markDelivered(left: readonly Held[]): void {
+  #markDelivered(left: readonly LeasedEvent[]): void {
     const deliveryIds = left.map(({ delivery }) => delivery.deliveryId);
     // Best in the commit of the next event, which one of its own would keep waiting; unless others wait for their places.
     const hurry = this.work.hasWaiting() || this.window.room <= 0;

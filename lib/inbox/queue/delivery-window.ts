@@ -3,10 +3,10 @@ import type { ProvenMessage } from '../../message/record';
 import type { Delivery, DeliveryTerms } from '../inbox';
 import { alarmOf } from '../spill/spilled-message';
 import type { StoreCalls } from '../store/protocol';
-import type { Held } from './held';
+import type { LeasedEvent } from './held';
 
 /** How an event is to be leased as it is accepted. */
-export type WishedLease = StoreCalls['accept']['take']['lease'];
+export type LeaseMode = StoreCalls['accept']['take']['lease'];
 
 /** Part of the window that only alarms get. */
 const FOR_ALARMS = 0.1;
@@ -16,17 +16,17 @@ const FOR_ALARMS = 0.1;
  * may be ten thousand events wide.
  */
 export class DeliveryWindow {
-  readonly #held = new Map<string, Held>();
+  readonly #held = new Map<string, LeasedEvent>();
   /** By alarm, as `alarmOf` names it. */
-  readonly #ofAlarm = new Map<string, Set<Held>>();
+  readonly #ofAlarm = new Map<string, Set<LeasedEvent>>();
   #health = 0;
   /** Places kept for events that the store is just leasing, and for those that the disk failed to give. */
   #reserved = 0;
   /** Those of the consumer; undefined while there is none, and so no room. */
   terms: DeliveryTerms | undefined;
 
-  add(delivery: Delivery): Held {
-    const held: Held = { delivery, isHealth: isHealth(delivery.message.event), phase: 'next' };
+  add(delivery: Delivery): LeasedEvent {
+    const held: LeasedEvent = { delivery, isHealth: isHealth(delivery.message.event), phase: 'next' };
     this.#held.set(delivery.deliveryId, held);
     if (held.isHealth) this.#health += 1;
     const alarm = alarmOfHeld(held);
@@ -34,7 +34,7 @@ export class DeliveryWindow {
     return held;
   }
 
-  remove(held: Held): void {
+  remove(held: LeasedEvent): void {
     if (!this.holds(held)) return;
     this.#held.delete(held.delivery.deliveryId);
     if (held.isHealth) this.#health -= 1;
@@ -44,21 +44,21 @@ export class DeliveryWindow {
     held.phase = 'gone';
   }
 
-  find(deliveryId: string): Held | undefined {
+  find(deliveryId: string): LeasedEvent | undefined {
     return this.#held.get(deliveryId);
   }
 
   /** False once it was settled or given back; leased again, it is another one. */
-  holds(held: Held): boolean {
+  holds(held: LeasedEvent): boolean {
     return held.phase !== 'gone';
   }
 
-  all(): Held[] {
+  all(): LeasedEvent[] {
     return [...this.#held.values()];
   }
 
   /** Keeps a place for an event that is about to be accepted: how it is to be leased, where there is room. */
-  reserveFor({ event }: ProvenMessage): WishedLease {
+  reserveFor({ event }: ProvenMessage): LeaseMode {
     const hasRoom = this.room > 0 && (!isHealth(event) || this.roomForHealth > 0);
     if (!hasRoom) return 'no';
     this.reserve(1);
@@ -72,14 +72,14 @@ export class DeliveryWindow {
   }
 
   /** Whether another of its alarm has its turn, and the lease of that can end. */
-  isAlarmAtWork(held: Held): boolean {
+  isAlarmAtWork(held: LeasedEvent): boolean {
     if (!this.isOrdered) return false;
     const others = [...this.#of(alarmOfHeld(held))].filter((other) => other !== held);
     return others.some(({ phase, isStuck }) => phase !== 'waiting' && isStuck !== true);
   }
 
   /** The first that waits for another of its alarm. */
-  waitingFor(other: Held): Held | undefined {
+  waitingFor(other: LeasedEvent): LeasedEvent | undefined {
     return [...this.#of(alarmOfHeld(other))].find(({ phase }) => phase === 'waiting');
   }
 
@@ -114,13 +114,13 @@ export class DeliveryWindow {
     return this.terms?.maxInFlight ?? 0;
   }
 
-  #of(alarm: string | undefined): Set<Held> {
+  #of(alarm: string | undefined): Set<LeasedEvent> {
     return (alarm === undefined ? undefined : this.#ofAlarm.get(alarm)) ?? new Set();
   }
 }
 
 /** As `alarmOf` names it; undefined of one that is of none. */
-function alarmOfHeld({ delivery: { message } }: Held): string | undefined {
+function alarmOfHeld({ delivery: { message } }: LeasedEvent): string | undefined {
   const { alarmId } = message.event;
   if (typeof alarmId !== 'string' || alarmId === '') return undefined;
   return alarmOf(message.stationKey, alarmId);

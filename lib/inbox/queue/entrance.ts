@@ -2,7 +2,7 @@ import type { ProvenMessage } from '../../message/record';
 import type { Delivery } from '../inbox';
 import type { AcceptedAnywhere } from '../store/protocol';
 import type { Backlog } from './backlog';
-import type { DeliveryWindow, WishedLease } from './delivery-window';
+import type { DeliveryWindow, LeaseMode } from './delivery-window';
 
 export interface EntranceWork {
   /** False while nothing may be leased in the inbox. */
@@ -26,19 +26,19 @@ export class Entrance {
   ) {}
 
   /** How the store should take the next event: leased at once where there is room. */
-  lease(message: ProvenMessage): WishedLease {
+  lease(message: ProvenMessage): LeaseMode {
     const lease = this.work.mayLease() ? this.window.reserveFor(message) : 'no';
     if (lease === 'no') this.backlog.mayHoldMore();
     return lease;
   }
 
   /** And how what is spilled. */
-  leaseBeside(message: ProvenMessage): WishedLease {
+  leaseBeside(message: ProvenMessage): LeaseMode {
     return this.work.isRunning() ? this.window.reserveFor(message) : 'no';
   }
 
   /** What became of an event that was stored. `lease` as it was asked for; undefined = it was not stored. */
-  stored(message: ProvenMessage, lease: WishedLease, accepted: AcceptedAnywhere | undefined): void {
+  stored(message: ProvenMessage, lease: LeaseMode, accepted: AcceptedAnywhere | undefined): void {
     this.#takeAccepted(message, lease, accepted);
     if (accepted?.leased === false && accepted.outcome === 'new') {
       this.backlog.mayHoldMore();
@@ -53,12 +53,12 @@ export class Entrance {
   }
 
   /** And of one that was spilled. */
-  spilled(message: ProvenMessage, lease: WishedLease, accepted: AcceptedAnywhere | undefined): void {
+  spilled(message: ProvenMessage, lease: LeaseMode, accepted: AcceptedAnywhere | undefined): void {
     this.#takeAccepted(message, lease, accepted);
     this.work.lookBeside();
   }
 
-  #takeAccepted(message: ProvenMessage, lease: WishedLease, accepted: AcceptedAnywhere | undefined): void {
+  #takeAccepted(message: ProvenMessage, lease: LeaseMode, accepted: AcceptedAnywhere | undefined): void {
     if (lease !== 'no') this.window.release(1);
     if (accepted?.leased !== true) return;
     const { deliveryId, sequence, first, ended } = accepted;

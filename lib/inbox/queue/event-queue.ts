@@ -1,5 +1,5 @@
 import type { Consumer, Delivery } from '../inbox';
-import type { ActOn, GivenBack, LeasedMessage } from '../store/protocol';
+import type { ActOn, ReturnedLeases, LeasedMessage } from '../store/protocol';
 import { ASK_AGAIN_AFTER } from './back-off';
 import { Backlog } from './backlog';
 import type { QueueStores } from './queue-stores';
@@ -7,7 +7,7 @@ import { SpilledBacklog } from './spilled-backlog';
 import { Deliveries } from './deliveries';
 import { DeliveryWindow } from './delivery-window';
 import { Entrance } from './entrance';
-import { isUnsent, type Held } from './held';
+import { isUnsent, type LeasedEvent } from './held';
 import { LeaseTimers } from './leases';
 import { Returns } from './returns';
 import { StoredEvents } from './stored-events';
@@ -278,7 +278,7 @@ export class EventQueue {
     this.lookAnew();
   }
 
-  #forget(held: Held): void {
+  #forget(held: LeasedEvent): void {
     if (!this.#window.holds(held)) return;
     this.#letGo(held);
     if (!this.#window.isOrdered) return;
@@ -287,15 +287,15 @@ export class EventQueue {
     if (this.#backlog.hasAny) this.#backlog.mayHoldMore();
   }
 
-  #letGo(held: Held): void {
+  #letGo(held: LeasedEvent): void {
     this.#window.remove(held);
     this.#leases.end(held);
     this.#deliveries.forget(held);
   }
 
-  async #giveBack(given: readonly Held[]): Promise<void> {
+  async #giveBack(given: readonly LeasedEvent[]): Promise<void> {
     if (given.length === 0) return;
-    const back: GivenBack = { unsent: [], cutOff: [] };
+    const back: ReturnedLeases = { unsent: [], cutOff: [] };
     for (const held of given) {
       back[isUnsent(held) ? 'unsent' : 'cutOff'].push(held.delivery.deliveryId);
       this.#letGo(held);

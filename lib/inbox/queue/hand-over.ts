@@ -1,4 +1,4 @@
-import type { Held } from './held';
+import type { LeasedEvent } from './held';
 
 /** Events handed over between two turns of the event loop. */
 const BATCH = 50;
@@ -9,22 +9,22 @@ export interface HandOverWork {
   /** False while nothing may be handed to a flow; asked before each event. */
   mayHand(): boolean;
   /** Hands one event to the flow. True where that is all it takes: then it is `leaving` for a moment. */
-  hand(held: Held): boolean;
+  hand(held: LeasedEvent): boolean;
   /** These have left. */
-  haveLeft(held: Held[]): void;
+  haveLeft(held: LeasedEvent[]): void;
 }
 
 /** Hands events over in later turns of the event loop, so that their senders have their answers first. */
 export class HandOver {
   /** The last first: taken from its end, a line need not be moved up. Filled from `#later` when it is empty. */
-  #next: Held[] = [];
-  #later: Held[] = [];
-  readonly #leaving = new Set<Held>();
+  #next: LeasedEvent[] = [];
+  #later: LeasedEvent[] = [];
+  readonly #leaving = new Set<LeasedEvent>();
   #isHanding = false;
 
   constructor(private readonly work: HandOverWork) {}
 
-  add(held: Held): void {
+  add(held: LeasedEvent): void {
     this.#later.push(held);
     this.goOn();
   }
@@ -36,17 +36,17 @@ export class HandOver {
   }
 
   /** True for an event that was handed over, and may be lost if its flow goes now. */
-  isLeaving(held: Held): boolean {
+  isLeaving(held: LeasedEvent): boolean {
     return this.#leaving.has(held);
   }
 
   /** It is held no more, so it does not count as left. */
-  forget(held: Held): void {
+  forget(held: LeasedEvent): void {
     this.#leaving.delete(held);
   }
 
   #handSome(): void {
-    const leaving: Held[] = [];
+    const leaving: LeasedEvent[] = [];
     for (let count = 0; count < BATCH && this.work.mayHand(); count += 1) {
       const held = this.#takeNext();
       if (held === undefined) break;
@@ -60,7 +60,7 @@ export class HandOver {
   }
 
   /** Not what was settled or given back before its turn. */
-  #takeNext(): Held | undefined {
+  #takeNext(): LeasedEvent | undefined {
     for (;;) {
       if (this.#next.length === 0) {
         this.#next = this.#later.toReversed();
@@ -71,7 +71,7 @@ export class HandOver {
     }
   }
 
-  #haveLeft(batch: readonly Held[]): void {
+  #haveLeft(batch: readonly LeasedEvent[]): void {
     const left = batch.filter((held) => this.#leaving.delete(held));
     if (left.length > 0) this.work.haveLeft(left);
   }

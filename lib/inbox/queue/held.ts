@@ -1,7 +1,7 @@
 import type { Delivery } from '../inbox';
 
 /** An event that is leased. */
-export interface Held {
+export interface LeasedEvent {
   delivery: Delivery;
   readonly isHealth: boolean;
   /**
@@ -17,6 +17,6 @@ export interface Held {
 }
 
 /** True of one that was not handed to the flow this time. */
-export function isUnsent({ phase }: Held): boolean {
+export function isUnsent({ phase }: LeasedEvent): boolean {
   return phase === 'next' || phase === 'waiting';
 }

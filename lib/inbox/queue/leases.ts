@@ -2,25 +2,25 @@ import type { Consumer } from '../inbox';
 import type { AnyStore } from '../store/port';
 import { ASK_AGAIN_AFTER, backOff } from './back-off';
 import { Deadlines } from './deadlines';
-import type { Held } from './held';
+import type { LeasedEvent } from './held';
 
 export interface LeasesWork {
   consumer(): Consumer | undefined;
   /** False once it was settled or given back. */
-  isHeld(held: Held): boolean;
+  isHeld(held: LeasedEvent): boolean;
   /** True where a later one of its alarm, which did not wait for it, is at work. */
-  isOvertaken(held: Held): boolean;
+  isOvertaken(held: LeasedEvent): boolean;
   /** The pause after its lease is over. */
-  comesAgain(held: Held): void;
+  comesAgain(held: LeasedEvent): void;
   /** The store cannot be told what becomes of one: those of its alarm beside the inbox need not wait for it. */
-  isStuck(held: Held): void;
+  isStuck(held: LeasedEvent): void;
   /** It was settled meanwhile, or is a dead letter now. */
-  isOver(held: Held): void;
+  isOver(held: LeasedEvent): void;
 }
 
 /** The leases of events that the flow has to settle, and the pauses before they come again. */
 export class LeaseTimers {
-  readonly #deadlines = new Deadlines<Held>((held) => this.#isDue(held));
+  readonly #deadlines = new Deadlines<LeasedEvent>((held) => this.#isDue(held));
 
   constructor(
     private readonly store: AnyStore,
@@ -28,13 +28,13 @@ export class LeaseTimers {
   ) {}
 
   /** @param length in milliseconds */
-  begin(held: Held, length: number): void {
+  begin(held: LeasedEvent, length: number): void {
     held.phase = 'at-flow';
     held.isStuck = false;
     this.#deadlines.set(held, length);
   }
 
-  end(held: Held): void {
+  end(held: LeasedEvent): void {
     this.#deadlines.clear(held);
   }
 
@@ -42,13 +42,13 @@ export class LeaseTimers {
    * The flow wants more time for an event. One that comes again has no lease: a node that works on it still, as for its video,
    * must not keep it from that.
    */
-  extend(held: Held): void {
+  extend(held: LeasedEvent): void {
     if (held.phase === 'at-flow' && held.isStuck !== true)
       this.begin(held, this.work.consumer()?.redeliverAfter ?? 0);
   }
 
   /** The flow wants an event again. @throws RvmError STORE_FAILED */
-  async retry(held: Held, by?: string): Promise<void> {
+  async retry(held: LeasedEvent, by?: string): Promise<void> {
     if (held.phase === 'at-flow') await this.#lapse(held, 'retry', by);
   }
 
@@ -61,7 +61,7 @@ export class LeaseTimers {
     this.#deadlines.resume();
   }
 
-  #isDue(held: Held): void {
+  #isDue(held: LeasedEvent): void {
     if (!this.work.isHeld(held)) return;
     if (held.phase === 'paused' && held.isStuck === true) {
       if (this.work.isOvertaken(held)) return this.#deadlines.set(held, ASK_AGAIN_AFTER);
@@ -74,7 +74,7 @@ export class LeaseTimers {
   }
 
   /** A lease has ended: the event comes again after a pause, or is a dead letter. */
-  async #lapse(held: Held, again: 'lease' | 'retry', by?: string): Promise<void> {
+  async #lapse(held: LeasedEvent, again: 'lease' | 'retry', by?: string): Promise<void> {
     const { deliveryId } = held.delivery;
     const consumer = this.work.consumer();
     const maxAttempts = consumer?.maxAttempts ?? Infinity;
@@ -90,7 +90,7 @@ export class LeaseTimers {
   }
 
   /** The pause is over. */
-  async #again(held: Held): Promise<void> {
+  async #again(held: LeasedEvent): Promise<void> {
     const { deliveryId } = held.delivery;
     const attempt = await this.#ask(held, () => this.store.call('again', deliveryId));
     if (!this.work.isHeld(held)) return;
@@ -100,7 +100,7 @@ export class LeaseTimers {
   }
 
   /** Where the store fails, the event stays as it is, and the store is asked again later. */
-  async #ask<Answer>(held: Held, ask: () => Promise<Answer>): Promise<Answer> {
+  async #ask<Answer>(held: LeasedEvent, ask: () => Promise<Answer>): Promise<Answer> {
     const { phase } = held;
     held.phase = 'asking';
     this.#deadlines.clear(held);

@@ -1,4 +1,4 @@
-import type { GivenBack } from '../store/protocol';
+import type { ReturnedLeases } from '../store/protocol';
 import type { AnyStore } from '../store/port';
 
 export interface ReturnsWork {
@@ -33,11 +33,11 @@ export class Returns {
   }
 
   /** Resolves when that is durable, or failed. */
-  give(back: GivenBack): Promise<void> {
+  give(back: ReturnedLeases): Promise<void> {
     return this.#give(back, (count) => this.work.returned(count));
   }
 
-  async #give(back: GivenBack, returned: (count: number) => void): Promise<void> {
+  async #give(back: ReturnedLeases, returned: (count: number) => void): Promise<void> {
     const ids = [...back.unsent, ...back.cutOff];
     if (ids.length === 0) return;
     for (const id of ids) this.#underWay.add(id);

@@ -4,7 +4,7 @@ import { listAll } from './read-all';
 /** Messages that are looked at: the newest; and how many of them are read at a time, also where they are large. */
 const BOUNDS = { most: 20_000, page: 500, large: 32 };
 
-export interface Looked {
+export interface SearchPage {
   count: number;
   /** True where older ones were not looked at. */
   isCut: boolean;
@@ -14,12 +14,12 @@ export interface Looked {
  * Looks through the newest messages of several inboxes, as far as these can be read.
  * @param look is shown each, newest first. All of them together may not fit into memory: it keeps what it needs of one
  */
-export async function lookThrough(
+export async function searchInboxes(
   inboxes: readonly Pick<Inbox, 'list'>[],
   state: ListQuery['state'],
   look: (message: ListedMessage) => void,
   { most, page, large } = BOUNDS,
-): Promise<Looked> {
+): Promise<SearchPage> {
   const known = new Set<string>();
   let size = page;
   let limit = size;

@@ -1,6 +1,6 @@
 import { withTimeout } from '../../concurrency/timers';
-import type { Known, Likeness } from '../store/protocol';
-import { likenessOf } from '../store/stored-message';
+import type { Known, MessageKey } from '../store/protocol';
+import { messageKeyOf } from '../store/stored-message';
 import type { SpilledMessage } from './spilled-message';
 
 /** Messages of which is asked together. */
@@ -11,7 +11,7 @@ type Answers = (Known | undefined)[];
 
 export interface DoubtfulWork {
   /** What the inbox knows of a message. @throws RvmError STORE_FAILED */
-  look(likeness: Likeness): Promise<Known>;
+  look(likeness: MessageKey): Promise<Known>;
   /** Time for it to tell of a batch, in milliseconds; at a start it is to be opened first. */
   patience: number;
   /** These are in the inbox. */
@@ -24,7 +24,10 @@ export interface DoubtfulWork {
  * What a former process has left may have entered the inbox, and been settled there, where it could neither remove the file nor
  * note that: so the inbox is asked before it goes to the flow. Where that does not tell, the event says that it may come twice.
  */
-export async function settleDoubt(messages: readonly SpilledMessage[], work: DoubtfulWork): Promise<void> {
+export async function resolveUncertain(
+  messages: readonly SpilledMessage[],
+  work: DoubtfulWork,
+): Promise<void> {
   let isAnswered = true;
   for (let at = 0; at < messages.length; at += BATCH) {
     const batch = messages.slice(at, at + BATCH);
@@ -44,6 +47,6 @@ export async function settleDoubt(messages: readonly SpilledMessage[], work: Dou
 
 /** Undefined where it does not answer in time. */
 function lookAll(batch: readonly SpilledMessage[], work: DoubtfulWork): Promise<Answers | undefined> {
-  const asking = batch.map(({ columns }) => work.look(likenessOf(columns)).catch(() => undefined));
+  const asking = batch.map(({ columns }) => work.look(messageKeyOf(columns)).catch(() => undefined));
   return withTimeout(Promise.all(asking), work.patience);
 }

@@ -1,7 +1,7 @@
 import { withTimeout } from '../../concurrency/timers';
 import type { StorePort } from '../store/port';
 import type { Known, NewMessage } from '../store/protocol';
-import { likenessOf } from '../store/stored-message';
+import { messageKeyOf } from '../store/stored-message';
 
 /** Time for a store that fails to say whether a message is known, in milliseconds: it may read what it cannot write. */
 const LOOK_WITHIN = 250;
@@ -10,7 +10,7 @@ const LOOK_WITHIN = 250;
  * What a store that fails knows of messages: asked of all at once, and told in the order in which they came, so that none
  * overtakes another. None waits longer than the store has for an answer, however many wait.
  */
-export class Looks {
+export class KnownIdCheck {
   /** Settles when all that came until now had their turn. */
   #last: Promise<unknown> = Promise.resolve();
   #waiting = 0;
@@ -52,7 +52,7 @@ export class Looks {
 
   #look(message: NewMessage): Promise<Known | undefined> {
     if (this.#unanswered !== undefined) return Promise.resolve(undefined);
-    const asking = this.store.call('look', likenessOf(message)).then(
+    const asking = this.store.call('look', messageKeyOf(message)).then(
       (known) => ({ known }),
       () => ({ known: undefined }),
     );

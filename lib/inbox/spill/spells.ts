@@ -1,7 +1,7 @@
 import type { Consumer } from '../inbox';
 
 /** From the first message of a webhook node that was spilled until all are in the inbox. */
-interface Spell {
+interface Outage {
   /** Messages that were spilled. */
   spilled: number;
   /** Of those, how many are in the inbox by now. */
@@ -15,8 +15,8 @@ interface Spell {
  * Of each webhook node, whose endpoint may change, how many messages were spilled since its inbox failed, and how many have
  * entered it since; its consumer is told of the begin and of the end, as soon as there is one.
  */
-export class Spells {
-  readonly #spells = new Map<string, Spell>();
+export class OutageLog {
+  readonly #spells = new Map<string, Outage>();
   /** Messages of all nodes, since it was last asked for. */
   #entered = 0;
 
@@ -76,7 +76,7 @@ export class Spells {
   }
 
   /** One more, of a spell whose end nobody heard of perhaps: then it goes on. */
-  #count(nodeId: string): Spell {
+  #count(nodeId: string): Outage {
     const spell = this.#spells.get(nodeId) ?? { spilled: 0, entered: 0, begin: 'none', isOver: false };
     this.#spells.set(nodeId, spell);
     spell.spilled += 1;

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type {
   AcceptedAnywhere,
   ActOn,
-  GivenBack,
+  ReturnedLeases,
   Known,
   LeasedMessage,
-  Likeness,
+  MessageKey,
   NewMessage,
   Progress,
   StoreCalls,
@@ -137,7 +137,7 @@ export class SpillStore {
     return next.map(leasedMessage);
   }
 
-  async giveBack(ids: GivenBack): Promise<void> {
+  async giveBack(ids: ReturnedLeases): Promise<void> {
     const unsent = this.#leased(ids.unsent);
     const mayBeSent = this.#leased(ids.cutOff);
     for (const spilled of unsent) this.#change(spilled, notSent(spilled.progress));
@@ -237,7 +237,7 @@ export class SpillStore {
     });
   }
 
-  #sameAs(likeness: Likeness): SpilledMessage[] {
+  #sameAs(likeness: MessageKey): SpilledMessage[] {
     const copies = this.messages.copiesOf(likeness);
     return copies.filter(({ columns }) => columns.fingerprint === likeness.fingerprint);
   }

@@ -1,4 +1,4 @@
-import type { Likeness, Progress } from '../store/protocol';
+import type { MessageKey, Progress } from '../store/protocol';
 import { alarmOf, freeBytes, type SpilledMessage } from './spilled-message';
 
 /** What is spilled, as it is looked for: by id, by alarm, and in the order in which it goes to the flow. No rules of its own. */
@@ -44,11 +44,11 @@ export class SpilledMessages {
     return this.#all.get(deliveryId);
   }
 
-  copiesOf(likeness: Likeness): readonly SpilledMessage[] {
+  copiesOf(likeness: MessageKey): readonly SpilledMessage[] {
     return this.#copies.get(idOf(likeness)) ?? [];
   }
 
-  ofAlarm(likeness: Pick<Likeness, 'station' | 'alarm'>): readonly SpilledMessage[] {
+  ofAlarm(likeness: Pick<MessageKey, 'station' | 'alarm'>): readonly SpilledMessage[] {
     const alarm = alarmKeyOf(likeness);
     return alarm === undefined ? [] : (this.#alarms.get(alarm) ?? []);
   }
@@ -83,11 +83,11 @@ export class SpilledMessages {
   }
 }
 
-function idOf({ station, id, named }: Likeness): string {
+function idOf({ station, id, named }: MessageKey): string {
   return `${station}\n${Number(named)}${id}`;
 }
 
-function alarmKeyOf({ station, alarm }: Pick<Likeness, 'station' | 'alarm'>): string | undefined {
+function alarmKeyOf({ station, alarm }: Pick<MessageKey, 'station' | 'alarm'>): string | undefined {
   return alarm === undefined ? undefined : alarmOf(station, alarm);
 }
 

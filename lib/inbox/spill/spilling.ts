@@ -1,6 +1,6 @@
 import type { StoreCalls } from '../store/protocol';
 import { endStep, type NotedStep } from '../store/step';
-import { settleDoubt, type DoubtfulWork } from './doubtful';
+import { resolveUncertain, type DoubtfulWork } from './doubtful';
 import type { Frame } from './frame';
 import type { Segment } from './segment';
 import { SpillJournal, type SpillJournalOptions } from './spill-journal';
@@ -217,7 +217,7 @@ export class Spilling {
   }
 
   async #settleDoubt(): Promise<void> {
-    await settleDoubt(
+    await resolveUncertain(
       this.store.messages.all().filter(({ isDoubtful }) => isDoubtful),
       {
         ...this.options,

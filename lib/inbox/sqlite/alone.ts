@@ -10,7 +10,7 @@ const LOCK_FILE = 'inbox.lock';
 const held = new Set<string>();
 
 /** Another process has the file. */
-export class InUseError extends Error {
+export class FileInUseError extends Error {
   /** As SQLite says it. */
   readonly errcode = 5;
 }
@@ -35,7 +35,7 @@ export function alone<Result>(file: string, work: () => Result): Result {
 /** A folder that takes no lock has no second process to fear, as far as anybody can tell; and what is wrong with it, the file will say. */
 function lockOf(file: string): FolderLock | undefined {
   const lock = tryToLock(path.dirname(file));
-  if (lock === 'taken') throw new InUseError('another process is opening the file');
+  if (lock === 'taken') throw new FileInUseError('another process is opening the file');
   return lock;
 }
 

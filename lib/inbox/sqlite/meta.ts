@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite';
 /** Since when ids may be lost, by the clock of the file, in milliseconds. */
 export const IDS_LOST = 'ids-lost';
 /** The last sequence of what may have been delivered without the file knowing it: events that were read from a damaged file, or an older copy. */
-export const DOUBTFUL = 'doubtful-up-to';
+export const UNCERTAIN = 'doubtful-up-to';
 
 /** Added to the newest sequence that is known where there were newer ones, of which nobody knows how many. */
 export const BEYOND_LOST = 1_000_000;

@@ -1,5 +1,5 @@
 import { isBusy } from '../folder-lock';
-import { alone, InUseError } from './alone';
+import { alone, FileInUseError } from './alone';
 import { faultText, isMisread } from './fault';
 import { DamagedError } from './open';
 import { isLogDamaged } from './salvage/log-frames';
@@ -11,7 +11,7 @@ import { isInUse, isSalvaging } from './salvage/salvage';
  */
 export function openOffline<Opened>(file: string, open: () => Opened): Opened {
   return alone(file, () => {
-    if (isInUse(file)) throw new InUseError('another process has the file');
+    if (isInUse(file)) throw new FileInUseError('another process has the file');
     // The log is read before SQLite opens it, which would leave out what it cannot read, without a word.
     if (isSalvaging(file) || isLogDamaged(file)) throw new DamagedError('its log');
     return open();

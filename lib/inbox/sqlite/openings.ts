@@ -18,7 +18,7 @@ export function wasMoved(file: string): boolean {
  * Openings are counted in the file and beside it. Where the file has seen fewer, it is an old copy: what came since the copy
  * was made is not known to it.
  */
-export class Openings {
+export class OpenCounter {
   readonly #file: string;
   /** As counted beside the file. */
   readonly seen: number;

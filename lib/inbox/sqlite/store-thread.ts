@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { meter } from '../../meter';
-import { storeFailed, type StoreNews, type StorePort } from '../store/port';
+import { storeFailed, type StoreEvents, type StorePort } from '../store/port';
 import type { LocalCall, StoreCalls } from '../store/protocol';
 import { faultText } from './fault';
 import { BATCH, type FromStore, type Reply, type Request, type ToStore } from './thread-protocol';
@@ -34,7 +34,7 @@ export class StoreThread implements StorePort {
   /** @param last a file in which the last sequence is remembered, outside the folder */
   constructor(
     private readonly file: string,
-    private readonly news: StoreNews,
+    private readonly news: StoreEvents,
     private readonly last?: string,
   ) {
     this.#start();

@@ -9,11 +9,11 @@ import { NewRows } from './tables/new-rows';
 import { EndpointTable } from './tables/endpoint-table';
 import { Figures } from './tables/figures';
 import type { LastMessage } from './last-sequence';
-import { BEYOND_LOST, clockIn, DOUBTFUL, IDS_LOST, numberIn } from './meta';
+import { BEYOND_LOST, clockIn, UNCERTAIN, IDS_LOST, numberIn } from './meta';
 import { openDatabase, sizeOf } from './open';
-import { Openings, wasMoved } from './openings';
+import { OpenCounter, wasMoved } from './openings';
 import type { LostTime } from '../incident';
-import type { LocalCall, Opened, StoreCalls } from '../store/protocol';
+import type { LocalCall, OpenReport, StoreCalls } from '../store/protocol';
 import { QuarantineTable } from './tables/quarantine-table';
 import { RetentionSweep } from './tables/retention';
 import { prepareStatements, type Statements } from './tables/statements';
@@ -49,7 +49,7 @@ export interface StoreOptions {
  * which runs while the file is open: a wall clock that was set wrong, or right, ages nothing.
  */
 export class Store {
-  readonly opened: Opened;
+  readonly opened: OpenReport;
   /** What may be asked of it, by name, in a `transaction`: that adds the bodies of messages. */
   readonly work: Work;
   readonly #database: DatabaseSync;
@@ -87,14 +87,14 @@ export class Store {
       const history = new HistoryTable(this.#statements);
       const messages = new Messages(this.#statements, this.#known, this.#bodies, history, this.#rows);
       this.#messages = messages;
-      const openings = new Openings(file);
+      const openings = new OpenCounter(file);
       this.opened = this.transaction(() => {
         if (!resumed) messages.forgetLeases();
         const isOlder = this.#countOpening(openings) || (isBehind && options.isSalvaged !== true);
         if (isOlder) this.#noteLost();
         // Or the next start would find it behind once more.
         if (isBehind) this.#setMeta('sequence', String(this.#rows.newest));
-        messages.doubt(this.#number(DOUBTFUL, this.#rows.newest) ?? 0);
+        messages.doubt(this.#number(UNCERTAIN, this.#rows.newest) ?? 0);
         this.#keepSlotClock();
         const restored = isOlder && (isNew ? 'anew' : 'older');
         const lost = isOlder && { lost: lostTime(newest, isBehind ? last : undefined) };
@@ -234,7 +234,7 @@ export class Store {
   }
 
   /** True where the file has seen fewer than there were. */
-  #countOpening(openings: Openings): boolean {
+  #countOpening(openings: OpenCounter): boolean {
     const inFile = this.#number('openings', 0) ?? 0;
     this.#setMeta('openings', String(openings.next(inFile)));
     return inFile < openings.seen;
@@ -243,10 +243,10 @@ export class Store {
   /** What came to the file that was here is not in this one; nor what became since of what is in it. */
   #noteLost(): void {
     this.#setMeta(IDS_LOST, String(Math.round(this.#clock())));
-    this.#setMeta(DOUBTFUL, String(this.#rows.newest));
+    this.#setMeta(UNCERTAIN, String(this.#rows.newest));
   }
 
-  #idsLost(): Pick<Opened, 'idsLostSince'> {
+  #idsLost(): Pick<OpenReport, 'idsLostSince'> {
     const lost = this.#number(IDS_LOST, this.#clock());
     return lost === undefined ? {} : { idsLostSince: this.#clock() - lost };
   }

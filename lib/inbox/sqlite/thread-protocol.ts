@@ -1,4 +1,4 @@
-import type { LocalCall, Opened, SlowBatch, StoreCalls, StoreWarning } from '../store/protocol';
+import type { LocalCall, OpenReport, SlowBatch, StoreCalls, StoreWarning } from '../store/protocol';
 
 /** One call, on its way to the thread of a store. */
 export interface Request<Name extends LocalCall = LocalCall> {
@@ -22,7 +22,7 @@ export type ToStore = { batch: Request[] } | 'close';
 
 /** From the store. `opened` also after it was opened once more. */
 export type FromStore =
-  | { opened: Opened }
+  | { opened: OpenReport }
   | { fault: string }
   | { warning: StoreWarning }
   | { slow: SlowBatch }

@@ -1,7 +1,7 @@
 import type { FileIncident, LostTime } from '../incident';
 
 /** What is known of a store once it is open. */
-export interface Opened {
+export interface OpenReport {
   /** By endpoint: events that wait. */
   waiting: Record<string, number>;
   /** Where the file is not the one that was open here before: `older`, for a backup was put back; `anew`, for it was gone. */

@@ -3,12 +3,12 @@ import type {
   AnyCall,
   CallName,
   LocalCall,
-  Opened,
+  OpenReport,
   SharedCall,
   SlowBatch,
   StoreCalls,
   StoreWarning,
-  Wish,
+  LeaseRequest,
 } from './protocol';
 
 /** Asks of the store. Calls that concern the same event or message take effect in the order in which they are made. */
@@ -42,7 +42,7 @@ export type SharedStore = StorePort<SharedCall> & {
 };
 
 /** What a store that several instances share tells besides. `onOpened` comes after each reconnect, too, with the same epoch. */
-export interface SharedStoreNews extends StoreNews {
+export interface SharedStoreEvents extends StoreEvents {
   /** Others took this instance for dead: all that it had leased waits again, or is theirs. A new epoch has begun. */
   onEpochLost(): void;
   /** `mayHandOver` is true again. */
@@ -54,12 +54,12 @@ export interface SharedStoreNews extends StoreNews {
   /** Another instance may have changed slots of this owner. */
   onSlots(owner: string): void;
   /** Another instance has settled an event that this one holds, or its flow wants it again, or longer. */
-  onWish(deliveryId: string, wish: Wish): void;
+  onWish(deliveryId: string, wish: LeaseRequest): void;
 }
 
 /** What a store tells by itself; never before the function that opens it has returned. */
-export interface StoreNews {
-  onOpened(opened: Opened): void;
+export interface StoreEvents {
+  onOpened(opened: OpenReport): void;
   /** Told why it cannot store. */
   onFault(reason: string): void;
   onWarning(warning: StoreWarning): void;

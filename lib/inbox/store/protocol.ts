@@ -6,7 +6,7 @@ import type { PageQuery } from './page-query';
 import type { SlotRowOutcome, SlotRows, SlotRowWrite } from './slot-row';
 import type { Course, NotedStep } from './step';
 
-export type { Opened, SlowBatch, UnsafeSetting, StoreWarning } from './news';
+export type { OpenReport, SlowBatch, UnsafeSetting, StoreWarning } from './news';
 
 /** A message on its way into the store: plain values only, for it goes to another thread. */
 export interface NewMessage {
@@ -50,7 +50,7 @@ export interface Accepted extends AcceptedAnywhere {
 }
 
 /** What of a message tells whether it is known. */
-export type Likeness = Pick<NewMessage, 'station' | 'id' | 'named' | 'fingerprint' | 'alarm'>;
+export type MessageKey = Pick<NewMessage, 'station' | 'id' | 'named' | 'fingerprint' | 'alarm'>;
 
 /** What the inbox knows of a message and its alarm before the message. */
 export interface Known {
@@ -130,7 +130,7 @@ export interface StoredMessage extends LeasedMessage {
 }
 
 /** What of the leased events of a consumer goes back to those that wait. */
-export interface GivenBack {
+export interface ReturnedLeases {
   /** Not handed to the flow: as if never leased. */
   unsent: string[];
   /** The flow may have had them: their next delivery is a further attempt, which does not count. */
@@ -169,9 +169,9 @@ export interface QuarantinedSum {
 }
 
 /** What the flow of one instance wants of an event that another one holds. */
-export type FlowWish = 'retry' | 'extend';
+export type FlowLeaseRequest = 'retry' | 'extend';
 /** What the holder of an event is to be told. */
-export type Wish = 'settled' | FlowWish;
+export type LeaseRequest = 'settled' | FlowLeaseRequest;
 
 /** What is asked of a store. Those of one batch are one transaction. */
 export interface StoreCalls {
@@ -186,7 +186,7 @@ export interface StoreCalls {
     give: LeasedMessage[];
   };
   /** How many wait again; the others were settled meanwhile. */
-  giveBack: { take: GivenBack; give: number };
+  giveBack: { take: ReturnedLeases; give: number };
   /** Ids of the events of an endpoint that are leased. */
   leased: { take: string; give: string[] };
   /** A lease has ended without settlement. Undefined where the event is settled. */
@@ -218,7 +218,7 @@ export interface StoreCalls {
   /** Takes in what was kept beside the inbox; nothing where it has done so already. By how many more, or fewer, wait now. */
   bring: { take: Brought; give: number };
   /** Whether a message is known; read only, so that a full disk can answer. */
-  look: { take: Likeness; give: Known };
+  look: { take: MessageKey; give: Known };
   quarantine: { take: Quarantined; give: void };
   quarantined: { take: string; give: (Quarantined & { id: number })[] };
   quarantinedSums: { take: undefined; give: QuarantinedSum[] };
@@ -245,7 +245,7 @@ export interface StoreCalls {
   /** Whether a message of this id was accepted, of whatever state, by whichever instance. */
   isKnown: { take: { station: string; id: string }; give: boolean };
   /** Tells the instance that holds an event what the flow of another one wants. False where no other instance holds it. */
-  tellHolder: { take: { deliveryId: string; wish: FlowWish }; give: boolean };
+  tellHolder: { take: { deliveryId: string; wish: FlowLeaseRequest }; give: boolean };
   /** The instances that share the inbox, oldest first. */
   instances: { take: undefined; give: InstanceRow[] };
   /** As the inbox gives them: `Slots`. */

@@ -2,7 +2,7 @@ import {
   cutText,
   MOST_OF_NAME,
   MOST_OF_NOTE,
-  type Finding,
+  type PersonVerdict,
   type HistoryStep,
   type Verdict,
 } from '../history';
@@ -84,7 +84,10 @@ function factsIn(text: unknown): StepFacts {
 }
 
 /** What a person has found, as a step; undefined where that is nothing. */
-export function findingStep({ verdict, note = '', by = '' }: Finding, time: number): NotedStep | undefined {
+export function verdictStep(
+  { verdict, note = '', by = '' }: PersonVerdict,
+  time: number,
+): NotedStep | undefined {
   if (verdict === undefined && note === '' && by === '') return undefined;
   return {
     time,

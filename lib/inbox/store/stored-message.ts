@@ -5,7 +5,7 @@ import { isEnd, isHealth } from '../../event';
 import type { DeadReason, Delivery, ListedMessage, ListQuery, MessageState } from '../inbox';
 import { isForFlow, type DeadLetter, type ProvenMessage } from '../../message/record';
 import { historyOf } from './history-of';
-import type { LeasedMessage, Likeness, NewMessage, Progress } from './protocol';
+import type { LeasedMessage, MessageKey, NewMessage, Progress } from './protocol';
 import { timeText } from './time-text';
 
 /** What a message carries besides its body and its columns. The event itself is in the body. */
@@ -74,7 +74,7 @@ function isWhole({ byteLength, buffer }: Uint8Array): boolean {
 }
 
 /** What is asked of a store of which nothing else is wanted: not all of a message goes to the other thread. */
-export function likenessOf({ station, id, named, fingerprint, alarm }: Likeness): Likeness {
+export function messageKeyOf({ station, id, named, fingerprint, alarm }: MessageKey): MessageKey {
   return { station, id, named, fingerprint, ...(alarm !== undefined && { alarm }) };
 }
 

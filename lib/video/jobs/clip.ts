@@ -195,7 +195,7 @@ class Recording {
     this.#seam.took(frame);
     this.#last = moment;
     this.#to = Math.max(this.#to, moment);
-    this.#job.tell({ kind: 'reading', ...this.#told() });
+    this.#job.report({ kind: 'reading', ...this.#progress() });
   }
 
   /** A session that continues another one begins with pictures that the clip already has. */
@@ -212,7 +212,7 @@ class Recording {
     return !this.#isBehind;
   }
 
-  #told(): { seconds: number; of: number | undefined } {
+  #progress(): { seconds: number; of: number | undefined } {
     const from = this.#from ?? 0;
     const end = this.#until();
     return { seconds: (this.#to - from) / 1000, of: Number.isFinite(end) ? (end - from) / 1000 : undefined };
@@ -260,5 +260,5 @@ class ClipSeam {
 
 function isSame({ nals }: VideoFrame, other: VideoFrame | undefined): boolean {
   if (nals.length !== other?.nals.length) return false;
-  return nals.every((nal, place) => other.nals[place]?.equals(nal));
+  return nals.every((nal, index) => other.nals[index]?.equals(nal));
 }

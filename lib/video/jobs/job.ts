@@ -28,7 +28,7 @@ export interface JobOptions {
 
 interface JobClocks {
   /** Monotonic clock, in milliseconds. */
-  steady: () => number;
+  monotonic: () => number;
   /** Wall clock, in milliseconds. */
   now: () => number;
 }
@@ -67,7 +67,7 @@ export class Job {
     return this.#ending.reason !== undefined;
   }
 
-  tell(progress: Progress): void {
+  report(progress: Progress): void {
     this.#options.onProgress?.(progress);
   }
 
@@ -79,12 +79,12 @@ export class Job {
    */
   async join(source: VideoSource, slow: Slow): Promise<Subscription> {
     for (let attempt = 1; ; attempt += 1) {
-      this.tell({ kind: 'opening' });
+      this.report({ kind: 'opening' });
       try {
         const joined = await this.#upstreams.join(source, { ending: this.#ending, slow });
         clearTimeout(this.#deadline);
         if (this.#begunAt === undefined) meter()?.firstFrame(secondsSince(this.#madeAt));
-        this.#begunAt ??= this.#clocks.steady();
+        this.#begunAt ??= this.#clocks.monotonic();
         this.#ending.onAbort((reason) => joined.reader.abandon(reason));
         return joined;
       } catch (error) {
@@ -106,7 +106,7 @@ export class Job {
     const ms = pauseBefore(attempt);
     this.#failure = isNotYet ? notYet(error) : error;
     if ((isNotYet || this.#begunAt !== undefined) && !this.#hasTimeFor(ms)) throw this.#failure;
-    if (isNotYet) this.tell({ kind: 'waiting' });
+    if (isNotYet) this.report({ kind: 'waiting' });
     await this.#pause(ms);
   }
 
@@ -127,7 +127,7 @@ export class Job {
   isOverdue(seconds: number): boolean {
     if (this.#begunAt === undefined) return false;
     const longest = seconds * 1000 * TIMES + GRACE + this.#options.waitForVideoMs;
-    return this.#clocks.steady() - this.#begunAt > longest;
+    return this.#clocks.monotonic() - this.#begunAt > longest;
   }
 
   end(): void {
@@ -136,8 +136,8 @@ export class Job {
   }
 
   #hasTimeFor(pause: number): boolean {
-    this.#waitsSince ??= this.#clocks.steady();
-    return this.#clocks.steady() - this.#waitsSince + pause <= this.#options.waitForVideoMs;
+    this.#waitsSince ??= this.#clocks.monotonic();
+    return this.#clocks.monotonic() - this.#waitsSince + pause <= this.#options.waitForVideoMs;
   }
 
   #pause(ms: number): Promise<void> {

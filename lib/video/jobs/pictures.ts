@@ -106,7 +106,7 @@ class MomentSearch {
       this.#run.add(frame);
       while (this.#missing.length > 0 && this.#run.has(this.#wanted())) this.#give(found);
       if (this.#missing.length === 0) return;
-      job.tell({ kind: 'reading', seconds: Math.max(0, frame.time), of: this.#wanted() });
+      job.report({ kind: 'reading', seconds: Math.max(0, frame.time), of: this.#wanted() });
     }
     this.#settle(found, this.#run.newest + NEAR);
   }

@@ -21,16 +21,17 @@ export class SpanEnd {
    * @returns the pictures that now belong to the span; undefined once it is over
    */
   next(frame: VideoFrame, isBeyond: boolean): VideoFrame[] | undefined {
-    const held = this.#beyond;
+    const carried = this.#beyond;
     if (!isBeyond) {
       this.#beyond = [];
       this.#highest = -Infinity;
-      return [...held, frame];
+      return [...carried, frame];
     }
     // B-frames follow the picture that they refer to: a picture displayed later than that one ends them.
-    const isLast = IN_ORDER.test(frame.format.codecString) || (held.length > 0 && frame.time > this.#highest);
+    const isLast =
+      IN_ORDER.test(frame.format.codecString) || (carried.length > 0 && frame.time > this.#highest);
     if (isLast) return undefined;
-    held.push(frame);
+    carried.push(frame);
     this.#highest = Math.max(this.#highest, frame.time);
     return [];
   }

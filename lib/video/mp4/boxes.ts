@@ -227,7 +227,7 @@ export interface TrackRun {
 /** Offsets count from the beginning of the fragment (ISO/IEC 14496-12, section 8.8.7). */
 const FROM_FRAGMENT = 0x020000;
 /** Each sample has duration, size, flags and offset; the run has the position of its data (section 8.8.8). */
-const ALL_TOLD = 0xf01;
+const ALL_FIELDS = 0xf01;
 /** Flags of a sample (section 8.8.3.1): it depends on no other; it does, and decoding cannot begin here. */
 const KEY = 0x02000000;
 const NO_KEY = 0x01010000;
@@ -255,7 +255,7 @@ function movieFragmentHead(sequence: number, runs: readonly TrackRun[], dataAt: 
 }
 
 function trackFragment({ track, start, samples }: TrackRun, dataAt: number): Buffer {
-  const told = samples.map(({ data, duration, key, offset }) =>
+  const entries = samples.map(({ data, duration, key, offset }) =>
     Buffer.concat([u32(duration, data.length, key ? KEY : NO_KEY), i32(offset)]),
   );
   return box(
@@ -263,7 +263,7 @@ function trackFragment({ track, start, samples }: TrackRun, dataAt: number): Buf
     fullBox('tfhd', 0, FROM_FRAGMENT, u32(track)),
     fullBox('tfdt', 1, 0, u64(start)),
     // Version 1: offsets may be below 0.
-    fullBox('trun', 1, ALL_TOLD, u32(samples.length, dataAt), ...told),
+    fullBox('trun', 1, ALL_FIELDS, u32(samples.length, dataAt), ...entries),
   );
 }
 

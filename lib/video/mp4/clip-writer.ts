@@ -48,7 +48,7 @@ export class ClipWriter {
   readonly #destination: ClipDestination;
   readonly #timeline = new Timeline();
   /** The first frames, until it is known whether there is audio. */
-  #held: Placed[] = [];
+  #pending: Placed[] = [];
   #muxer: Muxer | undefined;
   #video: VideoFormat | undefined;
   /** Some pictures need other parameter sets than the first. */
@@ -78,9 +78,9 @@ export class ClipWriter {
    * @returns false where the clip accepts no more frames, see `ended`
    * @throws RvmError STORE_FAILED; the clip is then removed
    */
-  async add(given: MediaFrame): Promise<boolean> {
+  async add(input: MediaFrame): Promise<boolean> {
     if (this.#ended !== undefined) return false;
-    const frame = given.kind === 'video' ? this.#withSets(given) : given;
+    const frame = input.kind === 'video' ? this.#withSets(input) : input;
     const time = this.#placed(frame);
     if (time === undefined) return this.#ended === undefined;
     await this.#orNothing(() => this.#take({ frame, time }));
@@ -115,7 +115,7 @@ export class ClipWriter {
 
   /** Removes the clip. Never fails. */
   async discard(): Promise<void> {
-    this.#held = [];
+    this.#pending = [];
     await this.#muxer?.cancel();
     await this.#destination.discard();
   }
@@ -167,14 +167,14 @@ export class ClipWriter {
     // Audio that arrives once the clip has begun without it is dropped.
     else if (this.#muxer === undefined) this.#audio ??= frame.format;
     if (this.#muxer !== undefined) return this.#write(this.#muxer, placed);
-    this.#held.push(placed);
+    this.#pending.push(placed);
     if (this.#video !== undefined && !this.#mayHaveSound(time)) await this.#begin(this.#video);
   }
 
   /** Whether audio may still arrive. */
   #mayHaveSound(time: number): boolean {
-    const isRoom = this.#held.length < MOST_HELD.frames && this.#media < MOST_HELD.bytes;
-    return isRoom && this.#audio === undefined && time < SOUND_COMES;
+    const hasCapacity = this.#pending.length < MOST_HELD.frames && this.#media < MOST_HELD.bytes;
+    return hasCapacity && this.#audio === undefined && time < SOUND_COMES;
   }
 
   async #begin(video: VideoFormat): Promise<Muxer> {
@@ -184,9 +184,9 @@ export class ClipWriter {
     const append = (data: Uint8Array): Promise<void> => this.#destination.append(data);
     const muxer = await library.Muxer.open(video, this.#audio, append);
     this.#muxer = muxer;
-    const held = this.#held;
-    this.#held = [];
-    for (const placed of held) await this.#write(muxer, placed);
+    const pending = this.#pending;
+    this.#pending = [];
+    for (const placed of pending) await this.#write(muxer, placed);
     return muxer;
   }
 

@@ -37,7 +37,7 @@ export class FragmentWriter {
   #audio: AudioFormat | undefined;
   #video: VideoFormat | undefined;
   /** The first frames, until the content of the initialisation is known; then undefined. */
-  #held: Placed[] | undefined = [];
+  #pending: Placed[] | undefined = [];
   /** Seconds added to the timeline, so that no decoding time is below 0. */
   #delay = 0;
   #pictures = new VideoSamples([]);
@@ -74,14 +74,14 @@ export class FragmentWriter {
     if (!isUsable || !isPlayable(frame)) return [];
     const time = frame.kind === 'video' ? this.#timeline.picture(frame) : this.#timeline.sound(frame);
     if (time === undefined) return [];
-    if (this.#held === undefined) return this.#give({ frame, time });
-    this.#held.push({ frame, time });
-    return this.#isClear(this.#held) ? this.#begin(this.#held) : [];
+    if (this.#pending === undefined) return this.#give({ frame, time });
+    this.#pending.push({ frame, time });
+    return this.#isClear(this.#pending) ? this.#begin(this.#pending) : [];
   }
 
   /** Returns the rest, at the end of the stream. */
   end(): Buffer[] {
-    const first = this.#held === undefined ? [] : this.#begin(this.#held);
+    const first = this.#pending === undefined ? [] : this.#begin(this.#pending);
     return [...first, ...this.#fragment(this.#last())];
   }
 
@@ -89,21 +89,21 @@ export class FragmentWriter {
     return this.#audio !== undefined && isSameAudio(format, this.#audio);
   }
 
-  #isClear(held: readonly Placed[]): boolean {
-    const newest = held.at(-1)?.time ?? 0;
-    const pictures = held.filter(({ frame }) => frame.kind === 'video').length;
+  #isClear(pending: readonly Placed[]): boolean {
+    const newest = pending.at(-1)?.time ?? 0;
+    const pictures = pending.filter(({ frame }) => frame.kind === 'video').length;
     const isTelling = pictures >= TELLING.pictures || (pictures > 1 && newest >= TELLING.seconds);
-    const soundIsClear = this.#audio === undefined || pictures < held.length || newest >= SOUND_COMES;
-    return (isTelling && soundIsClear) || held.length >= MOST_HELD;
+    const soundIsClear = this.#audio === undefined || pictures < pending.length || newest >= SOUND_COMES;
+    return (isTelling && soundIsClear) || pending.length >= MOST_HELD;
   }
 
-  #begin(held: readonly Placed[]): Buffer[] {
-    this.#held = undefined;
-    if (!held.some(({ frame }) => frame.kind === 'audio')) this.#audio = undefined;
-    const shown = held.flatMap(({ frame, time }) => (frame.kind === 'video' ? [time] : []));
+  #begin(pending: readonly Placed[]): Buffer[] {
+    this.#pending = undefined;
+    if (!pending.some(({ frame }) => frame.kind === 'audio')) this.#audio = undefined;
+    const shown = pending.flatMap(({ frame, time }) => (frame.kind === 'video' ? [time] : []));
     const isReordered = shown.some((time, index) => time < Math.max(...shown.slice(0, index)));
     if (isReordered) this.#holdBack(shortestOf(shown));
-    return held.flatMap((placed) => this.#give(placed));
+    return pending.flatMap((placed) => this.#give(placed));
   }
 
   /** @param interval seconds from one picture to the next */
@@ -166,7 +166,7 @@ export interface TimedSample {
  */
 class VideoSamples {
   readonly #times: DecodingTimes;
-  #held: (TimedSample & { decoded: number }) | undefined;
+  #pending: (TimedSample & { decoded: number }) | undefined;
 
   /** @param before see DecodingTimes */
   constructor(before: readonly number[]) {
@@ -176,16 +176,16 @@ class VideoSamples {
   /** Adds a picture. @returns the one before it */
   next(picture: TimedSample): TrackRun | undefined {
     const decoded = this.#times.next(picture.shown);
-    const before = this.end(decoded - (this.#held?.decoded ?? 0));
-    this.#held = { ...picture, decoded };
+    const before = this.end(decoded - (this.#pending?.decoded ?? 0));
+    this.#pending = { ...picture, decoded };
     return before;
   }
 
   /** The newest picture, which nothing follows. @param duration on the clock of the track */
   end(duration: number): TrackRun | undefined {
-    if (this.#held === undefined) return undefined;
-    const { data, key, shown, decoded } = this.#held;
-    this.#held = undefined;
+    if (this.#pending === undefined) return undefined;
+    const { data, key, shown, decoded } = this.#pending;
+    this.#pending = undefined;
     const samples = [{ data, key, duration, offset: shown - decoded }];
     return { track: VIDEO_TRACK, start: decoded, samples };
   }
@@ -246,8 +246,8 @@ export class DecodingTimes {
 
   /** Decoding time of the next picture: later than all before, as a rule not after its display time. */
   next(shown: number): number {
-    const place = this.#waiting.findIndex((time) => time > shown);
-    this.#waiting.splice(place < 0 ? this.#waiting.length : place, 0, shown);
+    const index = this.#waiting.findIndex((time) => time > shown);
+    this.#waiting.splice(index < 0 ? this.#waiting.length : index, 0, shown);
     // More pictures are held back than known so far: from now on one more.
     const isDeeper = shown < this.#last && this.#waiting.length <= DEEPEST;
     const earliest = isDeeper ? -Infinity : (this.#waiting.shift() ?? shown);

@@ -67,8 +67,8 @@ export async function runChild(
 }
 
 function environment(): NodeJS.ProcessEnv {
-  const kept = NEEDED_VARIABLES.map((name) => [name, process.env[name]] as const);
-  return Object.fromEntries(kept.filter(([, value]) => value !== undefined));
+  const variables = NEEDED_VARIABLES.map((name) => [name, process.env[name]] as const);
+  return Object.fromEntries(variables.filter(([, value]) => value !== undefined));
 }
 
 class Child {
@@ -137,8 +137,8 @@ class Child {
   }
 
   #readComplaint(piece: Buffer): void {
-    const room = MOST_COMPLAINT - this.#complaint.length;
-    if (room > 0) this.#complaint.append(piece.subarray(0, room));
+    const free = MOST_COMPLAINT - this.#complaint.length;
+    if (free > 0) this.#complaint.append(piece.subarray(0, free));
   }
 
   #ended(): Promise<Ended> {

@@ -43,7 +43,7 @@ const NAME = 'ffmpeg version ';
 export class Decoder {
   readonly #path: string | undefined;
   readonly #limits: DecoderLimits;
-  readonly #places: Semaphore;
+  readonly #permits: Semaphore;
   readonly #program = new Program(() => this.#lookForProgram());
   readonly #closing = new CancelToken();
   readonly #running = new Set<Promise<unknown>>();
@@ -51,7 +51,7 @@ export class Decoder {
   constructor(options: DecoderOptions = {}) {
     this.#path = options.path;
     this.#limits = { ...LIMITS, atOnce: os.availableParallelism(), ...options.limits };
-    this.#places = new Semaphore(this.#limits.atOnce);
+    this.#permits = new Semaphore(this.#limits.atOnce);
   }
 
   /** Whether there is a working ffmpeg. A missing one is searched again after a minute. */
@@ -109,7 +109,7 @@ export class Decoder {
   async #inTurn(args: readonly string[], input: () => Iterable<Buffer>, abort: CancelToken): Promise<Jpeg> {
     const file = await cancellable(abort, this.#program.find());
     if (file === undefined) throw decoderMissing(this.#path);
-    const leave = await this.#places.acquire(abort);
+    const leave = await this.#permits.acquire(abort);
     try {
       return this.#pictureIn(await this.#start(file, args, input(), abort));
     } finally {
@@ -162,8 +162,8 @@ export class Decoder {
   }
 
   /** Tracks the program until it has ended, even after its caller was cancelled: `close` waits for it. */
-  #run(...asked: Parameters<typeof runChild>): Promise<Ended> {
-    const run = runChild(...asked);
+  #run(...args: Parameters<typeof runChild>): Promise<Ended> {
+    const run = runChild(...args);
     this.#running.add(run);
     const done = (): void => void this.#running.delete(run);
     run.then(done, done);

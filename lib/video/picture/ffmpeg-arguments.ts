@@ -72,9 +72,9 @@ function columnsFor(count: number): number {
 }
 
 /** A cell is never wider than the first picture. */
-function cellOf(first: Jpeg | undefined, room: number): string {
+function cellOf(first: Jpeg | undefined, available: number): string {
   const { width, height } = first ?? { width: 16, height: 9 };
-  const wide = evenBelow(Math.min(width, room));
+  const wide = evenBelow(Math.min(width, available));
   return `w=${wide}:h=${evenBelow((wide * height) / width)}`;
 }
 

@@ -209,11 +209,11 @@ export function readAudioConfig(config: Buffer, channels: number): AudioConfig |
   const sampleRate = isExtended ? rateIn(reader) : rate;
   const type = isExtended ? objectTypeIn(reader) : announced;
   const samples = reader.flag() ? 960 : 1024;
-  const told = announced === PS ? 2 : channelsOf(configuration, channels);
-  if (reader.exceeded || rate === 0 || sampleRate === 0 || told === undefined) return undefined;
+  const count = announced === PS ? 2 : channelsOf(configuration, channels);
+  if (reader.exceeded || rate === 0 || sampleRate === 0 || count === undefined) return undefined;
   if (type === 0 || type > GENERAL_AUDIO) return undefined;
   const codecString = `mp4a.40.${announced}`;
-  const format = { codec: 'aac', description: config, sampleRate, channels: told, codecString } as const;
+  const format = { codec: 'aac', description: config, sampleRate, channels: count, codecString } as const;
   return { format, unitSeconds: samples / rate };
 }
 

@@ -389,10 +389,10 @@ function skipNumbers(reader: BitReader, count: number): void {
 function skipScalingLists(reader: BitReader): void {
   for (let size = 0; size < 4; size += 1)
     for (let list = 0; list < (size === 3 ? 2 : 6); list += 1) {
-      const isTold = reader.flag();
+      const isPresent = reader.flag();
       // Either the number of another list to copy, or all values, for the larger sizes preceded by a start
       // value.
-      skipNumbers(reader, isTold ? Math.min(64, 16 << (2 * size)) + (size > 1 ? 1 : 0) : 1);
+      skipNumbers(reader, isPresent ? Math.min(64, 16 << (2 * size)) + (size > 1 ? 1 : 0) : 1);
     }
 }
 

@@ -27,7 +27,7 @@ export class JitterBuffer {
   first = 0;
   highest = 0;
   #expected: number | undefined;
-  readonly #held = new Map<number, RtpPacket>();
+  readonly #buffered = new Map<number, RtpPacket>();
   /** A packet with a distant number; the next packet decides whether a new numbering has begun. */
   #stray: RtpPacket | undefined;
 
@@ -52,7 +52,7 @@ export class JitterBuffer {
     if (ahead < 0) return [];
     const number = this.#expected + ahead;
     this.highest = Math.max(this.highest, number);
-    this.#held.set(number, ahead === 0 ? packet : kept(packet));
+    this.#buffered.set(number, ahead === 0 ? packet : copyOf(packet));
     return this.#released(this.mostHeld);
   }
 
@@ -83,7 +83,7 @@ export class JitterBuffer {
   /** Two consecutive strays start a new numbering; a single one is ignored. */
   #addStray(packet: RtpPacket): BufferedPacket[] {
     const before = this.#stray;
-    this.#stray = kept(packet);
+    this.#stray = copyOf(packet);
     if (before === undefined || signed16(packet.sequence - before.sequence) !== 1) return [];
     this.#stray = undefined;
     return [...this.flush(), ...this.#begin([before, packet], true)];
@@ -95,21 +95,21 @@ export class JitterBuffer {
     for (;;) {
       const next = this.#take();
       if (next !== undefined) ordered.push(next);
-      else if (this.#held.size <= most) return ordered;
+      else if (this.#buffered.size <= most) return ordered;
       else ordered.push(...this.#afterGap());
     }
   }
 
   #take(): BufferedPacket | undefined {
-    const packet = this.#expected === undefined ? undefined : this.#held.get(this.#expected);
+    const packet = this.#expected === undefined ? undefined : this.#buffered.get(this.#expected);
     if (packet === undefined || this.#expected === undefined) return undefined;
-    this.#held.delete(this.#expected);
+    this.#buffered.delete(this.#expected);
     this.#expected += 1;
     return { packet, gap: false };
   }
 
   #afterGap(): BufferedPacket[] {
-    const number = Math.min(...this.#held.keys());
+    const number = Math.min(...this.#buffered.keys());
     this.lost += number - (this.#expected ?? number);
     this.#expected = number;
     const next = this.#take();
@@ -118,7 +118,7 @@ export class JitterBuffer {
 }
 
 /** Copies the payload of a packet that waits: the receive buffer is reused. */
-function kept(packet: RtpPacket): RtpPacket {
+function copyOf(packet: RtpPacket): RtpPacket {
   return { ...packet, payload: Buffer.from(packet.payload) };
 }
 

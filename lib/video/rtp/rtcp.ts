@@ -30,8 +30,8 @@ export function readRtcp(bytes: Buffer): (SenderReport | Bye)[] {
     if (bytes.readUInt8(at) >> 6 !== VERSION) return read;
     const end = at + 4 + bytes.readUInt16BE(at + 2) * 4;
     if (end > bytes.length) return read;
-    const told = readOne(bytes.subarray(at, end));
-    if (told !== undefined) read.push(told);
+    const report = readOne(bytes.subarray(at, end));
+    if (report !== undefined) read.push(report);
     at = end;
   }
   return read;

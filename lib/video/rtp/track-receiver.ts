@@ -74,9 +74,9 @@ export class TrackReceiver {
 
   /** Stores sender reports. @returns `bye` where the source has ended */
   rtcp(bytes: Buffer): 'bye' | undefined {
-    const told = readRtcp(bytes);
-    for (const each of told) if (each.kind === 'sender-report') this.#takeReport(each);
-    return told.some((each) => each.kind === 'bye' && this.#isOurs(each)) ? 'bye' : undefined;
+    const report = readRtcp(bytes);
+    for (const each of report) if (each.kind === 'sender-report') this.#takeReport(each);
+    return report.some((each) => each.kind === 'bye' && this.#isOurs(each)) ? 'bye' : undefined;
   }
 
   /** Ends the stream: returns the remaining frames that are complete. */

@@ -25,7 +25,7 @@ interface Decodable {
 }
 
 /** Seconds without a key frame until decoding begins with an intra picture: some cameras send only those. */
-const PATIENCE = 3;
+const KEY_FRAME_TIMEOUT = 3;
 /**
  * Seconds without a key frame until intra pictures count as key frames for viewers that join later, even while decoding is
  * intact. Up to that age, the last key frame is a better start for players.
@@ -34,7 +34,7 @@ const SELDOM = 30;
 /** Seconds without a picture until pictures with missing references are shown, damaged as they are. */
 const DARK = 10;
 /** Bytes that wait until it is clear where decoding begins. */
-const MOST_HELD = 4 * 1024 * 1024;
+const MAX_PENDING = 4 * 1024 * 1024;
 
 /**
  * Passes the pictures that can be decoded: from a key frame until packets are missing. Without a key frame, an intra picture
@@ -47,8 +47,8 @@ class KeyFrameGate {
   #isWithoutKeys = false;
   /** Time of the last beginning; pictures with `reachesBack` that are shown before it are broken. */
   #leadsTo: number | undefined;
-  #held: VideoFrame[] = [];
-  #heldBytes = 0;
+  #pending: VideoFrame[] = [];
+  #pendingBytes = 0;
   readonly #sinceKey: Elapsed;
   readonly #sincePicture: Elapsed;
 
@@ -94,7 +94,7 @@ class KeyFrameGate {
     if (picture.entry !== undefined) return this.#begin(picture, frame);
     if (picture.reachesBack && this.#isBefore(frame.time)) return [];
     if (this.#isOpen) return [frame];
-    if (this.#held.length === 0 && !frame.key) return this.#broken(frame);
+    if (this.#pending.length === 0 && !frame.key) return this.#broken(frame);
     return this.#hold(frame);
   }
 
@@ -108,10 +108,10 @@ class KeyFrameGate {
   }
 
   #hold(frame: VideoFrame): VideoFrame[] {
-    if (this.#held.length === 0) this.#leadsTo = frame.time;
-    this.#held.push(frame);
-    this.#heldBytes += costOf(frame);
-    if (this.#sinceKey.at(frame.time) < PATIENCE && this.#heldBytes < MOST_HELD) return [];
+    if (this.#pending.length === 0) this.#leadsTo = frame.time;
+    this.#pending.push(frame);
+    this.#pendingBytes += costOf(frame);
+    if (this.#sinceKey.at(frame.time) < KEY_FRAME_TIMEOUT && this.#pendingBytes < MAX_PENDING) return [];
     this.#open();
     this.#isWithoutKeys = true;
     return this.#take();
@@ -130,8 +130,8 @@ class KeyFrameGate {
   }
 
   #take(): VideoFrame[] {
-    this.#heldBytes = 0;
-    return this.#held.splice(0);
+    this.#pendingBytes = 0;
+    return this.#pending.splice(0);
   }
 
   #isBefore(time: number): boolean {

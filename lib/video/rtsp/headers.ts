@@ -52,9 +52,9 @@ export function entriesFor(urls: readonly string[], entries: readonly RtpInfo[])
   return entries.length === urls.length ? [...entries] : byUrl;
 }
 
-function isSame(said: string, asked: string): boolean {
+function isSame(said: string, requested: string): boolean {
   if (said === '') return false;
-  const [one, other] = [afterHost(said), afterHost(asked)];
+  const [one, other] = [afterHost(said), afterHost(requested)];
   return one === other || other.endsWith(`/${one.replace(/^\//, '')}`);
 }
 
@@ -95,11 +95,11 @@ export function transportRequest({ rtp, rtcp }: Channels): string {
  * The channels that a server has chosen; the requested ones where it names none.
  * @returns undefined where the server would not send over this connection, or names channels that cannot be
  */
-export function chosenChannels(header: string | undefined, asked: Channels): Channels | undefined {
-  if (header === undefined) return asked;
+export function chosenChannels(header: string | undefined, requested: Channels): Channels | undefined {
+  if (header === undefined) return requested;
   const [protocol = '', ...parameters] = header.split(';').map((part) => part.trim().toLowerCase());
   const interleaved = parameters.find((parameter) => parameter.startsWith('interleaved='));
-  if (interleaved === undefined) return protocol.endsWith('/tcp') ? asked : undefined;
+  if (interleaved === undefined) return protocol.endsWith('/tcp') ? requested : undefined;
   const [, first = '', second] = /^interleaved=(\d{1,3})(?:-(\d{1,3}))?$/.exec(interleaved) ?? [];
   if (first === '') return undefined;
   const channels = { rtp: Number(first), rtcp: second === undefined ? Number(first) + 1 : Number(second) };

@@ -78,7 +78,7 @@ export class MessageParser {
   /** Bytes not parsed yet: a part of the current chunk or of `#kept`. */
   #rest: Buffer = NOTHING;
   /** Reused: a buffer per read would leave megabytes of garbage. */
-  readonly #kept = new GrowingBuffer(FIRST_SIZE);
+  readonly #buffer = new GrowingBuffer(FIRST_SIZE);
   #lines: string[] = [];
   #headBytes = 0;
   #head: { head: Head; bodyBytes: number } | undefined;
@@ -113,7 +113,7 @@ export class MessageParser {
   }
 
   /** Bytes stored until more arrive. */
-  get keptBytes(): number {
+  get bufferedBytes(): number {
     return this.#rest.length + this.#headBytes;
   }
 
@@ -243,9 +243,9 @@ export class MessageParser {
 
   /** Stores these pieces and nothing else; a piece may be a part of the bytes stored before. */
   #keep(...pieces: readonly Buffer[]): Buffer {
-    this.#kept.length = 0;
-    for (const piece of pieces) this.#kept.append(piece);
-    return this.#kept.content();
+    this.#buffer.length = 0;
+    for (const piece of pieces) this.#buffer.append(piece);
+    return this.#buffer.content();
   }
 
   /**

@@ -20,27 +20,27 @@ export interface RelayRules {
   exempt?: { host: string; port: number };
 }
 
-interface Place {
+interface HostPort {
   host: string;
   port: number;
 }
 
-function isExempt({ exempt }: RelayRules, { host, port }: Place): boolean {
+function isExempt({ exempt }: RelayRules, { host, port }: HostPort): boolean {
   return exempt !== undefined && plainHost(exempt.host) === plainHost(host) && exempt.port === port;
 }
 
 /**
- * @param first the address of the first URL: the same object, unless a relay redirected to `place`
+ * @param first the address of the first URL: the same object, unless a relay redirected to `address`
  * @throws RvmError UNTRUSTED_LINK for a host that is not allowed
  */
-export function checkHost(rules: RelayRules, place: Place, first: Place): void {
-  if (isExempt(rules, place)) return;
-  const host = plainHost(place.host);
+export function checkHost(rules: RelayRules, address: HostPort, first: HostPort): void {
+  if (isExempt(rules, address)) return;
+  const host = plainHost(address.host);
   if (rules.suffixes.length === 0 && host === plainHost(first.host)) return;
   if (rules.suffixes.some((suffix) => isBelow(host, plainHost(suffix)))) return;
   throw new RvmError(
     'UNTRUSTED_LINK',
-    place === first
+    address === first
       ? 'The service sent to a video relay that is none of the relay hosts of the cloud; if it is right, add its host there.'
       : 'The video relay sent to another host; if that is right, add both hosts to the relay hosts of the cloud.',
   );
@@ -219,11 +219,11 @@ const SIZE = 64 * 1024;
  */
 function connectWithOneBuffer(options: net.TcpNetConnectOpts): net.Socket {
   const buffer = Buffer.allocUnsafeSlow(SIZE);
-  const tell = (length: number): boolean => {
+  const emitData = (length: number): boolean => {
     socket.emit('data', buffer.subarray(0, length));
     return true;
   };
-  const socket: net.Socket = net.connect({ ...options, onread: { buffer, callback: tell } });
+  const socket: net.Socket = net.connect({ ...options, onread: { buffer, callback: emitData } });
   return socket;
 }
 
@@ -240,11 +240,11 @@ interface Address {
  * @throws RvmError NETWORK where the name has no address, UNTRUSTED_LINK where it has none that is allowed
  */
 export async function resolveRelay(
-  place: { host: string; port: number },
+  address: { host: string; port: number },
   rules: RelayRules,
 ): Promise<readonly Address[]> {
-  const found = await addressesOf(place.host);
-  const isFree = rules.localAllowed || isExempt(rules, place);
+  const found = await addressesOf(address.host);
+  const isFree = rules.localAllowed || isExempt(rules, address);
   const allowed = found.filter(({ address }) => isFree || !isLocal(address));
   if (allowed.length > 0) return allowed.slice(0, MOST);
   throw new RvmError(

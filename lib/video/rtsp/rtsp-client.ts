@@ -321,7 +321,7 @@ export class KeepAlive {
     this.#gone = gone;
     const half = (session.timeout * 1000) / 2;
     this.#timer = setInterval(
-      () => void this.#tell(),
+      () => void this.#keepAlive(),
       clampTimerMs(Math.max(SHORTEST, Math.min(half, LONGEST))),
     );
     // The answer contains the supported methods, before the first sign of life is due.
@@ -332,7 +332,7 @@ export class KeepAlive {
     clearInterval(this.#timer);
   }
 
-  async #tell(): Promise<void> {
+  async #keepAlive(): Promise<void> {
     const { methods } = this.#session;
     const isKnown = methods.length === 0 || methods.includes(PREFERRED);
     if (!isKnown || this.#isRefused) return this.#ask(ALWAYS_KNOWN);

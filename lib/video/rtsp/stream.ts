@@ -106,7 +106,7 @@ export class RtspStream implements MediaStream {
 
   #next(): Promise<IteratorResult<MediaFrame, undefined>> {
     const next = this.#queue.next();
-    if (this.#isPaused && this.#queue.hasRoom) this.#resume();
+    if (this.#isPaused && this.#queue.hasCapacity) this.#resume();
     return next;
   }
 
@@ -130,9 +130,9 @@ export class RtspStream implements MediaStream {
 
   /** The end of the audio alone does not end the stream. */
   #takeReport(track: PlayedTrack, data: Buffer): void {
-    const told = track.receiver.rtcp(data);
+    const report = track.receiver.rtcp(data);
     this.#give(this.#soundTime?.reported() ?? []);
-    if (told === 'bye' && track === this.#playing.video) this.#finish();
+    if (report === 'bye' && track === this.#playing.video) this.#finish();
   }
 
   #push(frames: readonly MediaFrame[]): void {
@@ -272,7 +272,7 @@ class FrameQueue {
   }
 
   /** Whether the queue is below half of its limits. */
-  get hasRoom(): boolean {
+  get hasCapacity(): boolean {
     return !this.#holds(0.5);
   }
 
@@ -394,7 +394,7 @@ class AudioClock {
   #isTold: boolean;
   #isReported = false;
   /** Audio that waits for the reports; undefined once no audio waits any more. */
-  #held: AudioFrame[] | undefined = [];
+  #pending: AudioFrame[] | undefined = [];
   #last = -Infinity;
 
   /** @param isOneClock whether both have the same clock already, by the answer to PLAY */
@@ -406,26 +406,26 @@ class AudioClock {
 
   /** Whether audio waits for the reports. */
   get isWaiting(): boolean {
-    return this.#held !== undefined && this.#held.length > 0;
+    return this.#pending !== undefined && this.#pending.length > 0;
   }
 
   /** Adds the next unit. @returns the audio that is ready, on the clock of the pictures */
   add(frame: AudioFrame): AudioFrame[] {
-    if (this.#held === undefined) return this.#corrected([frame]);
-    this.#held.push(frame);
+    if (this.#pending === undefined) return this.#corrected([frame]);
+    this.#pending.push(frame);
     return this.reported();
   }
 
   /** The sender may have reported. @returns the audio that is ready */
   reported(): AudioFrame[] {
-    return this.#held === undefined || this.#difference() === undefined ? [] : this.release();
+    return this.#pending === undefined || this.#difference() === undefined ? [] : this.release();
   }
 
   /** Returns all audio that waits; later audio does not wait. */
   release(): AudioFrame[] {
-    const held = this.#held ?? [];
-    this.#held = undefined;
-    return this.#corrected(held);
+    const pending = this.#pending ?? [];
+    this.#pending = undefined;
+    return this.#corrected(pending);
   }
 
   /** Applies the offset; drops units that a correction puts before those already returned. */

@@ -5,9 +5,9 @@ import type { CancelToken } from '../../concurrency/signals';
 import { RvmError } from '../../error';
 
 /** Longest queue for a session. */
-const LONGEST_LINE = 100;
+const LONGEST_QUEUE = 100;
 /** Milliseconds: a longer wait shows that there are more alarms than sessions. */
-const PATIENCE = 30_000;
+const LONG_WAIT_MS = 30_000;
 
 interface Waiting {
   /** When it was queued, on the monotonic clock. */
@@ -23,14 +23,14 @@ interface Waiting {
  */
 export class SessionSlots {
   readonly #all: number;
-  readonly #steady: () => number;
-  readonly #line: Waiting[] = [];
+  readonly #monotonic: () => number;
+  readonly #queue: Waiting[] = [];
   #taken = 0;
 
-  /** @param steady monotonic clock, in milliseconds */
-  constructor(all: number, steady: () => number = () => performance.now()) {
+  /** @param monotonic monotonic clock, in milliseconds */
+  constructor(all: number, monotonic: () => number = () => performance.now()) {
     this.#all = all;
-    this.#steady = steady;
+    this.#monotonic = monotonic;
   }
 
   get taken(): number {
@@ -38,7 +38,7 @@ export class SessionSlots {
   }
 
   get waiting(): number {
-    return this.#line.length;
+    return this.#queue.length;
   }
 
   /**
@@ -47,28 +47,28 @@ export class SessionSlots {
    * @throws RvmError VIDEO_BUSY where the queue is full; else the reason of the ending
    */
   take(ending: CancelToken, alarmTime = -Infinity): Promise<Release> {
-    if (this.#line.length >= LONGEST_LINE) return Promise.reject(busy());
+    if (this.#queue.length >= LONGEST_QUEUE) return Promise.reject(busy());
     return new Promise((resolve, reject) => {
       const waiting: Waiting = {
-        since: this.#steady(),
+        since: this.#monotonic(),
         alarmTime,
         start: () => {
           stopListening();
-          resolve(this.#place());
+          resolve(this.#release());
         },
       };
-      this.#line.push(waiting);
+      this.#queue.push(waiting);
       const stopListening = ending.onAbort((reason) => {
-        const at = this.#line.indexOf(waiting);
+        const at = this.#queue.indexOf(waiting);
         if (at < 0) return;
-        this.#line.splice(at, 1);
+        this.#queue.splice(at, 1);
         reject(reason);
       });
       this.#next();
     });
   }
 
-  #place(): Release {
+  #release(): Release {
     let left = false;
     return () => {
       if (left) return;
@@ -80,24 +80,24 @@ export class SessionSlots {
 
   #next(): void {
     if (this.#taken >= this.#all) return;
-    const [next] = this.#line.splice(this.#nextAt(), 1);
+    const [next] = this.#queue.splice(this.#nextAt(), 1);
     if (next === undefined) return;
     this.#taken += 1;
     next.start();
   }
 
   #nextAt(): number {
-    const [first] = this.#line;
-    if (first === undefined || this.#steady() - first.since <= PATIENCE) return 0;
-    const newest = this.#line.reduce((a, b) => (b.alarmTime > a.alarmTime ? b : a));
-    return this.#line.indexOf(newest);
+    const [first] = this.#queue;
+    if (first === undefined || this.#monotonic() - first.since <= LONG_WAIT_MS) return 0;
+    const newest = this.#queue.reduce((a, b) => (b.alarmTime > a.alarmTime ? b : a));
+    return this.#queue.indexOf(newest);
   }
 }
 
 function busy(): RvmError {
   return new RvmError(
     'VIDEO_BUSY',
-    `${LONGEST_LINE} videos wait for a session of this cloud already: ask for fewer at a time, or raise "Videos at once" in the cloud as far as the service allows.`,
+    `${LONGEST_QUEUE} videos wait for a session of this cloud already: ask for fewer at a time, or raise "Videos at once" in the cloud as far as the service allows.`,
   );
 }
 

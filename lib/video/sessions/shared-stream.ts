@@ -19,7 +19,7 @@ interface SharedStream {
   readonly lost: number;
   wallClock(time: number): number | undefined;
   /** Called when a reader has emptied its queue. */
-  hasRoom(): void;
+  hasCapacity(): void;
   leave(reader: StreamReader): Promise<void>;
 }
 
@@ -40,12 +40,12 @@ class StreamReader implements MediaStream {
   #end: StreamEnd | undefined;
   #wake: () => void = () => undefined;
 
-  /** @param kept earlier frames from a key frame on. The stream bounds them, so they do not count as queued. */
-  constructor(shared: SharedStream, slow: Slow, kept: readonly MediaFrame[]) {
+  /** @param buffered earlier frames from a key frame on. The stream bounds them, so they do not count as queued. */
+  constructor(shared: SharedStream, slow: Slow, buffered: readonly MediaFrame[]) {
     this.#shared = shared;
     this.#slow = slow;
-    this.#waiting = [...kept];
-    this.#needsKey = kept.length === 0;
+    this.#waiting = [...buffered];
+    this.#needsKey = buffered.length === 0;
   }
 
   get leftOut(): readonly string[] {
@@ -90,7 +90,7 @@ class StreamReader implements MediaStream {
       const frames = this.#waiting;
       this.#waiting = [];
       this.#bytes = 0;
-      if (frames.length > 0) this.#shared.hasRoom();
+      if (frames.length > 0) this.#shared.hasCapacity();
       yield* frames;
       if (this.#waiting.length > 0) continue;
       if (this.#end !== undefined) {
@@ -126,7 +126,7 @@ class StreamReader implements MediaStream {
 }
 
 /** Bytes of frames cached for later readers. */
-const KEPT = 4 * 1024 * 1024;
+const MAX_BUFFERED_BYTES = 4 * 1024 * 1024;
 /** Milliseconds that the clock of a recording may be before and after the requested time. */
 const EARLY = 20_000;
 const LATE = 2000;
@@ -140,7 +140,7 @@ export type MomentClock = 'camera' | 'here';
 
 interface UpstreamOptions {
   /** The requested time in milliseconds since 1970; undefined for live video. */
-  asked: number | undefined;
+  requestedTime: number | undefined;
   now: () => number;
   /** Called once, when the session is closed. */
   onEnd: () => void;
@@ -152,8 +152,8 @@ class Upstream implements SharedStream {
   readonly #options: UpstreamOptions;
   readonly #readers = new Set<StreamReader>();
   /** Cached frames, from a key frame on. */
-  #kept: MediaFrame[] = [];
-  #keptBytes = 0;
+  #buffered: MediaFrame[] = [];
+  #bufferedBytes = 0;
   #newest: number | undefined;
   /** Time 0 of the stream, in milliseconds since 1970. */
   #zero: { moment: number; clock: MomentClock } | undefined;
@@ -196,7 +196,7 @@ class Upstream implements SharedStream {
     const end = await started;
     if (end === undefined) return;
     await this.close();
-    throw end.error ?? (this.#options.asked === undefined ? endedLive() : endedAtOnce());
+    throw end.error ?? (this.#options.requestedTime === undefined ? endedLive() : endedAtOnce());
   }
 
   /** True with a reader, or once the stream has ended. */
@@ -224,20 +224,20 @@ class Upstream implements SharedStream {
   /** Whether video from this moment on is available here without waiting. */
   covers(moment: number): boolean {
     if (this.isOver || this.#newest === undefined) return false;
-    const [first] = this.#kept;
+    const [first] = this.#buffered;
     if (first === undefined || this.momentOf(first.time) > moment) return false;
     return this.momentOf(this.#newest) >= moment - 1000;
   }
 
   /** @param from moment to start at, or at the key frame before it; the newest key frame for live video */
   join(slow: Slow, from?: number): StreamReader {
-    const reader = new StreamReader(this, slow, this.#kept.slice(this.#keyAt(from)));
+    const reader = new StreamReader(this, slow, this.#buffered.slice(this.#keyAt(from)));
     this.#readers.add(reader);
     if (this.#end !== undefined) reader.end(this.#end);
     return reader;
   }
 
-  hasRoom(): void {
+  hasCapacity(): void {
     this.#resume();
   }
 
@@ -266,7 +266,7 @@ class Upstream implements SharedStream {
         this.#keep(frame);
         for (const reader of this.#readers) reader.push(frame);
         if (frame.kind === 'video') this.#started(undefined);
-        while (this.#mustWait()) await this.#room();
+        while (this.#mustWait()) await this.#capacity();
       }
       this.#ended({});
     } catch (error) {
@@ -279,7 +279,7 @@ class Upstream implements SharedStream {
     return this.#closing === undefined && [...this.#readers].some((reader) => reader.isFull);
   }
 
-  #room(): Promise<void> {
+  #capacity(): Promise<void> {
     return new Promise((resolve) => {
       this.#resume = resolve;
     });
@@ -293,23 +293,27 @@ class Upstream implements SharedStream {
   }
 
   #keep(frame: MediaFrame): void {
-    if (isKey(frame) && (this.#options.asked === undefined || this.#keptBytes > KEPT)) this.#forget();
-    this.#kept.push(frame);
-    this.#keptBytes += costOf(frame);
-    if (this.#keptBytes > 2 * KEPT) this.#forget();
+    if (
+      isKey(frame) &&
+      (this.#options.requestedTime === undefined || this.#bufferedBytes > MAX_BUFFERED_BYTES)
+    )
+      this.#forget();
+    this.#buffered.push(frame);
+    this.#bufferedBytes += costOf(frame);
+    if (this.#bufferedBytes > 2 * MAX_BUFFERED_BYTES) this.#forget();
     if (frame.kind === 'video') this.#newest = Math.max(this.#newest ?? frame.time, frame.time);
   }
 
   #forget(): void {
-    this.#kept = [];
-    this.#keptBytes = 0;
+    this.#buffered = [];
+    this.#bufferedBytes = 0;
   }
 
   #keyAt(from: number | undefined): number {
     const isBefore = (frame: MediaFrame): boolean => from === undefined || this.momentOf(frame.time) <= from;
-    const last = this.#kept.findLastIndex((frame) => isKey(frame) && isBefore(frame));
-    const at = last < 0 ? this.#kept.findIndex(isKey) : last;
-    return at < 0 ? this.#kept.length : at;
+    const last = this.#buffered.findLastIndex((frame) => isKey(frame) && isBefore(frame));
+    const at = last < 0 ? this.#buffered.findIndex(isKey) : last;
+    return at < 0 ? this.#buffered.length : at;
   }
 
   /**
@@ -317,16 +321,16 @@ class Upstream implements SharedStream {
    * recording is assumed to start at the requested time.
    */
   #foundZero(time: number): { moment: number; clock: MomentClock } {
-    const { asked, now } = this.#options;
-    const told = this.#stream.wallClock(time);
-    const isPresent = told !== undefined && Math.abs(told - now()) <= OFF;
-    const zero = (told ?? now()) - time * 1000;
-    if (asked === undefined)
+    const { requestedTime, now } = this.#options;
+    const wallTime = this.#stream.wallClock(time);
+    const isPresent = wallTime !== undefined && Math.abs(wallTime - now()) <= OFF;
+    const zero = (wallTime ?? now()) - time * 1000;
+    if (requestedTime === undefined)
       return isPresent ? { moment: zero, clock: 'camera' } : { moment: now() - time * 1000, clock: 'here' };
-    if (told === undefined) return { moment: asked, clock: 'camera' };
-    const isNear = zero > asked - EARLY && zero < asked + LATE;
-    if (isNear && Math.abs(told - now()) > PRESENT) return { moment: zero, clock: 'camera' };
-    return { moment: asked, clock: isNear || isPresent ? 'camera' : 'here' };
+    if (wallTime === undefined) return { moment: requestedTime, clock: 'camera' };
+    const isNear = zero > requestedTime - EARLY && zero < requestedTime + LATE;
+    if (isNear && Math.abs(wallTime - now()) > PRESENT) return { moment: zero, clock: 'camera' };
+    return { moment: requestedTime, clock: isNear || isPresent ? 'camera' : 'here' };
   }
 }
 
@@ -389,14 +393,14 @@ interface Entry {
 
 /** The RTSP sessions of a cloud: one for all requests for the same video of a camera. */
 export class SharedStreams {
-  readonly #places: SessionSlots;
+  readonly #slots: SessionSlots;
   readonly #open: OpenStream;
   readonly #now: () => number;
   readonly #entries = new Set<Entry>();
 
   /** @param now wall clock, in milliseconds */
-  constructor(places: SessionSlots, open: OpenStream, now: () => number = Date.now) {
-    this.#places = places;
+  constructor(slots: SessionSlots, open: OpenStream, now: () => number = Date.now) {
+    this.#slots = slots;
     this.#open = open;
     this.#now = now;
   }
@@ -461,12 +465,12 @@ export class SharedStreams {
 
   async #opened(
     source: VideoSource,
-    asked: number | undefined,
+    requestedTime: number | undefined,
     signal: AbortSignal,
     ended: () => void,
   ): Promise<Opened> {
-    const alarmTime = source.wanted.mode === 'event' ? asked : undefined;
-    const leave = await this.#places.take(cancelTokenOf(signal), alarmTime);
+    const alarmTime = source.wanted.mode === 'event' ? requestedTime : undefined;
+    const leave = await this.#slots.take(cancelTokenOf(signal), alarmTime);
     const onEnd = (): void => {
       leave();
       ended();
@@ -474,8 +478,8 @@ export class SharedStreams {
     try {
       // No retry here: the job retries transient failures, after its slot has been released.
       const session = await source.client.openRtsp(source.wanted, { signal, once: true });
-      const stream = await this.#open(session.url, signal, asked === undefined);
-      const upstream = new Upstream(stream, { asked, now: this.#now, onEnd });
+      const stream = await this.#open(session.url, signal, requestedTime === undefined);
+      const upstream = new Upstream(stream, { requestedTime, now: this.#now, onEnd });
       await upstream.start();
       return { upstream, session };
     } catch (error) {

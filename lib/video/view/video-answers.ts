@@ -32,7 +32,7 @@ export interface ViewAnswersOptions {
   /** Wall clock, in milliseconds. */
   now?: () => number;
   /** Monotonic clock, in milliseconds. */
-  steady?: () => number;
+  monotonic?: () => number;
   /** Makes fragmented MP4 for one viewer. `seconds` is the length to declare: browsers stutter without one. */
   fragments: (stream: MediaStream, seconds: number) => Fragments;
 }
@@ -40,12 +40,12 @@ export interface ViewAnswersOptions {
 /** Answers the requests of players: video stream, picture and finished clip of a right. */
 export class ViewAnswers {
   readonly #now: () => number;
-  readonly #steady: () => number;
+  readonly #monotonic: () => number;
   readonly #fragments: ViewAnswersOptions['fragments'];
 
-  constructor({ now = Date.now, steady = () => performance.now(), fragments }: ViewAnswersOptions) {
+  constructor({ now = Date.now, monotonic = () => performance.now(), fragments }: ViewAnswersOptions) {
     this.#now = now;
-    this.#steady = steady;
+    this.#monotonic = monotonic;
     this.#fragments = fragments;
   }
 
@@ -65,13 +65,13 @@ export class ViewAnswers {
 
   async #stream(req: IncomingMessage, res: ServerResponse, opened: Opened, part: ViewPart): Promise<void> {
     const { right, viewing, source } = opened;
-    const leave = viewing.takePlace();
+    const leave = viewing.acquire();
     if (leave === undefined) return sendFault(req, res, 'VIEWERS');
     const visit = viewing.begin(res, right.expires - this.#now());
     try {
       const stream = await source.open({ kind: part }, visit.signal);
       const fragments = this.#fragments(stream, secondsOf(right, part));
-      const answer = new FragmentAnswer(res, fragments, part, this.#steady);
+      const answer = new FragmentAnswer(res, fragments, part, this.#monotonic);
       await answer.send(stream, visit.signal);
     } catch (error) {
       fail(req, res, viewing.host, toError(error));
@@ -146,12 +146,12 @@ class FragmentAnswer {
   /** Since when frames are left out: until a key frame arrives while the queue has capacity. */
   #behindSince: number | undefined;
 
-  /** @param steady monotonic clock, in milliseconds */
+  /** @param monotonic monotonic clock, in milliseconds */
   constructor(
     private readonly res: ServerResponse,
     private readonly fragments: Fragments,
     private readonly part: ViewPart,
-    private readonly steady: () => number,
+    private readonly monotonic: () => number,
   ) {}
 
   /**
@@ -197,8 +197,8 @@ class FragmentAnswer {
   #isFit(frame: MediaFrame): boolean {
     if (this.part === 'recorded') return true;
     if (this.#isBehind) {
-      this.#behindSince ??= this.steady();
-      if (this.steady() - this.#behindSince > LONGEST_STANDSTILL) throw standstill();
+      this.#behindSince ??= this.monotonic();
+      if (this.monotonic() - this.#behindSince > LONGEST_STANDSTILL) throw standstill();
     } else if (frame.kind === 'video' && frame.key) this.#behindSince = undefined;
     return this.#behindSince === undefined;
   }

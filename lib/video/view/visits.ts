@@ -26,7 +26,7 @@ export class ViewerSessions<Host extends ViewHost = ViewHost> {
   }
 
   /** A permit to watch; undefined where all are taken. */
-  takePlace(): Release | undefined {
+  acquire(): Release | undefined {
     return this.#streams.tryAcquire();
   }
 
@@ -69,7 +69,7 @@ export class ViewerSessions<Host extends ViewHost = ViewHost> {
 
 type Make = (signal: AbortSignal) => Promise<Buffer>;
 
-interface Kept {
+interface CachedFile {
   readonly file: Promise<Buffer>;
   readonly making: AbortController;
   /** Number of requests that wait for it. */
@@ -79,9 +79,9 @@ interface Kept {
   timer?: NodeJS.Timeout;
 }
 
-interface KeptFilesOptions {
+interface MediaCacheOptions {
   /** Milliseconds that a file stays cached after its last use. Default 60,000. */
-  keptMs?: number;
+  cacheMs?: number;
   /** Largest total of cached bytes, except the newest file. Default 64 MiB. */
   mostBytes?: number;
 }
@@ -91,18 +91,18 @@ interface KeptFilesOptions {
  * file, yet each is made once. Making a file is aborted when no request waits for it any more.
  */
 export class MediaCache {
-  readonly #kept = new Map<string, Kept>();
-  readonly #keptMs: number;
+  readonly #cached = new Map<string, CachedFile>();
+  readonly #cacheMs: number;
   readonly #mostBytes: number;
 
-  constructor({ keptMs = 60_000, mostBytes = 64 * 1024 * 1024 }: KeptFilesOptions = {}) {
-    this.#keptMs = keptMs;
+  constructor({ cacheMs = 60_000, mostBytes = 64 * 1024 * 1024 }: MediaCacheOptions = {}) {
+    this.#cacheMs = cacheMs;
     this.#mostBytes = mostBytes;
   }
 
   /** True for a file that is cached or being made. */
   has(name: string): boolean {
-    return this.#kept.has(name);
+    return this.#cached.has(name);
   }
 
   /**
@@ -110,58 +110,58 @@ export class MediaCache {
    * @throws what `make` throws; CANCELLED, or the `RvmError` that is the reason of the signal
    */
   async get(name: string, make: Make, signal: AbortSignal): Promise<Buffer> {
-    const kept = this.#kept.get(name) ?? this.#make(name, make);
-    this.#use(name, kept);
-    kept.askers += 1;
+    const cached = this.#cached.get(name) ?? this.#make(name, make);
+    this.#use(name, cached);
+    cached.askers += 1;
     try {
-      return await cancellable(cancelTokenOf(signal), kept.file);
+      return await cancellable(cancelTokenOf(signal), cached.file);
     } finally {
-      kept.askers -= 1;
-      if (kept.askers === 0 && kept.bytes === undefined) {
-        this.#forget(name, kept);
-        kept.making.abort(cancelled());
+      cached.askers -= 1;
+      if (cached.askers === 0 && cached.bytes === undefined) {
+        this.#forget(name, cached);
+        cached.making.abort(cancelled());
       }
     }
   }
 
   /** Aborts what is being made and empties the cache. */
   close(): void {
-    for (const [name, kept] of this.#kept) {
-      this.#forget(name, kept);
-      kept.making.abort(cancelled());
+    for (const [name, cached] of this.#cached) {
+      this.#forget(name, cached);
+      cached.making.abort(cancelled());
     }
   }
 
-  #make(name: string, make: Make): Kept {
+  #make(name: string, make: Make): CachedFile {
     const making = new AbortController();
-    const kept: Kept = { file: make(making.signal), making, askers: 0, bytes: undefined };
-    this.#kept.set(name, kept);
-    kept.file.then(
+    const cached: CachedFile = { file: make(making.signal), making, askers: 0, bytes: undefined };
+    this.#cached.set(name, cached);
+    cached.file.then(
       ({ length }) => {
-        kept.bytes = length;
-        this.#makeRoom(kept);
+        cached.bytes = length;
+        this.#evict(cached);
       },
-      () => this.#forget(name, kept),
+      () => this.#forget(name, cached),
     );
-    return kept;
+    return cached;
   }
 
   /** The most recently used file is last in the map. */
-  #use(name: string, kept: Kept): void {
-    if (this.#kept.get(name) !== kept) return;
-    this.#kept.delete(name);
-    this.#kept.set(name, kept);
-    clearTimeout(kept.timer);
-    kept.timer = lenientTimeout(() => {
-      if (kept.bytes !== undefined) this.#forget(name, kept);
-      else if (kept.askers > 0) this.#use(name, kept);
-    }, this.#keptMs);
-    kept.timer.unref();
+  #use(name: string, cached: CachedFile): void {
+    if (this.#cached.get(name) !== cached) return;
+    this.#cached.delete(name);
+    this.#cached.set(name, cached);
+    clearTimeout(cached.timer);
+    cached.timer = lenientTimeout(() => {
+      if (cached.bytes !== undefined) this.#forget(name, cached);
+      else if (cached.askers > 0) this.#use(name, cached);
+    }, this.#cacheMs);
+    cached.timer.unref();
   }
 
-  #makeRoom(newest: Kept): void {
-    let bytes = [...this.#kept.values()].reduce((sum, each) => sum + (each.bytes ?? 0), 0);
-    for (const [name, each] of this.#kept) {
+  #evict(newest: CachedFile): void {
+    let bytes = [...this.#cached.values()].reduce((sum, each) => sum + (each.bytes ?? 0), 0);
+    for (const [name, each] of this.#cached) {
       if (bytes <= this.#mostBytes) return;
       if (each === newest || each.bytes === undefined) continue;
       bytes -= each.bytes;
@@ -169,9 +169,9 @@ export class MediaCache {
     }
   }
 
-  #forget(name: string, kept: Kept): void {
-    clearTimeout(kept.timer);
-    if (this.#kept.get(name) === kept) this.#kept.delete(name);
+  #forget(name: string, cached: CachedFile): void {
+    clearTimeout(cached.timer);
+    if (this.#cached.get(name) === cached) this.#cached.delete(name);
   }
 }
 

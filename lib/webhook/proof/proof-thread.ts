@@ -25,7 +25,7 @@ export function withStations<From, To>(
   return { proven: false, reason, ...(burnt !== undefined && { burnt: as(burnt) }) };
 }
 
-interface Asked {
+interface PendingProof {
   resolve: (found: FoundProof) => void;
   reject: (reason: Error) => void;
 }
@@ -38,9 +38,9 @@ const WORKER = path.join(__dirname, `proof-worker${path.extname(__filename)}`);
  * message starts another. Phrases are sent to it with each message, and nowhere else.
  */
 export class ProofThread {
-  readonly #place = new Semaphore(1);
+  readonly #permit = new Semaphore(1);
   #worker: Worker | undefined;
-  #asked: Asked | undefined;
+  #pending: PendingProof | undefined;
 
   /** @param file script of the thread */
   constructor(private readonly file = WORKER) {}
@@ -55,31 +55,31 @@ export class ProofThread {
     stations: readonly ReceivingStation[],
     ending: CancelToken,
   ): Promise<ProofResult> {
-    const leave = await this.#place.acquire(ending);
+    const leave = await this.#permit.acquire(ending);
     // A copy, because the bytes are transferred, and the message is read here once it is proven. It takes
     // less than 1 ms.
     const asking = this.#ask({ body: new Uint8Array(body), authorization, stations });
     // The permit is released only then, even if no caller waits any more: one message at a time.
     const found = await cancellable(ending, asking.finally(leave));
-    return withStations(found, (place) => stationAt(stations, place));
+    return withStations(found, (index) => stationAt(stations, index));
   }
 
   #ask(job: ProofJob): Promise<FoundProof> {
     return new Promise((resolve, reject) => {
       this.#worker ??= this.#started();
-      this.#asked = { resolve, reject };
+      this.#pending = { resolve, reject };
       this.#worker.postMessage(job, [job.body.buffer]);
     });
   }
 
   #started(): Worker {
     const worker = new Worker(this.file);
-    worker.on('message', (found: FoundProof) => this.#asked?.resolve(found));
+    worker.on('message', (found: FoundProof) => this.#pending?.resolve(found));
     // The error may quote the message, so it is not reported; the exit is.
     worker.on('error', () => undefined);
     worker.on('exit', () => {
       this.#worker = undefined;
-      this.#asked?.reject(new Error('The thread that proves messages has ended.'));
+      this.#pending?.reject(new Error('The thread that proves messages has ended.'));
     });
     // Only now, because adding listeners would keep the process alive again.
     worker.unref();
@@ -90,8 +90,8 @@ export class ProofThread {
 /** The thread of this process; one is enough. */
 export const proofThread = new ProofThread();
 
-function stationAt(stations: readonly ReceivingStation[], place: number): ReceivingStation {
-  const station = stations[place];
+function stationAt(stations: readonly ReceivingStation[], index: number): ReceivingStation {
+  const station = stations[index];
   if (station === undefined) throw new Error('The thread has found a station that there is not.');
   return station;
 }

@@ -3,7 +3,7 @@ import type { PickedDevice, PickedTarget } from '../picker-data';
 import './camera/camera-picture.css';
 import './camera/chosen-camera.css';
 import { type Offer, Picker } from './picker';
-import { ask, AskError, askStation, chosenStation, stationAsKept } from './requests';
+import { ask, AskError, askStation, chosenStation, stationAsStored } from './requests';
 import { isVariable } from './validate';
 
 /** Last seen list of cameras, for a service that is out of reach. */
@@ -19,21 +19,21 @@ interface Seen {
  * @throws AskError
  */
 async function camerasOf(node: EditorNode, station: EditorNode, fresh: boolean): Promise<PickedDevice[]> {
-  const asked = { fresh: String(fresh) };
+  const request = { fresh: String(fresh) };
   const answer = await askStation<{ devices: PickedDevice[] }>(
     node,
     'devices',
-    stationAsKept(station),
-    asked,
+    stationAsStored(station),
+    request,
   );
-  remember(placeOf(station), { at: Date.now(), devices: answer.devices });
+  remember(cacheKey(station), { at: Date.now(), devices: answer.devices });
   return answer.devices;
 }
 
 /** Cameras as this browser last saw them. */
 function camerasSeen(station: EditorNode): Seen | undefined {
   try {
-    return (JSON.parse(localStorage.getItem(placeOf(station)) ?? 'null') as Seen | null) ?? undefined;
+    return (JSON.parse(localStorage.getItem(cacheKey(station)) ?? 'null') as Seen | null) ?? undefined;
   } catch {
     return undefined;
   }
@@ -47,16 +47,16 @@ function cameraIn(devices: readonly PickedDevice[], value: string): PickedDevice
   return others.length === 0 ? only : undefined;
 }
 
-function placeOf(station: EditorNode): string {
+function cacheKey(station: EditorNode): string {
   return `rvm-devices-${station.id}`;
 }
 
 /** A list too long for the storage of the browser is not cached. */
-function remember(place: string, seen: Seen): void {
+function remember(key: string, seen: Seen): void {
   try {
-    localStorage.setItem(place, JSON.stringify(seen));
+    localStorage.setItem(key, JSON.stringify(seen));
   } catch {
-    localStorage.removeItem(place);
+    localStorage.removeItem(key);
   }
 }
 
@@ -117,7 +117,7 @@ async function targetsOffered(node: EditorNode, list: PtzList | undefined): Prom
   const answer = await askStation<{ targets: PickedTarget[] }>(
     node,
     'targets',
-    stationAsKept(chosenStation(node)),
+    stationAsStored(chosenStation(node)),
     { camera: id, list },
   );
   const none = answer.targets.length === 0 && { note: node._('shared.picker.none') };
@@ -201,7 +201,7 @@ class ChosenCamera {
   readonly #picture: CameraPicture;
   #camera: PickedDevice | undefined;
   /** Number of the last request; older answers are ignored. */
-  #asked = 0;
+  #requests = 0;
 
   constructor(private readonly node: EditorNode) {
     const input = this.#row.find('.red-ui-typedInput-input-wrap').addClass('rvm-camera-field');
@@ -225,8 +225,8 @@ class ChosenCamera {
   }
 
   async #look(): Promise<void> {
-    this.#asked += 1;
-    const asked = this.#asked;
+    this.#requests += 1;
+    const request = this.#requests;
     const value = this.#value();
     this.#show(undefined, '');
     if (value === '') return;
@@ -235,7 +235,7 @@ class ChosenCamera {
       const seen = cameraIn(camerasSeen(station)?.devices ?? [], value);
       if (seen !== undefined) this.#show(seen, seen.id);
       const camera = cameraIn(await camerasOf(this.node, station, false), value);
-      if (asked !== this.#asked) return;
+      if (request !== this.#requests) return;
       this.#show(camera, camera?.id ?? this.node._('shared.picker.unknownCamera'));
     } catch (error) {
       // The last seen camera, or the id alone, stays; the list of the picker shows the reason.

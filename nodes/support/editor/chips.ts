@@ -79,7 +79,7 @@ export class ChipField {
       this.#chips.delete(id);
     }
     const unknown = new Set(unknownOf(this.options.node, this.options.name, this.#ids));
-    for (const id of this.#ids) this.#tell(id, this.#chips.get(id) ?? this.#newChip(id), unknown.has(id));
+    for (const id of this.#ids) this.#mark(id, this.#chips.get(id) ?? this.#newChip(id), unknown.has(id));
     this.#entry.attr('placeholder', this.#ids.length === 0 ? this.options.all : '');
     // Makes Node-RED validate the field and show the reason below it.
     this.#field.trigger('change');
@@ -107,7 +107,7 @@ export class ChipField {
     return chip;
   }
 
-  #tell(id: string, chip: JQuery, isUnknown: boolean): void {
+  #mark(id: string, chip: JQuery, isUnknown: boolean): void {
     const name = this.options.nameOf(id) ?? id;
     const remove = this.#say('remove', { name });
     chip.toggleClass('rvm-chip-unknown', isUnknown);

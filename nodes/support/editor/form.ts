@@ -46,8 +46,8 @@ function asTyped(value: unknown): string {
 }
 
 function hasCredential({ credentials }: EditorNode, name: string): boolean {
-  const kept = (credentials ?? {}) as Record<string, unknown>;
-  return kept[`has_${name}`] === true || (kept[name] ?? '') !== '';
+  const stored = (credentials ?? {}) as Record<string, unknown>;
+  return stored[`has_${name}`] === true || (stored[name] ?? '') !== '';
 }
 
 /** The editor marks an invalid field by a class, at once and after each input. */
@@ -133,8 +133,8 @@ function reasonOf(node: EditorNode, name: string, field: JQuery): string {
   const { defaults, credentials } = node._def;
   const property = defaults[name];
   const validate = property?.validate ?? credentials?.[name]?.validate;
-  const told = validate?.call(node, String(field.val() ?? ''), {});
-  if (typeof told === 'string') return told;
+  const result = validate?.call(node, String(field.val() ?? ''), {});
+  if (typeof result === 'string') return result;
   if (property?.type !== undefined) return node._(`shared.errors.${faultOfChoice(field.val())}`);
   const ofType = field.next('.red-ui-typedInput-container').length > 0 && typeFault(field);
   return typeof ofType === 'string' ? ofType : node._('shared.errors.unusable');

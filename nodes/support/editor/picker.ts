@@ -49,7 +49,7 @@ export class Picker {
   readonly #list = $('<div class="rvm-picker-list">');
   #items: readonly Pickable[] = [];
   /** Number of the last request; older answers are ignored. */
-  #asked = 0;
+  #requests = 0;
 
   constructor(private readonly options: PickerOptions) {
     this.#field = $(`#node-input-${options.name}`);
@@ -74,7 +74,7 @@ export class Picker {
   /** Reloads the items after a change of their source. */
   reset(): void {
     this.#items = [];
-    this.#asked += 1;
+    this.#requests += 1;
     if (this.#isOpen()) void this.#load(false);
   }
 
@@ -115,22 +115,22 @@ export class Picker {
   }
 
   async #load(fresh: boolean): Promise<void> {
-    this.#asked += 1;
-    const asked = this.#asked;
+    this.#requests += 1;
+    const request = this.#requests;
     this.#note.text(this.#say('loading')).removeClass('rvm-picker-fault');
     this.#refresh.prop('disabled', true);
     try {
       const { items, note = '' } = await this.options.load(fresh);
-      if (asked !== this.#asked) return;
+      if (request !== this.#requests) return;
       this.#items = items;
       this.#note.text(note);
     } catch (error) {
-      if (asked !== this.#asked) return;
+      if (request !== this.#requests) return;
       if (!(error instanceof AskError)) throw error;
       this.#items = [];
       this.#note.text(error.message).addClass('rvm-picker-fault');
     } finally {
-      if (asked === this.#asked) this.#refresh.prop('disabled', false);
+      if (request === this.#requests) this.#refresh.prop('disabled', false);
     }
     this.#show();
   }

@@ -60,7 +60,7 @@ export function postOnLeaving(path: string, body: object): void {
 }
 
 /** Shows a notification as plain text: the editor would take a string for markup, and names come from outside. */
-export function tell(
+export function notify(
   text: string,
   options?: Parameters<typeof RED.notify>[1],
 ): ReturnType<typeof RED.notify> {
@@ -80,7 +80,7 @@ interface StationLook {
 }
 
 /** Settings as stored in the editor, deployed or not. */
-export function stationAsKept(station: EditorNode): StationLook {
+export function stationAsStored(station: EditorNode): StationLook {
   return {
     id: station.id,
     isChanged: station.changed,
@@ -92,10 +92,10 @@ export function stationAsKept(station: EditorNode): StationLook {
 
 /** Settings as typed in the open dialog. */
 export function stationAsTyped(station: EditorNode): StationLook {
-  const kept = stationAsKept(station);
-  const properties = { ...kept.properties };
-  const credentials = { ...kept.credentials };
-  let isChanged = kept.isChanged;
+  const stored = stationAsStored(station);
+  const properties = { ...stored.properties };
+  const credentials = { ...stored.credentials };
+  let isChanged = stored.isChanged;
   const read = (values: Record<string, unknown>, name: string): void => {
     const field = $(`#node-config-input-${name}`);
     if (field.length === 0) return;
@@ -108,7 +108,7 @@ export function stationAsTyped(station: EditorNode): StationLook {
   for (const name of Object.keys(properties)) read(properties, name);
   for (const name of Object.keys(station._def.credentials ?? {})) read(credentials, name);
   return {
-    ...kept,
+    ...stored,
     isChanged,
     properties,
     credentials,

@@ -63,13 +63,13 @@ export function soundPayload(frame: Buffer): Buffer {
 /** Groups consecutive NAL units that share a payload. */
 function bundles(nals: readonly Buffer[], alone: (nal: Buffer) => boolean): Buffer[][] {
   const list: Buffer[][] = [];
-  let room = 0;
+  let free = 0;
   for (const nal of nals) {
     const size = nal.length + 2;
-    const fits = size <= room && !alone(nal);
+    const fits = size <= free && !alone(nal);
     if (fits) list.at(-1)?.push(nal);
     else list.push([nal]);
-    room = alone(nal) ? 0 : (fits ? room : MAX_PAYLOAD - 2) - size;
+    free = alone(nal) ? 0 : (fits ? free : MAX_PAYLOAD - 2) - size;
   }
   return list;
 }
@@ -88,10 +88,10 @@ function payloadsOf(bundle: readonly Buffer[], format: NalFormat): Buffer[] {
 
 function fragments(nal: Buffer, format: NalFormat): Buffer[] {
   const pieces: Buffer[] = [];
-  const room = MAX_PAYLOAD - format.headerBytes - 1;
-  for (let at = format.headerBytes; at < nal.length; at += room) {
-    const ends = (at === format.headerBytes ? FIRST : 0) | (at + room >= nal.length ? LAST : 0);
-    pieces.push(Buffer.concat([format.fragmentHeader(nal, ends), nal.subarray(at, at + room)]));
+  const free = MAX_PAYLOAD - format.headerBytes - 1;
+  for (let at = format.headerBytes; at < nal.length; at += free) {
+    const ends = (at === format.headerBytes ? FIRST : 0) | (at + free >= nal.length ? LAST : 0);
+    pieces.push(Buffer.concat([format.fragmentHeader(nal, ends), nal.subarray(at, at + free)]));
   }
   return pieces;
 }

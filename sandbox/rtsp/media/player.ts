@@ -106,8 +106,8 @@ export class MediaSender {
   #turn(): void {
     for (let i = 0; i < MAX_UNITS_PER_TURN; i++) {
       const soundPlace = this.#soundPlace();
-      const place = Math.min(this.#next, soundPlace);
-      const wait = this.#dueIn(place);
+      const index = Math.min(this.#next, soundPlace);
+      const wait = this.#dueIn(index);
       if (wait > 0) return this.#schedule(wait);
       if (!this.#ready()) return this.#schedule(RETRY_MS);
       if (this.#next >= this.#passage.to) return this.#finish();
@@ -125,9 +125,9 @@ export class MediaSender {
     return (this.video?.transport.ready() ?? true) && (this.sound?.transport.ready() ?? true);
   }
 
-  #dueIn(place: number): number {
+  #dueIn(index: number): number {
     const elapsed = performance.now() - this.#startedAt;
-    const due = ((place - this.#passage.due) * 1000) / FRAMES_PER_SECOND / this.#options.pace;
+    const due = ((index - this.#passage.due) * 1000) / FRAMES_PER_SECOND / this.#options.pace;
     return due - elapsed;
   }
 
@@ -161,11 +161,11 @@ export class MediaSender {
     return this.video.packetsOf(payloads, ticks);
   }
 
-  #sendSound(place: number): void {
+  #sendSound(index: number): void {
     const { programme, wallClock } = this.#options;
     if (this.sound === undefined || programme.sound === undefined) return;
     const ticks = programme.soundTicks(this.#passage.from, this.#nextSound);
-    this.sound.reportIfDue(ticks, wallClock(place));
+    this.sound.reportIfDue(ticks, wallClock(index));
     const payload = soundPayload(programme.sound.frame(this.#nextSound));
     for (const packet of this.sound.packetsOf([payload], ticks)) this.sound.transport.sendRtp(packet);
     this.#nextSound++;
@@ -248,7 +248,7 @@ export class StreamTrouble {
   readonly loneBye: boolean;
   readonly #faults: readonly StreamFault[];
   #packets = 0;
-  #held: Buffer | undefined;
+  #pending: Buffer | undefined;
 
   constructor(faults: readonly StreamFault[]) {
     this.#faults = faults;
@@ -281,10 +281,10 @@ export class StreamTrouble {
     this.#packets++;
     if (this.#hits('lose')) return [];
     if (this.#hits('repeat')) return [packet, packet];
-    const held = this.#held;
-    this.#held = held === undefined && this.#hits('reorder') ? packet : undefined;
-    if (this.#held !== undefined) return [];
-    return held === undefined ? [packet] : [packet, held];
+    const pending = this.#pending;
+    this.#pending = pending === undefined && this.#hits('reorder') ? packet : undefined;
+    if (this.#pending !== undefined) return [];
+    return pending === undefined ? [packet] : [packet, pending];
   }
 
   #hits(kind: 'lose' | 'repeat' | 'reorder'): boolean {

@@ -60,7 +60,7 @@ export class LiveTimeline implements Timeline {
  */
 export class RecordedTimeline implements Timeline {
   readonly #base: number;
-  readonly #asked: number;
+  readonly #requested: number;
   readonly #end: number;
   readonly #available: () => number;
   readonly #now: () => number;
@@ -72,19 +72,20 @@ export class RecordedTimeline implements Timeline {
   constructor(start: number, length: number, now: () => number, available: () => number = () => Infinity) {
     this.#now = now;
     this.#available = available;
-    this.#asked = Math.floor((start / 1000) * FRAMES_PER_SECOND);
+    this.#requested = Math.floor((start / 1000) * FRAMES_PER_SECOND);
     this.#base = Math.floor(start / 1000) * FRAMES_PER_SECOND;
     this.#end = this.#base + length * FRAMES_PER_SECOND;
   }
 
   plan(range: string | undefined, position: number | undefined): PlayPlan | 457 | 501 {
-    if (range === undefined) return this.#passage(this.#resumeAt(position), this.#end, this.#asked);
+    if (range === undefined) return this.#passage(this.#resumeAt(position), this.#end, this.#requested);
     const wanted = parseRange(range);
     if (typeof wanted === 'number') return wanted;
     if (wanted.kind === 'now') return 457;
     const from = this.#base + Math.floor(wanted.start) * FRAMES_PER_SECOND;
     if (from >= this.#end) return 457;
-    const due = from === this.#base ? this.#asked : this.#base + Math.floor(wanted.start * FRAMES_PER_SECOND);
+    const due =
+      from === this.#base ? this.#requested : this.#base + Math.floor(wanted.start * FRAMES_PER_SECOND);
     return this.#passage(from, this.#endOf(wanted.end), due);
   }
 

@@ -100,15 +100,15 @@ export function changesIn(percent: number, least: number, most = least): fc.Arbi
 
 function flipped(bytes: Buffer, at: number, bit: number): Buffer {
   const copy = Buffer.from(bytes);
-  const place = at % Math.max(1, copy.length);
-  if (copy.length > 0) copy.writeUInt8(copy.readUInt8(place) ^ (1 << bit), place);
+  const offset = at % Math.max(1, copy.length);
+  if (copy.length > 0) copy.writeUInt8(copy.readUInt8(offset) ^ (1 << bit), offset);
   return copy;
 }
 
 /** With something put in, in place of so many bytes. */
 function spliced(bytes: Buffer, at: number, put: Buffer, removed = 0): Buffer {
-  const place = at % (bytes.length + 1);
-  return Buffer.concat([bytes.subarray(0, place), put, bytes.subarray(place + removed)]);
+  const offset = at % (bytes.length + 1);
+  return Buffer.concat([bytes.subarray(0, offset), put, bytes.subarray(offset + removed)]);
 }
 
 const WORD = fc.constantFrom(
@@ -247,8 +247,8 @@ export function tells(text: string, secret: string, planted: string): boolean {
   return folded.length >= TELLING && (holdsPart(folded, secret) || holdsPart(folded, planted));
 }
 
-function holdsPart(folded: string, told: string): boolean {
-  const small = told.toLowerCase();
+function holdsPart(folded: string, text: string): boolean {
+  const small = text.toLowerCase();
   for (let at = 0; at + TELLING <= small.length; at += 1)
     if (folded.includes(small.slice(at, at + TELLING))) return true;
   return false;

@@ -219,11 +219,11 @@ class Packets {
   /** @returns their places */
   add(payloads: readonly Buffer[], ticks: number, isMarked: boolean): number[] {
     return payloads.map((payload, index) => {
-      const place = this.all.length;
-      const [sequence, rtpTime] = [this.start[0] + place, this.start[1] + ticks];
+      const position = this.all.length;
+      const [sequence, rtpTime] = [this.start[0] + position, this.start[1] + ticks];
       const marker = isMarked && index === payloads.length - 1;
       this.all.push(rtpPacket(payload, { sequence, rtpTime, marker }));
-      return place;
+      return position;
     });
   }
 }
@@ -288,9 +288,9 @@ function bodyOf(
 
 /** Of a pair behind a key frame the second is shown first. */
 function shownAt(index: number, gop: number, count: number): number {
-  const place = index % gop;
-  if (place > 0 && place % 2 === 0) return index - 1;
-  return place > 0 && place + 1 < gop && index + 1 < count ? index + 1 : index;
+  const position = index % gop;
+  if (position > 0 && position % 2 === 0) return index - 1;
+  return position > 0 && position + 1 < gop && index + 1 < count ? index + 1 : index;
 }
 
 const ACCESS_UNIT = fc
@@ -389,14 +389,14 @@ function disturbed({ kind, packets, precious }: SentStream): fc.Arbitrary<Delive
     .tuple(list(FATE, packets.length), fc.boolean(), fc.boolean(), fc.boolean())
     .map(([fates, loses, delays, repeats]) => {
       const missing = new Set<number>();
-      const placed = packets.flatMap((bytes, place) => {
-        const { isLost = false, late = 0, again } = fates[place] ?? {};
-        if (loses && isLost && place > 0 && !precious.has(place)) {
-          missing.add(place);
+      const placed = packets.flatMap((bytes, position) => {
+        const { isLost = false, late = 0, again } = fates[position] ?? {};
+        if (loses && isLost && position > 0 && !precious.has(position)) {
+          missing.add(position);
           return [];
         }
-        const first = { at: place + (delays && kind === 'video' && place > 0 ? late : 0), bytes };
-        return repeats && again !== undefined ? [first, { at: place + again, bytes }] : [first];
+        const first = { at: position + (delays && kind === 'video' && position > 0 ? late : 0), bytes };
+        return repeats && again !== undefined ? [first, { at: position + again, bytes }] : [first];
       });
       const arrivals = placed.sort((one, other) => one.at - other.at).map(({ bytes }) => ofRtp(bytes));
       return { arrivals, missing };
@@ -455,8 +455,8 @@ const SOMETIMES_ODD = [2, 10, 50].map((percent) =>
 /** Some of the packets with changes, and others between them. */
 function changed({ packets }: SentStream): fc.Arbitrary<Delivery> {
   return fc.oneof(...SOMETIMES_ODD.map((odd) => list(odd, packets.length))).map((all) => ({
-    arrivals: packets.flatMap((bytes, place) => {
-      const odd = all[place];
+    arrivals: packets.flatMap((bytes, position) => {
+      const odd = all[position];
       if (odd === undefined) return [ofRtp(bytes)];
       const [change, other, isInstead] = odd;
       const arrival = change(bytes, packets[other % packets.length] ?? bytes);

@@ -30,10 +30,10 @@ const REGISTRATIONS = list(
   1,
   3,
 ).map((stations) =>
-  stations.map((station, place): Registration => {
+  stations.map((station, index): Registration => {
     const { secret, previousSecret: previous } = station;
-    const previousSecret = previous.endsWith('-') ? `${previous}${place}` : previous;
-    return { ...station, secret: `${secret}${place}`, previousSecret };
+    const previousSecret = previous.endsWith('-') ? `${previous}${index}` : previous;
+    return { ...station, secret: `${secret}${index}`, previousSecret };
   }),
 );
 
@@ -227,7 +227,7 @@ const MESSAGE = fc
 export const SENT: fc.Arbitrary<Sent & { registrations: Registration[] }> = fc
   .record({
     registrations: REGISTRATIONS,
-    place: fc.nat(),
+    index: fc.nat(),
     tried: TRIED,
     lines: mixed<Lines | undefined>(
       [40, fc.constant(undefined)],
@@ -241,8 +241,8 @@ export const SENT: fc.Arbitrary<Sent & { registrations: Registration[] }> = fc
     second: changesIn(25, 1, 3),
     another: EVENT.map((event) => Buffer.from(event('another'))),
   })
-  .map(({ registrations, place, tried, lines, tokenIn, message, first, second, another }) => {
-    const station = registrations[place % registrations.length];
+  .map(({ registrations, index, tried, lines, tokenIn, message, first, second, another }) => {
+    const station = registrations[index % registrations.length];
     const phrase = station === undefined ? '' : tried(station);
     const token = tokenIn < (lines === undefined ? 9 : 2) ? phrase : null;
     const signed = first(Buffer.from(message(token)), another);

@@ -269,7 +269,7 @@ export interface Sent {
 
 /** What the specification says of a message (section 5). */
 export type Verdict =
-  | { kind: 'genuine'; place: number; proof: 'hmac' | 'token'; secret: 'current' | 'previous' }
+  | { kind: 'genuine'; index: number; proof: 'hmac' | 'token'; secret: 'current' | 'previous' }
   /** `burnt`: place of the station whose phrase came in clear where only a signature counts. */
   | { kind: 'refused'; burnt: number | undefined }
   /** Neither the specification nor the cases of the receiver decide. */
@@ -284,8 +284,8 @@ const TOKEN_NAMES = ['authenticationToken', 'AuthenticationToken'];
 /** @param stations in the order in which they are tried */
 export function verdictOn(sent: Sent, stations: readonly Registration[]): Verdict {
   const token = tokenOf(sent.body);
-  for (const [place, station] of stations.entries()) {
-    const verdict = verdictOf(station, place, sent, token);
+  for (const [index, station] of stations.entries()) {
+    const verdict = verdictOf(station, index, sent, token);
     if (verdict !== undefined) return verdict;
   }
   const burnt = stations.findIndex(
@@ -295,16 +295,16 @@ export function verdictOn(sent: Sent, stations: readonly Registration[]): Verdic
   return { kind: 'refused', burnt: burnt < 0 ? undefined : burnt };
 }
 
-function verdictOf(station: Registration, place: number, sent: Sent, token: Token): Verdict | undefined {
+function verdictOf(station: Registration, index: number, sent: Sent, token: Token): Verdict | undefined {
   const named = token.kind === 'text' ? slotOf(station, token.text) : undefined;
   if (station.scheme === 'https' && named !== undefined)
-    return { kind: 'genuine', place, proof: 'token', secret: named };
+    return { kind: 'genuine', index, proof: 'token', secret: named };
   const signed = signedBy(station, sent);
   if (signed === undefined) return undefined;
   // At `https` a token decides where there is one (C-86 to C-88).
   if (station.scheme === 'https' && token.kind === 'open') return { kind: 'open' };
   if (station.scheme === 'https' && token.kind !== 'absent') return undefined;
-  return { kind: 'genuine', place, proof: 'hmac', secret: signed };
+  return { kind: 'genuine', index, proof: 'hmac', secret: signed };
 }
 
 function slotOf(station: Registration, text: string): 'current' | 'previous' | undefined {

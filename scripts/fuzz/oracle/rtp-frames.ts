@@ -17,8 +17,8 @@ export function usableFrames<Frame extends Sendable>(
   const usable: Frame[] = [];
   let isDecodable = false;
   for (const frame of frames) {
-    const isWhole = !frame.body.some((place) => missing.has(place));
-    const isNext: boolean = isDecodable && !frame.head.some((place) => missing.has(place));
+    const isWhole = !frame.body.some((index) => missing.has(index));
+    const isNext: boolean = isDecodable && !frame.head.some((index) => missing.has(index));
     isDecodable = isWhole && (frame.isKey || isNext);
     if (isDecodable) usable.push(frame);
   }

@@ -72,10 +72,10 @@ function answerTo(body: unknown): Answer {
   findAnyLink(wrappedLinks(body), RELATIONS);
   for (const relation of RELATIONS) findLink(record, relation);
   const devices = page.records.map(toDevice);
-  for (const [place, device] of devices.entries()) {
+  for (const [index, device] of devices.entries()) {
     tellsStatus(device);
     remoteIdOf(device);
-    if (place === 0) withStatusOf(device, record);
+    if (index === 0) withStatusOf(device, record);
   }
   return { page, devices };
 }
@@ -86,6 +86,6 @@ function complaintAbout({ ids, online }: Input, { page, devices }: Answer): Comp
   if (ids === undefined) return undefined;
   if (devices.map(({ id }) => id).join() !== ids.join())
     return { fault: 'rejected', reason: 'cameras are missing' };
-  const isSame = devices.every((device, place) => device.online === (online?.[place] ?? device.online));
+  const isSame = devices.every((device, index) => device.online === (online?.[index] ?? device.online));
   return isSame ? undefined : { fault: 'wrong', reason: 'a camera is taken for online, or is not' };
 }

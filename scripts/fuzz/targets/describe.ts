@@ -13,15 +13,15 @@ interface Input {
 }
 
 /** Far beyond what an answer on this machine takes: who sends too little ends the connection. Milliseconds. */
-const PATIENCE = 60_000;
+const TIMEOUT_MS = 60_000;
 
 const STATUS = mixed([19, fc.constant('200')], [1, fc.nat(999).map((code) => String(code).padStart(3, '0'))]);
 const CODECS = list(fc.constantFrom('H264', 'H265', 'JPEG', 'VP8'), 0, 2);
 const INPUT = fc
   .tuple(CODECS, STATUS, fc.boolean(), changes(1, 2), CUT)
   .map(([codecs, status, isChanged, change, cut]): Input => {
-    const media = codecs.map((codec, place) => `a=rtpmap:${96 + place} ${codec}/90000\r\n`).join('');
-    const types = codecs.map((_, place) => ` ${96 + place}`).join('') || ' 96';
+    const media = codecs.map((codec, index) => `a=rtpmap:${96 + index} ${codec}/90000\r\n`).join('');
+    const types = codecs.map((_, index) => ` ${96 + index}`).join('') || ' 96';
     const sdp = `v=0\r\ns=x\r\nm=video 0 RTP/AVP${types}\r\n${media}m=audio 0 RTP/AVP 8\r\na=rtpmap:8 PCMA/8000\r\n`;
     const head = `RTSP/1.0 ${status} OK\r\nCSeq: 1\r\nContent-Length: ${sdp.length}\r\n\r\n`;
     const bytes = Buffer.from(head + sdp);
@@ -38,7 +38,7 @@ export function describeTarget(): Target {
     inputs: INPUT,
     act: async ({ pieces }) => {
       const url = await relay.urlOf(pieces);
-      return describe(url, { timeoutMs: PATIENCE }).then(
+      return describe(url, { timeoutMs: TIMEOUT_MS }).then(
         ({ codecs }) => codecs,
         (error: unknown) => {
           if (error instanceof RvmError) return error;

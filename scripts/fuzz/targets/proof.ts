@@ -39,16 +39,16 @@ function complaintAbout(
       ? undefined
       : { fault: 'wrong', reason: 'a phrase in the clear is told of wrongly' };
   }
-  if (!answer.proven) return { fault: 'rejected', reason: `${verdict.proof} of place ${verdict.place}` };
+  if (!answer.proven) return { fault: 'rejected', reason: `${verdict.proof} of place ${verdict.index}` };
   const isSame =
-    answer.station === stations[verdict.place] &&
+    answer.station === stations[verdict.index] &&
     answer.proof === verdict.proof &&
     answer.secret === verdict.secret;
   return isSame ? undefined : { fault: 'accepted', reason: `as ${answer.proof} of ${answer.station.key}` };
 }
 
-function stationOf(registration: Registration, place: number): ReceivingStation {
-  const key = `station-${place}`;
+function stationOf(registration: Registration, index: number): ReceivingStation {
+  const key = `station-${index}`;
   return { ...registration, key, name: key, agentUserId: '', sandbox: false };
 }
 

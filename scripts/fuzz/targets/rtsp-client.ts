@@ -27,7 +27,7 @@ interface Heard {
   incoming: Incoming[];
   isUnreadable: boolean;
   /** Bytes that it kept, at most. */
-  kept: number;
+  buffered: number;
 }
 
 interface Outcome {
@@ -74,16 +74,16 @@ function heard(pieces: readonly Buffer[], channels: readonly number[]): Heard {
   const parser = new MessageParser(DEFAULT_LIMITS);
   parser.expect(channels);
   const incoming: Incoming[] = [];
-  let kept = 0;
+  let buffered = 0;
   for (const piece of pieces) {
     const lent = Buffer.from(piece);
     incoming.push(...parser.push(lent).map(copied));
     // As a socket does with the next read.
     lent.fill(0);
-    kept = Math.max(kept, parser.keptBytes);
+    buffered = Math.max(buffered, parser.bufferedBytes);
   }
   for (const each of incoming) if (each.kind === 'answer') read(each);
-  return { incoming, isUnreadable: parser.isUnreadable, kept };
+  return { incoming, isUnreadable: parser.isUnreadable, buffered };
 }
 
 function copied(each: Incoming): Incoming {
@@ -99,18 +99,22 @@ function read({ headers, body }: Answer): void {
     contentLocation: headers.get('content-location'),
     control,
   });
-  const asked = [urls.all, ...media.map((each) => urls.of(each.control))];
-  entriesFor(asked, rtpInfoIn(headers.all('rtp-info').join(',')));
+  const requested = [urls.all, ...media.map((each) => urls.of(each.control))];
+  entriesFor(requested, rtpInfoIn(headers.all('rtp-info').join(',')));
   chosenChannels(headers.get('transport'), { rtp: 0, rtcp: 1 });
   lengthOfRange(headers.get('range'));
   const authentication = new Authentication({ username: 'u', password: 'p' });
   authentication.takes(headers.all('www-authenticate'));
-  const sent = [...asked, sessionIn(headers.get('session'))?.id, authentication.authorization('PLAY', URL)];
+  const sent = [
+    ...requested,
+    sessionIn(headers.get('session'))?.id,
+    authentication.authorization('PLAY', URL),
+  ];
   for (const text of sent) if (text !== undefined && CONTROL.test(text)) throw new Error('a forged line');
 }
 
 function complaintAbout({ sent }: Input, { inPieces, atOnce }: Outcome): Complaint | undefined {
-  if (inPieces.kept > MOST_KEPT) return { fault: 'wrong', reason: `${inPieces.kept} bytes are kept` };
+  if (inPieces.buffered > MOST_KEPT) return { fault: 'wrong', reason: `${inPieces.buffered} bytes are kept` };
   if (inPieces.isUnreadable !== atOnce.isUnreadable || textOf(inPieces.incoming) !== textOf(atOnce.incoming))
     return { fault: 'wrong', reason: 'the pieces say something else than the whole' };
   if (sent === undefined) return undefined;

@@ -85,7 +85,7 @@ function complaintAbout({ genuine }: Input, answer: string | RvmError): Complain
   }
   if (genuine !== undefined) return { fault: 'rejected', reason: answer.message };
   const { serverCode = '', serverMessage = '' } = answer.cause;
-  const told = [answer.message, serverCode, serverMessage].join(' ');
-  const isTold = /rtsps?:\/\/[^*\s"'<>`]/i.test(told);
-  return isTold ? { fault: 'wrong', reason: 'the error repeats the URL' } : undefined;
+  const text = [answer.message, serverCode, serverMessage].join(' ');
+  const isRepeated = /rtsps?:\/\/[^*\s"'<>`]/i.test(text);
+  return isRepeated ? { fault: 'wrong', reason: 'the error repeats the URL' } : undefined;
 }

@@ -30,7 +30,7 @@ const LONG_FORM = mixed<(elements: string[], gap: string, inner: string) => stri
     29,
     list(fc.constantFrom('a', '\\u0061', ','), 8).map(
       (names) => (elements) =>
-        `{${elements.map((each, place) => `"${place}-${names[place % 8] ?? ''}":${each}`).join(',')}}`,
+        `{${elements.map((each, index) => `"${index}-${names[index % 8] ?? ''}":${each}`).join(',')}}`,
     ),
   ],
 );
@@ -45,7 +45,7 @@ const LONG_TEXT = fc
   })
   .map(({ element, more, others, gap, inner, form }) => {
     const elements = Array<string>(Math.ceil(LONG / element.length) + more).fill(element);
-    for (const [place, other] of others) elements[place % elements.length] = other;
+    for (const [index, other] of others) elements[index % elements.length] = other;
     return form(elements, gap, inner);
   });
 /** In short ones all takes place but the cutting. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { ListedMessage } from '../../../lib/inbox/inbox';
-import { lookThrough } from '../../../lib/inbox/reading/look-through';
+import { searchInboxes } from '../../../lib/inbox/reading/look-through';
 import { inEachStore, type TestedInbox } from '../../support/inbox/each-store';
 import { proven } from '../samples';
 
@@ -20,7 +20,7 @@ async function accept(inbox: TestedInbox, millisecond: number, count: number): P
 
 async function all(inboxes: readonly TestedInbox[], bounds = FEW_AT_A_TIME) {
   const found: ListedMessage[] = [];
-  const { count, isCut } = await lookThrough(inboxes, 'all', (message) => found.push(message), bounds);
+  const { count, isCut } = await searchInboxes(inboxes, 'all', (message) => found.push(message), bounds);
   return { found, looked: count, isCut };
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { TTL } from '../../../lib/inbox/postgres/instance/time-to-live';
+import { PEER_TIMEOUT } from '../../../lib/inbox/postgres/instance/time-to-live';
 import { TcpGate } from '../../support/network/servers';
 import { accept, ENDPOINT, lease, type OpenStore, PostgresStand } from '../../support/postgres/stores';
 import { eventually } from '../../support/time/patience';
@@ -24,7 +24,7 @@ describe('a store that is cut off from its database', () => {
   it('hands nothing over after eight seconds, and goes on with its epoch where nobody else was there', async () => {
     const { deliveryId } = await accept(one.store, {}, 'any');
     gate.cut();
-    ahead = 0.8 * TTL;
+    ahead = 0.8 * PEER_TIMEOUT;
     assert.equal(one.store.mayHandOver(), false);
     gate.mend();
     await eventually(() => one.store.mayHandOver(), 'it to hand over again');

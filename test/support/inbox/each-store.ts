@@ -7,12 +7,12 @@ import { readConnection } from '../../../lib/inbox/postgres/connection-settings'
 import { PostgresStore } from '../../../lib/inbox/postgres/postgres-store';
 import { SharedInbox } from '../../../lib/inbox/shared-inbox';
 import { Store } from '../../../lib/inbox/sqlite/store';
-import type { InboxNews } from '../../../lib/inbox/store-health';
+import type { InboxEvents } from '../../../lib/inbox/store-health';
 import {
   type SharedStore,
-  type SharedStoreNews,
+  type SharedStoreEvents,
   storeFailed,
-  type StoreNews,
+  type StoreEvents,
   type StorePort,
 } from '../../../lib/inbox/store/port';
 import type { LocalCall, SharedCall, StoreCalls } from '../../../lib/inbox/store/protocol';
@@ -37,7 +37,7 @@ export interface TestedInbox extends KeptInbox {
 }
 
 interface TestedInboxOptions {
-  log?: (news: InboxNews) => void;
+  log?: (news: InboxEvents) => void;
   /** Milliseconds of a clock that never jumps, by which the inbox ages. */
   steady?: () => number;
   /** Inboxes of one name have one store: opened again, it is the one that was closed. */
@@ -146,7 +146,7 @@ class TestedSharedInbox extends SharedInbox implements TestedInbox {
       keep: { keys: 7 * DAY, bodies: 30 * DAY },
       patience: PATIENCE,
       lookAgain: LOOK_AGAIN,
-      open: (news: SharedStoreNews) => {
+      open: (news: SharedStoreEvents) => {
         port = new FailingStore(new PostgresStore({ settings, ...(steady && { steady }) }, news));
         return port;
       },
@@ -198,7 +198,7 @@ class InlineStore implements StorePort {
 
   constructor(
     private readonly file: string,
-    readonly news: StoreNews,
+    readonly news: StoreEvents,
     private readonly steady?: () => number,
   ) {
     this.store = this.#opened(false);
@@ -310,7 +310,7 @@ export class InlineInbox extends DurableInbox {
   }
 
   /** What its store tells it. */
-  get storeNews(): StoreNews {
+  get storeNews(): StoreEvents {
     return this.#port.news;
   }
 

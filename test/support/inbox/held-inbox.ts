@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { DurableInbox } from '../../../lib/inbox/durable-inbox';
 import type { Incident } from '../../../lib/inbox/incident';
-import type { InboxNews } from '../../../lib/inbox/store-health';
+import type { InboxEvents } from '../../../lib/inbox/store-health';
 import { Taker } from '../../inbox/samples';
 import { eventually, PATIENCE } from '../time/patience';
 
 type Told =
-  | { news: InboxNews }
+  | { news: InboxEvents }
   | { incident: Incident }
   | { durable: boolean | undefined }
   | { messageId: string; outcome: string };

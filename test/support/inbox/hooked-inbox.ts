@@ -4,7 +4,7 @@ import path from 'node:path';
 import { StatementSync } from 'node:sqlite';
 import type { ListedMessage, ListQuery } from '../../../lib/inbox/inbox';
 import type { ChangedSlots, Slot, SlotOutcome, Slots, SlotWrite } from '../../../lib/inbox/slot';
-import type { InboxNews } from '../../../lib/inbox/store-health';
+import type { InboxEvents } from '../../../lib/inbox/store-health';
 import { storeFailed } from '../../../lib/inbox/store/port';
 import { eventually, PATIENCE, replaceMethod } from '../time/patience';
 import { InlineInbox, type InlineInboxOptions, pass } from './each-store';
@@ -30,7 +30,7 @@ function temporaryFolder(): string {
 /** For the tests of one suite: opens inboxes, which end with each test. */
 export class SpillStand {
   readonly #inboxes = new Set<HookedInbox>();
-  readonly news: InboxNews[] = [];
+  readonly news: InboxEvents[] = [];
   /** That of the test, which is open before it begins; or the one opened last. */
   inbox!: HookedInbox;
 

@@ -1,6 +1,6 @@
 import { StoreServer } from '../../../lib/inbox/sqlite/store-server';
 import type { FromStore, Request } from '../../../lib/inbox/sqlite/thread-protocol';
-import { storeFailed, type StoreNews, type StorePort } from '../../../lib/inbox/store/port';
+import { storeFailed, type StoreEvents, type StorePort } from '../../../lib/inbox/store/port';
 import type { LocalCall, StoreCalls } from '../../../lib/inbox/store/protocol';
 
 interface Pending {
@@ -17,7 +17,7 @@ export class ServedStore implements StorePort {
 
   constructor(
     file: string,
-    private readonly news: StoreNews,
+    private readonly news: StoreEvents,
   ) {
     this.#server = new StoreServer(file, false, (told) => queueMicrotask(() => this.#hear(told)));
   }

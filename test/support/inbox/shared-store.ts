@@ -4,7 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { SharedInbox, type SharedInboxOptions } from '../../../lib/inbox/shared-inbox';
 import { Store } from '../../../lib/inbox/sqlite/store';
-import { storeFailed, type SharedStore, type SharedStoreNews } from '../../../lib/inbox/store/port';
+import { storeFailed, type SharedStore, type SharedStoreEvents } from '../../../lib/inbox/store/port';
 import type { SharedCall, StoreCalls, StoredMessage } from '../../../lib/inbox/store/protocol';
 import { PATIENCE } from '../time/patience';
 
@@ -105,7 +105,7 @@ export class InstanceStore implements SharedStore {
 
   constructor(
     private readonly file: SharedFile,
-    readonly news: SharedStoreNews,
+    readonly news: SharedStoreEvents,
   ) {
     this.#calls = { ...file.store.work, ...this.#ownCalls() };
     queueMicrotask(() => this.news.onOpened({ waiting: file.waiting(), restored: false }));

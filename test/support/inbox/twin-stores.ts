@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Store } from '../../../lib/inbox/sqlite/store';
 import type {
   Accepted,
-  GivenBack,
+  ReturnedLeases,
   LocalCall,
   NewMessage,
   SharedCall,
@@ -102,7 +102,7 @@ export class TwinStores {
 
   /** Each instance gives back what it holds; what none holds, one that does not. */
   async giveBack(unsent: readonly Twin[], cutOff: readonly Twin[], by: StoreSession): Promise<void> {
-    const idsIn = (store: 'sqlite' | 'postgres'): GivenBack => ({
+    const idsIn = (store: 'sqlite' | 'postgres'): ReturnedLeases => ({
       unsent: unsent.map((twin) => twin[store]),
       cutOff: cutOff.map((twin) => twin[store]),
     });

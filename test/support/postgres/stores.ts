@@ -5,15 +5,15 @@ import { type ConnectionSettings, readConnection } from '../../../lib/inbox/post
 import { PostgresStore, type PostgresStoreOptions } from '../../../lib/inbox/postgres/postgres-store';
 import { migrate } from '../../../lib/inbox/postgres/schema';
 import { Session } from '../../../lib/inbox/postgres/session';
-import { type Reply, type Request, Work } from '../../../lib/inbox/postgres/work';
+import { type Reply, type Request, PlanRunner } from '../../../lib/inbox/postgres/work';
 import { SharedInbox, type SharedInboxOptions } from '../../../lib/inbox/shared-inbox';
-import type { SharedStoreNews } from '../../../lib/inbox/store/port';
+import type { SharedStoreEvents } from '../../../lib/inbox/store/port';
 import type {
   Accepted,
   AnyCall,
   LeasedMessage,
   NewMessage,
-  Opened,
+  OpenReport,
   SharedCall,
   StoreCalls,
   StoreWarning,
@@ -27,7 +27,7 @@ const DAY = 24 * 60 * 60 * 1000;
 
 /** What a store has told, in order. */
 interface Told {
-  opened: Opened[];
+  opened: OpenReport[];
   faults: string[];
   warnings: StoreWarning[];
   stirred: (string | undefined)[];
@@ -59,7 +59,7 @@ export function sharedStore(
 ): OpenStore {
   const lists = { opened: [], faults: [], warnings: [], stirred: [], waiting: [], slots: [], wishes: [] };
   const told: Told = { ...lists, epochsLost: 0, mayHandOver: 0 };
-  const news: SharedStoreNews = {
+  const news: SharedStoreEvents = {
     onOpened: (opened) => told.opened.push(opened),
     onFault: (reason) => told.faults.push(reason),
     onWarning: (warning) => told.warnings.push(warning),
@@ -91,7 +91,7 @@ type Lease = StoreCalls['accept']['take']['lease'];
 
 /** The instance of an inbox that a test plays: a connection, and the statements on it. */
 export class StoreSession {
-  readonly work: Work;
+  readonly work: PlanRunner;
   #epoch: string;
 
   private constructor(
@@ -101,7 +101,7 @@ export class StoreSession {
     steady?: () => number,
   ) {
     this.#epoch = epoch;
-    this.work = new Work(schema, () => this.epoch, steady);
+    this.work = new PlanRunner(schema, () => this.epoch, steady);
   }
 
   /** @param url of a database; the schema is brought up to date, and the instance has its row */

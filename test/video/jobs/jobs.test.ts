@@ -121,8 +121,8 @@ describe('a video job', () => {
       assert.ok(step);
       return step instanceof RvmError ? Promise.reject(step) : Promise.resolve(step);
     };
-    const steady = (): number => performance.now() + slowness;
-    video = new CloudVideo({ sessions: 4, open, decoder, steady, now: () => now });
+    const monotonic = (): number => performance.now() + slowness;
+    video = new CloudVideo({ sessions: 4, open, decoder, monotonic, now: () => now });
     const openRtsp: VideoSource['client']['openRtsp'] = (wanted) => {
       asked.push(wanted);
       const device = { id: 'gate', name: 'Gate', status: 'online' };

@@ -384,8 +384,8 @@ describe('the server of views', () => {
     const FRAME = 256 * 1024;
 
     /** A viewer that reads nothing. */
-    async function stuck(part: 'recorded' | 'live', steady = () => performance.now()) {
-      await serve({}, { steady });
+    async function stuck(part: 'recorded' | 'live', monotonic = () => performance.now()) {
+      await serve({}, { monotonic });
       const { pathname } = new URL(view.page());
       const { port } = new URL(view.origin);
       const socket = net.connect(Number(port), '127.0.0.1').on('error', () => undefined);

@@ -3,7 +3,7 @@ import { booleans, byteStrings, integers, texts, uuids } from './binary-array';
 import { makeDeliveryId } from './delivery-id';
 import type { InboxClock } from './inbox-clock';
 import { alarmKey, messageKey } from './keys';
-import type { Row, Statement } from './statement';
+import type { Row, Plan } from './statement';
 import type { Reply, Request, Step } from './step';
 import { storable } from './stored-text';
 import type { Tables } from './tables';
@@ -23,10 +23,10 @@ interface Keyed {
 }
 
 /** Takes messages in, all of a batch at once. */
-export class Acceptances {
-  readonly #accept: Statement;
+export class AcceptPlan {
+  readonly #accept: Plan;
   /** Where an alarm is there twice. */
-  readonly #acceptChained: Statement;
+  readonly #acceptChained: Plan;
   /** One that is sent again knows by its id what its first try has done. */
   readonly #ids = new WeakMap<Acceptance, string>();
   /** By id of events that were to be leased, and of which no answer has told: the epoch for which they may be. */

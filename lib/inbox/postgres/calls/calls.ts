@@ -1,19 +1,19 @@
 import type { SharedCall } from '../../store/protocol';
 import { MAX_LISTED } from '../../store/stored-message';
-import { Acceptances } from './acceptance';
+import { AcceptPlan } from './acceptance';
 import { SETTINGS_STEP } from './batch-settings';
 import { EndpointCalls } from './endpoint-calls';
-import { Endings } from './endings';
+import { FinishPlans } from './endings';
 import { FigureCalls } from './figure-calls';
 import { InboxCalls } from './inbox-calls';
 import { InboxClock } from './inbox-clock';
 import { LeasePlans } from './leases';
 import { ListPlans, NO_BODIES } from './listing';
 import { Locks } from './locks';
-import { Noting } from './noting';
+import { HistoryPlans } from './noting';
 import { Paging } from './paging';
 import { QuarantineCalls } from './quarantine-calls';
-import { Rescheduling } from './rescheduling';
+import { LapsePlans } from './rescheduling';
 import { RetentionPlans } from './retention';
 import { SlotCalls, type ChangesSlots } from './slot-calls';
 import type { Request, Step } from './step';
@@ -43,11 +43,11 @@ type StepsOf<Name extends SharedCall> = {
 /** What is asked of the tables of an inbox, as statements. */
 export class Calls {
   readonly #locks: Locks;
-  readonly #acceptances: Acceptances;
+  readonly #acceptances: AcceptPlan;
   readonly #leases: LeasePlans;
-  readonly #endings: Endings;
-  readonly #rescheduling: Rescheduling;
-  readonly #noting: Noting;
+  readonly #endings: FinishPlans;
+  readonly #rescheduling: LapsePlans;
+  readonly #noting: HistoryPlans;
   readonly #endpoints: EndpointCalls;
   readonly #listing: ListPlans;
   readonly #bareListing: ListPlans;
@@ -59,11 +59,11 @@ export class Calls {
     const tables = tablesOf(schema);
     const clock = new InboxClock(steady);
     this.#locks = new Locks(tables);
-    this.#acceptances = new Acceptances(tables, clock);
+    this.#acceptances = new AcceptPlan(tables, clock);
     this.#leases = new LeasePlans(tables);
-    this.#endings = new Endings(tables);
-    this.#rescheduling = new Rescheduling(tables);
-    this.#noting = new Noting(tables);
+    this.#endings = new FinishPlans(tables);
+    this.#rescheduling = new LapsePlans(tables);
+    this.#noting = new HistoryPlans(tables);
     this.#endpoints = new EndpointCalls(tables);
     this.#listing = new ListPlans(tables, MAX_LISTED);
     this.#bareListing = new ListPlans(tables, NO_BODIES);

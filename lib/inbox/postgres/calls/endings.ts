@@ -5,7 +5,7 @@ import { askedId } from './delivery-id';
 import { notedSql } from './history-sql';
 import { MESSAGE_WITH_BODY, messageWithBody } from './message-rows';
 import { storableOrNull } from './noting';
-import type { Row, Statement } from './statement';
+import type { Row, Plan } from './statement';
 import { byNumber, type Reply, type Request, type Step } from './step';
 import { storedText } from './stored-text';
 import type { Tables } from './tables';
@@ -21,11 +21,11 @@ interface Ending {
 }
 
 /** What becomes of events. That one is settled is a fact: it counts whoever has leased it; who has, and is another, is told. */
-export class Endings {
-  readonly #finish: Statement;
-  readonly #find: Statement;
-  readonly #dismiss: Statement;
-  readonly #stateOf: Statement;
+export class FinishPlans {
+  readonly #finish: Plan;
+  readonly #find: Plan;
+  readonly #dismiss: Plan;
+  readonly #stateOf: Plan;
 
   constructor(tables: Tables) {
     this.#finish = { name: 'rvm_finish', text: finishSql(tables) };

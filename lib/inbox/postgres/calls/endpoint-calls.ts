@@ -1,19 +1,19 @@
 import { notedSql } from './history-sql';
 import { storableOrNull } from './noting';
-import type { Statement } from './statement';
+import type { Plan } from './statement';
 import type { Request, Step } from './step';
 import { storable, storedText } from './stored-text';
 import type { Tables } from './tables';
 
 /** Which webhook nodes have which endpoint, and what moves from one endpoint to another. */
 export class EndpointCalls {
-  readonly #former: Statement;
-  readonly #claim: Statement;
-  readonly #takeLeft: Statement;
-  readonly #forget: Statement;
-  readonly #leave: Statement;
-  readonly #assign: Statement;
-  readonly #open: Statement;
+  readonly #former: Plan;
+  readonly #claim: Plan;
+  readonly #takeLeft: Plan;
+  readonly #forget: Plan;
+  readonly #leave: Plan;
+  readonly #assign: Plan;
+  readonly #open: Plan;
 
   constructor(tables: Tables) {
     this.#former = { name: 'rvm_former_endpoints', text: formerSql(tables) };

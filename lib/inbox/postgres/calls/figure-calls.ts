@@ -2,18 +2,18 @@ import { SELF_TEST_ID } from '../../../message/envelope';
 import type { MessageState } from '../../inbox';
 import type { InboxCounts, InboxFigures } from '../../inbox-figures';
 import type { InboxClock } from './inbox-clock';
-import type { Statement } from './statement';
+import type { Plan } from './statement';
 import type { Request, Step } from './step';
 import { storable, storedText } from './stored-text';
 import { MOVING, type Tables } from './tables';
 
 /** How the inbox stands. All of it only reads, so that a database that waits for its standby can say so. */
 export class FigureCalls {
-  readonly #oldest: Statement;
-  readonly #dead: Statement;
-  readonly #standby: Statement;
-  readonly #newest: Statement;
-  readonly #allDead: Statement;
+  readonly #oldest: Plan;
+  readonly #dead: Plan;
+  readonly #standby: Plan;
+  readonly #newest: Plan;
+  readonly #allDead: Plan;
 
   constructor(
     tables: Tables,

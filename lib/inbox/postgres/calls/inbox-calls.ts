@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { messageKey } from './keys';
-import type { Statement } from './statement';
+import type { Plan } from './statement';
 import type { Request, Step } from './step';
 import { storedText } from './stored-text';
 import type { Tables } from './tables';
@@ -10,11 +10,11 @@ const KEY_BYTES = 32;
 
 /** What concerns the inbox as a whole: its keys, who shares it, what it knows. */
 export class InboxCalls {
-  readonly #ping: Statement;
-  readonly #isKnown: Statement;
-  readonly #instances: Statement;
-  readonly #makeKey: Statement;
-  readonly #key: Statement;
+  readonly #ping: Plan;
+  readonly #isKnown: Plan;
+  readonly #instances: Plan;
+  readonly #makeKey: Plan;
+  readonly #key: Plan;
 
   constructor(tables: Tables) {
     this.#ping = { name: 'rvm_ping', text: pingSql(tables) };

@@ -1,7 +1,7 @@
 import { instanceFactsSql, notedSql } from './history-sql';
 import { MESSAGE_WITH_BODY, messageWithBody, STORED_COLUMNS, storedMessage } from './message-rows';
 import type { StoredMessage } from '../../store/protocol';
-import type { Row, Statement } from './statement';
+import type { Row, Plan } from './statement';
 import type { Request, Step } from './step';
 import { storable } from './stored-text';
 import type { Tables } from './tables';
@@ -15,14 +15,14 @@ const MOST = 1000;
 interface Prepared {
   readonly limit: number;
   readonly ordered: boolean;
-  readonly statement: Statement;
+  readonly statement: Plan;
 }
 
 /** What goes to the flow: each event to the epoch that leases it, and only while that is alive. */
 export class LeasePlans {
   readonly #lease: readonly Prepared[];
   readonly #leaseBare: readonly Prepared[];
-  readonly #leased: Statement;
+  readonly #leased: Plan;
 
   constructor(tables: Tables) {
     this.#lease = preparedOf((limit, ordered) => leaseStatement(tables, limit, ordered));
@@ -53,7 +53,7 @@ export class LeasePlans {
   }
 }
 
-function preparedOf(statement: (limit: number, ordered: boolean) => Statement): Prepared[] {
+function preparedOf(statement: (limit: number, ordered: boolean) => Plan): Prepared[] {
   return [...LIMITS, MOST].flatMap((limit) =>
     [true, false].map((ordered) => ({ limit, ordered, statement: statement(limit, ordered) })),
   );
@@ -80,7 +80,7 @@ const NONE_OPEN_BEFORE = (work: string): string => `AND (waiting.alarm_key IS NU
       SELECT FROM ${work} AS former WHERE former.endpoint = waiting.endpoint AND former.alarm_key = waiting.alarm_key
       AND former.state IN ('received', 'leased') AND (former.sequence < waiting.sequence OR former.state = 'leased')))`;
 
-function leaseStatement(tables: Tables, limit: number, ordered: boolean): Statement {
+function leaseStatement(tables: Tables, limit: number, ordered: boolean): Plan {
   return {
     name: `rvm_lease_${limit}${ordered ? '_ordered' : ''}`,
     text: leaseSql(
@@ -92,7 +92,7 @@ FROM work JOIN ${tables.message} AS message USING (sequence) LEFT JOIN ${tables.
   };
 }
 
-function bareLeaseStatement(tables: Tables, limit: number, ordered: boolean): Statement {
+function bareLeaseStatement(tables: Tables, limit: number, ordered: boolean): Plan {
   return {
     name: `rvm_lease_bare_${limit}${ordered ? '_ordered' : ''}`,
     text: leaseSql(

@@ -4,7 +4,7 @@ import { askedId } from './delivery-id';
 import { alarmKey } from './keys';
 import { courseColumns, courseOf } from './history-sql';
 import { listedMessage, MESSAGE_WITH_BODY } from './message-rows';
-import type { Statement } from './statement';
+import type { Plan } from './statement';
 import type { Request, Step } from './step';
 import type { Tables } from './tables';
 
@@ -18,11 +18,11 @@ export const NO_BODIES = -1;
 
 /** Lists messages, newest first. */
 export class ListPlans {
-  readonly #list: Readonly<Record<Kind, Statement>>;
+  readonly #list: Readonly<Record<Kind, Plan>>;
 
   /** @param maxBytes of the bodies that a list reads: those beyond come without; all of them where it is `NO_BODIES` */
   constructor(tables: Tables, maxBytes: number) {
-    const statement = (kind: Kind, page: string): Statement => ({
+    const statement = (kind: Kind, page: string): Plan => ({
       name: `rvm_list_${kind}${maxBytes === NO_BODIES ? '_bare' : ''}`,
       text: listSql(tables, page, maxBytes),
     });

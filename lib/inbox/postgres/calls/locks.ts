@@ -1,12 +1,12 @@
 import { uuids } from './binary-array';
 import { BATCH_SETTINGS } from './batch-settings';
-import type { Statement } from './statement';
+import type { Plan } from './statement';
 import type { Step } from './step';
 import type { Tables } from './tables';
 
 /** What a batch locks before it does anything, until the end of its transaction. */
 export class Locks {
-  readonly #lock: Statement;
+  readonly #lock: Plan;
 
   constructor(tables: Tables) {
     this.#lock = { name: 'rvm_lock', text: lockSql(tables, `${BATCH_SETTINGS},`) };

@@ -1,14 +1,14 @@
 import { stepFacts } from '../../store/step';
 import { askedId } from './delivery-id';
 import { notedSql } from './history-sql';
-import type { Statement } from './statement';
+import type { Plan } from './statement';
 import type { Request, Step } from './step';
 import { storable } from './stored-text';
 import type { Tables } from './tables';
 
 /** Notes steps of messages, whoever has leased them. */
-export class Noting {
-  readonly #note: Statement;
+export class HistoryPlans {
+  readonly #note: Plan;
 
   constructor(tables: Tables) {
     this.#note = { name: 'rvm_note', text: noteSql(tables) };

@@ -4,7 +4,7 @@ import type { PagedMessage } from '../../store/page';
 import { courseColumns, courseOf } from './history-sql';
 import { listedMessage, MESSAGE_WITH_BODY, STORED_COLUMNS } from './message-rows';
 import { whole } from './listing';
-import type { Row, Statement } from './statement';
+import type { Row, Plan } from './statement';
 import type { Request, Step } from './step';
 import type { Tables } from './tables';
 
@@ -15,17 +15,17 @@ type Kind = `${ListQuery['state']}${'' | '_bare'}`;
 
 /** The messages of a period, oldest first. */
 export class Paging {
-  readonly #page: Readonly<Record<Kind, Statement>>;
+  readonly #page: Readonly<Record<Kind, Plan>>;
 
   constructor(tables: Tables) {
-    const statement = (state: ListQuery['state'], kind: Kind): [Kind, Statement] => [
+    const statement = (state: ListQuery['state'], kind: Kind): [Kind, Plan] => [
       kind,
       { name: `rvm_page_${kind}`, text: pageSql(tables, STATES[state], kind === state) },
     ];
     const states = Object.keys(STATES) as ListQuery['state'][];
     this.#page = Object.fromEntries(
       states.flatMap((state) => [statement(state, state), statement(state, `${state}_bare`)]),
-    ) as Record<Kind, Statement>;
+    ) as Record<Kind, Plan>;
   }
 
   page({ id, take }: Request<'page'>): Step {

@@ -1,6 +1,6 @@
 import { integers } from './binary-array';
 import type { InboxClock } from './inbox-clock';
-import type { Row, Statement } from './statement';
+import type { Row, Plan } from './statement';
 import type { Request, Step } from './step';
 import { storable, storedText } from './stored-text';
 import type { Tables } from './tables';
@@ -12,14 +12,14 @@ const MAX_BYTES = 16 * 1024 * 1024;
 
 /** Messages that nothing proved, the oldest of which make room for new ones. */
 export class QuarantineCalls {
-  readonly #lock: Statement;
-  readonly #add: Statement;
-  readonly #trimAddress: Statement;
-  readonly #trim: Statement;
-  readonly #ofEndpoint: Statement;
-  readonly #sums: Statement;
-  readonly #release: Statement;
-  readonly #releaseUpTo: Statement;
+  readonly #lock: Plan;
+  readonly #add: Plan;
+  readonly #trimAddress: Plan;
+  readonly #trim: Plan;
+  readonly #ofEndpoint: Plan;
+  readonly #sums: Plan;
+  readonly #release: Plan;
+  readonly #releaseUpTo: Plan;
 
   constructor(
     tables: Tables,

@@ -2,19 +2,19 @@ import { uuids } from './binary-array';
 import { askedId } from './delivery-id';
 import { instanceFactsSql, notedSql } from './history-sql';
 import { storableOrNull } from './noting';
-import type { Row, Statement } from './statement';
+import type { Row, Plan } from './statement';
 import type { Request, Step } from './step';
 import { storedText } from './stored-text';
 import type { Tables } from './tables';
 
 /** When events come again. Fenced by the epoch that has leased them, but for a dead letter, which nobody has. */
-export class Rescheduling {
-  readonly #unsend: Statement;
-  readonly #cutOff: Statement;
-  readonly #lapse: Statement;
-  readonly #again: Statement;
-  readonly #revive: Statement;
-  readonly #tell: Statement;
+export class LapsePlans {
+  readonly #unsend: Plan;
+  readonly #cutOff: Plan;
+  readonly #lapse: Plan;
+  readonly #again: Plan;
+  readonly #revive: Plan;
+  readonly #tell: Plan;
 
   constructor(tables: Tables) {
     this.#unsend = { name: 'rvm_unsend', text: unsendSql(tables) };

@@ -1,6 +1,6 @@
 import type { InboxClock } from './inbox-clock';
 import { tidySlotsSql } from './slot-calls';
-import type { Row, Statement } from './statement';
+import type { Row, Plan } from './statement';
 import type { Request, Step } from './step';
 import type { Tables } from './tables';
 
@@ -19,11 +19,11 @@ interface Pass {
  * it at once; what one has removed, the other does not find.
  */
 export class RetentionPlans {
-  readonly #advance: Statement;
-  readonly #quarantine: Statement;
-  readonly #slots: Statement;
-  readonly #bodies: Statement;
-  readonly #messages: Statement;
+  readonly #advance: Plan;
+  readonly #quarantine: Plan;
+  readonly #slots: Plan;
+  readonly #bodies: Plan;
+  readonly #messages: Plan;
   /** From the start again once a day, for what was open then may be final now. */
   readonly #done = { bodies: { sequence: 0, from: 0 }, messages: { sequence: 0, from: 0 } };
 
@@ -64,7 +64,7 @@ export class RetentionPlans {
   }
 
   #pass(
-    statement: Statement,
+    statement: Plan,
     done: Pass,
     age: number,
     read: (hasMore: boolean) => ReturnType<NonNullable<Step['read']>>,

@@ -6,7 +6,7 @@ import {
   type SlotRowWrite,
 } from '../../store/slot-row';
 import { integers, texts } from './binary-array';
-import type { Row, Statement } from './statement';
+import type { Row, Plan } from './statement';
 import { byNumber, type Request, type Step } from './step';
 import { storable, storedText } from './stored-text';
 import type { Tables } from './tables';
@@ -22,13 +22,13 @@ const NONE = -1;
  * seen in the order in which they were counted, and who asks for what has changed since one of them misses nothing.
  */
 export class SlotCalls {
-  readonly #makeOwners: Statement;
-  readonly #lockOwners: Statement;
-  readonly #put: Statement;
-  readonly #drop: Statement;
-  readonly #slots: Statement;
-  readonly #owners: Statement;
-  readonly #versions: Statement;
+  readonly #makeOwners: Plan;
+  readonly #lockOwners: Plan;
+  readonly #put: Plan;
+  readonly #drop: Plan;
+  readonly #slots: Plan;
+  readonly #owners: Plan;
+  readonly #versions: Plan;
 
   constructor(tables: Tables) {
     this.#makeOwners = { name: 'rvm_make_slot_owners', text: makeOwnersSql(tables) };

@@ -1,5 +1,5 @@
 /** A statement, planned once for each connection. */
-export interface Statement {
+export interface Plan {
   /** Unique among all; names its plan on the connection. */
   readonly name: string;
   readonly text: string;

@@ -1,5 +1,5 @@
 import type { SharedCall, StoreCalls } from '../../store/protocol';
-import type { Row, Statement } from './statement';
+import type { Row, Plan } from './statement';
 
 /** One call of a batch. */
 export interface Request<Name extends SharedCall = SharedCall> {
@@ -17,7 +17,7 @@ export interface Reply {
 
 /** One statement of a batch, which may serve several calls. */
 export interface Step {
-  readonly statement: Statement;
+  readonly statement: Plan;
   readonly values: readonly unknown[];
   /** Called once the transaction has been committed, in the order of the steps. Absent where the statement answers nothing. */
   read?(rows: readonly Row[]): Reply[];

@@ -1,6 +1,6 @@
-import type { OtherInstance } from './others';
-import type { Row, Session, Statement } from '../session';
-import type { Wish } from '../../store/protocol';
+import type { PeerInstance } from './others';
+import type { Row, Session, Plan } from '../session';
+import type { LeaseRequest } from '../../store/protocol';
 import { storable, storedText } from '../calls/stored-text';
 import { NO_GHOST } from '../calls/batch-settings';
 import { cutOffNotedSql, WAITS_AGAIN } from '../calls/rescheduling';
@@ -10,21 +10,21 @@ import { tablesOf } from '../calls/tables';
  * Nothing here is waited for, or beats would stay away: no standby, for what is lost in a takeover is found out and done again;
  * and no lock, which others may hold for as long as they wait for a standby.
  */
-const LOCAL: Statement = {
+const LOCAL: Plan = {
   name: 'instance-local',
   text: `SELECT set_config('synchronous_commit', 'local', true), set_config('lock_timeout', '500ms', true), ${NO_GHOST}`,
 };
 
 /** Who shares the inbox with an instance. */
-export interface Neighbours {
-  others: OtherInstance[];
+export interface PeerInstances {
+  others: PeerInstance[];
   /** Holders of leases that have no row: they were declared dead while a lease of theirs was under way. */
   orphans: string[];
 }
 
 export interface WishRow {
   deliveryId: string;
-  wish: Wish;
+  wish: LeaseRequest;
 }
 
 /** The rows that instances have of each other. */
@@ -46,7 +46,7 @@ export class InstanceTable {
     return beaten.length > 0;
   }
 
-  async neighbours(session: Session, epoch: string): Promise<Neighbours> {
+  async neighbours(session: Session, epoch: string): Promise<PeerInstances> {
     const { others, orphans } = this.#statements;
     const [rows, holders] = await Promise.all([session.run(others, [epoch]), session.run(orphans)]);
     return { others: rows.map(otherOf), orphans: holders.map((row) => String(row['holder'])) };
@@ -56,7 +56,7 @@ export class InstanceTable {
    * Declares another instance dead, where it has not beaten since, and lets what it had leased wait again.
    * @returns how many events; undefined where it lives, or another was first
    */
-  async reap(session: Session, { epoch, beats }: OtherInstance): Promise<number | undefined> {
+  async reap(session: Session, { epoch, beats }: PeerInstance): Promise<number | undefined> {
     const { remove, forget, reclaim } = this.#statements;
     const [removed = [], , [reclaimed] = []] = await this.#locally(session, () => [
       session.run(remove, [epoch, beats]),
@@ -105,7 +105,7 @@ export class InstanceTable {
   }
 }
 
-function otherOf(row: Row): OtherInstance {
+function otherOf(row: Row): PeerInstance {
   return {
     epoch: String(row['epoch']),
     name: storedText(row['name']),
@@ -144,10 +144,10 @@ function statementsOf(schema: string) {
   });
 }
 
-function named<Name extends string>(texts: Record<Name, string>): Record<Name, Statement> {
+function named<Name extends string>(texts: Record<Name, string>): Record<Name, Plan> {
   const statements = Object.entries<string>(texts).map(([name, text]) => [
     name,
     { name: `instance-${name}`, text },
   ]);
-  return Object.fromEntries(statements) as Record<Name, Statement>;
+  return Object.fromEntries(statements) as Record<Name, Plan>;
 }

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { InstanceTable } from './instance-table';
-import { Others, type OtherInstance } from './others';
+import { PeerMonitor, type PeerInstance } from './others';
 import type { Session } from '../session';
-import { TTL } from './time-to-live';
+import { PEER_TIMEOUT } from './time-to-live';
 
 /** Between two beats, in milliseconds. */
-export const BEAT_EVERY = 2500;
+export const HEARTBEAT_INTERVAL = 2500;
 /** Share of it after which nothing is handed over any more. */
-const FENCED_AFTER = 0.8 * TTL;
+const FENCED_AFTER = 0.8 * PEER_TIMEOUT;
 
 /** Clocks of this machine, in milliseconds: one that never jumps, and that of the wall. */
 export interface Clocks {
@@ -37,7 +37,7 @@ export interface InstanceOptions {
  */
 export class ClusterMember {
   readonly #clocks: Clocks;
-  readonly #others = new Others(2 * BEAT_EVERY);
+  readonly #others = new PeerMonitor(2 * HEARTBEAT_INTERVAL);
   #epoch = randomUUID() as string;
   /** True once the epoch has its row. */
   #hasBegun = false;
@@ -122,7 +122,7 @@ export class ClusterMember {
   }
 
   async #begin(session: Session, epoch: string, asked: { steady: number; wall: number }): Promise<void> {
-    await this.options.table.begin(session, epoch, { name: this.options.name, ttl: TTL });
+    await this.options.table.begin(session, epoch, { name: this.options.name, ttl: PEER_TIMEOUT });
     if (epoch !== this.#epoch) return;
     this.#hasBegun = true;
     this.#epochBegunAt = asked.steady;
@@ -149,7 +149,7 @@ export class ClusterMember {
     this.#beatenAt = undefined;
   }
 
-  async #reap(session: Session, other: OtherInstance): Promise<void> {
+  async #reap(session: Session, other: PeerInstance): Promise<void> {
     const count = await this.options.table.reap(session, other);
     if (count !== undefined) this.options.news.onTakenOver(other.name, count);
   }

@@ -1,5 +1,5 @@
 /** Another instance, as its row has it. */
-export interface OtherInstance {
+export interface PeerInstance {
   epoch: string;
   /** For people. */
   name: string;
@@ -21,7 +21,7 @@ interface Sight {
  * Finds out which of the others are dead: those that did not beat for their time to live while this instance, without a gap,
  * did. After an outage of the database nobody has beaten, and the first one back must not take all others for dead.
  */
-export class Others {
+export class PeerMonitor {
   /** By epoch. */
   #sights = new Map<string, Sight>();
   #answered = -Infinity;
@@ -34,7 +34,7 @@ export class Others {
    * @param answered and at which they came
    * @returns those that are dead
    */
-  look(rows: readonly OtherInstance[], asked: number, answered: number): OtherInstance[] {
+  look(rows: readonly PeerInstance[], asked: number, answered: number): PeerInstance[] {
     if (asked - this.#answered > this.longestGap) this.#sights.clear();
     this.#answered = answered;
     // Those that are gone are forgotten.
@@ -43,13 +43,13 @@ export class Others {
   }
 
   /** The interval is taken as short as it can have been: from the answer that showed it first to the question now. */
-  #isDead({ epoch, ttl, sinceBeat }: OtherInstance, asked: number): boolean {
+  #isDead({ epoch, ttl, sinceBeat }: PeerInstance, asked: number): boolean {
     const since = this.#sights.get(epoch)?.since ?? Infinity;
     // A beat of the future is from before the clock of the database was set back: that clock can say nothing then.
     return asked - since >= ttl && (sinceBeat > ttl || sinceBeat < 0);
   }
 
-  #sightOf({ epoch, beats }: OtherInstance, answered: number): Sight {
+  #sightOf({ epoch, beats }: PeerInstance, answered: number): Sight {
     const known = this.#sights.get(epoch);
     return known?.beats === beats ? known : { beats, since: answered };
   }

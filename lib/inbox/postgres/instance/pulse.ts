@@ -1,5 +1,5 @@
 import type { Connected } from '../connection/connect';
-import { BEAT_EVERY, type ClusterMember } from './instance';
+import { HEARTBEAT_INTERVAL, type ClusterMember } from './instance';
 import type { InstanceTable } from './instance-table';
 import { endsConnection, faultText } from '../connection/fault';
 import { Link, type LinkOptions } from '../connection/link';
@@ -7,14 +7,14 @@ import { readNotice } from './notice';
 import type { Session } from '../session';
 import { storedText } from '../calls/stored-text';
 import { channelOf, quoted } from '../calls/tables';
-import type { SharedStoreNews } from '../../store/port';
+import type { SharedStoreEvents } from '../../store/port';
 
 /** Between two looks at what others have left here, in milliseconds. */
 const LOOK_EVERY = 1000;
 /** So many times as long as counting took, it is left alone. */
 const REST = 20;
 
-export type PulseNews = Pick<SharedStoreNews, 'onStirred' | 'onWaiting' | 'onSlots' | 'onWish'>;
+export type PulseNews = Pick<SharedStoreEvents, 'onStirred' | 'onWaiting' | 'onSlots' | 'onWish'>;
 
 export interface PulseOptions extends Pick<LinkOptions, 'connect'> {
   /** Serves where there is no connection of its own to be had. */
@@ -54,7 +54,7 @@ export class Heartbeat {
   }
 
   open(): void {
-    this.#beating = setInterval(() => this.beat(), BEAT_EVERY).unref();
+    this.#beating = setInterval(() => this.beat(), HEARTBEAT_INTERVAL).unref();
     this.#looking = setInterval(() => this.#look(), LOOK_EVERY).unref();
     this.link.open();
   }

@@ -14,7 +14,7 @@ const MAX_RECORD = 4 * 1024 * 1024;
  * The rows that stand in the pages of a file, one page after the other, whatever has become of the schema and the trees that
  * lead to them. A page may be an old one: this is for what SQLite itself does not find.
  */
-export class LeafRows implements RowSource {
+export class PageRows implements RowSource {
   constructor(private readonly pages: PageSource) {}
 
   *rows(table: SalvagedTable): Generator<Row> {

@@ -20,7 +20,7 @@ export interface Frame {
 }
 
 /** The frames that a log holds since it was last begun anew, sound or not; none where there is no log. @throws Error of the disk */
-export function framesOf(file: string): Frame[] {
+export function walFramesOf(file: string): Frame[] {
   const log = fs.existsSync(file) ? fs.readFileSync(file) : Buffer.alloc(0);
   if (log.length < LOG_HEADER + FRAME_HEADER) return [];
   const size = pageSizeIn(log);
@@ -51,7 +51,7 @@ export function framesOf(file: string): Frame[] {
  */
 export function isLogDamaged(file: string): boolean {
   const isGone = sizeOf(file) === 0;
-  const unread = framesOf(`${file}-wal`).filter(({ isSound }) => isGone || !isSound);
+  const unread = walFramesOf(`${file}-wal`).filter(({ isSound }) => isGone || !isSound);
   return unread.filter(({ isCommit }) => isCommit).length > 1;
 }
 

@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { DOUBTFUL } from '../meta';
+import { UNCERTAIN } from '../meta';
 import { makeDeliveryId } from '../tables/delivery-id';
 import type { Row } from '../tables/statements';
 
@@ -60,7 +60,7 @@ export class Newcomers {
   /** Nobody knows what became of them since. */
   finish(): void {
     if (this.#sequences.size === 0) return;
-    this.target.prepare('INSERT OR REPLACE INTO meta VALUES (?, ?)').run(DOUBTFUL, String(this.#newest));
+    this.target.prepare('INSERT OR REPLACE INTO meta VALUES (?, ?)').run(UNCERTAIN, String(this.#newest));
   }
 
   /** So many of the messages that have entered. @param sql what is counted of them */

@@ -69,7 +69,7 @@ export class RawPages implements PageSource {
 }
 
 /** The pages that stand in a log, over those of its file. */
-export class LogPages implements PageSource {
+export class WalPages implements PageSource {
   readonly #newest: Map<number, Buffer>;
 
   constructor(

@@ -3,9 +3,9 @@ import { DatabaseSync, type DatabaseSyncOptions } from 'node:sqlite';
 import { isMisread } from '../fault';
 import { sizeOf } from '../open';
 import type { Row } from '../tables/statements';
-import { LeafRows } from './leaf-rows';
-import { framesOf, type Frame } from './log-frames';
-import { LogPages, RawPages } from './pages';
+import { PageRows } from './leaf-rows';
+import { walFramesOf, type Frame } from './log-frames';
+import { WalPages, RawPages } from './pages';
 import { COLUMNS, END, type RowSource, type SalvagedTable } from './row-source';
 
 /** Else newer releases of Node.js refuse to read what is damaged; earlier ones know no such option. */
@@ -25,7 +25,7 @@ export class SalvageSource implements RowSource {
     try {
       copy(file, this.#copy);
       if (withLog) copy(`${file}-wal`, `${this.#copy}-wal`);
-      const frames = framesOf(`${this.#copy}-wal`);
+      const frames = walFramesOf(`${this.#copy}-wal`);
       this.#database = unlessDamaged(() => this.#open());
       const isRead =
         sizeOf(file) > 0 && this.#database !== undefined && frames.every(({ isSound }) => isSound);
@@ -61,8 +61,8 @@ export class SalvageSource implements RowSource {
     this.#endReading();
     const pages = new RawPages(this.#copy);
     try {
-      if (this.#frames.length > 0) yield new LeafRows(new LogPages(this.#frames, pages));
-      yield new LeafRows(pages);
+      if (this.#frames.length > 0) yield new PageRows(new WalPages(this.#frames, pages));
+      yield new PageRows(pages);
     } finally {
       pages.close();
     }

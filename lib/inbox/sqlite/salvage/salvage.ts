@@ -6,11 +6,11 @@ import { freeOf, syncFolder } from '../../file-system';
 import { isBusy } from '../../folder-lock';
 import type { MessageState } from '../../inbox';
 import type { Salvaged } from '../../incident';
-import { alone, InUseError } from '../alone';
+import { alone, FileInUseError } from '../alone';
 import { alarmKey, messageKey } from '../key';
-import { BEYOND_LOST, clockIn, DOUBTFUL, IDS_LOST, numberIn } from '../meta';
+import { BEYOND_LOST, clockIn, UNCERTAIN, IDS_LOST, numberIn } from '../meta';
 import { openDatabase, sizeOf } from '../open';
-import { Openings } from '../openings';
+import { OpenCounter } from '../openings';
 import { SLOT_CLOCK } from '../tables/slot-clock';
 import type { Row } from '../tables/statements';
 import { Newcomers } from './newcomers';
@@ -28,7 +28,7 @@ export function salvage(file: string, now: Date): Salvaged {
 }
 
 function salvageAlone(file: string, now: Date): Salvaged {
-  if (isInUse(file)) throw new InUseError('another process has the file');
+  if (isInUse(file)) throw new FileInUseError('another process has the file');
   const building = `${file}.salvage`;
   removeDatabase(building);
   try {
@@ -64,9 +64,9 @@ function build(building: string, file: string): void {
     new SalvagedSlots(target).finish();
     addMeta(target, 'sequence', '0');
     const newest = newestOf(target);
-    addMeta(target, 'openings', String(new Openings(file).seen));
+    addMeta(target, 'openings', String(new OpenCounter(file).seen));
     addMeta(target, IDS_LOST, String(clockIn(target)));
-    addMeta(target, DOUBTFUL, String(newest));
+    addMeta(target, UNCERTAIN, String(newest));
     target.prepare(`UPDATE meta SET value = ? WHERE name = 'sequence'`).run(String(newest + BEYOND_LOST));
     emptyLog(target);
   } finally {
@@ -89,7 +89,7 @@ export function writeAnew(
 ): Salvaged | undefined {
   return alone(file, () => {
     const isOther = sizeOf(file) > 0;
-    if (isOther && isInUse(file)) throw new InUseError('another process has the file');
+    if (isOther && isInUse(file)) throw new FileInUseError('another process has the file');
     const building = `${file}.salvage`;
     removeDatabase(building);
     let counts: Counts | undefined;

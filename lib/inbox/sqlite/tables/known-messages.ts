@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { Known, Likeness } from '../../store/protocol';
+import type { Known, MessageKey } from '../../store/protocol';
 import { alarmKey, messageKey } from '../key';
 import { SequenceTable } from './sequence-table';
 import type { Row, Statements } from './statements';
@@ -45,7 +45,7 @@ export class KnownMessages {
   }
 
   /** Whether a message is known, and what of its alarm is; reads alone. */
-  look(likeness: Likeness): Known {
+  look(likeness: MessageKey): Known {
     const copies = this.copiesOf(likeness);
     const same = copies.find((row) => row['fingerprint'] === likeness.fingerprint);
     const phase = this.phaseOf(likeness);
@@ -54,7 +54,7 @@ export class KnownMessages {
   }
 
   /** All that have this id, each with other content. */
-  copiesOf({ station, id, named }: Pick<Likeness, 'station' | 'id' | 'named'>): Row[] {
+  copiesOf({ station, id, named }: Pick<MessageKey, 'station' | 'id' | 'named'>): Row[] {
     const sequences = this.#messages.of(messageKey(station, named, id));
     return sequences
       .map((sequence) => this.statements.copy.get(sequence, station, id, Number(named)))
@@ -62,7 +62,7 @@ export class KnownMessages {
   }
 
   /** Whether a message is the first of its alarm, and comes after its end. */
-  phaseOf({ station, alarm }: Pick<Likeness, 'station' | 'alarm'>): Pick<Known, 'first' | 'ended'> {
+  phaseOf({ station, alarm }: Pick<MessageKey, 'station' | 'alarm'>): Pick<Known, 'first' | 'ended'> {
     if (alarm === undefined) return { first: true, ended: false };
     const before = this.#lastOfAlarm(station, alarm);
     return { first: before === undefined, ended: before?.['is_end'] === 1 || before?.['ended'] === 1 };

@@ -13,7 +13,7 @@ import type {
   ActOn,
   Brought,
   Finish,
-  GivenBack,
+  ReturnedLeases,
   NewMessage,
   Progress,
   StoredMessage,
@@ -118,7 +118,7 @@ export class Messages {
     return messages;
   }
 
-  giveBack({ unsent, cutOff }: GivenBack): number {
+  giveBack({ unsent, cutOff }: ReturnedLeases): number {
     this.#drained.clear();
     const counts = [
       ...unsent.map((id) => this.#unsend(this.#one(id))),

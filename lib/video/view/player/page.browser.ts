@@ -9,15 +9,15 @@ function begin(): void {
     element.textContent = time.toLocaleString(lang, { dateStyle: 'medium', timeStyle: 'medium' });
     element.title = element.dateTime;
   }
-  const place = document.getElementById('player');
-  const data = place?.dataset['view'];
-  if (place === null || data === undefined) return;
+  const container = document.getElementById('player');
+  const data = container?.dataset['view'];
+  if (container === null || data === undefined) return;
   const { settings, texts }: PageData = JSON.parse(data);
-  const player = mount(place, settings, texts, { keysOf: document });
+  const player = mount(container, settings, texts, { keysOf: document });
   // A page restored from the back/forward cache mounts a new player.
   window.addEventListener('pagehide', () => player.close());
   window.addEventListener('pageshow', (event) => {
-    if (event.persisted) mount(place, settings, texts, { keysOf: document });
+    if (event.persisted) mount(container, settings, texts, { keysOf: document });
   });
 }
 
