@@ -28,7 +28,7 @@ interface CachedVideo {
  * restart may lose them.
  */
 const pictures = new Map<string, CachedVideo>();
-let count = 0;
+let bytes = 0;
 
 /**
  * Caches the last picture of an event; a picture of the alarm is not replaced by a live one.
@@ -39,9 +39,9 @@ export function keepPicture(deliveryId: string, jpeg: Buffer, kind: PictureKind,
   if (deliveryId !== '' && kind === 'live' && pictures.get(key)?.kind === 'alarm') return;
   forget(key);
   pictures.set(key, { kind, jpeg, of });
-  count += jpeg.byteLength;
+  bytes += jpeg.byteLength;
   for (const oldest of pictures.keys()) {
-    if (count <= MOST_PICTURE_BYTES) return;
+    if (bytes <= MOST_PICTURE_BYTES) return;
     forget(oldest);
   }
 }
@@ -63,7 +63,7 @@ export function pictureKindOf(deliveryId: string): PictureKind | undefined {
 }
 
 function forget(key: string): void {
-  count -= pictures.get(key)?.jpeg.byteLength ?? 0;
+  bytes -= pictures.get(key)?.jpeg.byteLength ?? 0;
   pictures.delete(key);
 }
 
