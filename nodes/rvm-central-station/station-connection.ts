@@ -152,7 +152,6 @@ export class StationConnection {
       this.#owner.changed();
     });
     client.onRefresh((error) => this.#log.refreshed(error));
-    this.#client = client;
     nameClient(client, this.#owner.key);
     if (!this.#closed) return client;
     await client.close();
