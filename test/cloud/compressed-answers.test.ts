@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { StationClient } from '../../lib/cloud/station-client';
-import { JPEG } from '../support/service/foreign/foreign-service';
+import { JPEG } from '../support/service/pictures';
 import { ForkedServices, type Access } from '../support/service/forked-services';
 import { BOMB, type PeculiarityName } from '../support/service/peculiarities';
 import { EVENT_OF_GATE, failure, rtspForEvent, settingsOf } from '../support/service/scripted-station';

@@ -10,7 +10,7 @@ import {
   deflateSync,
   gzipSync,
 } from 'node:zlib';
-import { JPEG } from './foreign/foreign-service';
+import { JPEG } from './pictures';
 import type { Reply, Route, ScriptedService } from './scripted-service';
 
 /** How a body may be packed, and what the header calls it. */
@@ -124,40 +124,6 @@ export function ownPtzLinks(service: ScriptedService, names: string): void {
   }
 }
 
-/** A call for all presets hangs on the list, by the name that is given. */
-function ownLinkOfTheList(service: ScriptedService, name: string): void {
-  service.on('GET', '/sources/Gate', { json: { _links: { 'rel/ptz_presets': '/presets' } } });
-  service.on('GET', '/presets', {
-    json: {
-      presets: [{ id: 0, name: 'Door', _links: { 'rel/self': '/presets/0' } }],
-      _links: { [name]: '/all' },
-    },
-  });
-  service.on('POST', '/all', { status: 204 });
-}
-
-/** Takes no GET to its pictures, but the methods that are given; after a redirect, where that stands first. */
-function picturesByOtherMethod(service: ScriptedService, how: string): void {
-  const isElsewhere = how.startsWith('elsewhere ');
-  const allowed = isElsewhere ? how.slice('elsewhere '.length) : how;
-  service.on('GET', '/sources/Gate', { json: { _links: { 'rel/snapshot': '/camera' } } });
-  const place = isElsewhere ? '/picture' : '/camera';
-  if (isElsewhere) service.on('GET', '/camera', { status: 302, headers: { Location: place } });
-  service.on('GET', place, { status: 405, headers: allowed === '' ? {} : { Allow: allowed } });
-  service.on('POST', place, { headers: { 'Content-Type': 'image/jpeg' }, bytes: JPEG });
-}
-
-/** As before, and the other method fails as well. */
-function picturesByNoMethod(service: ScriptedService, status: string): void {
-  picturesByOtherMethod(service, 'POST');
-  service.on('POST', '/camera', { status: Number(status), headers: { Allow: 'GET, POST' } });
-}
-
-/** Refuses whatever key there is with 400 and this body. */
-function keyRefusedWith400(service: ScriptedService, body: string): void {
-  service.on('GET', '/system', { status: 400, text: body });
-}
-
 /** Takes the key back with 400 once the cameras have been listed. */
 function keyTakenBackWith400(service: ScriptedService): void {
   const refused = { status: 400, json: { code: 'InvalidApiKey' } };
@@ -170,11 +136,6 @@ function keyTakenBackWith400(service: ScriptedService): void {
     },
     refused,
   );
-}
-
-/** Refuses the login with this status. */
-function loginRefusedWith(service: ScriptedService, status: string): void {
-  service.on('POST', '/login', { status: Number(status), json: { message: 'not like this' } });
 }
 
 /** Chooses these versions one after the other, each for the next System resource, whatever was asked for; the last one stays. */
@@ -204,12 +165,7 @@ export const PECULIARITIES = {
   bombing,
   muchJson,
   ownPtzLinks,
-  ownLinkOfTheList,
-  picturesByOtherMethod,
-  picturesByNoMethod,
-  keyRefusedWith400,
   keyTakenBackWith400,
-  loginRefusedWith,
   ofVersions,
 } as const satisfies Record<string, Peculiarity>;
 
