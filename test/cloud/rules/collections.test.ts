@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { camera, GATE, type Reply } from '../../support/service/scripted-service';
-import { failure, LIVE, stationOfEachTest } from '../../support/service/scripted-station';
+import {
+  EVENT_OF_GATE,
+  failure,
+  LIVE,
+  rtspForEvent,
+  stationOfEachTest,
+} from '../../support/service/scripted-station';
 import { slowIt } from '../../support/suite/lanes';
 
 describe('versions, collections, records and ids of any service', () => {
@@ -267,9 +273,15 @@ describe('versions, collections, records and ids of any service', () => {
   ] as const) {
     it(`T-13 ${isFound ? 'finds' : 'does not find'} ${id} by ${called}: in any case only a GUID is found`, async () => {
       service.devices = [camera(id, 'Gate')];
-      const found = station.client().getDevice(called);
-      if (isFound) assert.equal((await found).name, 'Gate');
-      else await failure(found, 'DEVICE_NOT_FOUND');
+      const client = station.client();
+      const event = { ...EVENT_OF_GATE, cameraId: called, cameraRemoteId: null };
+      if (isFound) {
+        assert.equal((await client.getDevice(called)).name, 'Gate');
+        assert.equal((await rtspForEvent(client, event)).device.name, 'Gate');
+      } else {
+        await failure(client.getDevice(called), 'DEVICE_NOT_FOUND');
+        await failure(rtspForEvent(client, event), 'DEVICE_NOT_FOUND');
+      }
     });
   }
 
