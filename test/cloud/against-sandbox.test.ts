@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { StationClient, type StationClientOptions } from '../../lib/cloud/station-client';
 import type { RvmEvent } from '../../lib/event';
@@ -24,7 +23,8 @@ class Bench {
     const receiver = createServer();
     receiver.listen(0, '127.0.0.1');
     await once(receiver, 'listening');
-    const { port } = receiver.address() as AddressInfo;
+    const address = receiver.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
     sandbox.setEndpoint('e', { station: 'a', url: () => `http://127.0.0.1:${port}/hook` });
     return new Bench(sandbox, credentials, receiver);
   }
@@ -39,7 +39,9 @@ class Bench {
   /** Raises a security alarm of an online camera and gives the event as the webhook brought it. */
   async alarm(): Promise<RvmEvent> {
     const [camera] = (await this.client().listDevices()).filter(({ online }) => online);
-    const arrived = once(this.receiver, 'request') as Promise<[IncomingMessage, ServerResponse]>;
+    const arrived = new Promise<[IncomingMessage, ServerResponse]>((resolve) => {
+      this.receiver.once('request', (...exchange) => resolve(exchange));
+    });
     this.sandbox.raiseAlarm({ camera: camera?.id ?? '', eventClass: 'security' });
     const [request, response] = await arrived;
     const message: unknown = JSON.parse(await text(request));
