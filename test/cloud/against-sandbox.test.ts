@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { StationClient, type StationClientOptions } from '../../lib/cloud/station-client';
 import type { RvmEvent } from '../../lib/event';
 import { Sandbox, type RemoteIdPlace, type SandboxOptions, type StationCredentials } from '../../sandbox';
 import { rtspForEvent, settingsOf } from '../support/service/scripted-station';
-
-const QUALITY = { quality: 'high' };
 
 /** A sandbox, a receiver for its alarms, and clients of its one station. */
 class Bench {
@@ -32,11 +31,7 @@ class Bench {
 
   client(options: Partial<StationClientOptions> = {}): StationClient {
     const { url, apiKey } = this.sandbox;
-    const { username, password } = this.credentials;
-    const client = new StationClient({
-      ...settingsOf({ url, apiKey, username, password }),
-      ...options,
-    });
+    const client = new StationClient({ ...settingsOf({ url, apiKey, ...this.credentials }), ...options });
     this.#clients.push(client);
     return client;
   }
@@ -44,18 +39,14 @@ class Bench {
   /** Raises a security alarm of an online camera and gives the event as the webhook brought it. */
   async alarm(): Promise<RvmEvent> {
     const [camera] = (await this.client().listDevices()).filter(({ online }) => online);
-    const arrived = new Promise<RvmEvent>((resolve) => {
-      this.receiver.once('request', (request, response) => {
-        const chunks: Buffer[] = [];
-        request.on('data', (chunk: Buffer) => chunks.push(chunk));
-        request.on('end', () => {
-          response.end();
-          resolve(payloadOf(JSON.parse(Buffer.concat(chunks).toString('utf8'))));
-        });
-      });
+    const arrived = new Promise<[IncomingMessage, ServerResponse]>((resolve) => {
+      this.receiver.once('request', (...exchange) => resolve(exchange));
     });
     this.sandbox.raiseAlarm({ camera: camera?.id ?? '', eventClass: 'security' });
-    return arrived;
+    const [request, response] = await arrived;
+    const message: unknown = JSON.parse(await text(request));
+    response.end();
+    return Object(message).payload;
   }
 
   async close(): Promise<void> {
@@ -64,11 +55,6 @@ class Bench {
     this.receiver.closeAllConnections();
     this.receiver.close();
   }
-}
-
-function payloadOf(message: unknown): RvmEvent {
-  if (typeof message !== 'object' || message === null || !('payload' in message)) return {};
-  return { ...(typeof message.payload === 'object' ? message.payload : {}) };
 }
 
 describe('client against the sandbox', () => {
@@ -92,30 +78,27 @@ describe('client against the sandbox', () => {
   it('gets the video of an alarm, warm with one request', async () => {
     const event = await bench.alarm();
     const client = bench.client();
-    const cold = await rtspForEvent(client, event, QUALITY);
+    const cold = await rtspForEvent(client, event);
     assert.ok(cold.url.startsWith(bench.sandbox.rtspUrl));
     assert.equal(cold.cameraRemoteId, event.cameraRemoteId);
     assert.equal(cold.t, event.eventStartTime);
-    const warm = await rtspForEvent(client, event, QUALITY);
+    const warm = await rtspForEvent(client, event);
     assert.equal(warm.requests, 1);
     assert.notEqual(warm.url, cold.url);
   });
 
   for (const remoteId of ['record', 'details'] satisfies RemoteIdPlace[]) {
-    it(`finds the remote id in the ${remoteId} where the event has none`, async () => {
-      await bench.close();
-      bench = await Bench.start({ remoteId });
-      const event = await bench.alarm();
-      const session = await rtspForEvent(bench.client(), { ...event, cameraRemoteId: null }, QUALITY);
-      assert.equal(session.cameraRemoteId, event.cameraRemoteId);
-    });
-
-    it(`finds the camera by its remote id in the ${remoteId} where the event has nothing else`, async () => {
-      await bench.close();
-      bench = await Bench.start({ remoteId });
-      const event = await bench.alarm();
-      const session = await rtspForEvent(bench.client(), { ...event, cameraId: null }, QUALITY);
-      assert.equal(session.cameraId, event.cameraId);
-    });
+    for (const [what, missing] of [
+      ['the remote id in the record or details', { cameraRemoteId: null }],
+      ['the camera by its remote id', { cameraId: null }],
+    ] as const) {
+      it(`finds ${what} where the event has nothing else: ${remoteId}`, async () => {
+        await bench.close();
+        bench = await Bench.start({ remoteId });
+        const event = await bench.alarm();
+        const { cameraId, cameraRemoteId } = await rtspForEvent(bench.client(), { ...event, ...missing });
+        assert.deepEqual([cameraId, cameraRemoteId], [event.cameraId, event.cameraRemoteId]);
+      });
+    }
   }
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { backoff, STATION_TIMING } from '../../lib/cloud/timing';
-import type { StationState } from '../../lib/cloud/station-client';
+import { backoff, STATION_TIMING, type StationTiming } from '../../lib/cloud/timing';
+import type { StationClient, StationState } from '../../lib/cloud/station-client';
 import type { RvmErrorCode } from '../../lib/error';
 import { few } from '../support/suite/lanes';
 import { FastTime } from '../support/time/fast-time';
@@ -41,6 +41,18 @@ describe('circuit of a station', () => {
     }
   };
 
+  /** A client whose circuit is open: it was connected, had asked for this, and then nothing went through. */
+  async function cutOff(
+    timing: Partial<StationTiming> = {},
+    first: (client: StationClient) => Promise<unknown> = (each) => each.listDevices(),
+  ): Promise<StationClient> {
+    const client = station.client({}, { outages: 1, ...timing });
+    await first(client);
+    all('reset');
+    await failure(client.listDevices(ONCE), 'NETWORK');
+    return client;
+  }
+
   for (const [what, reply, code] of [
     ['resets', 'reset', 'NETWORK'],
     ['502 by the gateway', { status: 502 }, 'HTTP_ERROR'],
@@ -76,10 +88,7 @@ describe('circuit of a station', () => {
   }
 
   it('what a refused login has opened fails calls at once, also those that wait by then', async () => {
-    const client = station.client({}, { ...QUICK, outages: 1 });
-    await rtspForEvent(client);
-    all('reset');
-    await failure(client.listDevices(ONCE), 'NETWORK');
+    const client = await cutOff(QUICK, rtspForEvent);
     const waiting = failure(rtspForEvent(client), 'LOGIN_FAILED');
     service.sessions.clear();
     all(service.usual);
@@ -89,10 +98,7 @@ describe('circuit of a station', () => {
   });
 
   it('no call passes it that tries once, as those of the dialogs do: it fails with what opened the circuit', async () => {
-    const client = station.client({}, { outages: 1 });
-    await client.listDevices();
-    all('reset');
-    await failure(client.listDevices(ONCE), 'NETWORK');
+    const client = await cutOff();
     all(service.usual);
     service.seen.length = 0;
     await failsSoon(client.listDevices(ONCE), 'NETWORK');
@@ -137,16 +143,11 @@ describe('circuit of a station', () => {
     await Promise.all(Array.from({ length: 50 }, () => failsSoon(rtspForEvent(client), 'HTTP_ERROR')));
     all(service.usual);
     await Promise.all(waiting);
-    const again = Array.from({ length: MOST }, () => rtspForEvent(client));
-    await Promise.all(again);
+    await Promise.all(Array.from({ length: MOST }, () => rtspForEvent(client)));
   });
 
   it('a call that comes in a long pause between probes shortens it', async () => {
-    const timing = { ...PATIENT, outages: 1, probeMs: 600_000, longestProbeMs: 600_000 };
-    const client = station.client({}, timing);
-    await client.listDevices();
-    all('reset');
-    await failure(client.listDevices(ONCE), 'NETWORK');
+    const client = await cutOff({ ...PATIENT, probeMs: 600_000, longestProbeMs: 600_000 });
     service.seen.length = 0;
     all(service.usual);
     await rtspForEvent(client);
@@ -154,21 +155,11 @@ describe('circuit of a station', () => {
   });
 
   it('what is known without asking is still told', async () => {
-    const client = station.client({}, { outages: 1 });
-    await client.listDevices();
-    all('reset');
-    await failure(client.listDevices(ONCE), 'NETWORK');
-    assert.equal((await client.listDevices()).length, 2);
+    assert.equal((await (await cutOff()).listDevices()).length, 2);
   });
 
   it('one probe for each step of the growing pause, and no more for a hundred callers', async () => {
-    const client = station.client(
-      {},
-      { outages: 1, probeMs: 1_000, longestProbeMs: 4_000, longestAwaitedProbeMs: 4_000 },
-    );
-    await client.listDevices();
-    all('reset');
-    await failure(client.listDevices(ONCE), 'NETWORK');
+    const client = await cutOff({ probeMs: 1_000, longestProbeMs: 4_000, longestAwaitedProbeMs: 4_000 });
     service.seen.length = 0;
     const callers = async (): Promise<boolean> => {
       await Promise.all(
@@ -205,10 +196,7 @@ describe('circuit of a station', () => {
   });
 
   it('a session that was lost meanwhile is made anew by the probe', async () => {
-    const client = station.client({}, { ...QUICK, outages: 1 });
-    await client.listDevices();
-    all('reset');
-    await failure(client.listDevices(ONCE), 'NETWORK');
+    const client = await cutOff(QUICK);
     service.sessions.clear();
     all(service.usual);
     await eventually(
@@ -242,8 +230,7 @@ describe('circuit of a station', () => {
     const heard: StationState['kind'][] = [];
     client.onState(({ kind }) => heard.push(kind));
     service.on('POST', '/rtsp/Gate', 'silence');
-    const calls = Array.from({ length: 5 }, () => failure(rtspForEvent(client), 'TIMEOUT'));
-    await Promise.all(calls);
+    await Promise.all(Array.from({ length: 5 }, () => failure(rtspForEvent(client), 'TIMEOUT')));
     await eventually(() => service.count('GET', '/system') > 2, 'a probe');
     assert.deepEqual(heard, []);
     assert.equal(client.state.kind, 'connected');
@@ -276,8 +263,8 @@ describe('circuit of a station', () => {
     await failure(rtspForEvent(client), 'INCOMPATIBLE_VERSION');
     await eventually(() => service.count('GET', '/system') >= 2 + 4, 'further probes');
     // Of 400, 800, 1600 ms up to a half each is left out.
-    const [first = 0, second = 0, third = 0] = service.gaps('/system').slice(2);
-    for (const [index, pause] of [first, second, third].entries()) assertPause(pause, 200 * 2 ** index);
+    const pauses = service.gaps('/system').slice(2, 5);
+    for (const [index, pause] of pauses.entries()) assertPause(pause, 200 * 2 ** index);
     assert.equal(client.state.kind, 'refused');
     service.on('GET', '/system', service.usual);
     await eventually(() => client.state.kind === 'connected', 'the recovery');

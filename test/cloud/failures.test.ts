@@ -116,27 +116,6 @@ describe('failures of the service and the network', () => {
     await failure(client.listDevices({ signal: deadline }), 'TIMEOUT');
   });
 
-  it('close ends what is under way with CANCELLED and leaves no connection', async () => {
-    service.on('POST', '/rtsp/Gate', 'silence');
-    const client = station.client({ deviceRefreshMs: 10_000 });
-    const under = failure(rtspForEvent(client), 'CANCELLED');
-    await eventually(() => service.count('POST', '/rtsp/Gate') === 1, 'the request');
-    await client.close();
-    await under;
-    await eventually(() => service.connections === 0, 'the end of the connections');
-    await failure(client.listDevices(), 'CANCELLED');
-    assert.equal(client.state.kind, 'idle');
-  });
-
-  it('close ends a login for all who wait for it', async () => {
-    service.on('POST', '/login', 'silence');
-    const client = station.client();
-    const waiting = [1, 2, 3].map(() => failure(client.listDevices(), 'CANCELLED'));
-    await eventually(() => service.count('POST', '/login') === 1, 'the login');
-    await client.close();
-    await Promise.all(waiting);
-  });
-
   it('reuses its connections after error answers', async () => {
     service.on('POST', '/rtsp/Gate', { status: 500, text: 'x'.repeat(100_000) });
     const client = station.client();
@@ -144,7 +123,7 @@ describe('failures of the service and the network', () => {
     assert.ok(service.connections <= 2, `${service.connections} connections for 10 requests in a row`);
   });
 
-  it('repeats no secret that the service echoes', async () => {
+  it('repeats no secret that the service echoes, nor user and password as a basic login', async () => {
     service.on('POST', '/rtsp/Gate', (request) => ({
       status: 400,
       json: {
@@ -156,6 +135,9 @@ describe('failures of the service and the network', () => {
     const error = await failure(rtspForEvent(client), 'HTTP_ERROR');
     assert.equal(error.cause.serverCode, '***');
     assert.equal(error.cause.serverMessage, '***');
+    const basic = Buffer.from(`${service.username}:${service.password}`).toString('base64');
+    service.on('POST', '/rtsp/Gate', { status: 400, json: { message: `Basic ${basic} is wrong` } });
+    assert.equal((await failure(rtspForEvent(client), 'HTTP_ERROR')).cause.serverMessage, '***');
   });
 
   it('repeats no secret that the service gives as the name of a camera, or of what it offers', async () => {
@@ -172,12 +154,5 @@ describe('failures of the service and the network', () => {
       assert.match(message, new RegExp(`look up its code, ${code}`));
       assert.doesNotMatch(message.toLowerCase(), new RegExp(`${password}|${apiKey}`));
     }
-  });
-
-  it('repeats no user and password that the service echoes as a basic login', async () => {
-    const basic = Buffer.from(`${service.username}:${service.password}`).toString('base64');
-    service.on('POST', '/rtsp/Gate', { status: 400, json: { message: `Basic ${basic} is wrong` } });
-    const error = await failure(rtspForEvent(station.client()), 'HTTP_ERROR');
-    assert.equal(error.cause.serverMessage, '***');
   });
 });

@@ -1,20 +1,19 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EventRtsp } from '../../lib/cloud/calls';
+import type { RtspSession } from '../../lib/cloud/calls';
 import { StationClient, type StationClientOptions } from '../../lib/cloud/station-client';
+import type { RvmEvent } from '../../lib/event';
 import { probe } from '../support/service/directory-probe';
 import { Gate, eventually } from '../support/time/patience';
 import { PagedDevices, remoteIdOf } from '../support/service/paged-devices';
-import { failure, settingsOf } from '../support/service/scripted-station';
+import { failure, rtspForEvent, settingsOf } from '../support/service/scripted-station';
 
 const DEVICES = 20_000;
 /** Of these the service lists so many as offline, the first ones. */
 const OFFLINE = 200;
 
-function eventOf(ids: { cameraId?: string; cameraRemoteId?: string }): EventRtsp {
-  const event = { eventStartTime: '2026-11-21T10:00:00', ...ids };
-  return { mode: 'event', event, preRoll: 0, quality: 'high', whenOffline: 'fail' };
-}
+const videoOf = (client: StationClient, ids: RvmEvent): Promise<RtspSession> =>
+  rtspForEvent(client, { eventStartTime: '2026-11-21T10:00:00', ...ids });
 
 describe('directory of 20,000 devices', () => {
   for (const pageSize of [100, 1000]) {
@@ -27,12 +26,10 @@ describe('directory of 20,000 devices', () => {
       after(() => service.close());
 
       it('needs no more memory after ten refreshes, and during one at most that of two directories', async () => {
-        const { empty, loaded, refreshed, peak } = await probe({
-          settings: settingsOf(service),
-          measure: 'memory',
-          refreshes: 10,
-        });
-        const figures = JSON.stringify({ empty, loaded, refreshed, peak });
+        const settings = settingsOf(service);
+        const memory = await probe({ settings, measure: 'memory', refreshes: 10 });
+        const { empty, loaded, refreshed, peak } = memory;
+        const figures = JSON.stringify(memory);
         const one = loaded - empty;
         assert.ok(refreshed < loaded * 1.1, figures);
         assert.ok(peak > loaded && peak < loaded + one, figures);
@@ -49,11 +46,14 @@ describe('directory of 20,000 devices', () => {
       return opened;
     }
 
-    /** @returns opens the way for a load that stops before its tenth page */
-    function holdTenthPage(): Gate {
+    /** A client whose first refresh stops before its tenth page, and what opens the way for it. */
+    async function refreshing(): Promise<{ client: StationClient; gate: Gate }> {
+      const client = station({ deviceRefreshMs: 200 });
+      await client.listDevices();
       const gate = new Gate();
       service.beforePage = (index) => (index === 10 ? gate.opened : undefined);
-      return gate;
+      await eventually(() => service.asked.pages === service.pageCount + 11, 'the tenth page of the refresh');
+      return { client, gate };
     }
 
     beforeEach(async () => {
@@ -73,24 +73,18 @@ describe('directory of 20,000 devices', () => {
     });
 
     it('answers from the former list while it is refreshed in the background', async () => {
-      const client = station({ deviceRefreshMs: 200 });
-      const before = await client.listDevices();
-      const gate = holdTenthPage();
-      await eventually(() => service.asked.pages === service.pageCount + 11, 'the tenth page of the refresh');
+      const { client, gate } = await refreshing();
       assert.equal((await client.listDevices()).length, DEVICES);
-      const session = await client.openRtsp(eventOf({ cameraId: service.ids[DEVICES - 1] ?? '' }));
-      assert.equal(session.cameraId, before[DEVICES - 1]?.id);
+      const session = await videoOf(client, { cameraId: service.ids[DEVICES - 1] ?? '' });
+      assert.equal(session.cameraId, service.ids[DEVICES - 1]);
       assert.equal(service.asked.pages, service.pageCount + 11);
       gate.open();
     });
 
     it('refreshes at the same time, of whatever cause, are one', async () => {
-      const client = station({ deviceRefreshMs: 200 });
-      await client.listDevices();
-      const gate = holdTenthPage();
-      await eventually(() => service.asked.pages === service.pageCount + 11, 'the tenth page of the refresh');
+      const { client, gate } = await refreshing();
       const lists = [1, 2, 3].map(() => client.listDevices({ fresh: true }));
-      const unknown = failure(client.openRtsp(eventOf({ cameraId: 'nobody' })), 'DEVICE_NOT_FOUND');
+      const unknown = failure(videoOf(client, { cameraId: 'nobody' }), 'DEVICE_NOT_FOUND');
       await sleep(300);
       assert.equal(service.asked.pages, service.pageCount + 11);
       gate.open();
@@ -101,7 +95,7 @@ describe('directory of 20,000 devices', () => {
     it('a remote id that no camera has asks no camera, where the list tells the remote ids', async () => {
       const client = station();
       await client.listDevices();
-      await failure(client.openRtsp(eventOf({ cameraRemoteId: 'nobody' })), 'DEVICE_NOT_FOUND');
+      await failure(videoOf(client, { cameraRemoteId: 'nobody' }), 'DEVICE_NOT_FOUND');
       await failure(client.getDevice('nobody'), 'DEVICE_NOT_FOUND');
       assert.equal(service.asked.details, 0);
     });
@@ -110,10 +104,10 @@ describe('directory of 20,000 devices', () => {
       await service.close();
       service = await PagedDevices.start({ devices: DEVICES, pageSize: 1000, remoteIdInDetails: true });
       const client = station();
-      const session = await client.openRtsp(eventOf({ cameraRemoteId: remoteIdOf(20) }));
+      const session = await videoOf(client, { cameraRemoteId: remoteIdOf(20) });
       assert.equal(session.cameraId, service.ids[20]);
       const calls = Array.from({ length: 50 }, (_, index) =>
-        failure(client.openRtsp(eventOf({ cameraRemoteId: `nobody ${index}` })), 'DEVICE_NOT_FOUND'),
+        failure(videoOf(client, { cameraRemoteId: `nobody ${index}` }), 'DEVICE_NOT_FOUND'),
       );
       await Promise.all(calls);
       assert.equal(service.asked.details, 500);
@@ -124,11 +118,11 @@ describe('directory of 20,000 devices', () => {
       await client.listDevices();
       service.statusInDetails = 'online';
       const ids = service.ids.slice(0, OFFLINE);
-      await Promise.all(ids.map((cameraId) => client.openRtsp(eventOf({ cameraId }))));
+      await Promise.all(ids.map((cameraId) => videoOf(client, { cameraId })));
       assert.equal(service.asked.details, OFFLINE);
       assert.equal(service.asked.pages, service.pageCount);
       // What they have told is remembered.
-      await Promise.all(ids.map((cameraId) => client.openRtsp(eventOf({ cameraId }))));
+      await Promise.all(ids.map((cameraId) => videoOf(client, { cameraId })));
       assert.equal(service.asked.details, OFFLINE);
       const devices = await client.listDevices();
       assert.ok(devices.every(({ online }) => online));

@@ -1,10 +1,18 @@
 import assert from 'node:assert/strict';
 import type { RvmEvent } from '../../lib/event';
-import { isRecord } from '../../lib/json/json';
-import { camera, GATE, type SeenRequest, YARD } from '../support/service/scripted-service';
+import {
+  camera,
+  GATE,
+  type Reply,
+  type ScriptedService,
+  type SeenRequest,
+  videoByRemoteId,
+  YARD,
+} from '../support/service/scripted-service';
 import {
   EVENT_OF_GATE,
   failure,
+  LIVE,
   PATIENT,
   rtspForEvent,
   settingsOf,
@@ -22,6 +30,8 @@ function listed(id: string, name: string, word: string, more: Record<string, unk
   return camera(id, name, { _links: { 'rel/data_sources': `/sources/${word}` }, ...more });
 }
 
+const requests = ({ seen }: ScriptedService): string[] => seen.map(({ method, path }) => `${method} ${path}`);
+
 describe('after a restart', () => {
   const station = stationOfEachTest();
   const { service } = station;
@@ -38,16 +48,10 @@ describe('after a restart', () => {
   });
   afterEach(() => runs.endAndRemove());
 
-  function video({ path, body }: SeenRequest) {
-    const asked: unknown = JSON.parse(body);
-    const cameraId = isRecord(asked) ? asked['cameraId'] : undefined;
-    return {
-      json: { rtspRelayURL: `rtsp://relay.example:8554${path.replace('/rtsp', '')}/${String(cameraId)}` },
-    };
-  }
-
-  function requests(): string[] {
-    return service.seen.map(({ method, path }) => `${method} ${path}`);
+  function video(request: SeenRequest): Reply {
+    const { json } = Object(videoByRemoteId(request));
+    const url = json.rtspRelayURL.replace(':8554', `:8554${request.path.replace('/rtsp', '')}`);
+    return { json: { url } };
   }
 
   it('the list behind an alarm is given up where the service does not give it', async () => {
@@ -78,7 +82,7 @@ describe('after a restart', () => {
     assert.equal(session.url, `rtsp://relay.example:8554/${GATE}/r`);
     assert.deepEqual(session.device, { id: GATE, name: 'Gate', status: 'online' });
     assert.equal(session.requests, 4);
-    assert.deepEqual(requests().slice(0, 4), [...LOGIN, `POST /rtsp/${GATE}`]);
+    assert.deepEqual(requests(service).slice(0, 4), [...LOGIN, `POST /rtsp/${GATE}`]);
   });
 
   it('the list follows behind that alarm, and counts from then on', async () => {
@@ -106,10 +110,7 @@ describe('after a restart', () => {
       [GATE, YARD, GATE],
     );
     assert.equal(service.count('POST', '/login'), 1);
-    assert.deepEqual(
-      requests().filter((request) => request.startsWith('GET /sources')),
-      [],
-    );
+    assert.ok(!requests(service).some((request) => request.startsWith('GET /sources')));
   });
 
   it('an address that has no camera in it is used again, for the body names the camera', async () => {
@@ -137,7 +138,7 @@ describe('after a restart', () => {
         service.devices = [listed(GATE, 'Gate', 'moved')];
         const session = await runs.video(EVENT_OF_GATE);
         assert.equal(session.url, 'rtsp://relay.example:8554/moved/r');
-        assert.deepEqual(requests(), [
+        assert.deepEqual(requests(service), [
           ...LOGIN,
           `POST /rtsp/${GATE}`,
           'GET /devices',
@@ -152,8 +153,7 @@ describe('after a restart', () => {
     await runs.first(service, EVENT_OF_GATE);
     service.on('POST', `/rtsp/${GATE}`, { status: 403 });
     service.devices = [listed(GATE, 'Gate', 'moved')];
-    const session = await runs.video(EVENT_OF_GATE);
-    assert.equal(session.url, 'rtsp://relay.example:8554/moved/r');
+    assert.equal((await runs.video(EVENT_OF_GATE)).url, 'rtsp://relay.example:8554/moved/r');
   });
 
   it('a link to an origin that is trusted no more is not followed', async () => {
@@ -217,14 +217,7 @@ describe('after a restart', () => {
     await runs.first(service, EVENT_OF_GATE);
     service.devices.push(listed('third', 'Gate', 'third'));
     const client = await runs.next();
-    const wanted = {
-      mode: 'live',
-      camera: 'Gate',
-      preRoll: 0,
-      quality: 'high',
-      whenOffline: 'fail',
-    } as const;
-    await failure(client.openRtsp(wanted), 'BAD_INPUT');
+    await failure(client.openRtsp(LIVE), 'BAD_INPUT');
   });
 
   it('a remote id is looked for in the whole list of now: it may be that of another camera by now', async () => {
@@ -282,10 +275,102 @@ describe('after a restart', () => {
     const logIn = (request: SeenRequest) => service.logIn({ ...request, body: JSON.stringify(service) });
     service.on('POST', '/login', logIn);
     await rtspForEvent(await runs.next({ username: 'another' }), EVENT_OF_GATE);
-    assert.ok(requests().includes(`GET /sources/${GATE}`));
+    assert.ok(requests(service).includes(`GET /sources/${GATE}`));
     const other = await station.otherService();
     other.devices = service.devices;
     await rtspForEvent(await runs.next({ baseUrl: other.url }), EVENT_OF_GATE);
     assert.equal(other.count('GET', `/sources/${GATE}`), 1);
+  });
+});
+
+describe('after a restart, a camera that stood on a later page', () => {
+  const station = stationOfEachTest();
+  const { service } = station;
+  let runs: Runs;
+  /** The cameras of the second page of three. */
+  let second: Record<string, unknown>[];
+  let isListed: boolean;
+  const onPageTwo = { ...EVENT_OF_GATE, cameraId: 'yard', cameraRemoteId: 'remote-yard' };
+
+  beforeEach(async () => {
+    runs = new Runs(() => settingsOf(service));
+    isListed = true;
+    second = [camera('yard', 'Yard')];
+    service.on('GET', '/devices', () => {
+      if (!isListed) return 'silence';
+      return { json: { devices: service.devices, _links: { next: '/devices?page=2' } } };
+    });
+    service.on('GET', '/devices?page=2', () => ({
+      json: { devices: second, _links: { next: '/devices?page=3' } },
+    }));
+    service.on('GET', '/devices?page=3', { json: { devices: [camera('last', 'Last')] } });
+  });
+  afterEach(() => runs.endAndRemove());
+
+  /** The whole list is had in the first run; in later ones its first page does not come. */
+  async function firstRun(): Promise<void> {
+    await runs.first(service);
+    isListed = false;
+  }
+
+  it('is asked for on that page alone, where nothing is known of its video', async () => {
+    await firstRun();
+    const session = await runs.video(onPageTwo);
+    assert.equal(session.requests, 6);
+    const own = requests(service).filter((request) => request !== 'GET /devices');
+    assert.deepEqual(own, [...LOGIN, 'GET /devices?page=2', 'GET /sources/Yard', 'POST /rtsp/Yard']);
+  });
+
+  it('is taken as that page tells it now', async () => {
+    await firstRun();
+    second = [camera('new', 'Yard'), camera('yard', 'Court')];
+    const { device } = await runs.video(onPageTwo);
+    assert.deepEqual(device, { id: 'yard', name: 'Court', status: 'online' });
+    assert.ok(requests(service).includes('POST /rtsp/Court'));
+  });
+
+  it('is found by the other calls as well, by its id', async () => {
+    await firstRun();
+    assert.equal((await (await runs.next()).getDevice('yard')).name, 'Yard');
+  });
+
+  it('is asked for once for all the alarms of a page', async () => {
+    await firstRun();
+    const client = await runs.next();
+    await Promise.all([1, 2, 3].map(() => rtspForEvent(client, onPageTwo)));
+    assert.equal(service.count('GET', '/devices?page=2'), 1);
+  });
+
+  it('is not failed by a page that is gone', async () => {
+    await runs.first(service);
+    service.on('GET', '/devices?page=2', { status: 404 }, () => ({ json: { devices: second } }));
+    assert.equal((await runs.video(onPageTwo)).cameraId, 'yard');
+  });
+
+  it('is looked for in the whole list where it is not there any more', async () => {
+    await runs.first(service);
+    second = [];
+    service.devices.push(camera('yard', 'Yard'));
+    assert.equal((await runs.video(onPageTwo)).cameraId, 'yard');
+    await runs.end();
+    service.devices = [];
+    await failure(runs.video(onPageTwo), 'DEVICE_NOT_FOUND');
+  });
+
+  it('is DEVICE_OFFLINE only once it was asked for afresh', async () => {
+    await runs.first(service);
+    second = [camera('yard', 'Yard', { status: 'offline' })];
+    await failure(runs.video(onPageTwo), 'DEVICE_OFFLINE');
+    // The page, and the whole list because the camera has no resource of its own.
+    assert.equal(service.count('GET', '/devices?page=2'), 2);
+  });
+
+  it('is not looked for at an address that may hold more than the number of a page', async () => {
+    const next = '/devices?cursor=eyJzZXNzaW9uIjoiMTIzNDU2Nzg5MCJ9';
+    service.on('GET', '/devices', () => ({ json: { devices: service.devices, _links: { next } } }));
+    service.on('GET', next, () => ({ json: { devices: second } }));
+    await runs.first(service);
+    await runs.video(onPageTwo);
+    assert.deepEqual(requests(service).slice(3, 5), ['GET /devices', `GET ${next}`]);
   });
 });

@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EventRtsp, RtspSession } from '../../lib/cloud/calls';
+import type { RtspSession } from '../../lib/cloud/calls';
 import type { StationClient } from '../../lib/cloud/station-client';
 import { FastTime } from '../support/time/fast-time';
 import { eventually } from '../support/time/patience';
-import { failure, stationOfEachTest } from '../support/service/scripted-station';
-import type { Reply, SeenRequest } from '../support/service/scripted-service';
+import {
+  EVENT_OF_GATE,
+  EVENT_OF_YARD,
+  failure,
+  rtspForEvent,
+  stationOfEachTest,
+} from '../support/service/scripted-station';
+import { type SeenRequest, videoByRemoteId } from '../support/service/scripted-service';
 
 const MANY = 1000;
 /** Connections of one Central Station (lib/cloud/http/connection-pool.ts). */
@@ -13,18 +19,14 @@ const LIMIT = 32;
 
 const OLD = 'sid=session-value-1';
 
-function wanted(index: number): EventRtsp {
-  const event = {
-    cameraId: `0e9f0c1a-0000-e911-8000-00000000000${1 + (index % 2)}`,
-    cameraRemoteId: `remote-${index}`,
-    eventStartTime: '2026-11-21T10:00:00',
-  };
-  return { mode: 'event', event, preRoll: 0, quality: 'high', whenOffline: 'fail' };
+/** Opens the video of an event of its own, of one of the two cameras. */
+function open(client: StationClient, index: number): Promise<RtspSession> {
+  const event = index % 2 === 0 ? EVENT_OF_GATE : EVENT_OF_YARD;
+  return rtspForEvent(client, { ...event, cameraRemoteId: `remote-${index}` });
 }
 
-/** As many callers at once, each for an event of its own. */
 function openMany(client: StationClient): Promise<RtspSession>[] {
-  return Array.from({ length: MANY }, (_, index) => client.openRtsp(wanted(index)));
+  return Array.from({ length: MANY }, (_, index) => open(client, index));
 }
 
 describe('very many callers at once', () => {
@@ -35,7 +37,7 @@ describe('very many callers at once', () => {
   beforeEach(async () => {
     for (const camera of ['Gate', 'Yard']) {
       service.on('POST', `/rtsp/${camera}`, (request) =>
-        service.loggedIn(request) ? granted(request) : service.standard(request),
+        service.loggedIn(request) ? videoByRemoteId(request) : service.standard(request),
       );
     }
   });
@@ -55,9 +57,12 @@ describe('very many callers at once', () => {
   for (const pause of [0, 300]) {
     it(`after the session was lost: one further login, also where it takes ${pause} ms`, async () => {
       const client = station.client();
-      await Promise.all([0, 1].map((index) => client.openRtsp(wanted(index))));
+      await Promise.all([0, 1].map((index) => open(client, index)));
       service.sessions.clear();
-      service.on('POST', '/login', (request) => slowly(service.logIn(request), pause));
+      service.on('POST', '/login', (request) => ({
+        ...Object(service.logIn(request)),
+        after: sleep(pause),
+      }));
       service.seen.length = 0;
 
       checkSessions(await Promise.all(openMany(client)));
@@ -72,7 +77,7 @@ describe('very many callers at once', () => {
 
   it('after the session was lost: each request counts once, also where it waited in line until the session was renewed', async () => {
     const client = station.client();
-    await Promise.all([0, 1].map((index) => client.openRtsp(wanted(index))));
+    await Promise.all([0, 1].map((index) => open(client, index)));
     service.sessions.clear();
     service.seen.length = 0;
 
@@ -85,7 +90,7 @@ describe('very many callers at once', () => {
 
   it('lost again while they are under way: one login each time', async () => {
     const client = station.client();
-    await client.openRtsp(wanted(0));
+    await open(client, 0);
     service.seen.length = 0;
     for (let round = 1; round <= 3; round += 1) {
       service.sessions.clear();
@@ -96,7 +101,7 @@ describe('very many callers at once', () => {
 
   it('refused login: one attempt for each step of the growing pause, however many wait and come anew', async () => {
     const client = station.client({}, { probeMs: 1_500, longestProbeMs: 3_000 });
-    await client.openRtsp(wanted(0));
+    await open(client, 0);
     service.sessions.clear();
     service.on('POST', '/login', { status: 401, json: { code: 'LoginFailed' } });
     service.seen.length = 0;
@@ -129,21 +134,12 @@ describe('very many callers at once', () => {
   });
 });
 
-function granted({ body }: SeenRequest): Reply {
-  const [, remoteId = ''] = /"cameraId":"([^"]*)"/.exec(body) ?? [];
-  return { json: { rtspRelayURL: `rtsp://relay.example:8554/${remoteId}` } };
-}
-
 /** Everybody has got what was asked for. */
 function checkSessions(sessions: readonly RtspSession[]): void {
   assert.deepEqual(
     sessions.map(({ url }) => url),
     Array.from({ length: MANY }, (_, index) => `rtsp://relay.example:8554/remote-${index}`),
   );
-}
-
-function slowly(reply: Reply, milliseconds: number): Reply {
-  return typeof reply === 'string' ? reply : { ...reply, after: sleep(milliseconds) };
 }
 
 /** Once a request has carried the new cookie, the old one comes with those alone that were on their way. */

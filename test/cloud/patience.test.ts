@@ -1,156 +1,191 @@
 import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { RtspSession } from '../../lib/cloud/calls';
-import { StationClient } from '../../lib/cloud/station-client';
+import type { StationClient } from '../../lib/cloud/station-client';
 import { STATION_TIMING } from '../../lib/cloud/timing';
-import { failure, rtspForEvent } from '../support/service/scripted-station';
+import {
+  camera,
+  type Reply,
+  type Route,
+  type ScriptedService,
+  videoByRemoteId,
+  withCookies,
+} from '../support/service/scripted-service';
+import {
+  failure,
+  rtspForEvent,
+  ScriptedStation,
+  stationOfEachTest,
+} from '../support/service/scripted-station';
 import { few } from '../support/suite/lanes';
-import { alarms, CAMERAS, StumblingService, videoOf, type Seen } from '../support/service/stumbling-service';
+import { Gate } from '../support/time/patience';
 
 /** Cold sessions that a service with rotating cookies is asked by, one after the other. */
 const RUNS = few(10, 10, 50);
-const VIDEOS = CAMERAS.map((name) => videoOf(`remote-${name}`));
+const CAMERAS = ['Gate', 'Yard', 'Dock', 'Hall', 'Roof', 'Ramp'];
+const [ALARM = {}, ...OTHERS] = CAMERAS.map((name) => ({
+  cameraId: `id-of-${name}`,
+  cameraRemoteId: `remote-${name}`,
+  eventStartTime: '2026-11-21T10:00:00',
+}));
 /** Far more than an alarm has: a busy machine may need it. */
 const DEADLINE = { deadlineMs: 60_000 };
+const LOGGED_OUT = { json: { _links: { 'rel/login': '/login' } } };
 
-/** What becomes of six alarms at once while the service is away for 5 s. */
-async function throughOutage(how: 'unavailable' | 'reset' | 'hang', isWarm: boolean): Promise<Through> {
-  const service = await StumblingService.start();
-  const client = new StationClient(service.settings);
+/** Lets a service answer for six cameras, in another order than it is asked. */
+function answerForSix(service: ScriptedService): void {
+  service.devices = CAMERAS.map((name) => camera(`id-of-${name}`, name));
+  service.behaviour = (request) => {
+    const isVideo = service.loggedIn(request) && request.path.startsWith('/rtsp/');
+    const reply = isVideo ? videoByRemoteId(request) : service.standard(request);
+    return { ...Object(reply), after: sleep(Math.random() * 12) };
+  };
+}
+
+/** Of the real timing, that nothing of a test shortens. */
+const clientOf = (station: ScriptedStation): StationClient => station.client({}, STATION_TIMING);
+
+/** Six alarms at once, each of which has its video. */
+async function sixAlarms(client: StationClient): Promise<RtspSession[]> {
+  const sessions = await Promise.all(
+    [ALARM, ...OTHERS].map((event) => rtspForEvent(client, event, DEADLINE)),
+  );
+  assert.deepEqual(
+    sessions.map(({ url }) => url),
+    CAMERAS.map((name) => `rtsp://relay.example:8554/remote-${name}`),
+  );
+  return sessions;
+}
+
+/** Six alarms at once while the service is away for 5 s. @returns the requests in vain, and the state behind it */
+async function throughOutage(reply: Reply, isWarm: boolean): Promise<{ vain: number; state: string }> {
+  const station = await ScriptedStation.start();
+  const { service } = station;
+  answerForSix(service);
+  const well = service.behaviour;
+  const client = clientOf(station);
   try {
     if (isWarm) await sixAlarms(client);
-    await service.stumble({ kind: 'outage', how, ms: 5_000 });
-    const sessions = await sixAlarms(client);
-    return { sessions, state: client.state.kind, seen: await service.seen() };
+    let vain = 0;
+    service.behaviour = () => {
+      vain += 1;
+      return reply;
+    };
+    setTimeout(() => (service.behaviour = well), 5_000);
+    await sixAlarms(client);
+    return { vain, state: client.state.kind };
   } finally {
-    await client.close();
-    await service.stop();
+    await station.close();
   }
 }
 
-interface Through {
-  sessions: RtspSession[];
-  state: string;
-  seen: Seen[];
-}
-
-function sixAlarms(client: StationClient): Promise<RtspSession[]> {
-  return Promise.all(alarms().map((event) => rtspForEvent(client, event, DEADLINE)));
-}
-
 describe('patience with a service that is away for 5 s', () => {
-  const outages = (['unavailable', 'reset', 'hang'] as const).flatMap((how) =>
-    [false, true].map((isWarm) => ({ how, isWarm })),
+  const outages = ([{ status: 503 }, 'reset', 'silence'] as const).flatMap((reply) =>
+    [false, true].map((isWarm) => ({ reply, isWarm })),
   );
-  let ended: PromiseSettledResult<Through>[];
+  let ended: PromiseSettledResult<{ vain: number; state: string }>[];
 
   // Side by side, for they do nothing but wait.
   before(async () => {
-    ended = await Promise.allSettled(outages.map(({ how, isWarm }) => throughOutage(how, isWarm)));
+    ended = await Promise.allSettled(outages.map(({ reply, isWarm }) => throughOutage(reply, isWarm)));
   });
 
-  for (const [index, { how, isWarm }] of outages.entries()) {
-    it(`six alarms at once have their video: ${how}, ${isWarm ? 'warm' : 'cold'}`, () => {
+  for (const [index, { reply, isWarm }] of outages.entries()) {
+    it(`six alarms at once have their video: ${JSON.stringify(reply)}, ${isWarm ? 'warm' : 'cold'}`, () => {
       const outcome = ended[index];
       if (outcome?.status !== 'fulfilled') throw outcome?.reason;
-      const { sessions, state, seen } = outcome.value;
-      assert.deepEqual(
-        sessions.map(({ url }) => url),
-        VIDEOS,
-      );
+      const { vain, state } = outcome.value;
       assert.equal(state, 'connected');
       // Of hundred requests that could be sent in that time.
-      const vain = seen.filter(({ status }) => status === 503 || status === 0);
-      assert.ok(vain.length > 0 && vain.length < 80, `${vain.length} requests in vain`);
+      assert.ok(vain > 0 && vain < 80, `${vain} requests in vain`);
     });
   }
 });
 
 describe('patience with a service that stumbles', () => {
-  let service: StumblingService;
-  let clients: StationClient[];
+  const station = stationOfEachTest();
+  const { service } = station;
 
-  before(async () => {
-    service = await StumblingService.start();
-  });
-  beforeEach(async () => {
-    await service.stumble({ kind: 'none' });
-    clients = [];
-  });
-  afterEach(async () => {
-    for (const client of clients) await client.close();
-  });
-  after(() => service.stop());
+  beforeEach(() => answerForSix(service));
 
-  function newClient(): StationClient {
-    const client = new StationClient(service.settings);
-    clients.push(client);
-    return client;
-  }
-
-  async function allHaveTheirVideo(client: StationClient): Promise<RtspSession[]> {
-    const sessions = await sixAlarms(client);
-    assert.deepEqual(
-      sessions.map(({ url }) => url),
-      VIDEOS,
-    );
-    return sessions;
-  }
-
-  async function requestsFor(path: string): Promise<Seen[]> {
-    return (await service.seen()).filter((request) => request.path === path);
-  }
+  /** The usual answers, where a route is scripted. */
+  const well: Route = (request) => service.behaviour(request);
 
   it('six alarms at once have their video after three 503 in a row for the list of devices', async () => {
-    await service.stumble({ kind: 'devices', times: 3 });
-    const sessions = await allHaveTheirVideo(newClient());
-    const statuses = (await requestsFor('/devices')).map(({ status }) => status);
-    assert.deepEqual(statuses, [503, 503, 503, 200]);
-    const probes = (await requestsFor('/system')).length - 2;
+    const away = { status: 503 };
+    service.on('GET', '/devices', away, away, away, well);
+    const sessions = await sixAlarms(clientOf(station));
+    assert.equal(service.count('GET', '/devices'), 4);
+    const probes = service.count('GET', '/system') - 2;
     assert.equal(
       sessions.reduce((sum, { requests }) => sum + requests, 0),
-      (await service.seen()).length - probes,
+      service.seen.length - probes,
       'each request but the probes is counted for the alarm that caused it',
     );
   });
 
   it('six alarms at once have their video after 429 on two of their requests, and the pause is kept', async () => {
-    await service.stumble({ kind: 'limit', times: 2, expected: 6, seconds: 1 });
-    await allHaveTheirVideo(newClient());
-    const asked = await requestsFor('/rtsp');
-    assert.equal(asked.length, 8);
-    const limited = asked.filter(({ status }) => status === 429).map(({ answeredAt }) => answeredAt);
-    const again = asked.slice(-2).map(({ at }) => at);
-    assert.equal(limited.length, 2);
-    assert.ok(Math.min(...again) - Math.max(...limited) >= 1_000, `${again.join()} after ${limited.join()}`);
+    const all = new Gate();
+    let [asked, answeredAt] = [0, Infinity];
+    for (const name of CAMERAS) {
+      service.on('POST', `/rtsp/${name}`, (request) => {
+        asked += 1;
+        if (asked === CAMERAS.length) all.open();
+        if (asked === CAMERAS.length) answeredAt = performance.now();
+        if (asked > 2) return { ...Object(videoByRemoteId(request)), after: all.opened };
+        return { status: 429, headers: { 'Retry-After': '1' }, after: all.opened };
+      });
+    }
+    await sixAlarms(clientOf(station));
+    const requests = service.seen.filter(({ path }) => path.startsWith('/rtsp/'));
+    assert.equal(requests.length, 8);
+    for (const { at } of requests.slice(-2)) assert.ok(at - answeredAt >= 1_000, `${at - answeredAt} ms`);
   });
 
   it('six alarms at once have their video where the first /system after the login does not show it', async () => {
-    await service.stumble({ kind: 'blind', times: 2 });
-    await allHaveTheirVideo(newClient());
-    assert.equal((await requestsFor('/login')).length, 1);
-    assert.equal((await requestsFor('/system')).length, 4);
+    service.on('GET', '/system', well, LOGGED_OUT, LOGGED_OUT, well);
+    await sixAlarms(clientOf(station));
+    assert.deepEqual([service.count('POST', '/login'), service.count('GET', '/system')], [1, 4]);
   });
 
   it('a login that shows no effect for two seconds is LOGIN_FAILED', async () => {
-    await service.stumble({ kind: 'blind', times: 1_000 });
-    const [event = {}] = alarms();
-    await failure(rtspForEvent(newClient(), event, DEADLINE), 'LOGIN_FAILED');
-    const looks = await requestsFor('/system');
-    const settling = (looks.at(-1)?.at ?? 0) - (looks[1]?.at ?? 0);
-    assert.ok(settling > STATION_TIMING.loginSettlesMs / 2, `${settling} ms`);
+    service.on('GET', '/system', LOGGED_OUT);
+    await failure(rtspForEvent(clientOf(station), ALARM, DEADLINE), 'LOGIN_FAILED');
+    const [, ...settling] = service.gaps('/system');
+    const ms = settling.reduce((sum, gap) => sum + gap, 0);
+    assert.ok(ms > STATION_TIMING.loginSettlesMs / 2, `${ms} ms`);
   });
 
   for (const when of ['request', 'answer'] as const) {
     for (const clears of [false, true]) {
       const refusal = clears ? 'a refusal takes the cookie back' : 'a refusal brings none';
       it(`six alarms at once always have their video where cookies rotate with each ${when} and ${refusal}`, async () => {
-        await service.stumble({ kind: 'rotation', when, clears });
+        rotate(when, clears);
         for (let run = 0; run < RUNS; run += 1) {
-          const client = newClient();
-          await allHaveTheirVideo(client);
-          await client.close();
+          await sixAlarms(clientOf(station));
+          await station.closeClients();
         }
       });
     }
+  }
+
+  /** Each answer of a session brings a cookie that makes the one before invalid, from when the request or the answer comes. */
+  function rotate(when: 'request' | 'answer', clears: boolean): void {
+    const plain = service.behaviour;
+    service.behaviour = (request) => {
+      if (request.path === '/login') service.sessions.clear();
+      const isLoggedIn = service.loggedIn(request);
+      const reply = Object(plain(request));
+      if (request.path === '/login') return reply;
+      if (!isLoggedIn)
+        return clears && reply.status === 401 ? withCookies('sid=; Path=/; Max-Age=0', reply) : reply;
+      const headers = { ...reply.headers };
+      const renew = (): void => {
+        service.sessions.clear();
+        headers['Set-Cookie'] = `sid=${service.newSession()}; Path=/`;
+      };
+      if (when === 'request') renew();
+      return { ...reply, headers, after: reply.after.then(() => when === 'answer' && renew()) };
+    };
   }
 });

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import net from 'node:net';
-import type { StationClient } from '../../lib/cloud/station-client';
+import type { StationClient, StationClientOptions } from '../../lib/cloud/station-client';
 import { Authority, selfSigned } from '../support/network/certificates';
 import { OddServer } from '../support/network/servers';
 import { needs } from '../support/suite/programs';
 import { eventually, soon } from '../support/time/patience';
 import {
+  EVENT_OF_GATE,
   failure,
   PATIENT,
   rtspForEvent,
@@ -24,11 +25,6 @@ function tunnel(request: IncomingMessage, socket: net.Socket, greeting = ''): vo
   });
   onward.on('error', () => socket.destroy());
   socket.on('close', () => onward.destroy());
-}
-
-function video(client: StationClient, signal?: AbortSignal): Promise<unknown> {
-  const event = { cameraId: '0e9f0c1a-0000-e911-8000-000000000001', eventStartTime: '2026-11-21T10:00:00' };
-  return rtspForEvent(client, event, { quality: 'high', signal });
 }
 
 describe('a proxy that misbehaves', () => {
@@ -52,44 +48,48 @@ describe('a proxy that misbehaves', () => {
     await proxy.close();
   });
 
+  const clientOf = (options: Partial<StationClientOptions> = {}): StationClient =>
+    station.client({ ...through(proxy.url), tls, ...options });
+
+  let isSilent = false;
+
+  /** A client that has had a video, whose proxy then ends its connections and answers CONNECT no more. */
+  async function silenced(options: Partial<StationClientOptions> = {}): Promise<StationClient> {
+    isSilent = false;
+    proxy = await OddServer.connect((request, socket) => {
+      if (isSilent) socket.resume();
+      else tunnel(request, socket);
+    });
+    const client = clientOf(options);
+    await rtspForEvent(client);
+    isSilent = true;
+    await proxy.interrupt();
+    return client;
+  }
+
   it('carries many requests at once over 32 connections', async () => {
     proxy = await OddServer.connect((request, socket) => tunnel(request, socket));
-    const client = station.client({ ...through(proxy.url), tls });
-    await video(client);
-    assert.equal((await Promise.all(Array.from({ length: 60 }, () => video(client)))).length, 60);
+    const client = clientOf();
+    await rtspForEvent(client);
+    assert.equal((await Promise.all(Array.from({ length: 60 }, () => rtspForEvent(client)))).length, 60);
     assert.ok(proxy.connections <= 32, `${proxy.connections} connections`);
   });
 
   it('is TIMEOUT for more requests than there are connections where it never answers CONNECT, and then works again', async () => {
-    let silent = false;
-    proxy = await OddServer.connect((request, socket) => {
-      if (silent) socket.resume();
-      else tunnel(request, socket);
-    });
-    const client = station.client({ ...through(proxy.url), tls, timeoutMs: 1_000 });
-    await video(client);
-    silent = true;
-    await proxy.interrupt();
+    const client = await silenced({ timeoutMs: 1_000 });
     const before = proxy.connections;
     // What has waited in line has the whole time for itself: that is twice a second.
-    await soon(Promise.all(Array.from({ length: 60 }, () => failure(video(client), 'TIMEOUT'))), 100);
+    await soon(Promise.all(Array.from({ length: 60 }, () => failure(rtspForEvent(client), 'TIMEOUT'))), 100);
     assert.ok(proxy.connections - before < 70, `${proxy.connections - before} connections`);
     await eventually(() => proxy.open.size === 0, 'the end of the connections');
-    silent = false;
-    await video(client);
+    isSilent = false;
+    await rtspForEvent(client);
   });
 
   it('is TIMEOUT at the deadline of the caller, connected or not', async () => {
-    let silent = false;
-    proxy = await OddServer.connect((request, socket) => {
-      if (silent) socket.resume();
-      else tunnel(request, socket);
-    });
-    const client = station.client({ ...through(proxy.url), tls });
-    await video(client);
-    silent = true;
-    await proxy.interrupt();
-    await soon(failure(video(client, AbortSignal.timeout(100)), 'TIMEOUT'));
+    const client = await silenced();
+    const signal = AbortSignal.timeout(100);
+    await soon(failure(rtspForEvent(client, EVENT_OF_GATE, { signal }), 'TIMEOUT'));
   });
 
   it('is TIMEOUT where CONNECT is granted and nothing comes after it', async () => {
@@ -97,7 +97,7 @@ describe('a proxy that misbehaves', () => {
       socket.write('HTTP/1.1 200 OK\r\n\r\n');
       socket.resume();
     });
-    await failure(station.client({ ...through(proxy.url), tls, timeoutMs: 300 }).listDevices(), 'TIMEOUT');
+    await failure(clientOf({ timeoutMs: 300 }).listDevices(), 'TIMEOUT');
     await eventually(() => proxy.open.size === 0, 'the end of the connections');
   });
 
@@ -107,7 +107,7 @@ describe('a proxy that misbehaves', () => {
       const timer = setInterval(() => socket.write('x'), 10);
       socket.resume().on('close', () => clearInterval(timer));
     });
-    await failure(station.client({ ...through(proxy.url), tls, timeoutMs: 300 }).listDevices(), 'TIMEOUT');
+    await failure(clientOf({ timeoutMs: 300 }).listDevices(), 'TIMEOUT');
     await eventually(() => proxy.open.size === 0, 'the end of the connections');
   });
 
@@ -123,7 +123,7 @@ describe('a proxy that misbehaves', () => {
   for (const [what, end] of ENDINGS) {
     it(`is NETWORK at once, after one try, where it ${what}`, async () => {
       proxy = await OddServer.raw((socket) => void socket.once('data', () => end(socket)));
-      const client = station.client({ ...through(proxy.url), tls });
+      const client = clientOf();
       const { message, cause } = await failure(client.listDevices(), 'NETWORK');
       assert.match(message, new RegExp(`127\\.0\\.0\\.1:${proxy.port}`));
       assert.equal(cause.relation, 'system');
@@ -169,13 +169,12 @@ describe('a proxy that misbehaves', () => {
 
   it('is TLS where it puts something in clear before the TLS of the service', async () => {
     proxy = await OddServer.connect((request, socket) => tunnel(request, socket, 'welcome\r\n'));
-    const client = station.client({ ...through(proxy.url), tls });
-    await failure(client.listDevices(), 'TLS');
+    await failure(clientOf().listDevices(), 'TLS');
   });
 
   it('is CANCELLED for what waits for it when the client is closed, and its connection ends', async () => {
     proxy = await OddServer.connect((_request, socket) => void socket.resume());
-    const client = station.client({ ...through(proxy.url), tls });
+    const client = clientOf();
     const waiting = failure(client.listDevices(), 'CANCELLED');
     await eventually(() => proxy.open.size === 1, 'the connection');
     await client.close();
@@ -191,7 +190,7 @@ describe('a proxy that misbehaves', () => {
     it('is TLS where its certificate is not that of a known authority; the TLS settings are not for it', async () => {
       proxy = await OddServer.start(https.createServer(selfSigned()).on('connect', tunnel));
       const open = { ...tls, rejectUnauthorized: false };
-      const client = station.client({ ...through(url()), tls: open });
+      const client = clientOf({ ...through(url()), tls: open });
       const { message } = await failure(client.listDevices(), 'TLS');
       assert.match(message, /certificate of the proxy.*DEPTH_ZERO_SELF_SIGNED_CERT.*NODE_EXTRA_CA_CERTS/);
       const plain = await ScriptedStation.start();
@@ -202,7 +201,7 @@ describe('a proxy that misbehaves', () => {
 
     it('is TLS where it speaks none, and the message asks whether http:// was meant', async () => {
       proxy = await OddServer.connect(tunnel);
-      const client = station.client({ ...through(url()), tls });
+      const client = clientOf(through(url()));
       const { message } = await failure(client.listDevices(), 'TLS');
       assert.match(message, /address of the proxy does not speak TLS.*http:\/\/ instead of https:\/\//);
     });

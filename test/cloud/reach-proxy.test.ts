@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { StationClientOptions } from '../../lib/cloud/station-client';
+import type { RvmErrorCode } from '../../lib/error';
 import { Authority, type Issued } from '../support/network/certificates';
 import { freePort } from '../support/node-red/node-red';
 import { cannotRun, needs } from '../support/suite/programs';
@@ -11,6 +12,8 @@ import { Wiretap } from '../support/network/servers';
 const PASSWORD = 'Proxy-pass.word_1';
 /** As it may stand in an address. */
 const ENCODED = PASSWORD.replace('.', '%2E');
+const LOGIN = { username: 'someone', password: PASSWORD };
+const ENVIRONMENT = { proxy: { kind: 'environment' } } as const;
 const VARIABLES = ['http_proxy', 'https_proxy', 'no_proxy', 'HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY'];
 
 describe('a service behind a proxy', () => {
@@ -47,9 +50,13 @@ describe('a service behind a proxy', () => {
     await clear.close();
   });
 
-  function trusted(more: Partial<StationClientOptions> = {}): Partial<StationClientOptions> {
-    return { tls: { ca: authority.cert }, ...more };
-  }
+  type Options = Partial<StationClientOptions>;
+  const trusted = (more: Options = {}): Options => ({ tls: { ca: authority.cert }, ...more });
+  const list = (station: ScriptedStation, options: Options) => station.client(trusted(options)).listDevices();
+
+  /** What is told of a list that cannot be had. */
+  const told = async (station: ScriptedStation, options: Options, code: RvmErrorCode = 'NETWORK') =>
+    (await failure(list(station, options), code)).message;
 
   it('is reached by CONNECT, with a certificate authority of its own', async () => {
     const client = secure.client(trusted(through(open.url)));
@@ -60,20 +67,18 @@ describe('a service behind a proxy', () => {
   });
 
   it('has its certificate judged as without a proxy', async () => {
-    const { message } = await failure(secure.client(through(open.url)).listDevices(), 'TLS');
-    assert.match(message, /certificate of the service.*UNABLE_TO_VERIFY_LEAF_SIGNATURE.*TLS node/);
-    const other = { servername: 'other.example' };
-    const strict = secure.client({ ...through(open.url), tls: { ca: authority.cert, ...other } });
-    assert.match((await failure(strict.listDevices(), 'TLS')).message, /another name/);
+    const unknown = await told(secure, { ...through(open.url), tls: {} }, 'TLS');
+    assert.match(unknown, /certificate of the service.*UNABLE_TO_VERIFY_LEAF_SIGNATURE.*TLS node/);
+    const tls = { ca: authority.cert, servername: 'other.example' };
+    assert.match(await told(secure, { ...through(open.url), tls }, 'TLS'), /another name/);
     assert.equal(secure.service.seen.length, 0);
   });
 
   it('is known by its name behind a proxy', async () => {
     const station = await ScriptedStation.start(authority.issueForServer('DNS:localhost'));
     const baseUrl = station.service.url.replace('127.0.0.1', 'localhost');
-    await station.client(trusted({ ...through(open.url), baseUrl })).listDevices();
-    const byAddress = station.client(trusted(through(open.url)));
-    assert.match((await failure(byAddress.listDevices(), 'TLS')).message, /another name/);
+    await list(station, { ...through(open.url), baseUrl });
+    assert.match(await told(station, through(open.url), 'TLS'), /another name/);
     await station.close();
   });
 
@@ -82,8 +87,7 @@ describe('a service behind a proxy', () => {
     const station = await ScriptedStation.start({ ...server, ...ask });
     const own = authority.issueForClient();
     await station.client({ ...through(open.url), tls: { ca: authority.cert, ...own } }).listDevices();
-    const { message } = await failure(station.client(trusted(through(open.url))).listDevices(), 'TLS');
-    assert.match(message, /asks for a certificate of the client/);
+    assert.match(await told(station, through(open.url), 'TLS'), /asks for a certificate of the client/);
     await station.close();
   });
 
@@ -92,22 +96,15 @@ describe('a service behind a proxy', () => {
       const station = (): ScriptedStation => (scheme === 'https' ? secure : clear);
 
       it('is reached with user and password', async () => {
-        const login = { username: 'someone', password: PASSWORD };
-        await station()
-          .client(trusted(through(guarded.url, login)))
-          .listDevices();
+        await list(station(), through(guarded.url, LOGIN));
       });
 
       it('is reached with user and password in the address, percent-encoded where need be', async () => {
-        const address = guarded.url.replace('//', `//someone:${ENCODED}@`);
-        await station()
-          .client(trusted(through(address)))
-          .listDevices();
+        await list(station(), through(guarded.url.replace('//', `//someone:${ENCODED}@`)));
       });
 
       it('NETWORK without them, and the message asks for them', async () => {
-        const asking = station().client(trusted(through(guarded.url)));
-        const { message, cause } = await failure(asking.listDevices(), 'NETWORK');
+        const { message, cause } = await failure(list(station(), through(guarded.url)), 'NETWORK');
         assert.match(message, /asks for a user and a password/);
         assert.equal(cause.status, 407);
         assert.equal(station().service.seen.length, 0);
@@ -115,19 +112,16 @@ describe('a service behind a proxy', () => {
     });
   }
 
-  it('NETWORK with wrong ones, and the message says that they are not accepted', async () => {
-    const login = { username: 'someone', password: 'wrong' };
-    const asking = secure.client(trusted(through(guarded.url, login)));
-    const { message } = await failure(asking.listDevices(), 'NETWORK');
-    assert.match(message, /does not accept its user and password/);
-    assert.doesNotMatch(message, /someone|wrong/);
-  });
-
-  it('NETWORK with a user alone, which is sent', async () => {
-    const asking = secure.client(trusted(through(guarded.url, { username: 'someone' })));
-    const { message } = await failure(asking.listDevices(), 'NETWORK');
-    assert.match(message, /does not accept its user and password/);
-  });
+  for (const [what, login] of [
+    ['wrong ones', { username: 'someone', password: 'wrong' }],
+    ['a user alone, which is sent', { username: 'someone' }],
+  ] as const) {
+    it(`NETWORK with ${what}, and the message says that they are not accepted`, async () => {
+      const message = await told(secure, through(guarded.url, login));
+      assert.match(message, /does not accept its user and password/);
+      assert.doesNotMatch(message, /someone|wrong/);
+    });
+  }
 
   it('over http:// is asked by the proxy itself, and keeps its session', async () => {
     const client = clear.client(through(open.url));
@@ -151,13 +145,12 @@ describe('a service behind a proxy', () => {
 
   it('over http:// is BAD_RESPONSE for more than 32 MiB through the proxy too', async () => {
     clear.service.on('GET', '/devices', { text: ' '.repeat(32 * 1024 * 1024 + 1) });
-    await failure(clear.client(through(open.url)).listDevices(), 'BAD_RESPONSE');
+    await told(clear, through(open.url), 'BAD_RESPONSE');
   });
 
   it('shows the proxy neither API key nor cookie nor password of the Agent User over https://', async () => {
     const tap = await Wiretap.start(guarded.port);
-    const login = { username: 'someone', password: PASSWORD };
-    const client = secure.client(trusted(through(`http://127.0.0.1:${tap.port}`, login)));
+    const client = secure.client(trusted(through(`http://127.0.0.1:${tap.port}`, LOGIN)));
     await client.listDevices();
     await client.close();
     const { service } = secure;
@@ -178,7 +171,7 @@ describe('a service behind a proxy', () => {
       const other = `http://127.0.0.1:${foreign.port}`;
       const { service } = station;
       service.on('GET', '/devices', { status: 302, headers: { Location: `${other}/devices` } });
-      await failure(station.client(trusted(through(open.url))).listDevices(), 'UNTRUSTED_LINK');
+      await told(station, through(open.url), 'UNTRUSTED_LINK');
       assert.equal(foreign.seen.length, 0);
       assert.equal(open.log.includes(`:${foreign.port}`), false);
     }
@@ -187,50 +180,45 @@ describe('a service behind a proxy', () => {
   it('is reached directly where the proxy node excepts it', async () => {
     const gone = `http://127.0.0.1:${await freePort()}`;
     for (const except of ['127.0.0.1', `127.0.0.1:${secure.service.port}`, '127.0.0.0/8', '*']) {
-      await secure.client(trusted(through(gone, { except: ['other.example', except] }))).listDevices();
+      await list(secure, through(gone, { except: ['other.example', except] }));
     }
-    const elsewhere = through(gone, { except: ['127.0.0.1:1', '10.0.0.0/8'] });
-    await failure(secure.client(trusted(elsewhere)).listDevices(), 'NETWORK');
+    await told(secure, through(gone, { except: ['127.0.0.1:1', '10.0.0.0/8'] }));
   });
 
   for (const name of ['https_proxy', 'HTTPS_PROXY']) {
     it(`is reached by the variable ${name}, with or without a scheme, and user and password in it`, async () => {
-      const environment = trusted({ proxy: { kind: 'environment' } });
       process.env[name] = `someone:${ENCODED}@127.0.0.1:${guarded.port}`;
-      await secure.client(environment).listDevices();
+      await list(secure, ENVIRONMENT);
       assert.ok(guarded.count(`CONNECT 127.0.0.1:${secure.service.port} `) > 0);
       process.env[name] = guarded.url;
-      await failure(secure.client(environment).listDevices(), 'NETWORK');
+      await told(secure, ENVIRONMENT);
     });
   }
 
   for (const name of ['http_proxy', 'HTTP_PROXY']) {
     it(`over http:// is reached by the variable ${name}, which says nothing about https://`, async () => {
-      const environment = trusted({ proxy: { kind: 'environment' } });
       process.env[name] = open.url;
-      await clear.client(environment).listDevices();
+      await list(clear, ENVIRONMENT);
       assert.ok(open.count(`GET ${clear.service.url}/devices `) > 0);
-      await secure.client(environment).listDevices();
+      await list(secure, ENVIRONMENT);
       assert.equal(open.log.includes(`:${secure.service.port} `), false);
     });
   }
 
   it('is reached directly where no_proxy or NO_PROXY says so, and without any variable', async () => {
-    const environment = trusted({ proxy: { kind: 'environment' } });
-    await secure.client(environment).listDevices();
+    await list(secure, ENVIRONMENT);
     process.env['https_proxy'] = `127.0.0.1:${await freePort()}`;
-    await failure(secure.client(environment).listDevices(), 'NETWORK');
+    await told(secure, ENVIRONMENT);
     for (const name of ['no_proxy', 'NO_PROXY']) {
       process.env[name] = 'other.example, 127.0.0.1';
-      await secure.client(environment).listDevices();
+      await list(secure, ENVIRONMENT);
       delete process.env[name];
     }
   });
 
   it('is reached directly whatever the variables say where no proxy is to be used', async () => {
     for (const name of VARIABLES.slice(0, 2)) process.env[name] = `127.0.0.1:${await freePort()}`;
-    await secure.client(trusted({ proxy: { kind: 'none' } })).listDevices();
-    await clear.client({ proxy: { kind: 'none' } }).listDevices();
+    for (const station of [secure, clear]) await list(station, { proxy: { kind: 'none' } });
   });
 
   it('NETWORK where the proxy is gone, with its address, and the state says since when', async () => {
@@ -246,16 +234,13 @@ describe('a service behind a proxy', () => {
 
   it('NETWORK where the proxy does not allow the port, or does not reach the service', async () => {
     const narrow = await Tinyproxy.start('ConnectPort 443');
-    const shut = await failure(secure.client(trusted(through(narrow.url))).listDevices(), 'NETWORK');
-    assert.match(shut.message, /refuses a connection to the service \(status 403\)/);
-    await clear.client(through(narrow.url)).listDevices();
+    const shut = await told(secure, through(narrow.url));
+    assert.match(shut, /refuses a connection to the service \(status 403\)/);
+    await list(clear, through(narrow.url));
     await narrow.stop();
     const baseUrl = `https://127.0.0.1:${await freePort()}`;
-    const nobody = secure.client(trusted({ ...through(open.url), baseUrl }));
-    assert.match(
-      (await failure(nobody.listDevices(), 'NETWORK')).message,
-      /does not reach the service \(status 5\d\d\)/,
-    );
+    const nobody = await told(secure, { ...through(open.url), baseUrl });
+    assert.match(nobody, /does not reach the service \(status 5\d\d\)/);
   });
 
   it('close ends the connections through the proxy', async () => {
@@ -270,18 +255,14 @@ describe('a service behind a proxy', () => {
     const { service } = secure;
     const basic = Buffer.from(`someone:${PASSWORD}`).toString('base64');
     service.on('GET', '/devices', { status: 500, json: { message: `${PASSWORD} Basic ${basic}` } });
-    const login = { username: 'someone', password: PASSWORD };
-    const error = await failure(
-      secure.client(trusted(through(guarded.url, login))).listDevices(),
-      'HTTP_ERROR',
-    );
-    assert.equal(error.cause.serverMessage, '***');
+    const { cause } = await failure(list(secure, through(guarded.url, LOGIN)), 'HTTP_ERROR');
+    assert.equal(cause.serverMessage, '***');
   });
 
   it('is reached by an IPv6 proxy', async function () {
     const six = await Wiretap.start(open.port, '::1').catch(() => cannotRun(this, 'there is no address ::1'));
-    await secure.client(trusted(through(`http://[::1]:${six.port}`))).listDevices();
-    await clear.client(through(`[::1]:${six.port}`)).listDevices();
+    await list(secure, through(`http://[::1]:${six.port}`));
+    await list(clear, through(`[::1]:${six.port}`));
     await six.close();
   });
 });

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { StationClient } from '../../lib/cloud/station-client';
+import type { Reply } from '../support/service/scripted-service';
 import { Gate, assertPause, eventually, soon } from '../support/time/patience';
 import { MuteServer } from '../support/network/servers';
 import { FastTime } from '../support/time/fast-time';
@@ -8,6 +10,7 @@ import {
   failsSoon,
   failure,
   rtspForEvent,
+  type ScriptedStation,
   SHORT_TIMEOUT,
   stationOfEachTest,
 } from '../support/service/scripted-station';
@@ -23,51 +26,42 @@ describe('resilience of the client', () => {
   describe('time-outs', () => {
     const time = new FastTime();
 
-    beforeEach(() => time.start());
+    let mute: MuteServer;
+
+    beforeEach(async () => {
+      mute = await MuteServer.start();
+      time.start();
+      const links = { 'rel/rtsp': '/rtsp/Gate', 'rel/ptz_home': '/home' };
+      service.on('GET', '/sources/Gate', { json: { _links: links } });
+    });
     afterEach(async () => {
       await station.closeClients();
       time.stop();
+      await mute.close();
     });
 
     it('connect: TIMEOUT where a TLS handshake is never answered, and the connection is given up', async () => {
-      const mute = await MuteServer.start();
-      try {
-        const client = station.client({ baseUrl: mute.url, timeoutMs: 200 });
-        const took = await failsSoon(client.listDevices(), 'TIMEOUT');
-        assertPause(took, 200);
-        await client.close();
-        // By themselves they would end after some seconds.
-        await soon(eventually(() => mute.connections === 0, 'the end of the connections'));
-      } finally {
-        await mute.close();
-      }
+      const client = station.client({ baseUrl: mute.url, timeoutMs: 200 });
+      const took = await failsSoon(client.listDevices(), 'TIMEOUT');
+      assertPause(took, 200);
+      await client.close();
+      // By themselves they would end after some seconds.
+      await soon(eventually(() => mute.connections === 0, 'the end of the connections'));
     });
 
     it('a caller with less patience is not kept waiting for a connection that does not come about', async () => {
-      const mute = await MuteServer.start();
-      try {
-        service.on('GET', '/sources/Gate', { json: { _links: { 'rel/rtsp': `${mute.url}/rtsp` } } });
-        const client = station.client({ trustedOrigins: [mute.url] });
-        await client.listDevices();
-        await failsSoon(rtspForEvent(client, EVENT_OF_GATE, { deadlineMs: 100 }), 'TIMEOUT');
-        const caller = new AbortController();
-        const cancelled = failsSoon(
-          rtspForEvent(client, EVENT_OF_GATE, { signal: caller.signal }),
-          'CANCELLED',
-        );
-        setTimeout(() => caller.abort(), 100);
-        await cancelled;
-      } finally {
-        await mute.close();
-      }
+      service.on('GET', '/sources/Gate', { json: { _links: { 'rel/rtsp': `${mute.url}/rtsp` } } });
+      const client = station.client({ trustedOrigins: [mute.url] });
+      await client.listDevices();
+      await failsSoon(rtspForEvent(client, EVENT_OF_GATE, { deadlineMs: 100 }), 'TIMEOUT');
+      const caller = new AbortController();
+      setTimeout(() => caller.abort(), 100);
+      await failsSoon(rtspForEvent(client, EVENT_OF_GATE, { signal: caller.signal }), 'CANCELLED');
     });
 
     it('nor for its turn where all connections are taken; and what was given up is not sent later', async () => {
       const gate = new Gate();
-      service.on('POST', '/rtsp/Gate', () => ({
-        after: gate.opened,
-        json: { rtspRelayURL: 'rtsp://relay.example/late' },
-      }));
+      service.on('POST', '/rtsp/Gate', { after: gate.opened, json: { url: 'rtsp://relay.example/late' } });
       const client = station.client();
       await client.listDevices();
       const taken = Array.from({ length: 32 }, () => rtspForEvent(client));
@@ -113,7 +107,6 @@ describe('resilience of the client', () => {
 
       it(`${stage} a command is TIMEOUT, in time, and says that nobody knows what has become of it`, async () => {
         const client = station.client({ timeoutMs: SHORT_TIMEOUT }, QUICK);
-        service.on('GET', '/sources/Gate', { json: { _links: { 'rel/ptz_home': '/home' } } });
         service.on('POST', '/home', reply);
         for (const deadlineMs of [30_000, SHORT_TIMEOUT / 2]) {
           const begun = performance.now();
@@ -127,7 +120,6 @@ describe('resilience of the client', () => {
 
       it(`${stage} that holds for a command that had to wait before it was sent, too`, async () => {
         const client = station.client({ timeoutMs: 30_000 }, QUICK);
-        service.on('GET', '/sources/Gate', { json: { _links: { 'rel/ptz_home': '/home' } } });
         service.on('POST', '/home', { status: 429 }, reply);
         const moving = client.ptz('Gate', { action: 'goto-home' }, { deadlineMs: SHORT_TIMEOUT });
         const { message } = await soon(failure(moving, 'TIMEOUT'));
@@ -143,62 +135,56 @@ describe('resilience of the client', () => {
     beforeEach(() => watch.start());
     afterEach(() => watch.stop());
 
-    const situations: [string, () => Promise<{ under: Promise<unknown>[] }>][] = [
+    const LONG = 20_000;
+    const list = (client: StationClient): Promise<unknown> => client.listDevices();
+    type Situation = [
+      when: string,
+      route: [method: string, path: string, ...replies: Reply[]],
+      client: Parameters<ScriptedStation['client']>,
+      calls: readonly ((client: StationClient) => Promise<unknown>)[],
+      requests?: number,
+    ];
+    const situations: Situation[] = [
       [
         'in a retry pause',
-        async () => {
-          service.on('GET', '/devices', { status: 503 });
-          const client = station.client({}, { retryMs: 20_000, longestRetryMs: 20_000 });
-          const under = [client.listDevices(), client.listDevices()];
-          await eventually(() => service.count('GET', '/devices') === 1, 'the request');
-          return { under };
-        },
+        ['GET', '/devices', { status: 503 }],
+        [{}, { retryMs: LONG, longestRetryMs: LONG }],
+        [list, list],
       ],
       [
         'while a Retry-After is waited for',
-        async () => {
-          service.on('GET', '/devices', { status: 429, headers: { 'Retry-After': '4' } });
-          const under = [station.client({}, QUICK).listDevices()];
-          await eventually(() => service.count('GET', '/devices') === 1, 'the request');
-          return { under };
-        },
+        ['GET', '/devices', { status: 429, headers: { 'Retry-After': '4' } }],
+        [{}, QUICK],
+        [list],
       ],
       [
         'in the back-off of an open circuit',
-        async () => {
-          service.on('POST', '/login', { status: 502 });
-          const timing = { probeMs: 20_000, longestProbeMs: 20_000, longestAwaitedProbeMs: 20_000 };
-          const client = station.client({}, timing);
-          const under = [client.listDevices(), client.listDevices()];
-          await eventually(() => client.state.kind === 'offline', 'the outage');
-          return { under };
-        },
+        ['POST', '/login', { status: 502 }],
+        [{}, { probeMs: LONG, longestProbeMs: LONG, longestAwaitedProbeMs: LONG }],
+        [list, list],
       ],
+      ['while a login is under way', ['POST', '/login', 'silence'], [], [list, list, list]],
       [
         'while a probe is under way',
-        async () => {
-          service.on('POST', '/login', { status: 502 }, 'silence');
-          const client = station.client({}, { probeMs: 20 });
-          const under = [client.listDevices()];
-          await eventually(() => service.count('POST', '/login') === 2, 'the probe');
-          return { under };
-        },
+        ['POST', '/login', { status: 502 }, 'silence'],
+        [{}, { probeMs: 20 }],
+        [list],
+        2,
       ],
       [
         'in the middle of a body, with a deadline and background refreshes',
-        async () => {
-          const client = station.client({ deviceRefreshMs: 100 });
-          service.on('POST', '/rtsp/Gate', 'stall');
-          const under = [rtspForEvent(client, EVENT_OF_GATE, { deadlineMs: 60_000 })];
-          await eventually(() => service.count('POST', '/rtsp/Gate') === 1, 'the request');
-          return { under };
-        },
+        ['POST', '/rtsp/Gate', 'stall'],
+        [{ deviceRefreshMs: 100 }],
+        [(client) => rtspForEvent(client, EVENT_OF_GATE, { deadlineMs: 60_000 })],
       ],
     ];
 
-    for (const [when, arrange] of situations) {
+    for (const [when, [method, path, ...replies], settings, calls, requests = 1] of situations) {
       it(`${when}: CANCELLED at once, and no timer is left`, async () => {
-        const { under } = await arrange();
+        service.on(method, path, ...replies);
+        const client = station.client(...settings);
+        const under = calls.map((call) => call(client));
+        await eventually(() => service.count(method, path) === requests, 'the request');
         assert.ok(watch.pending.length > 0, 'there is no timer to be left');
         const ended = Promise.all(under.map((call) => failure(call, 'CANCELLED')));
         await sleep(30);
@@ -208,6 +194,8 @@ describe('resilience of the client', () => {
         const sent = service.seen.length;
         await sleep(100);
         assert.equal(service.seen.length, sent);
+        await failure(client.listDevices(), 'CANCELLED');
+        assert.equal(client.state.kind, 'idle');
         // By themselves they would end after some seconds.
         await soon(eventually(() => service.connections === 0, 'the end of the connections'));
       });

@@ -121,6 +121,55 @@ describe('login of a central station', () => {
     });
   });
 
+  for (const status of [400, 401, 402, 403, 404, 405, 409, 410, 415, 418, 422, 423, 451, 499]) {
+    it(`T-05 takes a login that is answered with ${status} as LOGIN_FAILED`, async () => {
+      service.on('POST', '/login', { status, json: { message: 'not like this' } });
+      const { cause } = await failure(station.client().listDevices(), 'LOGIN_FAILED');
+      assert.deepEqual([cause.status, cause.serverMessage], [status, 'not like this']);
+    });
+  }
+
+  for (const [status, code] of [
+    [408, 'HTTP_ERROR'],
+    [429, 'RATE_LIMITED'],
+    [500, 'HTTP_ERROR'],
+  ] as const) {
+    it(`T-05 takes no login that is answered with ${status} as refused: ${code}`, async () => {
+      service.on('POST', '/login', { status });
+      await failure(station.client().listDevices(), code);
+    });
+  }
+
+  for (const text of [
+    '{"code":"InvalidApiKey","message":"refused"}',
+    '{"message":"The API key is not known."}',
+    '{"error":{"message":"bad key"}}',
+    '{"errors":{"Api-Key":["is not valid"]}}',
+    '{"code":"KeyExpired"}',
+    'Missing subscription key',
+    '<html><head><title>No API key</title></head></html>',
+  ]) {
+    it(`T-07 takes 400 with ${text} as API_KEY_REJECTED`, async () => {
+      service.on('GET', '/system', { status: 400, text });
+      const client = station.client();
+      const error = await failure(client.listDevices(), 'API_KEY_REJECTED');
+      assert.deepEqual([error.cause.status, client.state.kind], [400, 'refused']);
+    });
+  }
+
+  for (const text of [
+    '',
+    '{"code":"BadRequest","message":"malformed"}',
+    'No monkeys, no keyboards',
+    '{"error":{"key":"bad_request"}}',
+    '<html><body><a accesskey="1" href="/">home</a></body></html>',
+  ]) {
+    it(`T-07 takes 400 with ${text === '' ? 'no body' : text} as HTTP_ERROR`, async () => {
+      service.on('GET', '/system', { status: 400, text });
+      await failure(station.client().listDevices(), 'HTTP_ERROR');
+    });
+  }
+
   it('T-07 takes a refusal of /system without a session as API_KEY_REJECTED', async () => {
     const client = station.client({ apiKey: 'wrong-key' });
     await failure(client.listDevices(), 'API_KEY_REJECTED');

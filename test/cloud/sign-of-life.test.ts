@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import type { StationClient } from '../../lib/cloud/station-client';
-import { ForkedServices } from '../support/service/forked-services';
 import { stationOfEachTest } from '../support/service/scripted-station';
-import { slowIt } from '../support/suite/lanes';
 import { MovableClock, MovableTimers } from '../support/time/virtual-time';
 import { eventually } from '../support/time/patience';
 
@@ -17,11 +15,11 @@ describe('the sign of life of a service that nobody asks', () => {
   const station = stationOfEachTest();
   const { service } = station;
 
-  beforeEach(async () => {
+  beforeEach(() => {
     clock.start();
     timers.start();
   });
-  afterEach(async () => {
+  afterEach(() => {
     timers.stop();
     clock.stop();
   });
@@ -42,10 +40,8 @@ describe('the sign of life of a service that nobody asks', () => {
     const before = service.seen.length;
     pass(LONGEST);
     await eventually(() => service.seen.length > before, 'the question');
-    assert.deepEqual(
-      service.seen.slice(before).map(({ method, path }) => `${method} ${path}`),
-      ['GET /system'],
-    );
+    const seen = service.seen.slice(before).map(({ method, path }) => `${method} ${path}`);
+    assert.deepEqual(seen, ['GET /system']);
   });
 
   it('is asked for again and again', async () => {
@@ -119,28 +115,22 @@ describe('the sign of life of a service that nobody asks', () => {
     assert.equal(service.count('GET', '/devices'), 0);
   });
 
-  /** Works with a service in a process of its own, whose state is then asked for once it was quiet. */
-  async function withForked(kind: 'plain' | 'keyTakenBackWith400', state: string, then: 'kill' | 'nothing') {
-    const services = await ForkedServices.start();
-    try {
-      const { url: baseUrl } = await services.service(kind);
-      const client = station.client({ baseUrl, signOfLifeMs: QUIET * 1000 });
+  for (const [what, reply, kind, code] of [
+    ['a service that went away', 'reset', 'offline', 'NETWORK'],
+    [
+      'a key that was taken back',
+      { status: 400, json: { code: 'InvalidApiKey' } },
+      'refused',
+      'API_KEY_REJECTED',
+    ],
+  ] as const) {
+    it(`tells of ${what}, with no call of anybody`, async () => {
+      const client = watching();
       await client.listDevices();
-      if (then === 'kill') await services.kill();
+      service.behaviour = () => reply;
       pass(LONGEST);
-      await eventually(() => client.state.kind === state, 'the state');
-      return client.state;
-    } finally {
-      await services.kill();
-    }
+      await eventually(() => client.state.kind === kind, 'the state');
+      assert.equal('error' in client.state && client.state.error.code, code);
+    });
   }
-
-  it('tells of a service that died, with no call of anybody', async () => {
-    await withForked('plain', 'offline', 'kill');
-  });
-
-  slowIt('tells of a key that was taken back', async () => {
-    const state = await withForked('keyTakenBackWith400', 'refused', 'nothing');
-    assert.equal(state.kind === 'refused' && state.error.code, 'API_KEY_REJECTED');
-  });
 });

@@ -1,11 +1,10 @@
-import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:tls';
 
 import type { RtspServer } from '../../sandbox/rtsp/server';
 import { needs } from '../support/suite/programs';
 import { selfSigned } from '../support/network/certificates';
-import { ServerUnderTest, live } from './server-under-test';
+import { ServerUnderTest } from './server-under-test';
 
 describe('rtsps', () => {
   const under = new ServerUnderTest();
@@ -20,18 +19,6 @@ describe('rtsps', () => {
     await once(socket, 'secureConnect');
     return socket;
   }
-
-  it('URLs are rtsps, and the server answers over TLS', async () => {
-    const tls = selfSigned();
-    const server = await under.start({ tls });
-    const url = server.grant(live());
-    assert.match(url, /^rtsps:/);
-    const socket = await secured(server, tls.cert);
-    socket.write(`DESCRIBE ${url} RTSP/1.0\r\nCSeq: 1\r\n\r\n`);
-    const [answer]: Buffer[] = await once(socket, 'data');
-    assert.match(String(answer), /^RTSP\/1\.0 200 OK/);
-    socket.destroy();
-  });
 
   it('who never shakes hands makes room for others', async () => {
     const tls = selfSigned();

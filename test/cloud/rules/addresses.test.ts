@@ -337,14 +337,16 @@ describe('addresses and links', () => {
     });
   }
 
-  for (const [where, json] of [
-    ['a resource that is wrapped', { result: { _links: { '/vendor/rel/clips': '/clips' } } }],
-    ['an element of a list', [{ id: 1 }, { id: 2, _links: { clips: { href: 'clips' } } }]],
+  for (const [where, json, rels] of [
+    ['a resource that is wrapped', { result: { _links: { '/vendor/rel/clips': '/clips' } } }, []],
+    ['an element of a list', [{ id: 1 }, { id: 2, _links: { clips: { href: 'clips' } } }], []],
+    ['a resource behind another relation', { _links: { '/vendor/rel/more': '/more' } }, ['more']],
   ] as const) {
     it(`T-03 follows a relation freely that stands on ${where}`, async () => {
       service.on('GET', '/start', { json });
+      service.on('GET', '/more', { json: { _links: { 'rel/clips': 'clips' } } });
       service.on('GET', '/clips', { json: { clips: [] } });
-      const wanted = { start: 'url', url: '/start', rels: ['rel/clips'], method: 'GET' } as const;
+      const wanted = { start: 'url', url: '/start', rels: [...rels, 'rel/clips'], method: 'GET' } as const;
       assert.deepEqual((await station.client().request(wanted)).payload, { clips: [] });
     });
   }

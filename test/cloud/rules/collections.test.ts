@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { camera, GATE, type Reply } from '../../support/service/scripted-service';
-import { failure, LIVE, stationOfEachTest } from '../../support/service/scripted-station';
+import {
+  EVENT_OF_GATE,
+  failure,
+  LIVE,
+  rtspForEvent,
+  stationOfEachTest,
+} from '../../support/service/scripted-station';
 import { slowIt } from '../../support/suite/lanes';
 
 describe('versions, collections, records and ids of any service', () => {
@@ -34,15 +40,40 @@ describe('versions, collections, records and ids of any service', () => {
     ['application/json; version="1.x"', undefined],
     ['', undefined],
   ];
+  /** Lets each System resource name its version in this type. */
+  function systemOf(type: string): void {
+    service.on('GET', '/system', (request) => ({
+      ...Object(service.system(request)),
+      headers: { 'Content-Type': type },
+    }));
+  }
+
   for (const [type, version] of types) {
     it(`T-09 goes on with the version of "${type}": ${version ?? 'not named'}`, async () => {
-      service.on('GET', '/system', (request) => {
-        const reply = service.system(request);
-        return typeof reply === 'string' ? reply : { ...reply, headers: { 'Content-Type': type } };
-      });
+      systemOf(type);
       const client = station.client();
       await client.listDevices();
       assert.deepEqual(client.state, { kind: 'connected', version });
+    });
+  }
+
+  for (const [versionLow, versionHigh, version, isWithin] of [
+    ['1', '9', '9', true],
+    ['4.5', '5.11', '5.2', true],
+    [' 3 ', '3', '3.0', true],
+    ['1', '9', '12', false],
+    ['4.5', '5.2', '5.11', false],
+    ['2', '3', '1.9', false],
+  ] as const) {
+    const how = isWithin
+      ? `finds ${version} within`
+      : `goes on with ${version}, and tells of it as not within`;
+    it(`T-09 ${how} ${versionLow} to ${versionHigh}`, async () => {
+      systemOf(`application/json; version=${version}`);
+      const client = station.client({ versionLow, versionHigh });
+      assert.equal(client.unaskedVersion, undefined);
+      assert.equal((await client.listDevices()).length, 2);
+      assert.equal(client.unaskedVersion, isWithin ? undefined : version);
     });
   }
 
@@ -202,6 +233,11 @@ describe('versions, collections, records and ids of any service', () => {
       { id: '7', name: 'Gate', online: true },
     ],
     ['the site by its location', { id: 1, location: 'Depot' }, { id: '1', site: 'Depot' }],
+    [
+      'several words of status, in one text',
+      { id: 1, status: ['unauthenticated', 'initializing'], state: 'offline' },
+      { id: '1', status: 'unauthenticated, initializing', online: false },
+    ],
     ['a status as it is', { id: 1, status: 'Un-Authorized ' }, { id: '1', status: 'Un-Authorized ' }],
   ] as const) {
     it(`T-12 reads ${what}, and numbers as text`, async () => {
@@ -237,9 +273,15 @@ describe('versions, collections, records and ids of any service', () => {
   ] as const) {
     it(`T-13 ${isFound ? 'finds' : 'does not find'} ${id} by ${called}: in any case only a GUID is found`, async () => {
       service.devices = [camera(id, 'Gate')];
-      const found = station.client().getDevice(called);
-      if (isFound) assert.equal((await found).name, 'Gate');
-      else await failure(found, 'DEVICE_NOT_FOUND');
+      const client = station.client();
+      const event = { ...EVENT_OF_GATE, cameraId: called, cameraRemoteId: null };
+      if (isFound) {
+        assert.equal((await client.getDevice(called)).name, 'Gate');
+        assert.equal((await rtspForEvent(client, event)).device.name, 'Gate');
+      } else {
+        await failure(client.getDevice(called), 'DEVICE_NOT_FOUND');
+        await failure(rtspForEvent(client, event), 'DEVICE_NOT_FOUND');
+      }
     });
   }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { PtzCommand, PtzTarget } from '../../../lib/cloud/calls';
-import { camera, type Reply } from '../../support/service/scripted-service';
-import { failure, stationOfEachTest } from '../../support/service/scripted-station';
+import { camera, GATE, type Reply } from '../../support/service/scripted-service';
+import { failure, NO_RELATIONS, stationOfEachTest } from '../../support/service/scripted-station';
 
 const TO_0: PtzCommand = { action: 'goto-preset', target: '0' };
 const START_0: PtzCommand = { action: 'start-tour', target: '0' };
@@ -37,9 +37,10 @@ describe('presets and tours of any service', () => {
     station.client().ptzTargets('Gate', list);
 
   /** Sends commands to a service that answers all of them like this. @returns method, path and body of what is no GET */
-  async function told(commands: readonly PtzCommand[], reply: Reply = { status: 204 }) {
+  async function told(commands: readonly PtzCommand[], reply: Reply = { status: 204 }, own = {}) {
     for (const path of ['/go', '/other', '/start', '/stop']) service.on('POST', path, reply);
-    for (const command of commands) await station.client().ptz('Gate', command);
+    for (const command of commands)
+      await station.client({ relations: { ...NO_RELATIONS, ...own } }).ptz('Gate', command);
     return sent();
   }
 
@@ -323,6 +324,80 @@ describe('presets and tours of any service', () => {
       presets(one({ 'rel/trigger': '/go' }, { name: 'Door' }));
       await failure(told([{ action: 'goto-preset', target: '00' }]), 'TARGET_NOT_FOUND');
       assert.deepEqual(sent(), []);
+    });
+
+    it('T-18 are told with the target that they were given, by its id or its name', async () => {
+      tours(one({ 'rel/start': '/go' }, { name: 'Round' }));
+      service.on('POST', '/go', { status: 202 });
+      const told = { action: 'start-tour', cameraId: GATE, target: { id: 0, name: 'Round' }, accepted: true };
+      for (const target of ['0', 'Round'])
+        assert.deepEqual(await station.client().ptz('Gate', { action: 'start-tour', target }), told);
+    });
+
+    describe('by the relations that the settings name', () => {
+      const OWN = { gotoPreset: 'rel/self', startTour: 'rel/run', stopTour: 'end' };
+      const ownTour = one({ 'rel/run': '/start', 'rel/end': '/stop' }, { name: 'Round' });
+      const SELF = { 'rel/self': '/presets' };
+      const rows: [what: string, offer: () => void, own: object, commands: PtzCommand[], paths: string[]][] =
+        [
+          [
+            'go to a preset by its rel/self',
+            () => presets({ presets: one({ 'rel/self': '/go' }), _links: SELF }),
+            OWN,
+            [TO_0],
+            ['POST /go'],
+          ],
+          [
+            'start and stop a tour',
+            () => tours({ tours: ownTour }),
+            OWN,
+            [START_0, STOP_0],
+            ['POST /start', 'POST /stop'],
+          ],
+          [
+            'look for those before the known ones',
+            () => tours(one({ 'rel/end': '/start', 'rel/start': '/stop' })),
+            { startTour: 'rel/end' },
+            [START_0],
+            ['POST /start'],
+          ],
+          [
+            'find them on the list, for all its presets',
+            () => presets({ presets: one({ 'rel/self': '/other' }), _links: { 'rel/recall': '/go' } }),
+            { gotoPreset: 'rel/recall' },
+            [TO_0],
+            ['POST /go'],
+          ],
+        ];
+      for (const [what, offer, own, commands, expected] of rows) {
+        it(`T-18 ${what}`, async () => {
+          offer();
+          const sent = await told(commands, { status: 204 }, own);
+          assert.deepEqual(
+            sent.map(([path]) => path),
+            expected,
+          );
+        });
+      }
+
+      it('T-18 take the rel/self of a list or camera for none of a preset', async () => {
+        presets({ presets: one({ 'rel/other': '/go' }), _links: SELF }, SELF);
+        await failure(told([TO_0], { status: 204 }, OWN), 'LINK_NOT_OFFERED');
+        assert.deepEqual(sent(), []);
+      });
+
+      it('T-04 name what the preset does offer', async () => {
+        presets(one({ 'rel/self': '/go' }, { name: 'Door' }));
+        const { message, cause } = await failure(told([TO_0]), 'LINK_NOT_OFFERED');
+        assert.match(message, /^The preset "Door" does not offer rel\/trigger now.* It offers rel\/self\.$/);
+        assert.equal(cause.relation, 'rel/trigger');
+      });
+
+      it('T-04 name what the tour does offer', async () => {
+        tours({ tours: ownTour });
+        const { message } = await failure(told([START_0]), 'LINK_NOT_OFFERED');
+        assert.match(message, /^The tour "Round" does not offer .* It offers rel\/run, rel\/end\.$/);
+      });
     });
 
     const replies: [string, Reply][] = [

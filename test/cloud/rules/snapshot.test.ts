@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { firstJpegOf } from '../../../lib/cloud/functions/snapshots';
-import { JPEG, multipart, PICTURE_TIME } from '../../support/service/foreign/foreign-service';
+import { JPEG, multipart, PICTURE_TIME } from '../../support/service/pictures';
 import type { Reply } from '../../support/service/scripted-service';
 import { failure, stationOfEachTest } from '../../support/service/scripted-station';
 import { eventually } from '../../support/time/patience';
@@ -130,6 +130,58 @@ describe('snapshots of any service', () => {
       assert.deepEqual([headers?.['apikey'], headers?.cookie], [service.apiKey, 'sid=session-value-1']);
     });
   }
+
+  it('T-02 T-19 adds a width to the query of the link, which stays as it was', async () => {
+    service.on('GET', '/sources/Gate', { json: { _links: { 'rel/snapshot': '/picture?quality=a%2Fb' } } });
+    picture(typed('image/jpeg', JPEG));
+    await station.client().snapshot('Gate', { width: 640 });
+    assert.equal(service.seen.at(-1)?.path, '/picture?quality=a%2Fb&width=640');
+  });
+
+  describe('that are refused with 405', () => {
+    const refused = (Allow?: string): Reply => ({
+      status: 405,
+      headers: Allow === undefined ? {} : { Allow },
+    });
+    const jpeg = typed('image/jpeg', JPEG);
+    const asked = (): string[] =>
+      service.seen.flatMap(({ method, path }) => (/picture|blob/.test(path) ? [`${method} ${path}`] : []));
+
+    for (const allowed of ['POST', 'HEAD, post', 'PUT,POST']) {
+      it(`T-19 are taken by POST where it allows ${allowed}`, async () => {
+        picture(refused(allowed));
+        service.on('POST', '/picture', jpeg);
+        assert.deepEqual(await taken(), JPEG);
+        assert.deepEqual(asked(), ['GET /picture', 'POST /picture']);
+      });
+    }
+
+    it('T-19 are taken by POST at the place that a redirect leads to', async () => {
+      picture({ status: 302, headers: { Location: '/blob' } });
+      service.on('GET', '/blob', refused('POST'));
+      service.on('POST', '/blob', jpeg);
+      assert.deepEqual(await taken(), JPEG);
+      assert.deepEqual(asked(), ['GET /picture', 'GET /blob', 'POST /blob']);
+    });
+
+    for (const [allowed, posted, status] of [
+      [undefined, 204, 405],
+      ['PUT', 204, 405],
+      ['DELETE, PATCH', 204, 405],
+      ['POSTER', 204, 405],
+      ['POST', 405, 405],
+      ['POST', 503, 503],
+    ] as const) {
+      const tried = allowed === 'POST' ? `tried once more, answered with ${posted}` : 'asked for no more';
+      it(`T-19 are ${tried}, where it allows ${allowed ?? 'nothing'}`, async () => {
+        picture(refused(allowed));
+        service.on('POST', '/picture', { status: posted, headers: { Allow: 'GET, POST' } });
+        const error = await failure(station.client().snapshot('Gate'), 'HTTP_ERROR');
+        assert.equal(error.cause.status, status);
+        assert.deepEqual(asked(), ['GET /picture', ...(allowed === 'POST' ? ['POST /picture'] : [])]);
+      });
+    }
+  });
 
   for (const status of [301, 302, 303, 307, 308]) {
     it(`T-19 follows a redirect of ${status}`, async () => {

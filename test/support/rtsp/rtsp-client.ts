@@ -193,7 +193,7 @@ export class RtspPlayer {
       else if (frame.channel === 3) this.soundReports.push(frame.data);
       if (frame.channel !== 1) continue;
       this.reports.push(frame.data);
-      if (hasBye(frame.data)) return undefined;
+      if (reportTypes(frame.data).includes(203)) return undefined;
     }
     return undefined;
   }
@@ -230,10 +230,6 @@ export function reportTypes(compound: Buffer): number[] {
   for (let at = 0; at + 4 <= compound.length; at += 4 * (compound.readUInt16BE(at + 2) + 1))
     types.push(compound.readUInt8(at + 1));
   return types;
-}
-
-function hasBye(compound: Buffer): boolean {
-  return reportTypes(compound).includes(203);
 }
 
 /** An RTSP answer as it came over the wire. */
@@ -386,7 +382,8 @@ export class TestRtspConnection {
   }
 }
 
-function splitField(line: string): [string, string] {
+/** Name, in small letters, and value of a header line. */
+export function splitField(line: string): [string, string] {
   const colon = line.indexOf(':');
   return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
 }

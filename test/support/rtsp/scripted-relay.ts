@@ -4,6 +4,7 @@ import tls, { type TlsOptions } from 'node:tls';
 import { compoundBye, RtpPackets, senderReport, videoPayloads } from '../../../sandbox/rtsp/media/packets';
 import { PAYLOAD_TYPES, TICKS_PER_PICTURE } from '../../../sandbox/rtsp/media/programme';
 import type { Footage } from '../../../sandbox/scene/footage';
+import { splitField } from './rtsp-client';
 import { emptyGate, Scenes } from '../../../sandbox/scene/scenes';
 
 /** A request as the relay got it. */
@@ -118,13 +119,7 @@ export class ScriptedRelay {
 function requestIn(text: string, connection: number): RelayRequest {
   const [first = '', ...lines] = text.split('\r\n');
   const [method = '', url = ''] = first.split(' ');
-  const headers = new Map(
-    lines.map((line) => {
-      const colon = line.indexOf(':');
-      return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
-    }),
-  );
-  return { method, url, headers, connection };
+  return { method, url, headers: new Map(lines.map(splitField)), connection };
 }
 
 /** An answer to this request. */

@@ -12,26 +12,11 @@ import { ScriptedService } from './scripted-service';
 import { EVENT_OF_GATE, rtspForEvent } from './scripted-station';
 
 /** What a client needs to use a service. */
-export interface Access {
-  url: string;
-  apiKey: string;
-  username: string;
-  password: string;
-}
-
-/** A request as the service saw it. */
-interface Seen {
-  method: string;
-  path: string;
-  headers: Record<string, string | undefined>;
-}
+export type Access = Record<'url' | 'apiKey' | 'username' | 'password', string>;
 
 /** What the process is asked for: a service of its own kind, or what one of them has seen. */
-type Asked = { id: number } & ({ start: PeculiarityName; how: string } | { seenBy: string });
-interface Answered {
-  id: number;
-  result: unknown;
-}
+type Question = { start: PeculiarityName; how: string } | { seenBy: string };
+type Asked = Question & { id: number };
 
 /** Services in a process of their own, which has nothing in common with the client but the network. */
 export class ForkedServices {
@@ -42,7 +27,7 @@ export class ForkedServices {
   private constructor(child: ChildProcess) {
     this.#child = child;
     child.on('message', (message) => {
-      const { id, result } = message as Answered;
+      const { id, result } = message as { id: number; result: unknown };
       this.#waiting.get(id)?.(result);
       this.#waiting.delete(id);
     });
@@ -59,14 +44,9 @@ export class ForkedServices {
     return (await this.#ask({ start, how })) as Access;
   }
 
-  /** What one of them was asked for, in the order in which it came. */
-  async seen({ url }: Access): Promise<Seen[]> {
-    return (await this.#ask({ seenBy: url })) as Seen[];
-  }
-
-  /** The same in short, such as `POST /login`. */
-  async paths(access: Access): Promise<string[]> {
-    return (await this.seen(access)).map(({ method, path }) => `${method} ${path}`);
+  /** What one of them was asked for, in the order in which it came, such as `POST /login`. */
+  async paths({ url }: Access): Promise<string[]> {
+    return (await this.#ask({ seenBy: url })) as string[];
   }
 
   /** Ends them all as a machine does that loses its power. A second call changes nothing. */
@@ -77,7 +57,7 @@ export class ForkedServices {
     await ended;
   }
 
-  #ask(asked: { start: PeculiarityName; how: string } | { seenBy: string }): Promise<unknown> {
+  #ask(asked: Question): Promise<unknown> {
     this.#count += 1;
     const id = this.#count;
     return new Promise((resolve, reject) => {
@@ -102,10 +82,10 @@ async function serve(): Promise<void> {
 async function answer(services: Map<string, ScriptedService>, asked: Asked): Promise<unknown> {
   if ('seenBy' in asked) {
     const { seen = [] } = services.get(asked.seenBy) ?? {};
-    return seen.map(({ method, path, headers }) => ({ method, path, headers }));
+    return seen.map(({ method, path }) => `${method} ${path}`);
   }
   const service = await ScriptedService.start();
-  await PECULIARITIES[asked.start](service, asked.how);
+  PECULIARITIES[asked.start](service, asked.how);
   const { url, apiKey, username, password } = service;
   services.set(url, service);
   return { url, apiKey, username, password };

@@ -256,6 +256,12 @@ export function camera(
   return { id, name, status: 'online', _links: { 'rel/data_sources': `/sources/${name}` }, ...more };
 }
 
+/** Video at an address that ends in the remote id it was asked for with. */
+export function videoByRemoteId({ body }: SeenRequest): Reply {
+  const { cameraId } = Object(JSON.parse(body));
+  return { json: { rtspRelayURL: `rtsp://relay.example:8554/${cameraId}` } };
+}
+
 /** An answer that sets cookies. */
 export function withCookies(cookies: string | string[], reply: Reply = {}): Reply {
   if (typeof reply === 'string') return reply;
