@@ -9,14 +9,12 @@ import { NODE_RED_VERSIONS, slowIt } from '../support/suite/lanes';
 
 type Message = Record<string, unknown>;
 
-for (const version of NODE_RED_VERSIONS) {
+for (const version of NODE_RED_VERSIONS)
   describe(`alarm state on Node-RED ${version}`, () => {
     let nodeRed: NodeRed;
     let from = 0;
     let fresh = 0;
-    before(async () => {
-      nodeRed = await NodeRed.start({ version, settings: STANDING_TIME });
-    });
+    before(async () => (nodeRed = await NodeRed.start({ version, settings: STANDING_TIME })));
     after(() => nodeRed.stopAndRemove());
 
     /** Properties of the one that was deployed last. */
@@ -220,7 +218,6 @@ for (const version of NODE_RED_VERSIONS) {
       assert.equal((await open())[0]?.['messageId'], raising['messageId']);
     });
   });
-}
 
 slowIt(
   'an alarm state whose Node-RED is killed comes back with the hold that is left, says so at the start, and raises nothing twice',

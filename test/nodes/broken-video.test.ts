@@ -21,20 +21,16 @@ type Made = ClipFacts & { content: Buffer };
 
 const OPTIONS = { versions: ['5'], programs: ['ffmpeg', 'ffprobe'] } as const;
 
-function getClip(properties: Message = {}): FlowNode {
-  return caller('rvm-get-clip', { mode: 'event', preRoll: 0, seconds: 1, ...properties });
-}
+const getClip = (properties: Message = {}): FlowNode =>
+  caller('rvm-get-clip', { mode: 'event', preRoll: 0, seconds: 1, ...properties });
 
-function madeIn(msg: Message): Made {
-  return { ...clipIn(msg), content: bytesOf(msg.payload) };
-}
+const madeIn = (msg: Message): Made => ({ ...clipIn(msg), content: bytesOf(msg.payload) });
 
 describeWith(VideoFlow, 'video that breaks', OPTIONS, (flow) => {
   afterEach(() => flow.relayLeft());
 
-  async function clip(properties: Message = {}): Promise<Made> {
-    return madeIn(await flow.ask(getClip({ seconds: 4, ...properties })));
-  }
+  const clip = async (properties: Message = {}): Promise<Made> =>
+    madeIn(await flow.ask(getClip({ seconds: 4, ...properties })));
 
   async function failure(properties: Message = {}): Promise<Failure> {
     await flow.deploy([getClip(properties)]);
@@ -124,9 +120,7 @@ describeWith(VideoFlow, 'video that breaks', OPTIONS, (flow) => {
     assert.ok(!flow.station.statuses().includes('status.waitingForVideo'));
   });
 
-  it('leaves Node-RED alive', async () => {
-    assert.equal((await clip({ seconds: 1 })).partial, false);
-  });
+  it('leaves Node-RED alive', async () => assert.equal((await clip({ seconds: 1 })).partial, false));
 });
 
 /** The start of an alarm that goes on, on a whole second. */

@@ -18,11 +18,16 @@ function flow(north: Properties = {}, south: Properties = {}, ...further: FlowNo
   return webhookFlow({ webhook }, other, probe('of-south'), settle, ...further);
 }
 
-function listenerNode(id: string, host: string, port: string): FlowNode {
-  return { id, type: 'rvm-listener', name: '', host, tls: '', port };
-}
+const listenerNode = (id: string, host: string, port: string): FlowNode => ({
+  id,
+  type: 'rvm-listener',
+  name: '',
+  host,
+  tls: '',
+  port,
+});
 
-for (const version of NODE_RED_VERSIONS) {
+for (const version of NODE_RED_VERSIONS)
   describe(`a webhook in whose path changes, on Node-RED ${version}`, () => {
     let nodeRed: NodeRed;
     /** How much had been seen at the last deploy. */
@@ -169,4 +174,3 @@ for (const version of NODE_RED_VERSIONS) {
       assert.deepEqual(await waiting(), []);
     });
   });
-}

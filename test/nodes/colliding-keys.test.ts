@@ -50,7 +50,7 @@ const FORMS = [
   ['signature', 'http', {}, { Authorization: `HMAC-SHA256 ${'A'.repeat(43)}=` }],
 ] as const;
 
-for (const version of ['22.19.0', '24.0.0']) {
+for (const version of ['22.19.0', '24.0.0'])
   describe(`texts that collide, on Node.js ${version}`, () => {
     let node: string;
     let nodeRed: NodeRed;
@@ -119,4 +119,3 @@ for (const version of ['22.19.0', '24.0.0']) {
         });
     }
   });
-}

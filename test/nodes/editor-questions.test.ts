@@ -33,14 +33,15 @@ interface Step {
 type Login = Record<'apiKey' | 'username' | 'password', string>;
 
 /** What a dialog sends of a cloud and a station that are not deployed. */
-function draft(url: string, credentials: Partial<Login> = {}): object {
-  return { station: { name: 'New', scheme: 'https' }, cloud: { url }, credentials };
-}
+const draft = (url: string, credentials: Partial<Login> = {}): object => ({
+  station: { name: 'New', scheme: 'https' },
+  cloud: { url },
+  credentials,
+});
 
 /** The same of a service whose login was typed. */
-function draftOf({ url, apiKey, username, password }: Login & { url: string }): object {
-  return draft(url, { apiKey, username, password });
-}
+const draftOf = ({ url, apiKey, username, password }: Login & { url: string }): object =>
+  draft(url, { apiKey, username, password });
 
 describe('questions of the editor', () => {
   it('all come through one door, where the permission is checked', () => {
@@ -51,7 +52,7 @@ describe('questions of the editor', () => {
     assert.deepEqual(users, [path.join('support', 'admin-routes.ts')]);
   });
 
-  for (const version of NODE_RED_VERSIONS) {
+  for (const version of NODE_RED_VERSIONS)
     describe(`to Node-RED ${version} with users`, () => {
       let nodeRed: NodeRed;
       let tokens: Record<User, string>;
@@ -91,7 +92,6 @@ describe('questions of the editor', () => {
           assert.equal(await done(question, tokens.admin), 422);
         });
     });
-  }
 });
 
 describeWith(StationFlow, 'questions of the editor about stations', WITH_KEY, (flow) => {
@@ -228,9 +228,8 @@ describeWith(StationFlow, 'questions of the editor about stations', WITH_KEY, (f
       assert.doesNotMatch(JSON.stringify(results), /rtsp:\/\/[^"]*\//);
     });
 
-    it('goes as far with the sandbox that is not deployed yet', async () => {
-      assert.equal((await steps(draft('sandbox'))).at(-1)?.detail, 'H264');
-    });
+    it('goes as far with the sandbox that is not deployed yet', async () =>
+      assert.equal((await steps(draft('sandbox'))).at(-1)?.detail, 'H264'));
 
     for (const [fault, step, code, typed] of [
       ['a missing password', 'settings', undefined, { apiKey: 'k', username: 'u' }],

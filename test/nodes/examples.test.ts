@@ -20,9 +20,7 @@ for (const version of NODE_RED_VERSIONS) {
   describe(`the example flows in Node-RED ${version}`, () => {
     let nodeRed: NodeRed;
 
-    before(async () => {
-      nodeRed = await NodeRed.start({ version });
-    });
+    before(async () => (nodeRed = await NodeRed.start({ version })));
 
     after(() => nodeRed.stopAndRemove());
 
@@ -72,9 +70,10 @@ for (const version of NODE_RED_VERSIONS) {
   describe(`the example flows that need other packages, in Node-RED ${version} with those`, () => {
     let nodeRed: NodeRed;
 
-    before(async () => {
-      nodeRed = await NodeRed.start({ version, palette: [...new Set(NEEDING.flatMap(packagesFor))] });
-    });
+    before(
+      async () =>
+        (nodeRed = await NodeRed.start({ version, palette: [...new Set(NEEDING.flatMap(packagesFor))] })),
+    );
 
     // The nodes of S7 take 15 seconds to close where no PLC answers.
     after(async () => {

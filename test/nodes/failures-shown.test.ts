@@ -36,9 +36,7 @@ async function outcomes(flow: StationFlow, msg: Message, output: 'result' | 'fai
   return come();
 }
 
-function eventOf(cameraId: string): Message {
-  return { cameraId, eventStartTime: '2026-03-04T05:06:07.0000000' };
-}
+const eventOf = (cameraId: string): Message => ({ cameraId, eventStartTime: '2026-03-04T05:06:07.0000000' });
 
 describeWith(StationFlow, 'what nodes show of a message that has failed', {}, (flow) => {
   let good: Message;
@@ -158,9 +156,8 @@ describeWith(StationFlow, 'the deadline of nodes that call the service', A_SECON
   });
 
   /** The codes with which all of them fail. */
-  async function codes(): Promise<Set<string>> {
-    return new Set((await outcomes(flow, msg, 'failed')).map(({ error }) => (error as Failure).code));
-  }
+  const codes = async (): Promise<Set<string>> =>
+    new Set((await outcomes(flow, msg, 'failed')).map(({ error }) => (error as Failure).code));
 
   async function endsEach(ofPtz?: Message): Promise<void> {
     // The service and the cloud have a minute: what ends the messages are the deadlines.

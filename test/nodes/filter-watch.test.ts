@@ -102,9 +102,7 @@ describe('a look at what a webhook node is to take', () => {
   });
 
   describe('without a list, as of a station that can only receive', () => {
-    beforeEach(() => {
-      listed = NO_AGENT_USER;
-    });
+    beforeEach(() => (listed = NO_AGENT_USER));
 
     it('calls a site, and a camera, unknown of which no event that came has been', async () => {
       await came({ locationId: 'site-1', locationName: 'Harbour Depot', cameraId: 'cam-1' });

@@ -66,9 +66,8 @@ describe('what a person found', () => {
     return nodeRed.at(`${id}-done`).at(-1)?.['payload'] as Row[];
   }
 
-  async function countsOf(site: string): Promise<TallyRow | undefined> {
-    return (await listed<TallyRow>('counts')).find(({ group }) => group === site);
-  }
+  const countsOf = async (site: string): Promise<TallyRow | undefined> =>
+    (await listed<TallyRow>('counts')).find(({ group }) => group === site);
 
   async function historyOf(id: string): Promise<HistoryEntry[]> {
     const rows = await listed<{ deliveryId: string; history: HistoryEntry[] }>('rows');

@@ -19,9 +19,8 @@ return { ...msg, payload: before };`,
   'result',
 );
 
-function ask(what: string): FlowNode {
-  return caller('rvm-get-device', { camera: 'camera', cameraType: 'msg', what });
-}
+const ask = (what: string): FlowNode =>
+  caller('rvm-get-device', { camera: 'camera', cameraType: 'msg', what });
 
 describeWith(StationFlow, 'get device', {}, (flow) => {
   it('gives the details of a camera: more than the list has, without links; the message is kept', async () => {
@@ -60,9 +59,8 @@ describeWith(StationFlow, 'get device', {}, (flow) => {
     assert.equal(await flow.code({ camera: 'nobody' }), 'DEVICE_NOT_FOUND');
   });
 
-  it('refuses a choice that it does not have', async () => {
-    assert.equal((await flow.refusal(ask('secrets'), { camera: 'any' })).code, 'BAD_INPUT');
-  });
+  it('refuses a choice that it does not have', async () =>
+    assert.equal((await flow.refusal(ask('secrets'), { camera: 'any' })).code, 'BAD_INPUT'));
 
   it('takes its choice from an environment variable', async () => {
     const { id } = await flow.camera(canMove);

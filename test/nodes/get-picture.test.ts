@@ -26,9 +26,8 @@ interface Picture {
 
 const NO_CAMERA = '00000000-0000-4000-8000-000000000000';
 
-function getPicture(properties: Message = {}): FlowNode {
-  return caller('rvm-get-picture', { mode: 'event', ...properties });
-}
+const getPicture = (properties: Message = {}): FlowNode =>
+  caller('rvm-get-picture', { mode: 'event', ...properties });
 
 const picturesOf = (msg: Message): Picture[] => msg.pictures as Picture[];
 

@@ -34,13 +34,11 @@ describeWith(StationFlow, 'get RTSP', {}, (flow) => {
   });
   const ofEvent = (): Message => ({ event: eventOf(flow.online) });
 
-  function getRtsp(properties: Message = {}): FlowNode {
-    return caller('rvm-get-rtsp', { camera: flow.online.id, cameraType: 'str', ...properties });
-  }
+  const getRtsp = (properties: Message = {}): FlowNode =>
+    caller('rvm-get-rtsp', { camera: flow.online.id, cameraType: 'str', ...properties });
 
-  function recorded(properties: Message = {}): FlowNode {
-    return getRtsp({ mode: 'recorded', time: TIME, timeType: 'str', ...properties });
-  }
+  const recorded = (properties: Message = {}): FlowNode =>
+    getRtsp({ mode: 'recorded', time: TIME, timeType: 'str', ...properties });
 
   async function rtsp(msg: Message = {}): Promise<Rtsp> {
     const { payload, rtsp: facts } = await flow.through(msg);

@@ -21,9 +21,14 @@ const RETRY_MS = 5000;
 
 type Message = Record<string, unknown>;
 
-function listenerNode(properties: Record<string, unknown> = {}): FlowNode {
-  return { id: 'listener', type: 'rvm-listener', name: '', host: '127.0.0.1', tls: '', ...properties };
-}
+const listenerNode = (properties: Record<string, unknown> = {}): FlowNode => ({
+  id: 'listener',
+  type: 'rvm-listener',
+  name: '',
+  host: '127.0.0.1',
+  tls: '',
+  ...properties,
+});
 
 function tlsNode(files: { cert: string; key: string }): FlowNode {
   const usual = { name: '', certname: '', keyname: '', caname: '', servername: '', alpnprotocol: '', ca: '' };
@@ -31,9 +36,8 @@ function tlsNode(files: { cert: string; key: string }): FlowNode {
 }
 
 /** A flow file around one webhook in node on a listener. */
-function listening(listener: Record<string, unknown>, ...further: FlowNode[]): FlowNode[] {
-  return webhookFlow({ webhook: { listener: 'listener' } }, listenerNode(listener), ...further);
-}
+const listening = (listener: Record<string, unknown>, ...further: FlowNode[]): FlowNode[] =>
+  webhookFlow({ webhook: { listener: 'listener' } }, listenerNode(listener), ...further);
 
 /** Status, 'cut' without an answer, or 'refused' without a connection. Certificates are not checked. */
 async function post(
@@ -55,7 +59,7 @@ async function post(
   }
 }
 
-for (const version of NODE_RED_VERSIONS) {
+for (const version of NODE_RED_VERSIONS)
   describe(`a listener of its own on Node-RED ${version}`, () => {
     let nodeRed: NodeRed;
     let port: number;
@@ -241,7 +245,6 @@ for (const version of NODE_RED_VERSIONS) {
       });
     });
   });
-}
 
 slowIt(
   'a listener of its own takes alarms where Node-RED itself serves no paths, and never answers 404 while it starts',

@@ -18,7 +18,7 @@ return null;`,
   'result',
 );
 
-for (const version of NODE_RED_VERSIONS) {
+for (const version of NODE_RED_VERSIONS)
   describe(`list devices with ${CAMERAS} cameras in Node-RED ${version}`, () => {
     let nodeRed: NodeRed;
     let service: ScriptedService;
@@ -67,7 +67,7 @@ for (const version of NODE_RED_VERSIONS) {
       return nodeRed.message(at, (seen) => seen.mark === mine, 60);
     }
 
-    for (const output of ['array', 'each']) {
+    for (const output of ['array', 'each'])
       it(`lets all others run between slices of its work, with output ${output}`, async function () {
         this.retries(2);
         await through('ask', 'turns');
@@ -81,6 +81,4 @@ for (const version of NODE_RED_VERSIONS) {
         assert.ok(usual <= allowed, `usually up to ${usual} ms, of ${allowed}`);
         assert.ok(longest < 5 * allowed, `${longest} ms at most, of ${5 * allowed}`);
       });
-    }
   });
-}

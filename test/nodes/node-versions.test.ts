@@ -31,7 +31,7 @@ async function on(
 }
 
 describe('the package on the oldest supported Node.js, 22.19.0', () => {
-  for (const version of NODE_RED_VERSIONS) {
+  for (const version of NODE_RED_VERSIONS)
     it(`proves and delivers an alarm in Node-RED ${version}`, function () {
       return on(this, '22.19.0', { version }, async (nodeRed) => {
         await nodeRed.deploy(webhookFlow());
@@ -41,7 +41,6 @@ describe('the package on the oldest supported Node.js, 22.19.0', () => {
         assert.equal(settings['rvmWebhookInSaferNode'], '22.22.2');
       });
     });
-  }
 });
 
 describe('the package on a Node.js that is too old', () => {
@@ -81,7 +80,7 @@ describe('the package on a Node.js that is too old', () => {
     });
   });
 
-  for (const old of ['20.20.2', '22.18.0']) {
+  for (const old of ['20.20.2', '22.18.0'])
     it(`registers every type on ${old}, shows what it needs, refuses messages with CONFIG_MISSING, and cuts alarms`, function () {
       return on(this, old, { version: '4.1', env: { RVM_TEST_PATH: PATH } }, async (nodeRed) => {
         const list = node('rvm-list-devices', { id: 'list', station: 'station', wires: [[], []] });
@@ -103,5 +102,4 @@ describe('the package on a Node.js that is too old', () => {
         );
       });
     });
-  }
 });

@@ -19,9 +19,7 @@ const OF_SIDEBAR = (
   'sandboxAlarm accept retry discard verify assign assignTo history'
 ).split(' ');
 
-function read(file: string): string {
-  return fs.readFileSync(path.join(ROOT, file), 'utf8');
-}
+const read = (file: string): string => fs.readFileSync(path.join(ROOT, file), 'utf8');
 
 function sectionsOf(page: string): Map<string, string> {
   const sections = page.split(/^## /m).map((section): [string, string] => {
@@ -55,16 +53,14 @@ const codesIn = (cell: string): string[] => [...cell.matchAll(/`([^`]+)`/g)].map
 
 const shown = (value: unknown): string => (value === '' ? 'empty' : `\`${String(value)}\``);
 
-function textsIn(texts: unknown): string[] {
-  return typeof texts === 'string' ? [texts] : Object.values(texts ?? {}).flatMap(textsIn);
-}
+const textsIn = (texts: unknown): string[] =>
+  typeof texts === 'string' ? [texts] : Object.values(texts ?? {}).flatMap(textsIn);
 
 const textsOf = (folder: string) =>
   JSON.parse(read(`nodes/${folder}/en-US.json`)) as Record<string, Record<string, string>>;
 
-function choicesOf(type: string): string[] {
-  return [...read(`dist/${type}.html`).matchAll(/<option value="([^"]+)"/g)].map(([, value = '']) => value);
-}
+const choicesOf = (type: string): string[] =>
+  [...read(`dist/${type}.html`).matchAll(/<option value="([^"]+)"/g)].map(([, value = '']) => value);
 
 /** All of them are so. */
 function each<Value>(values: readonly Value[], isSo: (value: Value) => boolean): void {
@@ -78,11 +74,10 @@ describe('the page of the nodes', () => {
   const page = read('docs/nodes.md');
   const sections = sectionsOf(page);
 
-  it('has a section for each node and for the sidebar, and for nothing else', () => {
-    assert.deepEqual([...sections.keys()].sort(), [...typesOfPackage(), 'rvm-sidebar'].sort());
-  });
+  it('has a section for each node and for the sidebar, and for nothing else', () =>
+    assert.deepEqual([...sections.keys()].sort(), [...typesOfPackage(), 'rvm-sidebar'].sort()));
 
-  for (const type of typesOfPackage()) {
+  for (const type of typesOfPackage())
     describe(`on ${type}`, () => {
       const section = sections.get(type) ?? '';
       const shared = sharedIn(propertiesIn(section), page);
@@ -105,15 +100,12 @@ describe('the page of the nodes', () => {
         each(own, ([name]) => name in defaults || name in credentials);
       });
 
-      it('names each field of the dialog as the dialog does', () => {
-        each(textsIn(textsOf(`${type}/locales`)['label']), (text) => section.includes(text));
-      });
+      it('names each field of the dialog as the dialog does', () =>
+        each(textsIn(textsOf(`${type}/locales`)['label']), (text) => section.includes(text)));
 
-      it('tells each choice of the dialog', () => {
-        each(choicesOf(type), (choice) => `${shared}${section}`.includes(`\`${choice}\``));
-      });
+      it('tells each choice of the dialog', () =>
+        each(choicesOf(type), (choice) => `${shared}${section}`.includes(`\`${choice}\``)));
     });
-  }
 
   it('names the parts of the sidebar, and what can be done there', () => {
     const texts = textsOf('rvm-sidebar/locales');

@@ -41,7 +41,7 @@ const TIMES: Record<string, string> = {
   'what never keeps its promise': '{ then() {} }',
 };
 
-for (const version of NODE_RED_VERSIONS) {
+for (const version of NODE_RED_VERSIONS)
   describe(`a message that no node can work with, in Node-RED ${version}`, () => {
     let nodeRed: NodeRed;
     before(async () => {
@@ -72,7 +72,6 @@ for (const version of NODE_RED_VERSIONS) {
     for (const [time, what] of Object.keys(TIMES).entries())
       it(`for it holds ${what} as a time, is BAD_INPUT at rvm-list-events`, () => isBadInput(`time-${time}`));
   });
-}
 
 function flow(): FlowNode[] {
   const nodes = Object.entries(NODES).flatMap(([id, properties]): FlowNode[] => [

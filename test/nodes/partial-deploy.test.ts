@@ -13,7 +13,7 @@ const ON_CLOUD = { webhook: { station: '', cloud: 'cloud' } };
 /** Seconds for which an alarm is held that finds nobody. */
 const HOLD = 3;
 
-for (const version of NODE_RED_VERSIONS) {
+for (const version of NODE_RED_VERSIONS)
   describe(`a deploy of changes only, on Node-RED ${version}`, () => {
     let nodeRed: NodeRed;
     let url: string;
@@ -135,7 +135,6 @@ for (const version of NODE_RED_VERSIONS) {
       assert.equal((await post(url, alarmMessage(), PHRASE)).status, 404);
     });
   });
-}
 
 /** JavaScript of a setting: the flows stop when an alarm has just left its webhook in, and start again. */
 const STOP_AT_FIRST_ALARM = `stopAtFirstAlarm: (() => {

@@ -7,13 +7,11 @@ import { PipelinedFlood } from '../support/webhook/pipelined-flood';
 
 const ALARMS = 40;
 
-for (const on of ['Node-RED', 'a listener']) {
+for (const on of ['Node-RED', 'a listener'])
   describe(`a stranger with many connections of many forged posts, on the server of ${on}`, () => {
     let nodeRed: NodeRed;
     let flood: PipelinedFlood | undefined;
-    before(async () => {
-      nodeRed = await NodeRed.start({ fresh: true });
-    });
+    before(async () => (nodeRed = await NodeRed.start({ fresh: true })));
     afterEach(() => flood?.stop());
     after(() => nodeRed.stopAndRemove());
 
@@ -49,4 +47,3 @@ for (const on of ['Node-RED', 'a listener']) {
       assert.equal((await fetch(nodeRed.url)).status, 200);
     });
   });
-}

@@ -20,7 +20,7 @@ const STAYING = `module.exports = (RED) => {
   });
 };`;
 
-for (const version of NODE_RED_VERSIONS) {
+for (const version of NODE_RED_VERSIONS)
   describe(`live and ready of Node-RED ${version}`, () => {
     let folder: string;
     let nodeRed: NodeRed;
@@ -128,4 +128,3 @@ for (const version of NODE_RED_VERSIONS) {
       return path.join(file, 'folder');
     }
   });
-}

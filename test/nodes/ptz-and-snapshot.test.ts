@@ -15,7 +15,7 @@ import { look } from '../support/node-red/inboxes-open';
 import { sizeOf } from '../support/video/played-clip';
 import { bytesOf } from '../support/node-red/flows';
 
-for (const version of NODE_RED_VERSIONS) {
+for (const version of NODE_RED_VERSIONS)
   describe(`the camera nodes in Node-RED ${version}`, () => {
     let flow: StationFlow;
     let camera: SandboxCamera;
@@ -32,9 +32,8 @@ for (const version of NODE_RED_VERSIONS) {
       const ptz = (properties: Message): FlowNode =>
         caller('rvm-ptz', { camera: camera.id, cameraType: 'str', ...properties });
 
-      async function state(): Promise<SandboxCamera['ptz']> {
-        return (await flow.camera(({ id }) => id === camera.id)).ptz;
-      }
+      const state = async (): Promise<SandboxCamera['ptz']> =>
+        (await flow.camera(({ id }) => id === camera.id)).ptz;
 
       it('goes to a preset by its name or its id, and tells what was accepted', async () => {
         await flow.deploy(ptz({ target: 'Fence Line' }));
@@ -139,9 +138,8 @@ for (const version of NODE_RED_VERSIONS) {
     });
 
     describe('snapshot', () => {
-      function snapshot(properties: Message = {}): FlowNode {
-        return caller('rvm-snapshot', { camera: 'camera', cameraType: 'msg', ...properties });
-      }
+      const snapshot = (properties: Message = {}): FlowNode =>
+        caller('rvm-snapshot', { camera: 'camera', cameraType: 'msg', ...properties });
 
       it('gives the picture of now as JPEG, with name, content type, camera and time', async () => {
         await flow.deploy(snapshot());
@@ -201,4 +199,3 @@ for (const version of NODE_RED_VERSIONS) {
       });
     });
   });
-}

@@ -36,7 +36,7 @@ function proxyNode(url = '', properties: Record<string, unknown> = {}): FlowNode
 const list = (id: string, ofStation: string): FlowNode =>
   caller('rvm-list-devices', { id, station: ofStation });
 
-for (const version of NODE_RED_VERSIONS) {
+for (const version of NODE_RED_VERSIONS)
   describe(`a cloud behind TLS and a proxy in Node-RED ${version}`, () => {
     let authority: Authority;
     let client: Issued;
@@ -94,9 +94,8 @@ for (const version of NODE_RED_VERSIONS) {
       return nodeRed.message(outcome, (msg) => msg.mark === mark);
     }
 
-    async function failure(): Promise<{ code: string; message: string }> {
-      return (await through('failed')).error as { code: string; message: string };
-    }
+    const failure = async (): Promise<{ code: string; message: string }> =>
+      (await through('failed')).error as { code: string; message: string };
 
     it('lists the cameras through the proxy, with an own authority and a client certificate from files', async () => {
       await deploy(BOTH, proxyNode(proxy.url), tlsNode(files));
@@ -191,4 +190,3 @@ for (const version of NODE_RED_VERSIONS) {
       assert.equal(JSON.stringify(nodeRed.seen).includes(LOGIN.password), false);
     });
   });
-}

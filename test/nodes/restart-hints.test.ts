@@ -16,9 +16,7 @@ describe('the first alarm after a restart of Node-RED', () => {
   let service: PagedDevices;
   let nodeRed: NodeRed | undefined;
 
-  beforeEach(async () => {
-    service = await PagedDevices.start({ devices: 300, pageSize: 10 });
-  });
+  beforeEach(async () => (service = await PagedDevices.start({ devices: 300, pageSize: 10 })));
   afterEach(async () => {
     await nodeRed?.stopAndRemove();
     await service.close();

@@ -11,9 +11,7 @@ const SECRET = { credentials: { secret: PHRASE } };
 
 describe('two Central Stations with one phrase', () => {
   let nodeRed: NodeRed;
-  before(async () => {
-    nodeRed = await NodeRed.start();
-  });
+  before(async () => (nodeRed = await NodeRed.start()));
   after(() => nodeRed.stopAndRemove());
 
   const south = (properties: Record<string, unknown> = {}): FlowNode =>

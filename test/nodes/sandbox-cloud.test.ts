@@ -37,15 +37,13 @@ function sandboxFlow(station: Message = {}, cloud: Message = {}, ...further: Flo
 
 describe('a cloud whose url is "sandbox"', () => {
   let nodeRed: NodeRed;
-  before(async () => {
-    nodeRed = await NodeRed.start();
-  });
+  before(async () => (nodeRed = await NodeRed.start()));
   after(() => nodeRed.stopAndRemove());
 
   for (const [scheme, proof] of [
     ['http', 'hmac'],
     ['https', 'token'],
-  ]) {
+  ])
     it(`sends alarms proven by ${proof} to a station registered as ${scheme}, with no further setting`, async () => {
       await nodeRed.deploy(sandboxFlow({ scheme }));
       const msg = await nodeRed.message('alarms', (seen) => factsOf(seen).proof === proof);
@@ -54,7 +52,6 @@ describe('a cloud whose url is "sandbox"', () => {
       assert.match(text, /^SANDBOX /);
       assert.match((msg.payload as { cameraName: string }).cameraName, /SANDBOX/);
     });
-  }
 
   it('shows "sandbox" on every node that uses it, before and after an alarm', async () => {
     await nodeRed.deploy(sandboxFlow());
@@ -172,9 +169,7 @@ describe('the sandbox and settings.js', () => {
   let nodeRed: NodeRed;
   let seen = 0;
   let logged = 0;
-  before(async () => {
-    nodeRed = await NodeRed.start({ settings: setting.text });
-  });
+  before(async () => (nodeRed = await NodeRed.start({ settings: setting.text })));
   after(async () => {
     await nodeRed.stopAndRemove();
     setting.remove();
@@ -195,7 +190,7 @@ describe('the sandbox and settings.js', () => {
     return nodeRed.at(probed, seen)[0] ?? {};
   }
 
-  for (const forbidding of ['false', "'false'", '0', 'null']) {
+  for (const forbidding of ['false', "'false'", '0', 'null'])
     it(`rvmSandbox: ${forbidding} forbids it: red status, CONFIG_MISSING, no alarm, nothing listens`, async () => {
       await deployWith(forbidding);
       await shows(nodeRed, 'status.sandboxForbidden', 'webhook', seen);
@@ -206,7 +201,6 @@ describe('the sandbox and settings.js', () => {
       assert.doesNotMatch(log(), /sandbox started/);
       assert.equal(nodeRed.at('alarms', seen).length, 0);
     });
-  }
 
   it('rvmSandbox: { port, rtspPort } places it', async () => {
     const [port, rtspPort] = [await freePort(), await freePort()];
@@ -230,9 +224,8 @@ describe('the sandbox and settings.js', () => {
       return message(result);
     }
 
-    it('gives live video to a cloud that asks with the time "live"', async () => {
-      assert.match(String((await live('live', 'played')).payload), /^rtsp:/);
-    });
+    it('gives live video to a cloud that asks with the time "live"', async () =>
+      assert.match(String((await live('live', 'played')).payload), /^rtsp:/));
 
     it('refuses a cloud that asks without a time', async () => {
       const { error } = await live('omit', 'failed');

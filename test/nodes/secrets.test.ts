@@ -141,9 +141,8 @@ describe('planted secrets', () => {
     assert.doesNotMatch(nodeRed.log, /rtsp:\/\/\S+\/\S+/);
   });
 
-  it('stand in no message: not in events, problems, lists, errors or statuses', () => {
-    assertAbsent(JSON.stringify(nodeRed.seen), 'a message', [...secrets, ...forwarder.cookies]);
-  });
+  it('stand in no message: not in events, problems, lists, errors or statuses', () =>
+    assertAbsent(JSON.stringify(nodeRed.seen), 'a message', [...secrets, ...forwarder.cookies]));
 
   it('the RTSP URL stands only in the result of get RTSP', () => {
     const others = nodeRed.seen.filter((entry) => entry.probe !== 'video');

@@ -20,12 +20,10 @@ const CALLERS = [
   'request',
 ].map((name) => `rvm-${name}`);
 
-for (const version of NODE_RED_VERSIONS) {
+for (const version of NODE_RED_VERSIONS)
   describe(`list devices and get RTSP in Node-RED ${version}`, () => {
     let flow: StationFlow;
-    before(async () => {
-      flow = await StationFlow.start(version);
-    });
+    before(async () => (flow = await StationFlow.start(version)));
     after(() => flow.stop());
 
     const getRtsp = (properties: Message = {}) => caller('rvm-get-rtsp', properties);
@@ -200,4 +198,3 @@ for (const version of NODE_RED_VERSIONS) {
       await flow.through({ event });
     });
   });
-}

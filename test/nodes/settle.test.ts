@@ -51,11 +51,10 @@ function settledFlow(
 }
 
 /** As the editor deploys what it has not changed: credentials that are sent count as changed. */
-function withoutCredentials(flow: FlowNode[]): FlowNode[] {
-  return flow.map(({ credentials: _unchanged, ...node }) => node);
-}
+const withoutCredentials = (flow: FlowNode[]): FlowNode[] =>
+  flow.map(({ credentials: _unchanged, ...node }) => node);
 
-for (const version of NODE_RED_VERSIONS) {
+for (const version of NODE_RED_VERSIONS)
   describe(`settle event and list events on Node-RED ${version}`, () => {
     let nodeRed: NodeRed;
     before(async () => {
@@ -242,7 +241,6 @@ for (const version of NODE_RED_VERSIONS) {
       ]);
     });
   });
-}
 
 describe('the inbox node', () => {
   let nodeRed: NodeRed;

@@ -21,9 +21,7 @@ import {
 import type { EventRow } from '../../lib/inbox/event-row';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 
-function inbox(folder: string): FlowNode {
-  return { id: `inbox-${folder}`, type: 'rvm-inbox', name: '', folder };
-}
+const inbox = (folder: string): FlowNode => ({ id: `inbox-${folder}`, type: 'rvm-inbox', name: '', folder });
 
 describe('a Node-RED with two inboxes, the first of which is broken', () => {
   /** One attempt, so that what nobody settles is a dead letter after a second. */
@@ -39,9 +37,8 @@ describe('a Node-RED with two inboxes, the first of which is broken', () => {
   });
   after(() => nodeRed.stopAndRemove());
 
-  async function isDead(deliveryId: string): Promise<boolean> {
-    return (await overviewOf(nodeRed)).dead.some((row) => row.deliveryId === deliveryId);
-  }
+  const isDead = async (deliveryId: string): Promise<boolean> =>
+    (await overviewOf(nodeRed)).dead.some((row) => row.deliveryId === deliveryId);
 
   it('settles an event of the other', async () => {
     const id = factsOf(await raise(nodeRed)).deliveryId;
@@ -155,7 +152,7 @@ function flow(): FlowNode[] {
   );
 }
 
-for (const version of NODE_RED_VERSIONS) {
+for (const version of NODE_RED_VERSIONS)
   describe(`the lists of a Node-RED ${version} whose inbox is broken`, () => {
     let nodeRed: NodeRed;
     /** In the way of the file. */
@@ -256,4 +253,3 @@ for (const version of NODE_RED_VERSIONS) {
       await nodeRed.until(() => nodeRed.statuses('list').at(-1) === '', 'no status');
     });
   });
-}

@@ -120,9 +120,8 @@ describe('a webhook in with an inbox in PostgreSQL', () => {
     assert.deepEqual(rows, [{ name: 'from the environment' }]);
   });
 
-  it('is warned of where its server is not set up to keep what it acknowledges', async () => {
-    await nodeRed.logged(/schema of variables: synchronous_commit is off at the server/);
-  });
+  it('is warned of where its server is not set up to keep what it acknowledges', () =>
+    nodeRed.logged(/schema of variables: synchronous_commit is off at the server/));
 });
 
 describe('two Node-RED with one inbox in PostgreSQL', () => {
@@ -155,9 +154,8 @@ describe('two Node-RED with one inbox in PostgreSQL', () => {
     return (await overview(nodeRed)).sharing.flatMap((sharing) => sharing.instances);
   }
 
-  async function deadLetter(nodeRed: NodeRed, deliveryId: unknown): Promise<SidebarRow | undefined> {
-    return (await overview(nodeRed)).dead.find((row) => row.deliveryId === deliveryId);
-  }
+  const deadLetter = async (nodeRed: NodeRed, deliveryId: unknown): Promise<SidebarRow | undefined> =>
+    (await overview(nodeRed)).dead.find((row) => row.deliveryId === deliveryId);
 
   it('are listed in the sidebar of each, with their names, their beats and what they hold', async () => {
     const { sharing } = await overview(other);

@@ -49,9 +49,8 @@ describe('the video of the sidebar', () => {
     return row.deliveryId;
   }
 
-  function ofCamera(camera = flow.camera.id, station = 'north'): string {
-    return new URLSearchParams({ station, camera }).toString();
-  }
+  const ofCamera = (camera = flow.camera.id, station = 'north'): string =>
+    new URLSearchParams({ station, camera }).toString();
 
   async function codeOf(path: string): Promise<[status: number, code: unknown]> {
     const response = await fetch(`${url}/${path}`);
@@ -151,12 +150,11 @@ describe('the video of the sidebar', () => {
     ['as a clip of a camera', () => `clip.mp4?${ofCamera()}`, 403, 'NOT_ALLOWED'],
     ['of the past of a camera', () => `stream?${ofCamera()}&part=recorded`, 403, 'NOT_ALLOWED'],
   ];
-  for (const [title, path, status, code] of REFUSED) {
+  for (const [title, path, status, code] of REFUSED)
     it(`refuses what is asked ${title}, and opens nothing`, async () => {
       const opened = await flow.openedBy(async () => assert.deepEqual(await codeOf(path()), [status, code]));
       assert.equal(opened, 0);
     });
-  }
 
   it('says of an event without a camera that it has none, and of a camera that is off line that it is', async () => {
     const delivery = await arrived({ cameraId: null, cameraRemoteId: null });

@@ -7,14 +7,12 @@ import { ForkedServices, type Access } from '../support/service/forked-services'
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 import { eventually } from '../support/time/patience';
 
-for (const version of NODE_RED_VERSIONS) {
+for (const version of NODE_RED_VERSIONS)
   describe(`a service that nobody asks, in Node-RED ${version}`, () => {
     let nodeRed: NodeRed;
     let services: ForkedServices;
     let access: Access;
-    before(async () => {
-      nodeRed = await NodeRed.start({ version });
-    });
+    before(async () => (nodeRed = await NodeRed.start({ version })));
     beforeEach(async () => {
       services = await ForkedServices.start();
       access = await services.service('plain');
@@ -76,4 +74,3 @@ for (const version of NODE_RED_VERSIONS) {
       assert.equal(await stationInSidebar(), '', 'it is none that has failed');
     });
   });
-}

@@ -73,7 +73,7 @@ const CALLERS: Record<string, Caller> = {
   'rvm-snapshot': { gives: ({ payload }) => isJpeg(payload) },
 };
 
-for (const version of SMOKE_VERSIONS) {
+for (const version of SMOKE_VERSIONS)
   describe(`each node of the package in Node-RED ${version}`, () => {
     let flow: VideoFlow;
     let camera: SandboxCamera;
@@ -150,7 +150,7 @@ for (const version of SMOKE_VERSIONS) {
       return flow.station.nodeRed.message(output, (msg) => msg.id === id);
     }
 
-    for (const type of typesOfPackage()) {
+    for (const type of typesOfPackage())
       it(`${type} is loaded and deployed, with its dialog and its help`, async () => {
         const set = sets.find(({ types }) => types.includes(type));
         assert.deepEqual([set?.enabled, set?.err], [true, undefined]);
@@ -158,7 +158,6 @@ for (const version of SMOKE_VERSIONS) {
         for (const name of ['data-template-name', 'data-help-name'])
           assert.ok(html.includes(`${name}="${type}"`), name);
       });
-    }
 
     it('its plugins are loaded', async () => {
       const plugins = await ofNodeRed<{ id: string; err?: string }[]>('/plugins');
@@ -251,9 +250,8 @@ for (const version of SMOKE_VERSIONS) {
         assert.equal(rows.find((row) => row.deliveryId === deliveryId)?.state, state);
       });
 
-    it('rvm-settle refuses an id that no inbox knows', async () => {
-      assert.equal(codeOf(await settle('done', NOBODY, 'unsettled')), 'UNKNOWN_DELIVERY');
-    });
+    it('rvm-settle refuses an id that no inbox knows', async () =>
+      assert.equal(codeOf(await settle('done', NOBODY, 'unsettled')), 'UNKNOWN_DELIVERY'));
 
     it('rvm-alarm-state raises a group, and gives what is no event to Catch nodes', async () => {
       const { nodeRed } = flow.station;
@@ -283,7 +281,6 @@ for (const version of SMOKE_VERSIONS) {
       await nodeRed.message('changes', ({ payload }) => (payload as Verdict).findings.some(isIt));
     });
   });
-}
 
 function nobodysEvent(): Message {
   return { cameraId: NOBODY, cameraName: 'none', eventStartTime: '2026-03-04T05:06:07.0000000' };

@@ -61,24 +61,20 @@ describe('the key of a Central Station', () => {
 });
 
 describe('the short name of a Central Station', () => {
-  for (const key of API_KEYS) {
+  for (const key of API_KEYS)
     it(`${JSON.stringify(key)} looks like an API key`, () => assert.ok(looksLikeApiKey(key)));
-  }
 
-  for (const key of SHORT_NAMES) {
+  for (const key of SHORT_NAMES)
     it(`${JSON.stringify(key)} does not`, () => {
       assert.equal(looksLikeApiKey(key), false);
       assert.ok(key === '' || KEY.test(key));
     });
-  }
 });
 
-for (const version of NODE_RED_VERSIONS) {
+for (const version of NODE_RED_VERSIONS)
   describe(`what nodes show of their Central Station in Node-RED ${version}`, () => {
     let flow: StationFlow;
-    before(async () => {
-      flow = await StationFlow.start(version);
-    });
+    before(async () => (flow = await StationFlow.start(version)));
     after(() => flow.stop());
 
     const nodes = (): FlowNode[] => TYPES.map((type) => caller(type, { id: type, wires: [[], []] }));
@@ -221,4 +217,3 @@ for (const version of NODE_RED_VERSIONS) {
       assert.doesNotMatch(await logOf('', ''), /looks like an API key/);
     });
   });
-}

@@ -42,9 +42,7 @@ describe('the status of a station that is refused', () => {
     ['UNTRUSTED_LINK', 'untrusted link'],
     ['NETWORK', 'sandbox cannot start'],
   ];
-  for (const [code, text] of expected) {
-    it(`is "${text}" for ${code}`, () => assert.equal(shown(code), text));
-  }
+  for (const [code, text] of expected) it(`is "${text}" for ${code}`, () => assert.equal(shown(code), text));
 });
 
 /** What the page of errors says of each code. */
@@ -55,7 +53,7 @@ const TOLD = fs
   .map((section): [RvmErrorCode, string] => [section.split('\n', 1)[0] as RvmErrorCode, section]);
 
 describe('the status of a node whose last message has failed', () => {
-  for (const [code, told] of TOLD) {
+  for (const [code, told] of TOLD)
     it(`is a red dot with a short text for ${code}, which the page of errors tells`, () => {
       const { fill, shape, text } = failureStatus(code);
       assert.deepEqual([fill, shape], ['red', 'dot']);
@@ -63,7 +61,6 @@ describe('the status of a node whose last message has failed', () => {
       assert.match(inEnglish, /^[^_]{5,30}$/);
       assert.ok(told.includes(`\`${inEnglish}\``), inEnglish);
     });
-  }
 });
 
 describe('the status of a node that lacks environment variables', () => {
@@ -144,12 +141,11 @@ const ALL = [
 ];
 
 describe('the texts of problems', () => {
-  for (const { kind, reason } of ALL) {
+  for (const { kind, reason } of ALL)
     it(`say in one sentence what ${kind} ${reason ?? ''} means and what to do`, () => {
       const text = shared.problem[problemKey({ kind, reason }).replace('shared.problem.', '')] ?? '';
       assert.match(text, /^[A-Z][^.]*[:;,][^.]*\.$/);
     });
-  }
 
   it('are for problems that there are', () => {
     const over = problemKey({ kind: 'blocked', reason: 'store', ended: true });

@@ -6,7 +6,7 @@ import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 
 const WARNING = /has chosen API version (\S+), which is outside of the range/g;
 
-for (const version of NODE_RED_VERSIONS) {
+for (const version of NODE_RED_VERSIONS)
   describe(`a service that answers a version outside of the range that was asked for, in Node-RED ${version}`, () => {
     let flow: StationFlow;
     let services: ForkedServices;
@@ -28,9 +28,8 @@ for (const version of NODE_RED_VERSIONS) {
       await flow.deployFlows(flow.flows({ cloud, station }, asker));
     }
 
-    function warned(since: number): string[] {
-      return [...flow.nodeRed.log.slice(since).matchAll(WARNING)].map(([, named = '']) => named);
-    }
+    const warned = (since: number): string[] =>
+      [...flow.nodeRed.log.slice(since).matchAll(WARNING)].map(([, named = '']) => named);
 
     it('is used, and the log warns of it once (T-09)', async () => {
       const since = flow.nodeRed.log.length;
@@ -68,4 +67,3 @@ for (const version of NODE_RED_VERSIONS) {
       assert.deepEqual(warned(since), []);
     });
   });
-}

@@ -50,11 +50,12 @@ function flow(changes: { station?: Message; verify?: Message } = {}): FlowNode[]
   );
 }
 
-function reasonIs(reason: string | null): (msg: Message) => boolean {
-  return (msg) => problemOf(msg).reason === reason;
-}
+const reasonIs =
+  (reason: string | null): ((msg: Message) => boolean) =>
+  (msg) =>
+    problemOf(msg).reason === reason;
 
-for (const version of NODE_RED_VERSIONS) {
+for (const version of NODE_RED_VERSIONS)
   describe(`verify webhook on Node-RED ${version}`, () => {
     let nodeRed: NodeRed;
     let url: string;
@@ -246,7 +247,6 @@ for (const version of NODE_RED_VERSIONS) {
       assert.match(String((msg.error as Message).message), message);
     }
   });
-}
 
 /** Posts with header lines that fetch would join. */
 async function statusOf(url: string, body: string, lines: string[]): Promise<number | undefined> {

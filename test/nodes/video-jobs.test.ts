@@ -5,9 +5,8 @@ import { eventually } from '../support/time/patience';
 import { FakeFfmpeg } from '../support/video/fake-ffmpeg';
 import { codeOf } from '../support/node-red/alarms-through';
 
-function getClip(properties: Message = {}): FlowNode {
-  return caller('rvm-get-clip', { mode: 'event', preRoll: 0, seconds: 1, ...properties });
-}
+const getClip = (properties: Message = {}): FlowNode =>
+  caller('rvm-get-clip', { mode: 'event', preRoll: 0, seconds: 1, ...properties });
 
 describe('video of one cloud with one session at a time', () => {
   let flow: VideoFlow;
@@ -131,9 +130,7 @@ const HEAVY = [
 
 describe('the modules of video', () => {
   let flow: VideoFlow;
-  before(async () => {
-    flow = await VideoFlow.start('5', {}, { settings: LOADED });
-  });
+  before(async () => (flow = await VideoFlow.start('5', {}, { settings: LOADED })));
   after(() => flow?.stop());
 
   async function loaded(): Promise<RegExp[]> {

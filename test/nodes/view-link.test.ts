@@ -17,16 +17,14 @@ const MOVABLE_DATE = `movableDate: (() => {
     clocks.push((advance) => (ahead += advance));
   })(),`;
 
-function viewLink(properties: Message = {}): FlowNode {
-  return caller('rvm-view', { mode: 'event', ...properties });
-}
+const viewLink = (properties: Message = {}): FlowNode => caller('rvm-view', { mode: 'event', ...properties });
 
-for (const version of NODE_RED_VERSIONS) {
+for (const version of NODE_RED_VERSIONS)
   describe(`view link in Node-RED ${version}`, () => {
     let flow: VideoFlow;
-    before(async () => {
-      flow = await VideoFlow.start(version, {}, { settings: MOVABLE_CLOCK + MOVABLE_DATE });
-    });
+    before(
+      async () => (flow = await VideoFlow.start(version, {}, { settings: MOVABLE_CLOCK + MOVABLE_DATE })),
+    );
     afterEach(() => flow.relayLeft());
     after(() => flow?.stop());
 
@@ -176,4 +174,3 @@ for (const version of NODE_RED_VERSIONS) {
       }
     });
   });
-}

@@ -9,7 +9,7 @@ import { openPage } from '../support/video/served-view';
 
 const settings = `httpNodeRoot: '/api', httpNodeAuth: { user: 'u', pass: 'x' },`;
 
-for (const version of NODE_RED_VERSIONS) {
+for (const version of NODE_RED_VERSIONS)
   describe(`views of Node-RED ${version} beside the settings of its server`, () => {
     let flow: VideoFlow;
     let nodeRed: NodeRed;
@@ -40,9 +40,7 @@ for (const version of NODE_RED_VERSIONS) {
       id,
     });
 
-    async function pathAt(probed: string): Promise<string> {
-      return String((await nodeRed.message(probed)).payload);
-    }
+    const pathAt = async (probed: string): Promise<string> => String((await nodeRed.message(probed)).payload);
 
     it('are below the root of HTTP nodes, and ask for no password', async () => {
       const path = await pathAt('result');
@@ -75,4 +73,3 @@ for (const version of NODE_RED_VERSIONS) {
       }
     });
   });
-}

@@ -32,9 +32,7 @@ describe('a watch', () => {
     });
     run = new WatchRun(nodeRed);
   });
-  beforeEach(async () => {
-    service = await ScriptedService.start();
-  });
+  beforeEach(async () => (service = await ScriptedService.start()));
   afterEach(() => service.close());
   after(() => nodeRed.stopAndRemove());
 

@@ -22,7 +22,7 @@ import { whileTimeFlies } from '../support/node-red/node-red-time';
 const south = (secret: string): FlowNode =>
   station({ id: 'south-node', name: 'South', key: 'south', credentials: { secret } });
 
-for (const version of NODE_RED_VERSIONS) {
+for (const version of NODE_RED_VERSIONS)
   describe(`webhook in on Node-RED ${version} with default settings`, () => {
     let nodeRed: NodeRed;
     let url: string;
@@ -153,7 +153,6 @@ for (const version of NODE_RED_VERSIONS) {
       for (const message of sent) await arrived(nodeRed, message);
     });
   });
-}
 
 describe('webhook in with other settings of Node-RED', () => {
   const AUTH = `httpNodeAuth: { user: 'u', pass: '$2b$08$abcdefghijklmnopqrstuuJ4m4m4m4m4m4m4m4m4m4m4m4m4m4m4m' },`;
@@ -190,9 +189,7 @@ describe('webhook in with other settings of Node-RED', () => {
 describe('webhook in behind an httpNodeMiddleware', () => {
   const middleware = new ChangingSetting('httpNodeMiddleware');
   let nodeRed: NodeRed;
-  before(async () => {
-    nodeRed = await NodeRed.start({ settings: middleware.text });
-  });
+  before(async () => (nodeRed = await NodeRed.start({ settings: middleware.text })));
   after(async () => {
     await nodeRed.stopAndRemove();
     middleware.remove();
@@ -218,7 +215,7 @@ describe('webhook in behind an httpNodeMiddleware', () => {
     ['rejects as the second of two', `[(req, res, next) => next(), async () => ${FAILS}]`, false],
     ['throws after a pause', `[(req, res, next) => setTimeout(next, 5), () => ${FAILS}]`, false],
     ['rejects after it handed on', `async (req, res, next) => { next(); await null; ${FAILS} }`, true],
-  ] as const) {
+  ] as const)
     it(`C-137 lives on where it ${title}, and ${passes ? 'takes' : 'cuts'} the alarm`, async () => {
       middleware.set(failing);
       await nodeRed.deploy(webhookFlow());
@@ -228,7 +225,6 @@ describe('webhook in behind an httpNodeMiddleware', () => {
       assert.equal((await fetch(`${nodeRed.url}/settings`)).status, 200);
       assert.ok(nodeRed.isRunning);
     });
-  }
 });
 
 describe('webhook in that is not set up', () => {

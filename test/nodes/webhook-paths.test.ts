@@ -6,12 +6,10 @@ import { NodeRed, freePort, type FlowNode } from '../support/node-red/node-red';
 import { whileTimeFlies } from '../support/node-red/node-red-time';
 import { answered, node, shows, overviewOf } from '../support/node-red/alarms-through';
 
-for (const version of NODE_RED_VERSIONS) {
+for (const version of NODE_RED_VERSIONS)
   describe(`the path of webhook in on Node-RED ${version}`, () => {
     let nodeRed: NodeRed;
-    before(async () => {
-      nodeRed = await NodeRed.start({ version });
-    });
+    before(async () => (nodeRed = await NodeRed.start({ version })));
     after(() => nodeRed.stopAndRemove());
 
     const deployAt = (path: string): Promise<void> => nodeRed.deploy(webhookFlow({ webhook: { path } }));
@@ -77,13 +75,10 @@ for (const version of NODE_RED_VERSIONS) {
       assert.equal(await whileTimeFlies(nodeRed, answer), 'cut');
     });
   });
-}
 
 describe('the path of webhook in beside an editor with a root of its own', () => {
   let nodeRed: NodeRed;
-  before(async () => {
-    nodeRed = await NodeRed.start({ settings: `httpAdminRoot: '/admin',` });
-  });
+  before(async () => (nodeRed = await NodeRed.start({ settings: `httpAdminRoot: '/admin',` })));
   after(() => nodeRed.stopAndRemove());
 
   const deployAt = (path: string): Promise<void> =>
@@ -138,7 +133,7 @@ describe('a post to a path that no webhook in has', () => {
   for (const [server, urlOf, path] of [
     ["Node-RED's server", () => nodeRed.url, '/api/remote-monitoring/typo'],
     ['a listener', () => `http://127.0.0.1:${listenerPort}`, '/remote-monitoring/typo'],
-  ] as const) {
+  ] as const)
     it(`of ${server} is answered 404, told once in the log, and listed with count, port and sender`, async () => {
       for (let i = 0; i < 3; i += 1)
         assert.equal((await post(`${urlOf()}${path}?query=1`, alarmMessage(), PHRASE)).status, 404);
@@ -150,7 +145,6 @@ describe('a post to a path that no webhook in has', () => {
       await nodeRed.logged(new RegExp(`posts to ${path} on port ${port}`));
       assert.equal(lines(path), 1);
     });
-  }
 
   it('is none where another node has the path, nor elsewhere', async () => {
     const before = await unknown();
