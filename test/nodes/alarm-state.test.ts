@@ -228,8 +228,7 @@ slowIt(
     await inject(first, 'in', raising);
     await first.message('state');
     await first.stop('SIGKILL');
-    const second = await NodeRed.start({ ...options, userDir: first.userDir });
-    try {
+    await NodeRed.with({ ...options, userDir: first.userDir }, async (second) => {
       const kept = await second.message('state');
       assert.deepEqual([kept.payload, kept.topic, kept.webhook], [true, 'Depot', raising['webhook']]);
       const webhook = { ...(raising['webhook'] as Message), deliveryId: 'other' };
@@ -238,8 +237,6 @@ slowIt(
       await second.advance(31);
       await second.message('state', ({ payload }) => payload === false);
       assert.equal(second.at('state').length, 2);
-    } finally {
-      await second.stopAndRemove();
-    }
+    });
   },
 );

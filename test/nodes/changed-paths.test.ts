@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { act, look, inboxesOpen, nothingOpen } from '../support/node-red/inboxes-open';
-import { PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows';
+import { listenerNode, PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows';
 import { flowNode, freePort, NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 import { alarmMessage, post } from '../support/webhook/alarm-message';
@@ -17,15 +17,6 @@ function flow(north: Properties = {}, south: Properties = {}, ...further: FlowNo
   const settle = flowNode('settle', 'rvm-settle', [[], []]);
   return webhookFlow({ webhook }, other, probe('of-south'), settle, ...further);
 }
-
-const listenerNode = (id: string, host: string, port: string): FlowNode => ({
-  id,
-  type: 'rvm-listener',
-  name: '',
-  host,
-  tls: '',
-  port,
-});
 
 for (const version of NODE_RED_VERSIONS)
   describe(`a webhook in whose path changes, on Node-RED ${version}`, () => {
@@ -140,7 +131,7 @@ for (const version of NODE_RED_VERSIONS)
 
     it('takes them along to a listener, where another path of the same name is another one', async () => {
       const port = String(await freePort());
-      const listener = listenerNode('listener', '127.0.0.1', port);
+      const listener = listenerNode({ port });
       const id = await raise('/south');
       await come('of-south', id);
       await deploy(flow({ path: '/south' }, { listener: 'listener' }, listener));
@@ -153,7 +144,9 @@ for (const version of NODE_RED_VERSIONS)
 
     it('cannot have a path twice at one port, whatever addresses the listeners have', async () => {
       const port = String(await freePort());
-      const listeners = [1, 2].map((host) => listenerNode(`listener-${host}`, `127.0.0.${host}`, port));
+      const listeners = [1, 2].map((host) =>
+        listenerNode({ id: `listener-${host}`, host: `127.0.0.${host}`, port }),
+      );
       const [north, south] = listeners.map(({ id }) => ({ path: '/one', listener: id }));
       await deploy(flow(north, south, ...listeners));
       await shows('south', 'status.pathInUse');

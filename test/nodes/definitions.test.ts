@@ -23,9 +23,8 @@ function takes(type: string, property: string, good: unknown[], reason: string, 
     assert.equal(verdict(type, property, value), `text of ${reason}`, `${property} ${String(value)}`);
 }
 
-function comesWith(type: string, property: string, value: unknown): void {
+const comesWith = (type: string, property: string, value: unknown): void =>
   assert.equal(definitionOf(type).defaults[property]?.value, value);
-}
 
 const NUMBER = 'shared.errors.number';
 const BETWEEN = 'shared.errors.numberBetween';

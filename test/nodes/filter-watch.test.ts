@@ -36,9 +36,8 @@ describe('a look at what a webhook node is to take', () => {
     }
   });
 
-  async function came(event: Record<string, unknown>, stationKey = 'north'): Promise<void> {
-    await inboxes[0]?.accept(proven(event, { stationKey }));
-  }
+  const came = async (event: Record<string, unknown>, stationKey = 'north'): Promise<unknown> =>
+    inboxes[0]?.accept(proven(event, { stationKey }));
 
   /** Looks, and waits until what is unknown is another. */
   async function look(): Promise<JudgedIds> {

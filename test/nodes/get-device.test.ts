@@ -75,9 +75,8 @@ describeWith(StationFlow, 'the camera that a node is asked for', WITH_VARIABLE, 
   const asker = (value?: string, cameraType?: string): FlowNode =>
     caller('rvm-get-device', value === undefined ? {} : { camera: value, cameraType });
 
-  async function found(node: FlowNode, msg: Message = {}): Promise<void> {
+  const found = async (node: FlowNode, msg: Message = {}): Promise<void> =>
     assert.equal(((await flow.ask(node, msg)).payload as Message).id, flow.online.id, JSON.stringify(node));
-  }
 
   it('is that of the event, unless the node says otherwise', () =>
     found(asker(), { event: { cameraId: flow.online.id } }));

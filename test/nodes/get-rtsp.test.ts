@@ -52,9 +52,8 @@ describeWith(StationFlow, 'get RTSP', {}, (flow) => {
     return rtsp(msg);
   }
 
-  async function refused(node: FlowNode, msg: Message = {}, code = 'BAD_INPUT'): Promise<void> {
+  const refused = async (node: FlowNode, msg: Message = {}, code = 'BAD_INPUT'): Promise<void> =>
     assert.equal((await flow.refusal(node, msg)).code, code, JSON.stringify([node, msg]));
-  }
 
   const isTime = (t?: string): void => assert.equal(readTime(t)?.getTime(), Date.parse(TIME));
 

@@ -22,12 +22,9 @@ async function on(
   options: StartOptions,
   deed: (nodeRed: NodeRed) => Promise<void>,
 ): Promise<void> {
-  const nodeRed = await NodeRed.start({ ...options, node: otherNode(test, release) });
-  try {
+  await NodeRed.with({ ...options, node: otherNode(test, release) }, async (nodeRed) => {
     await deed(nodeRed);
-  } finally {
-    await nodeRed.stopAndRemove();
-  }
+  });
 }
 
 describe('the package on the oldest supported Node.js, 22.19.0', () => {

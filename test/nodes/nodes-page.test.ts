@@ -63,12 +63,11 @@ const choicesOf = (type: string): string[] =>
   [...read(`dist/${type}.html`).matchAll(/<option value="([^"]+)"/g)].map(([, value = '']) => value);
 
 /** All of them are so. */
-function each<Value>(values: readonly Value[], isSo: (value: Value) => boolean): void {
+const each = <Value>(values: readonly Value[], isSo: (value: Value) => boolean): void =>
   assert.deepEqual(
     values.filter((value) => !isSo(value)),
     [],
   );
-}
 
 describe('the page of the nodes', () => {
   const page = read('docs/nodes.md');

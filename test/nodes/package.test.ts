@@ -135,8 +135,7 @@ describe('the package that npm pack makes', () => {
         `installs by upload in Node-RED ${version} on Node.js ${release}, in less than ${MOST_ON_DISK} MiB, an alarm gets through, and its programs run`,
         async function () {
           const node = otherNode(this, release);
-          const nodeRed = await NodeRed.start({ version, node, withoutPackage: true });
-          try {
+          await NodeRed.with({ version, node, withoutPackage: true }, async (nodeRed) => {
             // A registry may stumble.
             const first = await upload(nodeRed);
             const { status, text } = first.status === 200 ? first : await upload(nodeRed);
@@ -157,20 +156,15 @@ describe('the package that npm pack makes', () => {
             runPrograms(nodeRed.userDir, node);
             const { onDisk } = sizeOf(path.join(nodeRed.userDir, 'node_modules'));
             assert.ok(onDisk < MOST_ON_DISK, `${onDisk} MiB`);
-          } finally {
-            await nodeRed.stopAndRemove();
-          }
+          });
         },
       );
 
     nightlyIt('is refused on Node.js 22.18.0: npm goes by the engines of each package', async function () {
-      const nodeRed = await NodeRed.start({ node: otherNode(this, '22.18.0'), withoutPackage: true });
-      try {
+      await NodeRed.with({ node: otherNode(this, '22.18.0'), withoutPackage: true }, async (nodeRed) => {
         assert.equal((await upload(nodeRed)).status, 400);
         await nodeRed.logged(/EBADENGINE/);
-      } finally {
-        await nodeRed.stopAndRemove();
-      }
+      });
     });
 
     async function upload({ url }: NodeRed): Promise<{ status: number; text: string }> {

@@ -151,8 +151,7 @@ describe('a deploy in the moment of a delivery', () => {
   slowIt(
     'C-76 makes the alarm come again, with its delivery id and a word at output 3 that it is uncertain',
     async () => {
-      const nodeRed = await NodeRed.start({ settings: STOP_AT_FIRST_ALARM });
-      try {
+      await NodeRed.with({ settings: STOP_AT_FIRST_ALARM }, async (nodeRed) => {
         await nodeRed.deploy(webhookFlow());
         await inboxesOpen(nodeRed);
         const { messageId } = factsOf(await raise(nodeRed));
@@ -163,9 +162,7 @@ describe('a deploy in the moment of a delivery', () => {
 
         const problem = problemOf(await nodeRed.message('problems', ({ topic }) => topic === 'uncertain'));
         assert.deepEqual([problem.reason, problem.messageId], ['restart', messageId]);
-      } finally {
-        await nodeRed.stopAndRemove();
-      }
+      });
     },
   );
 });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
+import { listenerNode, PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
 import { freePort, NodeRed } from '../support/node-red/node-red';
 import { few } from '../support/suite/lanes';
 import { alarmMessage, answerTo, sendUntilAnswered } from '../support/webhook/alarm-message';
@@ -17,16 +17,11 @@ for (const on of ['Node-RED', 'a listener'])
 
     it('keeps no alarm out, nor the editor', async () => {
       const listenerPort = await freePort();
-      const listener = {
-        id: 'listener',
-        type: 'rvm-listener',
-        port: listenerPort,
-        host: '127.0.0.1',
-        tls: '',
-      };
       const hasListener = on === 'a listener';
       const webhook = { listener: 'listener' };
-      await nodeRed.deploy(hasListener ? webhookFlow({ webhook }, listener) : webhookFlow());
+      await nodeRed.deploy(
+        hasListener ? webhookFlow({ webhook }, listenerNode({ port: listenerPort })) : webhookFlow(),
+      );
       const port = hasListener ? listenerPort : nodeRed.port;
       const url = `http://127.0.0.1:${port}${PATH}`;
       // The port opens a moment after the deploy.

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { alarmMessage, answerTo } from '../support/webhook/alarm-message';
-import { PATH, PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows';
+import { listenerNode, PATH, PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows';
 import { freePort, NodeRed, type FlowNode } from '../support/node-red/node-red';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 import { eventually } from '../support/time/patience';
@@ -46,7 +46,7 @@ for (const version of NODE_RED_VERSIONS)
       return webhookFlow(
         { webhook: { id: 'own', inbox: 'inbox' } },
         webhookIn({ inbox: 'inbox', listener: 'listener' }),
-        { id: 'listener', type: 'rvm-listener', name: '', host: '127.0.0.1', port: listening, tls: '' },
+        listenerNode({ port: listening }),
         { id: 'inbox', type: 'rvm-inbox', name: '', folder: 'store', ...inbox },
         ...further,
       );

@@ -67,16 +67,13 @@ describe('the first alarm after a restart of Node-RED', () => {
 
 describe('the sandbox', () => {
   it('leaves nothing behind of its cameras, which have other ids at the next start', async () => {
-    const nodeRed = await NodeRed.start();
-    try {
+    await NodeRed.with({}, async (nodeRed) => {
       const list = caller('rvm-list-devices');
       await nodeRed.deploy(flowOf({ url: 'sandbox', credentials: {} }, {}, list));
       await inject(nodeRed, 'in', {});
       await nodeRed.message('result');
       await nodeRed.stop();
       assert.equal(fs.existsSync(path.join(nodeRed.userDir, 'remote-monitoring', 'hints')), false);
-    } finally {
-      await nodeRed.stopAndRemove();
-    }
+    });
   });
 });

@@ -261,11 +261,8 @@ describe('the sandbox and settings.js', () => {
   slowIt('reaches a Node-RED that serves https with a certificate of its own', async function () {
     needs(this, 'openssl');
     const settings = `https: ${JSON.stringify(selfSigned())},`;
-    const encrypted = await NodeRed.start({ settings, flows: sandboxFlow() });
-    try {
+    await NodeRed.with({ settings, flows: sandboxFlow() }, async (encrypted) => {
       assert.equal(factsOf(await encrypted.message('alarms')).sandbox, true);
-    } finally {
-      await encrypted.stopAndRemove();
-    }
+    });
   });
 });

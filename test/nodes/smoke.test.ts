@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Verdict } from '../../nodes/rvm-watch/verdict';
 import { eventMessage } from '../support/alarms/alarm-flow';
-import { webhookIn, bytesOf } from '../support/node-red/flows';
+import { listenerNode, webhookIn, bytesOf } from '../support/node-red/flows';
 import {
   entrance,
   freePort,
@@ -94,7 +94,7 @@ for (const version of SMOKE_VERSIONS)
     const PROBES = ['alarms', 'health', 'problems', 'settled', 'unsettled', 'listed', 'raised', 'held'];
     const others = (): FlowNode[] => [
       { id: 'inbox', type: 'rvm-inbox', name: '', folder: 'an-inbox' },
-      { id: 'listener', type: 'rvm-listener', name: '', host: '127.0.0.1', port, tls: '' },
+      listenerNode({ port }),
       webhookIn({ inbox: 'inbox', handledWhen: 'settled', redeliverAfter: 60 }),
       webhookIn({ id: 'listening', path: LISTENED, listener: 'listener' }),
       node('rvm-settle', { id: 'settle', ...order, wires: [['settled'], ['unsettled']] }),

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { PATH, PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows';
+import { listenerNode, PATH, PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows';
 import { freePort, MOVABLE_CLOCK, NodeRed, type FlowNode } from '../support/node-red/node-red';
 import { whileTimeFlies } from '../support/node-red/node-red-time';
 import { NODE_RED_VERSIONS, slowIt } from '../support/suite/lanes';
@@ -166,10 +166,8 @@ for (const version of NODE_RED_VERSIONS) {
     describe('on a listener', () => {
       let port: number;
       let origin: string;
-      const flows = (...further: FlowNode[]): FlowNode[] => {
-        const listener = { id: 'listener', type: 'rvm-listener', host: '127.0.0.1', tls: '', port };
-        return webhookFlow({ webhook: { listener: 'listener' } }, listener, ...further);
-      };
+      const flows = (...further: FlowNode[]): FlowNode[] =>
+        webhookFlow({ webhook: { listener: 'listener' } }, listenerNode({ port }), ...further);
 
       async function deployAndListen(): Promise<void> {
         const { length } = nodeRed.log;
@@ -209,16 +207,16 @@ for (const version of NODE_RED_VERSIONS) {
     `an alarm is cut at a start whose flows lack a type, and comes in once it is there, on Node-RED ${version}`,
     async () => {
       const flows = webhookFlow({}, MISSING);
-      const nodeRed = await NodeRed.start({ version, settings: MOVABLE_CLOCK, flows, waitsForTypes: true });
-      try {
-        const first = answerTo(nodeRed.url + PATH, alarmMessage(), PHRASE);
-        assert.equal(await whileTimeFlies(nodeRed, first), 'cut');
-        await nodeRed.deploy(webhookFlow());
-        const then = await sendUntilAnswered(nodeRed.url + PATH, alarmMessage(), PHRASE);
-        assert.equal(then.at(-1), 200);
-      } finally {
-        await nodeRed.stopAndRemove();
-      }
+      await NodeRed.with(
+        { version, settings: MOVABLE_CLOCK, flows, waitsForTypes: true },
+        async (nodeRed) => {
+          const first = answerTo(nodeRed.url + PATH, alarmMessage(), PHRASE);
+          assert.equal(await whileTimeFlies(nodeRed, first), 'cut');
+          await nodeRed.deploy(webhookFlow());
+          const then = await sendUntilAnswered(nodeRed.url + PATH, alarmMessage(), PHRASE);
+          assert.equal(then.at(-1), 200);
+        },
+      );
     },
   );
 }

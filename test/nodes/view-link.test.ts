@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import net from 'node:net';
 import { once } from 'node:events';
 import { MOVABLE_CLOCK, type FlowNode } from '../support/node-red/node-red';
+import { listenerNode } from '../support/node-red/flows';
 import { caller, type Message, LONG_AGO, VideoFlow } from '../support/node-red/station-flow';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 import { needs } from '../support/suite/programs';
@@ -151,9 +152,11 @@ for (const version of NODE_RED_VERSIONS)
       const server = net.createServer().listen(0, '127.0.0.1');
       await once(server, 'listening');
       const { port } = server.address() as net.AddressInfo;
-      const taken = { id: 'listener', type: 'rvm-listener', host: '127.0.0.1', port, tls: '' };
       try {
-        await flow.station.deployFlows([...flow.flows([viewLink({ listener: 'listener' })]), taken]);
+        await flow.station.deployFlows([
+          ...flow.flows([viewLink({ listener: 'listener' })]),
+          listenerNode({ port }),
+        ]);
         await flow.station.shows('status.portInUse');
       } finally {
         server.close();

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import { freePort, NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
+import { listenerNode } from '../support/node-red/flows';
 import { node } from '../support/node-red/alarms-through';
 import { caller, type Message, VideoFlow } from '../support/node-red/station-flow';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
@@ -24,7 +25,6 @@ for (const version of NODE_RED_VERSIONS)
 
     /** Nobody can send a message in from outside here: each view node gets one when the flows start. */
     function flowAtStart(): FlowNode[] {
-      const listener = { id: 'listener', type: 'rvm-listener', host: '127.0.0.1', port: listening, tls: '' };
       const asked = node('inject', {
         props: [{ p: 'event', v: JSON.stringify(flow.event()), vt: 'json' }],
         once: true,
@@ -32,7 +32,12 @@ for (const version of NODE_RED_VERSIONS)
         wires: [['node', 'second']],
       });
       const second = viewOf('second', { listener: 'listener', wires: [['listened'], ['failed']] });
-      return [...flow.flows([viewOf('node'), second]), probe('listened'), listener, asked];
+      return [
+        ...flow.flows([viewOf('node'), second]),
+        probe('listened'),
+        listenerNode({ port: listening }),
+        asked,
+      ];
     }
 
     const viewOf = (id: string, properties: Message = {}): FlowNode => ({

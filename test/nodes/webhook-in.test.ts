@@ -172,17 +172,14 @@ describe('webhook in with other settings of Node-RED', () => {
   ] as const)
     define(`proves raw bytes ${title}`, async () => {
       const embedded = title.startsWith(EMBEDDED);
-      const nodeRed = await NodeRed.start({ settings, ...(embedded && { embedded }) });
-      try {
+      await NodeRed.with({ settings, ...(embedded && { embedded }) }, async (nodeRed) => {
         await nodeRed.deploy(webhookFlow(), 'full', admin);
         const message = alarmMessage();
         assert.equal(await answered(nodeRed, JSON.stringify(message, null, 1), PHRASE, root + PATH), 200);
         assert.equal((await post(nodeRed.url + root + PATH, alarmMessage())).status, 401);
         await arrived(nodeRed, message);
         if (embedded) assert.equal(await (await fetch(`${nodeRed.url}/host`)).text(), 'the host itself');
-      } finally {
-        await nodeRed.stopAndRemove();
-      }
+      });
     });
 });
 
@@ -286,15 +283,12 @@ describe('a flow file with many nodes', () => {
       ...many((i) => node('rvm-get-rtsp', { id: `rtsp-${i}`, station: 'station' })),
     );
     // Of too many listeners a process is told once.
-    const nodeRed = await NodeRed.start({ fresh: true });
-    try {
+    await NodeRed.with({ fresh: true }, async (nodeRed) => {
       await nodeRed.deploy(flow);
       await nodeRed.deploy(flow);
       await raise(nodeRed);
       assert.doesNotMatch(nodeRed.log, /MaxListenersExceeded/);
-    } finally {
-      await nodeRed.stopAndRemove();
-    }
+    });
   });
 });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { alarmMessage, answerTo, post } from '../support/webhook/alarm-message';
-import { PATH, PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows';
+import { listenerNode, PATH, PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows';
 import { NODE_RED_VERSIONS, slowIt } from '../support/suite/lanes';
 import { NodeRed, freePort, type FlowNode } from '../support/node-red/node-red';
 import { whileTimeFlies } from '../support/node-red/node-red-time';
@@ -117,7 +117,7 @@ describe('a post to a path that no webhook in has', () => {
     listenerPort = await freePort();
     flow = webhookFlow(
       {},
-      { id: 'listener', type: 'rvm-listener', port: listenerPort, host: '127.0.0.1' },
+      listenerNode({ port: listenerPort }),
       webhookIn({ id: 'behind', listener: 'listener', path: '/remote-monitoring/behind' }),
       node('http in', { url: '/remote-monitoring/own', method: 'post', wires: [['answer']] }),
       node('http response', { id: 'answer', statusCode: '204' }),

@@ -34,6 +34,11 @@ export function station(properties: Record<string, unknown> = {}): FlowNode {
   };
 }
 
+/** A listener of this machine. */
+export function listenerNode(properties: Record<string, unknown> = {}): FlowNode {
+  return { id: 'listener', type: 'rvm-listener', name: '', host: '127.0.0.1', tls: '', ...properties };
+}
+
 export function webhookIn(properties: Record<string, unknown> = {}): FlowNode {
   const targets = [['alarms'], ['health'], ['problems']];
   const usual = { name: '', station: 'station', cloud: '', path: PATH };

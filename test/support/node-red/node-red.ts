@@ -106,6 +106,16 @@ export class NodeRed {
     }
   }
 
+  /** One for a piece of work, and no longer. */
+  static async with(options: StartOptions, work: (nodeRed: NodeRed) => Promise<unknown>): Promise<void> {
+    const nodeRed = await this.start(options);
+    try {
+      await work(nodeRed);
+    } finally {
+      await nodeRed.stopAndRemove();
+    }
+  }
+
   /** Nothing else keeps this process alive: it ends, and they with it. */
   static async stopKept(): Promise<void> {
     const all = [...this.#kept.values()];
