@@ -4,7 +4,7 @@ import { look } from '../support/node-red/inboxes-open';
 import { beginOf, begun } from '../support/node-red/begun-stream';
 import { probe } from '../support/node-red/node-red';
 import { PATH, webhookIn } from '../support/node-red/flows';
-import { barAt, LONG_AGO, VideoFlow, isOnline } from '../support/node-red/station-flow';
+import { barAt, describeWith, LONG_AGO, VideoFlow, isOnline } from '../support/node-red/station-flow';
 import { readBar } from '../support/rtsp/fixture';
 import { needs } from '../support/suite/programs';
 import { eventually } from '../support/time/patience';
@@ -21,19 +21,13 @@ function secondIn(mp4: Buffer): number {
   return readBar(stdout);
 }
 
-describe('the video of the sidebar', () => {
-  let flow: VideoFlow;
+describeWith(VideoFlow, 'the video of the sidebar', { versions: ['5'] }, (flow) => {
   let url: string;
   before(async () => {
-    flow = await VideoFlow.start('5');
     url = `${flow.station.nodeRed.url}/rvm/video`;
     await flow.deploy(NODES);
   });
-  after(() => flow.stop());
-  afterEach(async () => {
-    await flow.endFaults();
-    await noSession();
-  });
+  afterEach(() => noSession());
 
   const noSession = (): Promise<void> =>
     eventually(async () => (await flow.relay()).sessions === 0, 'the end of all RTSP sessions');
@@ -180,15 +174,10 @@ describe('the video of the sidebar', () => {
   });
 });
 
-describe('the video of the sidebar where there is no ffmpeg', () => {
-  let flow: VideoFlow;
-  before(async () => {
-    flow = await VideoFlow.start('5', {}, { settings: `rvmFfmpeg: '/none/ffmpeg',` });
-    await flow.deploy(NODES);
-  });
-  after(() => flow.stop());
-
+const LACKS_FFMPEG = { versions: ['5'], settings: `rvmFfmpeg: '/none/ffmpeg',` } as const;
+describeWith(VideoFlow, 'the video of the sidebar where there is no ffmpeg', LACKS_FFMPEG, (flow) => {
   it('plays, and says of the picture why there is none', async () => {
+    await flow.deploy(NODES);
     const asked = new URLSearchParams({ station: 'north', camera: flow.camera.id }).toString();
     const url = `${flow.station.nodeRed.url}/rvm/video`;
     const picture = await fetch(`${url}/picture?${asked}`);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { FlowNode } from '../support/node-red/node-red';
-import { caller, type Message, LONG_AGO, VideoFlow } from '../support/node-red/station-flow';
+import { caller, describeWith, type Message, LONG_AGO, VideoFlow } from '../support/node-red/station-flow';
 import { eventually } from '../support/time/patience';
 import { FakeFfmpeg } from '../support/video/fake-ffmpeg';
 import { codeOf } from '../support/node-red/alarms-through';
@@ -8,15 +8,9 @@ import { codeOf } from '../support/node-red/alarms-through';
 const getClip = (properties: Message = {}): FlowNode =>
   caller('rvm-get-clip', { mode: 'event', preRoll: 0, seconds: 1, ...properties });
 
-describe('video of one cloud with one session at a time', () => {
-  let flow: VideoFlow;
-  before(async () => {
-    flow = await VideoFlow.start('5');
-    await flow.deploy([getClip()], { videoSessions: 1 });
-  });
-  after(() => flow?.stop());
-
+describeWith(VideoFlow, 'video of one cloud with one session at a time', { versions: ['5'] }, (flow) => {
   it('is made one after the other, in the order in which it was asked for', async () => {
+    await flow.deploy([getClip()], { videoSessions: 1 });
     const { nodeRed } = flow.station;
     const marks: number[] = [];
     for (const minutes of [3, 1, 2])
@@ -128,11 +122,7 @@ const HEAVY = [
   /\/lib\/video\/picture\/decoder/,
 ];
 
-describe('the modules of video', () => {
-  let flow: VideoFlow;
-  before(async () => (flow = await VideoFlow.start('5', {}, { settings: LOADED })));
-  after(() => flow?.stop());
-
+describeWith(VideoFlow, 'the modules of video', { versions: ['5'], settings: LOADED }, (flow) => {
   async function loaded(): Promise<RegExp[]> {
     const response = await fetch(`${flow.station.nodeRed.url}/loaded`);
     const files = (await response.json()) as string[];
@@ -145,12 +135,12 @@ describe('the modules of video', () => {
 
   it('are loaded by nothing but their use: not by the types, nor by nodes that are deployed', async () => {
     assert.deepEqual(await loaded(), []);
-    await flow.deploy([caller('rvm-get-clip', { mode: 'event', preRoll: 0, seconds: 1 })]);
+    await flow.deploy([getClip()]);
     assert.deepEqual(await loaded(), []);
   });
 
   it('are loaded by a clip as far as a clip needs them', async () => {
-    await flow.deploy([caller('rvm-get-clip', { mode: 'event', preRoll: 0, seconds: 1 })]);
+    await flow.deploy([getClip()]);
     await flow.station.through({ event: flow.event() });
     const [mediabunny, rtsp, view] = HEAVY;
     const now = await loaded();

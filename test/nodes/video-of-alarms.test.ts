@@ -6,28 +6,25 @@ import { PATH, webhookIn, bytesOf } from '../support/node-red/flows';
 import { probe, type FlowNode } from '../support/node-red/node-red';
 import {
   caller,
+  describeWith,
   enteredBy,
   type Message,
   clipIn,
   LONG_AGO,
   VideoFlow,
 } from '../support/node-red/station-flow';
-import { needs } from '../support/suite/programs';
 import { eventually } from '../support/time/patience';
 
 const eventOf = (msg: Message): RvmEvent => (msg.event ?? msg.payload) as RvmEvent;
 
-describe('video of alarms that came by webhook', () => {
-  let flow: VideoFlow;
-  before(async function () {
-    needs(this, 'ffmpeg');
-    flow = await VideoFlow.start('5');
+const OPTIONS = { versions: ['5'], programs: ['ffmpeg'] } as const;
+describeWith(VideoFlow, 'video of alarms that came by webhook', OPTIONS, (flow) => {
+  before(async () => {
     const url = `${flow.station.nodeRed.url}${PATH}`;
     flow.station.sandbox.setEndpoint('one', { station: 'north', url: () => url });
     await deploy(getClip());
     await inboxesOpen(flow.station.nodeRed);
   });
-  after(() => flow?.stop());
 
   function getClip(properties: Message = {}): FlowNode {
     return caller('rvm-get-clip', { mode: 'event', preRoll: 1, seconds: 1, ...properties });
