@@ -17,7 +17,6 @@ for (const version of NODE_RED_VERSIONS)
     before(async () => (nodeRed = await NodeRed.start({ version, settings: STANDING_TIME })));
     after(() => nodeRed.stopAndRemove());
 
-    /** Properties of the one that was deployed last. */
     const same = (properties: Message = {}): Message => ({ key: `test-${fresh}`, ...properties });
     const deploy = async (properties: Message = {}, ...further: FlowNode[]): Promise<void> => {
       fresh += 1;

@@ -37,7 +37,6 @@ describeWith(VideoFlow, 'video that breaks', OPTIONS, (flow) => {
     return flow.station.failure({ event: flow.event() });
   }
 
-  /** What a clip tells is what a player finds. */
   function assertPlays({ content, frames, seconds }: Made): void {
     assert.equal(complaints(content), '');
     const { streams, format } = probed(content);
@@ -123,7 +122,6 @@ describeWith(VideoFlow, 'video that breaks', OPTIONS, (flow) => {
   it('leaves Node-RED alive', async () => assert.equal((await clip({ seconds: 1 })).partial, false));
 });
 
-/** The start of an alarm that goes on, on a whole second. */
 const justNow = (): number => Math.floor(Date.now() / 1000) * 1000;
 
 describeWith(VideoFlow, 'a recording that comes late', OPTIONS, (flow) => {

@@ -9,7 +9,6 @@ type Properties = Record<string, unknown>;
 
 const SETTLED = { handledWhen: 'settled', redeliverAfter: 600 };
 
-/** Two webhooks whose events nobody settles, with what is changed of them. */
 function flow(north: Properties = {}, south: Properties = {}, ...further: FlowNode[]): FlowNode[] {
   const wires = [['of-south'], ['health'], ['problems']];
   const other = webhookIn({ ...SETTLED, id: 'south', path: '/south', wires, ...south });
@@ -21,7 +20,6 @@ function flow(north: Properties = {}, south: Properties = {}, ...further: FlowNo
 for (const version of NODE_RED_VERSIONS)
   describe(`a webhook in whose path changes, on Node-RED ${version}`, () => {
     let nodeRed: NodeRed;
-    /** How much had been seen at the last deploy. */
     let from = 0;
 
     before(async () => {
@@ -33,7 +31,6 @@ for (const version of NODE_RED_VERSIONS)
 
     beforeEach(() => deploy(flow()));
     afterEach(async () => {
-      // Nothing is left for the next test.
       await deploy(flow({ handledWhen: 'sent' }, { handledWhen: 'sent' }));
       await nothingOpen(nodeRed);
     });
@@ -43,14 +40,12 @@ for (const version of NODE_RED_VERSIONS)
       await nodeRed.deploy(flows);
     }
 
-    /** The message id of an alarm that was accepted. */
     async function raise(path: string, origin = nodeRed.url): Promise<string> {
       const message = alarmMessage();
       assert.equal((await post(origin + path, message, PHRASE)).status, 200);
       return String(message['messageId']);
     }
 
-    /** One event of each webhook has come. */
     async function raiseBoth(): Promise<[string, string]> {
       const [north, south] = [await raise('/north'), await raise('/south')];
       await come('alarms', north);

@@ -39,7 +39,6 @@ class Collisions {
   #text(): string {
     const text = String(this.#next);
     this.#next += APART;
-    // From the begin again, by other places that are as far apart.
     if (this.#next >= MOST) this.#next = (this.#next % APART) + APART + 1;
     return text;
   }

@@ -14,7 +14,6 @@ import { canMove, describeWith, StationFlow } from '../support/node-red/station-
 const KEY = 'key-of-the-test';
 const WITH_KEY = { versions: ['5'], sandbox: { apiKey: KEY }, env: { RVM_TEST_KEY: KEY } } as const;
 
-/** Who may ask what. */
 const READ = 'devices targets overview picture history video/stream video/picture video/clip.mp4'.split(' ');
 const WRITE = (
   'devices targets station-test webhook-test problems-seen dead-letters quarantine abandoned-events ' +
@@ -32,14 +31,12 @@ interface Step {
 
 type Login = Record<'apiKey' | 'username' | 'password', string>;
 
-/** What a dialog sends of a cloud and a station that are not deployed. */
 const draft = (url: string, credentials: Partial<Login> = {}): object => ({
   station: { name: 'New', scheme: 'https' },
   cloud: { url },
   credentials,
 });
 
-/** The same of a service whose login was typed. */
 const draftOf = ({ url, apiKey, username, password }: Login & { url: string }): object =>
   draft(url, { apiKey, username, password });
 
@@ -97,7 +94,6 @@ describe('questions of the editor', () => {
 describeWith(StationFlow, 'questions of the editor about stations', WITH_KEY, (flow) => {
   before(() => flow.deployFlows(flow.flows({})));
 
-  /** Asks about a service whose answers are those of a script. */
   async function scripted(work: (service: ScriptedService) => Promise<void>): Promise<void> {
     const service = await ScriptedService.start();
     try {
@@ -107,7 +103,6 @@ describeWith(StationFlow, 'questions of the editor about stations', WITH_KEY, (f
     }
   }
 
-  /** A service with this login. */
   const sandbox = (): Login & { url: string } => {
     const { url, apiKey } = flow.sandbox;
     return { ...flow.credentials, url, apiKey };

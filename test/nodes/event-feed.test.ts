@@ -28,7 +28,6 @@ describe('a list of events that may have older ones', () => {
     });
   });
 
-  /** The runtime answers what it was asked last. */
   async function answer(count: number): Promise<void> {
     answers.at(-1)?.give({ events: rows(count), matches: count, retryable: 0, looked: count, isCut: false });
     await new Promise(setImmediate);

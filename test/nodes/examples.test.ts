@@ -92,7 +92,6 @@ it('N02 every node of the palette is in an example; of the config nodes those th
   assert.deepEqual(others, ['rvm-inbox', 'rvm-listener']);
 });
 
-/** Types whose second output is for failures. */
 const FAILING = typesOfPackage().filter(
   (type) => !['rvm-webhook-in', 'rvm-verify', 'rvm-alarm-state', 'rvm-watch'].includes(type),
 );

@@ -28,7 +28,6 @@ function nodes(properties: Message = {}, ofPtz: Message = properties): FlowNode[
   );
 }
 
-/** What comes of a message at each of them. */
 async function outcomes(flow: StationFlow, msg: Message, output: 'result' | 'failed'): Promise<Message[]> {
   const mark = await flow.send(msg);
   const come = (): Message[] => flow.nodeRed.at(output).filter((each) => each.mark === mark);
@@ -155,7 +154,6 @@ describeWith(StationFlow, 'the deadline of nodes that call the service', A_SECON
     msg = { event: eventOf(id), search: '' };
   });
 
-  /** The codes with which all of them fail. */
   const codes = async (): Promise<Set<string>> =>
     new Set((await outcomes(flow, msg, 'failed')).map(({ error }) => (error as Failure).code));
 

@@ -50,7 +50,6 @@ describe('what a person found', () => {
     return factsOf(raised).deliveryId;
   }
 
-  /** @returns at which output the message left */
   async function settle(id: string, found: Message): Promise<'settle-done' | 'settle-failed'> {
     const count = (): number => nodeRed.at('settle-done').length + nodeRed.at('settle-failed').length;
     const [before, failed] = [count(), nodeRed.at('settle-failed').length];

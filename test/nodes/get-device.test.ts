@@ -10,7 +10,6 @@ import {
   withVariable,
 } from '../support/node-red/station-flow';
 
-/** Changes what it gets, as a flow may. */
 const SPOILER = functionNode(
   'spoiler',
   `const before = { ...msg.payload };

@@ -97,7 +97,6 @@ describeWith(VideoFlow, 'get picture', { programs: ['ffmpeg'] }, (flow) => {
     ],
   ))
     it(`keeps its other pictures, and that of the sidebar, when a flow changes ${what} of a ${layout} in place`, async () => {
-      // The same moment twice.
       const node = { ...getPicture({ layout, offsets: '0, 0' }), wires: [['change'], ['failed']] };
       await flow.deploy([node, functionNode('change', `${what}.fill(1); return msg;`, 'result')]);
       const webhook = { deliveryId: `${layout} ${what}` };

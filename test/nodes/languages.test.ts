@@ -5,7 +5,6 @@ import { ROOT } from '../support/node-red/node-red';
 
 /** Folders of Node-RED's locales; one without a region serves all regions. */
 const LANGUAGES = ['de', 'es', 'fr', 'ja', 'zh-CN'];
-/** Languages whose texts share no letters with English. */
 const OTHER_LETTERS: Record<string, RegExp> = {
   ja: /[\u3040-\u30ff\u4e00-\u9fff]/,
   'zh-CN': /[\u4e00-\u9fff]/,
@@ -16,7 +15,6 @@ const WITH_HELP = FOLDERS.filter((folder) => fs.existsSync(path.join(ROOT, folde
 
 const read = (folder: string, file: string): string => fs.readFileSync(path.join(ROOT, folder, file), 'utf8');
 
-/** All texts of a file, by the way to each. */
 function textsOf(folder: string, language: string): Map<string, string> {
   const below = (value: unknown, at: string): [string, string][] =>
     typeof value === 'string'
@@ -28,7 +26,6 @@ function textsOf(folder: string, language: string): Map<string, string> {
 /** Singular of a text with a count, as the texts of Node-RED have it: some languages have none. */
 const SINGULAR = '_one';
 
-/** The keys of English that a language has texts for. */
 function keysIn(language: string, english: Map<string, string>): string[] {
   const hasSingular = new Intl.PluralRules(language).resolvedOptions().pluralCategories.includes('one');
   return [...english.keys()].filter((key) => hasSingular || !key.endsWith(SINGULAR));

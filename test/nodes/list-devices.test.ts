@@ -19,7 +19,6 @@ interface DeviceMessage {
   extra?: unknown;
 }
 
-/** A Complete node at the node under test, with a probe. */
 const COMPLETE: FlowNode[] = [
   flowNode('complete', 'complete', [['completed']], { scope: ['node'], uncaught: false }),
   probe('completed'),

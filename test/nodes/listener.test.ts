@@ -17,7 +17,6 @@ import { eventually } from '../support/time/patience';
 import { arrived } from '../support/node-red/alarms-through';
 import { standingTimers, timerStands } from '../support/node-red/node-red-time';
 
-/** Milliseconds until a port that is in use is tried again. */
 const RETRY_MS = 5000;
 
 type Message = Record<string, unknown>;
@@ -27,7 +26,6 @@ function tlsNode(files: { cert: string; key: string }): FlowNode {
   return { id: 'tls', type: 'tls-config', certType: 'files', verifyservercert: false, ...usual, ...files };
 }
 
-/** A flow file around one webhook in node on a listener. */
 const listening = (listener: Record<string, unknown>, ...further: FlowNode[]): FlowNode[] =>
   webhookFlow({ webhook: { listener: 'listener' } }, listenerNode(listener), ...further);
 

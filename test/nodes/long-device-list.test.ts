@@ -9,7 +9,6 @@ import { longestTurnAllowed } from '../support/time/event-loop';
 
 const CAMERAS = 20_000;
 
-/** Tells how many devices came, once all have. */
 const COUNTER = functionNode(
   'counter',
   `if (Array.isArray(msg.payload)) return { mark: msg.mark, count: msg.payload.length };

@@ -13,7 +13,6 @@ const TOLD = /\((`\w+`(?:,\s+`\w+`)*): ([^)]+)\)/g;
 /** What several types have in common stands once, and their sections lead there. */
 const SHARED = /\]\(#(nodes-that-[a-z-]+)\)/g;
 
-/** The parts of the sidebar and what can be done there, by the keys of their texts. */
 const OF_SIDEBAR = (
   'label name stations pending events dead problems quarantine unknownPaths abandoned instances ' +
   'sandboxAlarm accept retry discard verify assign assignTo history'
@@ -40,7 +39,6 @@ function toldIn(part: string): [name: string, value: string][] {
   });
 }
 
-/** The parts of the page that a section leads to, for what its type has in common with others. */
 function sharedIn(section: string, page: string): string {
   const anchors = new Set([...section.matchAll(SHARED)].map(([, anchor]) => anchor));
   const parts = page.split(/^### /m).slice(1);
@@ -62,7 +60,6 @@ const textsOf = (folder: string) =>
 const choicesOf = (type: string): string[] =>
   [...read(`dist/${type}.html`).matchAll(/<option value="([^"]+)"/g)].map(([, value = '']) => value);
 
-/** All of them are so. */
 const each = <Value>(values: readonly Value[], isSo: (value: Value) => boolean): void =>
   assert.deepEqual(
     values.filter((value) => !isSo(value)),

@@ -19,7 +19,6 @@ const NODES: Record<string, Record<string, unknown>> = {
   'rvm-get-rtsp--jsonata': { camera: 'payload.camera', cameraType: 'jsonata', mode: 'live' },
 };
 
-/** What a function node may make of a message, and hand on. */
 const ODD: Record<string, string> = {
   'a getter that throws':
     "for (const name of ['event', 'payload', 'webhook']) Object.defineProperty(msg, name, { enumerable: true, get() { throw new Error('no'); } }); return msg;",

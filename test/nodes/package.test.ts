@@ -26,7 +26,6 @@ interface Manifest {
 
 const PACKAGE = '@rvm/node-red-remote-monitoring';
 
-/** The examples of the file, and what somebody enters in their place. */
 const EXAMPLES = environmentFile();
 const VARIABLES = {
   ...EXAMPLES,
@@ -34,7 +33,6 @@ const VARIABLES = {
   NODE_RED_CREDENTIAL_SECRET: 'a secret of the test',
 };
 
-/** The node sets and programs that package.json names, with their files. */
 function programs(): { sets: Record<string, string>; bin: Record<string, string> } {
   const { 'node-red': nodeRed, bin } = JSON.parse(
     fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8'),
@@ -111,7 +109,6 @@ describe('the package that npm pack makes', () => {
       const targets = links
         .filter((link) => page === 'README.md' || !link.endsWith('.png'))
         .map((link) => path.posix.join(path.posix.dirname(page), decodeURI(link)));
-      // A folder stands for all that is in it.
       const isThere = (target: string): boolean =>
         files.some((file) => file === target || file.startsWith(`${target.replace(/\/$/, '')}/`));
       return targets.filter((target) => !isThere(target)).map((target) => `${page}: ${target}`);

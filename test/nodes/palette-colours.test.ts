@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { definitionOf } from '../support/editor/browser';
 import { GROUPS } from '../support/editor/example-canvas';
 
-/** Red, green and blue as light, 0 to 1. */
 type Light = readonly [number, number, number];
 
 /**
@@ -32,7 +31,6 @@ const EYES: Record<string, readonly [Light, Light, Light]> = {
 };
 /** Of the labels, in the light theme of Node-RED as in the dark one. */
 const LABEL = '#333333';
-/** What WCAG asks for text. */
 const LEGIBLE = 4.5;
 /** Distance in CIE Lab: two are the least that anyone sees, side by side; fifteen are seen at a glance. */
 const DISTINCT = 15;

@@ -10,7 +10,6 @@ import { factsOf, problemOf, raise, type Facts } from '../support/node-red/alarm
 const NEW_PHRASE = 'a phrase that is new';
 const ON_CLOUD = { webhook: { station: '', cloud: 'cloud' } };
 
-/** Seconds for which an alarm is held that finds nobody. */
 const HOLD = 3;
 
 for (const version of NODE_RED_VERSIONS)
@@ -136,7 +135,6 @@ for (const version of NODE_RED_VERSIONS)
     });
   });
 
-/** JavaScript of a setting: the flows stop when an alarm has just left its webhook in, and start again. */
 const STOP_AT_FIRST_ALARM = `stopAtFirstAlarm: (() => {
     const { events, hooks } = require(require.resolve('@node-red/util', { paths: [process.argv[1]] }));
     hooks.add('preRoute.stop', ({ source }) => {

@@ -24,7 +24,6 @@ for (const on of ['Node-RED', 'a listener'])
       );
       const port = hasListener ? listenerPort : nodeRed.port;
       const url = `http://127.0.0.1:${port}${PATH}`;
-      // The port opens a moment after the deploy.
       assert.equal((await sendUntilAnswered(url, alarmMessage(), PHRASE)).at(-1), 200);
       flood = await PipelinedFlood.start({
         port,

@@ -25,7 +25,6 @@ for (const version of NODE_RED_VERSIONS)
     let folder: string;
     let nodeRed: NodeRed;
     let listening: number;
-    /** Of Node-RED's own server, and of a listener. */
     let servers: string[];
     before(async () => {
       folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-staying-node-'));

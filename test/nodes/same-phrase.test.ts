@@ -20,7 +20,6 @@ describe('two Central Stations with one phrase', () => {
     node('rvm-list-devices', { id, station: of, wires: [[], []] });
   const shows = (id: string, text: string, from = 0): Promise<void> => showsOf(nodeRed, text, id, from);
 
-  /** Each on a path of its own; the cloud of the second is another, where it is not the sandbox as well. */
   function flow(first: Record<string, unknown>, second: FlowNode, ...further: FlowNode[]): FlowNode[] {
     const other = webhookIn({ id: 'webhook-south', station: 'south-node', path: `${PATH}-south` });
     const nodes = [second, other, asks('north-asks', 'station'), asks('south-asks', 'south-node')];

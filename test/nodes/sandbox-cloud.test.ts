@@ -20,7 +20,6 @@ import { act, look } from '../support/node-red/inboxes-open';
 
 type Message = Record<string, unknown>;
 
-/** A flow whose cloud is the sandbox, with nothing else filled in. */
 function sandboxFlow(station: Message = {}, cloud: Message = {}, ...further: FlowNode[]): FlowNode[] {
   return webhookFlow(
     {
@@ -109,7 +108,6 @@ describe('a cloud whose url is "sandbox"', () => {
       return devices.map(({ site }) => site);
     }
 
-    /** How many cameras a station has, as the pickers of the dialogs ask for them. */
     async function pickedOf(id: string): Promise<number> {
       const { body } = await look(nodeRed, `devices?station=${id}`);
       return (body.devices as unknown[]).length;

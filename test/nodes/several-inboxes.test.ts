@@ -155,7 +155,6 @@ function flow(): FlowNode[] {
 for (const version of NODE_RED_VERSIONS)
   describe(`the lists of a Node-RED ${version} whose inbox is broken`, () => {
     let nodeRed: NodeRed;
-    /** In the way of the file. */
     let obstacle: string;
     let asked = 0;
     before(async () => {

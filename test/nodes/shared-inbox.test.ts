@@ -23,7 +23,6 @@ import { alarmMessage, answerTo, sendUntilAnswered } from '../support/webhook/al
 const LOADED = `httpAdminMiddleware: (req, res, next) =>
     req.path === '/loaded' ? res.json(Object.keys(require.cache)) : next(),`;
 
-/** Sends an alarm until it is answered. @returns what the flow has got of it */
 async function through(nodeRed: NodeRed, message = alarmMessage()): Promise<Facts> {
   assert.equal((await sendUntilAnswered(nodeRed.url + PATH, message, PHRASE)).at(-1), 200);
   return factsOf(await arrived(nodeRed, message));

@@ -10,11 +10,9 @@ import { needs } from '../support/suite/programs';
 import { eventually } from '../support/time/patience';
 import { alarmMessage, post } from '../support/webhook/alarm-message';
 
-/** Streams of all sidebars at a time. */
 const VIEWERS = 4;
 const NODES = [webhookIn(), probe('alarms'), probe('health'), probe('problems')];
 
-/** The second that the first picture shows. */
 function secondIn(mp4: Buffer): number {
   const output = ['-frames:v', '1', '-vf', 'scale=320:180', '-f', 'rawvideo', '-pix_fmt', 'gray', 'pipe:1'];
   const { stdout } = spawnSync('ffmpeg', ['-v', 'quiet', '-i', 'pipe:0', ...output], { input: mp4 });

@@ -37,7 +37,6 @@ const PLUGINS = ['rvm-sidebar', 'rvm-metrics'];
 const NOBODY = '00000000-0000-4000-8000-000000000000';
 const LISTENED = '/of-the-listener';
 
-/** A node that calls the service: how it is set up, and what it gives. */
 interface Caller {
   properties?: Message;
   gives: (msg: Message, camera: SandboxCamera) => unknown;
@@ -121,7 +120,6 @@ describeWith(VideoFlow, 'each node of the package', { versions: SMOKE_VERSIONS }
     await flow.station.deployFlows(enteredBy(flow.flows([...callers, ...entrances, ...others()])));
   }
 
-  /** Sends a message to a node, and gives what comes out, and where. */
   async function through(id: string, msg: Message): Promise<{ at: string; msg: Message }> {
     const { nodeRed } = flow.station;
     const from = nodeRed.seen.length;

@@ -52,7 +52,6 @@ describe('work on video that is no longer wanted', () => {
   const picture = caller('rvm-get-picture', { mode: 'event' });
   const LONG = { seconds: 300 };
 
-  /** Starts a clip that takes minutes, and waits until it is being made. */
   async function startClip(): Promise<void> {
     await flow.deploy([getClip(LONG)]);
     await flow.station.send({ event: flow.event() });

@@ -32,7 +32,6 @@ describe('the self-test of a webhook', () => {
     return [failed?.step ?? '', failed?.fault ?? ''];
   }
 
-  /** What the self-test says where another server stands in the way. */
   async function failureBehind(server: http.Server | https.Server, scheme = 'http'): Promise<string[]> {
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');

@@ -41,7 +41,6 @@ const LACKS: Row[] = [
   ['no node that settles its events', { lacksSettler: true }, 'status.noSettleEvent'],
 ];
 
-/** What a person has to look at while alarms may come, most important first. */
 const CONCERNS: Row[] = [
   ['a phrase that two have', { samePhrase: 'North, South' }, 'status.samePhrase North, South'],
   ['unknown cameras', { unknownIds: { ...NO_IDS, cameras: ['x', 'y'] } }, 'status.unknownCamera x, y'],

@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { SeededChoice } from '../../../sandbox/world/seeded';
 
-/** What can happen to a connection as it is made. */
 export const CONNECT_FAULTS = [
   /** It is reset at once. */
   'connect-reset',
@@ -10,7 +9,6 @@ export const CONNECT_FAULTS = [
   'connect-mute',
 ] as const;
 
-/** What can happen to one request and its answer. */
 export const EXCHANGE_FAULTS = [
   /** The answer comes late. */
   'latency',
@@ -121,7 +119,6 @@ export class FaultyProxy {
   }
 }
 
-/** One connection of a client and the one that it is passed on to. */
 class ProxiedConnection {
   #fault: ExchangeFault | undefined;
   /** Whose turn it is: what a client sends after an answer is a new request. */

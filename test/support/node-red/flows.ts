@@ -34,7 +34,6 @@ export function station(properties: Record<string, unknown> = {}): FlowNode {
   };
 }
 
-/** A listener of this machine. */
 export function listenerNode(properties: Record<string, unknown> = {}): FlowNode {
   return { id: 'listener', type: 'rvm-listener', name: '', host: '127.0.0.1', tls: '', ...properties };
 }
@@ -45,7 +44,6 @@ export function webhookIn(properties: Record<string, unknown> = {}): FlowNode {
   return flowNode('webhook', 'rvm-webhook-in', targets, { ...usual, ...properties });
 }
 
-/** A whole flow file around one webhook in node. */
 export function webhookFlow(
   changes: Partial<Record<'cloud' | 'station' | 'webhook', Record<string, unknown>>> = {},
   ...further: FlowNode[]
@@ -76,7 +74,6 @@ export function sharedInbox(connection: string, properties: Record<string, unkno
   };
 }
 
-/** A flow whose *webhook in* has its events in PostgreSQL. */
 export function sharedFlow(
   connection: string,
   changes: Partial<Record<'inbox' | 'webhook', Record<string, unknown>>> = {},

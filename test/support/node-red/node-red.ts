@@ -13,7 +13,6 @@ export const ROOT = path.join(__dirname, '..', '..', '..');
 /** Packages of others that are installed for the example flows. */
 const PALETTE = path.join(ROOT, 'test', 'palette', 'node_modules');
 
-/** The types of the package, as package.json names them to Node-RED. */
 export function typesOfPackage(): string[] {
   const text = fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8');
   const { 'node-red': nodeRed } = JSON.parse(text) as { 'node-red': { nodes: object } };
@@ -42,9 +41,7 @@ export interface StartOptions {
   /** JavaScript of further settings, such as `httpNodeRoot: '/api',`. */
   settings?: string;
   env?: Record<string, string>;
-  /** A user directory of an earlier run. */
   userDir?: string;
-  /** The Node binary to run it with. */
   node?: string;
   port?: number;
   /** The flow file to start with; others are deployed later. */
@@ -183,7 +180,6 @@ export class NodeRed {
     return this.child.pid ?? 0;
   }
 
-  /** Deploys a whole flow file through the admin API and waits until it runs. */
   async deploy(
     flows: readonly FlowNode[],
     how: 'full' | 'nodes' | 'flows' = 'full',
@@ -269,7 +265,6 @@ export class NodeRed {
     }
   }
 
-  /** Waits for the process to end by itself. */
   async ended(seconds = PATIENCE / 1000): Promise<void> {
     if (!this.isRunning) return;
     try {

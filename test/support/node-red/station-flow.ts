@@ -26,7 +26,6 @@ export interface Failure {
   cause: Record<string, unknown>;
 }
 
-/** A camera as the sandbox tells of it. */
 export interface SandboxCamera {
   id: string;
   remoteId: string;
@@ -73,7 +72,6 @@ export class StationFlow {
   nodeRed!: NodeRed;
   sandbox!: Sandbox;
   credentials!: { username: string; password: string; secret: string };
-  /** One of its cameras. */
   online!: SandboxCamera;
 
   static async start(...how: Parameters<StationFlow['start']>): Promise<StationFlow> {
@@ -133,7 +131,6 @@ export class StationFlow {
     return this.nodeRed.statuses(node, this.#deployed);
   }
 
-  /** Deploys a node and sends a message through. */
   async ask(node: FlowNode, msg: Message = {}): Promise<Message> {
     await this.deploy(node);
     return this.through(msg);
@@ -171,7 +168,6 @@ export class StationFlow {
     return (await this.failure(msg)).code;
   }
 
-  /** Waits until a node shows a status. */
   async shows(text: string | RegExp, node = 'node'): Promise<void> {
     const matches = (status?: string): boolean =>
       status !== undefined && (typeof text === 'string' ? status === text : text.test(status));
@@ -195,7 +191,6 @@ export class StationFlow {
     return (await this.cameras()).find(condition) ?? assert.fail('the sandbox has no such camera');
   }
 
-  /** Lets the service misbehave. */
   async fault(fault: Message): Promise<void> {
     const response = await fetch(`${this.sandbox.url}/sandbox/faults`, {
       method: 'POST',
@@ -225,7 +220,6 @@ export function barAt(time: number): number {
   return Math.floor(time / 1000 - BAR_BEGINS) % 60;
 }
 
-/** What *get clip* tells of a clip. */
 export interface ClipFacts {
   cameraId: string;
   from: string;
@@ -241,7 +235,7 @@ export interface ClipFacts {
   reason?: string;
 }
 
-interface SandboxState {
+export interface SandboxState {
   cameras: SandboxCamera[];
   sites: { id: string; state: string }[];
   /** Connections and RTSP sessions at the relay that are open now, and all sessions that were ever opened. */
@@ -322,7 +316,6 @@ export class VideoFlow {
     return (await this.station.state()).video;
   }
 
-  /** Waits until nothing is open at the relay. */
   async relayLeft(): Promise<void> {
     await eventually(async () => {
       const { connections, sessions } = await this.relay();
@@ -330,7 +323,6 @@ export class VideoFlow {
     }, 'the end of all that was open at the relay');
   }
 
-  /** How many RTSP sessions some work opened. */
   async openedBy(work: () => Promise<unknown>): Promise<number> {
     const { opened: before } = await this.relay();
     await work();
