@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { Message } from '../support/node-red/alarms-through';
 import { alarmStateFlow as flow, eventMessage as event } from '../support/alarms/alarm-flow';
 import { entrance, flowNode, inject, NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
 import { STANDING_TIME, timerStands } from '../support/node-red/node-red-time';
@@ -6,8 +7,6 @@ import { cloud, PATH, PHRASE, station, webhookIn } from '../support/node-red/flo
 import { alarmMessage, sendUntilAnswered } from '../support/webhook/alarm-message';
 import { eventually } from '../support/time/patience';
 import { NODE_RED_VERSIONS, slowIt } from '../support/suite/lanes';
-
-type Message = Record<string, unknown>;
 
 for (const version of NODE_RED_VERSIONS)
   describe(`alarm state on Node-RED ${version}`, () => {

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import type { HistoryEntry } from '../../lib/inbox/history';
 import type { TallyRow } from '../../lib/inbox/tally-rows';
+import { factsOf, raise as raiseIn, type Message } from '../support/node-red/alarms-through';
 import { act, tokenOf, USERS, inboxesOpen } from '../support/node-red/inboxes-open';
-import { alarmMessage, post } from '../support/webhook/alarm-message';
-import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
+import { webhookFlow } from '../support/node-red/flows';
 import { entrance, flowNode, inject, NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
-
-type Message = Record<string, unknown>;
 
 function flow(): FlowNode[] {
   const node = (id: string, type: string, properties: Message): FlowNode =>
@@ -42,13 +40,8 @@ describe('what a person found', () => {
   });
   after(() => nodeRed.stopAndRemove());
 
-  async function raise(site: string): Promise<string> {
-    const message = alarmMessage({ locationName: site });
-    assert.equal((await post(nodeRed.url + PATH, message, PHRASE)).status, 200);
-    const factsOf = (msg: Message) => msg['webhook'] as { messageId: string; deliveryId: string };
-    const raised = await nodeRed.message('alarms', (msg) => factsOf(msg).messageId === message.messageId);
-    return factsOf(raised).deliveryId;
-  }
+  const raise = async (site: string): Promise<string> =>
+    factsOf(await raiseIn(nodeRed, { locationName: site })).deliveryId;
 
   async function settle(id: string, found: Message): Promise<'settle-done' | 'settle-failed'> {
     const count = (): number => nodeRed.at('settle-done').length + nodeRed.at('settle-failed').length;

@@ -14,19 +14,17 @@ import { freePort, NodeRed, probe, type FlowNode } from '../support/node-red/nod
 import { needs } from '../support/suite/programs';
 import { selfSigned } from '../support/network/certificates';
 import { eventually } from '../support/time/patience';
-import { arrived } from '../support/node-red/alarms-through';
+import { arrived, type Message } from '../support/node-red/alarms-through';
 import { standingTimers, timerStands } from '../support/node-red/node-red-time';
 
 const RETRY_MS = 5000;
-
-type Message = Record<string, unknown>;
 
 function tlsNode(files: { cert: string; key: string }): FlowNode {
   const usual = { name: '', certname: '', keyname: '', caname: '', servername: '', alpnprotocol: '', ca: '' };
   return { id: 'tls', type: 'tls-config', certType: 'files', verifyservercert: false, ...usual, ...files };
 }
 
-const listening = (listener: Record<string, unknown>, ...further: FlowNode[]): FlowNode[] =>
+const listening = (listener: Message, ...further: FlowNode[]): FlowNode[] =>
   webhookFlow({ webhook: { listener: 'listener' } }, listenerNode(listener), ...further);
 
 /** Status, 'cut' without an answer, or 'refused' without a connection. Certificates are not checked. */

@@ -15,10 +15,8 @@ import { webhookFlow, cloud, station } from '../support/node-red/flows';
 import { needs } from '../support/suite/programs';
 import { selfSigned } from '../support/network/certificates';
 import { slowIt } from '../support/suite/lanes';
-import { codeOf, factsOf, node, shows, overviewOf } from '../support/node-red/alarms-through';
+import { codeOf, factsOf, node, shows, overviewOf, type Message } from '../support/node-red/alarms-through';
 import { act, look } from '../support/node-red/inboxes-open';
-
-type Message = Record<string, unknown>;
 
 function sandboxFlow(station: Message = {}, cloud: Message = {}, ...further: FlowNode[]): FlowNode[] {
   return webhookFlow(
@@ -183,7 +181,7 @@ describe('the sandbox and settings.js', () => {
 
   const log = (): string => nodeRed.log.slice(logged);
 
-  async function message(probed: string): Promise<Record<string, unknown>> {
+  async function message(probed: string): Promise<Message> {
     await nodeRed.until(() => nodeRed.at(probed, seen).length > 0, `a message at "${probed}"`);
     return nodeRed.at(probed, seen)[0] ?? {};
   }
@@ -210,7 +208,7 @@ describe('the sandbox and settings.js', () => {
 
   describe("rvmSandbox: { liveStyle: 'live' }", () => {
     /** Asks for live video of the first camera as the cloud says, and waits for what comes out at a probe. */
-    async function live(liveStyle: string, result: 'played' | 'failed'): Promise<Record<string, unknown>> {
+    async function live(liveStyle: string, result: 'played' | 'failed'): Promise<Message> {
       const camera = { camera: 'camera', cameraType: 'msg', mode: 'live', station: 'station' };
       const getRtsp = node('rvm-get-rtsp', { id: 'rtsp', ...camera, wires: [['played'], ['failed']] });
       const further = [getRtsp, probe('played'), ...entrance('play', 'rtsp')];

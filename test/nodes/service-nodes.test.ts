@@ -2,22 +2,17 @@ import assert from 'node:assert/strict';
 import type { Device } from '../../lib/device';
 import { codeOf, node } from '../support/node-red/alarms-through';
 import { entrance, inject, probe } from '../support/node-red/node-red';
-import { caller, describeWith, isOnline, StationFlow, type Message } from '../support/node-red/station-flow';
+import {
+  caller,
+  CALLERS,
+  describeWith,
+  isOnline,
+  StationFlow,
+  type Message,
+} from '../support/node-red/station-flow';
 import { ScriptedService } from '../support/service/scripted-service';
 
 const START = '2026-03-04T05:06:07.0000000';
-
-const CALLERS = [
-  'list-devices',
-  'get-device',
-  'get-picture',
-  'get-clip',
-  'view',
-  'get-rtsp',
-  'ptz',
-  'snapshot',
-  'request',
-].map((name) => `rvm-${name}`);
 
 describeWith(StationFlow, 'list devices and get RTSP', {}, (flow) => {
   const getRtsp = (properties: Message = {}) => caller('rvm-get-rtsp', properties);

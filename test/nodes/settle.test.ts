@@ -13,6 +13,7 @@ import {
   problemOf as problem,
   raise,
   shows,
+  type Message,
 } from '../support/node-red/alarms-through';
 import { PATH, PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
@@ -21,8 +22,6 @@ import { NodeRed, entrance, inject, probe, type FlowNode } from '../support/node
 import { whileTimeFlies } from '../support/node-red/node-red-time';
 import { eventually } from '../support/time/patience';
 
-type Message = Record<string, unknown>;
-
 const settle = (properties: Message = {}): FlowNode =>
   node('rvm-settle', { id: 'settle', wires: [['settled'], ['failed']], ...properties });
 
@@ -30,11 +29,7 @@ const list = (properties: Message = {}): FlowNode =>
   node('rvm-list-events', { id: 'list', wires: [['listed'], []], ...properties });
 
 /** webhook in that waits for a settlement; what settles, gets its orders by the entrance `order`. */
-function settledFlow(
-  webhook: Record<string, unknown> = {},
-  settler: Record<string, unknown> = {},
-  ...further: FlowNode[]
-): FlowNode[] {
+function settledFlow(webhook: Message = {}, settler: Message = {}, ...further: FlowNode[]): FlowNode[] {
   return webhookFlow(
     { webhook: { handledWhen: 'settled', redeliverAfter: 60, ...webhook } },
     ...entrance('order', 'settle'),

@@ -17,6 +17,7 @@ import {
   node,
   raise as raiseIn,
   shows,
+  type Message,
 } from '../support/node-red/alarms-through';
 import type { EventRow } from '../../lib/inbox/event-row';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
@@ -128,8 +129,6 @@ describe('a webhook in that was given another inbox', () => {
     assert.equal((await row('present')).count, 1);
   });
 });
-
-type Message = Record<string, unknown>;
 
 const BRIEF = '/remote-monitoring/brief';
 

@@ -1,23 +1,10 @@
 import assert from 'node:assert/strict';
-import { Sandbox } from '../../sandbox';
 import { programPath } from '../support/suite/programs';
 import type { FlowNode } from '../support/node-red/node-red';
 import { RecordingForwarder } from '../support/rtsp/recording-forwarder';
 import { ScriptedService } from '../support/service/scripted-service';
-import { caller, describeWith, enteredBy, StationFlow } from '../support/node-red/station-flow';
+import { caller, CALLERS, describeWith, enteredBy, StationFlow } from '../support/node-red/station-flow';
 import { KEY, looksLikeApiKey, stationKey } from '../../nodes/support/rules';
-
-const TYPES = [
-  'rvm-list-devices',
-  'rvm-get-device',
-  'rvm-get-picture',
-  'rvm-get-clip',
-  'rvm-view',
-  'rvm-get-rtsp',
-  'rvm-ptz',
-  'rvm-snapshot',
-  'rvm-request',
-];
 
 /** Without ffmpeg *get picture* says so, whatever the session. */
 const LACKS_FFMPEG = programPath('ffmpeg') === undefined;
@@ -34,20 +21,10 @@ const API_KEYS = [
   'eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.c2VjcmV0',
   'live-k7x2m9q4w8z1v6b3n5',
 ];
-const SHORT_NAMES = [
-  'north',
-  'harbour-north',
-  'central-station-2',
-  'site-12-floor-3-cam-4',
-  '2026-03-04',
-  'building12',
-  'northumberlandcontrolroom',
-  'leitstelle-oberoesterreich-1',
-  'werk3halle7',
-  '00420123456789',
-  'deadbeefdeadbeef',
-  '',
-];
+const SHORT_NAMES = (
+  'north harbour-north central-station-2 site-12-floor-3-cam-4 2026-03-04 building12 ' +
+  'northumberlandcontrolroom leitstelle-oberoesterreich-1 werk3halle7 00420123456789 deadbeefdeadbeef'
+).split(' ');
 
 describe('the key of a Central Station', () => {
   it('is its own, without white space around it, else made from its name, else from the id of its node', () => {
@@ -63,7 +40,7 @@ describe('the short name of a Central Station', () => {
   for (const key of API_KEYS)
     it(`${JSON.stringify(key)} looks like an API key`, () => assert.ok(looksLikeApiKey(key)));
 
-  for (const key of SHORT_NAMES)
+  for (const key of [...SHORT_NAMES, ''])
     it(`${JSON.stringify(key)} does not`, () => {
       assert.equal(looksLikeApiKey(key), false);
       assert.ok(key === '' || KEY.test(key));
@@ -71,10 +48,10 @@ describe('the short name of a Central Station', () => {
 });
 
 describeWith(StationFlow, 'what nodes show of their Central Station', {}, (flow) => {
-  const nodes = (): FlowNode[] => TYPES.map((type) => caller(type, { id: type, wires: [[], []] }));
+  const nodes = (): FlowNode[] => CALLERS.map((type) => caller(type, { id: type, wires: [[], []] }));
 
   async function allShow(text: string | RegExp, ...ids: string[]): Promise<void> {
-    for (const id of [...TYPES, ...ids]) {
+    for (const id of [...CALLERS, ...ids]) {
       const lacks = id === 'rvm-get-picture' && LACKS_FFMPEG;
       await flow.shows(lacks ? 'status.decoderMissing' : text, id);
     }
@@ -106,15 +83,7 @@ describeWith(StationFlow, 'what nodes show of their Central Station', {}, (flow)
   });
 
   it('turns to "offline since" and back to "connected" by itself, with no message, when the service goes and comes', async () => {
-    const start = async (port?: number): Promise<Sandbox> => {
-      const { apiKey } = flow.sandbox;
-      const options = { eventsPerMinute: 0, rtspPort: 0, apiKey, ...(port !== undefined && { port }) };
-      const started = await Sandbox.start(options);
-      started.setStation('north', { scheme: 'http', ...flow.credentials });
-      return started;
-    };
-    let service = await start();
-    const port = Number(new URL(service.url).port);
+    let service = await flow.other();
     try {
       // It asks, so that the others need no message; what it shows of its own failure is in another test.
       const asker = caller('rvm-request', { id: 'asker', deadline: 1 });
@@ -130,7 +99,7 @@ describeWith(StationFlow, 'what nodes show of their Central Station', {}, (flow)
       await flow.failure({ station: 'north' });
       await allShow(/^offline since \d/, 'wanderer');
 
-      service = await start(port);
+      service = await flow.other(service.url);
       await allShow('connected v3', 'wanderer');
     } finally {
       await service.close();

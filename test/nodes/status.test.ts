@@ -20,11 +20,8 @@ const { status: TEXTS, shared } = JSON.parse(
 
 function shown(code: RvmErrorCode): string | undefined {
   const RED = { _: (key: string) => key } as NodeAPI;
-  const { fill, shape, text } = connectionStatus(
-    RED,
-    { kind: 'refused', error: new RvmError(code, '') },
-    false,
-  );
+  const refused = { kind: 'refused', error: new RvmError(code, '') } as const;
+  const { fill, shape, text } = connectionStatus(RED, refused, false);
   assert.deepEqual([fill, shape], ['red', 'ring']);
   return TEXTS[(text ?? '').replace(/^status\./, '')];
 }
@@ -82,24 +79,29 @@ describe('the status of a node that lacks environment variables', () => {
 const say = (key: string, values: Record<string, string | number>): string =>
   `${key}(${Object.values(values).join(', ')})`;
 const clock = (time: Date): string => `${time.getUTCHours()} o'clock`;
-const textOf = (words: Words): string => wordsToText(words, say, clock);
+
+const at = (hour: number) => ({ moment: Date.UTC(2026, 2, 4, hour) });
+const WORDS: [title: string, words: Words, text: string][] = [
+  ['which has their values', { key: 'shared', values: { count: 2, name: 'north' } }, 'shared(2, north)'],
+  ['which needs none', { key: 'armed' }, 'armed()'],
+  [
+    'which tells a moment by the clock of whoever reads it',
+    { key: 'last', values: { time: at(5) } },
+    "last(5 o'clock)",
+  ],
+  [
+    'of which a part may be words in their turn, with that clock, too',
+    {
+      key: 'joint',
+      values: { first: { key: 'offline', values: { time: at(6) } }, second: { key: 'armed' } },
+    },
+    "joint(offline(6 o'clock), armed())",
+  ],
+];
 
 describe('the words of a status become a text', () => {
-  it('which has their values', () =>
-    assert.equal(textOf({ key: 'shared', values: { count: 2, name: 'north' } }), 'shared(2, north)'));
-
-  it('which needs none', () => assert.equal(textOf({ key: 'armed' }), 'armed()'));
-
-  it('which tells a moment by the clock of whoever reads it', () => {
-    const time = { moment: Date.UTC(2026, 2, 4, 5) };
-    assert.equal(textOf({ key: 'last', values: { time } }), "last(5 o'clock)");
-  });
-
-  it('of which a part may be words in their turn, with that clock, too', () => {
-    const first = { key: 'offline', values: { time: { moment: Date.UTC(2026, 2, 4, 6) } } };
-    const second = { key: 'armed' };
-    assert.equal(textOf({ key: 'joint', values: { first, second } }), "joint(offline(6 o'clock), armed())");
-  });
+  for (const [title, words, text] of WORDS)
+    it(title, () => assert.equal(wordsToText(words, say, clock), text));
 });
 
 /** Each kind with each reason that it comes with; the types see to it that none is forgotten. */
@@ -126,17 +128,10 @@ const REASONS: Record<ProblemReason, ProblemKind> = {
   window: 'blocked',
   store: 'blocked',
 };
-const WITHOUT_REASON: Partial<Record<ProblemKind, true>> = {
-  conflict: true,
-  other: true,
-  'self-test': true,
-  'same-phrase': true,
-  silent: true,
-  blocked: true,
-};
+const WITHOUT_REASON = ['conflict', 'other', 'self-test', 'same-phrase', 'silent', 'blocked'] as const;
 const ALL = [
   ...Object.entries(REASONS).map(([reason, kind]) => ({ kind, reason: reason as ProblemReason })),
-  ...Object.keys(WITHOUT_REASON).map((kind) => ({ kind: kind as ProblemKind, reason: null })),
+  ...WITHOUT_REASON.map((kind) => ({ kind, reason: null })),
   { kind: 'conflict', reason: 'not-json' } as const,
 ];
 
@@ -156,14 +151,8 @@ describe('the texts of problems', () => {
   });
 
   it('stand beside all that was told before', () => {
-    const problem: Problem = {
-      kind: 'blocked',
-      reason: 'window',
-      count: 7,
-      station: null,
-      stationName: null,
-      receivedTime: '2026-01-02T03:04:05Z',
-    };
+    const told = { kind: 'blocked', reason: 'window', count: 7, station: null, stationName: null } as const;
+    const problem: Problem = { ...told, receivedTime: '2026-01-02T03:04:05Z' };
     const RED = { _: (key: string, values: object) => `${key} ${JSON.stringify(values)}` } as NodeAPI;
     const text = 'shared.problem.window {"count":7}';
     assert.deepEqual(toldProblem(RED, problem), { ...problem, text });

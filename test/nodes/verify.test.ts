@@ -8,11 +8,17 @@ import { alarmMessage, post, signature } from '../support/webhook/alarm-message'
 import { cloud, PHRASE, station } from '../support/node-red/flows';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 import { entrance, inject, NodeRed, probe, ROOT, watched, type FlowNode } from '../support/node-red/node-red';
-import { arrived, codeOf, functionNode, node, problemOf, shows } from '../support/node-red/alarms-through';
+import {
+  arrived,
+  codeOf,
+  functionNode,
+  node,
+  problemOf,
+  shows,
+  type Message,
+} from '../support/node-red/alarms-through';
 
 const PREVIOUS = 'the phrase of last year';
-
-type Message = Record<string, unknown>;
 
 /** Reports what is left of a request, hidden places included. */
 const INSPECTOR = `const { req, res, headers } = msg;

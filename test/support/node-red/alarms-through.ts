@@ -7,7 +7,7 @@ import { PATH, PHRASE } from './flows';
 import { look } from './inboxes-open';
 import type { FlowNode, NodeRed } from './node-red';
 
-type Message = Record<string, unknown>;
+export type Message = Record<string, unknown>;
 export type Facts = WebhookFacts & { deliveryId: string };
 
 export function factsOf(msg: Message): Facts {

@@ -45,6 +45,11 @@ return rest;`;
 /** Statuses that nothing but a deploy, or a restart, changes. */
 const FINAL = /^status\.(decoderMissing|needsNode|wrongSetting)$| (is|are) not set$/;
 
+/** The types that call the service. */
+export const CALLERS = 'get-picture get-clip view list-devices get-device get-rtsp ptz snapshot request'
+  .split(' ')
+  .map((name) => `rvm-${name}`);
+
 /** A node of the package that calls the service, with both outputs at probes. */
 export function caller(type: string, properties: Message = {}): FlowNode {
   return flowNode('node', type, [['result'], ['failed']], { station: 'station', ...properties });
@@ -99,6 +104,15 @@ export class StationFlow {
   async stop(): Promise<void> {
     await this.nodeRed?.stopAndRemove();
     await this.sandbox?.close();
+  }
+
+  /** Another sandbox with the same station and key, which may end and come again at its port. */
+  async other(at?: string): Promise<Sandbox> {
+    const { apiKey } = this.sandbox;
+    const port = at === undefined ? {} : { port: Number(new URL(at).port) };
+    const other = await Sandbox.start({ eventsPerMinute: 0, rtspPort: 0, apiKey, ...port });
+    other.setStation('north', { scheme: 'http', ...this.credentials });
+    return other;
   }
 
   /** A flow file around some nodes, all of which get the messages that go in; `wires` or others than `result` stay as they are. */
