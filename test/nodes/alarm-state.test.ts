@@ -207,11 +207,8 @@ for (const version of NODE_RED_VERSIONS)
       for (const message of [raising, alarmMessage(), alarmMessage({ eventClass: 'health' })])
         await sendUntilAnswered(url, message, PHRASE);
       for (const output of ['state', 'extended', 'held']) await next(output);
-      const open = async (): Promise<Message[]> => {
-        const before = at('listed').length;
-        await inject(nodeRed, 'ask', {});
-        return (await next('listed', before + 1)).payload as Message[];
-      };
+      const open = async (): Promise<Message[]> =>
+        (await nodeRed.next('listed', () => inject(nodeRed, 'ask', {}))).payload as Message[];
       await eventually(async () => (await open()).length === 1, 'one event to be left');
       assert.equal((await open())[0]?.['messageId'], raising['messageId']);
     });

@@ -51,12 +51,8 @@ describe('what a person found', () => {
     return nodeRed.at('settle-failed').length > failed ? 'settle-failed' : 'settle-done';
   }
 
-  async function listed<Row>(id: 'rows' | 'counts'): Promise<Row[]> {
-    const before = nodeRed.at(`${id}-done`).length;
-    await inject(nodeRed, `ask-${id}`, {});
-    await nodeRed.until(() => nodeRed.at(`${id}-done`).length > before, 'the list');
-    return nodeRed.at(`${id}-done`).at(-1)?.['payload'] as Row[];
-  }
+  const listed = async <Row>(id: 'rows' | 'counts'): Promise<Row[]> =>
+    (await nodeRed.next(`${id}-done`, () => inject(nodeRed, `ask-${id}`, {}))).payload as Row[];
 
   const countsOf = async (site: string): Promise<TallyRow | undefined> =>
     (await listed<TallyRow>('counts')).find(({ group }) => group === site);

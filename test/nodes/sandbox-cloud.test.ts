@@ -59,10 +59,8 @@ describe('a cloud whose url is "sandbox"', () => {
   it('takes the credentials of the user where they are filled in', async () => {
     const credentials = { username: 'mine', password: 'my password', secret: 'my own phrase' };
     await nodeRed.deploy(sandboxFlow({ credentials }));
-    const known = nodeRed.at('alarms').length;
-    await inject(nodeRed, 'in', {});
-    await nodeRed.message('listed');
-    await nodeRed.until(() => nodeRed.at('alarms').length > known, 'an alarm proven by that phrase');
+    await nodeRed.next('alarms');
+    await nodeRed.next('listed', () => inject(nodeRed, 'in', {}));
   });
 
   it('says BAD_INPUT, what is wrong, and "wrong setting", for a setting that it cannot take', async () => {
@@ -85,8 +83,8 @@ describe('a cloud whose url is "sandbox"', () => {
   });
 
   describe('the onboarding that a sandbox in Node-RED shows', () => {
-    async function deploy(): Promise<void> {
-      await nodeRed.deploy(
+    const deploy = (): Promise<void> =>
+      nodeRed.deploy(
         watched(
           cloud({ url: 'sandbox', sandboxEvents: 0, deviceRefresh: 0, credentials: {} }),
           station({ credentials: {} }),
@@ -96,14 +94,10 @@ describe('a cloud whose url is "sandbox"', () => {
           ...entrance('in', 'list'),
         ),
       );
-    }
 
     async function listed(): Promise<string[]> {
-      const before = nodeRed.at('listed').length;
-      await inject(nodeRed, 'in', {});
-      await nodeRed.until(() => nodeRed.at('listed').length > before, 'a list');
-      const devices = nodeRed.at('listed').at(-1)?.payload as { site: string }[];
-      return devices.map(({ site }) => site);
+      const { payload } = await nodeRed.next('listed', () => inject(nodeRed, 'in', {}));
+      return (payload as { site: string }[]).map(({ site }) => site);
     }
 
     async function pickedOf(id: string): Promise<number> {

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { Sandbox } from '../../sandbox';
 import { alarmMessage, post } from '../support/webhook/alarm-message';
 import { PATH, webhookFlow } from '../support/node-red/flows';
+import { setFault } from '../support/node-red/station-flow';
 import { RecordingForwarder } from '../support/rtsp/recording-forwarder';
 import { node } from '../support/node-red/alarms-through';
 import { entrance, inject, NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
@@ -90,15 +91,8 @@ describe('planted secrets', () => {
     await nodeRed.until(() => outcomes() === before + 5, 'the other calls');
     assert.ok(nodeRed.at('called').length >= 3);
 
-    const failures = nodeRed.at('failed').length;
-    const response = await fetch(`${sandbox.url}/sandbox/faults`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ kind: 'status', status: 500, relation: 'rel/rtsp' }),
-    });
-    assert.ok(response.ok, await response.text());
-    await inject(nodeRed, 'event', { event });
-    await nodeRed.until(() => nodeRed.at('failed').length > failures, 'another failure');
+    await setFault(sandbox, { kind: 'status', status: 500, relation: 'rel/rtsp' });
+    await nodeRed.next('failed', () => inject(nodeRed, 'event', { event }));
   }
 
   async function postEverything(url: string): Promise<void> {

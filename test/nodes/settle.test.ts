@@ -70,12 +70,8 @@ for (const version of NODE_RED_VERSIONS)
       await nodeRed.until(() => ends() > before, `the end of ${order}`);
     }
 
-    async function rows(): Promise<Message[]> {
-      const before = nodeRed.at('listed').length;
-      await inject(nodeRed, 'ask', {});
-      await nodeRed.until(() => nodeRed.at('listed').length > before, 'the list');
-      return nodeRed.at('listed').at(-1)?.payload as Message[];
-    }
+    const rows = async (): Promise<Message[]> =>
+      (await nodeRed.next('listed', () => inject(nodeRed, 'ask', {}))).payload as Message[];
 
     const stateOf = async (deliveryId: string) =>
       (await rows()).find((row) => row.deliveryId === deliveryId)?.state;

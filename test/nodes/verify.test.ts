@@ -230,12 +230,11 @@ for (const version of NODE_RED_VERSIONS)
       await shows(nodeRed, 'status.notConfigured', 'verify');
       await assertBlocked(/missing or disabled/);
       await nodeRed.deploy(flow({ verify: { station: '', wires: [['authentic'], []] } }));
-      const caught = nodeRed.at('caught').length;
       const gone = new AbortController();
       const body = `{"authenticationToken":"${PHRASE}"}`;
+      const asked = nodeRed.next('caught');
       const request = fetch(url, { method: 'POST', body, signal: gone.signal });
-      await nodeRed.until(() => nodeRed.at('caught').length > caught, 'the error');
-      const msg = nodeRed.at('caught').at(-1) ?? {};
+      const msg = await asked;
       assert.equal(codeOf(msg), 'CONFIG_MISSING');
       assert.equal(JSON.stringify(msg).includes('authenticationToken'), false);
       // An answer would be here before that of a later request.
@@ -245,10 +244,9 @@ for (const version of NODE_RED_VERSIONS)
     });
 
     async function assertBlocked(message: RegExp, phrase = PHRASE): Promise<void> {
-      const before = nodeRed.at('refused').length;
-      assert.equal((await post(url, alarmMessage(), phrase)).status, 500);
-      await nodeRed.until(() => nodeRed.at('refused').length > before, 'a problem');
-      const msg = nodeRed.at('refused').at(-1) ?? {};
+      const msg = await nodeRed.next('refused', async () =>
+        assert.equal((await post(url, alarmMessage(), phrase)).status, 500),
+      );
       assert.deepEqual([msg.topic, msg.statusCode, codeOf(msg)], ['blocked', 500, 'CONFIG_MISSING']);
       assert.match(String((msg.error as Message).message), message);
     }

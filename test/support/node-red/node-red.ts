@@ -229,6 +229,14 @@ export class NodeRed {
     return this.at(probe).find(condition) ?? assert.fail();
   }
 
+  /** The first message that comes to a probe from the begin of some work on. */
+  async next(probe: string, work: () => unknown = () => undefined): Promise<Record<string, unknown>> {
+    const from = this.seen.length;
+    await work();
+    await this.until(() => this.at(probe, from).length > 0, `one more message at "${probe}"`);
+    return this.at(probe, from)[0] ?? assert.fail();
+  }
+
   /** Texts of all statuses that a node has shown, oldest first. */
   statuses(nodeId: string, from = 0): string[] {
     return this.at('status', from)

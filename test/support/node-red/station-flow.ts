@@ -205,18 +205,21 @@ export class StationFlow {
     return (await this.cameras()).find(condition) ?? assert.fail('the sandbox has no such camera');
   }
 
-  async fault(fault: Message): Promise<void> {
-    const response = await fetch(`${this.sandbox.url}/sandbox/faults`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify(fault),
-    });
-    assert.ok(response.ok, await response.text());
+  fault(fault: Message): Promise<void> {
+    return setFault(this.sandbox, fault);
   }
 
   async endFaults(): Promise<void> {
     await fetch(`${this.sandbox.url}/sandbox/faults`, { method: 'DELETE' });
   }
+}
+
+/** Lets the service misbehave. */
+export async function setFault({ url }: Sandbox, fault: Message): Promise<void> {
+  const headers = { 'Content-Type': 'application/json' };
+  const request = { method: 'POST', headers, body: JSON.stringify(fault) };
+  const response = await fetch(`${url}/sandbox/faults`, request);
+  assert.ok(response.ok, await response.text());
 }
 
 export const isOnline = ({ status }: SandboxCamera): boolean => status === 'online';
