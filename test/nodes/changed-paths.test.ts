@@ -59,10 +59,8 @@ for (const version of NODE_RED_VERSIONS)
       nodeRed.until(() => idsAt(output).includes(id), `the event at ${output}`);
     const shows = (node: string, status: string): Promise<void> =>
       nodeRed.until(() => nodeRed.statuses(node, from).at(-1) === status, status);
-    const abandoned = async (): Promise<Properties[]> =>
-      (await look(nodeRed, 'overview')).body['abandoned'] as Properties[];
-    const waiting = async (): Promise<unknown[]> =>
-      (await abandoned()).map(({ port, path, count }) => [port, path, count]);
+    const abandoned = async () => (await look(nodeRed, 'overview')).body['abandoned'] as Properties[];
+    const waiting = async () => (await abandoned()).map(({ port, path, count }) => [port, path, count]);
 
     it('takes along what its flow has not settled, which says so', async () => {
       const id = await raise('/north');

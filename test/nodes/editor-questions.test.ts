@@ -62,8 +62,7 @@ describe('questions of the editor', () => {
       });
       after(() => nodeRed.stopAndRemove());
 
-      const read = async (question: string, token?: string): Promise<number> =>
-        (await look(nodeRed, question, token)).status;
+      const read = async (question: string, token?: string) => (await look(nodeRed, question, token)).status;
       const done = async (question: string, token?: string, asked = {}): Promise<number> =>
         (await act(nodeRed, question, asked, token)).status;
 

@@ -40,8 +40,7 @@ describe('what a person found', () => {
   });
   after(() => nodeRed.stopAndRemove());
 
-  const raise = async (site: string): Promise<string> =>
-    factsOf(await raiseIn(nodeRed, { locationName: site })).deliveryId;
+  const raise = async (site: string) => factsOf(await raiseIn(nodeRed, { locationName: site })).deliveryId;
 
   async function settle(id: string, found: Message): Promise<'settle-done' | 'settle-failed'> {
     const count = (): number => nodeRed.at('settle-done').length + nodeRed.at('settle-failed').length;

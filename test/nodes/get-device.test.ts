@@ -18,8 +18,7 @@ return { ...msg, payload: before };`,
   'result',
 );
 
-const ask = (what: string): FlowNode =>
-  caller('rvm-get-device', { camera: 'camera', cameraType: 'msg', what });
+const ask = (what: string) => caller('rvm-get-device', { camera: 'camera', cameraType: 'msg', what });
 
 describeWith(StationFlow, 'get device', {}, (flow) => {
   it('gives the details of a camera: more than the list has, without links; the message is kept', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { bytesOf } from '../support/node-red/flows';
 import { look } from '../support/node-red/inboxes-open';
-import { functionNode, type FlowNode } from '../support/node-red/node-red';
+import { functionNode } from '../support/node-red/node-red';
 import {
   barAt,
   caller,
@@ -26,8 +26,7 @@ interface Picture {
 
 const NO_CAMERA = '00000000-0000-4000-8000-000000000000';
 
-const getPicture = (properties: Message = {}): FlowNode =>
-  caller('rvm-get-picture', { mode: 'event', ...properties });
+const getPicture = (properties: Message = {}) => caller('rvm-get-picture', { mode: 'event', ...properties });
 
 const picturesOf = (msg: Message): Picture[] => msg.pictures as Picture[];
 

@@ -27,8 +27,7 @@ const COMPLETE: FlowNode[] = [
 const list = (properties: Message = {}): FlowNode => caller('rvm-list-devices', properties);
 
 describeWith(StationFlow, 'list devices', {}, (flow) => {
-  const devices = async (msg: Message = {}): Promise<Device[]> =>
-    (await flow.through(msg)).payload as Device[];
+  const devices = async (msg: Message = {}) => (await flow.through(msg)).payload as Device[];
 
   async function devicesOf(properties: Message = {}): Promise<Device[]> {
     await flow.deploy(list(properties));

@@ -27,8 +27,7 @@ describeWith(StationFlow, 'the camera nodes', {}, (flow) => {
     const ptz = (properties: Message): FlowNode =>
       caller('rvm-ptz', { camera: camera.id, cameraType: 'str', ...properties });
 
-    const state = async (): Promise<SandboxCamera['ptz']> =>
-      (await flow.camera(({ id }) => id === camera.id)).ptz;
+    const state = async () => (await flow.camera(({ id }) => id === camera.id)).ptz;
 
     it('goes to a preset by its name or its id, and tells what was accepted', async () => {
       await flow.deploy(ptz({ target: 'Fence Line' }));

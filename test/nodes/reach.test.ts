@@ -33,8 +33,7 @@ function proxyNode(url = '', properties: Record<string, unknown> = {}): FlowNode
   return { id: 'proxy', type: 'http proxy', ...usual, ...properties };
 }
 
-const list = (id: string, ofStation: string): FlowNode =>
-  caller('rvm-list-devices', { id, station: ofStation });
+const list = (id: string, ofStation: string) => caller('rvm-list-devices', { id, station: ofStation });
 
 for (const version of NODE_RED_VERSIONS)
   describe(`a cloud behind TLS and a proxy in Node-RED ${version}`, () => {
@@ -94,8 +93,7 @@ for (const version of NODE_RED_VERSIONS)
       return nodeRed.message(outcome, (msg) => msg.mark === mark);
     }
 
-    const failure = async (): Promise<{ code: string; message: string }> =>
-      (await through('failed')).error as { code: string; message: string };
+    const failure = async () => (await through('failed')).error as { code: string; message: string };
 
     it('lists the cameras through the proxy, with an own authority and a client certificate from files', async () => {
       await deploy(BOTH, proxyNode(proxy.url), tlsNode(files));

@@ -16,8 +16,7 @@ describe('two Central Stations with one phrase', () => {
 
   const south = (properties: Record<string, unknown> = {}): FlowNode =>
     station({ id: 'south-node', name: 'South', key: 'south', ...SECRET, ...properties });
-  const asks = (id: string, of: string): FlowNode =>
-    node('rvm-list-devices', { id, station: of, wires: [[], []] });
+  const asks = (id: string, of: string) => node('rvm-list-devices', { id, station: of, wires: [[], []] });
   const shows = (id: string, text: string, from = 0): Promise<void> => showsOf(nodeRed, text, id, from);
 
   function flow(first: Record<string, unknown>, second: FlowNode, ...further: FlowNode[]): FlowNode[] {

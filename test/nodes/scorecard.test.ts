@@ -29,8 +29,7 @@ describe('the Node-RED scorecard', () => {
   it('P05 has the keyword node-red', () => assert.ok(own.keywords.includes('node-red')));
 
   it('P06 names the versions of Node-RED it works with, and those of Node.js', () => {
-    assert.equal(own['node-red'].version, '>=4.1.0');
-    assert.equal(own.engines.node, '>=22.19');
+    assert.deepEqual([own['node-red'].version, own.engines.node], ['>=4.1.0', '>=22.19']);
   });
 
   it('D01 has at most six runtime dependencies', () => assert.ok(Object.keys(own.dependencies).length <= 6));

@@ -46,8 +46,7 @@ function settledFlow(webhook: Message = {}, settler: Message = {}, ...further: F
 }
 
 /** As the editor deploys what it has not changed: credentials that are sent count as changed. */
-const withoutCredentials = (flow: FlowNode[]): FlowNode[] =>
-  flow.map(({ credentials: _unchanged, ...node }) => node);
+const withoutCredentials = (flow: FlowNode[]) => flow.map(({ credentials: _unchanged, ...node }) => node);
 
 for (const version of NODE_RED_VERSIONS)
   describe(`settle event and list events on Node-RED ${version}`, () => {
@@ -102,8 +101,7 @@ for (const version of NODE_RED_VERSIONS)
       const first = facts(await raise(nodeRed));
       await order('retry', first.deliveryId);
       const { deliveryId, sequence } = first;
-      const isAgain = (seen: Message): boolean =>
-        facts(seen).deliveryId === deliveryId && facts(seen).attempt === 2;
+      const isAgain = (seen: Message) => facts(seen).deliveryId === deliveryId && facts(seen).attempt === 2;
       const again = facts(await nodeRed.message('alarms', isAgain));
       assert.deepEqual([again.sequence, again.first], [sequence, first.first]);
       await order('done', first.deliveryId);

@@ -166,8 +166,7 @@ describe('two Node-RED with one inbox in PostgreSQL', () => {
     );
     assert.ok(rows.every(({ sinceBeat }) => sinceBeat < 10_000));
     await through(one);
-    const held = async (): Promise<number | undefined> =>
-      (await instances(other)).find(({ isSelf }) => !isSelf)?.held;
+    const held = async () => (await instances(other)).find(({ isSelf }) => !isSelf)?.held;
     await eventually(async () => (await held()) === 1, 'what the first one holds');
   });
 

@@ -35,8 +35,7 @@ for (const version of NODE_RED_VERSIONS)
     const shows = (id: string, text: string, since: number): Promise<void> =>
       showsOf(nodeRed, new RegExp(`^${text}`), id, since);
 
-    const stationInSidebar = async (): Promise<string> =>
-      (await overviewOf(nodeRed)).stations[0]?.status.text ?? '';
+    const stationInSidebar = async () => (await overviewOf(nodeRed)).stations[0]?.status.text ?? '';
 
     it('shows on every node of the station that it died, with no message', async () => {
       const since = nodeRed.seen.length;

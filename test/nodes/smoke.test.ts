@@ -232,8 +232,7 @@ describeWith(VideoFlow, 'each node of the package', { versions: SMOKE_VERSIONS }
       const { nodeRed } = flow.station;
       const { deliveryId } = factsOf(await raise());
       await settle(wish, deliveryId, 'settled');
-      const isAgain = (msg: Message): boolean =>
-        factsOf(msg).deliveryId === deliveryId && factsOf(msg).attempt === 2;
+      const isAgain = (msg: Message) => factsOf(msg).deliveryId === deliveryId && factsOf(msg).attempt === 2;
       if (wish === 'retry') await nodeRed.message('alarms', isAgain);
       const rows = (await nodeRed.next('listed', () => inject(nodeRed, 'ask', {}))).payload as Message[];
       assert.equal(rows.find((row) => row.deliveryId === deliveryId)?.state, state);

@@ -18,8 +18,7 @@ const CIRCLE: FlowNode[] = [
   { id: 'two', type: 'tls-config', z: 'tab', name: '', other: 'one' },
 ];
 
-const atPath = (path: string, ...further: FlowNode[]): FlowNode[] =>
-  webhookFlow({ webhook: { path } }, ...further);
+const atPath = (path: string, ...further: FlowNode[]) => webhookFlow({ webhook: { path } }, ...further);
 const disabled = (id: string, flows: FlowNode[]): FlowNode[] =>
   flows.map((node) => (node.id === id ? { ...node, d: true, disabled: true } : node));
 const without = (id: string, flows: FlowNode[]): FlowNode[] => flows.filter((node) => node.id !== id);
@@ -48,8 +47,7 @@ for (const version of NODE_RED_VERSIONS) {
       assert.ok(response.ok, await response.text());
       await nodeRed.logged(line, length);
     }
-    const deployInVain = (flows: FlowNode[]): Promise<void> =>
-      ask('/flows', flows, /Waiting for missing types/);
+    const deployInVain = (flows: FlowNode[]) => ask('/flows', flows, /Waiting for missing types/);
     const stop = (): Promise<void> => ask('/flows/state', { state: 'stop' }, /Stopped flows/);
     const start = (): Promise<void> => ask('/flows/state', { state: 'start' }, /Started flows/);
 

@@ -58,13 +58,10 @@ describe('work on video that is no longer wanted', () => {
     await flow.station.shows(/300/);
   }
 
-  const ffmpegWorks = (): Promise<void> =>
-    eventually(() => fake.left('pid')?.endsWith('\n') === true, 'ffmpeg to work');
-  const ffmpegEnds = (): Promise<void> =>
-    eventually(() => hasEnded(Number(fake.left('pid'))), 'the end of ffmpeg');
+  const ffmpegWorks = () => eventually(() => fake.left('pid')?.endsWith('\n') === true, 'ffmpeg to work');
+  const ffmpegEnds = () => eventually(() => hasEnded(Number(fake.left('pid'))), 'the end of ffmpeg');
 
-  const outcomes = (): unknown[] =>
-    ['result', 'failed', 'caught'].flatMap((probe) => flow.station.nodeRed.at(probe));
+  const outcomes = () => ['result', 'failed', 'caught'].flatMap((probe) => flow.station.nodeRed.at(probe));
 
   const hasEnded = (pid: number): boolean => {
     try {

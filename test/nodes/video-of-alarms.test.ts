@@ -63,8 +63,7 @@ describeWith(VideoFlow, 'video of alarms that came by webhook', OPTIONS, (flow) 
     const msg = await raise(4);
     const { to, partial, reason } = clipIn(msg);
     const { alarmId } = eventOf(msg);
-    const isEnd = (seen: Message): boolean =>
-      eventOf(seen).alarmId === alarmId && Boolean(eventOf(seen).eventEndTime);
+    const isEnd = (seen: Message) => eventOf(seen).alarmId === alarmId && Boolean(eventOf(seen).eventEndTime);
     const end = await flow.station.nodeRed.message('alarms', isEnd);
     const endedAt = timeOf(eventOf(end).eventEndTime);
     assert.ok(Math.abs(Date.parse(to) - endedAt - 1000) <= 1000, `${to}, ended ${eventOf(end).eventEndTime}`);

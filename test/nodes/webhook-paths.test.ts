@@ -81,8 +81,7 @@ describe('the path of webhook in beside an editor with a root of its own', () =>
   before(async () => (nodeRed = await NodeRed.start({ settings: `httpAdminRoot: '/admin',` })));
   after(() => nodeRed.stopAndRemove());
 
-  const deployAt = (path: string): Promise<void> =>
-    nodeRed.deploy(webhookFlow({ webhook: { path } }), 'full', '/admin');
+  const deployAt = (path: string) => nodeRed.deploy(webhookFlow({ webhook: { path } }), 'full', '/admin');
 
   it('may be what would be the editor’s elsewhere, but not the root of the editor or anything below it that it uses', async () => {
     for (const path of ['/admin', '/admin/', '/admin/flows']) {
