@@ -16,10 +16,7 @@ export interface Outcome {
   isLate: boolean;
 }
 
-interface Tally {
-  begun: number;
-  succeeded: number;
-}
+type Tally = Record<'begun' | 'succeeded', number>;
 
 export class ChaosRun {
   /** Results that are not those of the call. */

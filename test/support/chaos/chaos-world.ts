@@ -88,7 +88,7 @@ export class ChaosWorld {
     this.#closed = true;
     await this.client.close();
     await this.proxy.close();
-    this.gateway.close();
+    await this.gateway.close();
     this.forwarder.close();
     await this.sandbox.close();
   }
