@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { alarmMessage, answerTo } from '../support/webhook/alarm-message';
-import { listenerNode, PATH, PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows';
+import { fileInbox, listenerNode, PATH, PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows';
 import { freePort, NodeRed, type FlowNode } from '../support/node-red/node-red';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 import { eventually } from '../support/time/patience';
@@ -46,7 +46,7 @@ for (const version of NODE_RED_VERSIONS)
         { webhook: { id: 'own', inbox: 'inbox' } },
         webhookIn({ inbox: 'inbox', listener: 'listener' }),
         listenerNode({ port: listening }),
-        { id: 'inbox', type: 'rvm-inbox', name: '', folder: 'store', ...inbox },
+        fileInbox('store', inbox),
         ...further,
       );
     }
@@ -69,12 +69,9 @@ for (const version of NODE_RED_VERSIONS)
     }
 
     async function run(state: 'start' | 'stop'): Promise<void> {
-      const response = await fetch(`${nodeRed.url}/flows/state`, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify({ state }),
-      });
-      assert.ok(response.ok);
+      const headers = { 'Content-Type': 'application/json' };
+      const request = { method: 'POST', headers, body: JSON.stringify({ state }) };
+      assert.ok((await fetch(`${nodeRed.url}/flows/state`, request)).ok);
     }
 
     it('before the flows run: it lives, and is not ready; a listener does not listen yet', async () => {

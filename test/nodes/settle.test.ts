@@ -15,7 +15,7 @@ import {
   shows,
   type Message,
 } from '../support/node-red/alarms-through';
-import { PATH, PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows';
+import { fileInbox, PATH, PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 import { inboxesOpen } from '../support/node-red/inboxes-open';
 import { NodeRed, entrance, inject, probe, type FlowNode } from '../support/node-red/node-red';
@@ -98,13 +98,12 @@ for (const version of NODE_RED_VERSIONS)
     });
 
     it('brings an event again after a second, on "retry", with a higher attempt', async () => {
-      const first = facts(await raise(nodeRed));
-      await order('retry', first.deliveryId);
-      const { deliveryId, sequence } = first;
+      const { deliveryId, sequence, first } = facts(await raise(nodeRed));
+      await order('retry', deliveryId);
       const isAgain = (seen: Message) => facts(seen).deliveryId === deliveryId && facts(seen).attempt === 2;
       const again = facts(await nodeRed.message('alarms', isAgain));
-      assert.deepEqual([again.sequence, again.first], [sequence, first.first]);
-      await order('done', first.deliveryId);
+      assert.deepEqual([again.sequence, again.first], [sequence, first]);
+      await order('done', deliveryId);
     });
 
     it('makes a dead letter of an event, on "reject", which output 3 tells with its reason', async () => {
@@ -113,16 +112,9 @@ for (const version of NODE_RED_VERSIONS)
       const { deliveryId, messageId } = facts(event);
       await order('reject', deliveryId);
       const told = problem(await nodeRed.message('problems', (msg) => msg.topic === 'dead-letter'));
-      assert.partialDeepStrictEqual(told, {
-        kind: 'dead-letter',
-        reason: 'rejected',
-        note: 'no such zone',
-        station: 'north',
-        deliveryId,
-        messageId,
-        alarmId: 'rejected-one',
-        event: event['payload'],
-      });
+      const why = { kind: 'dead-letter', reason: 'rejected', note: 'no such zone', station: 'north' };
+      const which = { deliveryId, messageId, alarmId: 'rejected-one', event: event['payload'] };
+      assert.partialDeepStrictEqual(told, { ...why, ...which });
       assert.equal(await stateOf(deliveryId), 'dead');
     });
 
@@ -212,22 +204,11 @@ for (const version of NODE_RED_VERSIONS)
       await inject(nodeRed, 'recent', { from: since });
       const { payload } = await nodeRed.message('listed', (msg) => msg.from === since);
       const { event, webhook } = two as { event: Message; webhook: WebhookFacts };
-      assert.deepEqual(payload, [
-        {
-          time: webhook.receivedTime,
-          messageId: webhook.messageId,
-          deliveryId: webhook.deliveryId,
-          site: event.locationName,
-          camera: event.cameraName,
-          rule: event.eventRuleName,
-          class: 'security',
-          phase: 'start',
-          state: 'leased',
-          attempts: 1,
-          alarmId: 'list-2',
-          station: 'north',
-        },
-      ]);
+      const { receivedTime: time, messageId, deliveryId } = webhook;
+      const { locationName: site, cameraName: camera, eventRuleName: rule } = event;
+      const of = { time, messageId, deliveryId, site, camera, rule, alarmId: 'list-2', station: 'north' };
+      const how = { class: 'security', phase: 'start', state: 'leased', attempts: 1 };
+      assert.deepEqual(payload, [{ ...of, ...how }]);
     });
   });
 
@@ -243,13 +224,7 @@ describe('the inbox node', () => {
     fs.rmSync(folder, { recursive: true });
   });
 
-  const inbox = (properties: Message = {}): FlowNode => ({
-    id: 'inbox',
-    type: 'rvm-inbox',
-    name: '',
-    folder,
-    ...properties,
-  });
+  const inbox = (properties: Message = {}): FlowNode => fileInbox(folder, properties);
   const deploy = (webhook: Message, properties: Message, ...further: FlowNode[]): Promise<void> =>
     nodeRed.deploy(webhookFlow({ webhook: { inbox: 'inbox', ...webhook } }, inbox(properties), ...further));
 

@@ -39,11 +39,9 @@ for (const version of NODE_RED_VERSIONS) {
     /** Asks the admin API for what leads to another line of the log than that of flows that run. */
     async function ask(url: string, body: unknown, line: RegExp): Promise<void> {
       const { length } = nodeRed.log;
-      const response = await fetch(nodeRed.url + url, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify(body),
-      });
+      const headers = { 'Content-Type': 'application/json' };
+      const request = { method: 'POST', headers, body: JSON.stringify(body) };
+      const response = await fetch(nodeRed.url + url, request);
       assert.ok(response.ok, await response.text());
       await nodeRed.logged(line, length);
     }

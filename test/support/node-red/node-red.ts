@@ -462,12 +462,9 @@ export function entrance(id: string, ...targets: string[]): FlowNode[] {
 }
 
 export async function inject(nodeRed: NodeRed, id: string, msg: Record<string, unknown>): Promise<void> {
-  const response = await fetch(`${nodeRed.url}/enter/${id}`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify(msg),
-  });
-  assert.equal(response.status, 200);
+  const headers = { 'Content-Type': 'application/json' };
+  const request = { method: 'POST', headers, body: JSON.stringify(msg) };
+  assert.equal((await fetch(`${nodeRed.url}/enter/${id}`, request)).status, 200);
 }
 
 /** Given away by this process: whoever got one may not listen on it yet. */
