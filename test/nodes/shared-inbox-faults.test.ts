@@ -100,10 +100,7 @@ describe('an inbox in PostgreSQL that cannot be used', () => {
       'its role lacks rights',
       right,
       /role may not make .*tables of schema .*run what "rvm-inbox sql" prints/,
-      {
-        spoil: 'REVOKE CREATE ON DATABASE % FROM alarms',
-        cure: 'GRANT CREATE ON DATABASE % TO alarms',
-      },
+      { spoil: 'REVOKE CREATE ON DATABASE % FROM alarms', cure: 'GRANT CREATE ON DATABASE % TO alarms' },
     ],
     [
       'the server is read-only',
