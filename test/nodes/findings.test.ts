@@ -4,7 +4,15 @@ import type { TallyRow } from '../../lib/inbox/tally-rows';
 import { factsOf, raise as raiseIn, type Message } from '../support/node-red/alarms-through';
 import { act, tokenOf, USERS, inboxesOpen } from '../support/node-red/inboxes-open';
 import { webhookFlow } from '../support/node-red/flows';
-import { entrance, flowNode, inject, NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
+import {
+  entrance,
+  flowNode,
+  inject,
+  NodeRed,
+  probe,
+  probes,
+  type FlowNode,
+} from '../support/node-red/node-red';
 
 function flow(): FlowNode[] {
   const node = (id: string, type: string, properties: Message): FlowNode =>
@@ -24,8 +32,7 @@ function flow(): FlowNode[] {
       node(id, 'rvm-list-events', { state: 'all', ...how }),
       probe(`${id}-done`),
     ]),
-    probe('settle-done'),
-    probe('settle-failed'),
+    ...probes('settle-done', 'settle-failed'),
   );
 }
 

@@ -50,21 +50,14 @@ describeWith(VideoFlow, 'get clip', { programs: ['ffmpeg', 'ffprobe'] }, (flow) 
     const { streams, format } = probed(bytes);
     const [video] = streams;
     const from = new Date(LONG_AGO - 1000).toISOString();
+    const to = Date.parse(from) + clip.seconds * 1000 - 3000 / clip.frames;
+    const sha256 = createHash('sha256').update(bytes).digest('hex');
+    const { width, height } = video ?? {};
+    const shown = { codecs: clip.codecs, width, height, frames: Number(video?.nb_frames) };
+    const seconds = Number(format.duration).toFixed(2);
     assert.deepEqual(
       { ...clip, seconds: clip.seconds.toFixed(2), to: Date.parse(clip.to) },
-      {
-        cameraId: flow.camera.id,
-        from,
-        to: Date.parse(from) + clip.seconds * 1000 - 3000 / clip.frames,
-        seconds: Number(format.duration).toFixed(2),
-        bytes: bytes.length,
-        sha256: createHash('sha256').update(bytes).digest('hex'),
-        codecs: clip.codecs,
-        width: video?.width,
-        height: video?.height,
-        frames: Number(video?.nb_frames),
-        partial: false,
-      },
+      { cameraId: flow.camera.id, from, to, seconds, bytes: bytes.length, sha256, ...shown, partial: false },
     );
     assert.equal(clip.seconds, 3);
     assert.match(clip.codecs, /^avc1\.42/);

@@ -140,13 +140,12 @@ describeWith(StationFlow, 'get RTSP', {}, (flow) => {
     assert.equal(Date.parse(t ?? ''), Date.parse(TIME) - 60_000);
   });
 
-  for (const properties of [
-    { preRoll: -1 },
-    { preRoll: 'soon' },
-    { preRoll: '1e30' },
+  const WRONG = [
+    ...[-1, 'soon', '1e30'].map((preRoll) => ({ preRoll })),
     { mode: 'tape' },
     { whenOffline: 'wait' },
-  ])
+  ];
+  for (const properties of WRONG)
     it(`says BAD_INPUT for ${JSON.stringify(properties)}`, () => refused(getRtsp(properties), ofEvent()));
 
   it('asks for the quality that is chosen, high where none is', async () => {

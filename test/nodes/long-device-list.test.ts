@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { cloud, station } from '../support/node-red/flows';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
-import { entrance, functionNode, inject, NodeRed, probe, watched } from '../support/node-red/node-red';
+import { entrance, functionNode, inject, NodeRed, probes, watched } from '../support/node-red/node-red';
 import { camera, ScriptedService } from '../support/service/scripted-service';
 import { caller } from '../support/node-red/station-flow';
 import { turnMeter } from '../support/node-red/turn-meter';
@@ -46,8 +46,7 @@ for (const version of NODE_RED_VERSIONS)
           ...entrance('ask', 'meter'),
           turnMeter('turns'),
           COUNTER,
-          probe('result'),
-          probe('turns'),
+          ...probes('result', 'turns'),
         ),
       );
       await nodeRed.until(() => nodeRed.statuses('list-each').at(-1) === 'connected v3', 'the list', 60);

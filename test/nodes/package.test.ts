@@ -119,11 +119,10 @@ describe('the package that npm pack makes', () => {
   describe('in the palette manager, which runs npm itself,', () => {
     /** Of Node-RED, and of Node.js: the oldest and newest releases of each line that are supported, and the newest of all. */
     const places: [NodeRedVersion, string][] = [
-      ['5', '22.19.0'],
-      ['5', '22'],
-      ['5', '24.0.0'],
-      ['5', '24'],
-      ['5', 'latest'],
+      ...['22.19.0', '22', '24.0.0', '24', 'latest'].map((release): [NodeRedVersion, string] => [
+        '5',
+        release,
+      ]),
       ['4.1', '22.19.0'],
       ['4.1', 'latest'],
     ];

@@ -8,7 +8,7 @@ import {
   inject,
   MOVABLE_CLOCK,
   NodeRed,
-  probe,
+  probes,
   watched,
   type FlowNode,
 } from '../support/node-red/node-red';
@@ -75,8 +75,7 @@ for (const version of NODE_RED_VERSIONS)
         watched(
           ...entrance('in', 'list'),
           list('list', 'station'),
-          probe('result'),
-          probe('failed'),
+          ...probes('result', 'failed'),
           station({ credentials: { username, password } }),
           cloud({ url: service.url, credentials: { apiKey: service.apiKey }, ...properties }),
           ...further,

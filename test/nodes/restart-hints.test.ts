@@ -2,14 +2,19 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { cloud, station } from '../support/node-red/flows';
-import { entrance, inject, NodeRed, probe, watched, type FlowNode } from '../support/node-red/node-red';
+import { entrance, inject, NodeRed, probes, watched, type FlowNode } from '../support/node-red/node-red';
 import { caller } from '../support/node-red/station-flow';
 import { PagedDevices, remoteIdOf } from '../support/service/paged-devices';
 import { Gate } from '../support/time/patience';
 
 function flowOf(ofCloud: Record<string, unknown>, credentials: object, node: FlowNode): FlowNode[] {
-  const probes = [probe('result'), probe('failed')];
-  return watched(cloud(ofCloud), station({ credentials }), ...entrance('in', 'node'), node, ...probes);
+  return watched(
+    cloud(ofCloud),
+    station({ credentials }),
+    ...entrance('in', 'node'),
+    node,
+    ...probes('result', 'failed'),
+  );
 }
 
 describe('the first alarm after a restart of Node-RED', () => {

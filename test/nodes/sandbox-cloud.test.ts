@@ -8,6 +8,7 @@ import {
   inject,
   NodeRed,
   probe,
+  probes,
   type FlowNode,
   watched,
 } from '../support/node-red/node-red';
@@ -25,8 +26,7 @@ function sandboxFlow(station: Message = {}, cloud: Message = {}, ...further: Flo
       station: { credentials: {}, ...station },
     },
     node('rvm-list-devices', { id: 'list', station: 'station', wires: [['listed'], ['failed']] }),
-    probe('listed'),
-    probe('failed'),
+    ...probes('listed', 'failed'),
     ...entrance('in', 'list'),
     ...further,
   );

@@ -7,7 +7,7 @@ import { PATH, webhookFlow } from '../support/node-red/flows';
 import { setFault } from '../support/node-red/station-flow';
 import { RecordingForwarder } from '../support/rtsp/recording-forwarder';
 import { node } from '../support/node-red/alarms-through';
-import { entrance, inject, NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
+import { entrance, inject, NodeRed, probes, type FlowNode } from '../support/node-red/node-red';
 
 const PLANTED = {
   apiKey: 'planted-key-4f1c',
@@ -60,7 +60,7 @@ describe('planted secrets', () => {
       node('http in', { url: '/verify', method: 'post', skipBodyParsing: true, wires: [['verify']] }),
       asked('verify', 'rvm-verify', { wires: ['verified', 'refused'].map((id) => [id, 'answer']) }),
       node('http response', { id: 'answer', statusCode: '', headers: {} }),
-      ...['verified', 'refused', 'listed', 'video', 'failed', 'called'].map((id) => probe(id)),
+      ...probes('verified', 'refused', 'listed', 'video', 'failed', 'called'),
       ...entrance('in', 'list'),
       ...entrance('call', 'device', 'ptz', 'snapshot', 'request', 'link'),
       ...entrance('event', 'rtsp'),

@@ -18,7 +18,7 @@ import {
 import { fileInbox, PATH, PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 import { inboxesOpen } from '../support/node-red/inboxes-open';
-import { NodeRed, entrance, inject, probe, type FlowNode } from '../support/node-red/node-red';
+import { NodeRed, entrance, inject, probe, probes, type FlowNode } from '../support/node-red/node-red';
 import { whileTimeFlies } from '../support/node-red/node-red-time';
 import { eventually } from '../support/time/patience';
 
@@ -34,8 +34,7 @@ function settledFlow(webhook: Message = {}, settler: Message = {}, ...further: F
     { webhook: { handledWhen: 'settled', redeliverAfter: 60, ...webhook } },
     ...entrance('order', 'settle'),
     settle({ action: 'order', actionType: 'msg', delivery: 'id', deliveryType: 'msg', ...settler }),
-    probe('settled'),
-    probe('failed'),
+    ...probes('settled', 'failed'),
     ...entrance('ask', 'list'),
     list({ state: 'all' }),
     probe('listed'),

@@ -5,7 +5,7 @@ import type { QuarantineRow } from '../../nodes/rvm-sidebar/overview';
 import { alarmMessage } from '../support/webhook/alarm-message';
 import { act, type Reply } from '../support/node-red/inboxes-open';
 import { fileInbox, PATH, webhookFlow, PHRASE, webhookIn } from '../support/node-red/flows';
-import { entrance, inject, NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
+import { entrance, inject, NodeRed, probe, probes, type FlowNode } from '../support/node-red/node-red';
 import { eventually } from '../support/time/patience';
 import {
   answered,
@@ -146,7 +146,7 @@ function flow(): FlowNode[] {
     ...entrance('ask', 'list', 'list-open'),
     node('rvm-list-events', { id: 'list', state: 'all', wires: [['listed'], ['unlisted']] }),
     node('rvm-list-events', { id: 'list-open', state: 'open', wires: [['open'], ['none']] }),
-    ...['settled', 'listed', 'unlisted', 'open', 'none'].map((id) => probe(id)),
+    ...probes('settled', 'listed', 'unlisted', 'open', 'none'),
   );
 }
 

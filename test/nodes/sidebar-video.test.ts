@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { look } from '../support/node-red/inboxes-open';
 import { beginOf, begun } from '../support/node-red/begun-stream';
-import { probe } from '../support/node-red/node-red';
+import { probe, probes } from '../support/node-red/node-red';
 import { PATH, webhookIn } from '../support/node-red/flows';
 import { barAt, describeWith, LONG_AGO, VideoFlow, isOnline } from '../support/node-red/station-flow';
 import { readBar } from '../support/rtsp/fixture';
@@ -11,7 +11,7 @@ import { eventually } from '../support/time/patience';
 import { alarmMessage, post } from '../support/webhook/alarm-message';
 
 const VIEWERS = 4;
-const NODES = [webhookIn(), probe('alarms'), probe('health'), probe('problems')];
+const NODES = [webhookIn(), ...probes('alarms', 'health'), probe('problems')];
 
 function secondIn(mp4: Buffer): number {
   const output = ['-frames:v', '1', '-vf', 'scale=320:180', '-f', 'rawvideo', '-pix_fmt', 'gray', 'pipe:1'];

@@ -7,7 +7,15 @@ import { gzipSync } from 'node:zlib';
 import { alarmMessage, post, signature } from '../support/webhook/alarm-message';
 import { cloud, PHRASE, station } from '../support/node-red/flows';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
-import { entrance, inject, NodeRed, probe, ROOT, watched, type FlowNode } from '../support/node-red/node-red';
+import {
+  entrance,
+  inject,
+  NodeRed,
+  probes,
+  ROOT,
+  watched,
+  type FlowNode,
+} from '../support/node-red/node-red';
 import {
   arrived,
   codeOf,
@@ -42,8 +50,7 @@ function flow(changes: { station?: Message; verify?: Message } = {}): FlowNode[]
     httpIn('parsed', { skipBodyParsing: false }),
     httpIn('put', { method: 'put' }),
     node('rvm-verify', { id: 'verify', station: 'station', wires, ...changes.verify }),
-    probe('authentic'),
-    probe('refused'),
+    ...probes('authentic', 'refused'),
     functionNode('inspector', INSPECTOR),
     node('http response', { id: 'answer', statusCode: '', headers: {} }),
     ...entrance('source', 'to-buffer'),

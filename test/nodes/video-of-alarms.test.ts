@@ -3,7 +3,7 @@ import type { RvmEvent } from '../../lib/event';
 import { factsOf, node } from '../support/node-red/alarms-through';
 import { look, inboxesOpen } from '../support/node-red/inboxes-open';
 import { PATH, webhookIn, bytesOf } from '../support/node-red/flows';
-import { probe, type FlowNode } from '../support/node-red/node-red';
+import { probes, type FlowNode } from '../support/node-red/node-red';
 import {
   caller,
   describeWith,
@@ -36,7 +36,7 @@ describeWith(VideoFlow, 'video of alarms that came by webhook', OPTIONS, (flow) 
       user,
       webhookIn({ wires: [['alarms', user.id], [], ['problems']], ...webhook }),
       node('rvm-settle', { action: 'done' }),
-      ...['alarms', 'problems'].map((id) => probe(id)),
+      ...probes('alarms', 'problems'),
     ];
     await flow.station.deployFlows(enteredBy(flow.flows(nodes), user.id));
   }

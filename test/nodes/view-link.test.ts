@@ -157,11 +157,10 @@ describeWith(VideoFlow, 'view link', { settings: MOVABLE_CLOCK + MOVABLE_DATE },
   });
 
   it('opens nothing for what no page can be made of', async () => {
+    const event = flow.event();
+    const wrong = [{ minutes: 0 }, { minutes: 10_081 }, { viewers: 33 }, { publicUrl: 'alarms.example.com' }];
     for (const [properties, msg] of [
-      [{ minutes: 0 }, { event: flow.event() }],
-      [{ minutes: 10_081 }, { event: flow.event() }],
-      [{ viewers: 33 }, { event: flow.event() }],
-      [{ publicUrl: 'alarms.example.com' }, { event: flow.event() }],
+      ...wrong.map((each) => [each, { event }] as const),
       [{}, { event: { cameraId: flow.camera.id } }],
       [{}, {}],
     ] as const) {

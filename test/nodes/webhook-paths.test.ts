@@ -48,15 +48,8 @@ for (const version of NODE_RED_VERSIONS)
           assert.equal((await fetch(`${nodeRed.url}/flows`)).status, 200);
         });
 
-    for (const path of [
-      '/alarms',
-      'no-slash/in-front',
-      '/flows-of-alarms',
-      '/a/flows',
-      '/a.b/..c/~d',
-      '/remote-monitoring/viewer',
-      '/other/remote-monitoring/view',
-    ])
+    const GOOD = '/alarms no-slash/in-front /flows-of-alarms /a/flows /a.b/..c/~d /remote-monitoring/viewer';
+    for (const path of [...GOOD.split(' '), '/other/remote-monitoring/view'])
       it(`may be ${path}`, async () => {
         await deployAt(path);
         const place = path.replace(/^\/?/, '/');

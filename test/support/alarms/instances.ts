@@ -20,17 +20,8 @@ export const SETTINGS: AlarmSettings = {
 
 export function alarmEvent(changes: Partial<AlarmEvent> = {}): AlarmEvent {
   const id = `delivery-${Math.random()}`;
-  return {
-    group: 'Depot',
-    id,
-    alarm: `alarm of ${id}`,
-    isEnd: false,
-    isRedelivery: false,
-    isSandbox: false,
-    eventClass: 'security',
-    age: 1,
-    ...changes,
-  };
+  const usual = { group: 'Depot', id, alarm: `alarm of ${id}`, eventClass: 'security', age: 1 };
+  return { ...usual, isEnd: false, isRedelivery: false, isSandbox: false, ...changes };
 }
 
 interface Life {

@@ -70,11 +70,6 @@ export function functionNode(id: string, func: string, ...targets: string[]): Fl
 
 /** What settles events by `msg.id`, and tells by the probe `settled` of those that it has. */
 export function settleById(properties: Message = {}): FlowNode {
-  return node('rvm-settle', {
-    id: 'settle',
-    delivery: 'id',
-    deliveryType: 'msg',
-    wires: [['settled'], []],
-    ...properties,
-  });
+  const usual = { delivery: 'id', deliveryType: 'msg', wires: [['settled'], []] };
+  return node('rvm-settle', { id: 'settle', ...usual, ...properties });
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type FlowNode, flowNode, probe, watched } from './node-red';
+import { type FlowNode, flowNode, probes, watched } from './node-red';
 
 export const PHRASE = 'correct horse battery staple';
 export const PATH = '/remote-monitoring/test';
@@ -38,7 +38,7 @@ export function webhookFlow(
     cloud(changes.cloud),
     station(changes.station),
     webhookIn(changes.webhook),
-    ...['alarms', 'health', 'problems'].map((id) => probe(id)),
+    ...probes('alarms', 'health', 'problems'),
     ...further,
   );
 }

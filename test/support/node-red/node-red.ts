@@ -440,6 +440,8 @@ export function probe(id: string, z = 'tab'): FlowNode {
   return { ...functionNode(id, `global.get('probe')('${id}', msg);\nreturn null;`), z };
 }
 
+export const probes = (...ids: string[]): FlowNode[] => ids.map((id) => probe(id));
+
 /** What every test flow has: a tab, and probes for all statuses and all caught errors. */
 export function watched(...nodes: FlowNode[]): FlowNode[] {
   return [

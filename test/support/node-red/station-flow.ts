@@ -12,7 +12,7 @@ import {
   inject,
   NodeRed,
   type NodeRedVersion,
-  probe,
+  probes,
   type StartOptions,
   watched,
 } from './node-red';
@@ -124,8 +124,7 @@ export class StationFlow {
       ...entrance('in', 'remember'),
       functionNode('remember', REMEMBER, ...nodes.filter(isOfPackage).map(({ id }) => id)),
       ...nodes,
-      probe('result'),
-      probe('failed'),
+      ...probes('result', 'failed'),
     );
   }
 
@@ -311,13 +310,9 @@ export class VideoFlow {
 
   /** An event of a camera, as a webhook brings it. @param time epoch milliseconds */
   event(time = LONG_AGO, { id, remoteId, name } = this.camera): Message {
-    return {
-      alarmId: `alarm-${time}`,
-      cameraId: id,
-      cameraRemoteId: remoteId,
-      cameraName: name,
-      eventStartTime: `${new Date(time).toISOString().slice(0, -1)}0000`,
-    };
+    const camera = { cameraId: id, cameraRemoteId: remoteId, cameraName: name };
+    const eventStartTime = `${new Date(time).toISOString().slice(0, -1)}0000`;
+    return { alarmId: `alarm-${time}`, ...camera, eventStartTime };
   }
 
   fault(fault: RtspFault): void {
