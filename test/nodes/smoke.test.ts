@@ -197,7 +197,9 @@ describeWith(VideoFlow, 'each node of the package', { versions: SMOKE_VERSIONS }
     const health = alarmMessage({ eventClass: 'health' });
     assert.equal(await answered(nodeRed, health, secret()), 200);
     await arrived(nodeRed, health, 'health');
-    const problem = await nodeRed.next('problems', () => answered(nodeRed, alarmMessage(), 'another phrase'));
+    const problem = await nodeRed.next('problems', async () =>
+      assert.equal(await answered(nodeRed, alarmMessage(), 'another phrase'), 401),
+    );
     assert.equal(problemOf(problem).reason, 'bad-signature');
   });
 
