@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { Message } from '../support/node-red/alarms-through';
 import { alarmStateFlow as flow, eventMessage as event } from '../support/alarms/alarm-flow';
 import { entrance, flowNode, inject, NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
 import { STANDING_TIME, timerStands } from '../support/node-red/node-red-time';
@@ -7,19 +8,14 @@ import { alarmMessage, sendUntilAnswered } from '../support/webhook/alarm-messag
 import { eventually } from '../support/time/patience';
 import { NODE_RED_VERSIONS, slowIt } from '../support/suite/lanes';
 
-type Message = Record<string, unknown>;
-
-for (const version of NODE_RED_VERSIONS) {
+for (const version of NODE_RED_VERSIONS)
   describe(`alarm state on Node-RED ${version}`, () => {
     let nodeRed: NodeRed;
     let from = 0;
     let fresh = 0;
-    before(async () => {
-      nodeRed = await NodeRed.start({ version, settings: STANDING_TIME });
-    });
+    before(async () => (nodeRed = await NodeRed.start({ version, settings: STANDING_TIME })));
     after(() => nodeRed.stopAndRemove());
 
-    /** Properties of the one that was deployed last. */
     const same = (properties: Message = {}): Message => ({ key: `test-${fresh}`, ...properties });
     const deploy = async (properties: Message = {}, ...further: FlowNode[]): Promise<void> => {
       fresh += 1;
@@ -211,16 +207,12 @@ for (const version of NODE_RED_VERSIONS) {
       for (const message of [raising, alarmMessage(), alarmMessage({ eventClass: 'health' })])
         await sendUntilAnswered(url, message, PHRASE);
       for (const output of ['state', 'extended', 'held']) await next(output);
-      const open = async (): Promise<Message[]> => {
-        const before = at('listed').length;
-        await inject(nodeRed, 'ask', {});
-        return (await next('listed', before + 1)).payload as Message[];
-      };
+      const open = async (): Promise<Message[]> =>
+        (await nodeRed.next('listed', () => inject(nodeRed, 'ask', {}))).payload as Message[];
       await eventually(async () => (await open()).length === 1, 'one event to be left');
       assert.equal((await open())[0]?.['messageId'], raising['messageId']);
     });
   });
-}
 
 slowIt(
   'an alarm state whose Node-RED is killed comes back with the hold that is left, says so at the start, and raises nothing twice',
@@ -231,8 +223,7 @@ slowIt(
     await inject(first, 'in', raising);
     await first.message('state');
     await first.stop('SIGKILL');
-    const second = await NodeRed.start({ ...options, userDir: first.userDir });
-    try {
+    await NodeRed.with({ ...options, userDir: first.userDir }, async (second) => {
       const kept = await second.message('state');
       assert.deepEqual([kept.payload, kept.topic, kept.webhook], [true, 'Depot', raising['webhook']]);
       const webhook = { ...(raising['webhook'] as Message), deliveryId: 'other' };
@@ -241,8 +232,6 @@ slowIt(
       await second.advance(31);
       await second.message('state', ({ payload }) => payload === false);
       assert.equal(second.at('state').length, 2);
-    } finally {
-      await second.stopAndRemove();
-    }
+    });
   },
 );

@@ -6,13 +6,11 @@ import type { FlowNode } from '../support/node-red/node-red';
 import { caller, describeWith, StationFlow, type Message } from '../support/node-red/station-flow';
 
 describeWith(StationFlow, 'api request', {}, (flow) => {
-  function request(properties: Message = {}): FlowNode {
-    return caller('rvm-request', { camera: flow.online.id, cameraType: 'str', ...properties });
-  }
+  const request = (properties: Message = {}): FlowNode =>
+    caller('rvm-request', { camera: flow.online.id, cameraType: 'str', ...properties });
 
-  async function payloadOf(properties: Message, msg: Message = {}): Promise<Message> {
-    return (await flow.ask(request(properties), msg)).payload as Message;
-  }
+  const payloadOf = async (properties: Message, msg: Message = {}): Promise<Message> =>
+    (await flow.ask(request(properties), msg)).payload as Message;
 
   it('reads the service itself, logged in, with status, headers without cookies, and whole links', async () => {
     const msg = await flow.ask(request(), { payload: 'no body of a GET', topic: 'kept' });
@@ -22,9 +20,8 @@ describeWith(StationFlow, 'api request', {}, (flow) => {
     assert.ok(String((msg.links as Message)['rel/devices']).startsWith(flow.sandbox.url));
   });
 
-  it('follows relations one after the other', async () => {
-    assert.ok(Array.isArray((await payloadOf({ rels: ' rel/devices , ' })).devices));
-  });
+  it('follows relations one after the other', async () =>
+    assert.ok(Array.isArray((await payloadOf({ rels: ' rel/devices , ' })).devices)));
 
   it('begins at a camera or at its data sources', async () => {
     assert.equal((await payloadOf({ start: 'device', rels: 'rel/self' })).id, flow.online.id);

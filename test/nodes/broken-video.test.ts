@@ -21,27 +21,22 @@ type Made = ClipFacts & { content: Buffer };
 
 const OPTIONS = { versions: ['5'], programs: ['ffmpeg', 'ffprobe'] } as const;
 
-function getClip(properties: Message = {}): FlowNode {
-  return caller('rvm-get-clip', { mode: 'event', preRoll: 0, seconds: 1, ...properties });
-}
+const getClip = (properties: Message = {}): FlowNode =>
+  caller('rvm-get-clip', { mode: 'event', preRoll: 0, seconds: 1, ...properties });
 
-function madeIn(msg: Message): Made {
-  return { ...clipIn(msg), content: bytesOf(msg.payload) };
-}
+const madeIn = (msg: Message): Made => ({ ...clipIn(msg), content: bytesOf(msg.payload) });
 
 describeWith(VideoFlow, 'video that breaks', OPTIONS, (flow) => {
   afterEach(() => flow.relayLeft());
 
-  async function clip(properties: Message = {}): Promise<Made> {
-    return madeIn(await flow.ask(getClip({ seconds: 4, ...properties })));
-  }
+  const clip = async (properties: Message = {}): Promise<Made> =>
+    madeIn(await flow.ask(getClip({ seconds: 4, ...properties })));
 
   async function failure(properties: Message = {}): Promise<Failure> {
     await flow.deploy([getClip(properties)]);
     return flow.station.failure({ event: flow.event() });
   }
 
-  /** What a clip tells is what a player finds. */
   function assertPlays({ content, frames, seconds }: Made): void {
     assert.equal(complaints(content), '');
     const { streams, format } = probed(content);
@@ -124,12 +119,9 @@ describeWith(VideoFlow, 'video that breaks', OPTIONS, (flow) => {
     assert.ok(!flow.station.statuses().includes('status.waitingForVideo'));
   });
 
-  it('leaves Node-RED alive', async () => {
-    assert.equal((await clip({ seconds: 1 })).partial, false);
-  });
+  it('leaves Node-RED alive', async () => assert.equal((await clip({ seconds: 1 })).partial, false));
 });
 
-/** The start of an alarm that goes on, on a whole second. */
 const justNow = (): number => Math.floor(Date.now() / 1000) * 1000;
 
 describeWith(VideoFlow, 'a recording that comes late', OPTIONS, (flow) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { act, look, inboxesOpen, nothingOpen } from '../support/node-red/inboxes-open';
-import { PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows';
+import { listenerNode, PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows';
 import { flowNode, freePort, NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 import { alarmMessage, post } from '../support/webhook/alarm-message';
@@ -9,7 +9,6 @@ type Properties = Record<string, unknown>;
 
 const SETTLED = { handledWhen: 'settled', redeliverAfter: 600 };
 
-/** Two webhooks whose events nobody settles, with what is changed of them. */
 function flow(north: Properties = {}, south: Properties = {}, ...further: FlowNode[]): FlowNode[] {
   const wires = [['of-south'], ['health'], ['problems']];
   const other = webhookIn({ ...SETTLED, id: 'south', path: '/south', wires, ...south });
@@ -18,14 +17,9 @@ function flow(north: Properties = {}, south: Properties = {}, ...further: FlowNo
   return webhookFlow({ webhook }, other, probe('of-south'), settle, ...further);
 }
 
-function listenerNode(id: string, host: string, port: string): FlowNode {
-  return { id, type: 'rvm-listener', name: '', host, tls: '', port };
-}
-
-for (const version of NODE_RED_VERSIONS) {
+for (const version of NODE_RED_VERSIONS)
   describe(`a webhook in whose path changes, on Node-RED ${version}`, () => {
     let nodeRed: NodeRed;
-    /** How much had been seen at the last deploy. */
     let from = 0;
 
     before(async () => {
@@ -37,7 +31,6 @@ for (const version of NODE_RED_VERSIONS) {
 
     beforeEach(() => deploy(flow()));
     afterEach(async () => {
-      // Nothing is left for the next test.
       await deploy(flow({ handledWhen: 'sent' }, { handledWhen: 'sent' }));
       await nothingOpen(nodeRed);
     });
@@ -47,14 +40,12 @@ for (const version of NODE_RED_VERSIONS) {
       await nodeRed.deploy(flows);
     }
 
-    /** The message id of an alarm that was accepted. */
     async function raise(path: string, origin = nodeRed.url): Promise<string> {
       const message = alarmMessage();
       assert.equal((await post(origin + path, message, PHRASE)).status, 200);
       return String(message['messageId']);
     }
 
-    /** One event of each webhook has come. */
     async function raiseBoth(): Promise<[string, string]> {
       const [north, south] = [await raise('/north'), await raise('/south')];
       await come('alarms', north);
@@ -68,10 +59,8 @@ for (const version of NODE_RED_VERSIONS) {
       nodeRed.until(() => idsAt(output).includes(id), `the event at ${output}`);
     const shows = (node: string, status: string): Promise<void> =>
       nodeRed.until(() => nodeRed.statuses(node, from).at(-1) === status, status);
-    const abandoned = async (): Promise<Properties[]> =>
-      (await look(nodeRed, 'overview')).body['abandoned'] as Properties[];
-    const waiting = async (): Promise<unknown[]> =>
-      (await abandoned()).map(({ port, path, count }) => [port, path, count]);
+    const abandoned = async () => (await look(nodeRed, 'overview')).body['abandoned'] as Properties[];
+    const waiting = async () => (await abandoned()).map(({ port, path, count }) => [port, path, count]);
 
     it('takes along what its flow has not settled, which says so', async () => {
       const id = await raise('/north');
@@ -135,7 +124,7 @@ for (const version of NODE_RED_VERSIONS) {
 
     it('takes them along to a listener, where another path of the same name is another one', async () => {
       const port = String(await freePort());
-      const listener = listenerNode('listener', '127.0.0.1', port);
+      const listener = listenerNode({ port });
       const id = await raise('/south');
       await come('of-south', id);
       await deploy(flow({ path: '/south' }, { listener: 'listener' }, listener));
@@ -148,7 +137,9 @@ for (const version of NODE_RED_VERSIONS) {
 
     it('cannot have a path twice at one port, whatever addresses the listeners have', async () => {
       const port = String(await freePort());
-      const listeners = [1, 2].map((host) => listenerNode(`listener-${host}`, `127.0.0.${host}`, port));
+      const listeners = [1, 2].map((host) =>
+        listenerNode({ id: `listener-${host}`, host: `127.0.0.${host}`, port }),
+      );
       const [north, south] = listeners.map(({ id }) => ({ path: '/one', listener: id }));
       await deploy(flow(north, south, ...listeners));
       await shows('south', 'status.pathInUse');
@@ -169,4 +160,3 @@ for (const version of NODE_RED_VERSIONS) {
       assert.deepEqual(await waiting(), []);
     });
   });
-}

@@ -39,7 +39,6 @@ class Collisions {
   #text(): string {
     const text = String(this.#next);
     this.#next += APART;
-    // From the begin again, by other places that are as far apart.
     if (this.#next >= MOST) this.#next = (this.#next % APART) + APART + 1;
     return text;
   }
@@ -50,7 +49,7 @@ const FORMS = [
   ['signature', 'http', {}, { Authorization: `HMAC-SHA256 ${'A'.repeat(43)}=` }],
 ] as const;
 
-for (const version of ['22.19.0', '24.0.0']) {
+for (const version of ['22.19.0', '24.0.0'])
   describe(`texts that collide, on Node.js ${version}`, () => {
     let node: string;
     let nodeRed: NodeRed;
@@ -119,4 +118,3 @@ for (const version of ['22.19.0', '24.0.0']) {
         });
     }
   });
-}

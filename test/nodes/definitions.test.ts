@@ -3,12 +3,9 @@ import { DEADLINE_S, PTZ_DEADLINE_S, VIDEO_DEADLINE_S, VIDEO_SESSIONS, VIDEO_WAI
 import { OptionError, Sandbox } from '../../sandbox';
 import { definitionOf } from '../support/editor/browser';
 import { typesOfPackage } from '../support/node-red/node-red';
+import { CALLERS } from '../support/node-red/station-flow';
 
 const VIDEO = ['rvm-get-picture', 'rvm-get-clip', 'rvm-view'];
-const CALLERS = [
-  ...VIDEO,
-  ...['list-devices', 'get-device', 'get-rtsp', 'ptz', 'snapshot', 'request'].map((name) => `rvm-${name}`),
-];
 
 function verdict(type: string, property: string, value: unknown): unknown {
   const definition = definitionOf(type);
@@ -23,9 +20,8 @@ function takes(type: string, property: string, good: unknown[], reason: string, 
     assert.equal(verdict(type, property, value), `text of ${reason}`, `${property} ${String(value)}`);
 }
 
-function comesWith(type: string, property: string, value: unknown): void {
+const comesWith = (type: string, property: string, value: unknown): void =>
   assert.equal(definitionOf(type).defaults[property]?.value, value);
-}
 
 const NUMBER = 'shared.errors.number';
 const BETWEEN = 'shared.errors.numberBetween';

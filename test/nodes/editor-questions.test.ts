@@ -14,7 +14,6 @@ import { canMove, describeWith, StationFlow } from '../support/node-red/station-
 const KEY = 'key-of-the-test';
 const WITH_KEY = { versions: ['5'], sandbox: { apiKey: KEY }, env: { RVM_TEST_KEY: KEY } } as const;
 
-/** Who may ask what. */
 const READ = 'devices targets overview picture history video/stream video/picture video/clip.mp4'.split(' ');
 const WRITE = (
   'devices targets station-test webhook-test problems-seen dead-letters quarantine abandoned-events ' +
@@ -32,15 +31,14 @@ interface Step {
 
 type Login = Record<'apiKey' | 'username' | 'password', string>;
 
-/** What a dialog sends of a cloud and a station that are not deployed. */
-function draft(url: string, credentials: Partial<Login> = {}): object {
-  return { station: { name: 'New', scheme: 'https' }, cloud: { url }, credentials };
-}
+const draft = (url: string, credentials: Partial<Login> = {}): object => ({
+  station: { name: 'New', scheme: 'https' },
+  cloud: { url },
+  credentials,
+});
 
-/** The same of a service whose login was typed. */
-function draftOf({ url, apiKey, username, password }: Login & { url: string }): object {
-  return draft(url, { apiKey, username, password });
-}
+const draftOf = ({ url, apiKey, username, password }: Login & { url: string }): object =>
+  draft(url, { apiKey, username, password });
 
 describe('questions of the editor', () => {
   it('all come through one door, where the permission is checked', () => {
@@ -51,7 +49,7 @@ describe('questions of the editor', () => {
     assert.deepEqual(users, [path.join('support', 'admin-routes.ts')]);
   });
 
-  for (const version of NODE_RED_VERSIONS) {
+  for (const version of NODE_RED_VERSIONS)
     describe(`to Node-RED ${version} with users`, () => {
       let nodeRed: NodeRed;
       let tokens: Record<User, string>;
@@ -64,8 +62,7 @@ describe('questions of the editor', () => {
       });
       after(() => nodeRed.stopAndRemove());
 
-      const read = async (question: string, token?: string): Promise<number> =>
-        (await look(nodeRed, question, token)).status;
+      const read = async (question: string, token?: string) => (await look(nodeRed, question, token)).status;
       const done = async (question: string, token?: string, asked = {}): Promise<number> =>
         (await act(nodeRed, question, asked, token)).status;
 
@@ -91,13 +88,11 @@ describe('questions of the editor', () => {
           assert.equal(await done(question, tokens.admin), 422);
         });
     });
-  }
 });
 
 describeWith(StationFlow, 'questions of the editor about stations', WITH_KEY, (flow) => {
   before(() => flow.deployFlows(flow.flows({})));
 
-  /** Asks about a service whose answers are those of a script. */
   async function scripted(work: (service: ScriptedService) => Promise<void>): Promise<void> {
     const service = await ScriptedService.start();
     try {
@@ -107,7 +102,6 @@ describeWith(StationFlow, 'questions of the editor about stations', WITH_KEY, (f
     }
   }
 
-  /** A service with this login. */
   const sandbox = (): Login & { url: string } => {
     const { url, apiKey } = flow.sandbox;
     return { ...flow.credentials, url, apiKey };
@@ -228,9 +222,8 @@ describeWith(StationFlow, 'questions of the editor about stations', WITH_KEY, (f
       assert.doesNotMatch(JSON.stringify(results), /rtsp:\/\/[^"]*\//);
     });
 
-    it('goes as far with the sandbox that is not deployed yet', async () => {
-      assert.equal((await steps(draft('sandbox'))).at(-1)?.detail, 'H264');
-    });
+    it('goes as far with the sandbox that is not deployed yet', async () =>
+      assert.equal((await steps(draft('sandbox'))).at(-1)?.detail, 'H264'));
 
     for (const [fault, step, code, typed] of [
       ['a missing password', 'settings', undefined, { apiKey: 'k', username: 'u' }],

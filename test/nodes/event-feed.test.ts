@@ -3,12 +3,11 @@ import { EventFeed, PAGE, type FeedQuestion } from '../../nodes/rvm-sidebar/even
 import { MOST_SHOWN, type FoundEvents, type SidebarRow } from '../../nodes/rvm-sidebar/overview';
 
 /** One each second, newest first; of each what the list looks at. */
-function rows(count: number): SidebarRow[] {
-  return Array.from({ length: count }, (_, index) => {
+const rows = (count: number): SidebarRow[] =>
+  Array.from({ length: count }, (_, index) => {
     const time = new Date(Date.UTC(2026, 2, 4, 5) - index * 1000).toISOString();
     return { time, deliveryId: `delivery ${index}` } as SidebarRow;
   });
-}
 
 describe('a list of events that may have older ones', () => {
   let asked: FeedQuestion[];
@@ -29,7 +28,6 @@ describe('a list of events that may have older ones', () => {
     });
   });
 
-  /** The runtime answers what it was asked last. */
   async function answer(count: number): Promise<void> {
     answers.at(-1)?.give({ events: rows(count), matches: count, retryable: 0, looked: count, isCut: false });
     await new Promise(setImmediate);

@@ -20,9 +20,7 @@ for (const version of NODE_RED_VERSIONS) {
   describe(`the example flows in Node-RED ${version}`, () => {
     let nodeRed: NodeRed;
 
-    before(async () => {
-      nodeRed = await NodeRed.start({ version });
-    });
+    before(async () => (nodeRed = await NodeRed.start({ version })));
 
     after(() => nodeRed.stopAndRemove());
 
@@ -44,9 +42,7 @@ for (const version of NODE_RED_VERSIONS) {
     it('01: the picture is of the second at which the event began', async function () {
       needs(this, 'ffmpeg');
       await nodeRed.deploy(example('01', BESIDE_01));
-      const known = nodeRed.at('picture').length;
-      await nodeRed.until(() => nodeRed.at('picture').length > known, 'another picture');
-      const msg = nodeRed.at('picture').at(-1) ?? {};
+      const msg = await nodeRed.next('picture');
       assert.equal(await numberIn(bytesOf(msg.payload)), eventSecond(msg));
     });
 
@@ -72,9 +68,10 @@ for (const version of NODE_RED_VERSIONS) {
   describe(`the example flows that need other packages, in Node-RED ${version} with those`, () => {
     let nodeRed: NodeRed;
 
-    before(async () => {
-      nodeRed = await NodeRed.start({ version, palette: [...new Set(NEEDING.flatMap(packagesFor))] });
-    });
+    before(
+      async () =>
+        (nodeRed = await NodeRed.start({ version, palette: [...new Set(NEEDING.flatMap(packagesFor))] })),
+    );
 
     // The nodes of S7 take 15 seconds to close where no PLC answers.
     after(async () => {
@@ -93,7 +90,6 @@ it('N02 every node of the palette is in an example; of the config nodes those th
   assert.deepEqual(others, ['rvm-inbox', 'rvm-listener']);
 });
 
-/** Types whose second output is for failures. */
 const FAILING = typesOfPackage().filter(
   (type) => !['rvm-webhook-in', 'rvm-verify', 'rvm-alarm-state', 'rvm-watch'].includes(type),
 );

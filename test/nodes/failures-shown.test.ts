@@ -3,12 +3,12 @@ import type { NodeStatus } from 'node-red';
 import { RvmError } from '../../lib/error';
 import { DEADLINE_S } from '../../lib/limits';
 import { FailureStatus } from '../../nodes/support/input';
-import { Sandbox } from '../../sandbox';
 import { slowIt } from '../support/suite/lanes';
 import { flowNode, type FlowNode } from '../support/node-red/node-red';
 import { assertPause } from '../support/time/patience';
 import {
   caller,
+  CALLERS,
   canMove,
   describeWith,
   enteredBy,
@@ -17,8 +17,7 @@ import {
   StationFlow,
 } from '../support/node-red/station-flow';
 
-const OF_CAMERA = ['rvm-get-device', 'rvm-get-rtsp', 'rvm-ptz', 'rvm-snapshot', 'rvm-request'];
-const ALL = [...OF_CAMERA, 'rvm-list-devices'];
+const ALL = CALLERS.filter((type) => !/picture|clip|view/.test(type));
 
 /** One of each type that calls the service, with the output for failures wired. */
 function nodes(properties: Message = {}, ofPtz: Message = properties): FlowNode[] {
@@ -28,7 +27,6 @@ function nodes(properties: Message = {}, ofPtz: Message = properties): FlowNode[
   );
 }
 
-/** What comes of a message at each of them. */
 async function outcomes(flow: StationFlow, msg: Message, output: 'result' | 'failed'): Promise<Message[]> {
   const mark = await flow.send(msg);
   const come = (): Message[] => flow.nodeRed.at(output).filter((each) => each.mark === mark);
@@ -36,9 +34,7 @@ async function outcomes(flow: StationFlow, msg: Message, output: 'result' | 'fai
   return come();
 }
 
-function eventOf(cameraId: string): Message {
-  return { cameraId, eventStartTime: '2026-03-04T05:06:07.0000000' };
-}
+const eventOf = (cameraId: string): Message => ({ cameraId, eventStartTime: '2026-03-04T05:06:07.0000000' });
 
 describeWith(StationFlow, 'what nodes show of a message that has failed', {}, (flow) => {
   let good: Message;
@@ -85,13 +81,7 @@ describeWith(StationFlow, 'what nodes show of a message that has failed', {}, (f
   });
 
   it('gives way to "offline since" while that is so, and is there again when the service is', async () => {
-    const serve = async (port?: number): Promise<Sandbox> => {
-      const options = { eventsPerMinute: 0, rtspPort: 0, apiKey: flow.sandbox.apiKey };
-      const started = await Sandbox.start(port === undefined ? options : { ...options, port });
-      started.setStation('north', { scheme: 'http', ...flow.credentials });
-      return started;
-    };
-    let service = await serve();
+    let service = await flow.other();
     try {
       const asker = caller('rvm-request', { id: 'asker', deadline: 1 });
       const failed = caller('rvm-get-device', { id: 'failed-before', wires: [[], ['aside']] });
@@ -106,7 +96,7 @@ describeWith(StationFlow, 'what nodes show of a message that has failed', {}, (f
       assert.equal(await flow.code({}), 'NETWORK');
       for (const id of ['asker', 'failed-before']) await flow.shows(/^offline since \d/, id);
 
-      service = await serve(Number(new URL(service.url).port));
+      service = await flow.other(service.url);
       await flow.shows('status.noConnection', 'asker');
       await flow.shows('status.wrongInput', 'failed-before');
       await flow.through({});
@@ -157,10 +147,8 @@ describeWith(StationFlow, 'the deadline of nodes that call the service', A_SECON
     msg = { event: eventOf(id), search: '' };
   });
 
-  /** The codes with which all of them fail. */
-  async function codes(): Promise<Set<string>> {
-    return new Set((await outcomes(flow, msg, 'failed')).map(({ error }) => (error as Failure).code));
-  }
+  const codes = async (): Promise<Set<string>> =>
+    new Set((await outcomes(flow, msg, 'failed')).map(({ error }) => (error as Failure).code));
 
   async function endsEach(ofPtz?: Message): Promise<void> {
     // The service and the cloud have a minute: what ends the messages are the deadlines.

@@ -36,9 +36,8 @@ describe('a look at what a webhook node is to take', () => {
     }
   });
 
-  async function came(event: Record<string, unknown>, stationKey = 'north'): Promise<void> {
-    await inboxes[0]?.accept(proven(event, { stationKey }));
-  }
+  const came = async (event: Record<string, unknown>, stationKey = 'north'): Promise<unknown> =>
+    inboxes[0]?.accept(proven(event, { stationKey }));
 
   /** Looks, and waits until what is unknown is another. */
   async function look(): Promise<JudgedIds> {
@@ -102,9 +101,7 @@ describe('a look at what a webhook node is to take', () => {
   });
 
   describe('without a list, as of a station that can only receive', () => {
-    beforeEach(() => {
-      listed = NO_AGENT_USER;
-    });
+    beforeEach(() => (listed = NO_AGENT_USER));
 
     it('calls a site, and a camera, unknown of which no event that came has been', async () => {
       await came({ locationId: 'site-1', locationName: 'Harbour Depot', cameraId: 'cam-1' });

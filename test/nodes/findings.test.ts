@@ -1,12 +1,18 @@
 import assert from 'node:assert/strict';
 import type { HistoryEntry } from '../../lib/inbox/history';
 import type { TallyRow } from '../../lib/inbox/tally-rows';
+import { factsOf, raise as raiseIn, type Message } from '../support/node-red/alarms-through';
 import { act, tokenOf, USERS, inboxesOpen } from '../support/node-red/inboxes-open';
-import { alarmMessage, post } from '../support/webhook/alarm-message';
-import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
-import { entrance, flowNode, inject, NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
-
-type Message = Record<string, unknown>;
+import { webhookFlow } from '../support/node-red/flows';
+import {
+  entrance,
+  flowNode,
+  inject,
+  NodeRed,
+  probe,
+  probes,
+  type FlowNode,
+} from '../support/node-red/node-red';
 
 function flow(): FlowNode[] {
   const node = (id: string, type: string, properties: Message): FlowNode =>
@@ -26,8 +32,7 @@ function flow(): FlowNode[] {
       node(id, 'rvm-list-events', { state: 'all', ...how }),
       probe(`${id}-done`),
     ]),
-    probe('settle-done'),
-    probe('settle-failed'),
+    ...probes('settle-done', 'settle-failed'),
   );
 }
 
@@ -42,15 +47,8 @@ describe('what a person found', () => {
   });
   after(() => nodeRed.stopAndRemove());
 
-  async function raise(site: string): Promise<string> {
-    const message = alarmMessage({ locationName: site });
-    assert.equal((await post(nodeRed.url + PATH, message, PHRASE)).status, 200);
-    const factsOf = (msg: Message) => msg['webhook'] as { messageId: string; deliveryId: string };
-    const raised = await nodeRed.message('alarms', (msg) => factsOf(msg).messageId === message.messageId);
-    return factsOf(raised).deliveryId;
-  }
+  const raise = async (site: string) => factsOf(await raiseIn(nodeRed, { locationName: site })).deliveryId;
 
-  /** @returns at which output the message left */
   async function settle(id: string, found: Message): Promise<'settle-done' | 'settle-failed'> {
     const count = (): number => nodeRed.at('settle-done').length + nodeRed.at('settle-failed').length;
     const [before, failed] = [count(), nodeRed.at('settle-failed').length];
@@ -59,16 +57,11 @@ describe('what a person found', () => {
     return nodeRed.at('settle-failed').length > failed ? 'settle-failed' : 'settle-done';
   }
 
-  async function listed<Row>(id: 'rows' | 'counts'): Promise<Row[]> {
-    const before = nodeRed.at(`${id}-done`).length;
-    await inject(nodeRed, `ask-${id}`, {});
-    await nodeRed.until(() => nodeRed.at(`${id}-done`).length > before, 'the list');
-    return nodeRed.at(`${id}-done`).at(-1)?.['payload'] as Row[];
-  }
+  const listed = async <Row>(id: 'rows' | 'counts'): Promise<Row[]> =>
+    (await nodeRed.next(`${id}-done`, () => inject(nodeRed, `ask-${id}`, {}))).payload as Row[];
 
-  async function countsOf(site: string): Promise<TallyRow | undefined> {
-    return (await listed<TallyRow>('counts')).find(({ group }) => group === site);
-  }
+  const countsOf = async (site: string): Promise<TallyRow | undefined> =>
+    (await listed<TallyRow>('counts')).find(({ group }) => group === site);
 
   async function historyOf(id: string): Promise<HistoryEntry[]> {
     const rows = await listed<{ deliveryId: string; history: HistoryEntry[] }>('rows');

@@ -26,7 +26,7 @@ module.exports = (RED) => {
   }
 };`;
 
-for (const version of NODE_RED_VERSIONS) {
+for (const version of NODE_RED_VERSIONS)
   describe(`a node that fails when the flows start and stop, on Node-RED ${version}`, () => {
     let folder: string;
     let nodeRed: NodeRed;
@@ -45,9 +45,8 @@ for (const version of NODE_RED_VERSIONS) {
       fs.rmSync(folder, { recursive: true, force: true });
     });
 
-    it('keeps no webhook in from its start: alarms come in', async () => {
-      assert.equal(await answerTo(nodeRed.url + PATH, alarmMessage(), PHRASE), 200);
-    });
+    it('keeps no webhook in from its start: alarms come in', async () =>
+      assert.equal(await answerTo(nodeRed.url + PATH, alarmMessage(), PHRASE), 200));
 
     it('keeps no other node from being told of a start, and of a stop', async () => {
       await nodeRed.logged(/told of started/);
@@ -61,4 +60,3 @@ for (const version of NODE_RED_VERSIONS) {
       assert.doesNotMatch(nodeRed.log, /a text with a secret/);
     });
   });
-}

@@ -23,13 +23,11 @@ import { eventually } from '../support/time/patience';
 import { complaints, firstPicture, probed, topBoxes } from '../support/video/played-clip';
 import { numberIn } from '../support/video/encoded-video';
 
-function getClip(properties: Message = {}): FlowNode {
-  return caller('rvm-get-clip', { mode: 'event', preRoll: 1, seconds: 2, ...properties });
-}
+const getClip = (properties: Message = {}): FlowNode =>
+  caller('rvm-get-clip', { mode: 'event', preRoll: 1, seconds: 2, ...properties });
 
-function getPicture(properties: Message = {}): FlowNode {
-  return caller('rvm-get-picture', { mode: 'event', id: 'picture', ...properties });
-}
+const getPicture = (properties: Message = {}): FlowNode =>
+  caller('rvm-get-picture', { mode: 'event', id: 'picture', ...properties });
 
 /** Cameras of the sandbox: plain H.264; with a microphone; with B-frames; H.265; and one whose recordings come late. */
 const KINDS = {
@@ -52,21 +50,14 @@ describeWith(VideoFlow, 'get clip', { programs: ['ffmpeg', 'ffprobe'] }, (flow) 
     const { streams, format } = probed(bytes);
     const [video] = streams;
     const from = new Date(LONG_AGO - 1000).toISOString();
+    const to = Date.parse(from) + clip.seconds * 1000 - 3000 / clip.frames;
+    const sha256 = createHash('sha256').update(bytes).digest('hex');
+    const { width, height } = video ?? {};
+    const shown = { codecs: clip.codecs, width, height, frames: Number(video?.nb_frames) };
+    const seconds = Number(format.duration).toFixed(2);
     assert.deepEqual(
       { ...clip, seconds: clip.seconds.toFixed(2), to: Date.parse(clip.to) },
-      {
-        cameraId: flow.camera.id,
-        from,
-        to: Date.parse(from) + clip.seconds * 1000 - 3000 / clip.frames,
-        seconds: Number(format.duration).toFixed(2),
-        bytes: bytes.length,
-        sha256: createHash('sha256').update(bytes).digest('hex'),
-        codecs: clip.codecs,
-        width: video?.width,
-        height: video?.height,
-        frames: Number(video?.nb_frames),
-        partial: false,
-      },
+      { cameraId: flow.camera.id, from, to, seconds, bytes: bytes.length, sha256, ...shown, partial: false },
     );
     assert.equal(clip.seconds, 3);
     assert.match(clip.codecs, /^avc1\.42/);
@@ -151,9 +142,7 @@ describeWith(VideoFlow, 'get clip', { programs: ['ffmpeg', 'ffprobe'] }, (flow) 
 
   describe('with a folder', () => {
     let folder: string;
-    beforeEach(() => {
-      folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-clips-'));
-    });
+    beforeEach(() => (folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-clips-'))));
     afterEach(() => fs.rmSync(folder, { recursive: true, force: true }));
 
     const intoFolder = (properties: Message = {}): FlowNode =>
@@ -201,9 +190,7 @@ describeWith(VideoFlow, 'get clip', { programs: ['ffmpeg', 'ffprobe'] }, (flow) 
         assert.deepEqual(files(), ['file']);
       });
 
-    slowIt('opens nothing for days that are none', async () => {
-      await flow.refusal(intoFolder({ keepDays: -1 }));
-    });
+    slowIt('opens nothing for days that are none', () => flow.refusal(intoFolder({ keepDays: -1 })));
 
     slowIt('removes its clips that are too old, and nothing else', async () => {
       const old = new Date(Date.now() - 3 * 86_400_000);

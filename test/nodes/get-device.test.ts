@@ -10,7 +10,6 @@ import {
   withVariable,
 } from '../support/node-red/station-flow';
 
-/** Changes what it gets, as a flow may. */
 const SPOILER = functionNode(
   'spoiler',
   `const before = { ...msg.payload };
@@ -19,9 +18,7 @@ return { ...msg, payload: before };`,
   'result',
 );
 
-function ask(what: string): FlowNode {
-  return caller('rvm-get-device', { camera: 'camera', cameraType: 'msg', what });
-}
+const ask = (what: string) => caller('rvm-get-device', { camera: 'camera', cameraType: 'msg', what });
 
 describeWith(StationFlow, 'get device', {}, (flow) => {
   it('gives the details of a camera: more than the list has, without links; the message is kept', async () => {
@@ -60,9 +57,8 @@ describeWith(StationFlow, 'get device', {}, (flow) => {
     assert.equal(await flow.code({ camera: 'nobody' }), 'DEVICE_NOT_FOUND');
   });
 
-  it('refuses a choice that it does not have', async () => {
-    assert.equal((await flow.refusal(ask('secrets'), { camera: 'any' })).code, 'BAD_INPUT');
-  });
+  it('refuses a choice that it does not have', async () =>
+    assert.equal((await flow.refusal(ask('secrets'), { camera: 'any' })).code, 'BAD_INPUT'));
 
   it('takes its choice from an environment variable', async () => {
     const { id } = await flow.camera(canMove);
@@ -77,9 +73,8 @@ describeWith(StationFlow, 'the camera that a node is asked for', WITH_VARIABLE, 
   const asker = (value?: string, cameraType?: string): FlowNode =>
     caller('rvm-get-device', value === undefined ? {} : { camera: value, cameraType });
 
-  async function found(node: FlowNode, msg: Message = {}): Promise<void> {
+  const found = async (node: FlowNode, msg: Message = {}): Promise<void> =>
     assert.equal(((await flow.ask(node, msg)).payload as Message).id, flow.online.id, JSON.stringify(node));
-  }
 
   it('is that of the event, unless the node says otherwise', () =>
     found(asker(), { event: { cameraId: flow.online.id } }));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { bytesOf } from '../support/node-red/flows';
 import { look } from '../support/node-red/inboxes-open';
-import { functionNode, type FlowNode } from '../support/node-red/node-red';
+import { functionNode } from '../support/node-red/node-red';
 import {
   barAt,
   caller,
@@ -26,9 +26,7 @@ interface Picture {
 
 const NO_CAMERA = '00000000-0000-4000-8000-000000000000';
 
-function getPicture(properties: Message = {}): FlowNode {
-  return caller('rvm-get-picture', { mode: 'event', ...properties });
-}
+const getPicture = (properties: Message = {}) => caller('rvm-get-picture', { mode: 'event', ...properties });
 
 const picturesOf = (msg: Message): Picture[] => msg.pictures as Picture[];
 
@@ -98,7 +96,6 @@ describeWith(VideoFlow, 'get picture', { programs: ['ffmpeg'] }, (flow) => {
     ],
   ))
     it(`keeps its other pictures, and that of the sidebar, when a flow changes ${what} of a ${layout} in place`, async () => {
-      // The same moment twice.
       const node = { ...getPicture({ layout, offsets: '0, 0' }), wires: [['change'], ['failed']] };
       await flow.deploy([node, functionNode('change', `${what}.fill(1); return msg;`, 'result')]);
       const webhook = { deliveryId: `${layout} ${what}` };

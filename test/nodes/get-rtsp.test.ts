@@ -34,13 +34,11 @@ describeWith(StationFlow, 'get RTSP', {}, (flow) => {
   });
   const ofEvent = (): Message => ({ event: eventOf(flow.online) });
 
-  function getRtsp(properties: Message = {}): FlowNode {
-    return caller('rvm-get-rtsp', { camera: flow.online.id, cameraType: 'str', ...properties });
-  }
+  const getRtsp = (properties: Message = {}): FlowNode =>
+    caller('rvm-get-rtsp', { camera: flow.online.id, cameraType: 'str', ...properties });
 
-  function recorded(properties: Message = {}): FlowNode {
-    return getRtsp({ mode: 'recorded', time: TIME, timeType: 'str', ...properties });
-  }
+  const recorded = (properties: Message = {}): FlowNode =>
+    getRtsp({ mode: 'recorded', time: TIME, timeType: 'str', ...properties });
 
   async function rtsp(msg: Message = {}): Promise<Rtsp> {
     const { payload, rtsp: facts } = await flow.through(msg);
@@ -54,9 +52,8 @@ describeWith(StationFlow, 'get RTSP', {}, (flow) => {
     return rtsp(msg);
   }
 
-  async function refused(node: FlowNode, msg: Message = {}, code = 'BAD_INPUT'): Promise<void> {
+  const refused = async (node: FlowNode, msg: Message = {}, code = 'BAD_INPUT'): Promise<void> =>
     assert.equal((await flow.refusal(node, msg)).code, code, JSON.stringify([node, msg]));
-  }
 
   const isTime = (t?: string): void => assert.equal(readTime(t)?.getTime(), Date.parse(TIME));
 
@@ -143,13 +140,12 @@ describeWith(StationFlow, 'get RTSP', {}, (flow) => {
     assert.equal(Date.parse(t ?? ''), Date.parse(TIME) - 60_000);
   });
 
-  for (const properties of [
-    { preRoll: -1 },
-    { preRoll: 'soon' },
-    { preRoll: '1e30' },
+  const WRONG = [
+    ...[-1, 'soon', '1e30'].map((preRoll) => ({ preRoll })),
     { mode: 'tape' },
     { whenOffline: 'wait' },
-  ])
+  ];
+  for (const properties of WRONG)
     it(`says BAD_INPUT for ${JSON.stringify(properties)}`, () => refused(getRtsp(properties), ofEvent()));
 
   it('asks for the quality that is chosen, high where none is', async () => {

@@ -5,7 +5,6 @@ import { ROOT } from '../support/node-red/node-red';
 
 /** Folders of Node-RED's locales; one without a region serves all regions. */
 const LANGUAGES = ['de', 'es', 'fr', 'ja', 'zh-CN'];
-/** Languages whose texts share no letters with English. */
 const OTHER_LETTERS: Record<string, RegExp> = {
   ja: /[\u3040-\u30ff\u4e00-\u9fff]/,
   'zh-CN': /[\u4e00-\u9fff]/,
@@ -14,11 +13,8 @@ const OTHER_LETTERS: Record<string, RegExp> = {
 const FOLDERS = fs.globSync('nodes/*/locales', { cwd: ROOT });
 const WITH_HELP = FOLDERS.filter((folder) => fs.existsSync(path.join(ROOT, folder, 'en-US.md')));
 
-function read(folder: string, file: string): string {
-  return fs.readFileSync(path.join(ROOT, folder, file), 'utf8');
-}
+const read = (folder: string, file: string): string => fs.readFileSync(path.join(ROOT, folder, file), 'utf8');
 
-/** All texts of a file, by the way to each. */
 function textsOf(folder: string, language: string): Map<string, string> {
   const below = (value: unknown, at: string): [string, string][] =>
     typeof value === 'string'
@@ -30,20 +26,17 @@ function textsOf(folder: string, language: string): Map<string, string> {
 /** Singular of a text with a count, as the texts of Node-RED have it: some languages have none. */
 const SINGULAR = '_one';
 
-/** The keys of English that a language has texts for. */
 function keysIn(language: string, english: Map<string, string>): string[] {
   const hasSingular = new Intl.PluralRules(language).resolvedOptions().pluralCategories.includes('one');
   return [...english.keys()].filter((key) => hasSingular || !key.endsWith(SINGULAR));
 }
 
-function all(text: string, pattern: RegExp): string[] {
-  return [...text.matchAll(pattern)].map((match) => match[1] ?? match[0]);
-}
+const all = (text: string, pattern: RegExp): string[] =>
+  [...text.matchAll(pattern)].map((match) => match[1] ?? match[0]);
 
 /** What of a text stands in each language as it is: places for values, code, addresses. */
-function fixedParts(text: string): string[] {
-  return [...all(text, /__\w+__/g), ...all(text, /<\/?\w+[^>]*>/g), ...all(text, /\$\{\w+\}/g)].sort();
-}
+const fixedParts = (text: string): string[] =>
+  [...all(text, /__\w+__/g), ...all(text, /<\/?\w+[^>]*>/g), ...all(text, /\$\{\w+\}/g)].sort();
 
 /** What help says in each language alike: its sections, the properties with their types, code, numbered outputs. */
 function skeleton(help: string): unknown {

@@ -19,20 +19,15 @@ interface DeviceMessage {
   extra?: unknown;
 }
 
-/** A Complete node at the node under test, with a probe. */
 const COMPLETE: FlowNode[] = [
   flowNode('complete', 'complete', [['completed']], { scope: ['node'], uncaught: false }),
   probe('completed'),
 ];
 
-function list(properties: Message = {}): FlowNode {
-  return caller('rvm-list-devices', properties);
-}
+const list = (properties: Message = {}): FlowNode => caller('rvm-list-devices', properties);
 
 describeWith(StationFlow, 'list devices', {}, (flow) => {
-  async function devices(msg: Message = {}): Promise<Device[]> {
-    return (await flow.through(msg)).payload as Device[];
-  }
+  const devices = async (msg: Message = {}) => (await flow.through(msg)).payload as Device[];
 
   async function devicesOf(properties: Message = {}): Promise<Device[]> {
     await flow.deploy(list(properties));
@@ -140,7 +135,6 @@ return { mark: msg.mark, payload: msg.shared.length };`;
     assert.equal((await devices()).length, before);
   });
 
-  it('refuses an output that there is not', async () => {
-    assert.equal((await flow.refusal(list({ output: 'stream' }))).code, 'BAD_INPUT');
-  });
+  it('refuses an output that there is not', async () =>
+    assert.equal((await flow.refusal(list({ output: 'stream' }))).code, 'BAD_INPUT'));
 });

@@ -8,32 +8,24 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
 import { alarmMessage, signature } from '../support/webhook/alarm-message';
-import { cloud, PATH, PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows';
+import { cloud, listenerNode, PATH, PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows';
 import { NODE_RED_VERSIONS, slowIt } from '../support/suite/lanes';
 import { freePort, NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
 import { needs } from '../support/suite/programs';
 import { selfSigned } from '../support/network/certificates';
 import { eventually } from '../support/time/patience';
+import { arrived, type Message } from '../support/node-red/alarms-through';
 import { standingTimers, timerStands } from '../support/node-red/node-red-time';
 
-/** Milliseconds until a port that is in use is tried again. */
 const RETRY_MS = 5000;
-
-type Message = Record<string, unknown>;
-
-function listenerNode(properties: Record<string, unknown> = {}): FlowNode {
-  return { id: 'listener', type: 'rvm-listener', name: '', host: '127.0.0.1', tls: '', ...properties };
-}
 
 function tlsNode(files: { cert: string; key: string }): FlowNode {
   const usual = { name: '', certname: '', keyname: '', caname: '', servername: '', alpnprotocol: '', ca: '' };
   return { id: 'tls', type: 'tls-config', certType: 'files', verifyservercert: false, ...usual, ...files };
 }
 
-/** A flow file around one webhook in node on a listener. */
-function listening(listener: Record<string, unknown>, ...further: FlowNode[]): FlowNode[] {
-  return webhookFlow({ webhook: { listener: 'listener' } }, listenerNode(listener), ...further);
-}
+const listening = (listener: Message, ...further: FlowNode[]): FlowNode[] =>
+  webhookFlow({ webhook: { listener: 'listener' } }, listenerNode(listener), ...further);
 
 /** Status, 'cut' without an answer, or 'refused' without a connection. Certificates are not checked. */
 async function post(
@@ -55,7 +47,7 @@ async function post(
   }
 }
 
-for (const version of NODE_RED_VERSIONS) {
+for (const version of NODE_RED_VERSIONS)
   describe(`a listener of its own on Node-RED ${version}`, () => {
     let nodeRed: NodeRed;
     let port: number;
@@ -74,13 +66,10 @@ for (const version of NODE_RED_VERSIONS) {
 
     const status = (id = 'webhook'): string => nodeRed.statuses(id).at(-1) ?? '';
 
-    async function shows(text: string, id = 'webhook'): Promise<void> {
-      await nodeRed.until(() => status(id) === text, `${text} as the status`);
-    }
+    const shows = (text: string, id = 'webhook'): Promise<void> =>
+      nodeRed.until(() => status(id) === text, `${text} as the status`);
 
-    async function delivered(message: Message, at = 'alarms'): Promise<void> {
-      await nodeRed.message(at, (msg) => (msg.webhook as Message).messageId === message.messageId);
-    }
+    const delivered = (message: Message, at = 'alarms'): Promise<Message> => arrived(nodeRed, message, at);
 
     it('serves two webhook in nodes, and neither the root, the auth nor the middleware of Node-RED apply', async () => {
       const wires = [['other'], [], []];
@@ -161,7 +150,7 @@ for (const version of NODE_RED_VERSIONS) {
     });
 
     it('turns red beside another listener with its port, and its alarms are received all the same', async () => {
-      const twin = { ...listenerNode({ port }), id: 'twin' };
+      const twin = listenerNode({ port, id: 'twin' });
       const second = webhookIn({ id: 'second', listener: 'twin', path: '/second' });
       await nodeRed.deploy(listening({ port }, twin, second));
       await shows('status.portInUse', 'second');
@@ -241,7 +230,6 @@ for (const version of NODE_RED_VERSIONS) {
       });
     });
   });
-}
 
 slowIt(
   'a listener of its own takes alarms where Node-RED itself serves no paths, and never answers 404 while it starts',

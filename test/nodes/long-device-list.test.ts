@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { cloud, station } from '../support/node-red/flows';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
-import { entrance, functionNode, inject, NodeRed, probe, watched } from '../support/node-red/node-red';
+import { entrance, functionNode, inject, NodeRed, probes, watched } from '../support/node-red/node-red';
 import { camera, ScriptedService } from '../support/service/scripted-service';
 import { caller } from '../support/node-red/station-flow';
 import { turnMeter } from '../support/node-red/turn-meter';
@@ -9,7 +9,6 @@ import { longestTurnAllowed } from '../support/time/event-loop';
 
 const CAMERAS = 20_000;
 
-/** Tells how many devices came, once all have. */
 const COUNTER = functionNode(
   'counter',
   `if (Array.isArray(msg.payload)) return { mark: msg.mark, count: msg.payload.length };
@@ -18,7 +17,7 @@ return null;`,
   'result',
 );
 
-for (const version of NODE_RED_VERSIONS) {
+for (const version of NODE_RED_VERSIONS)
   describe(`list devices with ${CAMERAS} cameras in Node-RED ${version}`, () => {
     let nodeRed: NodeRed;
     let service: ScriptedService;
@@ -47,8 +46,7 @@ for (const version of NODE_RED_VERSIONS) {
           ...entrance('ask', 'meter'),
           turnMeter('turns'),
           COUNTER,
-          probe('result'),
-          probe('turns'),
+          ...probes('result', 'turns'),
         ),
       );
       await nodeRed.until(() => nodeRed.statuses('list-each').at(-1) === 'connected v3', 'the list', 60);
@@ -67,7 +65,7 @@ for (const version of NODE_RED_VERSIONS) {
       return nodeRed.message(at, (seen) => seen.mark === mine, 60);
     }
 
-    for (const output of ['array', 'each']) {
+    for (const output of ['array', 'each'])
       it(`lets all others run between slices of its work, with output ${output}`, async function () {
         this.retries(2);
         await through('ask', 'turns');
@@ -81,6 +79,4 @@ for (const version of NODE_RED_VERSIONS) {
         assert.ok(usual <= allowed, `usually up to ${usual} ms, of ${allowed}`);
         assert.ok(longest < 5 * allowed, `${longest} ms at most, of ${5 * allowed}`);
       });
-    }
   });
-}

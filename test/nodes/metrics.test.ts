@@ -29,7 +29,6 @@ describe('metrics of a Node-RED that takes alarms', () => {
   });
   after(() => nodeRed?.stopAndRemove());
 
-  /** Waits until a series has this value. */
   async function becomes(value: number, name: string, labels: Record<string, string> = {}): Promise<void> {
     const isSo = async (): Promise<boolean> => {
       last = await scrape(url);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import type { WebhookFacts } from '../../lib/message/event-message';
-import { runProgram, type ProgramRun } from '../support/inbox/moving';
+import { runProgram } from '../support/inbox/moving';
 import { PATH, PHRASE, webhookFlow, sharedFlow } from '../support/node-red/flows';
 import { NodeRed } from '../support/node-red/node-red';
 import { SharedServer } from '../support/postgres/shared-server';
@@ -36,8 +36,7 @@ describe('Node-RED whose inbox is moved into PostgreSQL', () => {
     const url = await server.database('alarms');
     const { userDir } = nodeRed;
     const from = path.join(userDir, 'remote-monitoring');
-    const move = (): Promise<ProgramRun> =>
-      runProgram(['move', '--from', from, '--tls', 'off'], { RVM_INBOX_URL: url });
+    const move = () => runProgram(['move', '--from', from, '--tls', 'off'], { RVM_INBOX_URL: url });
     await nodeRed.deploy(webhookFlow({ webhook: SETTLED }));
     for (let index = 0; index < ALARMS; index += 1)
       await sendUntilAnswered(nodeRed.url + PATH, alarmMessage(), PHRASE);

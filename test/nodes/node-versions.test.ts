@@ -22,16 +22,13 @@ async function on(
   options: StartOptions,
   deed: (nodeRed: NodeRed) => Promise<void>,
 ): Promise<void> {
-  const nodeRed = await NodeRed.start({ ...options, node: otherNode(test, release) });
-  try {
+  await NodeRed.with({ ...options, node: otherNode(test, release) }, async (nodeRed) => {
     await deed(nodeRed);
-  } finally {
-    await nodeRed.stopAndRemove();
-  }
+  });
 }
 
 describe('the package on the oldest supported Node.js, 22.19.0', () => {
-  for (const version of NODE_RED_VERSIONS) {
+  for (const version of NODE_RED_VERSIONS)
     it(`proves and delivers an alarm in Node-RED ${version}`, function () {
       return on(this, '22.19.0', { version }, async (nodeRed) => {
         await nodeRed.deploy(webhookFlow());
@@ -41,7 +38,6 @@ describe('the package on the oldest supported Node.js, 22.19.0', () => {
         assert.equal(settings['rvmWebhookInSaferNode'], '22.22.2');
       });
     });
-  }
 });
 
 describe('the package on a Node.js that is too old', () => {
@@ -81,7 +77,7 @@ describe('the package on a Node.js that is too old', () => {
     });
   });
 
-  for (const old of ['20.20.2', '22.18.0']) {
+  for (const old of ['20.20.2', '22.18.0'])
     it(`registers every type on ${old}, shows what it needs, refuses messages with CONFIG_MISSING, and cuts alarms`, function () {
       return on(this, old, { version: '4.1', env: { RVM_TEST_PATH: PATH } }, async (nodeRed) => {
         const list = node('rvm-list-devices', { id: 'list', station: 'station', wires: [[], []] });
@@ -103,5 +99,4 @@ describe('the package on a Node.js that is too old', () => {
         );
       });
     });
-  }
 });

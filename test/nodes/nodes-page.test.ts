@@ -13,15 +13,12 @@ const TOLD = /\((`\w+`(?:,\s+`\w+`)*): ([^)]+)\)/g;
 /** What several types have in common stands once, and their sections lead there. */
 const SHARED = /\]\(#(nodes-that-[a-z-]+)\)/g;
 
-/** The parts of the sidebar and what can be done there, by the keys of their texts. */
 const OF_SIDEBAR = (
   'label name stations pending events dead problems quarantine unknownPaths abandoned instances ' +
   'sandboxAlarm accept retry discard verify assign assignTo history'
 ).split(' ');
 
-function read(file: string): string {
-  return fs.readFileSync(path.join(ROOT, file), 'utf8');
-}
+const read = (file: string): string => fs.readFileSync(path.join(ROOT, file), 'utf8');
 
 function sectionsOf(page: string): Map<string, string> {
   const sections = page.split(/^## /m).map((section): [string, string] => {
@@ -42,7 +39,6 @@ function toldIn(part: string): [name: string, value: string][] {
   });
 }
 
-/** The parts of the page that a section leads to, for what its type has in common with others. */
 function sharedIn(section: string, page: string): string {
   const anchors = new Set([...section.matchAll(SHARED)].map(([, anchor]) => anchor));
   const parts = page.split(/^### /m).slice(1);
@@ -55,34 +51,29 @@ const codesIn = (cell: string): string[] => [...cell.matchAll(/`([^`]+)`/g)].map
 
 const shown = (value: unknown): string => (value === '' ? 'empty' : `\`${String(value)}\``);
 
-function textsIn(texts: unknown): string[] {
-  return typeof texts === 'string' ? [texts] : Object.values(texts ?? {}).flatMap(textsIn);
-}
+const textsIn = (texts: unknown): string[] =>
+  typeof texts === 'string' ? [texts] : Object.values(texts ?? {}).flatMap(textsIn);
 
 const textsOf = (folder: string) =>
   JSON.parse(read(`nodes/${folder}/en-US.json`)) as Record<string, Record<string, string>>;
 
-function choicesOf(type: string): string[] {
-  return [...read(`dist/${type}.html`).matchAll(/<option value="([^"]+)"/g)].map(([, value = '']) => value);
-}
+const choicesOf = (type: string): string[] =>
+  [...read(`dist/${type}.html`).matchAll(/<option value="([^"]+)"/g)].map(([, value = '']) => value);
 
-/** All of them are so. */
-function each<Value>(values: readonly Value[], isSo: (value: Value) => boolean): void {
+const each = <Value>(values: readonly Value[], isSo: (value: Value) => boolean): void =>
   assert.deepEqual(
     values.filter((value) => !isSo(value)),
     [],
   );
-}
 
 describe('the page of the nodes', () => {
   const page = read('docs/nodes.md');
   const sections = sectionsOf(page);
 
-  it('has a section for each node and for the sidebar, and for nothing else', () => {
-    assert.deepEqual([...sections.keys()].sort(), [...typesOfPackage(), 'rvm-sidebar'].sort());
-  });
+  it('has a section for each node and for the sidebar, and for nothing else', () =>
+    assert.deepEqual([...sections.keys()].sort(), [...typesOfPackage(), 'rvm-sidebar'].sort()));
 
-  for (const type of typesOfPackage()) {
+  for (const type of typesOfPackage())
     describe(`on ${type}`, () => {
       const section = sections.get(type) ?? '';
       const shared = sharedIn(propertiesIn(section), page);
@@ -105,15 +96,12 @@ describe('the page of the nodes', () => {
         each(own, ([name]) => name in defaults || name in credentials);
       });
 
-      it('names each field of the dialog as the dialog does', () => {
-        each(textsIn(textsOf(`${type}/locales`)['label']), (text) => section.includes(text));
-      });
+      it('names each field of the dialog as the dialog does', () =>
+        each(textsIn(textsOf(`${type}/locales`)['label']), (text) => section.includes(text)));
 
-      it('tells each choice of the dialog', () => {
-        each(choicesOf(type), (choice) => `${shared}${section}`.includes(`\`${choice}\``));
-      });
+      it('tells each choice of the dialog', () =>
+        each(choicesOf(type), (choice) => `${shared}${section}`.includes(`\`${choice}\``)));
     });
-  }
 
   it('names the parts of the sidebar, and what can be done there', () => {
     const texts = textsOf('rvm-sidebar/locales');

@@ -19,7 +19,6 @@ const NODES: Record<string, Record<string, unknown>> = {
   'rvm-get-rtsp--jsonata': { camera: 'payload.camera', cameraType: 'jsonata', mode: 'live' },
 };
 
-/** What a function node may make of a message, and hand on. */
 const ODD: Record<string, string> = {
   'a getter that throws':
     "for (const name of ['event', 'payload', 'webhook']) Object.defineProperty(msg, name, { enumerable: true, get() { throw new Error('no'); } }); return msg;",
@@ -41,7 +40,7 @@ const TIMES: Record<string, string> = {
   'what never keeps its promise': '{ then() {} }',
 };
 
-for (const version of NODE_RED_VERSIONS) {
+for (const version of NODE_RED_VERSIONS)
   describe(`a message that no node can work with, in Node-RED ${version}`, () => {
     let nodeRed: NodeRed;
     before(async () => {
@@ -72,7 +71,6 @@ for (const version of NODE_RED_VERSIONS) {
     for (const [time, what] of Object.keys(TIMES).entries())
       it(`for it holds ${what} as a time, is BAD_INPUT at rvm-list-events`, () => isBadInput(`time-${time}`));
   });
-}
 
 function flow(): FlowNode[] {
   const nodes = Object.entries(NODES).flatMap(([id, properties]): FlowNode[] => [

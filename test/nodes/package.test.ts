@@ -26,7 +26,6 @@ interface Manifest {
 
 const PACKAGE = '@rvm/node-red-remote-monitoring';
 
-/** The examples of the file, and what somebody enters in their place. */
 const EXAMPLES = environmentFile();
 const VARIABLES = {
   ...EXAMPLES,
@@ -34,7 +33,6 @@ const VARIABLES = {
   NODE_RED_CREDENTIAL_SECRET: 'a secret of the test',
 };
 
-/** The node sets and programs that package.json names, with their files. */
 function programs(): { sets: Record<string, string>; bin: Record<string, string> } {
   const { 'node-red': nodeRed, bin } = JSON.parse(
     fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8'),
@@ -111,7 +109,6 @@ describe('the package that npm pack makes', () => {
       const targets = links
         .filter((link) => page === 'README.md' || !link.endsWith('.png'))
         .map((link) => path.posix.join(path.posix.dirname(page), decodeURI(link)));
-      // A folder stands for all that is in it.
       const isThere = (target: string): boolean =>
         files.some((file) => file === target || file.startsWith(`${target.replace(/\/$/, '')}/`));
       return targets.filter((target) => !isThere(target)).map((target) => `${page}: ${target}`);
@@ -122,11 +119,10 @@ describe('the package that npm pack makes', () => {
   describe('in the palette manager, which runs npm itself,', () => {
     /** Of Node-RED, and of Node.js: the oldest and newest releases of each line that are supported, and the newest of all. */
     const places: [NodeRedVersion, string][] = [
-      ['5', '22.19.0'],
-      ['5', '22'],
-      ['5', '24.0.0'],
-      ['5', '24'],
-      ['5', 'latest'],
+      ...['22.19.0', '22', '24.0.0', '24', 'latest'].map((release): [NodeRedVersion, string] => [
+        '5',
+        release,
+      ]),
       ['4.1', '22.19.0'],
       ['4.1', 'latest'],
     ];
@@ -135,8 +131,7 @@ describe('the package that npm pack makes', () => {
         `installs by upload in Node-RED ${version} on Node.js ${release}, in less than ${MOST_ON_DISK} MiB, an alarm gets through, and its programs run`,
         async function () {
           const node = otherNode(this, release);
-          const nodeRed = await NodeRed.start({ version, node, withoutPackage: true });
-          try {
+          await NodeRed.with({ version, node, withoutPackage: true }, async (nodeRed) => {
             // A registry may stumble.
             const first = await upload(nodeRed);
             const { status, text } = first.status === 200 ? first : await upload(nodeRed);
@@ -157,20 +152,15 @@ describe('the package that npm pack makes', () => {
             runPrograms(nodeRed.userDir, node);
             const { onDisk } = sizeOf(path.join(nodeRed.userDir, 'node_modules'));
             assert.ok(onDisk < MOST_ON_DISK, `${onDisk} MiB`);
-          } finally {
-            await nodeRed.stopAndRemove();
-          }
+          });
         },
       );
 
     nightlyIt('is refused on Node.js 22.18.0: npm goes by the engines of each package', async function () {
-      const nodeRed = await NodeRed.start({ node: otherNode(this, '22.18.0'), withoutPackage: true });
-      try {
+      await NodeRed.with({ node: otherNode(this, '22.18.0'), withoutPackage: true }, async (nodeRed) => {
         assert.equal((await upload(nodeRed)).status, 400);
         await nodeRed.logged(/EBADENGINE/);
-      } finally {
-        await nodeRed.stopAndRemove();
-      }
+      });
     });
 
     async function upload({ url }: NodeRed): Promise<{ status: number; text: string }> {

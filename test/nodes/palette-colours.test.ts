@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { definitionOf } from '../support/editor/browser';
 import { GROUPS } from '../support/editor/example-canvas';
 
-/** Red, green and blue as light, 0 to 1. */
 type Light = readonly [number, number, number];
 
 /**
@@ -32,7 +31,6 @@ const EYES: Record<string, readonly [Light, Light, Light]> = {
 };
 /** Of the labels, in the light theme of Node-RED as in the dark one. */
 const LABEL = '#333333';
-/** What WCAG asks for text. */
 const LEGIBLE = 4.5;
 /** Distance in CIE Lab: two are the least that anyone sees, side by side; fifteen are seen at a glance. */
 const DISTINCT = 15;
@@ -44,9 +42,8 @@ function lightOf(color: string): Light {
   ) as unknown as Light;
 }
 
-function dot(row: Light, light: Light): number {
-  return row.reduce((sum, factor, index) => sum + factor * (light[index] ?? 0), 0);
-}
+const dot = (row: Light, light: Light): number =>
+  row.reduce((sum, factor, index) => sum + factor * (light[index] ?? 0), 0);
 
 const luminance = (light: Light): number => dot([0.2126, 0.7152, 0.0722], light);
 
@@ -65,14 +62,13 @@ function labOf(color: string, eyes: readonly [Light, Light, Light]): Light {
 }
 
 describe('the colours of the palette', () => {
-  for (const [group, { color, types }] of Object.entries(GROUPS)) {
+  for (const [group, { color, types }] of Object.entries(GROUPS))
     it(`${group} is ${color}, on which labels can be read`, () => {
       for (const type of types) assert.equal(definitionOf(`rvm-${type}`).color, color, type);
       assert.ok(contrast(color, LABEL) >= LEGIBLE, String(contrast(color, LABEL)));
     });
-  }
 
-  for (const [kind, eyes] of Object.entries(EYES)) {
+  for (const [kind, eyes] of Object.entries(EYES))
     it(`are told apart by eyes with ${kind}`, () => {
       const labs = Object.values(GROUPS).map(({ color }) => labOf(color, eyes));
       for (const [index, one] of labs.entries())
@@ -81,5 +77,4 @@ describe('the colours of the palette', () => {
           assert.ok(distance >= DISTINCT, String(distance));
         }
     });
-  }
 });

@@ -10,10 +10,9 @@ import { factsOf, problemOf, raise, type Facts } from '../support/node-red/alarm
 const NEW_PHRASE = 'a phrase that is new';
 const ON_CLOUD = { webhook: { station: '', cloud: 'cloud' } };
 
-/** Seconds for which an alarm is held that finds nobody. */
 const HOLD = 3;
 
-for (const version of NODE_RED_VERSIONS) {
+for (const version of NODE_RED_VERSIONS)
   describe(`a deploy of changes only, on Node-RED ${version}`, () => {
     let nodeRed: NodeRed;
     let url: string;
@@ -135,9 +134,7 @@ for (const version of NODE_RED_VERSIONS) {
       assert.equal((await post(url, alarmMessage(), PHRASE)).status, 404);
     });
   });
-}
 
-/** JavaScript of a setting: the flows stop when an alarm has just left its webhook in, and start again. */
 const STOP_AT_FIRST_ALARM = `stopAtFirstAlarm: (() => {
     const { events, hooks } = require(require.resolve('@node-red/util', { paths: [process.argv[1]] }));
     hooks.add('preRoute.stop', ({ source }) => {
@@ -152,8 +149,7 @@ describe('a deploy in the moment of a delivery', () => {
   slowIt(
     'C-76 makes the alarm come again, with its delivery id and a word at output 3 that it is uncertain',
     async () => {
-      const nodeRed = await NodeRed.start({ settings: STOP_AT_FIRST_ALARM });
-      try {
+      await NodeRed.with({ settings: STOP_AT_FIRST_ALARM }, async (nodeRed) => {
         await nodeRed.deploy(webhookFlow());
         await inboxesOpen(nodeRed);
         const { messageId } = factsOf(await raise(nodeRed));
@@ -164,9 +160,7 @@ describe('a deploy in the moment of a delivery', () => {
 
         const problem = problemOf(await nodeRed.message('problems', ({ topic }) => topic === 'uncertain'));
         assert.deepEqual([problem.reason, problem.messageId], ['restart', messageId]);
-      } finally {
-        await nodeRed.stopAndRemove();
-      }
+      });
     },
   );
 });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
+import { listenerNode, PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
 import { freePort, NodeRed } from '../support/node-red/node-red';
 import { few } from '../support/suite/lanes';
 import { alarmMessage, answerTo, sendUntilAnswered } from '../support/webhook/alarm-message';
@@ -7,31 +7,23 @@ import { PipelinedFlood } from '../support/webhook/pipelined-flood';
 
 const ALARMS = 40;
 
-for (const on of ['Node-RED', 'a listener']) {
+for (const on of ['Node-RED', 'a listener'])
   describe(`a stranger with many connections of many forged posts, on the server of ${on}`, () => {
     let nodeRed: NodeRed;
     let flood: PipelinedFlood | undefined;
-    before(async () => {
-      nodeRed = await NodeRed.start({ fresh: true });
-    });
+    before(async () => (nodeRed = await NodeRed.start({ fresh: true })));
     afterEach(() => flood?.stop());
     after(() => nodeRed.stopAndRemove());
 
     it('keeps no alarm out, nor the editor', async () => {
       const listenerPort = await freePort();
-      const listener = {
-        id: 'listener',
-        type: 'rvm-listener',
-        port: listenerPort,
-        host: '127.0.0.1',
-        tls: '',
-      };
       const hasListener = on === 'a listener';
       const webhook = { listener: 'listener' };
-      await nodeRed.deploy(hasListener ? webhookFlow({ webhook }, listener) : webhookFlow());
+      await nodeRed.deploy(
+        hasListener ? webhookFlow({ webhook }, listenerNode({ port: listenerPort })) : webhookFlow(),
+      );
       const port = hasListener ? listenerPort : nodeRed.port;
       const url = `http://127.0.0.1:${port}${PATH}`;
-      // The port opens a moment after the deploy.
       assert.equal((await sendUntilAnswered(url, alarmMessage(), PHRASE)).at(-1), 200);
       flood = await PipelinedFlood.start({
         port,
@@ -49,4 +41,3 @@ for (const on of ['Node-RED', 'a listener']) {
       assert.equal((await fetch(nodeRed.url)).status, 200);
     });
   });
-}

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { alarmMessage, answerTo } from '../support/webhook/alarm-message';
-import { PATH, PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows';
+import { fileInbox, listenerNode, PATH, PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows';
 import { freePort, NodeRed, type FlowNode } from '../support/node-red/node-red';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 import { eventually } from '../support/time/patience';
@@ -20,12 +20,11 @@ const STAYING = `module.exports = (RED) => {
   });
 };`;
 
-for (const version of NODE_RED_VERSIONS) {
+for (const version of NODE_RED_VERSIONS)
   describe(`live and ready of Node-RED ${version}`, () => {
     let folder: string;
     let nodeRed: NodeRed;
     let listening: number;
-    /** Of Node-RED's own server, and of a listener. */
     let servers: string[];
     before(async () => {
       folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-staying-node-'));
@@ -46,8 +45,8 @@ for (const version of NODE_RED_VERSIONS) {
       return webhookFlow(
         { webhook: { id: 'own', inbox: 'inbox' } },
         webhookIn({ inbox: 'inbox', listener: 'listener' }),
-        { id: 'listener', type: 'rvm-listener', name: '', host: '127.0.0.1', port: listening, tls: '' },
-        { id: 'inbox', type: 'rvm-inbox', name: '', folder: 'store', ...inbox },
+        listenerNode({ port: listening }),
+        fileInbox('store', inbox),
         ...further,
       );
     }
@@ -70,12 +69,9 @@ for (const version of NODE_RED_VERSIONS) {
     }
 
     async function run(state: 'start' | 'stop'): Promise<void> {
-      const response = await fetch(`${nodeRed.url}/flows/state`, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify({ state }),
-      });
-      assert.ok(response.ok);
+      const headers = { 'Content-Type': 'application/json' };
+      const request = { method: 'POST', headers, body: JSON.stringify({ state }) };
+      assert.ok((await fetch(`${nodeRed.url}/flows/state`, request)).ok);
     }
 
     it('before the flows run: it lives, and is not ready; a listener does not listen yet', async () => {
@@ -128,4 +124,3 @@ for (const version of NODE_RED_VERSIONS) {
       return path.join(file, 'folder');
     }
   });
-}

@@ -8,7 +8,7 @@ import {
   inject,
   MOVABLE_CLOCK,
   NodeRed,
-  probe,
+  probes,
   watched,
   type FlowNode,
 } from '../support/node-red/node-red';
@@ -33,10 +33,9 @@ function proxyNode(url = '', properties: Record<string, unknown> = {}): FlowNode
   return { id: 'proxy', type: 'http proxy', ...usual, ...properties };
 }
 
-const list = (id: string, ofStation: string): FlowNode =>
-  caller('rvm-list-devices', { id, station: ofStation });
+const list = (id: string, ofStation: string) => caller('rvm-list-devices', { id, station: ofStation });
 
-for (const version of NODE_RED_VERSIONS) {
+for (const version of NODE_RED_VERSIONS)
   describe(`a cloud behind TLS and a proxy in Node-RED ${version}`, () => {
     let authority: Authority;
     let client: Issued;
@@ -76,8 +75,7 @@ for (const version of NODE_RED_VERSIONS) {
         watched(
           ...entrance('in', 'list'),
           list('list', 'station'),
-          probe('result'),
-          probe('failed'),
+          ...probes('result', 'failed'),
           station({ credentials: { username, password } }),
           cloud({ url: service.url, credentials: { apiKey: service.apiKey }, ...properties }),
           ...further,
@@ -94,9 +92,7 @@ for (const version of NODE_RED_VERSIONS) {
       return nodeRed.message(outcome, (msg) => msg.mark === mark);
     }
 
-    async function failure(): Promise<{ code: string; message: string }> {
-      return (await through('failed')).error as { code: string; message: string };
-    }
+    const failure = async () => (await through('failed')).error as { code: string; message: string };
 
     it('lists the cameras through the proxy, with an own authority and a client certificate from files', async () => {
       await deploy(BOTH, proxyNode(proxy.url), tlsNode(files));
@@ -191,4 +187,3 @@ for (const version of NODE_RED_VERSIONS) {
       assert.equal(JSON.stringify(nodeRed.seen).includes(LOGIN.password), false);
     });
   });
-}

@@ -2,23 +2,26 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { cloud, station } from '../support/node-red/flows';
-import { entrance, inject, NodeRed, probe, watched, type FlowNode } from '../support/node-red/node-red';
+import { entrance, inject, NodeRed, probes, watched, type FlowNode } from '../support/node-red/node-red';
 import { caller } from '../support/node-red/station-flow';
 import { PagedDevices, remoteIdOf } from '../support/service/paged-devices';
 import { Gate } from '../support/time/patience';
 
 function flowOf(ofCloud: Record<string, unknown>, credentials: object, node: FlowNode): FlowNode[] {
-  const probes = [probe('result'), probe('failed')];
-  return watched(cloud(ofCloud), station({ credentials }), ...entrance('in', 'node'), node, ...probes);
+  return watched(
+    cloud(ofCloud),
+    station({ credentials }),
+    ...entrance('in', 'node'),
+    node,
+    ...probes('result', 'failed'),
+  );
 }
 
 describe('the first alarm after a restart of Node-RED', () => {
   let service: PagedDevices;
   let nodeRed: NodeRed | undefined;
 
-  beforeEach(async () => {
-    service = await PagedDevices.start({ devices: 300, pageSize: 10 });
-  });
+  beforeEach(async () => (service = await PagedDevices.start({ devices: 300, pageSize: 10 })));
   afterEach(async () => {
     await nodeRed?.stopAndRemove();
     await service.close();
@@ -50,8 +53,7 @@ describe('the first alarm after a restart of Node-RED', () => {
     const { cameraId, requests } = await alarmOfTheLastCamera(nodeRed);
     assert.equal(cameraId, service.ids.at(-1));
     assert.ok(Number(requests) <= 4);
-    assert.equal(service.asked.dataSources, asked.dataSources);
-    assert.equal(service.asked.rtsp, asked.rtsp + 1);
+    assert.deepEqual([service.asked.dataSources, service.asked.rtsp], [asked.dataSources, asked.rtsp + 1]);
     list.open();
   });
 
@@ -69,16 +71,13 @@ describe('the first alarm after a restart of Node-RED', () => {
 
 describe('the sandbox', () => {
   it('leaves nothing behind of its cameras, which have other ids at the next start', async () => {
-    const nodeRed = await NodeRed.start();
-    try {
+    await NodeRed.with({}, async (nodeRed) => {
       const list = caller('rvm-list-devices');
       await nodeRed.deploy(flowOf({ url: 'sandbox', credentials: {} }, {}, list));
       await inject(nodeRed, 'in', {});
       await nodeRed.message('result');
       await nodeRed.stop();
       assert.equal(fs.existsSync(path.join(nodeRed.userDir, 'remote-monitoring', 'hints')), false);
-    } finally {
-      await nodeRed.stopAndRemove();
-    }
+    });
   });
 });

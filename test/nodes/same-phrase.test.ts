@@ -11,18 +11,14 @@ const SECRET = { credentials: { secret: PHRASE } };
 
 describe('two Central Stations with one phrase', () => {
   let nodeRed: NodeRed;
-  before(async () => {
-    nodeRed = await NodeRed.start();
-  });
+  before(async () => (nodeRed = await NodeRed.start()));
   after(() => nodeRed.stopAndRemove());
 
   const south = (properties: Record<string, unknown> = {}): FlowNode =>
     station({ id: 'south-node', name: 'South', key: 'south', ...SECRET, ...properties });
-  const asks = (id: string, of: string): FlowNode =>
-    node('rvm-list-devices', { id, station: of, wires: [[], []] });
+  const asks = (id: string, of: string) => node('rvm-list-devices', { id, station: of, wires: [[], []] });
   const shows = (id: string, text: string, from = 0): Promise<void> => showsOf(nodeRed, text, id, from);
 
-  /** Each on a path of its own; the cloud of the second is another, where it is not the sandbox as well. */
   function flow(first: Record<string, unknown>, second: FlowNode, ...further: FlowNode[]): FlowNode[] {
     const other = webhookIn({ id: 'webhook-south', station: 'south-node', path: `${PATH}-south` });
     const nodes = [second, other, asks('north-asks', 'station'), asks('south-asks', 'south-node')];

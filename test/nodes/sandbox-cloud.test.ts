@@ -8,6 +8,7 @@ import {
   inject,
   NodeRed,
   probe,
+  probes,
   type FlowNode,
   watched,
 } from '../support/node-red/node-red';
@@ -15,12 +16,9 @@ import { webhookFlow, cloud, station } from '../support/node-red/flows';
 import { needs } from '../support/suite/programs';
 import { selfSigned } from '../support/network/certificates';
 import { slowIt } from '../support/suite/lanes';
-import { codeOf, factsOf, node, shows, overviewOf } from '../support/node-red/alarms-through';
+import { codeOf, factsOf, node, shows, overviewOf, type Message } from '../support/node-red/alarms-through';
 import { act, look } from '../support/node-red/inboxes-open';
 
-type Message = Record<string, unknown>;
-
-/** A flow whose cloud is the sandbox, with nothing else filled in. */
 function sandboxFlow(station: Message = {}, cloud: Message = {}, ...further: FlowNode[]): FlowNode[] {
   return webhookFlow(
     {
@@ -28,8 +26,7 @@ function sandboxFlow(station: Message = {}, cloud: Message = {}, ...further: Flo
       station: { credentials: {}, ...station },
     },
     node('rvm-list-devices', { id: 'list', station: 'station', wires: [['listed'], ['failed']] }),
-    probe('listed'),
-    probe('failed'),
+    ...probes('listed', 'failed'),
     ...entrance('in', 'list'),
     ...further,
   );
@@ -37,15 +34,13 @@ function sandboxFlow(station: Message = {}, cloud: Message = {}, ...further: Flo
 
 describe('a cloud whose url is "sandbox"', () => {
   let nodeRed: NodeRed;
-  before(async () => {
-    nodeRed = await NodeRed.start();
-  });
+  before(async () => (nodeRed = await NodeRed.start()));
   after(() => nodeRed.stopAndRemove());
 
   for (const [scheme, proof] of [
     ['http', 'hmac'],
     ['https', 'token'],
-  ]) {
+  ])
     it(`sends alarms proven by ${proof} to a station registered as ${scheme}, with no further setting`, async () => {
       await nodeRed.deploy(sandboxFlow({ scheme }));
       const msg = await nodeRed.message('alarms', (seen) => factsOf(seen).proof === proof);
@@ -54,7 +49,6 @@ describe('a cloud whose url is "sandbox"', () => {
       assert.match(text, /^SANDBOX /);
       assert.match((msg.payload as { cameraName: string }).cameraName, /SANDBOX/);
     });
-  }
 
   it('shows "sandbox" on every node that uses it, before and after an alarm', async () => {
     await nodeRed.deploy(sandboxFlow());
@@ -65,10 +59,8 @@ describe('a cloud whose url is "sandbox"', () => {
   it('takes the credentials of the user where they are filled in', async () => {
     const credentials = { username: 'mine', password: 'my password', secret: 'my own phrase' };
     await nodeRed.deploy(sandboxFlow({ credentials }));
-    const known = nodeRed.at('alarms').length;
-    await inject(nodeRed, 'in', {});
-    await nodeRed.message('listed');
-    await nodeRed.until(() => nodeRed.at('alarms').length > known, 'an alarm proven by that phrase');
+    await nodeRed.next('alarms');
+    await nodeRed.next('listed', () => inject(nodeRed, 'in', {}));
   });
 
   it('says BAD_INPUT, what is wrong, and "wrong setting", for a setting that it cannot take', async () => {
@@ -91,8 +83,8 @@ describe('a cloud whose url is "sandbox"', () => {
   });
 
   describe('the onboarding that a sandbox in Node-RED shows', () => {
-    async function deploy(): Promise<void> {
-      await nodeRed.deploy(
+    const deploy = (): Promise<void> =>
+      nodeRed.deploy(
         watched(
           cloud({ url: 'sandbox', sandboxEvents: 0, deviceRefresh: 0, credentials: {} }),
           station({ credentials: {} }),
@@ -102,17 +94,12 @@ describe('a cloud whose url is "sandbox"', () => {
           ...entrance('in', 'list'),
         ),
       );
-    }
 
     async function listed(): Promise<string[]> {
-      const before = nodeRed.at('listed').length;
-      await inject(nodeRed, 'in', {});
-      await nodeRed.until(() => nodeRed.at('listed').length > before, 'a list');
-      const devices = nodeRed.at('listed').at(-1)?.payload as { site: string }[];
-      return devices.map(({ site }) => site);
+      const { payload } = await nodeRed.next('listed', () => inject(nodeRed, 'in', {}));
+      return (payload as { site: string }[]).map(({ site }) => site);
     }
 
-    /** How many cameras a station has, as the pickers of the dialogs ask for them. */
     async function pickedOf(id: string): Promise<number> {
       const { body } = await look(nodeRed, `devices?station=${id}`);
       return (body.devices as unknown[]).length;
@@ -172,9 +159,7 @@ describe('the sandbox and settings.js', () => {
   let nodeRed: NodeRed;
   let seen = 0;
   let logged = 0;
-  before(async () => {
-    nodeRed = await NodeRed.start({ settings: setting.text });
-  });
+  before(async () => (nodeRed = await NodeRed.start({ settings: setting.text })));
   after(async () => {
     await nodeRed.stopAndRemove();
     setting.remove();
@@ -190,12 +175,12 @@ describe('the sandbox and settings.js', () => {
 
   const log = (): string => nodeRed.log.slice(logged);
 
-  async function message(probed: string): Promise<Record<string, unknown>> {
+  async function message(probed: string): Promise<Message> {
     await nodeRed.until(() => nodeRed.at(probed, seen).length > 0, `a message at "${probed}"`);
     return nodeRed.at(probed, seen)[0] ?? {};
   }
 
-  for (const forbidding of ['false', "'false'", '0', 'null']) {
+  for (const forbidding of ['false', "'false'", '0', 'null'])
     it(`rvmSandbox: ${forbidding} forbids it: red status, CONFIG_MISSING, no alarm, nothing listens`, async () => {
       await deployWith(forbidding);
       await shows(nodeRed, 'status.sandboxForbidden', 'webhook', seen);
@@ -206,7 +191,6 @@ describe('the sandbox and settings.js', () => {
       assert.doesNotMatch(log(), /sandbox started/);
       assert.equal(nodeRed.at('alarms', seen).length, 0);
     });
-  }
 
   it('rvmSandbox: { port, rtspPort } places it', async () => {
     const [port, rtspPort] = [await freePort(), await freePort()];
@@ -218,7 +202,7 @@ describe('the sandbox and settings.js', () => {
 
   describe("rvmSandbox: { liveStyle: 'live' }", () => {
     /** Asks for live video of the first camera as the cloud says, and waits for what comes out at a probe. */
-    async function live(liveStyle: string, result: 'played' | 'failed'): Promise<Record<string, unknown>> {
+    async function live(liveStyle: string, result: 'played' | 'failed'): Promise<Message> {
       const camera = { camera: 'camera', cameraType: 'msg', mode: 'live', station: 'station' };
       const getRtsp = node('rvm-get-rtsp', { id: 'rtsp', ...camera, wires: [['played'], ['failed']] });
       const further = [getRtsp, probe('played'), ...entrance('play', 'rtsp')];
@@ -230,9 +214,8 @@ describe('the sandbox and settings.js', () => {
       return message(result);
     }
 
-    it('gives live video to a cloud that asks with the time "live"', async () => {
-      assert.match(String((await live('live', 'played')).payload), /^rtsp:/);
-    });
+    it('gives live video to a cloud that asks with the time "live"', async () =>
+      assert.match(String((await live('live', 'played')).payload), /^rtsp:/));
 
     it('refuses a cloud that asks without a time', async () => {
       const { error } = await live('omit', 'failed');
@@ -268,11 +251,8 @@ describe('the sandbox and settings.js', () => {
   slowIt('reaches a Node-RED that serves https with a certificate of its own', async function () {
     needs(this, 'openssl');
     const settings = `https: ${JSON.stringify(selfSigned())},`;
-    const encrypted = await NodeRed.start({ settings, flows: sandboxFlow() });
-    try {
+    await NodeRed.with({ settings, flows: sandboxFlow() }, async (encrypted) => {
       assert.equal(factsOf(await encrypted.message('alarms')).sandbox, true);
-    } finally {
-      await encrypted.stopAndRemove();
-    }
+    });
   });
 });

@@ -23,22 +23,16 @@ describe('the Node-RED scorecard', () => {
     assert.ok(fs.existsSync(path.join(ROOT, 'LICENSE')));
   });
 
-  it('P04 has a name within a scope, with node-red in it', () => {
-    assert.match(own.name, /^@[a-z0-9-]{2,}\/node-red-[a-z0-9-]+$/);
-  });
+  it('P04 has a name within a scope, with node-red in it', () =>
+    assert.match(own.name, /^@[a-z0-9-]{2,}\/node-red-[a-z0-9-]+$/));
 
-  it('P05 has the keyword node-red', () => {
-    assert.ok(own.keywords.includes('node-red'));
-  });
+  it('P05 has the keyword node-red', () => assert.ok(own.keywords.includes('node-red')));
 
   it('P06 names the versions of Node-RED it works with, and those of Node.js', () => {
-    assert.equal(own['node-red'].version, '>=4.1.0');
-    assert.equal(own.engines.node, '>=22.19');
+    assert.deepEqual([own['node-red'].version, own.engines.node], ['>=4.1.0', '>=22.19']);
   });
 
-  it('D01 has at most six runtime dependencies', () => {
-    assert.ok(Object.keys(own.dependencies).length <= 6);
-  });
+  it('D01 has at most six runtime dependencies', () => assert.ok(Object.keys(own.dependencies).length <= 6));
 
   it('runs no script when it is installed, nor does anything that it depends on', () => {
     const file = path.join(ROOT, 'package-lock.json');

@@ -4,9 +4,10 @@ import path from 'node:path';
 import { Sandbox } from '../../sandbox';
 import { alarmMessage, post } from '../support/webhook/alarm-message';
 import { PATH, webhookFlow } from '../support/node-red/flows';
+import { setFault } from '../support/node-red/station-flow';
 import { RecordingForwarder } from '../support/rtsp/recording-forwarder';
 import { node } from '../support/node-red/alarms-through';
-import { entrance, inject, NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
+import { entrance, inject, NodeRed, probes, type FlowNode } from '../support/node-red/node-red';
 
 const PLANTED = {
   apiKey: 'planted-key-4f1c',
@@ -59,7 +60,7 @@ describe('planted secrets', () => {
       node('http in', { url: '/verify', method: 'post', skipBodyParsing: true, wires: [['verify']] }),
       asked('verify', 'rvm-verify', { wires: ['verified', 'refused'].map((id) => [id, 'answer']) }),
       node('http response', { id: 'answer', statusCode: '', headers: {} }),
-      ...['verified', 'refused', 'listed', 'video', 'failed', 'called'].map((id) => probe(id)),
+      ...probes('verified', 'refused', 'listed', 'video', 'failed', 'called'),
       ...entrance('in', 'list'),
       ...entrance('call', 'device', 'ptz', 'snapshot', 'request', 'link'),
       ...entrance('event', 'rtsp'),
@@ -90,15 +91,8 @@ describe('planted secrets', () => {
     await nodeRed.until(() => outcomes() === before + 5, 'the other calls');
     assert.ok(nodeRed.at('called').length >= 3);
 
-    const failures = nodeRed.at('failed').length;
-    const response = await fetch(`${sandbox.url}/sandbox/faults`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ kind: 'status', status: 500, relation: 'rel/rtsp' }),
-    });
-    assert.ok(response.ok, await response.text());
-    await inject(nodeRed, 'event', { event });
-    await nodeRed.until(() => nodeRed.at('failed').length > failures, 'another failure');
+    await setFault(sandbox, { kind: 'status', status: 500, relation: 'rel/rtsp' });
+    await nodeRed.next('failed', () => inject(nodeRed, 'event', { event }));
   }
 
   async function postEverything(url: string): Promise<void> {
@@ -141,9 +135,8 @@ describe('planted secrets', () => {
     assert.doesNotMatch(nodeRed.log, /rtsp:\/\/\S+\/\S+/);
   });
 
-  it('stand in no message: not in events, problems, lists, errors or statuses', () => {
-    assertAbsent(JSON.stringify(nodeRed.seen), 'a message', [...secrets, ...forwarder.cookies]);
-  });
+  it('stand in no message: not in events, problems, lists, errors or statuses', () =>
+    assertAbsent(JSON.stringify(nodeRed.seen), 'a message', [...secrets, ...forwarder.cookies]));
 
   it('the RTSP URL stands only in the result of get RTSP', () => {
     const others = nodeRed.seen.filter((entry) => entry.probe !== 'video');

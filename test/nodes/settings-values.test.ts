@@ -6,21 +6,19 @@ import { remarksOn, type SecretRemark } from '../../nodes/support/rules';
 import { unsetTogether, unsetVariableError, unsetVariables } from '../../nodes/support/settings';
 
 describe('a value that stands for an environment variable', () => {
-  for (const value of ['${NAME}', '$(NAME)', ' ${NAME} ']) {
+  for (const value of ['${NAME}', '$(NAME)', ' ${NAME} '])
     it(`is ${JSON.stringify(value)}: for the settings, and as a phrase that proves nothing`, () => {
       assert.equal(variableIn(value), 'NAME');
       assert.deepEqual(unsetVariables({ other: 1, value }), ['NAME']);
       assert.equal(isUsablePhrase(value), false);
     });
-  }
 
-  for (const value of ['${NAME', 'x${NAME}', '${A}${B}', '$NAME', '${}', '$()', 7]) {
+  for (const value of ['${NAME', 'x${NAME}', '${A}${B}', '$NAME', '${}', '$()', 7])
     it(`is not ${JSON.stringify(value)}: for the settings and as a phrase alike`, () => {
       assert.equal(variableIn(value), undefined);
       assert.equal(unsetVariables({ value }), undefined);
       assert.equal(isUsablePhrase(String(value)), true);
     });
-  }
 });
 
 describe('environment variables that are not set', () => {
@@ -45,9 +43,8 @@ describe('environment variables that are not set', () => {
 });
 
 describe('what a cloud lets its video nodes do', () => {
-  it('is four sessions, each relay of the service and none on this machine, where a flow does not say', () => {
-    assert.deepEqual(videoSettingsOf({}), { sessions: 4, relayHosts: [], localRelays: false });
-  });
+  it('is four sessions, each relay of the service and none on this machine, where a flow does not say', () =>
+    assert.deepEqual(videoSettingsOf({}), { sessions: 4, relayHosts: [], localRelays: false }));
 
   it('is what the flow says, texts of variables included', () => {
     const properties = { videoSessions: '8', relayHosts: 'a.example, 10.0.0.5', localRelays: 'true' };
@@ -64,14 +61,8 @@ describe('what a cloud lets its video nodes do', () => {
   });
 
   it('allows no relay at all where one of the hosts is none: without it the list could allow all', () => {
-    for (const host of [
-      'https://a.example',
-      'a.example:554',
-      '.example.com',
-      '*',
-      'a b',
-      `${'a.'.repeat(127)}a`,
-    ])
+    const wrong = ['https://a.example', 'a.example:554', '.example.com', '*', 'a b', `${'a.'.repeat(127)}a`];
+    for (const host of wrong)
       assert.throws(
         () => videoSettingsOf({ relayHosts: host }),
         { name: 'RvmError', code: 'BAD_INPUT' },
@@ -95,9 +86,6 @@ describe('the remarks on a Shared Secret Phrase', () => {
     ['a long one of few characters', 'abababababababababab', ['weak']],
     ['one in another script', 'правильная лошадь батарея', []],
   ];
-  for (const [what, phrase, remarks] of CASES) {
-    it(`of ${what}: ${remarks.join(', ') || 'nothing'}`, () => {
-      assert.deepEqual(remarksOn(phrase), remarks);
-    });
-  }
+  for (const [what, phrase, remarks] of CASES)
+    it(`of ${what}: ${remarks.join(', ') || 'nothing'}`, () => assert.deepEqual(remarksOn(phrase), remarks));
 });

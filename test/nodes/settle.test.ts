@@ -13,15 +13,14 @@ import {
   problemOf as problem,
   raise,
   shows,
+  type Message,
 } from '../support/node-red/alarms-through';
-import { PATH, PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows';
+import { fileInbox, PATH, PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 import { inboxesOpen } from '../support/node-red/inboxes-open';
-import { NodeRed, entrance, inject, probe, type FlowNode } from '../support/node-red/node-red';
+import { NodeRed, entrance, inject, probe, probes, type FlowNode } from '../support/node-red/node-red';
 import { whileTimeFlies } from '../support/node-red/node-red-time';
 import { eventually } from '../support/time/patience';
-
-type Message = Record<string, unknown>;
 
 const settle = (properties: Message = {}): FlowNode =>
   node('rvm-settle', { id: 'settle', wires: [['settled'], ['failed']], ...properties });
@@ -30,17 +29,12 @@ const list = (properties: Message = {}): FlowNode =>
   node('rvm-list-events', { id: 'list', wires: [['listed'], []], ...properties });
 
 /** webhook in that waits for a settlement; what settles, gets its orders by the entrance `order`. */
-function settledFlow(
-  webhook: Record<string, unknown> = {},
-  settler: Record<string, unknown> = {},
-  ...further: FlowNode[]
-): FlowNode[] {
+function settledFlow(webhook: Message = {}, settler: Message = {}, ...further: FlowNode[]): FlowNode[] {
   return webhookFlow(
     { webhook: { handledWhen: 'settled', redeliverAfter: 60, ...webhook } },
     ...entrance('order', 'settle'),
     settle({ action: 'order', actionType: 'msg', delivery: 'id', deliveryType: 'msg', ...settler }),
-    probe('settled'),
-    probe('failed'),
+    ...probes('settled', 'failed'),
     ...entrance('ask', 'list'),
     list({ state: 'all' }),
     probe('listed'),
@@ -51,11 +45,9 @@ function settledFlow(
 }
 
 /** As the editor deploys what it has not changed: credentials that are sent count as changed. */
-function withoutCredentials(flow: FlowNode[]): FlowNode[] {
-  return flow.map(({ credentials: _unchanged, ...node }) => node);
-}
+const withoutCredentials = (flow: FlowNode[]) => flow.map(({ credentials: _unchanged, ...node }) => node);
 
-for (const version of NODE_RED_VERSIONS) {
+for (const version of NODE_RED_VERSIONS)
   describe(`settle event and list events on Node-RED ${version}`, () => {
     let nodeRed: NodeRed;
     before(async () => {
@@ -76,12 +68,8 @@ for (const version of NODE_RED_VERSIONS) {
       await nodeRed.until(() => ends() > before, `the end of ${order}`);
     }
 
-    async function rows(): Promise<Message[]> {
-      const before = nodeRed.at('listed').length;
-      await inject(nodeRed, 'ask', {});
-      await nodeRed.until(() => nodeRed.at('listed').length > before, 'the list');
-      return nodeRed.at('listed').at(-1)?.payload as Message[];
-    }
+    const rows = async (): Promise<Message[]> =>
+      (await nodeRed.next('listed', () => inject(nodeRed, 'ask', {}))).payload as Message[];
 
     const stateOf = async (deliveryId: string) =>
       (await rows()).find((row) => row.deliveryId === deliveryId)?.state;
@@ -109,14 +97,12 @@ for (const version of NODE_RED_VERSIONS) {
     });
 
     it('brings an event again after a second, on "retry", with a higher attempt', async () => {
-      const first = facts(await raise(nodeRed));
-      await order('retry', first.deliveryId);
-      const { deliveryId, sequence } = first;
-      const isAgain = (seen: Message): boolean =>
-        facts(seen).deliveryId === deliveryId && facts(seen).attempt === 2;
+      const { deliveryId, sequence, first } = facts(await raise(nodeRed));
+      await order('retry', deliveryId);
+      const isAgain = (seen: Message) => facts(seen).deliveryId === deliveryId && facts(seen).attempt === 2;
       const again = facts(await nodeRed.message('alarms', isAgain));
-      assert.deepEqual([again.sequence, again.first], [sequence, first.first]);
-      await order('done', first.deliveryId);
+      assert.deepEqual([again.sequence, again.first], [sequence, first]);
+      await order('done', deliveryId);
     });
 
     it('makes a dead letter of an event, on "reject", which output 3 tells with its reason', async () => {
@@ -125,16 +111,9 @@ for (const version of NODE_RED_VERSIONS) {
       const { deliveryId, messageId } = facts(event);
       await order('reject', deliveryId);
       const told = problem(await nodeRed.message('problems', (msg) => msg.topic === 'dead-letter'));
-      assert.partialDeepStrictEqual(told, {
-        kind: 'dead-letter',
-        reason: 'rejected',
-        note: 'no such zone',
-        station: 'north',
-        deliveryId,
-        messageId,
-        alarmId: 'rejected-one',
-        event: event['payload'],
-      });
+      const why = { kind: 'dead-letter', reason: 'rejected', note: 'no such zone', station: 'north' };
+      const which = { deliveryId, messageId, alarmId: 'rejected-one', event: event['payload'] };
+      assert.partialDeepStrictEqual(told, { ...why, ...which });
       assert.equal(await stateOf(deliveryId), 'dead');
     });
 
@@ -224,25 +203,13 @@ for (const version of NODE_RED_VERSIONS) {
       await inject(nodeRed, 'recent', { from: since });
       const { payload } = await nodeRed.message('listed', (msg) => msg.from === since);
       const { event, webhook } = two as { event: Message; webhook: WebhookFacts };
-      assert.deepEqual(payload, [
-        {
-          time: webhook.receivedTime,
-          messageId: webhook.messageId,
-          deliveryId: webhook.deliveryId,
-          site: event.locationName,
-          camera: event.cameraName,
-          rule: event.eventRuleName,
-          class: 'security',
-          phase: 'start',
-          state: 'leased',
-          attempts: 1,
-          alarmId: 'list-2',
-          station: 'north',
-        },
-      ]);
+      const { receivedTime: time, messageId, deliveryId } = webhook;
+      const { locationName: site, cameraName: camera, eventRuleName: rule } = event;
+      const of = { time, messageId, deliveryId, site, camera, rule, alarmId: 'list-2', station: 'north' };
+      const how = { class: 'security', phase: 'start', state: 'leased', attempts: 1 };
+      assert.deepEqual(payload, [{ ...of, ...how }]);
     });
   });
-}
 
 describe('the inbox node', () => {
   let nodeRed: NodeRed;
@@ -256,13 +223,7 @@ describe('the inbox node', () => {
     fs.rmSync(folder, { recursive: true });
   });
 
-  const inbox = (properties: Message = {}): FlowNode => ({
-    id: 'inbox',
-    type: 'rvm-inbox',
-    name: '',
-    folder,
-    ...properties,
-  });
+  const inbox = (properties: Message = {}): FlowNode => fileInbox(folder, properties);
   const deploy = (webhook: Message, properties: Message, ...further: FlowNode[]): Promise<void> =>
     nodeRed.deploy(webhookFlow({ webhook: { inbox: 'inbox', ...webhook } }, inbox(properties), ...further));
 

@@ -100,10 +100,7 @@ describe('an inbox in PostgreSQL that cannot be used', () => {
       'its role lacks rights',
       right,
       /role may not make .*tables of schema .*run what "rvm-inbox sql" prints/,
-      {
-        spoil: 'REVOKE CREATE ON DATABASE % FROM alarms',
-        cure: 'GRANT CREATE ON DATABASE % TO alarms',
-      },
+      { spoil: 'REVOKE CREATE ON DATABASE % FROM alarms', cure: 'GRANT CREATE ON DATABASE % TO alarms' },
     ],
     [
       'the server is read-only',
@@ -116,7 +113,7 @@ describe('an inbox in PostgreSQL that cannot be used', () => {
     ],
   ];
 
-  for (const [title, connection, line, { spoil, inbox = {}, status, cure } = {}] of FAULTS) {
+  for (const [title, connection, line, { spoil, inbox = {}, status, cure } = {}] of FAULTS)
     it(`for ${title}, says so, and loses no alarm`, async () => {
       if (spoil !== undefined) await strict.server.sql(spoil.replace('%', database));
       const [fromLog, fromSeen] = [nodeRed.log.length, nodeRed.seen.length];
@@ -134,7 +131,6 @@ describe('an inbox in PostgreSQL that cannot be used', () => {
       const ids = nodeRed.at('alarms').map((msg) => factsOf(msg).messageId);
       assert.equal(ids.filter((id) => id === message['messageId']).length, 1);
     });
-  }
 
   async function comesIn(message = alarmMessage()): Promise<void> {
     assert.equal((await sendUntilAnswered(nodeRed.url + PATH, message, PHRASE)).at(-1), 200);

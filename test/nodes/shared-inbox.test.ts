@@ -23,7 +23,6 @@ import { alarmMessage, answerTo, sendUntilAnswered } from '../support/webhook/al
 const LOADED = `httpAdminMiddleware: (req, res, next) =>
     req.path === '/loaded' ? res.json(Object.keys(require.cache)) : next(),`;
 
-/** Sends an alarm until it is answered. @returns what the flow has got of it */
 async function through(nodeRed: NodeRed, message = alarmMessage()): Promise<Facts> {
   assert.equal((await sendUntilAnswered(nodeRed.url + PATH, message, PHRASE)).at(-1), 200);
   return factsOf(await arrived(nodeRed, message));
@@ -120,9 +119,8 @@ describe('a webhook in with an inbox in PostgreSQL', () => {
     assert.deepEqual(rows, [{ name: 'from the environment' }]);
   });
 
-  it('is warned of where its server is not set up to keep what it acknowledges', async () => {
-    await nodeRed.logged(/schema of variables: synchronous_commit is off at the server/);
-  });
+  it('is warned of where its server is not set up to keep what it acknowledges', () =>
+    nodeRed.logged(/schema of variables: synchronous_commit is off at the server/));
 });
 
 describe('two Node-RED with one inbox in PostgreSQL', () => {
@@ -155,9 +153,8 @@ describe('two Node-RED with one inbox in PostgreSQL', () => {
     return (await overview(nodeRed)).sharing.flatMap((sharing) => sharing.instances);
   }
 
-  async function deadLetter(nodeRed: NodeRed, deliveryId: unknown): Promise<SidebarRow | undefined> {
-    return (await overview(nodeRed)).dead.find((row) => row.deliveryId === deliveryId);
-  }
+  const deadLetter = async (nodeRed: NodeRed, deliveryId: unknown): Promise<SidebarRow | undefined> =>
+    (await overview(nodeRed)).dead.find((row) => row.deliveryId === deliveryId);
 
   it('are listed in the sidebar of each, with their names, their beats and what they hold', async () => {
     const { sharing } = await overview(other);
@@ -169,8 +166,7 @@ describe('two Node-RED with one inbox in PostgreSQL', () => {
     );
     assert.ok(rows.every(({ sinceBeat }) => sinceBeat < 10_000));
     await through(one);
-    const held = async (): Promise<number | undefined> =>
-      (await instances(other)).find(({ isSelf }) => !isSelf)?.held;
+    const held = async () => (await instances(other)).find(({ isSelf }) => !isSelf)?.held;
     await eventually(async () => (await held()) === 1, 'what the first one holds');
   });
 

@@ -2,38 +2,30 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { look } from '../support/node-red/inboxes-open';
 import { beginOf, begun } from '../support/node-red/begun-stream';
-import { probe } from '../support/node-red/node-red';
+import { probe, probes } from '../support/node-red/node-red';
 import { PATH, webhookIn } from '../support/node-red/flows';
-import { barAt, LONG_AGO, VideoFlow, isOnline } from '../support/node-red/station-flow';
+import { barAt, describeWith, LONG_AGO, VideoFlow, isOnline } from '../support/node-red/station-flow';
 import { readBar } from '../support/rtsp/fixture';
 import { needs } from '../support/suite/programs';
 import { eventually } from '../support/time/patience';
 import { alarmMessage, post } from '../support/webhook/alarm-message';
 
-/** Streams of all sidebars at a time. */
 const VIEWERS = 4;
-const NODES = [webhookIn(), probe('alarms'), probe('health'), probe('problems')];
+const NODES = [webhookIn(), ...probes('alarms', 'health'), probe('problems')];
 
-/** The second that the first picture shows. */
 function secondIn(mp4: Buffer): number {
   const output = ['-frames:v', '1', '-vf', 'scale=320:180', '-f', 'rawvideo', '-pix_fmt', 'gray', 'pipe:1'];
   const { stdout } = spawnSync('ffmpeg', ['-v', 'quiet', '-i', 'pipe:0', ...output], { input: mp4 });
   return readBar(stdout);
 }
 
-describe('the video of the sidebar', () => {
-  let flow: VideoFlow;
+describeWith(VideoFlow, 'the video of the sidebar', { versions: ['5'] }, (flow) => {
   let url: string;
   before(async () => {
-    flow = await VideoFlow.start('5');
     url = `${flow.station.nodeRed.url}/rvm/video`;
     await flow.deploy(NODES);
   });
-  after(() => flow.stop());
-  afterEach(async () => {
-    await flow.endFaults();
-    await noSession();
-  });
+  afterEach(() => noSession());
 
   const noSession = (): Promise<void> =>
     eventually(async () => (await flow.relay()).sessions === 0, 'the end of all RTSP sessions');
@@ -49,9 +41,8 @@ describe('the video of the sidebar', () => {
     return row.deliveryId;
   }
 
-  function ofCamera(camera = flow.camera.id, station = 'north'): string {
-    return new URLSearchParams({ station, camera }).toString();
-  }
+  const ofCamera = (camera = flow.camera.id, station = 'north'): string =>
+    new URLSearchParams({ station, camera }).toString();
 
   async function codeOf(path: string): Promise<[status: number, code: unknown]> {
     const response = await fetch(`${url}/${path}`);
@@ -151,12 +142,11 @@ describe('the video of the sidebar', () => {
     ['as a clip of a camera', () => `clip.mp4?${ofCamera()}`, 403, 'NOT_ALLOWED'],
     ['of the past of a camera', () => `stream?${ofCamera()}&part=recorded`, 403, 'NOT_ALLOWED'],
   ];
-  for (const [title, path, status, code] of REFUSED) {
+  for (const [title, path, status, code] of REFUSED)
     it(`refuses what is asked ${title}, and opens nothing`, async () => {
       const opened = await flow.openedBy(async () => assert.deepEqual(await codeOf(path()), [status, code]));
       assert.equal(opened, 0);
     });
-  }
 
   it('says of an event without a camera that it has none, and of a camera that is off line that it is', async () => {
     const delivery = await arrived({ cameraId: null, cameraRemoteId: null });
@@ -182,15 +172,10 @@ describe('the video of the sidebar', () => {
   });
 });
 
-describe('the video of the sidebar where there is no ffmpeg', () => {
-  let flow: VideoFlow;
-  before(async () => {
-    flow = await VideoFlow.start('5', {}, { settings: `rvmFfmpeg: '/none/ffmpeg',` });
-    await flow.deploy(NODES);
-  });
-  after(() => flow.stop());
-
+const LACKS_FFMPEG = { versions: ['5'], settings: `rvmFfmpeg: '/none/ffmpeg',` } as const;
+describeWith(VideoFlow, 'the video of the sidebar where there is no ffmpeg', LACKS_FFMPEG, (flow) => {
   it('plays, and says of the picture why there is none', async () => {
+    await flow.deploy(NODES);
     const asked = new URLSearchParams({ station: 'north', camera: flow.camera.id }).toString();
     const url = `${flow.station.nodeRed.url}/rvm/video`;
     const picture = await fetch(`${url}/picture?${asked}`);

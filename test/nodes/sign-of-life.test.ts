@@ -7,14 +7,12 @@ import { ForkedServices, type Access } from '../support/service/forked-services'
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 import { eventually } from '../support/time/patience';
 
-for (const version of NODE_RED_VERSIONS) {
+for (const version of NODE_RED_VERSIONS)
   describe(`a service that nobody asks, in Node-RED ${version}`, () => {
     let nodeRed: NodeRed;
     let services: ForkedServices;
     let access: Access;
-    before(async () => {
-      nodeRed = await NodeRed.start({ version });
-    });
+    before(async () => (nodeRed = await NodeRed.start({ version })));
     beforeEach(async () => {
       services = await ForkedServices.start();
       access = await services.service('plain');
@@ -37,8 +35,7 @@ for (const version of NODE_RED_VERSIONS) {
     const shows = (id: string, text: string, since: number): Promise<void> =>
       showsOf(nodeRed, new RegExp(`^${text}`), id, since);
 
-    const stationInSidebar = async (): Promise<string> =>
-      (await overviewOf(nodeRed)).stations[0]?.status.text ?? '';
+    const stationInSidebar = async () => (await overviewOf(nodeRed)).stations[0]?.status.text ?? '';
 
     it('shows on every node of the station that it died, with no message', async () => {
       const since = nodeRed.seen.length;
@@ -76,4 +73,3 @@ for (const version of NODE_RED_VERSIONS) {
       assert.equal(await stationInSidebar(), '', 'it is none that has failed');
     });
   });
-}

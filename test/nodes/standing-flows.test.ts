@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { PATH, PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows';
+import { listenerNode, PATH, PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows';
 import { freePort, MOVABLE_CLOCK, NodeRed, type FlowNode } from '../support/node-red/node-red';
 import { whileTimeFlies } from '../support/node-red/node-red-time';
 import { NODE_RED_VERSIONS, slowIt } from '../support/suite/lanes';
@@ -18,8 +18,7 @@ const CIRCLE: FlowNode[] = [
   { id: 'two', type: 'tls-config', z: 'tab', name: '', other: 'one' },
 ];
 
-const atPath = (path: string, ...further: FlowNode[]): FlowNode[] =>
-  webhookFlow({ webhook: { path } }, ...further);
+const atPath = (path: string, ...further: FlowNode[]) => webhookFlow({ webhook: { path } }, ...further);
 const disabled = (id: string, flows: FlowNode[]): FlowNode[] =>
   flows.map((node) => (node.id === id ? { ...node, d: true, disabled: true } : node));
 const without = (id: string, flows: FlowNode[]): FlowNode[] => flows.filter((node) => node.id !== id);
@@ -40,16 +39,13 @@ for (const version of NODE_RED_VERSIONS) {
     /** Asks the admin API for what leads to another line of the log than that of flows that run. */
     async function ask(url: string, body: unknown, line: RegExp): Promise<void> {
       const { length } = nodeRed.log;
-      const response = await fetch(nodeRed.url + url, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify(body),
-      });
+      const headers = { 'Content-Type': 'application/json' };
+      const request = { method: 'POST', headers, body: JSON.stringify(body) };
+      const response = await fetch(nodeRed.url + url, request);
       assert.ok(response.ok, await response.text());
       await nodeRed.logged(line, length);
     }
-    const deployInVain = (flows: FlowNode[]): Promise<void> =>
-      ask('/flows', flows, /Waiting for missing types/);
+    const deployInVain = (flows: FlowNode[]) => ask('/flows', flows, /Waiting for missing types/);
     const stop = (): Promise<void> => ask('/flows/state', { state: 'stop' }, /Stopped flows/);
     const start = (): Promise<void> => ask('/flows/state', { state: 'start' }, /Started flows/);
 
@@ -166,10 +162,8 @@ for (const version of NODE_RED_VERSIONS) {
     describe('on a listener', () => {
       let port: number;
       let origin: string;
-      const flows = (...further: FlowNode[]): FlowNode[] => {
-        const listener = { id: 'listener', type: 'rvm-listener', host: '127.0.0.1', tls: '', port };
-        return webhookFlow({ webhook: { listener: 'listener' } }, listener, ...further);
-      };
+      const flows = (...further: FlowNode[]): FlowNode[] =>
+        webhookFlow({ webhook: { listener: 'listener' } }, listenerNode({ port }), ...further);
 
       async function deployAndListen(): Promise<void> {
         const { length } = nodeRed.log;
@@ -209,16 +203,16 @@ for (const version of NODE_RED_VERSIONS) {
     `an alarm is cut at a start whose flows lack a type, and comes in once it is there, on Node-RED ${version}`,
     async () => {
       const flows = webhookFlow({}, MISSING);
-      const nodeRed = await NodeRed.start({ version, settings: MOVABLE_CLOCK, flows, waitsForTypes: true });
-      try {
-        const first = answerTo(nodeRed.url + PATH, alarmMessage(), PHRASE);
-        assert.equal(await whileTimeFlies(nodeRed, first), 'cut');
-        await nodeRed.deploy(webhookFlow());
-        const then = await sendUntilAnswered(nodeRed.url + PATH, alarmMessage(), PHRASE);
-        assert.equal(then.at(-1), 200);
-      } finally {
-        await nodeRed.stopAndRemove();
-      }
+      await NodeRed.with(
+        { version, settings: MOVABLE_CLOCK, flows, waitsForTypes: true },
+        async (nodeRed) => {
+          const first = answerTo(nodeRed.url + PATH, alarmMessage(), PHRASE);
+          assert.equal(await whileTimeFlies(nodeRed, first), 'cut');
+          await nodeRed.deploy(webhookFlow());
+          const then = await sendUntilAnswered(nodeRed.url + PATH, alarmMessage(), PHRASE);
+          assert.equal(then.at(-1), 200);
+        },
+      );
     },
   );
 }

@@ -20,11 +20,8 @@ const { status: TEXTS, shared } = JSON.parse(
 
 function shown(code: RvmErrorCode): string | undefined {
   const RED = { _: (key: string) => key } as NodeAPI;
-  const { fill, shape, text } = connectionStatus(
-    RED,
-    { kind: 'refused', error: new RvmError(code, '') },
-    false,
-  );
+  const refused = { kind: 'refused', error: new RvmError(code, '') } as const;
+  const { fill, shape, text } = connectionStatus(RED, refused, false);
   assert.deepEqual([fill, shape], ['red', 'ring']);
   return TEXTS[(text ?? '').replace(/^status\./, '')];
 }
@@ -42,9 +39,7 @@ describe('the status of a station that is refused', () => {
     ['UNTRUSTED_LINK', 'untrusted link'],
     ['NETWORK', 'sandbox cannot start'],
   ];
-  for (const [code, text] of expected) {
-    it(`is "${text}" for ${code}`, () => assert.equal(shown(code), text));
-  }
+  for (const [code, text] of expected) it(`is "${text}" for ${code}`, () => assert.equal(shown(code), text));
 });
 
 /** What the page of errors says of each code. */
@@ -55,7 +50,7 @@ const TOLD = fs
   .map((section): [RvmErrorCode, string] => [section.split('\n', 1)[0] as RvmErrorCode, section]);
 
 describe('the status of a node whose last message has failed', () => {
-  for (const [code, told] of TOLD) {
+  for (const [code, told] of TOLD)
     it(`is a red dot with a short text for ${code}, which the page of errors tells`, () => {
       const { fill, shape, text } = failureStatus(code);
       assert.deepEqual([fill, shape], ['red', 'dot']);
@@ -63,7 +58,6 @@ describe('the status of a node whose last message has failed', () => {
       assert.match(inEnglish, /^[^_]{5,30}$/);
       assert.ok(told.includes(`\`${inEnglish}\``), inEnglish);
     });
-  }
 });
 
 describe('the status of a node that lacks environment variables', () => {
@@ -85,24 +79,29 @@ describe('the status of a node that lacks environment variables', () => {
 const say = (key: string, values: Record<string, string | number>): string =>
   `${key}(${Object.values(values).join(', ')})`;
 const clock = (time: Date): string => `${time.getUTCHours()} o'clock`;
-const textOf = (words: Words): string => wordsToText(words, say, clock);
+
+const at = (hour: number) => ({ moment: Date.UTC(2026, 2, 4, hour) });
+const WORDS: [title: string, words: Words, text: string][] = [
+  ['which has their values', { key: 'shared', values: { count: 2, name: 'north' } }, 'shared(2, north)'],
+  ['which needs none', { key: 'armed' }, 'armed()'],
+  [
+    'which tells a moment by the clock of whoever reads it',
+    { key: 'last', values: { time: at(5) } },
+    "last(5 o'clock)",
+  ],
+  [
+    'of which a part may be words in their turn, with that clock, too',
+    {
+      key: 'joint',
+      values: { first: { key: 'offline', values: { time: at(6) } }, second: { key: 'armed' } },
+    },
+    "joint(offline(6 o'clock), armed())",
+  ],
+];
 
 describe('the words of a status become a text', () => {
-  it('which has their values', () =>
-    assert.equal(textOf({ key: 'shared', values: { count: 2, name: 'north' } }), 'shared(2, north)'));
-
-  it('which needs none', () => assert.equal(textOf({ key: 'armed' }), 'armed()'));
-
-  it('which tells a moment by the clock of whoever reads it', () => {
-    const time = { moment: Date.UTC(2026, 2, 4, 5) };
-    assert.equal(textOf({ key: 'last', values: { time } }), "last(5 o'clock)");
-  });
-
-  it('of which a part may be words in their turn, with that clock, too', () => {
-    const first = { key: 'offline', values: { time: { moment: Date.UTC(2026, 2, 4, 6) } } };
-    const second = { key: 'armed' };
-    assert.equal(textOf({ key: 'joint', values: { first, second } }), "joint(offline(6 o'clock), armed())");
-  });
+  for (const [title, words, text] of WORDS)
+    it(title, () => assert.equal(wordsToText(words, say, clock), text));
 });
 
 /** Each kind with each reason that it comes with; the types see to it that none is forgotten. */
@@ -129,27 +128,19 @@ const REASONS: Record<ProblemReason, ProblemKind> = {
   window: 'blocked',
   store: 'blocked',
 };
-const WITHOUT_REASON: Partial<Record<ProblemKind, true>> = {
-  conflict: true,
-  other: true,
-  'self-test': true,
-  'same-phrase': true,
-  silent: true,
-  blocked: true,
-};
+const WITHOUT_REASON = ['conflict', 'other', 'self-test', 'same-phrase', 'silent', 'blocked'] as const;
 const ALL = [
   ...Object.entries(REASONS).map(([reason, kind]) => ({ kind, reason: reason as ProblemReason })),
-  ...Object.keys(WITHOUT_REASON).map((kind) => ({ kind: kind as ProblemKind, reason: null })),
+  ...WITHOUT_REASON.map((kind) => ({ kind, reason: null })),
   { kind: 'conflict', reason: 'not-json' } as const,
 ];
 
 describe('the texts of problems', () => {
-  for (const { kind, reason } of ALL) {
+  for (const { kind, reason } of ALL)
     it(`say in one sentence what ${kind} ${reason ?? ''} means and what to do`, () => {
       const text = shared.problem[problemKey({ kind, reason }).replace('shared.problem.', '')] ?? '';
       assert.match(text, /^[A-Z][^.]*[:;,][^.]*\.$/);
     });
-  }
 
   it('are for problems that there are', () => {
     const over = problemKey({ kind: 'blocked', reason: 'store', ended: true });
@@ -160,14 +151,8 @@ describe('the texts of problems', () => {
   });
 
   it('stand beside all that was told before', () => {
-    const problem: Problem = {
-      kind: 'blocked',
-      reason: 'window',
-      count: 7,
-      station: null,
-      stationName: null,
-      receivedTime: '2026-01-02T03:04:05Z',
-    };
+    const told = { kind: 'blocked', reason: 'window', count: 7, station: null, stationName: null } as const;
+    const problem: Problem = { ...told, receivedTime: '2026-01-02T03:04:05Z' };
     const RED = { _: (key: string, values: object) => `${key} ${JSON.stringify(values)}` } as NodeAPI;
     const text = 'shared.problem.window {"count":7}';
     assert.deepEqual(toldProblem(RED, problem), { ...problem, text });

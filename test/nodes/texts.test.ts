@@ -3,16 +3,13 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { ROOT } from '../support/node-red/node-red';
 
-function sources(folder: string, ending: string): string[] {
-  return fs
+const sources = (folder: string, ending: string): string[] =>
+  fs
     .readdirSync(path.join(ROOT, folder), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith(ending))
     .map((file) => path.join(folder, file));
-}
 
-function read(file: string): string {
-  return fs.readFileSync(path.join(ROOT, file), 'utf8');
-}
+const read = (file: string): string => fs.readFileSync(path.join(ROOT, file), 'utf8');
 
 const textAt = (texts: unknown, key: string): unknown =>
   key
@@ -21,9 +18,8 @@ const textAt = (texts: unknown, key: string): unknown =>
 
 describe('the texts', () => {
   it('that a node writes to the log come from the locale files', () => {
-    for (const file of sources('nodes', '.ts')) {
+    for (const file of sources('nodes', '.ts'))
       assert.doesNotMatch(read(file), /\.(?:error|warn|log|info)\(\s*['"`]/, file);
-    }
   });
 
   it('that code and dialogs ask for are there', () => {
@@ -33,9 +29,8 @@ describe('the texts', () => {
       const own = path.join('nodes', type, 'locales', 'en-US.json');
       const hasOwn = fs.existsSync(path.join(ROOT, own));
       const texts = { ...shared, ...(hasOwn && { [type]: JSON.parse(read(own)) }) };
-      for (const [, key = ''] of read(file).matchAll(/['">]((?:rvm-[a-z-]+|shared)(?:\.(?!svg)\w+)+)['"]/g)) {
+      for (const [, key = ''] of read(file).matchAll(/['">]((?:rvm-[a-z-]+|shared)(?:\.(?!svg)\w+)+)['"]/g))
         assert.equal(typeof textAt(texts, key), 'string', `${file}: ${key}`);
-      }
     }
   });
 
@@ -50,8 +45,7 @@ describe('the texts', () => {
   });
 
   it('call the Central Station by its name', () => {
-    for (const file of [...sources('lib/cloud', '.ts'), ...sources('nodes', '.ts')]) {
+    for (const file of [...sources('lib/cloud', '.ts'), ...sources('nodes', '.ts')])
       assert.doesNotMatch(read(file), /central station/, file);
-    }
   });
 });

@@ -48,9 +48,8 @@ describe('two Node-RED on one inbox in PostgreSQL', () => {
       assert.deepEqual(first.at('problems'), []);
     });
 
-    it('say nothing of another one where it arrives at the very node', async () => {
-      assert.deepEqual(await report(second), { url: url() });
-    });
+    it('say nothing of another one where it arrives at the very node', async () =>
+      assert.deepEqual(await report(second), { url: url() }));
 
     it('say that it has not arrived where the other one has an inbox of its own', async () => {
       await second.deploy(sharedFlow(await server.database('another'), {}));

@@ -1,23 +1,18 @@
 import assert from 'node:assert/strict';
 import { act } from '../support/node-red/inboxes-open';
-import { caller, StationFlow, type Message } from '../support/node-red/station-flow';
+import { caller, describeWith, StationFlow, type Message } from '../support/node-red/station-flow';
 import { ForkedServices } from '../support/service/forked-services';
-import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 
 const WARNING = /has chosen API version (\S+), which is outside of the range/g;
 
-for (const version of NODE_RED_VERSIONS) {
-  describe(`a service that answers a version outside of the range that was asked for, in Node-RED ${version}`, () => {
-    let flow: StationFlow;
+describeWith(
+  StationFlow,
+  'a service that answers a version outside of the range that was asked for',
+  {},
+  (flow) => {
     let services: ForkedServices;
-    before(async () => {
-      flow = await StationFlow.start(version);
-      services = await ForkedServices.start();
-    });
-    after(async () => {
-      await services.kill();
-      await flow.stop();
-    });
+    before(async () => (services = await ForkedServices.start()));
+    after(() => services.kill());
 
     /** Deploys a node that calls a service of these versions, one after the other. */
     async function deploy(versions: string, ofCloud: Message = {}): Promise<void> {
@@ -28,9 +23,8 @@ for (const version of NODE_RED_VERSIONS) {
       await flow.deployFlows(flow.flows({ cloud, station }, asker));
     }
 
-    function warned(since: number): string[] {
-      return [...flow.nodeRed.log.slice(since).matchAll(WARNING)].map(([, named = '']) => named);
-    }
+    const warned = (since: number): string[] =>
+      [...flow.nodeRed.log.slice(since).matchAll(WARNING)].map(([, named = '']) => named);
 
     it('is used, and the log warns of it once (T-09)', async () => {
       const since = flow.nodeRed.log.length;
@@ -67,5 +61,5 @@ for (const version of NODE_RED_VERSIONS) {
       assert.ok(!JSON.stringify(body).includes('isUnasked'));
       assert.deepEqual(warned(since), []);
     });
-  });
-}
+  },
+);

@@ -7,12 +7,26 @@ import { gzipSync } from 'node:zlib';
 import { alarmMessage, post, signature } from '../support/webhook/alarm-message';
 import { cloud, PHRASE, station } from '../support/node-red/flows';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
-import { entrance, inject, NodeRed, probe, ROOT, watched, type FlowNode } from '../support/node-red/node-red';
-import { arrived, codeOf, functionNode, node, problemOf, shows } from '../support/node-red/alarms-through';
+import {
+  entrance,
+  inject,
+  NodeRed,
+  probes,
+  ROOT,
+  watched,
+  type FlowNode,
+} from '../support/node-red/node-red';
+import {
+  arrived,
+  codeOf,
+  functionNode,
+  node,
+  problemOf,
+  shows,
+  type Message,
+} from '../support/node-red/alarms-through';
 
 const PREVIOUS = 'the phrase of last year';
-
-type Message = Record<string, unknown>;
 
 /** Reports what is left of a request, hidden places included. */
 const INSPECTOR = `const { req, res, headers } = msg;
@@ -21,15 +35,10 @@ const INSPECTOR = `const { req, res, headers } = msg;
   const kept = res !== undefined && req.rawHeaders.includes('x-kept') && req.body === undefined;
   global.get('probe')('inspected', { payload: { text, lists, kept, messageId: msg.webhook?.messageId } });`;
 
-const httpIn = (id: string, changes: Message = {}): FlowNode =>
-  node('http in', {
-    id,
-    url: `/${id}`,
-    method: 'post',
-    skipBodyParsing: true,
-    wires: [['verify']],
-    ...changes,
-  });
+const httpIn = (id: string, changes: Message = {}): FlowNode => {
+  const usual = { url: `/${id}`, method: 'post', skipBodyParsing: true, wires: [['verify']] };
+  return node('http in', { id, ...usual, ...changes });
+};
 
 function flow(changes: { station?: Message; verify?: Message } = {}): FlowNode[] {
   const credentials = { secret: PHRASE, previousSecret: PREVIOUS };
@@ -41,8 +50,7 @@ function flow(changes: { station?: Message; verify?: Message } = {}): FlowNode[]
     httpIn('parsed', { skipBodyParsing: false }),
     httpIn('put', { method: 'put' }),
     node('rvm-verify', { id: 'verify', station: 'station', wires, ...changes.verify }),
-    probe('authentic'),
-    probe('refused'),
+    ...probes('authentic', 'refused'),
     functionNode('inspector', INSPECTOR),
     node('http response', { id: 'answer', statusCode: '', headers: {} }),
     ...entrance('source', 'to-buffer'),
@@ -50,11 +58,12 @@ function flow(changes: { station?: Message; verify?: Message } = {}): FlowNode[]
   );
 }
 
-function reasonIs(reason: string | null): (msg: Message) => boolean {
-  return (msg) => problemOf(msg).reason === reason;
-}
+const reasonIs =
+  (reason: string | null): ((msg: Message) => boolean) =>
+  (msg) =>
+    problemOf(msg).reason === reason;
 
-for (const version of NODE_RED_VERSIONS) {
+for (const version of NODE_RED_VERSIONS)
   describe(`verify webhook on Node-RED ${version}`, () => {
     let nodeRed: NodeRed;
     let url: string;
@@ -72,15 +81,8 @@ for (const version of NODE_RED_VERSIONS) {
       assert.equal((msg.payload as Message).eventName, 'Fence climbed');
       assert.deepEqual(msg.event, msg.payload);
       assert.deepEqual([msg.topic, msg.statusCode], ['security', 200]);
-      assert.partialDeepStrictEqual(msg.webhook, {
-        station: 'north',
-        proof: 'hmac',
-        deliveryId: null,
-        sequence: null,
-        attempt: 1,
-        first: true,
-        ended: false,
-      });
+      const unstored = { deliveryId: null, sequence: null, attempt: 1, first: true, ended: false };
+      assert.partialDeepStrictEqual(msg.webhook, { station: 'north', proof: 'hmac', ...unstored });
       await nodeRed.until(() => nodeRed.statuses('verify').some((text) => /^last \d/.test(text)), 'the time');
     });
 
@@ -98,13 +100,8 @@ for (const version of NODE_RED_VERSIONS) {
       const msg = await nodeRed.message('refused', reasonIs('no-signature'));
       assert.deepEqual([msg.topic, msg.statusCode], ['unauthentic', 401]);
       const { bytes, ...problem } = problemOf(msg);
-      assert.partialDeepStrictEqual(problem, {
-        kind: 'unauthentic',
-        station: 'north',
-        stationName: 'North',
-        remoteAddress: '127.0.0.1',
-        count: 1,
-      });
+      const of = { station: 'north', stationName: 'North', remoteAddress: '127.0.0.1' };
+      assert.partialDeepStrictEqual(problem, { kind: 'unauthentic', count: 1, ...of });
       assert.ok(Number(bytes) > 500);
       for (const name of ['event', 'webhook']) assert.equal(name in msg || name in problemOf(msg), false);
     });
@@ -129,11 +126,10 @@ for (const version of NODE_RED_VERSIONS) {
     });
 
     it('answers 200 to what is authentic and of no use, and sends it to output 2 with its event', async () => {
-      assert.equal((await post(url, 'not JSON at all', PHRASE)).status, 200);
-      assert.equal((await post(url, alarmMessage({}, { messageId: null }), PHRASE)).status, 200);
-      assert.equal((await post(url, alarmMessage({}, { payloadType: 'Hello' }), PHRASE)).status, 200);
-      const old = new Date(Date.now() - 27 * 60 * 60 * 1000).toISOString();
-      assert.equal((await post(url, alarmMessage({}, { transmitTime: old }), PHRASE)).status, 200);
+      const transmitTime = new Date(Date.now() - 27 * 60 * 60 * 1000).toISOString();
+      const odd = [{ messageId: null }, { payloadType: 'Hello' }, { transmitTime }];
+      for (const body of ['not JSON at all', ...odd.map((changes) => alarmMessage({}, changes))])
+        assert.equal((await post(url, body, PHRASE)).status, 200);
       const kinds = { 'dead-letter': 'no-message-id', other: null, stale: 'too-old' };
       for (const [kind, reason] of Object.entries(kinds)) {
         const msg = await nodeRed.message('refused', (seen) => seen.topic === kind && reasonIs(reason)(seen));
@@ -223,12 +219,11 @@ for (const version of NODE_RED_VERSIONS) {
       await shows(nodeRed, 'status.notConfigured', 'verify');
       await assertBlocked(/missing or disabled/);
       await nodeRed.deploy(flow({ verify: { station: '', wires: [['authentic'], []] } }));
-      const caught = nodeRed.at('caught').length;
       const gone = new AbortController();
       const body = `{"authenticationToken":"${PHRASE}"}`;
+      const asked = nodeRed.next('caught');
       const request = fetch(url, { method: 'POST', body, signal: gone.signal });
-      await nodeRed.until(() => nodeRed.at('caught').length > caught, 'the error');
-      const msg = nodeRed.at('caught').at(-1) ?? {};
+      const msg = await asked;
       assert.equal(codeOf(msg), 'CONFIG_MISSING');
       assert.equal(JSON.stringify(msg).includes('authenticationToken'), false);
       // An answer would be here before that of a later request.
@@ -238,15 +233,13 @@ for (const version of NODE_RED_VERSIONS) {
     });
 
     async function assertBlocked(message: RegExp, phrase = PHRASE): Promise<void> {
-      const before = nodeRed.at('refused').length;
-      assert.equal((await post(url, alarmMessage(), phrase)).status, 500);
-      await nodeRed.until(() => nodeRed.at('refused').length > before, 'a problem');
-      const msg = nodeRed.at('refused').at(-1) ?? {};
+      const msg = await nodeRed.next('refused', async () =>
+        assert.equal((await post(url, alarmMessage(), phrase)).status, 500),
+      );
       assert.deepEqual([msg.topic, msg.statusCode, codeOf(msg)], ['blocked', 500, 'CONFIG_MISSING']);
       assert.match(String((msg.error as Message).message), message);
     }
   });
-}
 
 /** Posts with header lines that fetch would join. */
 async function statusOf(url: string, body: string, lines: string[]): Promise<number | undefined> {

@@ -1,23 +1,16 @@
 import assert from 'node:assert/strict';
 import type { FlowNode } from '../support/node-red/node-red';
-import { caller, type Message, LONG_AGO, VideoFlow } from '../support/node-red/station-flow';
+import { caller, describeWith, type Message, LONG_AGO, VideoFlow } from '../support/node-red/station-flow';
 import { eventually } from '../support/time/patience';
 import { FakeFfmpeg } from '../support/video/fake-ffmpeg';
 import { codeOf } from '../support/node-red/alarms-through';
 
-function getClip(properties: Message = {}): FlowNode {
-  return caller('rvm-get-clip', { mode: 'event', preRoll: 0, seconds: 1, ...properties });
-}
+const getClip = (properties: Message = {}): FlowNode =>
+  caller('rvm-get-clip', { mode: 'event', preRoll: 0, seconds: 1, ...properties });
 
-describe('video of one cloud with one session at a time', () => {
-  let flow: VideoFlow;
-  before(async () => {
-    flow = await VideoFlow.start('5');
-    await flow.deploy([getClip()], { videoSessions: 1 });
-  });
-  after(() => flow?.stop());
-
+describeWith(VideoFlow, 'video of one cloud with one session at a time', { versions: ['5'] }, (flow) => {
   it('is made one after the other, in the order in which it was asked for', async () => {
+    await flow.deploy([getClip()], { videoSessions: 1 });
     const { nodeRed } = flow.station;
     const marks: number[] = [];
     for (const minutes of [3, 1, 2])
@@ -59,20 +52,16 @@ describe('work on video that is no longer wanted', () => {
   const picture = caller('rvm-get-picture', { mode: 'event' });
   const LONG = { seconds: 300 };
 
-  /** Starts a clip that takes minutes, and waits until it is being made. */
   async function startClip(): Promise<void> {
     await flow.deploy([getClip(LONG)]);
     await flow.station.send({ event: flow.event() });
     await flow.station.shows(/300/);
   }
 
-  const ffmpegWorks = (): Promise<void> =>
-    eventually(() => fake.left('pid')?.endsWith('\n') === true, 'ffmpeg to work');
-  const ffmpegEnds = (): Promise<void> =>
-    eventually(() => hasEnded(Number(fake.left('pid'))), 'the end of ffmpeg');
+  const ffmpegWorks = () => eventually(() => fake.left('pid')?.endsWith('\n') === true, 'ffmpeg to work');
+  const ffmpegEnds = () => eventually(() => hasEnded(Number(fake.left('pid'))), 'the end of ffmpeg');
 
-  const outcomes = (): unknown[] =>
-    ['result', 'failed', 'caught'].flatMap((probe) => flow.station.nodeRed.at(probe));
+  const outcomes = () => ['result', 'failed', 'caught'].flatMap((probe) => flow.station.nodeRed.at(probe));
 
   const hasEnded = (pid: number): boolean => {
     try {
@@ -129,13 +118,7 @@ const HEAVY = [
   /\/lib\/video\/picture\/decoder/,
 ];
 
-describe('the modules of video', () => {
-  let flow: VideoFlow;
-  before(async () => {
-    flow = await VideoFlow.start('5', {}, { settings: LOADED });
-  });
-  after(() => flow?.stop());
-
+describeWith(VideoFlow, 'the modules of video', { versions: ['5'], settings: LOADED }, (flow) => {
   async function loaded(): Promise<RegExp[]> {
     const response = await fetch(`${flow.station.nodeRed.url}/loaded`);
     const files = (await response.json()) as string[];
@@ -148,12 +131,12 @@ describe('the modules of video', () => {
 
   it('are loaded by nothing but their use: not by the types, nor by nodes that are deployed', async () => {
     assert.deepEqual(await loaded(), []);
-    await flow.deploy([caller('rvm-get-clip', { mode: 'event', preRoll: 0, seconds: 1 })]);
+    await flow.deploy([getClip()]);
     assert.deepEqual(await loaded(), []);
   });
 
   it('are loaded by a clip as far as a clip needs them', async () => {
-    await flow.deploy([caller('rvm-get-clip', { mode: 'event', preRoll: 0, seconds: 1 })]);
+    await flow.deploy([getClip()]);
     await flow.station.through({ event: flow.event() });
     const [mediabunny, rtsp, view] = HEAVY;
     const now = await loaded();

@@ -3,31 +3,28 @@ import type { RvmEvent } from '../../lib/event';
 import { factsOf, node } from '../support/node-red/alarms-through';
 import { look, inboxesOpen } from '../support/node-red/inboxes-open';
 import { PATH, webhookIn, bytesOf } from '../support/node-red/flows';
-import { probe, type FlowNode } from '../support/node-red/node-red';
+import { probes, type FlowNode } from '../support/node-red/node-red';
 import {
   caller,
+  describeWith,
   enteredBy,
   type Message,
   clipIn,
   LONG_AGO,
   VideoFlow,
 } from '../support/node-red/station-flow';
-import { needs } from '../support/suite/programs';
 import { eventually } from '../support/time/patience';
 
 const eventOf = (msg: Message): RvmEvent => (msg.event ?? msg.payload) as RvmEvent;
 
-describe('video of alarms that came by webhook', () => {
-  let flow: VideoFlow;
-  before(async function () {
-    needs(this, 'ffmpeg');
-    flow = await VideoFlow.start('5');
+const OPTIONS = { versions: ['5'], programs: ['ffmpeg'] } as const;
+describeWith(VideoFlow, 'video of alarms that came by webhook', OPTIONS, (flow) => {
+  before(async () => {
     const url = `${flow.station.nodeRed.url}${PATH}`;
     flow.station.sandbox.setEndpoint('one', { station: 'north', url: () => url });
     await deploy(getClip());
     await inboxesOpen(flow.station.nodeRed);
   });
-  after(() => flow?.stop());
 
   function getClip(properties: Message = {}): FlowNode {
     return caller('rvm-get-clip', { mode: 'event', preRoll: 1, seconds: 1, ...properties });
@@ -39,7 +36,7 @@ describe('video of alarms that came by webhook', () => {
       user,
       webhookIn({ wires: [['alarms', user.id], [], ['problems']], ...webhook }),
       node('rvm-settle', { action: 'done' }),
-      ...['alarms', 'problems'].map((id) => probe(id)),
+      ...probes('alarms', 'problems'),
     ];
     await flow.station.deployFlows(enteredBy(flow.flows(nodes), user.id));
   }
@@ -66,8 +63,7 @@ describe('video of alarms that came by webhook', () => {
     const msg = await raise(4);
     const { to, partial, reason } = clipIn(msg);
     const { alarmId } = eventOf(msg);
-    const isEnd = (seen: Message): boolean =>
-      eventOf(seen).alarmId === alarmId && Boolean(eventOf(seen).eventEndTime);
+    const isEnd = (seen: Message) => eventOf(seen).alarmId === alarmId && Boolean(eventOf(seen).eventEndTime);
     const end = await flow.station.nodeRed.message('alarms', isEnd);
     const endedAt = timeOf(eventOf(end).eventEndTime);
     assert.ok(Math.abs(Date.parse(to) - endedAt - 1000) <= 1000, `${to}, ended ${eventOf(end).eventEndTime}`);

@@ -81,9 +81,8 @@ describe('the address of a relay, and what is in it', () => {
     assert.doesNotMatch(text, /rtsps?:\/\//);
   }
 
-  it('stand in no line of the log, at its most talkative', () => {
-    assertAbsent(flow.station.nodeRed.log, 'the log');
-  });
+  it('stand in no line of the log, at its most talkative', () =>
+    assertAbsent(flow.station.nodeRed.log, 'the log'));
 
   it('stand in no message, error or status', () => {
     assert.ok(flow.station.nodeRed.at('status').length > 10);

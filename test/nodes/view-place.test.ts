@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import { freePort, NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
+import { listenerNode } from '../support/node-red/flows';
 import { node } from '../support/node-red/alarms-through';
 import { caller, type Message, VideoFlow } from '../support/node-red/station-flow';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
@@ -9,7 +10,7 @@ import { openPage } from '../support/video/served-view';
 
 const settings = `httpNodeRoot: '/api', httpNodeAuth: { user: 'u', pass: 'x' },`;
 
-for (const version of NODE_RED_VERSIONS) {
+for (const version of NODE_RED_VERSIONS)
   describe(`views of Node-RED ${version} beside the settings of its server`, () => {
     let flow: VideoFlow;
     let nodeRed: NodeRed;
@@ -24,7 +25,6 @@ for (const version of NODE_RED_VERSIONS) {
 
     /** Nobody can send a message in from outside here: each view node gets one when the flows start. */
     function flowAtStart(): FlowNode[] {
-      const listener = { id: 'listener', type: 'rvm-listener', host: '127.0.0.1', port: listening, tls: '' };
       const asked = node('inject', {
         props: [{ p: 'event', v: JSON.stringify(flow.event()), vt: 'json' }],
         once: true,
@@ -32,7 +32,12 @@ for (const version of NODE_RED_VERSIONS) {
         wires: [['node', 'second']],
       });
       const second = viewOf('second', { listener: 'listener', wires: [['listened'], ['failed']] });
-      return [...flow.flows([viewOf('node'), second]), probe('listened'), listener, asked];
+      return [
+        ...flow.flows([viewOf('node'), second]),
+        probe('listened'),
+        listenerNode({ port: listening }),
+        asked,
+      ];
     }
 
     const viewOf = (id: string, properties: Message = {}): FlowNode => ({
@@ -40,9 +45,7 @@ for (const version of NODE_RED_VERSIONS) {
       id,
     });
 
-    async function pathAt(probed: string): Promise<string> {
-      return String((await nodeRed.message(probed)).payload);
-    }
+    const pathAt = async (probed: string): Promise<string> => String((await nodeRed.message(probed)).payload);
 
     it('are below the root of HTTP nodes, and ask for no password', async () => {
       const path = await pathAt('result');
@@ -75,4 +78,3 @@ for (const version of NODE_RED_VERSIONS) {
       }
     });
   });
-}

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
+import { fileInbox, PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
 import { MOVABLE_CLOCK, NodeRed } from '../support/node-red/node-red';
 import { MOVABLE_INTERVALS } from '../support/node-red/node-red-time';
 import { watch, WatchRun } from '../support/node-red/watch-run';
@@ -41,7 +41,7 @@ describe('a watch over an inbox', () => {
       cannotRun(this, 'a small disk cannot be mounted');
     }
     const spillFolder = path.join(nodeRed.userDir, 'spill');
-    const inbox = { id: 'inbox', type: 'rvm-inbox', name: '', folder: disk, spillFolder };
+    const inbox = fileInbox(disk, { spillFolder });
     await run.deploy(webhookFlow({ webhook: { inbox: 'inbox' } }, inbox, ...watch()));
     await run.pulse();
     const filler = path.join(disk, 'filler');

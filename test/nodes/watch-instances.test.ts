@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import { DatabasePair } from '../support/cluster/database-pair';
 import { freePort, NodeRed, type FlowNode } from '../support/node-red/node-red';
-import { sharedFlow } from '../support/node-red/flows';
+import { listenerNode, sharedFlow } from '../support/node-red/flows';
 import { watch, WatchRun } from '../support/node-red/watch-run';
 import { needs } from '../support/suite/programs';
 import { eventually } from '../support/time/patience';
@@ -47,9 +47,8 @@ describe('a watch of two Node-RED on one inbox in PostgreSQL', () => {
     const port = await freePort();
     const other = http.createServer().listen(port, '127.0.0.1');
     await once(other, 'listening');
-    const listener = { id: 'listener', type: 'rvm-listener', port, host: '127.0.0.1', tls: '' };
     for (const run of runs) run.begin();
-    await first.deploy(flow('one', { listener: 'listener' }, listener));
+    await first.deploy(flow('one', { listener: 'listener' }, listenerNode({ port })));
     await eventually(() => last().flat().includes('listener-down'), 'the finding');
     // Whoever has written it down has told it.
     await eventually(async () => {

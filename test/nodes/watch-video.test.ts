@@ -2,29 +2,18 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { ChangingSetting, MOVABLE_CLOCK } from '../support/node-red/node-red';
-import { caller, VideoFlow } from '../support/node-red/station-flow';
+import { caller, describeWith, VideoFlow } from '../support/node-red/station-flow';
 import { MOVABLE_INTERVALS } from '../support/node-red/node-red-time';
 import { watch, WatchRun } from '../support/node-red/watch-run';
-import { needs, programPath } from '../support/suite/programs';
+import { programPath } from '../support/suite/programs';
 
-describe('a watch over video', () => {
-  const setting = new ChangingSetting('rvmFfmpeg');
-  let flow: VideoFlow;
+const setting = new ChangingSetting('rvmFfmpeg');
+const settings = `${setting.text}${MOVABLE_CLOCK}${MOVABLE_INTERVALS}`;
+
+describeWith(VideoFlow, 'a watch over video', { versions: ['5'], programs: ['ffmpeg'], settings }, (flow) => {
   let run: WatchRun;
-
-  before(async function () {
-    needs(this, 'ffmpeg');
-    flow = await VideoFlow.start(
-      '5',
-      {},
-      { settings: `${setting.text}${MOVABLE_CLOCK}${MOVABLE_INTERVALS}` },
-    );
-    run = new WatchRun(flow.station.nodeRed);
-  });
-  after(async () => {
-    await flow?.stop();
-    setting.remove();
-  });
+  before(() => (run = new WatchRun(flow.station.nodeRed)));
+  after(() => setting.remove());
 
   it('finds that there was no recording when one was asked for, over a deploy, until there is one', async () => {
     const clip = caller('rvm-get-clip', { mode: 'event', preRoll: 0, seconds: 1, waitForVideo: 0 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import http from 'node:http';
-import { PATH, PHRASE, station, webhookFlow, webhookIn } from '../support/node-red/flows';
+import { listenerNode, PATH, PHRASE, station, webhookFlow, webhookIn } from '../support/node-red/flows';
 import {
   entrance,
   freePort,
@@ -32,9 +32,7 @@ describe('a watch', () => {
     });
     run = new WatchRun(nodeRed);
   });
-  beforeEach(async () => {
-    service = await ScriptedService.start();
-  });
+  beforeEach(async () => (service = await ScriptedService.start()));
   afterEach(() => service.close());
   after(() => nodeRed.stopAndRemove());
 
@@ -159,8 +157,7 @@ describe('a watch', () => {
     const port = await freePort();
     const other = http.createServer().listen(port, '127.0.0.1');
     await once(other, 'listening');
-    const listener = { id: 'listener', type: 'rvm-listener', port, host: '127.0.0.1', tls: '' };
-    await run.deploy(flow({ webhook: { listener: 'listener' } }, listener));
+    await run.deploy(flow({ webhook: { listener: 'listener' } }, listenerNode({ port })));
     const { severity, text } = await run.comes('listener-down');
     assert.equal(severity, 'fault');
     assert.match(text, new RegExp(`No alarm can reach the webhook in "North":.*${port}`));

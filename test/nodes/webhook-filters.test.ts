@@ -6,7 +6,7 @@ import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 import { alarmMessage } from '../support/webhook/alarm-message';
 import { answered, arrived, factsOf, node, shows } from '../support/node-red/alarms-through';
 
-for (const version of NODE_RED_VERSIONS) {
+for (const version of NODE_RED_VERSIONS)
   describe(`the filters of webhook in on Node-RED ${version}`, () => {
     let nodeRed: NodeRed;
     let sandbox: Sandbox;
@@ -67,4 +67,3 @@ for (const version of NODE_RED_VERSIONS) {
       await shows(nodeRed, /RVM_TEST_NOT_SET/);
     });
   });
-}

@@ -22,7 +22,7 @@ import { whileTimeFlies } from '../support/node-red/node-red-time';
 const south = (secret: string): FlowNode =>
   station({ id: 'south-node', name: 'South', key: 'south', credentials: { secret } });
 
-for (const version of NODE_RED_VERSIONS) {
+for (const version of NODE_RED_VERSIONS)
   describe(`webhook in on Node-RED ${version} with default settings`, () => {
     let nodeRed: NodeRed;
     let url: string;
@@ -43,16 +43,9 @@ for (const version of NODE_RED_VERSIONS) {
       assert.deepEqual(event, payload);
       assert.equal(topic, 'security');
       const { text, ...facts } = factsOf(msg);
-      assert.partialDeepStrictEqual(facts, {
-        station: 'north',
-        stationName: 'North',
-        proof: 'hmac',
-        secret: 'current',
-        phase: 'start',
-        first: true,
-        attempt: 1,
-        sandbox: false,
-      });
+      const by = { station: 'north', stationName: 'North', proof: 'hmac', secret: 'current' };
+      const what = { phase: 'start', first: true, attempt: 1, sandbox: false };
+      assert.partialDeepStrictEqual(facts, { ...by, ...what });
       assert.match(text, /Fence climbed/);
       await shows(nodeRed, /^last \d/);
     });
@@ -153,7 +146,6 @@ for (const version of NODE_RED_VERSIONS) {
       for (const message of sent) await arrived(nodeRed, message);
     });
   });
-}
 
 describe('webhook in with other settings of Node-RED', () => {
   const AUTH = `httpNodeAuth: { user: 'u', pass: '$2b$08$abcdefghijklmnopqrstuuJ4m4m4m4m4m4m4m4m4m4m4m4m4m4m4m' },`;
@@ -173,26 +165,21 @@ describe('webhook in with other settings of Node-RED', () => {
   ] as const)
     define(`proves raw bytes ${title}`, async () => {
       const embedded = title.startsWith(EMBEDDED);
-      const nodeRed = await NodeRed.start({ settings, ...(embedded && { embedded }) });
-      try {
+      await NodeRed.with({ settings, ...(embedded && { embedded }) }, async (nodeRed) => {
         await nodeRed.deploy(webhookFlow(), 'full', admin);
         const message = alarmMessage();
         assert.equal(await answered(nodeRed, JSON.stringify(message, null, 1), PHRASE, root + PATH), 200);
         assert.equal((await post(nodeRed.url + root + PATH, alarmMessage())).status, 401);
         await arrived(nodeRed, message);
         if (embedded) assert.equal(await (await fetch(`${nodeRed.url}/host`)).text(), 'the host itself');
-      } finally {
-        await nodeRed.stopAndRemove();
-      }
+      });
     });
 });
 
 describe('webhook in behind an httpNodeMiddleware', () => {
   const middleware = new ChangingSetting('httpNodeMiddleware');
   let nodeRed: NodeRed;
-  before(async () => {
-    nodeRed = await NodeRed.start({ settings: middleware.text });
-  });
+  before(async () => (nodeRed = await NodeRed.start({ settings: middleware.text })));
   after(async () => {
     await nodeRed.stopAndRemove();
     middleware.remove();
@@ -218,7 +205,7 @@ describe('webhook in behind an httpNodeMiddleware', () => {
     ['rejects as the second of two', `[(req, res, next) => next(), async () => ${FAILS}]`, false],
     ['throws after a pause', `[(req, res, next) => setTimeout(next, 5), () => ${FAILS}]`, false],
     ['rejects after it handed on', `async (req, res, next) => { next(); await null; ${FAILS} }`, true],
-  ] as const) {
+  ] as const)
     it(`C-137 lives on where it ${title}, and ${passes ? 'takes' : 'cuts'} the alarm`, async () => {
       middleware.set(failing);
       await nodeRed.deploy(webhookFlow());
@@ -228,7 +215,6 @@ describe('webhook in behind an httpNodeMiddleware', () => {
       assert.equal((await fetch(`${nodeRed.url}/settings`)).status, 200);
       assert.ok(nodeRed.isRunning);
     });
-  }
 });
 
 describe('webhook in that is not set up', () => {
@@ -290,15 +276,12 @@ describe('a flow file with many nodes', () => {
       ...many((i) => node('rvm-get-rtsp', { id: `rtsp-${i}`, station: 'station' })),
     );
     // Of too many listeners a process is told once.
-    const nodeRed = await NodeRed.start({ fresh: true });
-    try {
+    await NodeRed.with({ fresh: true }, async (nodeRed) => {
       await nodeRed.deploy(flow);
       await nodeRed.deploy(flow);
       await raise(nodeRed);
       assert.doesNotMatch(nodeRed.log, /MaxListenersExceeded/);
-    } finally {
-      await nodeRed.stopAndRemove();
-    }
+    });
   });
 });
 

@@ -46,7 +46,7 @@ describe('a problem of webhook in', () => {
   for (const [how, webhook] of [
     ['wired', {}],
     ['not wired', UNWIRED],
-  ] as const) {
+  ] as const)
     it(`shows with output 3 ${how} that messages are refused until one is proven, and once in the log what to do`, async () => {
       await nodeRed.deploy([]);
       await nodeRed.deploy(webhookFlow({ webhook }));
@@ -58,7 +58,6 @@ describe('a problem of webhook in', () => {
       await good();
       await shows(/^last \d/);
     });
-  }
 
   it('shows refused messages for each reason that a wrong phrase or scheme has', async () => {
     for (const [scheme, message] of [

@@ -17,9 +17,7 @@ interface Report {
 
 describe('the self-test of a webhook', () => {
   let nodeRed: NodeRed;
-  before(async () => {
-    nodeRed = await NodeRed.start();
-  });
+  before(async () => (nodeRed = await NodeRed.start()));
   after(() => nodeRed.stopAndRemove());
 
   async function report(): Promise<Report> {
@@ -34,7 +32,6 @@ describe('the self-test of a webhook', () => {
     return [failed?.step ?? '', failed?.fault ?? ''];
   }
 
-  /** What the self-test says where another server stands in the way. */
   async function failureBehind(server: http.Server | https.Server, scheme = 'http'): Promise<string[]> {
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -46,18 +43,17 @@ describe('the self-test of a webhook', () => {
     }
   }
 
-  for (const scheme of ['http', 'https']) {
+  for (const scheme of ['http', 'https'])
     it(`arrives at a station of scheme ${scheme} as problem self-test, durably kept, and as no alarm`, async () => {
       await nodeRed.deploy(webhookFlow({ station: { scheme } }));
       const from = nodeRed.seen.length;
-      assert.deepEqual(await report(), { url: `${nodeRed.url}/remote-monitoring/test` });
-      await nodeRed.until(() => nodeRed.at('problems', from).length > 0, 'the problem');
-      const [problem = {}] = nodeRed.at('problems', from);
-      const { station, deliveryId } = problem.payload as Record<string, unknown>;
-      assert.deepEqual([problem.topic, station, typeof deliveryId], ['self-test', 'north', 'string']);
+      const { topic, payload } = await nodeRed.next('problems', async () =>
+        assert.deepEqual(await report(), { url: `${nodeRed.url}/remote-monitoring/test` }),
+      );
+      const { station, deliveryId } = payload as Record<string, unknown>;
+      assert.deepEqual([topic, station, typeof deliveryId], ['self-test', 'north', 'string']);
       assert.deepEqual([nodeRed.at('alarms', from), nodeRed.at('health', from)], [[], []]);
     });
-  }
 
   it('counts as no problem where output 3 is not wired', async () => {
     await nodeRed.deploy(webhookFlow({ webhook: { wires: [['alarms'], [], []] } }));
@@ -86,7 +82,7 @@ describe('the self-test of a webhook', () => {
     [404, 'answer', 'other-server'],
     [502, 'answer', 'in-front'],
     [200, 'arrival', 'not-arrived'],
-  ] as const) {
+  ] as const)
     it(`tells of another server that answers ${status} as ${fault}`, async () => {
       const server = http.createServer((req, res) => {
         req.resume();
@@ -94,20 +90,18 @@ describe('the self-test of a webhook', () => {
       });
       assert.deepEqual(await failureBehind(server), [step, fault]);
     });
-  }
 
   for (const [publicUrl, what, reason] of [
     ['alarms.example.com', 'which is none', /enter one that begins with https/],
     ['ftp://alarms.example.com', 'which is none', /enter one that begins with https/],
     ['http://alarms.example.com', 'where the station is registered as https://', /correct one of them/],
-  ] as const) {
+  ] as const)
     it(`is refused with a public URL ${publicUrl}, ${what}`, async () => {
       await nodeRed.deploy(webhookFlow({ webhook: { publicUrl }, station: { scheme: 'https' } }));
       const { status, body } = await act(nodeRed, 'webhook-test', { webhook: 'webhook' });
       assert.equal(status, 422);
       assert.match(String(body.message), reason);
     });
-  }
 
   it('is refused where the webhook is not deployed, or cannot take messages', async () => {
     const unknown = await act(nodeRed, 'webhook-test', { webhook: 'nobody' });

@@ -41,7 +41,6 @@ const LACKS: Row[] = [
   ['no node that settles its events', { lacksSettler: true }, 'status.noSettleEvent'],
 ];
 
-/** What a person has to look at while alarms may come, most important first. */
 const CONCERNS: Row[] = [
   ['a phrase that two have', { samePhrase: 'North, South' }, 'status.samePhrase North, South'],
   ['unknown cameras', { unknownIds: { ...NO_IDS, cameras: ['x', 'y'] } }, 'status.unknownCamera x, y'],
@@ -65,28 +64,24 @@ function shown(...lacks: Partial<WebhookState>[]): NodeStatus {
 
 describe('the status of webhook in', () => {
   const all = [...LACKS, ...CONCERNS];
-  for (const [what, lack, text] of all) {
-    it(`tells of ${what}`, () => assert.equal(shown(lack).text, text));
-  }
+  for (const [what, lack, text] of all) it(`tells of ${what}`, () => assert.equal(shown(lack).text, text));
 
   for (const [index, [what, lack, text]] of LACKS.entries()) {
     // The phrase that two have is why they cannot be told apart, and keeps out alarms beside what a station lacks.
     const isBeside = 'mayJudge' in lack || 'stationStatus' in lack;
     const lesser = all.slice(index + 1).filter(([, other]) => !(isBeside && 'samePhrase' in other));
-    it(`tells of ${what} before all that matters less`, () => {
-      assert.equal(shown(lack, ...lesser.map(([, other]) => other)).text, text);
-    });
+    it(`tells of ${what} before all that matters less`, () =>
+      assert.equal(shown(lack, ...lesser.map(([, other]) => other)).text, text));
   }
 
   for (const [index, [what, concern, text]] of CONCERNS.entries()) {
-    for (const [otherWhat, other, otherText] of CONCERNS.slice(index + 1)) {
+    for (const [otherWhat, other, otherText] of CONCERNS.slice(index + 1))
       it(`tells of ${what} and of ${otherWhat}, with the look of the first`, () => {
         const { text: joint, ...look } = shown(concern, other);
         assert.equal(joint, `status.joint ${text} ${otherText}`);
         const { text: _text, ...first } = shown(concern);
         assert.deepEqual(look, first);
       });
-    }
   }
 
   it('hides none of four concerns behind another', () => {

@@ -1,26 +1,14 @@
 import { node } from '../node-red/alarms-through';
-import { entrance, probe, watched, type FlowNode } from '../node-red/node-red';
+import { entrance, probes, watched, type FlowNode } from '../node-red/node-red';
 
 type Message = Record<string, unknown>;
 
 /** An event as *webhook in* sends it, as far as *alarm state* looks at it. */
 export function eventMessage(changes: { webhook?: Message; event?: Message } = {}): Message {
-  const content = {
-    alarmId: `alarm-${Math.random()}`,
-    eventClass: 'security',
-    locationName: 'Depot',
-    cameraName: 'Gate',
-    ...changes.event,
-  };
-  const webhook = {
-    station: 'north',
-    deliveryId: `delivery-${Math.random()}`,
-    attempt: 1,
-    phase: 'start',
-    ageSeconds: 1,
-    sandbox: false,
-    ...changes.webhook,
-  };
+  const place = { locationName: 'Depot', cameraName: 'Gate' };
+  const content = { alarmId: `alarm-${Math.random()}`, eventClass: 'security', ...place, ...changes.event };
+  const delivery = { station: 'north', deliveryId: `delivery-${Math.random()}`, attempt: 1 };
+  const webhook = { ...delivery, phase: 'start', ageSeconds: 1, sandbox: false, ...changes.webhook };
   return { topic: 'security', payload: content, event: content, webhook };
 }
 
@@ -30,7 +18,7 @@ export function alarmStateFlow(properties: Message = {}, ...further: FlowNode[])
   return watched(
     ...entrance('in', 'alarms'),
     node('rvm-alarm-state', { id: 'alarms', name: 'Siren', wires, repeat: 0, ...properties }),
-    ...['state', 'extended', 'held'].map((id) => probe(id)),
+    ...probes('state', 'extended', 'held'),
     ...further,
   );
 }

@@ -20,17 +20,13 @@ export const SETTINGS: AlarmSettings = {
 
 export function alarmEvent(changes: Partial<AlarmEvent> = {}): AlarmEvent {
   const id = `delivery-${Math.random()}`;
-  return {
-    group: 'Depot',
-    id,
-    alarm: `alarm of ${id}`,
-    isEnd: false,
-    isRedelivery: false,
-    isSandbox: false,
-    eventClass: 'security',
-    age: 1,
-    ...changes,
-  };
+  const usual = { group: 'Depot', id, alarm: `alarm of ${id}`, eventClass: 'security', age: 1 };
+  return { ...usual, isEnd: false, isRedelivery: false, isSandbox: false, ...changes };
+}
+
+interface Life {
+  state: AlarmState;
+  life: { isOver: boolean };
 }
 
 /** Instances of one alarm state on slots that they share, in a time that stands still unless told to go on. */
@@ -41,7 +37,7 @@ export class Instances {
   readonly said: string[] = [];
   /** The same with what travels along. */
   readonly messages: StateMessage[] = [];
-  readonly #running = new Map<number, { state: AlarmState; life: { isOver: boolean } }>();
+  readonly #running = new Map<number, Life>();
   #lives = 0;
 
   /** @param isShared false where no two of them run at a time, and each knows that the former is dead */
@@ -81,7 +77,6 @@ export class Instances {
     await this.goOn(state.start());
   }
 
-  /** As a deploy ends it. */
   async stop(instance = 0): Promise<void> {
     const { state, life } = this.#instance(instance);
     this.#running.delete(instance);
@@ -118,7 +113,6 @@ export class Instances {
     await this.goOn(this.state(instance).control({ group: '', lasts: 0, ...control }));
   }
 
-  /** Time goes on by so many milliseconds. */
   async wait(milliseconds: number): Promise<void> {
     const end = this.time.now + milliseconds;
     await this.#turns();
@@ -133,7 +127,7 @@ export class Instances {
     return work;
   }
 
-  #instance(instance: number): { state: AlarmState; life: { isOver: boolean } } {
+  #instance(instance: number): Life {
     const running = this.#running.get(instance);
     if (running === undefined) throw new Error(`instance ${instance} does not run`);
     return running;

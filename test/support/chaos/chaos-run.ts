@@ -16,13 +16,8 @@ export interface Outcome {
   isLate: boolean;
 }
 
-/** Calls that cause one and the same POST. */
-interface Tally {
-  begun: number;
-  succeeded: number;
-}
+type Tally = Record<'begun' | 'succeeded', number>;
 
-/** Does deeds, many at a time, and notes what is wrong with what came of them. */
 export class ChaosRun {
   /** Results that are not those of the call. */
   readonly wrong: string[] = [];

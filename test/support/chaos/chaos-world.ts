@@ -8,7 +8,7 @@ import type { StationTiming } from '../../../lib/cloud/timing';
 import type { RvmErrorCode } from '../../../lib/error';
 import { Sandbox } from '../../../sandbox';
 import type { SeededChoice } from '../../../sandbox/world/seeded';
-import type { SandboxCamera } from '../node-red/station-flow';
+import type { SandboxCamera, SandboxState } from '../node-red/station-flow';
 import { type ForwardedRequest, RecordingForwarder } from '../rtsp/recording-forwarder';
 import { settingsOf } from '../service/scripted-station';
 import { PATIENCE } from '../time/patience';
@@ -17,11 +17,6 @@ import { StumblingGateway } from './stumbling-gateway';
 
 /** Calls that are under way at a time. */
 export const AT_ONCE = 40;
-
-interface SandboxState {
-  cameras: SandboxCamera[];
-  sites: { id: string; state: string }[];
-}
 
 interface ChaosOptions {
   seed: number;
@@ -57,7 +52,6 @@ export class ChaosWorld {
     this.client = new StationClient({ ...access, timeoutMs, ...settings }, { ...timing, ...deadlines });
   }
 
-  /** Milliseconds that a call has, and a command. */
   deadline(isCommand: boolean): number {
     return (isCommand ? COMMAND : CALL) * this.timeoutMs;
   }
@@ -94,7 +88,7 @@ export class ChaosWorld {
     this.#closed = true;
     await this.client.close();
     await this.proxy.close();
-    this.gateway.close();
+    await this.gateway.close();
     this.forwarder.close();
     await this.sandbox.close();
   }
@@ -104,7 +98,6 @@ export class ChaosWorld {
     return (await this.#state()).cameras;
   }
 
-  /** Those of them that the service lists for a client. */
   async listedCameras(): Promise<SandboxCamera[]> {
     const { cameras, sites } = await this.#state();
     const accepted = new Set(sites.filter(({ state }) => state === 'accepted').map(({ id }) => id));
@@ -160,6 +153,20 @@ export interface Deed {
   act: (client: StationClient, options: CallOptions) => Promise<() => void | Promise<void>>;
 }
 
+/** @param check of what it gave */
+function deed<Result>(
+  name: string,
+  ask: (client: StationClient, options: CallOptions) => Promise<Result>,
+  check: (result: Result) => void | Promise<void>,
+  more: Partial<Deed> = {},
+): Deed {
+  const act: Deed['act'] = async (client, options) => {
+    const result = await ask(client, options);
+    return () => check(result);
+  };
+  return { name, act, ...more };
+}
+
 const PRESETS = ['Entrance', 'Fence Line', 'Far Corner', 'Loading Ramp'];
 const TOURS = ['Perimeter', 'Night Round'];
 const DAY = Date.UTC(2026, 10, 21);
@@ -203,61 +210,49 @@ export class ChaosDeeds {
     return this.#pick([id, remoteId, name]);
   }
 
-  /** A moment that no other deed has. */
   #moment(): string {
     this.#moments += 1;
     return new Date(DAY + this.#moments * 1000).toISOString().slice(0, 19);
   }
 
   #list(): Deed {
-    return {
-      name: 'list',
-      act: async (client, options) => {
-        const devices = await client.listDevices({ fresh: true, ...options });
-        return () => {
-          assert.deepEqual(
-            devices.map(({ id, name, online }) => ({ id, name, online })),
-            this.cameras.map(({ id, name, status }) => ({ id, name, online: status === 'online' })),
-          );
-        };
-      },
-    };
+    const expected = this.cameras.map(({ id, name, status }) => ({ id, name, online: status === 'online' }));
+    return deed(
+      'list',
+      (client, options) => client.listDevices({ fresh: true, ...options }),
+      (devices) =>
+        assert.deepEqual(
+          devices.map(({ id, name, online }) => ({ id, name, online })),
+          expected,
+        ),
+    );
   }
 
   #details(): Deed {
     const camera = this.#pick(this.cameras);
     const text = this.#called(camera);
-    return {
-      name: 'details',
-      act: async (client, options) => {
-        const device = await client.getDevice(text, options);
-        return () => {
-          assert.equal(device.id, camera.id);
-          assert.equal(device['manufacturer'], 'SANDBOX');
-        };
-      },
-    };
+    return deed(
+      'details',
+      (client, options) => client.getDevice(text, options),
+      ({ id, manufacturer }) => assert.deepEqual([id, manufacturer], [camera.id, 'SANDBOX']),
+    );
   }
 
   #targets(): Deed {
     const camera = this.#camera(({ ptz }) => ptz !== null);
     const [list, names] = this.#pick([['presets', PRESETS] as const, ['tours', TOURS] as const]);
-    return {
-      name: list,
-      act: async (client, options) => {
-        const targets = await client.ptzTargets(camera.name, list, options);
-        return () =>
-          assert.deepEqual(
-            targets,
-            names.map((name, id) => ({ id, name })),
-          );
-      },
-    };
+    const expected = names.map((name, id) => ({ id, name }));
+    return deed(
+      list,
+      (client, options) => client.ptzTargets(camera.name, list, options),
+      (targets) => assert.deepEqual(targets, expected),
+    );
   }
 
   #move(): Deed {
     const camera = this.#camera(({ ptz }) => ptz !== null);
     const [preset, tour] = [this.choice.below(PRESETS.length), this.choice.below(TOURS.length)];
+    const tours = `ptz-tours/${tour}`;
     type Move = { command: PtzCommand; post: string; after: Partial<NonNullable<SandboxCamera['ptz']>> };
     const { command, post, after } = this.#pick<Move>([
       {
@@ -266,16 +261,8 @@ export class ChaosDeeds {
         after: { position: `preset ${preset}`, tour: null },
       },
       { command: { action: 'goto-home' }, post: 'ptz-home', after: { position: 'home', tour: null } },
-      {
-        command: { action: 'start-tour', target: `${tour}` },
-        post: `ptz-tours/${tour}/start`,
-        after: { tour },
-      },
-      {
-        command: { action: 'stop-tour', target: TOURS[tour] ?? '' },
-        post: `ptz-tours/${tour}/stop`,
-        after: {},
-      },
+      { command: { action: 'start-tour', target: `${tour}` }, post: `${tours}/start`, after: { tour } },
+      { command: { action: 'stop-tour', target: TOURS[tour] ?? '' }, post: `${tours}/stop`, after: {} },
     ]);
     return {
       name: command.action,
@@ -286,13 +273,10 @@ export class ChaosDeeds {
         // In its lane nobody else moves the camera, so the sandbox must know it as it was told.
         const now = (await this.world.cameras()).find(({ id }) => id === camera.id)?.ptz;
         return () => {
-          assert.partialDeepStrictEqual(accepted, {
-            accepted: true,
-            action: command.action,
-            cameraId: camera.id,
-          });
+          const { action } = command;
+          assert.partialDeepStrictEqual(accepted, { accepted: true, action, cameraId: camera.id });
           assert.deepEqual({ ...now, ...after }, now);
-          if (command.action === 'stop-tour') assert.notEqual(now?.tour, tour);
+          if (action === 'stop-tour') assert.notEqual(now?.tour, tour);
         };
       },
     };
@@ -301,20 +285,17 @@ export class ChaosDeeds {
   #snapshot(): Deed {
     const camera = this.#camera();
     const wanted = this.#pick([{}, { width: 160 }]);
-    return {
-      name: 'snapshot',
-      act: async (client, options) => {
-        const picture = await client.snapshot(this.#called(camera), wanted, options);
-        const { jpeg, cameraId, filename, time } = picture;
-        return () => {
-          assert.equal(jpeg.subarray(0, 2).toString('hex'), 'ffd8');
-          assert.equal(jpeg.subarray(-2).toString('hex'), 'ffd9');
-          assert.equal(cameraId, camera.id);
-          assert.match(filename, /\.jpe?g$/);
-          assert.ok(Math.abs(Date.parse(time) - Date.now()) < 60_000, time);
-        };
+    return deed(
+      'snapshot',
+      (client, options) => client.snapshot(this.#called(camera), wanted, options),
+      ({ jpeg, cameraId, filename, time }) => {
+        assert.equal(jpeg.subarray(0, 2).toString('hex'), 'ffd8');
+        assert.equal(jpeg.subarray(-2).toString('hex'), 'ffd9');
+        assert.equal(cameraId, camera.id);
+        assert.match(filename, /\.jpe?g$/);
+        assert.ok(Math.abs(Date.parse(time) - Date.now()) < 60_000, time);
       },
-    };
+    );
   }
 
   #event(camera = this.#camera()): [SandboxCamera, RtspWanted] {
@@ -339,17 +320,13 @@ export class ChaosDeeds {
     const deadlineMs = this.world.timeoutMs * (1 + this.choice.below(1_000) / 1_000);
     const deadline = impatient && this.choice.below(3) === 0 ? { deadlineMs } : {};
     const post = `devices/${camera.id}/rtsp${t === undefined ? '' : ` ${t}`}`;
-    return {
-      name: `rtsp ${wanted.mode}`,
-      post,
-      ...deadline,
+    return deed(
+      `rtsp ${wanted.mode}`,
+      (client, options) => client.openRtsp(wanted, { ...options, ...deadline }),
+      (session) => this.#checkSession(session, camera, post, wanted),
       // Only a moment tells two of one camera apart.
-      ...(t === undefined ? { lane: post } : {}),
-      act: async (client, options) => {
-        const session = await client.openRtsp(wanted, { ...options, ...deadline });
-        return () => this.#checkSession(session, camera, post, wanted);
-      },
-    };
+      { post, ...deadline, ...(t === undefined && { lane: post }) },
+    );
   }
 
   /** The session is of this camera, and of the request that asked for it. */
@@ -370,14 +347,12 @@ export class ChaosDeeds {
   #offline(): Deed {
     const camera = this.#pick(this.cameras.filter(({ status }) => status !== 'online'));
     const [, wanted] = this.#event(camera);
-    return {
-      name: 'rtsp offline',
-      fails: 'DEVICE_OFFLINE',
-      act: async (client, options) => {
-        await client.openRtsp(wanted, options);
-        return () => assert.fail('a session of a camera that is offline');
-      },
-    };
+    return deed(
+      'rtsp offline',
+      (client, options) => client.openRtsp(wanted, options),
+      () => assert.fail('a session of a camera that is offline'),
+      { fails: 'DEVICE_OFFLINE' },
+    );
   }
 
   #request(): Deed {
@@ -392,13 +367,11 @@ export class ChaosDeeds {
     ] as const;
     const [start, rels, right] = this.#pick<(typeof places)[number]>(places);
     const at = start === 'system' ? {} : { camera: this.#called(camera) };
-    return {
-      name: `request ${start}`,
-      act: async (client, options) => {
-        const { payload, statusCode } = await client.request({ start, rels, method: 'GET', ...at }, options);
-        return () => assert.ok(statusCode === 200 && right(payload), 'another resource');
-      },
-    };
+    return deed(
+      `request ${start}`,
+      (client, options) => client.request({ start, rels, method: 'GET', ...at }, options),
+      ({ payload, statusCode }) => assert.ok(statusCode === 200 && right(payload), 'another resource'),
+    );
   }
 }
 

@@ -1,8 +1,7 @@
-import { once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import { SeededChoice } from '../../../sandbox/world/seeded';
+import { LocalServer } from '../network/servers';
 
-/** What can happen to a connection as it is made. */
 export const CONNECT_FAULTS = [
   /** It is reset at once. */
   'connect-reset',
@@ -10,7 +9,6 @@ export const CONNECT_FAULTS = [
   'connect-mute',
 ] as const;
 
-/** What can happen to one request and its answer. */
 export const EXCHANGE_FAULTS = [
   /** The answer comes late. */
   'latency',
@@ -45,17 +43,18 @@ interface FaultyProxyOptions {
  * A TCP proxy that disturbs what it passes on, by chance but repeatably. It knows of HTTP only that requests and
  * answers take turns.
  */
-export class FaultyProxy {
+export class FaultyProxy extends LocalServer {
   readonly counts: Record<Fault, number>;
   readonly choice: SeededChoice;
   readonly #passages = new Set<ProxiedConnection>();
   #disturbing = false;
 
   private constructor(
-    private readonly server: Server,
+    server: Server,
     private readonly target: URL,
     readonly options: FaultyProxyOptions,
   ) {
+    super(server);
     const none = [...CONNECT_FAULTS, ...EXCHANGE_FAULTS].map((fault) => [fault, 0]);
     this.counts = Object.fromEntries(none) as Record<Fault, number>;
     this.choice = new SeededChoice(options.seed);
@@ -63,16 +62,12 @@ export class FaultyProxy {
   }
 
   /** @param target an address such as `http://127.0.0.1:8088` */
-  static async start(target: string, options: FaultyProxyOptions): Promise<FaultyProxy> {
-    const server = createServer();
-    const proxy = new FaultyProxy(server, new URL(target), options);
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    return proxy;
+  static start(target: string, options: FaultyProxyOptions): Promise<FaultyProxy> {
+    return new FaultyProxy(createServer(), new URL(target), options).listening();
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+    return `http://127.0.0.1:${this.port}`;
   }
 
   get connections(): number {
@@ -89,10 +84,9 @@ export class FaultyProxy {
     for (const passage of this.#passages) passage.resetIfDead();
   }
 
-  async close(): Promise<void> {
+  override async close(): Promise<void> {
     for (const passage of this.#passages) passage.destroy();
-    this.server.close();
-    await once(this.server, 'close');
+    await super.close();
   }
 
   #accept(client: Socket): void {
@@ -121,7 +115,6 @@ export class FaultyProxy {
   }
 }
 
-/** One connection of a client and the one that it is passed on to. */
 class ProxiedConnection {
   #fault: ExchangeFault | undefined;
   /** Whose turn it is: what a client sends after an answer is a new request. */

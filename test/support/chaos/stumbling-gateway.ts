@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import {
   Agent,
   createServer,
@@ -7,9 +6,9 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { SeededChoice } from '../../../sandbox/world/seeded';
+import { LocalServer } from '../network/servers';
 
 /** What a gateway does in the place of the service behind it. */
 export const GATEWAY_FAULTS = [
@@ -44,7 +43,7 @@ const LONGEST_PAUSE = 1_500;
 const SURELY_OUT = 100;
 
 /** Stands in front of a service and answers in its place now and then, by chance but repeatably. What it answers goes no further. */
-export class StumblingGateway {
+export class StumblingGateway extends LocalServer {
   readonly counts: Record<GatewayFault, number> = { outage: 0, limit: 0, blind: 0 };
   readonly #agent = new Agent({ keepAlive: true });
   /** The cookie of the service, by the one that a client has instead; with rotation the newest alone. */
@@ -62,10 +61,11 @@ export class StumblingGateway {
   readonly #choice: SeededChoice;
 
   private constructor(
-    private readonly server: Server,
+    server: Server,
     private readonly target: URL,
     private readonly options: GatewayOptions,
   ) {
+    super(server);
     this.#choice = new SeededChoice(options.seed);
     this.#surelyOutAt = 1 + this.#choice.below(SURELY_OUT);
     server.on('request', (incoming: IncomingMessage, response: ServerResponse) => {
@@ -74,16 +74,12 @@ export class StumblingGateway {
     });
   }
 
-  static async start(target: string, options: GatewayOptions): Promise<StumblingGateway> {
-    const server = createServer();
-    const gateway = new StumblingGateway(server, new URL(target), options);
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    return gateway;
+  static start(target: string, options: GatewayOptions): Promise<StumblingGateway> {
+    return new StumblingGateway(createServer(), new URL(target), options).listening();
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+    return `http://127.0.0.1:${this.port}`;
   }
 
   disturb(): void {
@@ -102,9 +98,8 @@ export class StumblingGateway {
     return Math.max(0, this.#askedUntil - performance.now());
   }
 
-  close(): void {
-    this.server.closeAllConnections();
-    this.server.close();
+  override async close(): Promise<void> {
+    await super.close();
     this.#agent.destroy();
   }
 

@@ -7,7 +7,7 @@ import { PATH, PHRASE } from './flows';
 import { look } from './inboxes-open';
 import type { FlowNode, NodeRed } from './node-red';
 
-type Message = Record<string, unknown>;
+export type Message = Record<string, unknown>;
 export type Facts = WebhookFacts & { deliveryId: string };
 
 export function factsOf(msg: Message): Facts {
@@ -18,12 +18,10 @@ export function problemOf(msg: Message): Problem & { text: string } {
   return msg['payload'] as Problem & { text: string };
 }
 
-/** The error code in a message of a node that has failed. */
 export function codeOf(msg: Message | undefined): string {
   return (msg?.['error'] as { code?: string } | undefined)?.code ?? '';
 }
 
-/** What a signed message is answered with. */
 export async function answered(
   nodeRed: NodeRed,
   message: Message | string = alarmMessage(),
@@ -57,7 +55,6 @@ export function shows(nodeRed: NodeRed, text: string | RegExp, node = 'webhook',
   return nodeRed.until(() => isShown(nodeRed.statuses(node, from).at(-1)), `the status ${text} of ${node}`);
 }
 
-/** What the sidebar is told. */
 export async function overviewOf(nodeRed: NodeRed): Promise<Overview> {
   return (await look(nodeRed, 'overview')).body as unknown as Overview;
 }
@@ -67,18 +64,12 @@ export function node(type: string, properties: Message = {}): FlowNode {
   return { id: type, type, z: 'tab', name: '', x: 0, y: 0, wires: [], ...properties };
 }
 
-/** A function node. */
 export function functionNode(id: string, func: string, ...targets: string[]): FlowNode {
   return node('function', { id, func, outputs: 1, libs: [], wires: [targets] });
 }
 
 /** What settles events by `msg.id`, and tells by the probe `settled` of those that it has. */
 export function settleById(properties: Message = {}): FlowNode {
-  return node('rvm-settle', {
-    id: 'settle',
-    delivery: 'id',
-    deliveryType: 'msg',
-    wires: [['settled'], []],
-    ...properties,
-  });
+  const usual = { delivery: 'id', deliveryType: 'msg', wires: [['settled'], []] };
+  return node('rvm-settle', { id: 'settle', ...usual, ...properties });
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type FlowNode, flowNode, probe, watched } from './node-red';
+import { type FlowNode, flowNode, probes, watched } from './node-red';
 
 export const PHRASE = 'correct horse battery staple';
 export const PATH = '/remote-monitoring/test';
@@ -9,29 +9,19 @@ export const PATH = '/remote-monitoring/test';
  * test sees must not depend on how long it takes.
  */
 export function cloud(properties: Record<string, unknown> = {}): FlowNode {
-  return {
-    id: 'cloud',
-    type: 'rvm-cloud',
-    name: '',
-    url: 'http://127.0.0.1:9',
-    timeout: 5,
-    signOfLife: 0,
-    credentials: { apiKey: 'key-of-the-test' },
-    ...properties,
-  };
+  const usual = { url: 'http://127.0.0.1:9', timeout: 5, signOfLife: 0 };
+  const credentials = { apiKey: 'key-of-the-test' };
+  return { id: 'cloud', type: 'rvm-cloud', name: '', ...usual, credentials, ...properties };
 }
 
 export function station(properties: Record<string, unknown> = {}): FlowNode {
-  return {
-    id: 'station',
-    type: 'rvm-central-station',
-    name: 'North',
-    key: 'north',
-    cloud: 'cloud',
-    scheme: 'http',
-    credentials: { username: 'agent', password: 'password-of-the-test', secret: PHRASE },
-    ...properties,
-  };
+  const usual = { name: 'North', key: 'north', cloud: 'cloud', scheme: 'http' };
+  const credentials = { username: 'agent', password: 'password-of-the-test', secret: PHRASE };
+  return { id: 'station', type: 'rvm-central-station', ...usual, credentials, ...properties };
+}
+
+export function listenerNode(properties: Record<string, unknown> = {}): FlowNode {
+  return { id: 'listener', type: 'rvm-listener', name: '', host: '127.0.0.1', tls: '', ...properties };
 }
 
 export function webhookIn(properties: Record<string, unknown> = {}): FlowNode {
@@ -40,7 +30,6 @@ export function webhookIn(properties: Record<string, unknown> = {}): FlowNode {
   return flowNode('webhook', 'rvm-webhook-in', targets, { ...usual, ...properties });
 }
 
-/** A whole flow file around one webhook in node. */
 export function webhookFlow(
   changes: Partial<Record<'cloud' | 'station' | 'webhook', Record<string, unknown>>> = {},
   ...further: FlowNode[]
@@ -49,29 +38,21 @@ export function webhookFlow(
     cloud(changes.cloud),
     station(changes.station),
     webhookIn(changes.webhook),
-    probe('alarms'),
-    probe('health'),
-    probe('problems'),
+    ...probes('alarms', 'health', 'problems'),
     ...further,
   );
 }
 
-/** An inbox node in PostgreSQL, without TLS, as the servers of the tests have it. */
-export function sharedInbox(connection: string, properties: Record<string, unknown> = {}): FlowNode {
-  return {
-    id: 'inbox',
-    type: 'rvm-inbox',
-    name: '',
-    engine: 'postgres',
-    schema: 'rvm',
-    tls: 'off',
-    instanceName: '',
-    credentials: { connection },
-    ...properties,
-  };
+export function fileInbox(folder: string, properties: Record<string, unknown> = {}): FlowNode {
+  return { id: 'inbox', type: 'rvm-inbox', name: '', folder, ...properties };
 }
 
-/** A flow whose *webhook in* has its events in PostgreSQL. */
+/** An inbox node in PostgreSQL, without TLS, as the servers of the tests have it. */
+export function sharedInbox(connection: string, properties: Record<string, unknown> = {}): FlowNode {
+  const usual = { engine: 'postgres', schema: 'rvm', tls: 'off', instanceName: '' };
+  return { id: 'inbox', type: 'rvm-inbox', name: '', ...usual, credentials: { connection }, ...properties };
+}
+
 export function sharedFlow(
   connection: string,
   changes: Partial<Record<'inbox' | 'webhook', Record<string, unknown>>> = {},

@@ -17,14 +17,11 @@ const WRITES = { filename: NAME, filenameType: 'str', overwriteFile: 'true', cre
 
 for (const version of Object.keys(VERSIONS) as NodeRedVersion[])
   it(`Node-RED ${version} of the tests writes what a flow saves under a relative path into its user directory`, async () => {
-    const nodeRed = await NodeRed.start({ version });
-    try {
+    await NodeRed.with({ version }, async (nodeRed) => {
       const file = flowNode('file', 'file', [['written']], WRITES);
       await nodeRed.deploy(watched(...entrance('in', 'file'), file, probe('written')));
       await inject(nodeRed, 'in', { payload: 'text' });
       await nodeRed.message('written');
       assert.ok(fs.existsSync(path.join(nodeRed.userDir, NAME)));
-    } finally {
-      await nodeRed.stopAndRemove();
-    }
+    });
   });

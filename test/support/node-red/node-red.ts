@@ -13,7 +13,6 @@ export const ROOT = path.join(__dirname, '..', '..', '..');
 /** Packages of others that are installed for the example flows. */
 const PALETTE = path.join(ROOT, 'test', 'palette', 'node_modules');
 
-/** The types of the package, as package.json names them to Node-RED. */
 export function typesOfPackage(): string[] {
   const text = fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8');
   const { 'node-red': nodeRed } = JSON.parse(text) as { 'node-red': { nodes: object } };
@@ -42,9 +41,7 @@ export interface StartOptions {
   /** JavaScript of further settings, such as `httpNodeRoot: '/api',`. */
   settings?: string;
   env?: Record<string, string>;
-  /** A user directory of an earlier run. */
   userDir?: string;
-  /** The Node binary to run it with. */
   node?: string;
   port?: number;
   /** The flow file to start with; others are deployed later. */
@@ -103,6 +100,16 @@ export class NodeRed {
     } catch {
       await kept.stop('SIGKILL');
       return this.#startFresh(options, keptAs);
+    }
+  }
+
+  /** One for a piece of work, and no longer. */
+  static async with(options: StartOptions, work: (nodeRed: NodeRed) => Promise<unknown>): Promise<void> {
+    const nodeRed = await this.start(options);
+    try {
+      await work(nodeRed);
+    } finally {
+      await nodeRed.stopAndRemove();
     }
   }
 
@@ -173,7 +180,6 @@ export class NodeRed {
     return this.child.pid ?? 0;
   }
 
-  /** Deploys a whole flow file through the admin API and waits until it runs. */
   async deploy(
     flows: readonly FlowNode[],
     how: 'full' | 'nodes' | 'flows' = 'full',
@@ -223,6 +229,14 @@ export class NodeRed {
     return this.at(probe).find(condition) ?? assert.fail();
   }
 
+  /** The first message that comes to a probe from the begin of some work on. */
+  async next(probe: string, work: () => unknown = () => undefined): Promise<Record<string, unknown>> {
+    const from = this.seen.length;
+    await work();
+    await this.until(() => this.at(probe, from).length > 0, `one more message at "${probe}"`);
+    return this.at(probe, from)[0] ?? assert.fail();
+  }
+
   /** Texts of all statuses that a node has shown, oldest first. */
   statuses(nodeId: string, from = 0): string[] {
     return this.at('status', from)
@@ -259,7 +273,6 @@ export class NodeRed {
     }
   }
 
-  /** Waits for the process to end by itself. */
   async ended(seconds = PATIENCE / 1000): Promise<void> {
     if (!this.isRunning) return;
     try {
@@ -427,6 +440,8 @@ export function probe(id: string, z = 'tab'): FlowNode {
   return { ...functionNode(id, `global.get('probe')('${id}', msg);\nreturn null;`), z };
 }
 
+export const probes = (...ids: string[]): FlowNode[] => ids.map((id) => probe(id));
+
 /** What every test flow has: a tab, and probes for all statuses and all caught errors. */
 export function watched(...nodes: FlowNode[]): FlowNode[] {
   return [
@@ -449,12 +464,9 @@ export function entrance(id: string, ...targets: string[]): FlowNode[] {
 }
 
 export async function inject(nodeRed: NodeRed, id: string, msg: Record<string, unknown>): Promise<void> {
-  const response = await fetch(`${nodeRed.url}/enter/${id}`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify(msg),
-  });
-  assert.equal(response.status, 200);
+  const headers = { 'Content-Type': 'application/json' };
+  const request = { method: 'POST', headers, body: JSON.stringify(msg) };
+  assert.equal((await fetch(`${nodeRed.url}/enter/${id}`, request)).status, 200);
 }
 
 /** Given away by this process: whoever got one may not listen on it yet. */

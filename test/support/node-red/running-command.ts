@@ -9,7 +9,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { untilListening } from '../network/servers';
 import { freePort, ROOT } from './node-red';
 
-/** Its last line. */
 export const INTRODUCTION = /Stop with Ctrl-C/g;
 
 /** Every Node process that a command starts writes down its id, so that none is forgotten. */

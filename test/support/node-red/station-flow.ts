@@ -12,7 +12,7 @@ import {
   inject,
   NodeRed,
   type NodeRedVersion,
-  probe,
+  probes,
   type StartOptions,
   watched,
 } from './node-red';
@@ -26,7 +26,6 @@ export interface Failure {
   cause: Record<string, unknown>;
 }
 
-/** A camera as the sandbox tells of it. */
 export interface SandboxCamera {
   id: string;
   remoteId: string;
@@ -45,6 +44,11 @@ return rest;`;
 
 /** Statuses that nothing but a deploy, or a restart, changes. */
 const FINAL = /^status\.(decoderMissing|needsNode|wrongSetting)$| (is|are) not set$/;
+
+/** The types that call the service. */
+export const CALLERS = 'get-picture get-clip view list-devices get-device get-rtsp ptz snapshot request'
+  .split(' ')
+  .map((name) => `rvm-${name}`);
 
 /** A node of the package that calls the service, with both outputs at probes. */
 export function caller(type: string, properties: Message = {}): FlowNode {
@@ -73,7 +77,6 @@ export class StationFlow {
   nodeRed!: NodeRed;
   sandbox!: Sandbox;
   credentials!: { username: string; password: string; secret: string };
-  /** One of its cameras. */
   online!: SandboxCamera;
 
   static async start(...how: Parameters<StationFlow['start']>): Promise<StationFlow> {
@@ -103,6 +106,15 @@ export class StationFlow {
     await this.sandbox?.close();
   }
 
+  /** Another sandbox with the same station and key, which may end and come again at its port. */
+  async other(at?: string): Promise<Sandbox> {
+    const { apiKey } = this.sandbox;
+    const port = at === undefined ? {} : { port: Number(new URL(at).port) };
+    const other = await Sandbox.start({ eventsPerMinute: 0, rtspPort: 0, apiKey, ...port });
+    other.setStation('north', { scheme: 'http', ...this.credentials });
+    return other;
+  }
+
   /** A flow file around some nodes, all of which get the messages that go in; `wires` or others than `result` stay as they are. */
   flows(changes: { cloud?: Message; station?: Message }, ...nodes: FlowNode[]): FlowNode[] {
     const { sandbox, credentials } = this;
@@ -112,8 +124,7 @@ export class StationFlow {
       ...entrance('in', 'remember'),
       functionNode('remember', REMEMBER, ...nodes.filter(isOfPackage).map(({ id }) => id)),
       ...nodes,
-      probe('result'),
-      probe('failed'),
+      ...probes('result', 'failed'),
     );
   }
 
@@ -133,7 +144,6 @@ export class StationFlow {
     return this.nodeRed.statuses(node, this.#deployed);
   }
 
-  /** Deploys a node and sends a message through. */
   async ask(node: FlowNode, msg: Message = {}): Promise<Message> {
     await this.deploy(node);
     return this.through(msg);
@@ -171,7 +181,6 @@ export class StationFlow {
     return (await this.failure(msg)).code;
   }
 
-  /** Waits until a node shows a status. */
   async shows(text: string | RegExp, node = 'node'): Promise<void> {
     const matches = (status?: string): boolean =>
       status !== undefined && (typeof text === 'string' ? status === text : text.test(status));
@@ -195,19 +204,21 @@ export class StationFlow {
     return (await this.cameras()).find(condition) ?? assert.fail('the sandbox has no such camera');
   }
 
-  /** Lets the service misbehave. */
-  async fault(fault: Message): Promise<void> {
-    const response = await fetch(`${this.sandbox.url}/sandbox/faults`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify(fault),
-    });
-    assert.ok(response.ok, await response.text());
+  fault(fault: Message): Promise<void> {
+    return setFault(this.sandbox, fault);
   }
 
   async endFaults(): Promise<void> {
     await fetch(`${this.sandbox.url}/sandbox/faults`, { method: 'DELETE' });
   }
+}
+
+/** Lets the service misbehave. */
+export async function setFault({ url }: Sandbox, fault: Message): Promise<void> {
+  const headers = { 'Content-Type': 'application/json' };
+  const request = { method: 'POST', headers, body: JSON.stringify(fault) };
+  const response = await fetch(`${url}/sandbox/faults`, request);
+  assert.ok(response.ok, await response.text());
 }
 
 export const isOnline = ({ status }: SandboxCamera): boolean => status === 'online';
@@ -225,7 +236,6 @@ export function barAt(time: number): number {
   return Math.floor(time / 1000 - BAR_BEGINS) % 60;
 }
 
-/** What *get clip* tells of a clip. */
 export interface ClipFacts {
   cameraId: string;
   from: string;
@@ -241,7 +251,7 @@ export interface ClipFacts {
   reason?: string;
 }
 
-interface SandboxState {
+export interface SandboxState {
   cameras: SandboxCamera[];
   sites: { id: string; state: string }[];
   /** Connections and RTSP sessions at the relay that are open now, and all sessions that were ever opened. */
@@ -300,13 +310,9 @@ export class VideoFlow {
 
   /** An event of a camera, as a webhook brings it. @param time epoch milliseconds */
   event(time = LONG_AGO, { id, remoteId, name } = this.camera): Message {
-    return {
-      alarmId: `alarm-${time}`,
-      cameraId: id,
-      cameraRemoteId: remoteId,
-      cameraName: name,
-      eventStartTime: `${new Date(time).toISOString().slice(0, -1)}0000`,
-    };
+    const camera = { cameraId: id, cameraRemoteId: remoteId, cameraName: name };
+    const eventStartTime = `${new Date(time).toISOString().slice(0, -1)}0000`;
+    return { alarmId: `alarm-${time}`, ...camera, eventStartTime };
   }
 
   fault(fault: RtspFault): void {
@@ -322,7 +328,6 @@ export class VideoFlow {
     return (await this.station.state()).video;
   }
 
-  /** Waits until nothing is open at the relay. */
   async relayLeft(): Promise<void> {
     await eventually(async () => {
       const { connections, sessions } = await this.relay();
@@ -330,7 +335,6 @@ export class VideoFlow {
     }, 'the end of all that was open at the relay');
   }
 
-  /** How many RTSP sessions some work opened. */
   async openedBy(work: () => Promise<unknown>): Promise<number> {
     const { opened: before } = await this.relay();
     await work();

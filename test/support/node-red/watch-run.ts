@@ -25,7 +25,6 @@ export class WatchRun {
     private readonly isMovable = true,
   ) {}
 
-  /** From here on. */
   begin(): void {
     this.#from = this.nodeRed.seen.length;
   }
@@ -43,7 +42,6 @@ export class WatchRun {
     return this.nodeRed.at('pulses', this.#from);
   }
 
-  /** What it has told last. */
   get kinds(): string[] {
     return this.verdicts.at(-1)?.findings.map(({ what }) => what) ?? [];
   }
@@ -73,7 +71,6 @@ export class WatchRun {
     }).length;
   }
 
-  /** Waits for one more. */
   async pulse(): Promise<void> {
     const before = this.pulses.length;
     await this.#passes(() => this.pulses.length > before, 'a pulse');
