@@ -22,9 +22,7 @@ const PLACE = 'place of the input';
 /** Requests under way at a time. */
 const AT_A_TIME = 50;
 
-function whole(): Case[] {
-  return parsing.map(({ name, input }) => ({ name, body: input, isEvent: false }));
-}
+const whole = (): Case[] => parsing.map(({ name, input }) => ({ name, body: input, isEvent: false }));
 
 function asPayload(): Case[] {
   return parsing.map(({ name, input }) => {
@@ -86,12 +84,11 @@ describe('C-110 to C-119 all documents of JSONTestSuite', () => {
     assert.deepEqual([count('y_'), count('n_'), count('i_')], [95, 188, 35]);
   });
 
-  const places: [string, () => Case[]][] = [
+  for (const [place, make] of [
     ['as the whole body', whole],
     ['as the payload', asPayload],
-    ['as a field of the payload', asField],
-  ];
-  for (const [place, make] of places) {
+    ['as a field of the payload', () => asField()],
+  ] as const) {
     it(`${place}: each signed one is answered with 200 and kept, as an event where it is one`, async () => {
       const cases = make();
       const statuses = await postAll(cases, signed);

@@ -22,14 +22,8 @@ describe('the silence of a webhook', () => {
   /** Looks every 5 ms: clock and timers of a test have nothing to do with each other. */
   function begun(name: string, hours = 4): SilenceWatchdog {
     const clocks = { monotonic: () => now, now: () => now, every: 5 };
-    const onSilent = (): void => void told.push(name);
-    const silence = new SilenceWatchdog({
-      store: place,
-      endpointId: ':/yard',
-      limit: hours * HOUR,
-      onSilent,
-      ...clocks,
-    });
+    const watched = { store: place, endpointId: ':/yard', limit: hours * HOUR };
+    const silence = new SilenceWatchdog({ ...watched, ...clocks, onSilent: () => void told.push(name) });
     all.push(silence);
     silence.start();
     return silence;
