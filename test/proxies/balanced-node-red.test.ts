@@ -14,7 +14,7 @@ type Message = Record<string, unknown>;
 const GIVES_UP = 8000;
 const SETTINGS = 'runtimeState: { enabled: true, ui: false },';
 
-for (const kind of BALANCER_KINDS) {
+for (const kind of BALANCER_KINDS)
   describe(`two Node-RED on one PostgreSQL behind ${kind}`, () => {
     let database: PostgresServer;
     let authority: Authority;
@@ -115,4 +115,3 @@ for (const kind of BALANCER_KINDS) {
       await arrives(message);
     });
   });
-}

@@ -99,7 +99,7 @@ describe('a reverse proxy before webhook in', () => {
     return arrived(message);
   }
 
-  for (const kind of PROXY_KINDS) {
+  for (const kind of PROXY_KINDS)
     describe(`${kind}, with the configuration of the documentation`, () => {
       const running: ReverseProxy[] = [];
       let proxy: ReverseProxy;
@@ -285,5 +285,4 @@ describe('a reverse proxy before webhook in', () => {
         await brings(beforeListener, message, sent, true);
       });
     });
-  }
 });

@@ -118,12 +118,11 @@ describe('signature of a message', () => {
   });
 
   const phrases = ['three  spaced words', 'the guard’s phrase', 'key 🔑 ring', 'x'.repeat(256), 'a\'b"c\\d'];
-  for (const phrase of phrases) {
+  for (const phrase of phrases)
     it(`C-27 the phrase ${JSON.stringify(phrase.slice(0, 20))} is used as typed`, () => {
       assert.equal(isProven(BODY, authorizationFor(BODY, phrase), station({ secret: phrase })), true);
       assert.equal(isProven(BODY, authorizationFor(BODY, phrase), station({ secret: `${phrase} ` })), false);
     });
-  }
 
   it('C-28 C-29 a phrase of other composition, or with a line feed, is another phrase', () => {
     const phrase = 'café terrace';

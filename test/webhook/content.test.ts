@@ -50,12 +50,11 @@ describe('content of a proven message', () => {
     'application/json; charset=latin1',
     'application/json; charset=bogus',
   ];
-  for (const type of types) {
+  for (const type of types)
     it(`T-22 C-103 C-104 C-105 takes the content type ${type}`, async () => {
       await takes(signed().body, { 'Content-Type': type });
       await receiver.delivered(1);
     });
-  }
 
   const deadLetters: [string, string | Uint8Array, string][] = [
     ['C-24 an empty body', '', 'not-json'],
@@ -198,12 +197,11 @@ describe('content of a proven message', () => {
     ['1.9.0', false],
     [undefined, true],
     ['10.0.0', true],
-  ] as const) {
+  ] as const)
     it(`C-121 version ${version ?? 'absent'} ${isUnusual ? 'brings a warning' : 'is usual'}`, async () => {
       const { msg } = await accept(textOf({ version }));
       assert.equal(msg.webhook.warnings.includes('unusual-version'), isUnusual);
     });
-  }
 
   it('C-121 T-23 takes field names with a capital first letter and gives them the names of the specification', async () => {
     const capital = (record: Record<string, unknown>): Record<string, unknown> =>
@@ -227,13 +225,12 @@ describe('content of a proven message', () => {
   });
 
   const longUri = `https://x.example/${'y'.repeat(3000)}`;
-  for (const clipUri of ['file:///etc/passwd', 'http://169.254.169.254/', 'not a url', longUri]) {
+  for (const clipUri of ['file:///etc/passwd', 'http://169.254.169.254/', 'not a url', longUri])
     it(`C-123 passes on the clip address ${clipUri.slice(0, 24)} with a warning`, async () => {
       const { msg } = await accept(textOf({}, { clipUri }));
       assert.equal(msg.payload.clipUri, clipUri);
       assert.deepEqual(msg.webhook.warnings, ['clip-uri']);
     });
-  }
 
   it('C-101 lets no piece of the phrase leave by an error of the JSON parser', async () => {
     const broken = `{"authenticationToken":"${PHRASE}" ${PHRASE}`;
@@ -277,17 +274,15 @@ describe('content of a proven message', () => {
   });
 
   const unreadable = ['yesterday', 12345, '', null, '0001-01-01T00:00:00'];
-  for (const time of ['20260304T050607Z', '2026-03-04T24:00:00', ...unreadable]) {
+  for (const time of ['20260304T050607Z', '2026-03-04T24:00:00', ...unreadable])
     it(`T-24 C-71 gives no event up for the time ${JSON.stringify(time)}`, async () => {
       const { msg } = await accept(textOf({}, { eventStartTime: time, eventEndTime: time }));
       assert.equal(msg.payload.eventStartTime, time);
     });
-  }
 
-  for (const transmitTime of [...unreadable, undefined]) {
+  for (const transmitTime of [...unreadable, undefined])
     it(`C-71 gives no event up for the transmit time ${JSON.stringify(transmitTime)}`, async () => {
       const { msg } = await accept(textOf({ transmitTime }));
       assert.deepEqual(msg.webhook.warnings, ['time-unreadable']);
     });
-  }
 });

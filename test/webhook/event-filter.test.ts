@@ -40,12 +40,11 @@ describe('the filter of a webhook node', () => {
     ['sites', ['site-1', 'Harbour Depot']],
     ['cameras', ['cam-1', 'remote-1']],
     ['rules', ['Yard at night', 'Person']],
-  ] as const) {
+  ] as const)
     it(`takes an event by any of its ${name}, and no other`, () => {
       for (const id of ids) assert.equal(filteredBy({ [name]: ['other', id] }), '');
       assert.equal(filteredBy({ [name]: ['other'] }), name);
     });
-  }
 
   it('wants all kinds that are set to fit, and names those that do not', () => {
     const [sites, cameras] = [['Harbour Depot'], ['cam-1']];
@@ -63,14 +62,13 @@ describe('the filter of a webhook node', () => {
       ['its site has a name alone, and another is wanted', 'sites', 'Other', ['locationId']],
       ['it has no site', 'sites', 'Other', ['locationName', 'locationId']],
       ['it has neither name nor rule', 'rules', 'Other', ['eventRuleName', 'eventName']],
-    ] as const) {
+    ] as const)
       it(lack, () => {
         for (const nothing of [undefined, null, '', '  ', {}]) {
           const event = { ...EVENT, ...Object.fromEntries(fields.map((field) => [field, nothing])) };
           assert.deepEqual(verdict({ [name]: [wanted] }, event), { filteredBy: [], isUnjudged: true });
         }
       });
-    }
   });
 
   describe('judges an event that lacks something:', () => {
@@ -100,7 +98,7 @@ describe('the filter of a webhook node', () => {
     ['cameras', 'cameraId'],
     ['cameras', 'cameraRemoteId'],
     ['sites', 'locationId'],
-  ] as const) {
+  ] as const)
     it(`knows a GUID of ${name} in ${field} in any case, with braces and dashes or without`, () => {
       const id = '0f8fad5b-d9cb-469f-a165-70867728950e';
       const others = [`{${id.toUpperCase()}}`, id.replaceAll('-', ''), `{${id.replaceAll('-', '')}}`];
@@ -109,7 +107,6 @@ describe('the filter of a webhook node', () => {
         assert.equal(filteredBy({ [name]: [other] }, { ...EVENT, [field]: id }), '', other);
       }
     });
-  }
 
   for (const [eventClass, chosen, found] of [
     ['Fire', 'Security', ''],

@@ -61,7 +61,7 @@ for (const coding of ['gzip', 'br', 'deflate', 'zstd', 'gzip, br', 'bogus', 'ide
   EXCHANGES.push([`C-106 C-107 the content coding ${coding}`, sent, 415]);
 }
 
-for (const [on, where] of SERVERS) {
+for (const [on, where] of SERVERS)
   describe(`framing of a request to a webhook on ${where}`, () => {
     let receiver: ReceiverUnderTest;
     beforeEach(async () => {
@@ -142,7 +142,7 @@ for (const [on, where] of SERVERS) {
     for (const [what, lines] of [
       ['HTTP/2', ['Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABk']],
       ['a WebSocket', ['Connection: Upgrade', 'Upgrade: websocket']],
-    ] as const) {
+    ] as const)
       it(`takes a message of a sender that asks for ${what} with it, in one piece or in many`, async () => {
         for (const split of [false, true]) {
           const { body } = signed({}, { locationName: 'Møre' });
@@ -153,7 +153,6 @@ for (const [on, where] of SERVERS) {
         }
         await receiver.delivered(2);
       });
-    }
 
     it('leaves an upgrade on a path of somebody else alone', async () => {
       const upgrade = requestText('', ['Connection: Upgrade', 'Upgrade: websocket'], '/comms');
@@ -175,14 +174,13 @@ for (const [on, where] of SERVERS) {
       await takesAnother(1);
     });
 
-    for (const method of ['GET', 'HEAD', 'PUT', 'DELETE', 'PATCH', 'TRACE', 'OPTIONS']) {
+    for (const method of ['GET', 'HEAD', 'PUT', 'DELETE', 'PATCH', 'TRACE', 'OPTIONS'])
       it(`C-58 answers ${method} with 405 and the method it takes`, async () => {
         const text = await receiver.raw([requestText('', [CLOSE], PATH, method)]);
         assert.deepEqual(statusesIn(text), [405]);
         assert.match(text, /^Allow: POST\r$/m);
         if (method === 'HEAD') assert.match(text, /\r\n\r\n$/);
       });
-    }
 
     it('C-109 takes up to exactly 1 MiB', async () => {
       for (const more of [-1, 0, 1]) {
@@ -222,4 +220,3 @@ for (const [on, where] of SERVERS) {
         assert.ok([404, 400].includes(await statusAt(target)), target);
     });
   });
-}

@@ -181,7 +181,7 @@ describe('a listener', () => {
       ['that is no PEM', () => ({ cert: 'x', key: first.key }), 'BAD_INPUT', /cannot be used \(ERR_/],
       ['of another key', () => ({ cert: first.cert, key: second.key }), 'BAD_INPUT', /belong together/],
     ];
-    for (const [what, settings, code, message] of unusable) {
+    for (const [what, settings, code, message] of unusable)
       it(`does not listen with a certificate ${what}, and goes on with the one it had`, async () => {
         await listening(settings());
         assert.equal(listener.fault?.code, code);
@@ -192,7 +192,6 @@ describe('a listener', () => {
         await listener.listen({ ...PLAIN, tls: settings() });
         assert.deepEqual([listener.fault?.code, await post(origin)], [code, 200]);
       });
-    }
 
     it('changes between http and https on its port', async () => {
       await listening();
@@ -232,6 +231,16 @@ describe('the listeners of a process', () => {
     await listeners.flowsStarted();
     return { ...made, remove };
   }
+
+  it('open a port when the flows have started, and only where a path is configured', async () => {
+    const { listener } = claim();
+    assert.equal(await post(origin), 'refused');
+    await listeners.flowsStarted();
+    assert.equal(await post(origin), 'refused');
+    addWebhook(listener.dispatcher);
+    await listeners.flowsStarted();
+    assert.equal(await post(origin), 200);
+  });
 
   it('open a port for pages alone, as long as somebody wants them there', async () => {
     const { listener } = claim();

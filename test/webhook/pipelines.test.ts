@@ -34,7 +34,7 @@ const LONG = `User-Agent: ${'a'.repeat(60)}`;
 
 const all = (count: number, status: number): number[] => Array.from({ length: count }, () => status);
 
-for (const [on, where] of SERVERS) {
+for (const [on, where] of SERVERS)
   describe(`requests behind one another on a connection to ${where}`, () => {
     let receiver: ReceiverUnderTest;
     let refused = 0;
@@ -203,7 +203,6 @@ for (const [on, where] of SERVERS) {
       });
     }
   });
-}
 
 describe('a request for another protocol behind one that is refused', () => {
   it('leaves the bytes behind it to whoever takes the connection, in their order, however many they are and when that may be', async () => {

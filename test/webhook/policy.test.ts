@@ -333,7 +333,7 @@ describe('answers of the receiver', () => {
       assert.deepEqual(seen, [true, true]);
     });
 
-    for (const isHandedOn of [false, true]) {
+    for (const isHandedOn of [false, true])
       it(`C-137 lets it refuse with an answer of its own${isHandedOn ? ', which it also hands on' : ''}`, async () => {
         await startWith((_req, res, next) => {
           res.writeHead(418).end('no');
@@ -342,7 +342,6 @@ describe('answers of the receiver', () => {
         assert.equal(await receiver.statusOf(signed()), 418);
         assert.equal(receiver.deliveries.length, 0);
       });
-    }
 
     it('C-137 cuts the connection where it began an answer and handed on', async () => {
       await startWith((_req, res, next) => {
@@ -369,14 +368,13 @@ describe('answers of the receiver', () => {
       ['throws', broken],
       ['never ends', () => undefined],
       ['rejects', async () => broken()],
-    ] as const) {
+    ] as const)
       it(`C-137 cuts the connection where it ${title}`, async () => {
         // Whatever it does, it may not take longer than an answer may take altogether.
         await startWith((_req, _res, next) => failure(next), { holdMs: 60_000, commitMs: 200 });
         assert.equal(await receiver.statusOf(signed()), 0);
         assert.equal(receiver.deliveries.length, 0);
       });
-    }
   });
 });
 

@@ -20,7 +20,7 @@ const accepts = (inbox: InlineInbox): Promise<boolean> =>
     () => false,
   );
 
-for (const [on, place] of SERVERS) {
+for (const [on, place] of SERVERS)
   describe(`live and ready on ${place}`, () => {
     let inbox: InlineInbox;
     let receiver: ReceiverUnderTest;
@@ -121,7 +121,6 @@ for (const [on, place] of SERVERS) {
       assert.equal((await asking).status, 503);
     });
   });
-}
 
 describe('an inbox that is asked whether it would keep an alarm', () => {
   it('says no before it was opened, and after it was closed', async () => {

@@ -55,7 +55,7 @@ describe('reading of JSON before it is trusted', () => {
     ['quotes', '"', ''],
     ['line feeds', '\n', ''],
     ['token fields', '"authenticationToken":1,', '{'],
-  ] as const) {
+  ] as const)
     it(`takes a time that grows with the length of ${shape} alone`, async () => {
       const hostile = (bytes: number): Buffer => Buffer.from((start + piece.repeat(bytes)).slice(0, bytes));
       const [short, long] = [hostile(32_768), hostile(1_048_576)];
@@ -64,7 +64,6 @@ describe('reading of JSON before it is trusted', () => {
       // 32 times the length: a time that grows with its square is a thousand times as long.
       await assertCost(() => readJson(long), 200, ofShort, 1);
     });
-  }
 
   for (const [shape, piece, start] of [
     ['names without values', (n: number) => `"${n}":`, '{'],
@@ -77,12 +76,11 @@ describe('reading of JSON before it is trusted', () => {
     ['closing brackets', () => ']', ''],
     ['signs of numbers', () => '-', ''],
     ['signs that mean nothing', () => '.', ''],
-  ] as const) {
+  ] as const)
     it(`ends at too many ${shape}`, () => {
       const text = start + Array.from({ length: 5000 }, (_, n) => piece(n)).join('');
       assert.equal(readJson(Buffer.from(text)).problem, 'too-large');
     });
-  }
 
   it('finds of many token fields the first ones, and lets nothing behind them be kept', () => {
     const body = Buffer.from(`{"a":1${',"authenticationToken":"secret"'.repeat(10_000)}}`);

@@ -54,7 +54,7 @@ describe('the silence of a webhook', () => {
     await tellings(2);
   });
 
-  for (const thrower of ['whoever is told', 'the inbox'] as const) {
+  for (const thrower of ['whoever is told', 'the inbox'] as const)
     it(`is looked for again where ${thrower} has thrown`, async () => {
       let throws = 0;
       const silence = await known('a');
@@ -77,7 +77,6 @@ describe('the silence of a webhook', () => {
       now += 4.1 * HOUR;
       await tellings(1);
     });
-  }
 
   it('begins with the start where no message has ever come', async () => {
     const silence = await known('a');

@@ -96,7 +96,7 @@ describe('what is posted to paths that nobody has', () => {
     assert.deepEqual(unknown.all(), []);
   });
 
-  for (const [on, what] of SERVERS) {
+  for (const [on, what] of SERVERS)
     describe(`on ${what}`, () => {
       let receiver: ReceiverUnderTest;
       beforeEach(async () => {
@@ -116,5 +116,4 @@ describe('what is posted to paths that nobody has', () => {
         assert.deepEqual(told, []);
       });
     });
-  }
 });

@@ -65,7 +65,7 @@ describe('problems that nobody has seen', () => {
       assert.deepEqual([unseen(), problems.tallies().length], [left, Number(left[0]) + left[1]]);
     });
 
-  for (const reason of ['attempts', 'rejected', 'lease', 'restart', 'window'] as const) {
+  for (const reason of ['attempts', 'rejected', 'lease', 'restart', 'window'] as const)
     it(`are not cured of ${reason}, which lies behind the inbox, by a good message`, () => {
       problems.add(problem({ reason }));
       problems.accepted(undefined);
@@ -75,7 +75,6 @@ describe('problems that nobody has seen', () => {
       problems.accepted(undefined);
       assert.deepEqual(problems.tallies(), []);
     });
-  }
 
   it('are still listed once a person has seen them, and are news when they come again', () => {
     refuse('bad-signature');
