@@ -38,9 +38,7 @@ for (const kind of BALANCER_KINDS)
     });
 
     /** Status of the answer; NaN = there was none. */
-    function post(message: Message): Promise<number> {
-      return postBody(JSON.stringify(message, null, ' '));
-    }
+    const post = (message: Message): Promise<number> => postBody(JSON.stringify(message, null, ' '));
 
     async function postBody(body: string, authorization = signature(body, PHRASE)): Promise<number> {
       const request = requestTo(PATH, body, { further: [`Authorization: ${authorization}`] });

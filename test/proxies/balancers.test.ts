@@ -167,9 +167,8 @@ for (const kind of BALANCER_KINDS)
         for (const instance of instances) Object.assign(instance, { pageStatus: 200 }).pages.splice(0);
       });
 
-      function page(path: string): Promise<string> {
-        return balancer.exchange(requestTo(`/remote-monitoring/view/${path}`, '', { method: 'GET' }));
-      }
+      const page = (path: string): Promise<string> =>
+        balancer.exchange(requestTo(`/remote-monitoring/view/${path}`, '', { method: 'GET' }));
 
       it('asks one instance for all pieces of a clip, and each for its share of clips', async () => {
         const clips = Array.from({ length: 20 }, (_, index) => `clip${index}.signature/clip.mp4`);

@@ -33,9 +33,7 @@ function unexplained(text: string): string[] {
     });
 }
 
-function linesIn(file: string): Set<string> {
-  return new Set(proxyConfiguration(file).split(/\s*\n\s*/));
-}
+const linesIn = (file: string): Set<string> => new Set(proxyConfiguration(file).split(/\s*\n\s*/));
 
 describe('the documentation of proxies, balancers and databases', () => {
   for (const [folder, page] of Object.entries(PAGES))

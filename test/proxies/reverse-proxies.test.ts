@@ -31,9 +31,8 @@ const ODD_TEXT = 'Höfe ☂ \\u00e9\\/';
 const SENDERS: Record<ProxyKind, string> = { nginx: '127.0.0.2', caddy: '127.0.0.3' };
 
 /** As the service posts to an address with https. */
-function withToken(message: Message, head?: Head): string {
-  return requestTo(BY_TOKEN, JSON.stringify({ ...message, authenticationToken: PHRASE_INSIDE }), head);
-}
+const withToken = (message: Message, head?: Head): string =>
+  requestTo(BY_TOKEN, JSON.stringify({ ...message, authenticationToken: PHRASE_INSIDE }), head);
 
 /** As the service posts to an address with http. */
 function signed(
@@ -89,9 +88,8 @@ describe('a reverse proxy before webhook in', () => {
     authority?.remove();
   });
 
-  function arrived({ messageId }: Message): Promise<Message> {
-    return nodeRed.message('alarms', (msg) => part(msg, 'webhook').messageId === messageId);
-  }
+  const arrived = ({ messageId }: Message): Promise<Message> =>
+    nodeRed.message('alarms', (msg) => part(msg, 'webhook').messageId === messageId);
 
   /** Sends a message, which is taken and arrives as this. */
   async function brings(by: ReverseProxy, message: Message, sent: string, plain = false): Promise<Message> {
@@ -212,17 +210,12 @@ describe('a reverse proxy before webhook in', () => {
         assert.equal(await proxy.exchange(requestTo(target, JSON.stringify(alarmMessage()))), '');
       });
 
-      it('gives no answer while Node-RED is stopped', async () => {
-        const message = alarmMessage();
-        assert.equal(await beforeNothing.exchange(withToken(message)), '');
-        assert.equal(await beforeNothing.exchange(signed(JSON.stringify(message)), { plain: true }), '');
-      });
-
-      it('cuts while Node-RED starts anew, and the same message gets 200 when it runs', async () => {
+      it('cuts while Node-RED is stopped, and the same message gets 200 when it runs', async () => {
         const message = alarmMessage();
         await nodeRed.stop();
         try {
           assert.equal(await proxy.exchange(withToken(message)), '');
+          assert.equal(await proxy.exchange(signed(JSON.stringify(message)), { plain: true }), '');
         } finally {
           nodeRed = await NodeRed.start({ userDir: nodeRed.userDir, port: nodeRed.port });
         }

@@ -18,9 +18,7 @@ function authenticateBody(
 }
 
 /** Whether it is proven. */
-function isProven(...sent: Parameters<typeof authenticateBody>): boolean {
-  return authenticateBody(...sent).proven;
-}
+const isProven = (...sent: Parameters<typeof authenticateBody>): boolean => authenticateBody(...sent).proven;
 
 const asHeader = (value: string): string => `HMAC-SHA256 ${value}`;
 

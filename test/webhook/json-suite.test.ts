@@ -75,9 +75,8 @@ describe('C-110 to C-119 all documents of JSONTestSuite', () => {
   const signed = (body: string): Record<string, string> => ({ Authorization: authorizationFor(body) });
 
   /** What left the inbox, or is said to be kept there. */
-  function kept(): number {
-    return receiver.deliveries.length + receiver.problems.filter(({ kind }) => kind !== 'unauthentic').length;
-  }
+  const kept = (): number =>
+    receiver.deliveries.length + receiver.problems.filter(({ kind }) => kind !== 'unauthentic').length;
 
   it('are there: those to accept, those to reject, and those of either kind', () => {
     const count = (kind: string): number => parsing.filter(({ name }) => name.startsWith(kind)).length;

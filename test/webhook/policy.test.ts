@@ -397,9 +397,8 @@ describe('a body that something in front has read', () => {
 });
 
 /** A message as it stands on a connection; behind the last one the connection ends. */
-function rawPost(messageId: string, isLast = false): string {
-  return signedText(signed({ messageId }).body, isLast ? ['Connection: close'] : []);
-}
+const rawPost = (messageId: string, isLast = false): string =>
+  signedText(signed({ messageId }).body, isLast ? ['Connection: close'] : []);
 
 /** Longer than any test. */
 const LONG = 600_000;
