@@ -255,7 +255,7 @@ describe('the listeners of a process', () => {
   for (const [title, goes, comes, answer] of [
     [
       'cut at once what is held on a port that nobody claims any more',
-      (claimed: ListenerClaim) => void claimed.release(),
+      (claimed: ListenerClaim) => claimed.release(),
       () => undefined,
       'cut',
     ],
