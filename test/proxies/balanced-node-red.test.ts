@@ -14,7 +14,7 @@ type Message = Record<string, unknown>;
 const GIVES_UP = 8000;
 const SETTINGS = 'runtimeState: { enabled: true, ui: false },';
 
-for (const kind of BALANCER_KINDS) {
+for (const kind of BALANCER_KINDS)
   describe(`two Node-RED on one PostgreSQL behind ${kind}`, () => {
     let database: PostgresServer;
     let authority: Authority;
@@ -38,9 +38,7 @@ for (const kind of BALANCER_KINDS) {
     });
 
     /** Status of the answer; NaN = there was none. */
-    function post(message: Message): Promise<number> {
-      return postBody(JSON.stringify(message, null, ' '));
-    }
+    const post = (message: Message): Promise<number> => postBody(JSON.stringify(message, null, ' '));
 
     async function postBody(body: string, authorization = signature(body, PHRASE)): Promise<number> {
       const request = requestTo(PATH, body, { further: [`Authorization: ${authorization}`] });
@@ -115,4 +113,3 @@ for (const kind of BALANCER_KINDS) {
       await arrives(message);
     });
   });
-}

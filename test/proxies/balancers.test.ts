@@ -22,7 +22,7 @@ const ASKS: readonly BalancerKind[] = ['HAProxy before several'];
 
 const request = (body: string, target = PATH): string => requestTo(target, body);
 
-for (const kind of BALANCER_KINDS) {
+for (const kind of BALANCER_KINDS)
   describe(`${kind}, with the configuration of the documentation`, () => {
     let authority: Authority;
     let instances: readonly [BalancedInstance, BalancedInstance];
@@ -80,7 +80,7 @@ for (const kind of BALANCER_KINDS) {
         assert.deepEqual(posted, [{ path: PATH, authorization, body: Buffer.from(body) }]);
     });
 
-    for (const first of ['cuts', 404, 500, 502, 503, 504] as const) {
+    for (const first of ['cuts', 404, 500, 502, 503, 504] as const)
       it(`asks the other instance where one ${first === 'cuts' ? 'cuts' : `answers ${first}`}, and the sender sees one 200`, async () => {
         conduct(first, 200);
         for (const body of ['a', 'b']) assert.equal(await post(body), 200);
@@ -88,7 +88,6 @@ for (const kind of BALANCER_KINDS) {
         assert.ok(asked.length > 0);
         assert.deepEqual(answered, ['a', 'b']);
       });
-    }
 
     it('asks the other instance where one has died', async () => {
       const third = await BalancedInstance.start();
@@ -119,13 +118,12 @@ for (const kind of BALANCER_KINDS) {
       assert.equal(bodies().flat().length, 4);
     });
 
-    for (const both of ['cuts', 404, 503] as const) {
+    for (const both of ['cuts', 404, 503] as const)
       it(`gives no answer where each instance ${both === 'cuts' ? 'cuts' : `answers ${both}`}`, async () => {
         conduct(both, both);
         assert.equal(await balancer.exchange(request('a'), { patience: GIVES_UP }), '');
         assert.ok(bodies().every((posted) => posted.includes('a')));
       });
-    }
 
     it('takes an instance that cut back at once', async () => {
       conduct('cuts', 'cuts');
@@ -169,9 +167,8 @@ for (const kind of BALANCER_KINDS) {
         for (const instance of instances) Object.assign(instance, { pageStatus: 200 }).pages.splice(0);
       });
 
-      function page(path: string): Promise<string> {
-        return balancer.exchange(requestTo(`/remote-monitoring/view/${path}`, '', { method: 'GET' }));
-      }
+      const page = (path: string): Promise<string> =>
+        balancer.exchange(requestTo(`/remote-monitoring/view/${path}`, '', { method: 'GET' }));
 
       it('asks one instance for all pieces of a clip, and each for its share of clips', async () => {
         const clips = Array.from({ length: 20 }, (_, index) => `clip${index}.signature/clip.mp4`);
@@ -221,4 +218,3 @@ for (const kind of BALANCER_KINDS) {
       assert.deepEqual(bodies(), [[], []]);
     });
   });
-}

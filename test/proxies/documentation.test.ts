@@ -33,21 +33,18 @@ function unexplained(text: string): string[] {
     });
 }
 
-function linesIn(file: string): Set<string> {
-  return new Set(proxyConfiguration(file).split(/\s*\n\s*/));
-}
+const linesIn = (file: string): Set<string> => new Set(proxyConfiguration(file).split(/\s*\n\s*/));
 
 describe('the documentation of proxies, balancers and databases', () => {
-  for (const [folder, page] of Object.entries(PAGES)) {
+  for (const [folder, page] of Object.entries(PAGES))
     it(`leads in ${page} to each file of docs/${folder}`, () => {
       const text = fs.readFileSync(path.join(DOCS, page), 'utf8');
       const files = fs.readdirSync(path.join(DOCS, folder));
       assert.ok(files.length > 2);
       for (const file of files) assert.ok(text.includes(`](${folder}/${file})`), file);
     });
-  }
 
-  for (const [file, evident] of Object.entries(EVIDENT)) {
+  for (const [file, evident] of Object.entries(EVIDENT))
     it(`says beside each directive in ${file} why it is there, or that it is as before one Node-RED`, () => {
       const elsewhere = file === 'nginx-several.conf' ? linesIn('nginx.conf') : new Set<string>();
       const missing = unexplained(proxyConfiguration(file)).filter(
@@ -55,7 +52,6 @@ describe('the documentation of proxies, balancers and databases', () => {
       );
       assert.deepEqual(missing, []);
     });
-  }
 
   it('writes the Caddyfile as Caddy itself would', function () {
     needs(this, 'caddy');

@@ -16,7 +16,7 @@ const VIEW = '/remote-monitoring/view';
 /** What is asked for below it: pages with their keys, and files with dots. */
 const PAGES = ['/a', '/Abc_1-z', '/abc.def', '/abc/stream?part=live', '/abc/clip.mp4', '/player.0af3.js'];
 
-for (const kind of PROXY_KINDS) {
+for (const kind of PROXY_KINDS)
   describe(`${kind} before the pages of view link, with the configuration of the documentation`, () => {
     let authority: Authority;
     let instance: BalancedInstance;
@@ -98,4 +98,3 @@ for (const kind of PROXY_KINDS) {
       await once(response, 'end');
     });
   });
-}

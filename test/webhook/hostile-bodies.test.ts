@@ -65,13 +65,6 @@ describe('a body of 64 KiB that nothing proves', () => {
       const refuse = (): unknown => authenticate({ body, authorization: [], json: jsonOf(body) }, stations);
       await assertCost(refuse, MOST, hash(body), RUNS);
     });
-
-  it('is not read as JSON, whichever way its station proves messages', () => {
-    const body = bodyOf('token fields of texts');
-    const json = (): never => assert.fail('it was read');
-    for (const scheme of ['http', 'https'] as const)
-      authenticate({ body, authorization: ['sharedsecret AAAA'], json }, [station({ scheme })]);
-  });
 });
 
 /** Bytes of the headers of a request that Node.js takes. */

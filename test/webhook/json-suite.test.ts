@@ -22,9 +22,7 @@ const PLACE = 'place of the input';
 /** Requests under way at a time. */
 const AT_A_TIME = 50;
 
-function whole(): Case[] {
-  return parsing.map(({ name, input }) => ({ name, body: input, isEvent: false }));
-}
+const whole = (): Case[] => parsing.map(({ name, input }) => ({ name, body: input, isEvent: false }));
 
 function asPayload(): Case[] {
   return parsing.map(({ name, input }) => {
@@ -77,21 +75,19 @@ describe('C-110 to C-119 all documents of JSONTestSuite', () => {
   const signed = (body: string): Record<string, string> => ({ Authorization: authorizationFor(body) });
 
   /** What left the inbox, or is said to be kept there. */
-  function kept(): number {
-    return receiver.deliveries.length + receiver.problems.filter(({ kind }) => kind !== 'unauthentic').length;
-  }
+  const kept = (): number =>
+    receiver.deliveries.length + receiver.problems.filter(({ kind }) => kind !== 'unauthentic').length;
 
   it('are there: those to accept, those to reject, and those of either kind', () => {
     const count = (kind: string): number => parsing.filter(({ name }) => name.startsWith(kind)).length;
     assert.deepEqual([count('y_'), count('n_'), count('i_')], [95, 188, 35]);
   });
 
-  const places: [string, () => Case[]][] = [
+  for (const [place, make] of [
     ['as the whole body', whole],
     ['as the payload', asPayload],
-    ['as a field of the payload', asField],
-  ];
-  for (const [place, make] of places) {
+    ['as a field of the payload', () => asField()],
+  ] as const) {
     it(`${place}: each signed one is answered with 200 and kept, as an event where it is one`, async () => {
       const cases = make();
       const statuses = await postAll(cases, signed);

@@ -9,23 +9,29 @@ import type { ReceivingStation } from '../../lib/webhook/proof/receiving-station
 import { ROOT } from '../support/node-red/node-red';
 import { PATIENCE } from '../support/time/patience';
 import { GatedThread, workOf } from './proof-thread-under-test';
-import { ReceiverUnderTest, type Post } from './receiver-under-test';
-import { AGENT_USER, authorizationFor, envelope, PHRASE, signed, station, type Signed } from './sample';
+import { countsOf, ReceiverUnderTest, type Post } from './receiver-under-test';
+import {
+  AGENT_USER,
+  authorizationFor,
+  envelope,
+  PHRASE,
+  signed,
+  station,
+  type Signed,
+  withToken,
+} from './sample';
 
 const SUPPORT = path.join(ROOT, 'test', 'support', 'webhook');
 const PADDING = 'x'.repeat(100_000);
 const FORGED = { Authorization: `HMAC-SHA256 ${'A'.repeat(43)}=` };
 
-const STATIONS = 50;
-
 const phraseOf = (place: number): string => `phrase of ${place}`;
 
 /** Of the first of them no message is expected: it is the one that is tried where a message names none. */
-function manyStations(): ReceivingStation[] {
-  return Array.from({ length: STATIONS }, (_, place) =>
+const manyStations = (): ReceivingStation[] =>
+  Array.from({ length: 50 }, (_, place) =>
     station({ key: `station-${place}`, secret: phraseOf(place), previousSecret: `before ${place}` }),
   );
-}
 
 /** A large message, signed by a phrase. */
 function large(payload: Record<string, unknown> = {}, phrase = PHRASE, length = 100_000): Signed {
@@ -39,9 +45,8 @@ const long = (place: number, payload: Record<string, unknown> = {}): Signed =>
   large(payload, phraseOf(place), 65_000);
 
 /** A large message with a token. */
-function largeWithToken(token: unknown): Post {
-  return { body: JSON.stringify(envelope({ authenticationToken: token, padding: PADDING })) };
-}
+const largeWithToken = (authenticationToken: string): Post =>
+  withToken({ authenticationToken, padding: PADDING });
 
 let receiver: ReceiverUnderTest;
 let thread: GatedThread;
@@ -53,10 +58,11 @@ async function end(): Promise<void> {
 /** Waits as long as it takes, unless told otherwise. Its thread stands behind a gate, unless it has another one. */
 async function start(
   stations = [station()],
-  options: { proofThread?: ProofThread; holdMs?: number } = {},
+  proofThread: ProofThread = new GatedThread(),
+  holdMs = PATIENCE,
 ): Promise<ReceiverUnderTest> {
-  thread = new GatedThread();
-  receiver = await ReceiverUnderTest.start({ holdMs: PATIENCE, proofThread: thread, ...options });
+  if (proofThread instanceof GatedThread) thread = proofThread;
+  receiver = await ReceiverUnderTest.start({ holdMs, proofThread });
   receiver.stations = stations;
   return receiver;
 }
@@ -64,12 +70,8 @@ async function start(
 /** Its gate is open, and it is there from the first test to the last. */
 const openThread = new GatedThread();
 openThread.open();
-
-async function startOpen(stations?: ReceivingStation[]): Promise<ReceiverUnderTest> {
-  await start(stations, { proofThread: openThread });
-  thread = openThread;
-  return receiver;
-}
+const startOpen = (stations?: ReceivingStation[]): Promise<ReceiverUnderTest> => start(stations, openThread);
+const threadOf = (worker: string): ProofThread => new ProofThread(path.join(SUPPORT, worker));
 
 /** Forgeries until the thread takes no more, of an alarm of their own. */
 async function flood(message: Signed): Promise<Promise<number>[]> {
@@ -87,8 +89,8 @@ describe('a message with a large body', () => {
     await under.takes(message);
     await under.delivered(1);
     const { event, proof, secret, body } = under.deliveries[0]?.message ?? assert.fail();
-    assert.deepEqual([event.eventName, proof, secret], ['large', 'hmac', 'current']);
-    assert.deepEqual(Buffer.from(body).toString(), message.body);
+    const found = [event.eventName, proof, secret, Buffer.from(body).toString()];
+    assert.deepEqual(found, ['large', 'hmac', 'current', message.body]);
   });
 
   it('is accepted where it is genuine (token), which is blanked', async () => {
@@ -144,8 +146,7 @@ describe('a message with a large body', () => {
   });
 
   it('is cut where the thread ends over it, and the next one is proven in another', async () => {
-    const proofThread = new ProofThread(path.join(SUPPORT, 'ending-proof-worker.ts'));
-    const under = await start([station()], { proofThread });
+    const under = await start([station()], threadOf('ending-proof-worker.ts'));
     await under.takes(large());
     assert.equal(await under.statusOf(large({ note: 'ends the thread that proves it' })), 0);
     assert.match(under.lines.join('\n'), /because the thread that proves large bodies has ended/);
@@ -156,16 +157,14 @@ describe('a message with a large body', () => {
   });
 
   it('is cut where there is no thread to be had, while others are accepted', async () => {
-    const proofThread = new ProofThread(path.join(SUPPORT, 'there-is-none.ts'));
-    const under = await start([station()], { proofThread });
+    const under = await start([station()], threadOf('there-is-none.ts'));
     assert.equal(await under.statusOf(large()), 0);
     await under.takes(signed());
     assert.deepEqual(under.reasons(), []);
   });
 
   it('is cut where it is not proven in time', async () => {
-    const proofThread = new ProofThread(path.join(SUPPORT, 'silent-proof-worker.ts'));
-    const under = await start([station()], { proofThread, holdMs: 150 });
+    const under = await start([station()], threadOf('silent-proof-worker.ts'), 150);
     assert.equal(await under.statusOf(large()), 0);
     assert.match(under.lines.join('\n'), /because its large body could not be proven in time/);
     await under.takes(signed());
@@ -173,7 +172,7 @@ describe('a message with a large body', () => {
 
   it('is cut where the receiver closes while it is in the thread', async () => {
     const proofThread = new GatedThread(path.join(SUPPORT, 'silent-proof-worker.ts'));
-    const under = await start([station()], { proofThread });
+    const under = await start([station()], proofThread);
     const answer = under.statusOf(large());
     await under.until(() => proofThread.asked === 1, 'the message at the gate');
     proofThread.open();
@@ -184,7 +183,7 @@ describe('a message with a large body', () => {
 
   it('holds up nothing of its alarm once it is refused, or cut', async () => {
     const proofThread = new GatedThread(path.join(SUPPORT, 'ending-proof-worker.ts'));
-    const under = await start([station()], { proofThread });
+    const under = await start([station()], proofThread);
     const forged = under.statusOf({ ...large({ alarmId: 'one' }), headers: FORGED });
     await under.until(() => proofThread.asked === 1, 'the forgery');
     const lost = under.statusOf(large({ alarmId: 'one', note: 'ends the thread that proves it' }));
@@ -196,11 +195,9 @@ describe('a message with a large body', () => {
   });
 
   it('keeps no process alive by its thread', () => {
-    const { status, stdout } = spawnSync(
-      process.execPath,
-      ['--import=tsx', path.join(SUPPORT, 'idle-proof-thread.ts')],
-      { encoding: 'utf8', timeout: PATIENCE, cwd: ROOT },
-    );
+    const program = ['--import=tsx', path.join(SUPPORT, 'idle-proof-thread.ts')];
+    const options = { encoding: 'utf8', timeout: PATIENCE, cwd: ROOT } as const;
+    const { status, stdout } = spawnSync(process.execPath, program, options);
     assert.deepEqual([status, stdout], [0, 'proven: false']);
   });
 });
@@ -234,7 +231,6 @@ for (const [size, length] of [
       await receiver.takes(large({ alarmId: 'two' }, phraseOf(31), 4000));
       await receiver.delivered(1);
       assert.equal(isEndAnswered, false);
-
       thread.open();
       assert.deepEqual([await first, await end], [200, 200]);
       await receiver.delivered(3);
@@ -249,9 +245,7 @@ for (const [size, length] of [
         await receiver.takes(large({ alarmId: `of ${place}` }, phraseOf(place), 4000));
       assert.equal(thread.asked, 4);
       thread.open();
-      const statuses = await Promise.all(forgeries);
-      const counts = [0, 401].map((wanted) => statuses.filter((status) => status === wanted).length);
-      assert.deepEqual(counts, [10, 20]);
+      assert.deepEqual(countsOf(await Promise.all(forgeries), 0, 401), [10, 20]);
       assert.match(receiver.lines.join('\n'), /because too many large bodies came at a time/);
     });
   });

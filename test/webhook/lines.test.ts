@@ -28,31 +28,19 @@ describe('what waits for a place', () => {
     }
   }
 
-  async function letAllIn(): Promise<void> {
-    for (let done = 0; done < entered.length; done += 1) {
-      leave[done]?.();
-      await endOfTurn();
-    }
-  }
-
-  it('goes in by turns of its lines, and in a line as it came', async () => {
-    apply('a1', 'a2', 'a3', 'a4', 'b1');
-    await letAllIn();
-    assert.deepEqual(entered, ['a1', 'a2', 'b1', 'a3', 'a4']);
-  });
-
-  it('is turned away at the end of the longest line, where there is too much', async () => {
-    apply('a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'c1');
-    await letAllIn();
-    assert.deepEqual(turnedAway, ['a4', 'b2']);
-    assert.deepEqual(entered, ['a1', 'a2', 'b1', 'c1', 'a3']);
-  });
-
-  it('is the last that came, where no line is longer than another', async () => {
-    apply('a1', 'b1', 'c1', 'd1', 'e1', 'f1');
-    await letAllIn();
-    assert.deepEqual(turnedAway, ['f1']);
-  });
+  for (const [title, names, inside, away] of [
+    ['goes in by turns of its lines, and in a line as it came', 'a1 a2 a3 a4 b1', 'a1 a2 b1 a3 a4', ''],
+    ['is turned away at the end of the longest line', 'a1 a2 a3 a4 b1 b2 c1', 'a1 a2 b1 c1 a3', 'a4 b2'],
+    ['is turned away last where no line is longer', 'a1 b1 c1 d1 e1 f1', 'a1 b1 c1 d1 e1', 'f1'],
+  ] as const)
+    it(title, async () => {
+      apply(...names.split(' '));
+      for (let done = 0; done < entered.length; done += 1) {
+        leave[done]?.();
+        await endOfTurn();
+      }
+      assert.deepEqual([entered.join(' '), turnedAway.join(' ')], [inside, away]);
+    });
 });
 
 describe('the line in which a request waits', () => {
@@ -71,15 +59,10 @@ describe('the line in which a request waits', () => {
     return { socket, headers: {} };
   }
 
-  function isOneLine(address: string): boolean {
-    return lines.of(from(address, 1)) === lines.of(from(address, 2));
-  }
+  const isOneLine = (address: string): boolean => lines.of(from(address, 1)) === lines.of(from(address, 2));
 
-  it('is that of its address', () => {
+  it('is that of its address, and behind an address that many share that of its connection', () => {
     assert.ok(isOneLine('192.0.2.1'));
-  });
-
-  it('is that of its connection behind an address that many share', () => {
     senders.setProxies(['192.0.2.1']);
     assert.deepEqual([isOneLine('192.0.2.1'), isOneLine('127.0.0.1')], [false, false]);
   });

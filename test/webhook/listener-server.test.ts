@@ -9,8 +9,16 @@ import { Senders } from '../../lib/webhook/request';
 import { needs } from '../support/suite/programs';
 import { selfSigned } from '../support/network/certificates';
 import { blockFor } from '../support/time/event-loop';
-import { endpointOf, exchange, PATH, portOf, statusesIn } from './receiver-under-test';
-import { authorizationFor, signed } from './sample';
+import {
+  endpointOf,
+  exchange,
+  PATH,
+  portOf,
+  requestText,
+  signedText,
+  statusesIn,
+} from './receiver-under-test';
+import { signed } from './sample';
 
 interface Setting {
   limits?: Partial<ListenerLimits>;
@@ -18,108 +26,82 @@ interface Setting {
   senders?: Senders;
 }
 
-/** A server with a webhook, a clock that only the test moves, and what came of it. */
-class ServerUnderTest {
-  readonly problems: Problem[] = [];
-  readonly lines: string[] = [];
-  now = 0;
-  readonly #server: ListenerServer;
-  readonly #sockets: net.Socket[] = [];
-
-  private constructor({ limits, tls: certificate, senders = new Senders() }: Setting) {
-    const shared = { senders, log: (line: string) => void this.lines.push(line), monotonic: () => this.now };
-    const dispatcher = new Dispatcher({ senders, log: shared.log });
-    dispatcher.add(endpointOf({ onProblem: (problem) => this.problems.push(problem) }));
-    const served = { dispatcher, pages: new PageRoutes(), limits: { ...DEFAULT_LIMITS, ...limits } };
-    this.#server = new ListenerServer({ ...served, tls: certificate, ...shared });
-  }
-
-  static async start(setting: Setting = {}): Promise<ServerUnderTest> {
-    const server = new ServerUnderTest(setting);
-    await server.#server.listen(0, '127.0.0.1');
-    return server;
-  }
-
-  close(): void {
-    for (const socket of this.#sockets) socket.destroy();
-    this.#server.close();
-  }
-
-  /** A connection on which nothing is said yet. */
-  async connect(): Promise<net.Socket> {
-    const socket = this.#plain();
-    socket.on('error', () => undefined);
-    await once(socket, 'connect');
-    return socket;
-  }
-
-  /** What comes back for bytes written by hand. */
-  raw(...pieces: (string | Uint8Array)[]): Promise<string> {
-    return exchange(this.#plain(), pieces);
-  }
-
-  rawOverTls(...pieces: string[]): Promise<string> {
-    return exchange(tls.connect({ socket: this.#plain(), rejectUnauthorized: false }), pieces);
-  }
-
-  #plain(): net.Socket {
-    const socket = net.connect(portOf(this.#server.address()), '127.0.0.1');
-    this.#sockets.push(socket);
-    return socket;
-  }
-}
-
-const HOST = 'Host: receiver';
-
-const ENDS = [HOST, 'Connection: close'];
-
-function head(lines: readonly string[], target = PATH, method = 'POST'): string {
-  return [`${method} ${target} HTTP/1.1`, ...lines, '', ''].join('\r\n');
-}
+const CLOSE = 'Connection: close';
 
 /** A good alarm, on a connection that ends with it unless said. */
-function alarm(further: readonly string[] = ENDS, target = PATH): string {
-  const { body } = signed();
-  const proof = [`Authorization: ${authorizationFor(body)}`, `Content-Length: ${Buffer.byteLength(body)}`];
-  return head([...further, ...proof], target) + body;
-}
+const alarm = (lines = [CLOSE], target = PATH): string => signedText(signed().body, lines, target);
 
 /** 0 = there was no answer. */
 const statusOf = (text: string): number => statusesIn(text)[0] ?? 0;
 
 describe('the server of a listener', () => {
-  let server: ServerUnderTest;
-  afterEach(() => server.close());
+  let server: ListenerServer;
+  /** Moved by the test alone. */
+  let now = 0;
+  const problems: Problem[] = [];
+  const lines: string[] = [];
+  const sockets: net.Socket[] = [];
+  afterEach(() => {
+    for (const socket of sockets.splice(0)) socket.destroy();
+    server.close();
+    now = 0;
+    for (const told of [problems, lines]) told.splice(0);
+  });
 
-  async function start(setting: Setting = {}): Promise<void> {
-    server = await ServerUnderTest.start(setting);
+  async function start({ limits, senders = new Senders(), ...secure }: Setting = {}): Promise<void> {
+    const shared = { senders, log: (line: string) => void lines.push(line), monotonic: () => now };
+    const dispatcher = new Dispatcher({ senders, log: shared.log });
+    dispatcher.add(endpointOf({ onProblem: (problem) => problems.push(problem) }));
+    const served = { dispatcher, pages: new PageRoutes(), limits: { ...DEFAULT_LIMITS, ...limits } };
+    server = new ListenerServer({ ...served, tls: undefined, ...secure, ...shared });
+    await server.listen(0, '127.0.0.1');
   }
 
+  function open(): net.Socket {
+    const socket = net.connect(portOf(server.address()), '127.0.0.1');
+    sockets.push(socket);
+    return socket;
+  }
+
+  /** A connection on which nothing is said yet. */
+  async function connect(): Promise<net.Socket> {
+    const socket = open().on('error', () => undefined);
+    await once(socket, 'connect');
+    return socket;
+  }
+
+  /** What comes back for bytes written by hand. */
+  const raw = (bytes: string | Uint8Array): Promise<string> => exchange(open(), [bytes]);
+  const rawOverTls = (text: string): Promise<string> =>
+    exchange(tls.connect({ socket: open(), rejectUnauthorized: false }), [text]);
+
   async function takesAlarms(): Promise<void> {
-    assert.equal(statusOf(await server.raw(alarm())), 200);
+    assert.equal(statusOf(await raw(alarm())), 200);
   }
 
   it('C-44 refuses a request with two Host headers, or none', async () => {
     await start();
-    for (const hosts of [[HOST, HOST], [HOST, 'hOST: other'], []])
-      assert.equal(statusOf(await server.raw(alarm([...hosts, 'Connection: close']))), 400, hosts.join());
+    for (const hosts of ['Host: receiver\r\nHost: receiver\r\n', 'Host: receiver\r\nhOST: other\r\n', '']) {
+      const text = alarm().replace('Host: receiver\r\n', hosts);
+      assert.equal(statusOf(await raw(text)), 400, hosts);
+    }
     await takesAlarms();
   });
 
   it('C-47 answers 408 to a head that takes too long, and closes', async () => {
     await start({ limits: { headMs: 100, checkMs: 20 } });
-    for (const begun of ['', 'P', `POST ${PATH} HTTP/1.1\r\n`, head([HOST]).slice(0, -2)])
-      assert.equal(statusOf(await server.raw(begun)), 408, begun);
+    for (const begun of ['', 'P', `POST ${PATH} HTTP/1.1\r\n`, requestText('').slice(0, -2)])
+      assert.equal(statusOf(await raw(begun)), 408, begun);
     await takesAlarms();
   });
 
   it('C-47 takes a head that was there in time, though the process was too busy to look', async () => {
     await start({ limits: { headMs: 1000, checkMs: 20 } });
     const text = alarm();
-    const late = exchange(await server.connect(), [text.slice(0, 60)]).catch(String);
+    const late = exchange(await connect(), [text.slice(0, 60)]).catch(String);
     // Once this one is answered, the first has been read as far as it came.
     await takesAlarms();
-    const early = await server.connect();
+    const early = await connect();
     early.write(text.slice(0, 60));
     await takesAlarms();
     const answered = exchange(early, [text.slice(60)]);
@@ -131,14 +113,14 @@ describe('the server of a listener', () => {
   it('C-50 refuses more header lines than Node keeps, for one of them might be a second Host', async () => {
     await start();
     const filler = Array.from({ length: 1100 }, () => 'a:');
-    assert.equal(statusOf(await server.raw(alarm([HOST, ...filler]))), 431);
+    assert.equal(statusOf(await raw(alarm(filler))), 431);
   });
 
   it('answers 404 on a path that was never configured, the same to everybody', async () => {
     await start();
-    const put = `${head([...ENDS, 'Content-Length: 2'], '/', 'PUT')}{}`;
-    const requests = [alarm(ENDS, '/other'), head(ENDS, '/flows', 'GET'), put];
-    const answers = await Promise.all(requests.map((request) => server.raw(request)));
+    const others = [requestText('', [CLOSE], '/flows', 'GET'), requestText('{}', [CLOSE], '/', 'PUT')];
+    const requests = [alarm([CLOSE], '/other'), ...others];
+    const answers = await Promise.all(requests.map((request) => raw(request)));
     const withoutDate = answers.map((text) => text.replace(/^Date: .*\r\n/m, ''));
     assert.equal(new Set(withoutDate).size, 1, withoutDate.join('\n'));
     assert.match(answers[0] ?? '', /^HTTP\/1\.1 404 [\s\S]*\r\n\r\n{"error":"not found"}$/);
@@ -146,7 +128,7 @@ describe('the server of a listener', () => {
 
   it('lets the answer to an alarm out though junk follows it, and ends the connection behind it', async () => {
     await start();
-    const text = await server.raw(`${alarm([HOST])}\0junk\r\n\r\n`);
+    const text = await raw(`${alarm([])}\0junk\r\n\r\n`);
     assert.deepEqual(text.match(/HTTP\/1\.1 \d{3}/g), ['HTTP/1.1 200']);
   });
 
@@ -171,7 +153,7 @@ describe('the server of a listener', () => {
 
     async function connections(count: number): Promise<net.Socket[]> {
       const sockets: net.Socket[] = [];
-      for (let index = 0; index < count; index++) sockets.push((await server.connect()).resume());
+      for (let index = 0; index < count; index++) sockets.push((await connect()).resume());
       return sockets;
     }
 
@@ -181,14 +163,14 @@ describe('the server of a listener', () => {
       await takesAlarms();
       await closed(sockets.slice(0, 20));
       assert.equal(sockets.at(-1)?.closed, false);
-      assert.equal(server.lines.filter((line) => line.includes('to make room')).length, 1);
+      assert.equal(lines.filter((line) => line.includes('to make room')).length, 1);
     });
 
     it('closes the oldest of one address above 50, where they are older than 2 s', async () => {
       await start({ senders: new Strangers() });
       const sockets = await connections(60);
       assert.equal(await closedAmong(sockets), 0);
-      server.now = 2000;
+      now = 2000;
       await takesAlarms();
       await closed(sockets.slice(0, 11));
       assert.equal(sockets.at(-1)?.closed, false);
@@ -197,14 +179,14 @@ describe('the server of a listener', () => {
     it('closes none of this machine, which may be a proxy', async () => {
       await start({ limits: { maxWaiting: 10 } });
       const sockets = await connections(60);
-      server.now = 10_000;
+      now = 10_000;
       assert.equal(await closedAmong(sockets), 0);
     });
 
     it('counts a connection anew once its request is answered, and not while a request waits', async () => {
       await start({ senders: new Strangers(), limits: { maxWaiting: 2 } });
-      const kept = await server.connect();
-      kept.write(alarm([HOST]));
+      const kept = await connect();
+      kept.write(alarm([]));
       await once(kept, 'data');
       await connections(2);
       await closed([kept.resume()]);
@@ -219,57 +201,56 @@ describe('the server of a listener', () => {
     /** Two tries, of which the log tells once. */
     async function refuses(attempt: () => Promise<string>, expected: RegExp, line: RegExp): Promise<void> {
       for (let time = 0; time < 2; time++) assert.match(await attempt(), expected);
-      assert.equal(server.lines.filter((text) => line.test(text)).length, 1, server.lines.join('\n'));
-      server.now += 60_000;
+      assert.equal(lines.filter((text) => line.test(text)).length, 1, lines.join('\n'));
+      now += 60_000;
       await attempt();
-      assert.equal(server.lines.filter((text) => line.test(text)).length, 2);
+      assert.equal(lines.filter((text) => line.test(text)).length, 2);
     }
 
     it('refuses TLS without a certificate, and says once a minute what that may mean', async () => {
       await start();
       const hello = Buffer.from([0x16, 3, 1, 0, 5, 1, 0, 0, 1, 3, 13, 10, 13, 10]);
-      await refuses(() => server.raw(hello), /^HTTP\/1\.1 400 /, /spoke TLS/);
+      await refuses(() => raw(hello), /^HTTP\/1\.1 400 /, /spoke TLS/);
       await takesAlarms();
     });
 
     it('refuses plain HTTP where TLS is spoken, without a word in clear', async () => {
       await start({ tls: selfSigned() });
-      await refuses(() => server.raw(alarm()), /^(?!HTTP)/, /plain HTTP/);
-      assert.equal(statusOf(await server.rawOverTls(alarm())), 200);
+      await refuses(() => raw(alarm()), /^(?!HTTP)/, /plain HTTP/);
+      assert.equal(statusOf(await rawOverTls(alarm())), 200);
     });
 
     it('refuses the preface of HTTP/2', async () => {
       await start();
-      await refuses(() => server.raw('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), /^HTTP\/1\.1 400 /, /HTTP\/2/);
+      await refuses(() => raw('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), /^HTTP\/1\.1 400 /, /HTTP\/2/);
       await takesAlarms();
     });
 
     it('lives on when a greeting of TLS is broken off, or never comes to its end', async () => {
       await start({ tls: selfSigned(), limits: { headMs: 1000 } });
-      const broken = await server.connect();
+      const broken = await connect();
       broken.write(Buffer.from([0x16, 3, 1, 2, 0]));
       broken.resetAndDestroy();
-      assert.equal(await server.raw(Buffer.from([0x16, 3, 1, 2, 0])), '');
-      assert.equal(statusOf(await server.rawOverTls(alarm())), 200);
+      assert.equal(await raw(Buffer.from([0x16, 3, 1, 2, 0])), '');
+      assert.equal(statusOf(await rawOverTls(alarm())), 200);
     });
 
     it('C-47 answers 408 over TLS, too', async () => {
       await start({ tls: selfSigned(), limits: { headMs: 1000, checkMs: 20 } });
-      assert.equal(statusOf(await server.rawOverTls('POST')), 408);
-      assert.equal(statusOf(await server.rawOverTls(alarm())), 200);
+      assert.equal(statusOf(await rawOverTls('POST')), 408);
+      assert.equal(statusOf(await rawOverTls(alarm())), 200);
     });
   });
 
   it('C-91 names the sender behind a proxy in a problem, and nobody else’s word', async () => {
     const senders = new Senders();
     await start({ senders });
-    const lines = [...ENDS, 'X-Forwarded-For: 203.0.113.9, 198.51.100.1', 'Content-Length: 2'];
-    const forged = head(lines);
-    assert.equal(statusOf(await server.raw(`${forged}{}`)), 401);
+    const forwarded = [CLOSE, 'X-Forwarded-For: 203.0.113.9, 198.51.100.1'];
+    assert.equal(statusOf(await raw(requestText('{}', forwarded))), 401);
     senders.setProxies(['127.0.0.1']);
-    const signedWrongly = head([...lines, 'Authorization: HMAC-SHA256 AAAA']);
-    assert.equal(statusOf(await server.raw(`${signedWrongly}{}`)), 401);
-    const named = server.problems.map(({ remoteAddress }) => remoteAddress);
+    const signedWrongly = requestText('{}', [...forwarded, 'Authorization: HMAC-SHA256 AAAA']);
+    assert.equal(statusOf(await raw(signedWrongly)), 401);
+    const named = problems.map(({ remoteAddress }) => remoteAddress);
     assert.deepEqual(named, ['127.0.0.1', '198.51.100.1']);
   });
 });

@@ -18,7 +18,7 @@ import type { ReceivingStation } from '../../lib/webhook/proof/receiving-station
 import { ChangeListeners } from '../../lib/concurrency/signals';
 import { freePort } from '../support/node-red/node-red';
 import { needs } from '../support/suite/programs';
-import { selfSigned } from '../support/network/certificates';
+import { type Issued, selfSigned } from '../support/network/certificates';
 import { eventually, PATIENCE } from '../support/time/patience';
 import { endpointOf, exchange, PATH, requestText, signedText, statusesIn } from './receiver-under-test';
 import { signed, station } from './sample';
@@ -71,30 +71,18 @@ describe('a listener', () => {
     await listener.listen({ ...PLAIN, tls });
   }
 
-  it('listens from the moment it is told to, until it is closed', async () => {
-    prepare();
-    assert.deepEqual([listener.origin, await post(origin)], [undefined, 'refused']);
-    await listener.listen(PLAIN);
-    assert.deepEqual([listener.origin, listener.fault, await post(origin)], [origin, undefined, 200]);
-    await listener.close();
-    assert.deepEqual([listener.origin, await post(origin)], [undefined, 'refused']);
-  });
-
-  it('is reached at 127.0.0.1 where it listens on all addresses', async () => {
-    prepare({}, '');
-    await listener.listen(PLAIN);
-    assert.deepEqual([listener.origin, await post(origin)], [origin, 200]);
-  });
-
-  it('keeps connections open over new settings', async () => {
-    await listening();
-    const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
-    assert.equal(await post(origin, agent), 200);
-    const [kept] = Object.values(agent.freeSockets).flat();
-    await listener.listen({ proxies: ['10.0.0.5'] });
-    assert.deepEqual([await post(origin, agent), kept?.destroyed], [200, false]);
-    agent.destroy();
-  });
+  for (const [where, host] of [
+    ['listens', HOST],
+    ['listens on all addresses, reached at 127.0.0.1,', ''],
+  ] as const)
+    it(`${where} from the moment it is told to, until it is closed`, async () => {
+      prepare({}, host);
+      assert.deepEqual([listener.origin, await post(origin)], [undefined, 'refused']);
+      await listener.listen(PLAIN);
+      assert.deepEqual([listener.origin, listener.fault, await post(origin)], [origin, undefined, 200]);
+      await listener.close();
+      assert.deepEqual([listener.origin, await post(origin)], [undefined, 'refused']);
+    });
 
   it('deals with what is under way when it is closed, and closes its idle connections', async () => {
     let stations: ReceivingStation[] | undefined;
@@ -130,18 +118,25 @@ describe('a listener', () => {
     assert.deepEqual([told, await post(origin)], [0, 'refused']);
   });
 
-  it('says that the machine has no such address', async () => {
-    prepare({}, '203.0.113.7');
-    await listener.listen(PLAIN);
-    assert.equal(listener.fault?.code, 'BAD_INPUT');
-    assert.match(listener.fault.message, /no address "203\.0\.113\.7".*leave the host empty/);
-  });
-
-  it('says what to do about a port below 1024 that it may not open', () => {
-    const fault = listenFault(Object.assign(new Error(), { code: 'EACCES' }), { port: 443, host: '' });
-    assert.equal(fault.code, 'BAD_INPUT');
-    assert.match(fault.message, /may not open port 443: choose one from 1024 on/);
-  });
+  for (const [what, code, host, message] of [
+    [
+      'says that the machine has no such address',
+      'EADDRNOTAVAIL',
+      '203.0.113.7',
+      /no address "203\.0\.113\.7".*leave the host empty/,
+    ],
+    [
+      'says what to do about a port below 1024 that it may not open',
+      'EACCES',
+      '',
+      /may not open port 443: choose one from 1024 on/,
+    ],
+  ] as const)
+    it(what, () => {
+      const fault = listenFault(Object.assign(new Error(), { code }), { port: 443, host });
+      assert.equal(fault.code, 'BAD_INPUT');
+      assert.match(fault.message, message);
+    });
 
   it('refuses proxies that are no addresses, and goes on with its settings', async () => {
     await listening();
@@ -152,8 +147,8 @@ describe('a listener', () => {
   });
 
   describe('with TLS', () => {
-    let first: { key: string; cert: string };
-    let second: { key: string; cert: string };
+    let first: Issued;
+    let second: Issued;
 
     before(function () {
       needs(this, 'openssl');
@@ -186,7 +181,7 @@ describe('a listener', () => {
       ['that is no PEM', () => ({ cert: 'x', key: first.key }), 'BAD_INPUT', /cannot be used \(ERR_/],
       ['of another key', () => ({ cert: first.cert, key: second.key }), 'BAD_INPUT', /belong together/],
     ];
-    for (const [what, settings, code, message] of unusable) {
+    for (const [what, settings, code, message] of unusable)
       it(`does not listen with a certificate ${what}, and goes on with the one it had`, async () => {
         await listening(settings());
         assert.equal(listener.fault?.code, code);
@@ -197,7 +192,6 @@ describe('a listener', () => {
         await listener.listen({ ...PLAIN, tls: settings() });
         assert.deepEqual([listener.fault?.code, await post(origin)], [code, 200]);
       });
-    }
 
     it('changes between http and https on its port', async () => {
       await listening();
@@ -258,42 +252,31 @@ describe('the listeners of a process', () => {
     assert.equal(await post(origin), 'refused');
   });
 
-  it('C-133 hold and cut while nodes are built anew, and answer as soon as they are there', async () => {
-    const wish = await claimOpen();
-    listeners.flowsStopping();
-    wish.remove();
-    wish.release();
-    assert.equal(await post(origin), 'cut');
-    const held = post(origin);
-    const again = claim();
-    addWebhook(again.listener.dispatcher);
-    assert.equal(await held, 200);
-    await listeners.flowsStarted();
-    assert.equal(await post(origin), 200);
-  });
-
-  it('cut at once what is held on a port that nobody claims any more', async () => {
-    listeners = new Listeners({ dispatcher: { holdMs: 600_000 } });
-    let stations: ReceivingStation[] | undefined;
-    const wish = await claimOpen({ stations: () => (stations ??= []) });
-    const held = post(origin);
-    await eventually(() => stations !== undefined, 'the request');
-    wish.release();
-    await listeners.flowsStarted();
-    assert.equal(await held, 'cut');
-  });
-
-  it('hold on a port whose paths are gone, for they may come back', async () => {
-    listeners = new Listeners({ dispatcher: { holdMs: 600_000 } });
-    let stations: ReceivingStation[] | undefined;
-    const wish = await claimOpen({ stations: () => (stations ??= []) });
-    const held = post(origin);
-    await eventually(() => stations !== undefined, 'the request');
-    wish.remove();
-    await listeners.flowsStarted();
-    addWebhook(wish.listener.dispatcher);
-    assert.equal(await held, 200);
-  });
+  for (const [title, goes, comes, answer] of [
+    [
+      'cut at once what is held on a port that nobody claims any more',
+      (claimed: ListenerClaim) => claimed.release(),
+      () => undefined,
+      'cut',
+    ],
+    [
+      'hold on a port whose paths are gone, for they may come back',
+      ({ remove }: { remove: () => void }) => remove(),
+      ({ listener }: ListenerClaim) => addWebhook(listener.dispatcher),
+      200,
+    ],
+  ] as const)
+    it(title, async () => {
+      listeners = new Listeners({ dispatcher: { holdMs: 600_000 } });
+      let stations: ReceivingStation[] | undefined;
+      const claimed = await claimOpen({ stations: () => (stations ??= []) });
+      const held = post(origin);
+      await eventually(() => stations !== undefined, 'the request');
+      goes(claimed);
+      await listeners.flowsStarted();
+      comes(claimed);
+      assert.equal(await held, answer);
+    });
 
   it('give a port from one host to another', async () => {
     const everywhere = await claimOpen({}, '');

@@ -5,9 +5,11 @@ import { type Post, ReceiverUnderTest } from './receiver-under-test';
 
 const KEY = '"authenticationToken"';
 const { body: TOKEN } = withToken();
+const FIRST_RIGHT = TOKEN.replace('"payload"', `${KEY}:"x","payload"`);
 const TWICE = TOKEN.replace(KEY, `${KEY}:"${PHRASE}","AuthenticationToken":"x","other"`);
 const NO_UTF8 = Buffer.concat([Buffer.from(TOKEN.slice(0, -1)), Buffer.from([0xff]), Buffer.from('}')]);
 const NESTED: unknown = JSON.parse('['.repeat(100) + ']'.repeat(100));
+const FORGED = { Authorization: 'HMAC-SHA256 x' };
 const WRONG = 'not the phrase at all';
 
 const unsigned = (...changes: Parameters<typeof envelope>): Post => {
@@ -20,18 +22,10 @@ const tokenOf = (authenticationToken: string): Post => withToken({ authenticatio
 
 type Row = [title: string, message: Post, fate: string];
 
-const WRONG_TOKENS = [
-  null,
-  undefined,
-  '',
-  5,
-  [PHRASE],
-  { a: PHRASE },
-  true,
-  ` ${PHRASE}`,
-  `${PHRASE} `,
-  'SEVEN CALM',
-];
+const WRONG_TEXTS = ['', ` ${PHRASE}`, `${PHRASE} `, 'SEVEN CALM'];
+const WRONG_TOKENS = [null, undefined, 5, [PHRASE], { a: PHRASE }, true, ...WRONG_TEXTS];
+const TOO_DEEP = unsigned({ authenticationToken: PHRASE }, { nested: NESTED });
+const RIGHT_SIGNATURE = signed({ authenticationToken: WRONG });
 const AT_HTTPS: Row[] = [
   ['C-79 C-89 the phrase, over plain http too, for TLS may end in front', withToken(), 'north token current'],
   ...WRONG_TOKENS.map((token): Row => {
@@ -44,32 +38,20 @@ const AT_HTTPS: Row[] = [
   ['C-82 C-25 a truncated document', { body: TOKEN.slice(0, -1) }, '401 bad-token'],
   ['C-82 C-25 nothing', {}, '401 bad-token'],
   ['C-83 two tokens, the second right', { body: TOKEN.replace(KEY, `${KEY}:"x",${KEY}`) }, '401 bad-token'],
-  [
-    'C-83 two, the first right',
-    { body: TOKEN.replace('"payload"', `${KEY}:"x","payload"`) },
-    '401 bad-token',
-  ],
+  ['C-83 two, the first right', { body: FIRST_RIGHT }, '401 bad-token'],
   ['C-83 two, the second with a capital letter', { body: TWICE }, '401 bad-token'],
   ['C-84 a token in the payload', unsigned({}, { authenticationToken: PHRASE }), '401 bad-token'],
   ['C-84 a capital letter', { body: TOKEN.replace(KEY, '"AuthenticationToken"') }, 'north token current'],
   ['C-115 a token beside what is no UTF-8', { body: NO_UTF8 }, '401 bad-token'],
-  [
-    'C-112 nesting too deep',
-    unsigned({ authenticationToken: PHRASE }, { nested: NESTED }),
-    'dead-letter too-deep',
-  ],
+  ['C-112 nesting too deep', TOO_DEEP, 'dead-letter too-deep'],
   ['C-86 a right signature without a token', signed(), 'north hmac current scheme'],
-  ['C-87 a right signature with a wrong token', signed({ authenticationToken: WRONG }), '401 bad-token'],
+  ['C-87 a right signature with a wrong token', RIGHT_SIGNATURE, '401 bad-token'],
   ['C-88 a wrong signature with a right token', signedBy(WRONG, withToken()), 'north token current'],
 ];
 const AT_HTTP: Row[] = [
   ['a message without a proof', unsigned(), '401 no-signature'],
   ['C-36 T-27 a message of another station', signedBy('another phrase'), '401 bad-signature'],
-  [
-    'C-87 a right signature with a wrong token',
-    signed({ authenticationToken: WRONG }),
-    'north hmac current scheme',
-  ],
+  ['C-87 a right signature with a wrong token', RIGHT_SIGNATURE, 'north hmac current scheme'],
   ['C-88 a wrong signature with a right token', signedBy(WRONG, withToken()), '401 bad-signature'],
 ];
 
@@ -81,25 +63,29 @@ const PATH_OF_THREE = [
 ];
 const OF_SOMEBODY = [station({ agentUserId: 'somebody-else' })];
 
+const AT_RENEWED: Row[] = [
+  ['C-92 the previous one', signed(), 'north hmac previous'],
+  ['C-92 the new one', signedBy('the new phrase'), 'north hmac current'],
+];
+const AT_THREE: Row[] = [
+  ['C-94 C-95 a message of the third', signed(), 'b hmac current'],
+  ['C-94 C-95 a message of one of them', signedBy('phrase of a'), 'a hmac current'],
+  ['C-95 a token of the one with https', tokenOf('phrase of c'), 'c token current'],
+  ['C-95 a token of one with http', tokenOf('phrase of a'), '401 bad-token'],
+];
+const OTHER_AGENT_USER: Row = ['C-96 an event', signed(), 'north hmac current agent-user'];
+const OF_SOUTH: Row = ['C-96 an event of that of south', signed(), 'dead-letter agent-user'];
+const OF_NORTH: Row = ['C-96 an event of that of south', signed(), 'north hmac current'];
+const IN_CAPITALS = [station({ agentUserId: AGENT_USER.toUpperCase() })];
+const SOUTH = { [AGENT_USER]: 'south' };
+
 /** What becomes of messages at such stations. */
-const CASES: [
-  where: string,
-  stations: ReceivingStation[],
-  rows: Row[],
-  agentUsers?: Record<string, string>,
-][] = [
+const CASES: [where: string, ReceivingStation[], rows: Row[], agentUsers?: Record<string, string>][] = [
   ['with https', [station({ scheme: 'https' })], AT_HTTPS],
   ['with http', [station()], AT_HTTP],
+  ['with a new phrase', [RENEWED], AT_RENEWED],
   [
-    'with a new phrase',
-    [RENEWED],
-    [
-      ['C-92 the previous one', signed(), 'north hmac previous'],
-      ['C-92 the new one', signedBy('the new phrase'), 'north hmac current'],
-    ],
-  ],
-  [
-    'with a previous phrase that was emptied',
+    'without the previous one',
     [{ ...RENEWED, previousSecret: '' }],
     [['C-93 a message by it', signed(), '401 bad-signature']],
   ],
@@ -108,35 +94,11 @@ const CASES: [
     [station(), station({ key: 'b' })],
     [['C-94 a message by it', signed(), 'cut']],
   ],
-  [
-    'of which two have the phrase of the third as previous one',
-    PATH_OF_THREE,
-    [
-      ['C-94 C-95 a message of the third', signed(), 'b hmac current'],
-      ['C-94 C-95 a message of one of them', signedBy('phrase of a'), 'a hmac current'],
-      ['C-95 a token of the one with https', tokenOf('phrase of c'), 'c token current'],
-      ['C-95 a token of one with http', tokenOf('phrase of a'), '401 bad-token'],
-    ],
-  ],
-  ['of another Agent User', OF_SOMEBODY, [['C-96 an event', signed(), 'north hmac current agent-user']]],
-  [
-    'of another Agent User than that of south',
-    OF_SOMEBODY,
-    [['C-96 an event of that', signed(), 'dead-letter agent-user']],
-    { [AGENT_USER]: 'south' },
-  ],
-  [
-    'of an Agent User in capitals',
-    [station({ agentUserId: AGENT_USER.toUpperCase() })],
-    [['C-96 an event', signed(), 'north hmac current']],
-    { [AGENT_USER]: 'south' },
-  ],
-  [
-    'without an Agent User',
-    [station()],
-    [['C-96 an event of that of south', signed(), 'north hmac current']],
-    { [AGENT_USER]: 'south' },
-  ],
+  ['of which two have the phrase of the third as previous one', PATH_OF_THREE, AT_THREE],
+  ['of another Agent User', OF_SOMEBODY, [OTHER_AGENT_USER]],
+  ['of another Agent User than south', OF_SOMEBODY, [OF_SOUTH], SOUTH],
+  ['of that Agent User, in capitals', IN_CAPITALS, [OF_NORTH], SOUTH],
+  ['without an Agent User', [station()], [OF_NORTH], SOUTH],
 ];
 
 describe('the configured scheme and the stations of an endpoint', () => {
@@ -185,7 +147,7 @@ describe('the configured scheme and the stations of an endpoint', () => {
   it('reads no JSON of a long body that nobody signed, where only a signature counts', async () => {
     const body = `{${'"\\q":'.repeat(200_000)}`;
     assert.equal(await receiver.statusOf({ body }), 401);
-    assert.equal(await receiver.statusOf({ body, headers: { Authorization: 'HMAC-SHA256 x' } }), 401);
+    assert.equal(await receiver.statusOf({ body, headers: FORGED }), 401);
     await receiver.takes(signed());
   });
 
@@ -194,7 +156,7 @@ describe('the configured scheme and the stations of an endpoint', () => {
     await receiver.close();
     receiver = await ReceiverUnderTest.start({ monotonic: () => steady });
     for (let time = 0; time < 3; time++) await receiver.post({ body: 'x' });
-    await receiver.post({ body: 'x', headers: { Authorization: 'HMAC-SHA256 x' } });
+    await receiver.post({ body: 'x', headers: FORGED });
     steady = 10_001;
     await receiver.post({ body: 'x' });
     await receiver.until(() => receiver.problems.length === 3, 'three problems');
@@ -206,7 +168,7 @@ describe('the configured scheme and the stations of an endpoint', () => {
 
   it('gives every refusal the same answer', async () => {
     const one = await receiver.post({ body: 'x' });
-    const two = await receiver.post({ body: signed().body, headers: { Authorization: 'HMAC-SHA256 x' } });
+    const two = await receiver.post({ body: signed().body, headers: FORGED });
     assert.equal(one.text, two.text);
   });
 });

@@ -71,14 +71,8 @@ for (const scheme of ['http', 'https'] as const)
     it('gets nothing of an unproven body at verify webhook', async () => {
       const clocks = { now: Date.now, monotonic: Date.now };
       const reporter = new Reporter(Date.now, () => undefined);
-      const stationOfAgentUser = (): undefined => undefined;
-      const receiver = new StatelessReceiver({
-        id: 'verify',
-        stationOfAgentUser,
-        reporter,
-        ...clocks,
-        proofThread,
-      });
+      const endpoint = { id: 'verify', stationOfAgentUser: () => undefined };
+      const receiver = new StatelessReceiver({ ...endpoint, ...clocks, reporter, proofThread });
       for (const [kind, [body, ...authorization]] of Object.entries(KINDS)) {
         const head = { method: 'POST', headers: {} };
         const request = { head, authorization, body: Buffer.from(body) };

@@ -25,25 +25,20 @@ const forgedOf = (body: string, ...lines: string[]): string =>
   requestText(body, ['Authorization: HMAC-SHA256 AAAA', ...lines]);
 const forged = (...lines: string[]): string => forgedOf('', ...lines);
 
-function times(count: number, request: () => string): string {
-  return Array.from({ length: count }, () => request()).join('');
-}
+const times = (count: number, request: () => string): string =>
+  Array.from({ length: count }, () => request()).join('');
 
 const LAST = 'Connection: close';
 /** Makes a request as long as one of a real sender: it is a slice of its own. */
 const LONG = `User-Agent: ${'a'.repeat(60)}`;
 
-function all(count: number, status: number): number[] {
-  return Array.from({ length: count }, () => status);
-}
+const all = (count: number, status: number): number[] => Array.from({ length: count }, () => status);
 
-for (const [on, where] of SERVERS) {
+for (const [on, where] of SERVERS)
   describe(`requests behind one another on a connection to ${where}`, () => {
     let receiver: ReceiverUnderTest;
     let refused = 0;
-    afterEach(async () => {
-      await receiver.close();
-    });
+    afterEach(() => receiver.close());
 
     async function start(options: Parameters<typeof ReceiverUnderTest.start>[0] = {}): Promise<void> {
       refused = 0;
@@ -141,9 +136,8 @@ for (const [on, where] of SERVERS) {
       const requests = times(3, genuine) + forgedOf('\r\n\r\n'.repeat(5000)) + genuine(LAST);
       for (const size of [1, 127, 4000]) {
         const pieces = requests.match(new RegExp(`[^]{1,${size}}`, 'g')) ?? [];
-        const few =
-          size === 1 ? [requests.slice(0, 900), ...pieces.slice(900, 1400), requests.slice(1400)] : pieces;
-        const found = statusesIn(await receiver.raw(few));
+        const single = [requests.slice(0, 900), ...pieces.slice(900, 1400), requests.slice(1400)];
+        const found = statusesIn(await receiver.raw(size === 1 ? single : pieces));
         assert.deepEqual(found, [200, 200, 200, 401, 200]);
       }
     });
@@ -164,17 +158,17 @@ for (const [on, where] of SERVERS) {
     it('are read on where an answer leaves while a body in chunks is still to come', async () => {
       await start();
       const { body } = signed();
-      const head = `POST ${PATH} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n`;
+      const lines = ['Transfer-Encoding: chunked', LAST, `Authorization: ${authorizationFor(body)}`];
       const chunks = `${Buffer.byteLength(body).toString(16)}\r\n${body}\r\n0\r\n\r\n`;
-      const requests = `${forged()}${head}Authorization: ${authorizationFor(body)}\r\n\r\n${chunks}`;
-      assert.deepEqual(statusesIn(await receiver.raw([requests])), [401, 200]);
+      const text = await receiver.raw([forged() + requestText(chunks, lines)]);
+      assert.deepEqual(statusesIn(text), [401, 200]);
     });
 
     it('are read one by one as well behind a body of which much came with its head', async () => {
       await start();
       const socket = net.connect(receiver.port, '127.0.0.1');
-      const head = `POST ${PATH} HTTP/1.1\r\nHost: a\r\nContent-Length: 30000\r\nExpect: 100-continue\r\n\r\n`;
-      socket.write(head + 'a'.repeat(29_900));
+      const lines = ['Content-Length: 30000', 'Expect: 100-continue'];
+      socket.write(requestText('a'.repeat(29_900), lines));
       assert.deepEqual(statusesIn(await nextOf(socket)), [100]);
       const get = `GET ${PATH} HTTP/1.1\r\nHost: a\r\n\r\n`;
       const found = statusesIn(await exchange(socket, ['a'.repeat(100) + get.repeat(400)]));
@@ -209,7 +203,6 @@ for (const [on, where] of SERVERS) {
       });
     }
   });
-}
 
 describe('a request for another protocol behind one that is refused', () => {
   it('leaves the bytes behind it to whoever takes the connection, in their order, however many they are and when that may be', async () => {

@@ -13,6 +13,7 @@ import { PATIENCE } from '../support/time/patience';
 import { endOfTurn } from '../support/time/event-loop';
 import { TimerWatch } from '../support/time/virtual-time';
 import {
+  countsOf,
   endpointOf,
   exchange,
   GatedInbox,
@@ -42,16 +43,16 @@ describe('answers of the receiver', () => {
     assert.equal(first.text, repeat.text);
   });
 
-  it('answers only after the inbox has stored the message', async () => {
+  it('answers only after the inbox has stored the message, and C-99 finishes that when its endpoint goes', async () => {
     const inbox = new GatedInbox({ isSlow: true });
     receiver = await ReceiverUnderTest.start({ inbox });
     let isAnswered = false;
-    const answer = receiver.post(signed()).finally(() => (isAnswered = true));
+    const answer = receiver.statusOf(signed()).finally(() => (isAnswered = true));
     await receiver.until(() => inbox.pending === 1, 'the commit');
-    assert.equal(isAnswered, false);
-    assert.equal(receiver.deliveries.length, 0);
+    assert.deepEqual([isAnswered, receiver.deliveries], [false, []]);
+    receiver.dispatcher.remove(receiver.endpoint);
     inbox.commit();
-    assert.equal((await answer).status, 200);
+    assert.equal(await answer, 200);
     await receiver.delivered(1);
   });
 
@@ -62,10 +63,9 @@ describe('answers of the receiver', () => {
     assert.equal(await receiver.statusOf(message), 0);
     inbox.commit();
     await receiver.delivered(1);
-    const resend = receiver.post(message);
+    const resend = receiver.statusOf(message);
     await commit(inbox, 1);
-    assert.equal((await resend).status, 200);
-    assert.equal(receiver.deliveries.length, 1);
+    assert.deepEqual([await resend, receiver.deliveries.length], [200, 1]);
   });
 
   it('cuts the connection where the inbox fails', async () => {
@@ -79,17 +79,16 @@ describe('answers of the receiver', () => {
     const inbox = new GatedInbox({ isSlow: true });
     receiver = await ReceiverUnderTest.start({ inbox });
     const message = signed();
-    const answers = [receiver.post(message), receiver.post(message)];
-    await receiver.until(() => inbox.pending === 2, 'the commits');
+    const answers = [receiver.statusOf(message), receiver.statusOf(message)];
     inbox.failures = Infinity;
-    inbox.commit();
-    for (const { status } of await Promise.all(answers)) assert.equal(status, 0);
+    await commit(inbox, 2);
+    assert.deepEqual(await Promise.all(answers), [0, 0]);
     assert.equal(receiver.deliveries.length, 0);
 
     inbox.failures = 0;
-    const resend = receiver.post(message);
+    const resend = receiver.statusOf(message);
     await commit(inbox, 1);
-    assert.equal((await resend).status, 200);
+    assert.equal(await resend, 200);
     await receiver.delivered(1);
   });
 
@@ -115,13 +114,10 @@ describe('answers of the receiver', () => {
 
   it('C-26 C-136 cuts the connection where no station has a usable phrase', async () => {
     receiver = await ReceiverUnderTest.start();
-    for (const secret of ['', '  ', 'null', 'undefined', '${SECRET}', '$(SECRET)', 'with\0null']) {
-      receiver.stations = [station({ secret })];
-      assert.equal(await receiver.statusOf({ body: signed().body }), 0, JSON.stringify(secret));
-    }
-    for (const stations of [undefined, []]) {
+    const secrets = ['', '  ', 'null', 'undefined', '${SECRET}', '$(SECRET)', 'with\0null'];
+    for (const stations of [undefined, [], ...secrets.map((secret) => [station({ secret })])]) {
       receiver.stations = stations;
-      assert.equal(await receiver.statusOf(signed()), 0);
+      assert.equal(await receiver.statusOf(signed()), 0, JSON.stringify(stations));
     }
     assert.equal(receiver.problems.length, 0);
   });
@@ -137,19 +133,14 @@ describe('answers of the receiver', () => {
   it('holds the paths of the last run until the flows run', async () => {
     const rememberedPaths = [PATH, '/gone'];
     receiver = await ReceiverUnderTest.start({ rememberedPaths, absent: true, holdMs: PATIENCE });
-    const held = receiver.post(signed());
+    const held = receiver.statusOf(signed());
     assert.equal(await receiver.statusOf({ path: PATH, method: 'GET' }), 405);
     receiver.dispatcher.add(receiver.endpoint);
-    assert.equal((await held).status, 200);
+    assert.equal(await held, 200);
     assert.deepEqual(receiver.dispatcher.paths(), [PATH]);
     receiver.dispatcher.flowsStarted();
     assert.equal(await receiver.statusOf({ ...signed(), path: '/gone' }), 404);
     await receiver.takes(signed());
-  });
-
-  it('cuts a request on a remembered path whose node does not come', async () => {
-    receiver = await ReceiverUnderTest.start({ rememberedPaths: [PATH], absent: true });
-    assert.equal(await receiver.statusOf(signed()), 0);
   });
 
   it('C-98 keeps the first endpoint of a path', async () => {
@@ -160,41 +151,35 @@ describe('answers of the receiver', () => {
     await receiver.takes(signed());
   });
 
-  it('C-99 holds the path of a removed endpoint for 60 s', async () => {
-    let steady = 0;
-    const moving = (): number => steady + performance.now();
-    receiver = await ReceiverUnderTest.start({ monotonic: moving });
-    receiver.dispatcher.flowsStarted();
-    receiver.dispatcher.remove(receiver.endpoint);
-    assert.equal(await receiver.statusOf(signed()), 0);
-    steady = 59_000;
-    assert.equal(await receiver.statusOf(signed()), 0);
-    steady = 61_000;
-    assert.equal(await receiver.statusOf(signed()), 404);
-  });
-
-  it('C-99 holds it as long as the flows stand still, and for 60 s of their next run', async () => {
+  it('C-99 holds the path of a removed endpoint for 60 s of running flows, and as long as they stand still', async () => {
     let steady = 0;
     receiver = await ReceiverUnderTest.start({ monotonic: () => steady + performance.now() });
-    receiver.dispatcher.flowsStopping();
-    receiver.dispatcher.remove(receiver.endpoint);
+    const { dispatcher, endpoint } = receiver;
     const answers: number[] = [];
-    const after = async (seconds: number): Promise<void> => {
-      steady += seconds * 1000;
-      answers.push(await receiver.statusOf(signed()));
+    const after = async (...seconds: number[]): Promise<void> => {
+      for (const each of seconds) {
+        steady += each * 1000;
+        answers.push(await receiver.statusOf(signed()));
+      }
     };
+    dispatcher.flowsStarted();
+    dispatcher.remove(endpoint);
+    await after(0, 59, 2);
+    dispatcher.add(endpoint);
+    dispatcher.flowsStopping();
+    dispatcher.remove(endpoint);
     await after(3600);
-    receiver.dispatcher.flowsStarted();
+    dispatcher.flowsStarted();
     await after(59);
     // Of a pause in its last second nothing is taken away.
-    receiver.dispatcher.flowsStopping();
+    dispatcher.flowsStopping();
     await after(3600);
-    receiver.dispatcher.flowsStarted();
+    dispatcher.flowsStarted();
     await after(61);
     // Forgotten once, it is not remembered at the next stop.
-    receiver.dispatcher.flowsStopping();
+    dispatcher.flowsStopping();
     await after(0);
-    assert.deepEqual(answers, [0, 0, 0, 404, 404]);
+    assert.deepEqual(answers, [0, 0, 404, 0, 0, 0, 404, 404]);
   });
 
   it('cuts a request on a configured path whose node is not built, whether or not the flows run', async () => {
@@ -226,20 +211,10 @@ describe('answers of the receiver', () => {
   it('C-99 C-133 judges a request that waits through a redeploy', async () => {
     receiver = await ReceiverUnderTest.start({ holdMs: PATIENCE });
     receiver.dispatcher.remove(receiver.endpoint);
-    const answer = receiver.post(signed());
+    const answer = receiver.statusOf(signed());
     assert.equal(receiver.dispatcher.add({ ...receiver.endpoint }), true);
-    assert.equal((await answer).status, 200);
+    assert.equal(await answer, 200);
     await receiver.delivered(1);
-  });
-
-  it('C-99 finishes what is in flight when its endpoint goes', async () => {
-    const inbox = new GatedInbox({ isSlow: true });
-    receiver = await ReceiverUnderTest.start({ inbox });
-    const answer = receiver.post(signed());
-    await receiver.until(() => inbox.pending === 1, 'the commit');
-    receiver.dispatcher.remove(receiver.endpoint);
-    inbox.commit();
-    assert.equal((await answer).status, 200);
   });
 
   it('cuts, and never refuses, what is too much at a time', async () => {
@@ -255,14 +230,11 @@ describe('answers of the receiver', () => {
     await receiver.delivered(2);
     // What has found a place since then is stored no more.
     inbox.failures = Infinity;
-    const isDone = (): boolean => {
+    await receiver.until(() => {
       inbox.commit();
       return answered === 20;
-    };
-    await receiver.until(isDone, 'all answers');
-    const statuses = await Promise.all(answers);
-    const counts = [200, 0].map((wanted) => statuses.filter((status) => status === wanted).length);
-    assert.deepEqual(counts, [2, 18]);
+    }, 'all answers');
+    assert.deepEqual(countsOf(await Promise.all(answers), 200, 0), [2, 18]);
   });
 
   it('names the compression of a body that does not say so, as it came and as it was signed', async () => {
@@ -270,8 +242,7 @@ describe('answers of the receiver', () => {
     const { body, headers } = signed();
     const packed = gzipSync(body);
     assert.equal(await receiver.statusOf({ body: packed, headers }), 401);
-    const Authorization = authorizationFor(packed);
-    await receiver.takes({ body: packed, headers: { Authorization } });
+    await receiver.takes({ body: packed, headers: { Authorization: authorizationFor(packed) } });
     assert.deepEqual(receiver.reasons(), ['compressed', 'not-utf8']);
   });
 
@@ -279,8 +250,7 @@ describe('answers of the receiver', () => {
     receiver = await ReceiverUnderTest.start();
     const { body } = signed();
     const marked = `\uFEFF\uFEFF${body}`;
-    const headers = { Authorization: authorizationFor(marked) };
-    await receiver.takes({ body: marked, headers });
+    await receiver.takes({ body: marked, headers: { Authorization: authorizationFor(marked) } });
     await receiver.delivered(1);
     assert.deepEqual(receiver.reasons(), []);
   });
@@ -321,25 +291,28 @@ describe('answers of the receiver', () => {
     assert.equal(v8.queryObjects(ByteSemaphore), before);
   });
 
+  const broken = (): never => assert.fail('a broken node');
+
+  for (const [title, options] of [
+    ['on a remembered path whose node does not come', { rememberedPaths: [PATH], absent: true }],
+    ['where the stations cannot be asked', { endpoint: { stations: broken } }],
+  ] as const)
+    it(`cuts a request ${title}`, async () => {
+      receiver = await ReceiverUnderTest.start(options);
+      assert.equal(await receiver.statusOf(signed()), 0);
+    });
+
   it('cuts what comes after it has closed', async () => {
     receiver = await ReceiverUnderTest.start();
     receiver.dispatcher.close();
-    assert.equal(await receiver.statusOf(signed()), 0);
-    assert.equal(await receiver.statusOf({ method: 'GET' }), 0);
+    assert.deepEqual([await receiver.statusOf(signed()), await receiver.statusOf({ method: 'GET' })], [0, 0]);
     assert.equal(receiver.deliveries.length, 0);
   });
-
-  const broken = (): never => assert.fail('a broken node');
 
   it('survives a consumer of problems that throws', async () => {
     receiver = await ReceiverUnderTest.start({ endpoint: { onProblem: broken } });
     assert.equal(await receiver.statusOf({ body: 'x' }), 401);
     await receiver.takes(signed());
-  });
-
-  it('survives stations that cannot be asked', async () => {
-    receiver = await ReceiverUnderTest.start({ endpoint: { stations: broken } });
-    assert.equal(await receiver.statusOf(signed()), 0);
   });
 
   describe('with a middleware', () => {
@@ -360,7 +333,7 @@ describe('answers of the receiver', () => {
       assert.deepEqual(seen, [true, true]);
     });
 
-    for (const isHandedOn of [false, true]) {
+    for (const isHandedOn of [false, true])
       it(`C-137 lets it refuse with an answer of its own${isHandedOn ? ', which it also hands on' : ''}`, async () => {
         await startWith((_req, res, next) => {
           res.writeHead(418).end('no');
@@ -369,7 +342,6 @@ describe('answers of the receiver', () => {
         assert.equal(await receiver.statusOf(signed()), 418);
         assert.equal(receiver.deliveries.length, 0);
       });
-    }
 
     it('C-137 cuts the connection where it began an answer and handed on', async () => {
       await startWith((_req, res, next) => {
@@ -396,14 +368,13 @@ describe('answers of the receiver', () => {
       ['throws', broken],
       ['never ends', () => undefined],
       ['rejects', async () => broken()],
-    ] as const) {
+    ] as const)
       it(`C-137 cuts the connection where it ${title}`, async () => {
         // Whatever it does, it may not take longer than an answer may take altogether.
         await startWith((_req, _res, next) => failure(next), { holdMs: 60_000, commitMs: 200 });
         assert.equal(await receiver.statusOf(signed()), 0);
         assert.equal(receiver.deliveries.length, 0);
       });
-    }
   });
 });
 
@@ -417,13 +388,8 @@ describe('a body that something in front has read', () => {
       req.resume().once('end', () => dispatcher.handle(req, res));
     });
     await once(server.listen(0, '127.0.0.1'), 'listening');
-    const { body, headers } = signed();
-    const place = { port: portOf(server.address()), host: '127.0.0.1', path: PATH };
-    const request = http.request({ ...place, method: 'POST', headers, agent: false });
-    request.end(body);
-    const [error] = await once(request, 'error');
-    assert.ok(error instanceof Error);
-    assert.deepEqual(problems, ['raw-body-missing']);
+    const answer = exchange(net.connect(portOf(server.address()), '127.0.0.1'), [signedText()]);
+    assert.deepEqual([await answer, problems], ['', ['raw-body-missing']]);
     dispatcher.close();
     server.close();
     await endpoint.inbox.close();
@@ -431,9 +397,8 @@ describe('a body that something in front has read', () => {
 });
 
 /** A message as it stands on a connection; behind the last one the connection ends. */
-function rawPost(messageId: string, isLast = false): string {
-  return signedText(signed({ messageId }).body, isLast ? ['Connection: close'] : []);
-}
+const rawPost = (messageId: string, isLast = false): string =>
+  signedText(signed({ messageId }).body, isLast ? ['Connection: close'] : []);
 
 /** Longer than any test. */
 const LONG = 600_000;

@@ -30,30 +30,15 @@ describe('times of the service', () => {
     ['2026-12-31T23:59:60Z', '2027-01-01T00:00:00.000Z'],
     ['2024-02-29T00:00:00', '2024-02-29T00:00:00.000Z'],
   ];
-  for (const [text, expected] of readable) {
+  for (const [text, expected] of readable)
     it(`T-24 C-71 reads ${text}`, () => assert.equal(readTime(text)?.toISOString(), expected));
-  }
 
-  const unreadable = [
-    '0001-01-01T00:00:00',
-    '0001-01-02T00:00:00',
-    '0000-01-01T00:00:00',
-    '1969-12-31T23:59:59',
-    'yesterday',
-    '',
-    '2026-13-01T00:00:00',
-    '2026-02-30T00:00:00',
-    '2026-03-04T25:00:00',
-    '2026-03-04T24:00:01',
-    '2026-03-04T05:60:00',
-    1_772_600_767_000,
-    null,
-    undefined,
-    {},
-  ];
-  for (const value of unreadable) {
+  const early = ['0001-01-01T00:00:00', '0001-01-02T00:00:00', '0000-01-01T00:00:00', '1969-12-31T23:59:59'];
+  const impossible = ['2026-13-01T00:00:00', '2026-02-30T00:00:00', '2026-03-04T25:00:00'];
+  const nearly = ['2026-03-04T24:00:01', '2026-03-04T05:60:00'];
+  const others = ['yesterday', '', 1_772_600_767_000, null, undefined, {}];
+  for (const value of [...early, ...impossible, ...nearly, ...others])
     it(`C-71 reads nothing from ${JSON.stringify(value)}`, () => assert.equal(readTime(value), undefined));
-  }
 
   it('reads any text without an exception', () => {
     fc.assert(fc.property(fc.string(), (text) => void readTime(text)));
@@ -70,7 +55,7 @@ describe('reading of JSON before it is trusted', () => {
     ['quotes', '"', ''],
     ['line feeds', '\n', ''],
     ['token fields', '"authenticationToken":1,', '{'],
-  ] as const) {
+  ] as const)
     it(`takes a time that grows with the length of ${shape} alone`, async () => {
       const hostile = (bytes: number): Buffer => Buffer.from((start + piece.repeat(bytes)).slice(0, bytes));
       const [short, long] = [hostile(32_768), hostile(1_048_576)];
@@ -79,7 +64,6 @@ describe('reading of JSON before it is trusted', () => {
       // 32 times the length: a time that grows with its square is a thousand times as long.
       await assertCost(() => readJson(long), 200, ofShort, 1);
     });
-  }
 
   for (const [shape, piece, start] of [
     ['names without values', (n: number) => `"${n}":`, '{'],
@@ -92,12 +76,11 @@ describe('reading of JSON before it is trusted', () => {
     ['closing brackets', () => ']', ''],
     ['signs of numbers', () => '-', ''],
     ['signs that mean nothing', () => '.', ''],
-  ] as const) {
+  ] as const)
     it(`ends at too many ${shape}`, () => {
       const text = start + Array.from({ length: 5000 }, (_, n) => piece(n)).join('');
       assert.equal(readJson(Buffer.from(text)).problem, 'too-large');
     });
-  }
 
   it('finds of many token fields the first ones, and lets nothing behind them be kept', () => {
     const body = Buffer.from(`{"a":1${',"authenticationToken":"secret"'.repeat(10_000)}}`);

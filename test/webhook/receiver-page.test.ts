@@ -4,9 +4,7 @@ import path from 'node:path';
 
 const ROOT = path.join(__dirname, '..', '..');
 
-function read(file: string): string {
-  return readFileSync(path.join(ROOT, file), 'utf8');
-}
+const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8');
 
 /** The cases that the page names, each by its id such as `C-07`, or from one to another. */
 function listed(): string[] {

@@ -81,6 +81,11 @@ export function signedText(body = signed().body, lines: readonly string[] = [], 
   return requestText(body, [`Authorization: ${authorizationFor(body)}`, ...lines], target);
 }
 
+/** How many there are of each of these statuses. */
+export function countsOf(statuses: readonly number[], ...wanted: number[]): number[] {
+  return wanted.map((each) => statuses.filter((status) => status === each).length);
+}
+
 /** The statuses of all answers that came on a connection. */
 export function statusesIn(text: string): number[] {
   return [...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => Number(status));
@@ -100,12 +105,11 @@ export interface Post {
   method?: string;
 }
 
+type Proving = ProofThread['prove'];
+
 /** The thread in which large bodies are proven, for as long as a busy machine may need for that. */
 class PatientThread extends ProofThread {
-  override prove(
-    message: Parameters<ProofThread['prove']>[0],
-    stations: readonly ReceivingStation[],
-  ): ReturnType<ProofThread['prove']> {
+  override prove(...[message, stations]: Parameters<Proving>): ReturnType<Proving> {
     return super.prove(message, stations, new CancelToken());
   }
 }
@@ -148,19 +152,12 @@ function likeNodeRed(options: DispatcherOptions): TestedServer {
     if (!dispatcher.handle(req, res)) res.writeHead(404).end('not ours');
   });
   server.on('connection', (socket) => {
-    sockets.add(socket);
-    seen.connections = sockets.size;
-    socket.once('close', () => {
-      sockets.delete(socket);
-      seen.connections = sockets.size;
-    });
+    seen.connections = sockets.add(socket).size;
+    socket.once('close', () => (seen.connections -= Number(sockets.delete(socket))));
   });
   ignoreUpgrades(server, (target) => dispatcher.owns(target));
   dispatcher.pace(server);
-  const closeConnections = (): void => {
-    for (const socket of sockets) socket.destroy();
-    server.closeAllConnections();
-  };
+  const closeConnections = (): void => sockets.forEach((socket) => socket.destroy());
   return {
     dispatcher,
     seen,
@@ -241,18 +238,17 @@ export class ReceiverUnderTest {
       onProblem: (problem) => this.problems.push(problem),
       ...changes,
     });
+    const { id } = this.endpoint;
+    const limits = { redeliverAfter: 120_000, maxAttempts: 12, maxInFlight: 100 };
+    const untold = { onDead: () => undefined, onBlocked: () => undefined, onIncident: () => undefined };
     const consumption = inbox.consume({
-      endpointId: this.endpoint.id,
-      nodeId: this.endpoint.id,
+      ...limits,
+      ...untold,
+      endpointId: id,
+      nodeId: id,
       handledWhen: 'sent',
-      redeliverAfter: 120_000,
-      maxAttempts: 12,
-      maxInFlight: 100,
       deliver: (delivery) => this.deliveries.push(delivery) > 0,
-      onDead: () => undefined,
-      onBlocked: () => undefined,
       onSpilled: (spell) => this.spells.push(spell),
-      onIncident: () => undefined,
     });
     consumption.resume();
   }
@@ -335,12 +331,12 @@ export class ReceiverUnderTest {
     return exchange(net.connect(this.port, '127.0.0.1'), pieces, enough);
   }
 
-  async until(condition: () => boolean, what: string): Promise<void> {
-    await eventually(condition, what);
+  until(condition: () => boolean, what: string): Promise<void> {
+    return eventually(condition, what);
   }
 
-  async delivered(count: number): Promise<void> {
-    await this.until(() => this.deliveries.length >= count, `delivery ${count}`);
+  delivered(count: number): Promise<void> {
+    return this.until(() => this.deliveries.length >= count, `delivery ${count}`);
   }
 
   reasons(): (string | null)[] {

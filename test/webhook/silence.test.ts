@@ -22,14 +22,8 @@ describe('the silence of a webhook', () => {
   /** Looks every 5 ms: clock and timers of a test have nothing to do with each other. */
   function begun(name: string, hours = 4): SilenceWatchdog {
     const clocks = { monotonic: () => now, now: () => now, every: 5 };
-    const onSilent = (): void => void told.push(name);
-    const silence = new SilenceWatchdog({
-      store: place,
-      endpointId: ':/yard',
-      limit: hours * HOUR,
-      onSilent,
-      ...clocks,
-    });
+    const watched = { store: place, endpointId: ':/yard', limit: hours * HOUR };
+    const silence = new SilenceWatchdog({ ...watched, ...clocks, onSilent: () => void told.push(name) });
     all.push(silence);
     silence.start();
     return silence;
@@ -60,7 +54,7 @@ describe('the silence of a webhook', () => {
     await tellings(2);
   });
 
-  for (const thrower of ['whoever is told', 'the inbox'] as const) {
+  for (const thrower of ['whoever is told', 'the inbox'] as const)
     it(`is looked for again where ${thrower} has thrown`, async () => {
       let throws = 0;
       const silence = await known('a');
@@ -83,7 +77,6 @@ describe('the silence of a webhook', () => {
       now += 4.1 * HOUR;
       await tellings(1);
     });
-  }
 
   it('begins with the start where no message has ever come', async () => {
     const silence = await known('a');

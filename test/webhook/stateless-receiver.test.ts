@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { Problem } from '../../lib/webhook/problem';
 import { Reporter } from '../../lib/webhook/reporter';
 import { ProofThread } from '../../lib/webhook/proof/proof-thread';
 import type { ReceivingStation } from '../../lib/webhook/proof/receiving-station';
@@ -61,25 +62,18 @@ describe('a request that somebody else has received', () => {
 
   const textOf = (...changes: Parameters<typeof envelope>): string => JSON.stringify(envelope(...changes));
   const ofNorth = station({ agentUserId: AGENT_USER });
+  const ofSouth = () => receive(textOf({}, { agentUserId: 'other' }), {}, ofNorth);
   const identity = { head: { method: 'POST', headers: { 'content-encoding': 'Identity' } } };
   for (const [title, run, expected] of [
     ['C-108 identity', () => receive(textOf(), identity), 'authentic accepted'],
-    ['C-110 a key twice', () => receive('{"a":1,"a":2}'), 'refused accepted dead-letter duplicate-key'],
-    [
-      'C-115 no UTF-8',
-      () => receive(Buffer.from([0x22, 0xff, 0x22])),
-      'refused accepted dead-letter not-utf8',
-    ],
-    [
-      'C-96 Agent User of another station',
-      () => receive(textOf({}, { agentUserId: 'other' }), {}, ofNorth),
-      'refused accepted dead-letter agent-user',
-    ],
+    ['C-96 Agent User of another station', ofSouth, 'refused accepted dead-letter agent-user'],
   ] as const)
     it(`${title}: ${expected}`, async () => assert.equal(await summary(run()), expected));
 
   describe('with a large body', () => {
     const padding = 'x'.repeat(100_000);
+    const forged = (body: string): Promise<Reception> =>
+      receive(body, { authorization: [authorizationFor(body, 'another')] });
 
     it('is proven as any other, by signature or token', async () => {
       const body = textOf({ padding });
@@ -87,8 +81,7 @@ describe('a request that somebody else has received', () => {
       const withPhrase = withToken({ padding }).body;
       assert.equal(await summary(receive(body)), 'authentic accepted');
       assert.equal(await summary(receive(withPhrase, { authorization: [] }, https)), 'authentic accepted');
-      const forged = receive(body, { authorization: [authorizationFor(body, 'another')] });
-      assert.equal(await summary(forged), 'refused unauthentic unauthentic bad-signature');
+      assert.equal(await summary(forged(body)), 'refused unauthentic unauthentic bad-signature');
       const unknown = receive(withToken({ padding, authenticationToken: 'another' }).body, {}, https);
       assert.equal(await summary(unknown), 'refused unauthentic unauthentic bad-token');
     });
@@ -97,11 +90,8 @@ describe('a request that somebody else has received', () => {
       const left: string[] = [];
       const post = (name: string, changes: Record<string, unknown>, alarmId: string): Promise<unknown> =>
         receive(textOf(changes, { alarmId })).then(() => left.push(name));
-      await Promise.all([
-        post('large', { padding }, 'one'),
-        post('the next', {}, 'one'),
-        post('another', {}, 'two'),
-      ]);
+      const large = post('large', { padding }, 'one');
+      await Promise.all([large, post('the next', {}, 'one'), post('another', {}, 'two')]);
       assert.deepEqual(left, ['another', 'large', 'the next']);
     });
 
@@ -109,8 +99,7 @@ describe('a request that somebody else has received', () => {
       start({ proofThread: new ProofThread('there-is-none.js') });
       const body = textOf({ padding });
       assert.equal(await summary(receive(body)), 'authentic accepted');
-      const forged = receive(body, { authorization: [authorizationFor(body, 'another')] });
-      assert.equal(await summary(forged), 'refused unauthentic unauthentic bad-signature');
+      assert.equal(await summary(forged(body)), 'refused unauthentic unauthentic bad-signature');
     });
 
     it('is proven all the same where more come at a time than wait for the thread', async () => {
@@ -124,21 +113,17 @@ describe('a request that somebody else has received', () => {
     const now = Date.now();
     start({ now: () => now });
     const body = textOf({ payloadType: 'Hello', messageId: 'two' });
-    const proven = await receive(body);
-    const unproven = await receive(body, { authorization: [] });
-    assert.ok(proven.outcome === 'refused' && unproven.outcome === 'refused');
-    const expected = {
-      station: 'north',
-      stationName: 'North Station',
-      receivedTime: new Date(now).toISOString(),
-      remoteAddress: '192.0.2.7',
-      bytes: body.length,
-      count: 1,
+    const problemOf = async (changes: Partial<RequestParts>): Promise<Problem> => {
+      const reception = await receive(body, changes);
+      return reception.outcome === 'refused' ? reception.problem : assert.fail();
     };
-    assert.deepEqual(unproven.problem, { ...expected, kind: 'unauthentic', reason: 'no-signature' });
-    const { event, ...problem } = proven.problem;
+    const from = { station: 'north', stationName: 'North Station', remoteAddress: '192.0.2.7' };
+    const usual = { ...from, receivedTime: new Date(now).toISOString(), bytes: body.length, count: 1 };
+    const unproven = await problemOf({ authorization: [] });
+    assert.deepEqual(unproven, { ...usual, kind: 'unauthentic', reason: 'no-signature' });
+    const { event, ...proven } = await problemOf({});
     const known = { messageId: 'two', alarmId: event?.alarmId };
-    assert.deepEqual(problem, { ...expected, ...known, kind: 'other', reason: null });
+    assert.deepEqual(proven, { ...usual, ...known, kind: 'other', reason: null });
   });
 
   it('C-85 C-100 burns a phrase that it brings in clear text, and holds it nowhere', async () => {

@@ -23,28 +23,26 @@ function wrongAfter(length: number): string {
   return `HMAC-SHA256 ${RIGHT.slice(0, length)}${wrong}`;
 }
 
+const ofToken = (token: string, changes: Partial<ReceivingStation>): Attempt => ({
+  body: withToken({ authenticationToken: token }).body,
+  stations: [station({ scheme: 'https', ...changes })],
+});
+
 const wrongSignatures = [0, 11, 22, 33, 42].map((length): Attempt => ({
   body: BODY,
   signature: wrongAfter(length),
 }));
-
-const wrongTokens = [0, 13, 26, 39].map((length): Attempt => ({
-  body: withToken({ authenticationToken: SECRET.slice(0, length).padEnd(SECRET.length, 'x') }).body,
-  stations: [station({ scheme: 'https', secret: SECRET })],
-}));
+const wrongTokens = [0, 13, 26, 39].map((length) =>
+  ofToken(SECRET.slice(0, length).padEnd(SECRET.length, 'x'), { secret: SECRET }),
+);
 
 const phrases = [{}, { previousSecret: 'the phrase before' }, { secret: '', previousSecret: '' }];
-
 const stationsBySignature = phrases.map((changes): Attempt => ({
   body: BODY,
   signature: wrongAfter(0),
   stations: [station(changes)],
 }));
-
-const stationsByToken = phrases.map((changes): Attempt => ({
-  body: withToken({ authenticationToken: 'x'.repeat(40) }).body,
-  stations: [station({ scheme: 'https', ...changes })],
-}));
+const stationsByToken = phrases.map((changes) => ofToken('x'.repeat(40), changes));
 
 /** A refusal, ready to be repeated. */
 function refusal({ body, signature, stations = [station()] }: Attempt): () => void {

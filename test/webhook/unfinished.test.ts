@@ -4,7 +4,7 @@ import http from 'node:http';
 import net from 'node:net';
 import { readRawBody, Senders, SlowRequestGuard } from '../../lib/webhook/request';
 import { PATIENCE } from '../support/time/patience';
-import { portOf, ReceiverUnderTest, requestText } from './receiver-under-test';
+import { countsOf, portOf, ReceiverUnderTest, requestText } from './receiver-under-test';
 import { signed, station } from './sample';
 
 describe('large bodies whose JSON is read before anything is proven', () => {
@@ -13,8 +13,7 @@ describe('large bodies whose JSON is read before anything is proven', () => {
     receiver.stations = [station({ scheme: 'https' })];
     const large = { body: JSON.stringify({ padding: 'x'.repeat(100_000) }) };
     const statuses = await Promise.all(Array.from({ length: 10 }, () => receiver.statusOf(large)));
-    const counts = [0, 401].map((wanted) => statuses.filter((status) => status === wanted).length);
-    assert.deepEqual(counts, [8, 2]);
+    assert.deepEqual(countsOf(statuses, 0, 401), [8, 2]);
     await receiver.takes(signed());
     await receiver.close();
   });
@@ -78,9 +77,8 @@ describe('requests that do not come to their end', () => {
     });
     const first = new net.Socket();
     requests.add(first, '192.0.2.1');
-    for (let count = 0; count < 100; count++) {
+    for (let count = 0; count < 100; count++)
       for (const local of ['127.0.0.1', '::1', '::ffff:127.0.0.1']) requests.add(new net.Socket(), local);
-    }
     for (let count = 0; count < 49; count++) requests.add(new net.Socket(), '192.0.2.1');
     requests.add(new net.Socket(), '192.0.2.2');
     // An alarm may come from there, too, so that what is young has its time.

@@ -39,8 +39,7 @@ describe('what is posted to paths that nobody has', () => {
   });
 
   it('keeps ports apart', () => {
-    post('/remote-monitoring/a', 1880);
-    post('/remote-monitoring/a', 8443);
+    for (const port of [1880, 8443]) post('/remote-monitoring/a', port);
     assert.equal(told.length, 2);
   });
 
@@ -97,7 +96,7 @@ describe('what is posted to paths that nobody has', () => {
     assert.deepEqual(unknown.all(), []);
   });
 
-  for (const [on, what] of SERVERS) {
+  for (const [on, what] of SERVERS)
     describe(`on ${what}`, () => {
       let receiver: ReceiverUnderTest;
       beforeEach(async () => {
@@ -108,19 +107,13 @@ describe('what is posted to paths that nobody has', () => {
       const statusOf = async (path: string, method = 'POST'): Promise<number> =>
         (await receiver.post({ path, method, body: '{}' })).status;
 
-      it('is nothing that is asked by another method, elsewhere, or on the path of an endpoint', async () => {
+      it('is nothing before the flows run, by another method, elsewhere, or on the path of an endpoint', async () => {
+        assert.equal(await statusOf('/remote-monitoring/early'), 404);
         receiver.dispatcher.flowsStarted();
         assert.equal(await statusOf('/remote-monitoring/typo', 'GET'), 404);
-        assert.equal(await statusOf('/elsewhere'), 404);
-        assert.equal(await statusOf('/remote-monitoring'), 404);
+        for (const path of ['/elsewhere', '/remote-monitoring']) assert.equal(await statusOf(path), 404);
         assert.equal(await statusOf(receiver.endpoint.path), 401);
         assert.deepEqual(told, []);
       });
-
-      it('is nothing before the flows run, when no path is known', async () => {
-        assert.equal(await statusOf('/remote-monitoring/early'), 404);
-        assert.deepEqual(told, []);
-      });
     });
-  }
 });

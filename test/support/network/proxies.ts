@@ -142,12 +142,6 @@ function saveCertificate(folder: string, { cert, key }: Issued): void {
   writeFileSync(path.join(folder, 'both.pem'), cert + key);
 }
 
-/** Starts a real proxy with its configuration of docs/proxies. Only ports, places and what belongs to the machine are others. */
-function launch(kind: Kind, options: Launch): ChildProcess {
-  const { program, file } = KINDS[kind];
-  return LAUNCH[program](file, options);
-}
-
 type Change = [from: string, to: string];
 
 const LAUNCH = {
@@ -189,14 +183,6 @@ const LAUNCH = {
   },
 };
 
-/** One more instance of nginx, as the last one is. */
-function withFurther(text: string, last: string, upstream: number): string {
-  return text.replace(
-    new RegExp(`^.*${last}.*\n`, 'm'),
-    (line) => line + line.replace(last, `127.0.0.1:${upstream}`),
-  );
-}
-
 /** Writes the configuration of docs/proxies for other upstreams and with these places changed; each of them has to be there. */
 function write(name: string, { folder, upstreams }: Launch, changes: readonly Change[]): string {
   const known = upstreams.length > 1 ? SEVERAL : ONE;
@@ -210,8 +196,11 @@ function write(name: string, { folder, upstreams }: Launch, changes: readonly Ch
     assert.ok(text.includes(from), `docs/proxies/${name} has "${from}"`);
     text = text.replaceAll(from, to);
   }
-  for (const upstream of upstreams.slice(known.length))
-    text = withFurther(text, places.at(-1)?.[1] ?? '', upstream);
+  // One more instance of nginx, as the last one is.
+  const [, last = ''] = places.at(-1) ?? [];
+  const further = (line: string, port: number): string => line + line.replace(last, `127.0.0.1:${port}`);
+  for (const port of upstreams.slice(known.length))
+    text = text.replace(new RegExp(`^.*${last}.*\n`, 'm'), (line) => further(line, port));
   const file = path.join(folder, name);
   writeFileSync(file, text);
   return file;
@@ -289,7 +278,8 @@ export class ReverseProxy extends ProxyProcess {
     chmodSync(folder, 0o755);
     saveCertificate(folder, options.authority.issueForServer(`DNS:${PROXY_NAME}`));
     const { upstream, http2 = false } = options;
-    const child = launch(kind, { folder, ports, upstreams: [upstream].flat(), http2 });
+    const { program, file } = KINDS[kind];
+    const child = LAUNCH[program](file, { folder, ports, upstreams: [upstream].flat(), http2 });
     return new ReverseProxy(folder, child, ports.https, ports.http, options.authority).listening();
   }
 
@@ -354,13 +344,10 @@ export class ReverseProxy extends ProxyProcess {
     }
   }
 
-  /** Puts another certificate in place, as a renewal does. */
+  /** Puts another certificate in place, and tells the proxy of it, as a renewal does. */
   renewCertificate(): void {
     saveCertificate(this.folder, this.authority.issueForServer(`DNS:${PROXY_NAME}`));
-  }
-
-  signal(name: NodeJS.Signals): void {
-    this.child.kill(name);
+    this.child.kill('SIGHUP');
   }
 
   #connect(options: tls.ConnectionOptions): tls.TLSSocket {
