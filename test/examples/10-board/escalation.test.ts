@@ -1,17 +1,23 @@
 import assert from 'node:assert/strict';
-import { boardFlow, postAlarm, saidOf, trailOf, trailWhen, type Trail } from '../../support/examples/board';
+import {
+  boardFlow,
+  door,
+  postAlarm,
+  saidOf,
+  trailOf,
+  trailWhen,
+  type Trail,
+} from '../../support/examples/board';
 import { packagesFor } from '../../support/examples/examples';
 import { inboxesOpen } from '../../support/node-red/inboxes-open';
-import { entrance, inject, NodeRed, type FlowNode } from '../../support/node-red/node-red';
+import { inject, NodeRed, type FlowNode } from '../../support/node-red/node-red';
 import { assertPause, eventually } from '../../support/time/patience';
 
 const SECONDS = 3;
-const OPERATOR = 'rvm-example-10-operator';
 
 /** The board, whose operators act by `hand` as a browser does. */
 function flow(): FlowNode[] {
-  const hand = entrance('hand', OPERATOR).map((node) => ({ ...node, z: 'rvm-example-10-tab' }));
-  return [...boardFlow({ escalateAfter: SECONDS / 60 }), ...hand];
+  return [...boardFlow({ escalateAfter: SECONDS / 60 }), ...door('hand', 'rvm-example-10-operator')];
 }
 
 describe('example 10, an alarm that nobody takes', () => {

@@ -11,8 +11,8 @@ const UNKNOWN = { delivery: 'nobody knows this', deliveryType: 'str' };
 /** The board, whose inbox knows nothing of what the operators settle and note. */
 function flow(): FlowNode[] {
   return withChanges(boardFlow({ undoSeconds: 1 }), {
-    'rvm-example-10-noted': UNKNOWN,
-    'rvm-example-10-judged': UNKNOWN,
+    noted: UNKNOWN,
+    judged: UNKNOWN,
   });
 }
 
@@ -46,7 +46,7 @@ describeBoard(
     });
 
     it('settles the verdict of one operator where the comment of another was not stored meanwhile', async () => {
-      await board.nodeRed.deploy(withChanges(boardFlow(), { 'rvm-example-10-noted': UNKNOWN }));
+      await board.nodeRed.deploy(withChanges(boardFlow(), { noted: UNKNOWN }));
       await inboxesOpen(board.nodeRed);
       const [anna, ben] = [
         await openBoard(board.browser, board.nodeRed, { operator: 'Anna' }),

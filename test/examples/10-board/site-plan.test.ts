@@ -12,8 +12,8 @@ const MARKUP = '<img src=x onerror="window.hacked = true">';
 /** The example, which asks for cameras and counts each second. */
 function flow(): FlowNode[] {
   return withChanges(boardFlow({ undoSeconds: 1 }), {
-    'rvm-example-10-devices-tick': { repeat: '1' },
-    'rvm-example-10-statistics-tick': { repeat: '1' },
+    'devices-tick': { repeat: '1' },
+    'statistics-tick': { repeat: '1' },
   });
 }
 
