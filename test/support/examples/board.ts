@@ -85,18 +85,42 @@ export async function trailOf(nodeRed: NodeRed): Promise<Trail[]> {
 export async function trailWhen(
   nodeRed: NodeRed,
   rule: string,
-  isWanted: (events: readonly Trail[]) => boolean,
+  isWanted: (events: readonly Trail[]) => boolean | undefined,
 ): Promise<Trail> {
   let events: Trail[] = [];
   await eventually(
     async () => {
       events = (await trailOf(nodeRed)).filter((row) => row.rule === rule);
-      return events.length > 0 && isWanted(events);
+      return events.length > 0 && isWanted(events) === true;
     },
     `the trail of ${rule}`,
     100,
   );
   return events.at(-1) ?? assert.fail();
+}
+
+/** Waits until so many events of an alarm are settled, all that there are, and gives the first of them. */
+export function settledWhen(nodeRed: NodeRed, rule: string, count = 1): Promise<Trail> {
+  return trailWhen(
+    nodeRed,
+    rule,
+    (events) => events.length === count && events.every(({ state }) => state === 'delivered'),
+  );
+}
+
+/** Posts an alarm of that rule, and waits until the board has it. */
+export async function raiseAtBoard(nodeRed: NodeRed, rule: string, facts: Row = {}): Promise<Trail> {
+  await postAlarm(nodeRed, { eventRuleName: rule, alarmId: rule.toLowerCase(), ...facts });
+  return trailWhen(nodeRed, rule, ([row]) => row?.state === 'leased');
+}
+
+/** Waits until so much was said of an event. */
+export async function saidWhen(
+  nodeRed: NodeRed,
+  rule: string,
+  count = 1,
+): Promise<ReturnType<typeof saidOf>> {
+  return saidOf(await trailWhen(nodeRed, rule, ([row]) => row && saidOf(row).length >= count));
 }
 
 /** What persons have said of an event: who, and what. */

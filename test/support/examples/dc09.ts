@@ -214,6 +214,16 @@ export class Dc09Run {
     return new Dc09Run(run, receiver);
   }
 
+  /** For one test. */
+  static async during(options: Dc09Options, test: (dc09: Dc09Run) => Promise<void>): Promise<void> {
+    const dc09 = await Dc09Run.start(options);
+    try {
+      await test(dc09);
+    } finally {
+      await dc09.stop();
+    }
+  }
+
   /** The receiver is switched off, and on again as a new one at the same address. */
   async away(): Promise<() => Promise<void>> {
     const { port, faults } = this.receiver;
