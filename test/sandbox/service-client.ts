@@ -73,7 +73,7 @@ export class ServiceClient {
   }
 
   async raw(method: string, link: string, options: RequestOptions = {}): Promise<Response> {
-    const session = this.cookie === '' ? {} : { Cookie: this.cookie };
+    const session: Record<string, string> = this.cookie === '' ? {} : { Cookie: this.cookie };
     const headers = { ApiKey: this.apiKey, ...session, ...options.headers };
     const body = options.json === undefined ? {} : { body: JSON.stringify(options.json) };
     const response = await fetch(new URL(link, this.baseUrl), { method, headers, ...body });

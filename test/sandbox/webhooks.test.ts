@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import type { Sandbox, SandboxOptions } from '../../sandbox';
 import { advance, closeSandboxes, control, startSandbox, stateOf, type Json } from './service-client';
 import { closeTargets, type Received, WebhookTarget } from './webhook-target';
@@ -337,7 +336,8 @@ describe('deliveries of the sandbox', () => {
     await start();
     const server = createServer(selfSigned('somewhere else'), (_, response) => response.end());
     await once(server.listen(0, '127.0.0.1'), 'listening');
-    const { port } = server.address() as AddressInfo;
+    const address = server.address();
+    const port = typeof address === 'object' ? address?.port : 0;
     sandbox.setEndpoint('one', { station: 'north', url: () => `https://127.0.0.1:${port}/` });
     raise();
     await deliveryWhen((one) => one.at('state').text === 'delivered');
