@@ -242,7 +242,7 @@ const GROWTH_S = 600;
  * Milliseconds from a failed attempt to the next: longer each time (specification, section 6).
  * @param attempts number of attempts so far, at least 1
  */
-export function waitAfter(attempts: number): number {
+function waitAfter(attempts: number): number {
   const last = Math.min(attempts, FIRST_WAITS_S.length);
   return ((FIRST_WAITS_S[last - 1] ?? 0) + (attempts - last) * GROWTH_S) * 1000;
 }

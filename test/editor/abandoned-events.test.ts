@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import type { Locator } from 'playwright-core';
 import { describeInEditor } from '../support/editor/in-editor';
-import { leaveRows, showSidebar } from '../support/editor/sidebar';
-import { PATH, PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows';
+import { leaveRows, send, showSidebar } from '../support/editor/sidebar';
+import { PATH, webhookFlow, webhookIn } from '../support/node-red/flows';
 import type { FlowNode } from '../support/node-red/node-red';
-import { alarmMessage, post } from '../support/webhook/alarm-message';
 
 const GONE = '/remote-monitoring/gone';
 const SETTLED = { handledWhen: 'settled', redeliverAfter: 600 };
@@ -19,8 +18,6 @@ function flow(...further: FlowNode[]): FlowNode[] {
 const gone = webhookIn({ id: 'gone', path: GONE, ...SETTLED });
 
 describeInEditor('events that wait for a webhook in that is gone', { flow }, (editor) => {
-  const send = async (path: string): Promise<void> =>
-    assert.equal((await post(editor.nodeRed.url + path, alarmMessage(), PHRASE)).status, 200);
   const row = (): Locator => editor.page.locator('.rvm-abandoned .rvm-row');
   const choice = (): Locator => row().getByLabel('The webhook in whose flow gets them');
   const heading = (): Locator => editor.page.getByText('Events without a webhook in');
@@ -28,7 +25,7 @@ describeInEditor('events that wait for a webhook in that is gone', { flow }, (ed
   before(async () => {
     await editor.nodeRed.deploy(flow(gone));
     const from = editor.nodeRed.seen.length;
-    for (let count = 0; count < 2; count += 1) await send(GONE);
+    for (let count = 0; count < 2; count += 1) await send(editor, GONE);
     await editor.nodeRed.until(() => editor.nodeRed.at('alarms', from).length === 2, 'the events');
     await showSidebar(editor.page);
   });
@@ -51,7 +48,7 @@ describeInEditor('events that wait for a webhook in that is gone', { flow }, (ed
     await choice().focus();
     await choice().selectOption(`:${PATH}`);
     const count = await editor.page.locator('.rvm-events .rvm-row').count();
-    await send(PATH);
+    await send(editor, PATH);
     await editor.page.locator('.rvm-new').click();
     await editor.page.waitForFunction(`$('.rvm-events .rvm-row').length > ${count}`);
     assert.equal(await choice().inputValue(), `:${PATH}`);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Locator } from 'playwright-core';
-import { closeDialog, loadEditor, openDialog, speak } from '../support/editor/browser';
+import { loadEditor, speak } from '../support/editor/browser';
 import { describeInEditor } from '../support/editor/in-editor';
-import { alarm, opened, showSidebar } from '../support/editor/sidebar';
+import { alarm, opened, rowOf, showSidebar } from '../support/editor/sidebar';
 import { PATH, PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows';
 import { entrance, inject, type FlowNode } from '../support/node-red/node-red';
 
@@ -20,39 +20,35 @@ function flow(): FlowNode[] {
 }
 
 describeInEditor('what a person finds, in the dialogs', { flow }, (editor) => {
-  const { valuesOf, type } = editor;
-
   it('comes from the message, unless settle event says otherwise', async () => {
-    const names = ['verdict', 'verdictType', 'note', 'noteType', 'by', 'byType'];
-    await openDialog(editor.page, 'settle');
-    await closeDialog(editor.page, 'ok');
-    assert.deepEqual(await valuesOf('settle', ...names), ['verdict', 'msg', 'note', 'msg', 'by', 'msg']);
-    await openDialog(editor.page, 'settle');
-    await type('#node-input-verdict', { type: 'str', value: 'false' });
-    await type('#node-input-note', { type: 'str', value: 'A cat' });
+    await editor.open('settle');
+    const usual = { verdict: 'verdict', verdictType: 'msg', note: 'note', noteType: 'msg' };
+    const by = { by: 'by', byType: 'msg' };
+    await editor.saves('settle', { ...usual, ...by });
+    await editor.open('settle');
+    await editor.type('#node-input-verdict', { type: 'str', value: 'false' });
+    await editor.type('#node-input-note', { type: 'str', value: 'A cat' });
     const tray = editor.page.locator('.red-ui-tray').last();
     assert.match(await tray.innerText(), /What a person found[^]*false: a false alarm/);
-    await closeDialog(editor.page, 'ok');
-    assert.deepEqual(await valuesOf('settle', ...names), ['false', 'str', 'A cat', 'str', 'by', 'msg']);
-    await openDialog(editor.page, 'settle');
+    const own = { verdict: 'false', verdictType: 'str', note: 'A cat', noteType: 'str' };
+    await editor.saves('settle', { ...own, ...by });
+    await editor.open('settle');
     assert.equal(await editor.page.evaluate(`$('#node-input-verdict').typedInput('value')`), 'false');
   });
 
   it('is listed with the history of events or counted, not both, and counted best of all events', async () => {
-    await openDialog(editor.page, 'events');
+    await editor.open('events');
     const history = editor.page.locator('#node-input-history');
     const tip = editor.page.getByText('Only the events chosen above are counted');
     assert.deepEqual([await history.isChecked(), await tip.isVisible()], [false, false]);
     await history.check();
-    await closeDialog(editor.page, 'ok');
-    assert.deepEqual(await valuesOf('events', 'history', 'groupBy'), [true, '']);
-    await openDialog(editor.page, 'events');
+    await editor.saves('events', { history: true, groupBy: '' });
+    await editor.open('events');
     await editor.page.selectOption('#node-input-groupBy', 'site');
     assert.deepEqual([await history.isVisible(), await tip.isVisible()], [false, true]);
     await editor.page.selectOption('#node-input-state', 'all');
     assert.equal(await tip.isVisible(), false);
-    await closeDialog(editor.page, 'ok');
-    assert.deepEqual(await valuesOf('events', 'history', 'groupBy'), [true, 'site']);
+    await editor.saves('events', { history: true, groupBy: 'site' });
   });
 });
 
@@ -80,10 +76,7 @@ describeInEditor('the history of an event in the sidebar, with users', { flow, s
 
   it('names the user who discarded it', async () => {
     await alarm(editor, HURRIED, { cameraName: 'Gate 3' });
-    await editor.page
-      .locator('.rvm-dead .rvm-row', { hasText: 'Gate 3' })
-      .locator('[data-action="discard"]')
-      .click();
+    await rowOf(editor, 'dead', 'Gate 3').locator('[data-action="discard"]').click();
     const { all } = await opened(editor, 'Gate 3');
     await step(all, /discarded\s*by: admin/).waitFor();
   });

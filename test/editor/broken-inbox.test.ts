@@ -2,10 +2,9 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { alarmMessage, post } from '../support/webhook/alarm-message';
-import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
+import { PATH, webhookFlow } from '../support/node-red/flows';
 import { describeInEditor } from '../support/editor/in-editor';
-import { leaveRows } from '../support/editor/sidebar';
+import { leaveRows, rowOf, send } from '../support/editor/sidebar';
 import type { FlowNode } from '../support/node-red/node-red';
 
 const folders: string[] = [];
@@ -36,10 +35,9 @@ describeInEditor('the sidebar of a Node-RED whose inbox is broken', { flow, end 
   });
 
   it('shows the alarms that come, and delivers their dead letters again, or lets them go', async () => {
-    const message = alarmMessage({ cameraName: 'Camera at night' });
-    assert.equal((await post(`${editor.nodeRed.url}${PATH}`, message, PHRASE)).status, 200);
-    await events().locator('.rvm-row').filter({ hasText: 'Camera at night' }).waitFor();
-    const dead = editor.page.locator('.rvm-dead .rvm-row').filter({ hasText: 'Camera at night' });
+    await send(editor, PATH, { cameraName: 'Camera at night' });
+    await rowOf(editor, 'events', 'Camera at night').waitFor();
+    const dead = rowOf(editor, 'dead', 'Camera at night');
     await dead.waitFor();
     const from = editor.nodeRed.seen.length;
     await dead.locator('[data-action="retry"]').click();

@@ -3,6 +3,7 @@ import { loadEditor, speak } from '../support/editor/browser';
 import { describeInEditor, type EditorOfTests } from '../support/editor/in-editor';
 import { GROUPS, IN_PALETTE } from '../support/editor/example-canvas';
 import { webhookFlow } from '../support/node-red/flows';
+import { flowNode } from '../support/node-red/node-red';
 import { eventually } from '../support/time/patience';
 
 const { receiving, asking, video } = GROUPS;
@@ -21,18 +22,28 @@ const NODES_OF = {
 };
 type Word = keyof typeof NODES_OF;
 
-/** The same words where users speak otherwise, and what the category is called there. */
-const LANGUAGES: Record<string, { category: string; words: Partial<Record<Word, string[]>> }> = {
+interface Language {
+  category: string;
+  /** Of the quality of the video in the dialog of get RTSP, of its help, and of the way to live video in the sidebar. */
+  texts: { dialog: RegExp; help: RegExp; player: string };
+  words: Partial<Record<Word, string[]>>;
+}
+
+/** The same words where users speak otherwise, and what the category and other things are called there. */
+const LANGUAGES: Record<string, Language> = {
   'de-DE': {
     category: 'Fernüberwachung',
+    texts: { dialog: /Qualität/, help: /Sekunden/, player: 'Live ansehen' },
     words: { alarm: ['Alarm'], camera: ['Kamera'], picture: ['Bild'], monitoring: ['Überwachung'] },
   },
   'fr-FR': {
     category: 'télésurveillance',
+    texts: { dialog: /Qualité/, help: /secondes/, player: 'Voir en direct' },
     words: { alarm: ['alarme'], camera: ['caméra'], video: ['vidéo'], picture: ['image'] },
   },
   'es-MX': {
     category: 'monitorización remota',
+    texts: { dialog: /Calidad/, help: /segundos/, player: 'Ver en directo' },
     words: {
       alarm: ['alarma'],
       camera: ['cámara', 'camara'],
@@ -43,6 +54,7 @@ const LANGUAGES: Record<string, { category: string; words: Partial<Record<Word, 
   },
   ja: {
     category: '遠隔監視',
+    texts: { dialog: /画質|品質/, help: /カメラ/, player: 'ライブを見る' },
     words: {
       alarm: ['警報', 'アラーム'],
       camera: ['カメラ'],
@@ -54,6 +66,7 @@ const LANGUAGES: Record<string, { category: string; words: Partial<Record<Word, 
   },
   'zh-CN': {
     category: '远程监控',
+    texts: { dialog: /画质|质量|清晰度/, help: /摄像机/, player: '查看实时' },
     words: {
       alarm: ['报警', '告警'],
       camera: ['摄像机', '摄像头'],
@@ -68,6 +81,7 @@ const LANGUAGES: Record<string, { category: string; words: Partial<Record<Word, 
 /** Runs in the page: the nodes of the package that the palette shows, as it orders them. */
 const SHOWN = `$('.red-ui-palette-node[data-palette-type^=rvm-]').get()
   .filter((node) => $(node).css('display') !== 'none').map((node) => node.dataset.paletteType.slice(4))`;
+const SHOW_LIVE = `RED._('@rvm/node-red-remote-monitoring/rvm-sidebar:view.player.showLive')`;
 const CATEGORY = `$('[data-palette-type=rvm-ptz]').closest('.red-ui-palette-category')`;
 
 /** Types a word into the filter of the palette, and waits until it shows these nodes and no others of the package. */
@@ -88,7 +102,9 @@ async function finds({ page }: EditorOfTests, word: string, types: readonly stri
   ).catch((error: unknown) => assert.deepEqual(shown, wanted, String(error)));
 }
 
-describeInEditor('the palette', { flow: () => webhookFlow() }, (editor) => {
+const rtsp = flowNode('rtsp', 'rvm-get-rtsp', [[], []], { x: 300, y: 100 });
+
+describeInEditor('the palette', { flow: () => webhookFlow({}, rtsp) }, (editor) => {
   // First of all: the filter makes the categories slide, for a while.
   it('says what the colours mean where the pointer rests on the category', async () => {
     await editor.page.locator('.red-ui-palette-header', { hasText: 'remote monitoring' }).hover();
@@ -111,17 +127,34 @@ describeInEditor('the palette', { flow: () => webhookFlow() }, (editor) => {
     assert.deepEqual(colors, expected);
   });
 
-  for (const [language, { category, words }] of Object.entries(LANGUAGES)) {
-    it(`finds them by the words of ${language} as well as by those of English`, async () => {
-      await speak(editor.page, language);
-      await loadEditor(editor.page, editor.nodeRed);
-      assert.equal(await editor.page.evaluate(`${CATEGORY}.find('.red-ui-palette-header').text()`), category);
-      for (const [word, own] of Object.entries(words))
-        for (const each of own) await finds(editor, each, NODES_OF[word as Word]);
-      await finds(editor, 'camera', NODES_OF.camera);
-      await finds(editor, 'cctv', NODES_OF.cctv);
+  for (const [language, { category, texts, words }] of Object.entries(LANGUAGES))
+    describe(`in the language of the browser, ${language}`, () => {
+      before(async () => {
+        await speak(editor.page, language);
+        await loadEditor(editor.page, editor.nodeRed);
+      });
+
+      it('finds nodes by its words as well as by those of English', async () => {
+        const header = `${CATEGORY}.find('.red-ui-palette-header').text()`;
+        assert.equal(await editor.page.evaluate(header), category);
+        for (const [word, own] of Object.entries(words))
+          for (const each of own) await finds(editor, each, NODES_OF[word as Word]);
+        await finds(editor, 'camera', NODES_OF.camera);
+        await finds(editor, 'cctv', NODES_OF.cctv);
+      });
+
+      it('has dialogs, help and a sidebar that speak it, too', async () => {
+        const { page } = editor;
+        await editor.open('rtsp');
+        const dialog = await page.locator('.red-ui-tray').last().innerText();
+        assert.match(dialog, texts.dialog);
+        assert.doesNotMatch(dialog, /rvm-[a-z-]+\.|shared\./, 'a text is missing from the catalogue');
+        assert.match(String(await page.evaluate(`RED.nodes.getNodeHelp('rvm-get-rtsp')`)), texts.help);
+        assert.equal(await page.evaluate(SHOW_LIVE), texts.player);
+        await page.evaluate(`RED.sidebar.show('rvm-sidebar')`);
+        assert.doesNotMatch(await page.locator('.rvm-sidebar').innerText(), /Dead letters|rvm-sidebar\./);
+      });
     });
-  }
 });
 
 function rgb(color: string): string {

@@ -5,41 +5,31 @@ import { freePort } from '../support/node-red/node-red';
 import { eventually } from '../support/time/patience';
 
 describe('example 03, alarm to a PLC over Modbus TCP', () => {
-  let run: ExampleRun;
   let plc: ModbusPlc;
   const COIL = 11;
 
   before(async () => {
     plc = new ModbusPlc(await freePort());
     await plc.switchOn();
-    run = await ExampleRun.start('03', {
-      beside: {
-        'rvm-example-03-alarm': 'came',
-        'rvm-example-03-done': 'confirmed',
-        'rvm-example-03-refused': 'refused',
-        'rvm-example-03-down': 'down',
-        'rvm-example-03-unsettled': 'not settled',
-      },
-      changes: {
-        'rvm-example-03-plc': { port: String(plc.port), splitc: '50' },
-        // Its seconds are shorter.
-        'rvm-example-03-tick': { repeat: '0.2' },
-        'rvm-example-03-alarm': { hold: 2 },
-        'rvm-example-03-webhook': { redeliverAfter: 4 },
-      },
-      constants: { 'rvm-example-03-coil': { COIL: String(COIL) } },
-    });
   });
+  after(() => plc?.switchOff());
+
+  const run = ExampleRun.ofGroup('03', () => ({
+    beside: { alarm: 'came', done: 'confirmed', refused: 'refused', down: 'down', unsettled: 'not settled' },
+    changes: {
+      plc: { port: String(plc.port), splitc: '50' },
+      // Its seconds are shorter.
+      tick: { repeat: '0.2' },
+      alarm: { hold: 2 },
+      webhook: { redeliverAfter: 4 },
+    },
+    constants: { coil: { COIL: String(COIL) } },
+  }));
 
   beforeEach(async () => {
     plc.manner = 'confirms';
     await eventually(() => !plc.isOn(COIL), 'the release of an earlier alarm');
     plc.writes.length = 0;
-  });
-
-  after(async () => {
-    await run?.stop();
-    await plc?.switchOff();
   });
 
   afterEach(() => assert.deepEqual(run.nodeRed.at('not settled'), []));
@@ -93,12 +83,9 @@ describe('example 03, alarm to a PLC over Modbus TCP', () => {
   it('sets the coil when a PLC that was away is back, also for an alarm that is over, and releases it then', async () => {
     await plc.switchOff();
     const alarm = await run.raise();
-    const isOver = (): boolean =>
-      run.nodeRed.statuses('rvm-example-03-alarm').at(-1)?.includes('Armed') === true;
-    await run.nodeRed.until(
-      () => run.at('came', alarm).some((msg) => Number(webhookOf(msg).attempt) > 1) && isOver(),
-      'the alarm that comes again, and the end of its hold',
-    );
+    const isAgain = (): boolean => run.at('came', alarm).some((msg) => Number(webhookOf(msg).attempt) > 1);
+    const isOver = (): boolean => run.status('alarm').includes('Armed');
+    await run.nodeRed.until(() => isAgain() && isOver(), 'the next delivery, and the end of its hold');
     assert.equal(isConfirmed(alarm), false);
     await plc.switchOn();
     await confirmed(alarm);

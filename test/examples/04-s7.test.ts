@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import { ExampleRun } from '../support/examples/example-run';
 import { example, packagesFor } from '../support/examples/examples';
-import type { FlowNode } from '../support/node-red/node-red';
-
-const PLC = 'rvm-example-04-plc';
+import { flowNode, functionNode, type FlowNode } from '../support/node-red/node-red';
 
 /** In the place of s7 out: takes what is written, and completes or fails as that does. It was not run against a PLC. */
 const WRITES = `global.get('probe')('written', msg);
@@ -14,37 +12,25 @@ if (global.get('plcIsAway') && msg.payload) {
 return null;`;
 
 function withoutS7(nodes: FlowNode[]): FlowNode[] {
-  const place = { z: 'rvm-example-04-tab', x: 0, y: 0 };
   const switchOff = `global.set('plcIsAway', true); msg.res._res.sendStatus(200);`;
   const others = nodes.filter(({ type }) => !type.startsWith('s7 '));
-  const out = nodes.find(({ id }) => id === PLC) ?? assert.fail('no s7 out');
+  const out = nodes.find(({ id }) => id === 'rvm-example-04-plc') ?? assert.fail('no s7 out');
   return [
     ...others,
     { ...out, type: 'function', func: WRITES, outputs: 1, libs: [], wires: [[]] },
-    { id: 'away', type: 'http in', ...place, url: '/away', method: 'post', wires: [['off']] },
-    { id: 'off', type: 'function', ...place, func: switchOff, outputs: 0, libs: [], wires: [] },
+    flowNode('away', 'http in', [['off']], { url: '/away', method: 'post' }),
+    functionNode('off', switchOff),
   ];
 }
 
 describe('example 04, alarm to a PLC over S7, with a function in the place of s7 out', () => {
-  let run: ExampleRun;
-
-  before(async () => {
-    run = await ExampleRun.start('04', {
-      palette: [],
-      beside: {
-        'rvm-example-04-alarm': 'came',
-        'rvm-example-04-done': 'confirmed',
-        'rvm-example-04-down': 'down',
-        'rvm-example-04-unsettled': 'not settled',
-      },
-      // Its seconds are shorter.
-      changes: { 'rvm-example-04-tick': { repeat: '0.2' }, 'rvm-example-04-alarm': { hold: 2 } },
-      edit: withoutS7,
-    });
+  const run = ExampleRun.ofGroup('04', {
+    palette: [],
+    beside: { alarm: 'came', done: 'confirmed', down: 'down', unsettled: 'not settled' },
+    // Its seconds are shorter.
+    changes: { tick: { repeat: '0.2' }, alarm: { hold: 2 } },
+    edit: withoutS7,
   });
-
-  after(() => run?.stop());
 
   afterEach(() => assert.deepEqual(run.nodeRed.at('not settled'), []));
 

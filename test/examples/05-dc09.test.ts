@@ -94,8 +94,7 @@ describe('example 05, alarm to a receiver as SIA DC-09', () => {
   });
 
   it('reports an alarm that came while the receiver was away and Node-RED was killed', async () => {
-    const killed = await Dc09Run.start({ open: true, table: { zones: ZONES } });
-    try {
+    await Dc09Run.during({ open: true, table: { zones: ZONES } }, async (killed) => {
       const back = await killed.away();
       const { messageId } = await killed.run.raise({ camera: 'SANDBOX Entrance 1' });
       await killed.refused(messageId);
@@ -104,20 +103,15 @@ describe('example 05, alarm to a receiver as SIA DC-09', () => {
       await killed.acknowledged(messageId);
       const reported = killed.receiver.reports.map(({ data }) => data);
       assert.deepEqual(reported, ['#1234|1130 01 007']);
-    } finally {
-      await killed.stop();
-    }
+    });
   });
 
   it('says so where the table cannot be read, and the alarm stays open', async () => {
-    const broken = await Dc09Run.start({ table: { codes: {} } });
-    try {
+    await Dc09Run.during({ table: { codes: {} } }, async (broken) => {
       await broken.run.raise();
       await broken.run.nodeRed.message('table not read');
       assert.equal(broken.run.nodeRed.at('acknowledged').length, 0);
-    } finally {
-      await broken.stop();
-    }
+    });
   });
 });
 
@@ -143,8 +137,7 @@ describe('example 05, what its table says', () => {
     ],
   })) {
     it(`is the account by site, the zone by camera and the code by rule of ${format}, or the default`, async () => {
-      const dc09 = await Dc09Run.start({ table: { ...table, format } });
-      try {
+      await Dc09Run.during({ table: { ...table, format } }, async (dc09) => {
         await dc09.run.raise({ camera: 'SANDBOX Gate 1', eventName: 'Smoke' });
         await dc09.run.raise({ camera: 'SANDBOX Yard 1', eventName: 'Rule that nobody entered' });
         await dc09.run.raise({ camera: 'SANDBOX Loading Bay 1', eventName: 'constructor' });
@@ -152,9 +145,7 @@ describe('example 05, what its table says', () => {
         const seen = dc09.receiver.reports.map(({ account, data }) => account + data);
         assert.deepEqual(new Set(seen), new Set(reports));
         for (const { kind, line } of dc09.receiver.reports) assert.deepEqual([kind, line], [format, 'R1L0']);
-      } finally {
-        await dc09.stop();
-      }
+      });
     });
   }
 });

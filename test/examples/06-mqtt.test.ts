@@ -82,30 +82,26 @@ class Broker {
 
 describe('example 06, an alarm over MQTT', () => {
   let broker: Broker;
-  let run: ExampleRun;
 
   before(async () => {
     broker = new Broker(await freePort());
     await broker.start();
-    run = await ExampleRun.start('06', {
-      settings: 'mqttReconnectTime: 200,',
-      beside: {
-        'rvm-example-06-alarm': 'came',
-        'rvm-example-06-held': 'held back',
-        'rvm-example-06-settle': 'acknowledged',
-        'rvm-example-06-not-settled': 'not settled',
-      },
-      changes: {
-        'rvm-example-06-broker': { port: String(broker.port) },
-        'rvm-example-06-webhook': { redeliverAfter: 3 },
-        'rvm-example-06-station': { credentials: { secret: PHRASE } },
-        // Its seconds are shorter.
-        'rvm-example-06-alarm': { hold: 2 },
-        'rvm-example-06-tick': { repeat: '0.3' },
-      },
-    });
-    await run.nodeRed.logged(/Connected to broker/);
   });
+  after(() => broker?.stop());
+
+  const run = ExampleRun.ofGroup('06', () => ({
+    settings: 'mqttReconnectTime: 200,',
+    beside: { alarm: 'came', held: 'held back', settle: 'acknowledged', 'not-settled': 'not settled' },
+    changes: {
+      broker: { port: String(broker.port) },
+      webhook: { redeliverAfter: 3 },
+      station: { credentials: { secret: PHRASE } },
+      // Its seconds are shorter.
+      alarm: { hold: 2 },
+      tick: { repeat: '0.3' },
+    },
+  }));
+  before(() => run.nodeRed.logged(/Connected to broker/));
 
   beforeEach(async () => {
     broker.acknowledgeAll();
@@ -113,17 +109,11 @@ describe('example 06, an alarm over MQTT', () => {
     broker.published.length = 0;
   });
 
-  after(async () => {
-    await run?.stop();
-    await broker?.stop();
-  });
-
   const isAcknowledged = (alarmId: string): boolean =>
     run.at('acknowledged', { alarmId }).some(({ payload }) => String(payload) === 'true');
   const acknowledged = (alarmId: string): Promise<void> =>
     run.nodeRed.until(() => isAcknowledged(alarmId), 'the acknowledgement');
-  const isOver = (from: number): boolean =>
-    run.nodeRed.statuses('rvm-example-06-alarm', from).at(-1)?.includes('Armed') === true;
+  const isOver = (from: number): boolean => run.status('alarm', from).includes('Armed');
   const released = (): Promise<void> => eventually(() => broker.states(SITE).at(-1) === false, 'the release');
 
   it('publishes a retained state of the site with QoS 1, and what has raised it, and releases it by time', async () => {

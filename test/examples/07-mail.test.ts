@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { simpleParser, type ParsedMail } from 'mailparser';
 import { SMTPServer } from 'smtp-server';
-import { eventOf, ExampleRun, webhookOf } from '../support/examples/example-run';
-import { freePort, probe } from '../support/node-red/node-red';
+import { eventOf, ExampleRun, type RunOptions, webhookOf } from '../support/examples/example-run';
+import { freePort } from '../support/node-red/node-red';
 import { barAt } from '../support/node-red/station-flow';
 import { needs } from '../support/suite/programs';
 import { eventually } from '../support/time/patience';
@@ -85,18 +85,14 @@ class MailServer {
 
 describe('example 07, an alarm as e-mail', () => {
   let server: MailServer;
-  let run: ExampleRun;
 
   before(async () => {
     server = new MailServer(await freePort());
     await server.start();
-    run = await start(server.port, SHORT);
   });
+  after(() => server?.stop());
 
-  after(async () => {
-    await run?.stop();
-    await server?.stop();
-  });
+  const run = ExampleRun.ofGroup('07', () => options(server.port, SHORT));
 
   /** How many events of an alarm are settled. */
   const settled = (alarmId: string): number => run.at('settled', { alarmId }).length;
@@ -211,16 +207,15 @@ for (const [what, clip] of [
 ] as const)
   describe(`example 07, ${what}`, () => {
     const server = new MailServer(0);
-    let run: ExampleRun;
 
-    after(async () => {
-      await run?.stop();
-      await server.stop();
+    before(async () => {
+      server.port = await freePort();
     });
+    after(() => server.stop());
+
+    const run = ExampleRun.ofGroup('07', () => options(server.port, clip));
 
     it('sends the mail after 1, 5 or 30 s, whatever the video takes, where the mail server was away for 8 s; then comes the end of the alarm', async () => {
-      server.port = await freePort();
-      run = await start(server.port, clip);
       const { alarmId } = await run.raise({ camera: CAMERA, eventName: 'Away', seconds: 12 });
       await run.nodeRed.message('mail failed');
       await delay(8000);
@@ -240,18 +235,10 @@ for (const [what, clip] of [
   });
 
 /** The example with this server, and probes behind settlement and failures. */
-function start(port: number, clip: Record<string, unknown>): Promise<ExampleRun> {
-  return ExampleRun.start('07', {
-    beside: {
-      'rvm-example-07-no-picture': 'no video',
-      'rvm-example-07-failed-debug': 'mail failed',
-      'rvm-example-07-not-settled': 'not settled',
-    },
-    changes: {
-      'rvm-example-07-mail': { port: String(port) },
-      'rvm-example-07-clip': clip,
-      'rvm-example-07-settle': { wires: [['settled'], ['not settled']] },
-    },
-    edit: (nodes) => [...nodes, probe('settled', 'rvm-example-07-tab')],
-  });
+function options(port: number, clip: Record<string, unknown>): RunOptions {
+  return {
+    beside: { 'no-picture': 'no video', 'failed-debug': 'mail failed', 'not-settled': 'not settled' },
+    behind: { settle: 'settled' },
+    changes: { mail: { port: String(port) }, clip },
+  };
 }

@@ -9,12 +9,6 @@ const GATE = 'SANDBOX Gate 1';
 const FENCE = 'SANDBOX South Fence 1';
 const FIXED = 'SANDBOX Yard 1';
 const TRAVEL_MS = 1200;
-const BESIDE = {
-  'rvm-example-08-alarm': 'alarm',
-  'rvm-example-08-picture': 'picture',
-  'rvm-example-08-no-picture': 'no picture',
-  'rvm-example-08-not-moved': 'not moved',
-};
 
 /** What a picture knows of its round. */
 interface Picture {
@@ -28,20 +22,11 @@ interface Picture {
 }
 
 describe('example 08, a preset before the picture', () => {
-  let run: ExampleRun;
-
-  before(async () => {
-    run = await ExampleRun.start('08', {
-      settings: 'fileWorkingDirectory: __dirname,',
-      beside: BESIDE,
-      changes: {
-        'rvm-example-08-wait': { timeout: String(TRAVEL_MS / 1000) },
-        'rvm-example-08-home-time': { duration: '3' },
-      },
-    });
+  const run = ExampleRun.ofGroup('08', {
+    settings: 'fileWorkingDirectory: __dirname,',
+    beside: { alarm: 'alarm', picture: 'picture', 'no-picture': 'no picture', 'not-moved': 'not moved' },
+    changes: { wait: { timeout: String(TRAVEL_MS / 1000) }, 'home-time': { duration: '3' } },
   });
-
-  after(() => run?.stop());
 
   const messageOf = (probe: string, alarmId: string): Promise<Record<string, unknown>> =>
     run.nodeRed.message(probe, (msg) => eventOf(msg).alarmId === alarmId);

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import { ExampleRun, withConstants } from '../support/examples/example-run';
-import { entrance, inject, probe, type FlowNode } from '../support/node-red/node-red';
+import { entrance, probe, type FlowNode } from '../support/node-red/node-red';
 
-const TAB = 'rvm-example-09-tab';
 const NIGHT = 'rvm-example-09-night';
-const ALWAYS = { FROM: "'00:00'", TO: "'00:00'" };
 const CITY = '{ latitude: 48.2, longitude: 16.4 }';
 
 /** Copies of "night?" with other settings, each behind an entrance of its own. */
@@ -19,38 +17,30 @@ const JUDGES: Record<string, Record<string, string>> = {
 
 function withJudges(nodes: FlowNode[]): FlowNode[] {
   const night = nodes.find(({ id }) => id === NIGHT) ?? assert.fail('no "night?"');
-  const judges = Object.entries(JUDGES).flatMap(([name, constants]) => [
+  const judges = Object.entries(JUDGES).flatMap(([name, constants]) => {
+    const judge = withConstants(night, constants);
     // Each time is asked anew, whatever was said before.
-    forgetful({ ...withConstants(night, constants), id: `judge-${name}`, wires: [['judged']] }),
-    ...entrance(`ask-${name}`, `judge-${name}`),
-  ]);
-  const further = [...judges, ...entrance('tell', 'rvm-example-09-alarm-state'), probe('judged')];
-  return [...nodes, ...further.map((node) => ({ ...node, z: TAB }))];
-}
-
-function forgetful(node: FlowNode): FlowNode {
-  return { ...node, func: `context.set('said', '');\n${String(node.func)}` };
+    const func = `context.set('said', '');\n${String(judge.func)}`;
+    const place = { id: `judge-${name}`, wires: [['judged']] };
+    return [{ ...judge, ...place, func }, ...entrance(`ask-${name}`, `judge-${name}`)];
+  });
+  return [...nodes, ...judges, probe('judged')];
 }
 
 describe('example 09, night filter and repeat filter', () => {
-  let run: ExampleRun;
-
-  before(async () => {
-    run = await ExampleRun.start('09', {
-      env: { TZ: 'UTC' },
-      beside: {
-        'rvm-example-09-alarm-state': 'in',
-        'rvm-example-09-alarm': 'alarm',
-        'rvm-example-09-extended': 'lasts longer',
-        'rvm-example-09-held': 'held back',
-        'rvm-example-09-failed': 'not settled',
-      },
-      constants: { [NIGHT]: ALWAYS },
-      edit: withJudges,
-    });
+  const run = ExampleRun.ofGroup('09', {
+    env: { TZ: 'UTC' },
+    beside: {
+      'alarm-state': 'in',
+      alarm: 'alarm',
+      extended: 'lasts longer',
+      held: 'held back',
+      failed: 'not settled',
+    },
+    constants: { night: { FROM: "'00:00'", TO: "'00:00'" } },
+    doors: { tell: 'alarm-state' },
+    edit: withJudges,
   });
-
-  after(() => run?.stop());
 
   /** Where an alarm of a camera comes out, and why it is held back. */
   const outcome = async (camera: string): Promise<string> =>
@@ -58,7 +48,7 @@ describe('example 09, night filter and repeat filter', () => {
 
   async function judged(judge: string, payload: unknown): Promise<unknown> {
     const count = run.nodeRed.at('judged').length;
-    await inject(run.nodeRed, `ask-${judge}`, { payload });
+    await run.enter(`ask-${judge}`, { payload });
     await run.nodeRed.until(() => run.nodeRed.at('judged').length > count, 'the judgement');
     return run.nodeRed.at('judged').at(-1)?.topic;
   }
@@ -75,7 +65,7 @@ describe('example 09, night filter and repeat filter', () => {
   });
 
   it('holds everything back by day, and shows why', async () => {
-    await inject(run.nodeRed, 'tell', { topic: 'disarm' });
+    await run.enter('tell', { topic: 'disarm' });
     assert.equal(await outcome('SANDBOX Gate 1'), 'held back: disarmed');
     await run.nodeRed.message('alarm', ({ payload }) => payload === false);
   });

@@ -7,32 +7,20 @@ const ENDLESS = 'SANDBOX North Fence 1';
 /** In the units of the flow's variables: 4.8 s, so that a busy machine has time for the short one, and 14.4 s. */
 const TELL_AFTER_MINUTES = 0.08;
 const FORGET_AFTER_HOURS = 0.004;
-const BESIDE = {
-  'rvm-example-11-state': 'state',
-  'rvm-example-11-given-up': 'state',
-  'rvm-example-11-person': 'person',
-  'rvm-example-11-alarm': 'alarm',
-};
 
 describe('example 11, health of the devices', () => {
-  let run: ExampleRun;
+  const run = ExampleRun.ofGroup('11', {
+    beside: { state: 'state', 'given-up': 'state', person: 'person', alarm: 'alarm' },
+    // Shorter times.
+    changes: { tab: tabEnv({ TELL_AFTER_MINUTES, FORGET_AFTER_HOURS }), tick: { repeat: '0.25' } },
+  });
 
   before(async () => {
-    run = await ExampleRun.start('11', {
-      beside: BESIDE,
-      // Shorter times.
-      changes: {
-        'rvm-example-11-tab': tabEnv({ TELL_AFTER_MINUTES, FORGET_AFTER_HOURS }),
-        'rvm-example-11-tick': { repeat: '0.25' },
-      },
-    });
     const trouble = { eventClass: 'health', eventName: 'Camera disconnected' } as const;
     await run.raise({ ...trouble, camera: SHORT, seconds: 0.2 });
     await run.raise({ ...trouble, camera: LONG, seconds: 8 });
     await run.raise({ ...trouble, camera: ENDLESS });
   });
-
-  after(() => run?.stop());
 
   /** The states of a device so far. */
   function states(device: string): unknown[] {
@@ -97,7 +85,7 @@ describe('example 11, health of the devices', () => {
 
   it('makes a summary of the last 24 hours, with what has not ended', async () => {
     const known = run.nodeRed.at('person').length;
-    await run.press('rvm-example-11-day');
+    await run.press('day');
     const summary = (): string[] =>
       run.nodeRed
         .at('person')

@@ -1,38 +1,28 @@
 import assert from 'node:assert/strict';
 import { eventOf, ExampleRun } from '../support/examples/example-run';
-import { entrance, inject, type FlowNode } from '../support/node-red/node-red';
 import { eventually } from '../support/time/patience';
 
 /** Of the sandbox: the site that the buttons of the example name, and another. */
 const SITE = 'SANDBOX Harbour Depot';
 const OTHER_SITE = 'SANDBOX Solar Park East';
 
-/** `tell` as a button does. */
-function withEntrance(nodes: FlowNode[]): FlowNode[] {
-  const further = entrance('tell', 'rvm-example-12-alarm-state');
-  return [...nodes, ...further.map((node) => ({ ...node, z: 'rvm-example-12-tab' }))];
-}
-
 describe('example 12, site on test until', () => {
-  let run: ExampleRun;
+  const run = ExampleRun.ofGroup('12', {
+    beside: {
+      alarm: 'alarm',
+      extended: 'lasts longer',
+      held: 'held back',
+      meanwhile: 'meanwhile',
+      'refused-debug': 'refused',
+      unsettled: 'not settled',
+    },
+    doors: { tell: 'alarm-state' },
+  });
   let cameras: Map<string, string>;
 
   before(async () => {
-    run = await ExampleRun.start('12', {
-      beside: {
-        'rvm-example-12-alarm': 'alarm',
-        'rvm-example-12-extended': 'lasts longer',
-        'rvm-example-12-held': 'held back',
-        'rvm-example-12-meanwhile': 'meanwhile',
-        'rvm-example-12-refused-debug': 'refused',
-        'rvm-example-12-unsettled': 'not settled',
-      },
-      edit: withEntrance,
-    });
     cameras = await camerasOf(run);
   });
-
-  after(() => run?.stop());
 
   /** A camera of each site, by the name of the site. */
   async function camerasOf({ sandboxUrl }: ExampleRun): Promise<Map<string, string>> {
@@ -54,7 +44,7 @@ describe('example 12, site on test until', () => {
   }
 
   it('the button puts its site on test, and no other', async () => {
-    await run.press('rvm-example-12-start');
+    await run.press('start');
     assert.equal(await wayOf(SITE), 'held back: test');
     assert.equal(await wayOf(OTHER_SITE), 'alarm');
   });
@@ -66,7 +56,7 @@ describe('example 12, site on test until', () => {
   });
 
   it('another button lists what came at the site', async () => {
-    await run.press('rvm-example-12-sofar');
+    await run.press('sofar');
     const { payload } = await run.nodeRed.message('meanwhile');
     const rows = payload as string[];
     assert.equal(rows.length, 2);
@@ -74,14 +64,14 @@ describe('example 12, site on test until', () => {
   });
 
   it('the other button ends the test', async () => {
-    await run.press('rvm-example-12-stop');
+    await run.press('stop');
     await eventually(async () => (await wayOf(SITE)) === 'alarm', 'an alarm that is let through');
   });
 
   for (const minutes of [-1, 'an hour', undefined]) {
     it(`${String(minutes)} as minutes is refused: the site is not on test`, async () => {
       const count = run.nodeRed.at('refused').length;
-      await inject(run.nodeRed, 'tell', { topic: 'test', group: SITE, minutes });
+      await run.enter('tell', { topic: 'test', group: SITE, minutes });
       await run.nodeRed.until(() => run.nodeRed.at('refused').length > count, 'the refusal');
       assert.notEqual(await wayOf(SITE), 'held back: test');
     });

@@ -1,28 +1,16 @@
 import assert from 'node:assert/strict';
 import { alarmMessage } from '../support/webhook/alarm-message';
 import { Authority } from '../support/network/certificates';
+import { withChanges } from '../support/examples/example-run';
 import { example } from '../support/examples/examples';
 import { part } from '../support/node-red/flows';
-import { NodeRed, type FlowNode } from '../support/node-red/node-red';
+import { NodeRed } from '../support/node-red/node-red';
 import { needs } from '../support/suite/programs';
 import { PROXY_NAME, ReverseProxy } from '../support/network/proxies';
 
 const PHRASE = 'six swans cross the weir';
 const PATH = '/remote-monitoring/example-13';
-const BESIDE = {
-  'rvm-example-13-alarm': 'alarm',
-  'rvm-example-13-proof': 'proof',
-  'rvm-example-13-video': 'video',
-  'rvm-example-13-health': 'health',
-  'rvm-example-13-problems': 'problems',
-};
-
-/** The example with a phrase that the test knows; all else of it is as it is imported. */
-function exampleWithPhrase(): FlowNode[] {
-  return example('13', BESIDE).map((node) =>
-    node.id === 'rvm-example-13-station' ? { ...node, credentials: { secret: PHRASE } } : node,
-  );
-}
+const BESIDE = { alarm: 'alarm', proof: 'proof', video: 'video', health: 'health', problems: 'problems' };
 
 describe('the example flow 13, HTTPS behind nginx', () => {
   let nodeRed: NodeRed;
@@ -48,7 +36,9 @@ describe('the example flow 13, HTTPS behind nginx', () => {
 
     before(async function () {
       needs(this, 'nginx', 'openssl');
-      await nodeRed.deploy(exampleWithPhrase());
+      // All else of it is as it is imported.
+      const station = { credentials: { secret: PHRASE } };
+      await nodeRed.deploy(withChanges(example('13', BESIDE), { station }));
       authority = new Authority();
       proxy = await ReverseProxy.start('nginx', { upstream: nodeRed.port, authority });
     });

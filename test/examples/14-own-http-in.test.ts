@@ -15,35 +15,24 @@ interface Delivery {
 }
 
 describe('example 14, own http in, verified', () => {
-  let run: ExampleRun;
   let sandbox: Sandbox;
   let url: string;
 
   before(async () => {
-    const port = await freePort();
-    url = `http://127.0.0.1:${port}/remote-monitoring/example-14`;
-    run = await ExampleRun.start('14', {
-      port,
-      beside: {
-        'rvm-example-14-alarm': 'alarm',
-        'rvm-example-14-further': 'further',
-        'rvm-example-14-health': 'health',
-        'rvm-example-14-refused': 'refused',
-        'rvm-example-14-answer': 'answer',
-      },
-      changes: {
-        'rvm-example-14-station': { credentials: { secret: PHRASE } },
-        'rvm-example-14-post': { url },
-      },
-    });
     sandbox = await Sandbox.start({ eventsPerMinute: 0, seed: 7, rtspPort: 0 });
     sandbox.setStation('north', { scheme: 'http', secret: PHRASE });
     sandbox.setEndpoint('own', { url: () => url, station: 'north' });
   });
+  after(() => sandbox.close());
 
-  after(async () => {
-    await run.stop();
-    await sandbox.close();
+  const run = ExampleRun.ofGroup('14', async () => {
+    const port = await freePort();
+    url = `http://127.0.0.1:${port}/remote-monitoring/example-14`;
+    return {
+      port,
+      beside: { alarm: 'alarm', further: 'further', health: 'health', refused: 'refused', answer: 'answer' },
+      changes: { station: { credentials: { secret: PHRASE } }, post: { url } },
+    };
   });
 
   const raise = (order: Parameters<Sandbox['raiseAlarm']>[0] = {}): string =>
@@ -89,7 +78,7 @@ describe('example 14, own http in, verified', () => {
   });
 
   it('the button of the stranger shows an answer 401', async () => {
-    await run.press('rvm-example-14-stranger');
+    await run.press('stranger');
     assert.equal((await run.nodeRed.message('answer')).statusCode, 401);
   });
 

@@ -2,24 +2,18 @@ import assert from 'node:assert/strict';
 import { ExampleRun, partOf } from '../support/examples/example-run';
 
 describe('example 15, ask the API directly', () => {
-  let run: ExampleRun;
-
-  before(async () => {
-    run = await ExampleRun.start('15', {
-      beside: {
-        'rvm-example-15-details': 'details',
-        'rvm-example-15-links': 'links',
-        'rvm-example-15-type': 'picture',
-        'rvm-example-15-offers': 'offers',
-        'rvm-example-15-failed-picture': 'failed',
-      },
-    });
+  const run = ExampleRun.ofGroup('15', {
+    beside: {
+      details: 'details',
+      links: 'links',
+      type: 'picture',
+      offers: 'offers',
+      'failed-picture': 'failed',
+    },
   });
 
-  after(() => run.stop());
-
   it('shows details, links and a picture of a camera that is online', async () => {
-    await run.press('rvm-example-15-camera');
+    await run.press('camera');
     const details = await run.nodeRed.message('details');
     const { id, online } = partOf(details, 'payload');
     assert.deepEqual([id, online], [details.camera, true]);
@@ -35,7 +29,7 @@ describe('example 15, ask the API directly', () => {
   });
 
   it('shows what the service offers', async () => {
-    await run.press('rvm-example-15-service');
+    await run.press('service');
     const { links } = await run.nodeRed.message('offers');
     assert.ok('rel/devices' in (links as object));
   });
@@ -47,7 +41,7 @@ describe('example 15, ask the API directly', () => {
         : node,
     );
     await run.nodeRed.deploy(flow);
-    await run.press('rvm-example-15-camera');
+    await run.press('camera');
     const { error } = await run.nodeRed.message('failed');
     assert.equal((error as Record<string, unknown>).code, 'BAD_INPUT');
   });

@@ -2,20 +2,10 @@ import assert from 'node:assert/strict';
 import { ExampleRun, webhookOf } from '../support/examples/example-run';
 
 const CAMERA = 'SANDBOX Gate 1';
-const BESIDE = {
-  'rvm-example-16-alarm': 'alarm',
-  'rvm-example-16-guard': 'guard',
-  'rvm-example-16-no-video': 'no video',
-};
+const BESIDE = { alarm: 'alarm', guard: 'guard', 'no-video': 'no video' };
 
 describe('example 16, a video link for verification', () => {
-  let run: ExampleRun;
-
-  before(async () => {
-    run = await ExampleRun.start('16', { beside: BESIDE });
-  });
-
-  after(() => run?.stop());
+  const run = ExampleRun.ofGroup('16', { beside: BESIDE });
 
   /** What the guard gets of an alarm. */
   async function textAbout(eventName: string): Promise<string> {
@@ -45,10 +35,8 @@ describe('example 16, a video link for verification', () => {
   });
 
   it('sends the text all the same where there can be no address, and says why', async () => {
-    const broken = await ExampleRun.start('16', {
-      beside: BESIDE,
-      changes: { 'rvm-example-16-view': { minutes: '0' } },
-    });
+    const changes = { view: { minutes: '0' } };
+    const broken = await ExampleRun.start('16', { beside: BESIDE, changes });
     try {
       await broken.raise({ camera: CAMERA, eventName: 'Without address' });
       const { payload } = await broken.nodeRed.message('guard');

@@ -4,35 +4,24 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { ExampleRun, eventOf, webhookOf } from '../support/examples/example-run';
-import { probe, type FlowNode } from '../support/node-red/node-red';
 import { needs } from '../support/suite/programs';
 import { complaints, probed } from '../support/video/played-clip';
 
 const CAMERA = 'SANDBOX Gate 1';
-const TAB = 'rvm-example-17-tab';
-const BESIDE = {
-  'rvm-example-17-alarm': 'alarm',
-  'rvm-example-17-no-clip': 'no clip',
-  'rvm-example-17-table-failed-debug': 'not written',
-};
 
 describe('example 17, clips as evidence', () => {
-  let run: ExampleRun;
   let folder: string;
 
-  before(async () => {
+  before(() => {
     folder = fs.mkdtempSync(path.join(os.tmpdir(), 'evidence-'));
-    run = await ExampleRun.start('17', {
-      beside: BESIDE,
-      changes: { 'rvm-example-17-clip': { folder, preRoll: 1, seconds: 1 } },
-      edit: withSettled,
-    });
   });
+  after(() => fs.rmSync(folder, { recursive: true, force: true }));
 
-  after(async () => {
-    await run?.stop();
-    if (folder !== undefined) fs.rmSync(folder, { recursive: true, force: true });
-  });
+  const run = ExampleRun.ofGroup('17', () => ({
+    beside: { alarm: 'alarm', 'no-clip': 'no clip', 'table-failed-debug': 'not written' },
+    behind: { done: 'settled' },
+    changes: { clip: { folder, preRoll: 1, seconds: 1 } },
+  }));
 
   const table = (): string => path.join(folder, 'evidence.csv');
 
@@ -95,13 +84,3 @@ describe('example 17, clips as evidence', () => {
     assert.equal(cellsOf(alarmId)[9], 'Without line');
   });
 });
-
-/** With a probe behind the settlement. */
-function withSettled(nodes: FlowNode[]): FlowNode[] {
-  const settled = nodes.map((node) =>
-    node.id === 'rvm-example-17-done'
-      ? { ...node, wires: [['settled'], ['rvm-example-17-not-settled']] }
-      : node,
-  );
-  return [...settled, probe('settled', TAB)];
-}

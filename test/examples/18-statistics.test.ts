@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
 import { testBrowser } from '../support/editor/browser';
-import { ExampleRun, type RunOptions } from '../support/examples/example-run';
-import { entrance, inject, type FlowNode } from '../support/node-red/node-red';
+import { ExampleRun } from '../support/examples/example-run';
 import { needs } from '../support/suite/programs';
 import { PATIENCE } from '../support/time/patience';
 
-const PREFIX = 'rvm-example-18-';
 const SITE = 'SANDBOX Harbour Depot';
 const GATE = 'SANDBOX Gate 1';
 
@@ -23,34 +21,24 @@ interface Line {
   by: string;
 }
 
-/** `judge` sends as a browser does. */
-function withEntrance(nodes: FlowNode[]): FlowNode[] {
-  return [...nodes, ...entrance('judge', `${PREFIX}verdict`).map((node) => ({ ...node, z: `${PREFIX}tab` }))];
-}
-
-const OPTIONS: RunOptions = {
-  beside: {
-    [`${PREFIX}chart-hours`]: 'hours',
-    [`${PREFIX}chart-seconds`]: 'seconds',
-    [`${PREFIX}chart-sites`]: 'sites',
-    [`${PREFIX}chart-false`]: 'false',
-    [`${PREFIX}table`]: 'table',
-    [`${PREFIX}judge`]: 'judged',
-  },
-  changes: { [`${PREFIX}panel`]: { timeout: '1' }, [`${PREFIX}tick`]: { repeat: '1' } },
-  edit: withEntrance,
-};
-
 describe('example 18, the statistics board', () => {
-  let run: ExampleRun;
+  const run = ExampleRun.ofGroup('18', {
+    beside: {
+      'chart-hours': 'hours',
+      'chart-seconds': 'seconds',
+      'chart-sites': 'sites',
+      'chart-false': 'false',
+      table: 'table',
+      judge: 'judged',
+    },
+    changes: { panel: { timeout: '1' }, tick: { repeat: '1' } },
+    doors: { judge: 'verdict' },
+  });
 
   before(async () => {
-    run = await ExampleRun.start('18', OPTIONS);
     for (const eventName of ['Loitering', 'Fence climbed']) await run.raise({ camera: GATE, eventName });
     await run.raise({ camera: GATE, eventClass: 'health', eventName: 'Camera lost' });
   });
-
-  after(() => run?.stop());
 
   /** Points of a chart, as soon as they are as wanted. */
   async function points(chart: string, isWanted: (points: Point[]) => boolean): Promise<Point[]> {
@@ -68,7 +56,7 @@ describe('example 18, the statistics board', () => {
   }
 
   const judge = (deliveryId: unknown, verdict: string): Promise<void> =>
-    inject(run.nodeRed, 'judge', { payload: { deliveryId, verdict } });
+    run.enter('judge', { payload: { deliveryId, verdict } });
 
   it('counts alarms of the last 24 hours by hour, the newest last, and no health event', async () => {
     const all = await points('hours', (each) => sum(each, 'not judged') === 2);

@@ -47,7 +47,7 @@ function flowOf(digits: string): FlowNode[] {
     return { id: exit, type: 'rvm-settle', z, x: 0, y: 0, wires };
   };
   const leaves = new Set(REACHING_OUT[digits]?.map(id));
-  return withChanges(example(digits), { [id('station')]: { cloud: CLOUD } })
+  return withChanges(example(digits), { station: { cloud: CLOUD } })
     .filter((node) => !FOREIGN.includes(node.type) && (node.type !== 'rvm-cloud' || node.id === CLOUD))
     .map((node) => {
       if (leaves.has(node.id)) return asExit(node);
@@ -160,14 +160,13 @@ describe('the button of an example whose sandbox raises an alarm a minute', () =
   const [first = '', ...others] = SELDOM;
   for (const digits of byLane([], [first], others))
     it(`raises one at once in ${digits}`, async () => {
-      const id = (name: string): string => `rvm-example-${digits}-${name}`;
       const run = await ExampleRun.start(digits, {
-        beside: { [id('gate')]: 'came' },
-        changes: { [id('raise')]: {} },
+        beside: { gate: 'came' },
+        changes: { raise: {} },
         closed: true,
       });
       try {
-        await run.press(id('trial'));
+        await run.press('trial');
         await run.nodeRed.message('came', ({ webhook }) => webhook !== undefined);
       } finally {
         await run.stop();

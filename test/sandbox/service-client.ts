@@ -73,15 +73,10 @@ export class ServiceClient {
   }
 
   async raw(method: string, link: string, options: RequestOptions = {}): Promise<Response> {
-    const response = await fetch(new URL(link, this.baseUrl), {
-      method,
-      headers: {
-        ApiKey: this.apiKey,
-        ...(this.cookie === '' ? {} : { Cookie: this.cookie }),
-        ...options.headers,
-      },
-      ...(options.json === undefined ? {} : { body: JSON.stringify(options.json) }),
-    });
+    const session: Record<string, string> = this.cookie === '' ? {} : { Cookie: this.cookie };
+    const headers = { ApiKey: this.apiKey, ...session, ...options.headers };
+    const body = options.json === undefined ? {} : { body: JSON.stringify(options.json) };
+    const response = await fetch(new URL(link, this.baseUrl), { method, headers, ...body });
     const [pair] = (response.headers.get('set-cookie') ?? '').split(';');
     if (pair !== undefined && pair !== '') this.cookie = pair;
     return response;
@@ -146,9 +141,7 @@ export async function closeSandboxes(): Promise<void> {
 }
 
 /** A sandbox and a client that is logged in. */
-export async function startLoggedIn(
-  options: SandboxOptions = {},
-): Promise<{ sandbox: Sandbox; client: ServiceClient }> {
+export async function startLoggedIn(options: SandboxOptions = {}) {
   const sandbox = await startSandbox(options);
   const { username, password } = sandbox.setStation('north', { scheme: 'http' });
   const client = new ServiceClient(sandbox.url, sandbox.apiKey);
@@ -159,6 +152,11 @@ export async function startLoggedIn(
 /** A control call. */
 export function control(sandbox: Sandbox, method: string, path: string, json?: unknown): Promise<JsonAnswer> {
   return new ServiceClient(sandbox.url, 'none').request(method, `/sandbox/${path}`, { json });
+}
+
+/** Moves the clock on. */
+export function advance(sandbox: Sandbox, seconds: number): Promise<JsonAnswer> {
+  return control(sandbox, 'POST', 'clock', { advance: seconds });
 }
 
 export async function stateOf(sandbox: Sandbox): Promise<Json> {

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import type { Sandbox } from '../../sandbox';
 import { readBar } from '../support/rtsp/fixture';
 import { needs } from '../support/suite/programs';
-import { closeSandboxes, control, first, startLoggedIn, type ServiceClient } from './service-client';
+import { advance, closeSandboxes, first, startLoggedIn, type ServiceClient } from './service-client';
 
 /** Width and height in a JPEG's frame header. */
 function sizeOf(jpeg: Buffer): [number, number] {
@@ -29,7 +29,6 @@ describe('snapshots of the sandbox', () => {
     assert.match(timestamp, /^\d{4}-\d\d-\d\dT.*Z$/);
     return { jpeg: Buffer.from(await response.arrayBuffer()), taken: new Date(timestamp) };
   }
-  const advance = (seconds: number) => control(sandbox, 'POST', 'clock', { advance: seconds });
 
   it('are JPEGs', async () => {
     const { jpeg } = await take();
@@ -55,7 +54,7 @@ describe('snapshots of the sandbox', () => {
 
   it('show the time of the sandbox’s clock', async () => {
     const before = await take();
-    await advance(30);
+    await advance(sandbox, 30);
     assert.notDeepEqual((await take()).jpeg, before.jpeg);
   });
 
@@ -73,7 +72,7 @@ describe('snapshots of the sandbox', () => {
     for (let tries = 0; pictures.size < 60 && tries < 600; tries++) {
       const { jpeg, taken } = await take();
       pictures.set(taken.getUTCSeconds(), jpeg.toString('base64'));
-      await advance(1);
+      await advance(sandbox, 1);
     }
     assert.deepEqual([pictures.size, new Set(pictures.values()).size], [60, 60]);
   });

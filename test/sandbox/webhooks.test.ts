@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:https';
 import type { Sandbox, SandboxOptions } from '../../sandbox';
-import { closeSandboxes, control, startSandbox, stateOf, type Json } from './service-client';
+import { advance, closeSandboxes, control, startSandbox, stateOf, type Json } from './service-client';
 import { closeTargets, type Received, WebhookTarget } from './webhook-target';
+import { selfSigned } from '../support/network/certificates';
 import { slowIt } from '../support/suite/lanes';
+import { needs } from '../support/suite/programs';
+import { eventually } from '../support/time/patience';
 
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 const ZONELESS = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}$/;
@@ -27,11 +32,15 @@ async function start(scheme: 'http' | 'https' = 'http', options: SandboxOptions 
 
 const payloadOf = async (index = 0): Promise<Json> => (await target.message(index)).message.at('payload');
 const cameraOf = async (index: number): Promise<Json> => (await stateOf(sandbox)).at('cameras', index);
-const advance = (seconds: number) => control(sandbox, 'POST', 'clock', { advance: seconds });
 
 function assertSigned({ bytes, headers }: Received, phrase: string): void {
   const hmac = createHmac('sha256', Buffer.from(phrase, 'utf8')).update(bytes).digest('base64');
   assert.equal(headers.authorization, `HMAC-SHA256 ${hmac}`);
+}
+
+async function closeAll(): Promise<void> {
+  await closeSandboxes();
+  await closeTargets();
 }
 
 /** Seconds from the start of an event to its end. */
@@ -43,10 +52,7 @@ function lengthOf(payload: Json): number {
 }
 
 describe('the alarms of the sandbox', () => {
-  afterEach(async () => {
-    await closeSandboxes();
-    await closeTargets();
-  });
+  afterEach(closeAll);
 
   it('come as an envelope with all fields of the specification', async () => {
     await start();
@@ -113,7 +119,7 @@ describe('the alarms of the sandbox', () => {
     await start();
     const { alarmId } = sandbox.raiseAlarm({ seconds: 45 });
     const { message } = await target.message();
-    await advance(50);
+    await advance(sandbox, 50);
     const end = await target.message(1);
     const payload = end.message.at('payload');
     const clipId = message.at('payload', 'clipId').text;
@@ -127,7 +133,7 @@ describe('the alarms of the sandbox', () => {
     await start();
     sandbox.raiseAlarm();
     await target.message();
-    await advance(30);
+    await advance(sandbox, 30);
     assert.equal(lengthOf(await payloadOf(1)), 20);
   });
 
@@ -221,7 +227,7 @@ describe('the alarms of the sandbox', () => {
     async () => {
       await start('http', { eventsPerMinute: 1 });
       await target.message();
-      await advance(20 * 3600);
+      await advance(sandbox, 20 * 3600);
       assert.ok(target.received.length <= 2);
     },
   );
@@ -240,5 +246,189 @@ describe('the alarms of the sandbox', () => {
     const two = (await startSandbox({ seed: 5 })).raiseAlarm();
     assert.notEqual(one.alarmId, two.alarmId);
     assert.notEqual(one.messageId, two.messageId);
+  });
+});
+
+async function delivery(index = 0): Promise<Json> {
+  return (await control(sandbox, 'GET', 'deliveries')).body.at(index);
+}
+
+const deliveryState = async (index = 0): Promise<string> => (await delivery(index)).at('state').text;
+
+/** Waits until the first delivery looks as expected. */
+async function deliveryWhen(test: (delivery: Json) => boolean): Promise<Json> {
+  const isSo = async (): Promise<boolean> => {
+    const found = await delivery();
+    return found.value !== undefined && test(found);
+  };
+  await eventually(isSo, 'the state of the delivery');
+  return delivery();
+}
+
+const tried = (): Promise<Json> => deliveryWhen((found) => found.at('attempts').list.length === 1);
+
+/** Raises an alarm that does not end while the test lasts, so that there is one delivery. */
+const raise = (): void => void sandbox.raiseAlarm({ seconds: 86_400 });
+
+describe('deliveries of the sandbox', () => {
+  afterEach(closeAll);
+
+  for (const status of [200, 201, 202])
+    it(`are over with the answer ${status}`, async () => {
+      await start();
+      target.replies = [status];
+      const ids = sandbox.raiseAlarm();
+      const found = await deliveryWhen((one) => one.at('state').text === 'delivered');
+      assert.partialDeepStrictEqual(found.value, { ...ids, nextAt: null, attempts: [{ status }] });
+      assert.match(found.at('attempts', 0, 'at').text, /Z$/);
+    });
+
+  for (const status of [204, 302, 307, 400, 401, 404, 410, 500, 503])
+    it(`are given up with the answer ${status}`, async () => {
+      await start();
+      target.replies = [status];
+      raise();
+      await deliveryWhen((one) => one.at('state').text === 'refused');
+      await advance(sandbox, 7200);
+      assert.equal(target.received.length, 1);
+    });
+
+  it('come again after a status where resendOnStatus asks for it', async () => {
+    await start('http', { resendOnStatus: true });
+    target.replies = [503, 401, 200];
+    raise();
+    await target.messages(1);
+    await advance(sandbox, 60);
+    const attempts = [503, 401, 200].map((status) => ({ status }));
+    assert.partialDeepStrictEqual((await delivery()).value, { state: 'delivered', attempts });
+  });
+
+  const FAILING: [title: string, error: RegExp, fails: () => void][] = [
+    ['a connection that was cut', /^ECONNRESET$/, () => (target.replies = ['reset', 200])],
+    ['a time-out', /^time-out$/, () => (target.replies = ['silent', 200])],
+    ...[undefined, '', 'here', 'ftp://127.0.0.1/'].map((address): [string, RegExp, () => void] => [
+      `the address ${JSON.stringify(address)}`,
+      /^the endpoint /,
+      () => fromAddress(address),
+    ]),
+    ['an address that nobody is at', /^ECONNREFUSED$/, () => fromAddress('http://127.0.0.1:9/half-a-secret')],
+  ];
+  /** The first address of the endpoint, of which no error tells. */
+  function fromAddress(address: string | undefined): void {
+    const addresses = [address, target.url];
+    sandbox.setEndpoint('one', { station: 'north', url: () => addresses.shift() });
+  }
+  for (const [title, error, fails] of FAILING)
+    it(`come again after ${title}`, async () => {
+      await start('http', { sendTimeout: 0.2 });
+      fails();
+      raise();
+      const pending = await tried();
+      assert.equal(pending.at('state').text, 'pending');
+      assert.match(pending.at('attempts', 0, 'error').text, error);
+      assert.match(pending.at('nextAt').text, /Z$/);
+      await advance(sandbox, 6);
+      assert.equal(await deliveryState(), 'delivered');
+    });
+
+  it('reach an endpoint on this machine with a self-signed certificate', async function () {
+    needs(this, 'openssl');
+    await start();
+    const server = createServer(selfSigned('somewhere else'), (_, response) => response.end());
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const address = server.address();
+    const port = typeof address === 'object' ? address?.port : 0;
+    sandbox.setEndpoint('one', { station: 'north', url: () => `https://127.0.0.1:${port}/` });
+    raise();
+    await deliveryWhen((one) => one.at('state').text === 'delivered');
+    server.close();
+  });
+
+  it('keep message id and payload over resends, with a new transmit time and signature', async () => {
+    await start();
+    target.replies = ['reset', 'reset', 200];
+    raise();
+    await target.messages(1);
+    await advance(sandbox, 30);
+    const all = await target.messages(3);
+    const different = (field: string): number =>
+      new Set(all.map(({ message }) => JSON.stringify(message.at(field).value))).size;
+    const fields = ['messageId', 'logCorrelationId', 'payload', 'transmitTime'];
+    assert.deepEqual(fields.map(different), [1, 1, 1, 3]);
+    for (const each of all) assertSigned(each, station.secret);
+  });
+
+  it('wait seconds before a resend, then up to an hour, then ten minutes more each time, and expire 24 hours after the event', async () => {
+    await start();
+    await target.close();
+    raise();
+    await advance(sandbox, 86_390);
+    assert.equal(await deliveryState(), 'pending');
+    await advance(sandbox, 20);
+    const expired = await delivery();
+    assert.partialDeepStrictEqual(expired.value, { state: 'expired', nextAt: null });
+    const times = expired.at('attempts').list.map((attempt) => Date.parse(attempt.at('at').text));
+    const waits = times.slice(1).map((time, index) => Math.floor((time - (times[index] ?? 0)) / 1000));
+    const later = Array.from({ length: waits.length - 6 }, (_, index) => 4200 + 600 * index);
+    assert.deepEqual(waits, [5, 15, 60, 300, 900, 3600, ...later]);
+    assert.ok(times.length > 15);
+    assert.ok((times.at(-1) ?? 0) - (times[0] ?? 0) < 86_400_000);
+  });
+
+  it('reach an endpoint that comes back after hours', async () => {
+    await start();
+    let url = 'http://127.0.0.1:9/';
+    sandbox.setEndpoint('one', { station: 'north', url: () => url });
+    raise();
+    await advance(sandbox, 20 * 3600);
+    ({ url } = target);
+    await advance(sandbox, 3 * 3600);
+    await target.message();
+    assert.equal(await deliveryState(), 'delivered');
+  });
+
+  it('count the 24 hours of an end from the end, however long the alarm was', async () => {
+    await start();
+    raise();
+    await target.messages(1);
+    await target.close();
+    await advance(sandbox, 86_500);
+    await advance(sandbox, 86_400 - 200);
+    assert.equal(await deliveryState(1), 'pending');
+    await advance(sandbox, 200);
+    assert.equal(await deliveryState(1), 'expired');
+  });
+
+  for (const [what, remove] of [
+    ['endpoint', () => sandbox.removeEndpoint('one')],
+    ['station', () => sandbox.removeStation('north')],
+  ] as const)
+    it(`stop when their ${what} is removed`, async () => {
+      await start();
+      target.replies = ['reset'];
+      raise();
+      await tried();
+      remove();
+      assert.equal(await deliveryState(), 'cancelled');
+      raise();
+      await advance(sandbox, 3600);
+      assert.equal(target.received.length, 1);
+    });
+
+  it('take the phrase that is in force at each attempt', async () => {
+    await start();
+    target.replies = ['reset', 200];
+    raise();
+    await target.messages(1);
+    sandbox.setStation('north', { scheme: 'http', secret: 'a phrase of today' });
+    await advance(sandbox, 6);
+    assertSigned(await target.message(1), 'a phrase of today');
+  });
+
+  slowIt('are remembered within a bound', async () => {
+    await start();
+    sandbox.setEndpoint('one', { station: 'north', url: () => undefined });
+    for (let i = 0; i < 2100; i++) raise();
+    assert.equal((await control(sandbox, 'GET', 'deliveries')).body.list.length, 2000);
   });
 });

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { closeDialog, openDialog } from '../../support/editor/browser';
 import { describeInEditor } from '../../support/editor/in-editor';
 import { webhookFlow } from '../../support/node-red/flows';
 import { caller } from '../../support/node-red/station-flow';
@@ -13,12 +12,9 @@ describeInEditor('the classes of an alarm state', { flow }, (editor) => {
 
   async function open(classes: string): Promise<void> {
     await editor.assign('state', { classes });
-    await openDialog(editor.page, 'state');
+    await editor.open('state');
   }
-  async function saves(classes: string): Promise<void> {
-    await closeDialog(editor.page, 'ok');
-    assert.deepEqual(await editor.valuesOf('state', 'classes'), [classes]);
-  }
+  const saves = (classes: string): Promise<void> => editor.saves('state', { classes });
   async function unknownIs(eventClass: string): Promise<void> {
     const unknown = editor.page.locator('.rvm-chip-unknown > span');
     await unknown.first().waitFor();

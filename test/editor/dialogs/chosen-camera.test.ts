@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { closeDialog, loadEditor, openDialog } from '../../support/editor/browser';
+import { closeDialog, loadEditor } from '../../support/editor/browser';
 import { describeInEditor, withSandbox } from '../../support/editor/in-editor';
 import { entrance, inject, type FlowNode } from '../../support/node-red/node-red';
 import { caller, isOnline, type SandboxCamera } from '../../support/node-red/station-flow';
@@ -25,7 +25,7 @@ describeInEditor('a camera that is chosen', sandbox, (editor) => {
 
   async function choose(camera: string, cameraType = 'str', id = 'get-device'): Promise<void> {
     await editor.assign(id, { camera, cameraType });
-    await openDialog(editor.page, id);
+    await editor.open(id);
   }
 
   const named = ({ name }: SandboxCamera): Promise<void> =>
@@ -39,8 +39,7 @@ describeInEditor('a camera that is chosen', sandbox, (editor) => {
       await choose(camera.id, 'str', type);
       await named(camera);
       assert.equal(await editor.page.locator(LINE).innerText(), camera.id);
-      await closeDialog(editor.page, 'ok');
-      assert.deepEqual(await editor.valuesOf(type, 'camera'), [camera.id]);
+      await editor.saves(type, { camera: camera.id });
     });
 
   it('shows so once it was picked from the list, and another once that was', async () => {
@@ -75,7 +74,7 @@ describeInEditor('a camera that is chosen', sandbox, (editor) => {
       flows.map((node) => (node.id === 'get-device' ? { ...node, ...chosen } : node)),
     );
     await loadEditor(editor.page, editor.nodeRed);
-    await openDialog(editor.page, 'get-device');
+    await editor.open('get-device');
     await named(camera);
   });
 

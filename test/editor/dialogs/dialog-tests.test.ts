@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import type { Locator } from 'playwright-core';
-import { openDialog } from '../../support/editor/browser';
 import { cloud, station, webhookIn } from '../../support/node-red/flows';
 import { ForkedServices } from '../../support/service/forked-services';
 import { describeInEditor, withSandbox } from '../../support/editor/in-editor';
@@ -41,7 +40,7 @@ describeInEditor('what dialogs try out', { flow, end }, (editor) => {
     editor.page.locator(`${list} li`).evaluateAll((rows) => rows.map((row) => row.dataset['outcome'] ?? ''));
 
   async function tryStation(id: string): Promise<void> {
-    await openDialog(editor.page, id);
+    await editor.open(id);
     await editor.page.click('#rvm-station-test');
   }
 
@@ -75,7 +74,7 @@ describeInEditor('what dialogs try out', { flow, end }, (editor) => {
   it('the Central Station, with what was typed only now', async () => {
     const [before] = await editor.valuesOf('cloud', 'changed');
     await assign('cloud', { credentials: { apiKey: sandbox.apiKey() }, changed: true });
-    await openDialog(editor.page, 'station');
+    await editor.open('station');
     await editor.page.fill('#node-config-input-username', 'nobody');
     await editor.page.fill('#node-config-input-password', 'wrong');
     await editor.page.click('#rvm-station-test');
@@ -86,7 +85,7 @@ describeInEditor('what dialogs try out', { flow, end }, (editor) => {
   });
 
   it('the webhook, by a message that arrives at its node', async () => {
-    await openDialog(editor.page, 'webhook');
+    await editor.open('webhook');
     await editor.page.click('#rvm-webhook-test');
     await editor.page.waitForSelector('#rvm-webhook-steps li >> nth=4');
     assert.deepEqual(await outcomes('#rvm-webhook-steps'), Array(5).fill('ok'));
@@ -94,7 +93,7 @@ describeInEditor('what dialogs try out', { flow, end }, (editor) => {
 
   it('the address of the webhook against the scheme of its Central Station', async () => {
     const warning = editor.page.locator('#rvm-webhook-warning');
-    await openDialog(editor.page, 'webhook');
+    await editor.open('webhook');
     assert.match(await warning.innerText(), /this machine only/);
     await editor.page.fill('#node-input-publicUrl', 'https://alarms.example.com');
     assert.match(await warning.innerText(), /Set the Central Station to https/);
@@ -107,7 +106,7 @@ describeInEditor('what dialogs try out', { flow, end }, (editor) => {
   });
 
   it('the phrase, for what nobody can see in it', async () => {
-    await openDialog(editor.page, 'station');
+    await editor.open('station');
     const tip = editor.page.locator('#rvm-secret-tip');
     assert.equal(await tip.isVisible(), false);
     await editor.page.fill('#node-config-input-secret', 'it\u2019s short ');
@@ -130,7 +129,7 @@ describeInEditor('what dialogs try out for one who may not deploy', asOperator, 
     ],
   ] as const)
     it(title, async () => {
-      await openDialog(editor.page, 'station');
+      await editor.open('station');
       if (typed !== undefined) await editor.page.fill('#node-config-input-username', typed);
       await editor.page.click('#rvm-station-test');
       await editor.page.waitForSelector(`${STEPS}:not([data-outcome="open"]) >> nth=${count - 1}`);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { closeDialog, openDialog, definitionOf } from '../../support/editor/browser';
+import { closeDialog, definitionOf } from '../../support/editor/browser';
 import { describeInEditor } from '../../support/editor/in-editor';
 import { typesOfPackage, watched, type FlowNode } from '../../support/node-red/node-red';
 
@@ -38,14 +38,14 @@ describeInEditor('on a screen of 1366 by 768', { flow }, (editor) => {
 
   for (const id of ['service', 'own', 'alarms', ...typesOfPackage()]) {
     it(`the dialog of ${id} is seen whole`, async () => {
-      await openDialog(editor.page, id);
+      await editor.open(id);
       assert.deepEqual(await editor.page.evaluate(SCROLLED), []);
       await closeDialog(editor.page, 'cancel');
     });
   }
 
   it('a tip is put away behind a button that opens it, by keyboard as well', async () => {
-    await openDialog(editor.page, 'alarms');
+    await editor.open('alarms');
     const button = editor.page.locator('.form-row:has(#rvm-webhook-url) .rvm-help');
     const tip = editor.page.locator('.form-tips', { hasText: 'Enter this address in the Central Station' });
     assert.equal(await tip.isVisible(), false);
@@ -58,7 +58,7 @@ describeInEditor('on a screen of 1366 by 768', { flow }, (editor) => {
   });
 
   it('a tip stays away where its row comes with a choice', async () => {
-    await openDialog(editor.page, 'rvm-cloud');
+    await editor.open('rvm-cloud');
     const tip = editor.page.locator('.form-tips', { hasText: 'https_proxy' });
     assert.equal(await tip.isVisible(), false);
     // That the key is missing now is said below it, which moves all that is lower.

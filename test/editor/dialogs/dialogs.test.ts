@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { closeDialog, loadEditor, openDialog, typeInto, unfold } from '../../support/editor/browser';
+import { closeDialog, loadEditor, typeInto, unfold } from '../../support/editor/browser';
 import { webhookFlow } from '../../support/node-red/flows';
 import { describeInEditor, type EditorOfTests } from '../../support/editor/in-editor';
 import { ROOT, typesOfPackage, type FlowNode } from '../../support/node-red/node-red';
@@ -81,7 +81,7 @@ describeInEditor('the dialogs', { flow }, (editor) => {
 
   for (const [id, fields] of Object.entries(DIALOGS))
     it(`of ${id} opens, shows its fields with labels, and closes without an error on the console`, async () => {
-      await openDialog(editor.page, id);
+      await editor.open(id);
       await unfold(editor.page);
       for (const field of fields.split(' '))
         assert.deepEqual(await visible(placeOf(id, field)), [true], field);
@@ -97,7 +97,7 @@ describeInEditor('the dialogs', { flow }, (editor) => {
       await editor.page.click('#rvm-webhook-new-path');
       return editor.page.inputValue('#node-input-path');
     };
-    await openDialog(editor.page, 'webhook');
+    await editor.open('webhook');
     assert.equal(await address(), `${editor.nodeRed.url}/remote-monitoring/test`);
     await enter('#node-input-publicUrl', 'https://alarms.example.com/');
     assert.equal(await address(), 'https://alarms.example.com/remote-monitoring/test');
@@ -107,7 +107,7 @@ describeInEditor('the dialogs', { flow }, (editor) => {
   });
 
   it('of webhook in shows the address of the listener that is chosen, unless a public one is set', async () => {
-    await openDialog(editor.page, 'webhook');
+    await editor.open('webhook');
     await unfold(editor.page);
     await editor.page.selectOption('#node-input-listener', 'listener');
     assert.equal(await address(), 'http://127.0.0.1:8443/remote-monitoring/test');
@@ -120,7 +120,7 @@ describeInEditor('the dialogs', { flow }, (editor) => {
   });
 
   it('of webhook in shows the terms of settlement only where events have to be settled', async () => {
-    await openDialog(editor.page, 'webhook');
+    await editor.open('webhook');
     const terms = '#node-input-maxInFlight';
     assert.deepEqual(await visible(terms), [false]);
     await editor.page.selectOption('#node-input-handledWhen', 'settled');
@@ -128,7 +128,7 @@ describeInEditor('the dialogs', { flow }, (editor) => {
   });
 
   it('of settle event asks for a reason only where the event may be rejected', async () => {
-    await openDialog(editor.page, 'settle');
+    await editor.open('settle');
     assert.deepEqual(await visible('#node-input-reason'), [false]);
     for (const action of [{ value: 'reject' }, { type: 'msg' }]) {
       await type('#node-input-action', action);
@@ -137,7 +137,7 @@ describeInEditor('the dialogs', { flow }, (editor) => {
   });
 
   it('of the cloud shows TLS and proxy for a real service, and the alarms per minute for the sandbox', async () => {
-    await openDialog(editor.page, 'cloud');
+    await editor.open('cloud');
     const rows = ['tls', 'proxy', 'sandboxEvents'].map((name) => fieldOf('cloud', name));
     assert.deepEqual(await visible(...rows), [true, true, false]);
     await editor.page.click('#rvm-cloud-use-sandbox');
@@ -146,7 +146,7 @@ describeInEditor('the dialogs', { flow }, (editor) => {
   });
 
   it('of the cloud keeps the API key in sight with the sandbox, locked and with the reason, and what was entered there', async () => {
-    await openDialog(editor.page, 'cloud');
+    await editor.open('cloud');
     const before = await editor.page.inputValue(API_KEY);
     const look = async (): Promise<boolean[]> => [
       ...(await visible(API_KEY, '.rvm-cloud-no-key')),
@@ -162,7 +162,7 @@ describeInEditor('the dialogs', { flow }, (editor) => {
   });
 
   it('of the cloud marks an empty API key of a real service, and says that it is wanted; none of the sandbox or of a variable', async () => {
-    await openDialog(editor.page, 'cloud');
+    await editor.open('cloud');
     await marked(API_KEY, false);
     await reason(API_KEY).waitFor({ state: 'hidden' });
     await typeInto(editor.page, API_KEY, '');
@@ -182,7 +182,7 @@ describeInEditor('the dialogs', { flow }, (editor) => {
   });
 
   it('of the station marks an empty Agent User and phrase, and says what does not work without', async () => {
-    await openDialog(editor.page, 'station');
+    await editor.open('station');
     for (const [name, why] of [
       ['username', /can only receive/],
       ['password', /can only receive/],
@@ -203,7 +203,7 @@ describeInEditor('the dialogs', { flow }, (editor) => {
   it('of a station of the sandbox marks no empty credential, for the sandbox has its own', async () => {
     const fields = ['username', 'password', 'secret'].map((name) => fieldOf('station', name));
     await assign('cloud', { url: 'sandbox' });
-    await openDialog(editor.page, 'station');
+    await editor.open('station');
     for (const field of fields) {
       await editor.page.fill(field, '');
       await marked(field, false);
@@ -214,7 +214,7 @@ describeInEditor('the dialogs', { flow }, (editor) => {
   });
 
   it('of the station asks for a short name, with a proposal and a hint', async () => {
-    await openDialog(editor.page, 'station');
+    await editor.open('station');
     const row = editor.page.locator('.form-row:has(#node-config-input-key)');
     assert.match(await row.innerText(), /Short name/);
     for (const [name, proposal] of [
@@ -264,7 +264,7 @@ describeInEditor('the dialogs', { flow }, (editor) => {
   for (const [id, name, value, why] of byLane([], WRONG.slice(0, 3), WRONG.slice(3)))
     it(`marks ${JSON.stringify(value)} as ${name} of ${id} while it is typed, says why, and counts the node as invalid`, async () => {
       const field = fieldOf(id, name);
-      await openDialog(editor.page, id);
+      await editor.open(id);
       const before = await editor.page.inputValue(field);
       for (const typed of [value, before, value]) {
         const change = `.val(${JSON.stringify(typed)}).trigger('input').trigger('change')`;
@@ -279,7 +279,7 @@ describeInEditor('the dialogs', { flow }, (editor) => {
     });
 
   it('takes the name of a variable for any field', async () => {
-    await openDialog(editor.page, 'cloud');
+    await editor.open('cloud');
     await editor.page.fill(URL_FIELD, '${RVM_URL}');
     await closeDialog(editor.page, 'ok');
     assert.equal(await problemsOf('cloud'), '');
@@ -316,21 +316,20 @@ describeInEditor('the dialogs', { flow }, (editor) => {
     };
     await editor.nodeRed.deploy([...flow(), { id: 'tls', type: 'tls-config', name: 'own authority' }, proxy]);
     await loadEditor(editor.page, editor.nodeRed);
-    await openDialog(editor.page, 'cloud');
+    await editor.open('cloud');
     await unfold(editor.page);
-    for (const [name, value] of Object.entries({ tls: 'tls', proxy: 'proxy', liveStyle: 'live' }))
+    const chosen = { tls: 'tls', proxy: 'proxy', liveStyle: 'live' };
+    for (const [name, value] of Object.entries(chosen))
       await editor.page.selectOption(fieldOf('cloud', name), value);
     await editor.page.fill(fieldOf('cloud', 'relHome'), 'rel/go_home');
-    await closeDialog(editor.page, 'ok');
-    const kept = await valuesOf('cloud', 'tls', 'proxy', 'liveStyle', 'relHome');
-    assert.deepEqual(kept, ['tls', 'proxy', 'live', 'rel/go_home']);
+    await editor.saves('cloud', { ...chosen, relHome: 'rel/go_home' });
   });
 
   it('keeps what stands in other fields, variables included, when a node is edited and deployed', async () => {
     const others = { preRoll: 7, whenOffline: 'try', deadline: '${D}' };
     await editor.nodeRed.deploy(flow().map((node) => (node.id === 'rtsp' ? { ...node, ...others } : node)));
     await loadEditor(editor.page, editor.nodeRed);
-    await openDialog(editor.page, 'rtsp');
+    await editor.open('rtsp');
     await editor.page.fill('#node-input-name', 'renamed');
     await closeDialog(editor.page, 'ok');
     const saved = (await deployed(editor, 'renamed')).find(({ id }) => id === 'rtsp');
@@ -353,7 +352,7 @@ describeInEditor('the dialogs, with users and another root', { flow, secured: tr
   it('open, take another name and are deployed', async () => {
     const ids = byLane([], ['webhook', 'cloud', 'station', 'rtsp'], Object.keys(DIALOGS));
     for (const id of ids) {
-      await openDialog(editor.page, id);
+      await editor.open(id);
       const dialog = editor.page.locator('.red-ui-tray').last();
       await dialog.locator('input[id$="-input-name"]').fill(`renamed ${id}`);
       await closeDialog(editor.page, 'ok');

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { closeDialog, openDialog } from '../../support/editor/browser';
+import { closeDialog } from '../../support/editor/browser';
 import { cloud, station } from '../../support/node-red/flows';
 import { describeInEditor, withSandbox } from '../../support/editor/in-editor';
 import { watched } from '../../support/node-red/node-red';
@@ -13,7 +13,7 @@ const DEVICE = caller('rvm-get-device', { id: 'device', wires: [[], []] });
 const sandbox = withSandbox({}, DEVICE, caller('rvm-ptz', { id: 'ptz', wires: [[], []] }));
 
 describeInEditor('the lists to pick from', sandbox, (editor) => {
-  const { assign, valuesOf } = editor;
+  const { assign } = editor;
   const camera = (what: 'type' | 'value'): Promise<unknown> =>
     editor.page.evaluate(`$('#node-input-camera').typedInput('${what}')`);
 
@@ -23,7 +23,7 @@ describeInEditor('the lists to pick from', sandbox, (editor) => {
   }
 
   async function openCameras(): Promise<void> {
-    await openDialog(editor.page, 'device');
+    await editor.open('device');
     await openPicker();
   }
 
@@ -44,8 +44,7 @@ describeInEditor('the lists to pick from', sandbox, (editor) => {
     await editor.page.locator(ITEMS, { hasText: id }).click();
     assert.deepEqual([await camera('type'), await camera('value')], ['str', id]);
     assert.equal(await editor.page.locator('.rvm-picker').first().isVisible(), false);
-    await closeDialog(editor.page, 'ok');
-    assert.deepEqual(await valuesOf('device', 'camera', 'cameraType'), [id, 'str']);
+    await editor.saves('device', { camera: id, cameraType: 'str' });
   });
 
   it('pick nothing by the Enter that ends what an input method composes', async () => {
@@ -67,24 +66,22 @@ describeInEditor('the lists to pick from', sandbox, (editor) => {
     await assign('device', { station: '' });
     await openCameras();
     await editor.page.locator(ITEMS).first().click();
-    await closeDialog(editor.page, 'ok');
-    assert.deepEqual(await valuesOf('device', 'station'), ['station']);
+    await editor.saves('device', { station: 'station' });
   });
 
-  for (const [cameraType, value] of [
-    ['env', 'CAMERA'],
-    ['str', '${CAMERA}'],
-    ['msg', 'event.cameraId'],
-  ])
-    it(`leave ${value} of ${cameraType} as it is`, async () => {
-      await assign('device', { camera: value, cameraType });
+  for (const [cameraType, camera] of Object.entries({
+    env: 'CAMERA',
+    str: '${CAMERA}',
+    msg: 'event.cameraId',
+  }))
+    it(`leave ${camera} of ${cameraType} as it is`, async () => {
+      await assign('device', { camera, cameraType });
       await openCameras();
-      await closeDialog(editor.page, 'ok');
-      assert.deepEqual(await valuesOf('device', 'camera', 'cameraType'), [value, cameraType]);
+      await editor.saves('device', { camera, cameraType });
     });
 
   it('offer the presets of the chosen camera, or its tours', async () => {
-    await openDialog(editor.page, 'ptz');
+    await editor.open('ptz');
     await openPicker();
     const movable = (await sandbox.cameras()).find(({ ptz }) => ptz !== null);
     await editor.page.fill('.rvm-picker-search >> nth=0', movable?.id ?? '');
@@ -101,7 +98,7 @@ describeInEditor('the lists to pick from', sandbox, (editor) => {
   });
 
   it('say that presets need a fixed camera', async () => {
-    await openDialog(editor.page, 'ptz');
+    await editor.open('ptz');
     await editor.page.locator('.rvm-ptz-target .rvm-pick').click();
     await editor.page.waitForSelector('.rvm-picker:not([hidden]) .rvm-picker-fault');
   });
@@ -139,7 +136,7 @@ const secured = { flow: ofSandbox, secured: true };
 
 describeInEditor('the lists to pick from, with users and another root', secured, (editor) => {
   it('are filled as well', async () => {
-    await openDialog(editor.page, 'device');
+    await editor.open('device');
     await editor.page.click(PICK);
     await editor.page.waitForSelector(ITEMS);
     assert.equal(await editor.page.locator(ITEMS).count(), 24);

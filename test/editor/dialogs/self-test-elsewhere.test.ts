@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { openDialog } from '../../support/editor/browser';
 import { describeInEditor } from '../../support/editor/in-editor';
 import { NodeRed, type FlowNode } from '../../support/node-red/node-red';
 import { sharedFlow } from '../../support/node-red/flows';
@@ -24,7 +23,7 @@ async function end(): Promise<void> {
 
 describeInEditor('the dialog of a webhook whose copy has an instance of its own', { flow, end }, (editor) => {
   it('says that the self-test has arrived at the other instance', async () => {
-    await openDialog(editor.page, 'webhook');
+    await editor.open('webhook');
     const last = editor.page.locator('#rvm-webhook-steps li >> nth=4');
     await eventually(async () => {
       await editor.page.click('#rvm-webhook-test');

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { closeDialog, openDialog, typeInto } from '../../support/editor/browser';
+import { typeInto } from '../../support/editor/browser';
 import { describeInEditor, type InEditor } from '../../support/editor/in-editor';
 import type { FlowNode } from '../../support/node-red/node-red';
 import { sharedFlow, sharedInbox } from '../../support/node-red/flows';
@@ -31,10 +31,6 @@ describeInEditor('an inbox in PostgreSQL', group, (editor) => {
     editor.visible(...names.map((name) => FIELD + name));
   const choose = (engine: string): Promise<void> =>
     editor.page.check(`[name="rvm-inbox-engine"][value="${engine}"]`);
-  async function keeps(id: string, values: Record<string, string>): Promise<void> {
-    await closeDialog(editor.page, 'ok');
-    assert.deepEqual(await editor.valuesOf(id, ...Object.keys(values)), Object.values(values));
-  }
   const tested = async (): Promise<string> => {
     await editor.page.click('#rvm-inbox-test');
     // It is out of order until the test has ended.
@@ -44,7 +40,7 @@ describeInEditor('an inbox in PostgreSQL', group, (editor) => {
   const failed = (): Promise<number> => editor.page.locator(`${STEPS}[data-outcome="failed"]`).count();
 
   it('is chosen beside a file, and asks for what it needs instead of folders', async () => {
-    await openDialog(editor.page, 'file');
+    await editor.open('file');
     assert.deepEqual(await visible('folder', 'connection'), [true, false]);
     await choose('postgres');
     assert.deepEqual(await visible('folder', 'connection'), [false, true]);
@@ -52,28 +48,28 @@ describeInEditor('an inbox in PostgreSQL', group, (editor) => {
     assert.match(await tip.innerText(), /postgres:\/\/user/);
     await typeInto(editor.page, `${FIELD}connection`, connection());
     await tip.waitFor({ state: 'hidden' });
-    await keeps('file', { engine: 'postgres', tls: 'verify' });
-    await openDialog(editor.page, 'file');
+    await editor.saves('file', { engine: 'postgres', tls: 'verify' });
+    await editor.open('file');
     await choose('sqlite');
-    await keeps('file', { engine: 'sqlite' });
+    await editor.saves('file', { engine: 'sqlite' });
   });
 
   it('keeps what encrypts it: nothing, a verified certificate, or a TLS node', async () => {
-    await openDialog(editor.page, 'other');
+    await editor.open('other');
     assert.equal(await editor.page.locator('#rvm-inbox-tls').inputValue(), 'off');
     assert.equal(await editor.page.locator('.rvm-inbox-no-tls').isVisible(), true);
     await editor.page.selectOption('#rvm-inbox-tls', '');
     await editor.page.selectOption(`${FIELD}tls`, 'tls');
-    await keeps('other', { tls: 'tls' });
-    await openDialog(editor.page, 'other');
+    await editor.saves('other', { tls: 'tls' });
+    await editor.open('other');
     assert.equal(await editor.page.locator(`${FIELD}tls`).inputValue(), 'tls');
     await editor.page.selectOption('#rvm-inbox-tls', 'verify');
     assert.deepEqual(await visible('tls'), [false]);
-    await keeps('other', { tls: 'verify' });
+    await editor.saves('other', { tls: 'verify' });
   });
 
   it('is tried out as it is deployed, without its password in the browser', async () => {
-    await openDialog(editor.page, 'inbox');
+    await editor.open('inbox');
     const told = await tested();
     assert.match(told, /answers: PostgreSQL 1\d[^]*It can be written[^]*rights[^]*version \d+[^]*ms/);
     assert.match(told, /on one machine alone[^]*at once/);
@@ -83,13 +79,10 @@ describeInEditor('an inbox in PostgreSQL', group, (editor) => {
 
   for (const [title, further] of [
     ['with a connection that was typed only now, and says what to do where it fails', {}],
-    [
-      'whatever its instance name, which may be a variable of the deployed node',
-      { instanceName: '${RVM_INSTANCE}' },
-    ],
+    ['whatever its instance name, which may be a variable', { instanceName: '${RVM_INSTANCE}' }],
   ] as const)
     it(`is tried out ${title}`, async () => {
-      await openDialog(editor.page, 'inbox');
+      await editor.open('inbox');
       for (const [name, value] of Object.entries({ connection: connection('nobody'), ...further }))
         await editor.page.fill(FIELD + name, value);
       const told = await tested();
@@ -99,14 +92,14 @@ describeInEditor('an inbox in PostgreSQL', group, (editor) => {
     });
 
   it('lets a stored password go nowhere that is not deployed', async () => {
-    await openDialog(editor.page, 'inbox');
+    await editor.open('inbox');
     await editor.page.selectOption('#rvm-inbox-tls', 'verify');
     assert.match(await tested(), /deploy the flow first/);
   });
 
   it('fits into the window of a small notebook', async () => {
     await editor.page.setViewportSize({ width: 1366, height: 768 });
-    await openDialog(editor.page, 'inbox');
+    await editor.open('inbox');
     const button = await editor.page.locator('#rvm-inbox-test').boundingBox();
     assert.ok(button !== null && button.y + button.height < 768, 'the button is in sight');
   });
@@ -126,7 +119,7 @@ describeInEditor(
   { ...group, secured: true, user: 'operator' },
   (editor) => {
     it('is tried out as it is deployed, and in no other way', async () => {
-      await openDialog(editor.page, 'inbox');
+      await editor.open('inbox');
       await editor.page.click('#rvm-inbox-test');
       await editor.page.waitForSelector(`${STEPS} >> nth=6`);
       await editor.page.fill(`${FIELD}connection`, connection('nobody'));

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { closeDialog, openDialog } from '../../support/editor/browser';
 import { describeInEditor, withSandbox } from '../../support/editor/in-editor';
 import { caller } from '../../support/node-red/station-flow';
 
@@ -28,12 +27,12 @@ const FIELDS: Record<keyof typeof TYPES, Record<string, readonly string[]>> = {
 const nodes = Object.entries(TYPES).map(([id, type]) => caller(type, { id, wires: [[], []] }));
 
 describeInEditor('the dialogs of nodes that ask for video', withSandbox({}, ...nodes), (editor) => {
-  const { assign, marked, type, valuesOf, visible } = editor;
+  const { assign, marked, type, visible } = editor;
   const choose = (mode: string) => editor.page.selectOption('#node-input-mode', mode);
 
   for (const [id, fields] of Object.entries(FIELDS)) {
     it(`of ${id} show each field in the modes that have a use for it, and in no other`, async () => {
-      await openDialog(editor.page, id);
+      await editor.open(id);
       for (const mode of MODES) {
         await choose(mode);
         const expected = Object.values(fields).map((modes) => modes.includes(mode));
@@ -42,7 +41,7 @@ describeInEditor('the dialogs of nodes that ask for video', withSandbox({}, ...n
     });
 
     it(`of ${id} mark a time that is missing or cannot be read, in the mode that needs one`, async () => {
-      await openDialog(editor.page, id);
+      await editor.open(id);
       assert.equal(await editor.page.locator(`${TIME}.input-error`).count(), 0);
       await choose('recorded');
       await marked(TIME);
@@ -58,7 +57,7 @@ describeInEditor('the dialogs of nodes that ask for video', withSandbox({}, ...n
 
     it(`of ${id} offer the cameras of the station, keep the chosen one, and put the list away with the mode`, async () => {
       const items = editor.page.locator('.rvm-picker:not([hidden]) .rvm-picker-item');
-      await openDialog(editor.page, id);
+      await editor.open(id);
       await choose('live');
       await editor.page.click('.rvm-pick');
       const camera = await items.locator('code').first().innerText();
@@ -68,14 +67,13 @@ describeInEditor('the dialogs of nodes that ask for video', withSandbox({}, ...n
       assert.deepEqual(await visible('.rvm-picker'), [false]);
       await editor.page.click('.rvm-pick');
       await items.first().click();
-      await closeDialog(editor.page, 'ok');
-      assert.deepEqual(await valuesOf(id, 'mode', 'camera', 'cameraType'), ['live', camera, 'str']);
+      await editor.saves(id, { mode: 'live', camera, cameraType: 'str' });
       await assign(id, { mode: 'event', camera: 'event.cameraId', cameraType: 'msg' });
     });
   }
 
   it('of get picture mark a picture before now where the video is live, and take it where it is recorded', async () => {
-    await openDialog(editor.page, 'picture');
+    await editor.open('picture');
     await editor.page.fill('#node-input-offsets', '-3, 0, 3');
     for (const mode of ['live', 'event', 'recorded']) {
       await choose(mode);
@@ -84,7 +82,7 @@ describeInEditor('the dialogs of nodes that ask for video', withSandbox({}, ...n
   });
 
   it('of get clip ask for the longest clip only where it goes on to the end of an alarm', async () => {
-    await openDialog(editor.page, 'clip');
+    await editor.open('clip');
     assert.deepEqual(await visible('#node-input-maxSeconds'), [false]);
     await editor.page.check('#node-input-untilEnd');
     assert.deepEqual(await visible('#node-input-maxSeconds'), [true]);
@@ -93,7 +91,7 @@ describeInEditor('the dialogs of nodes that ask for video', withSandbox({}, ...n
   });
 
   it('of get clip ask how long files are kept only where there is a folder for them', async () => {
-    await openDialog(editor.page, 'clip');
+    await editor.open('clip');
     for (const folder of ['', '/data/clips', '']) {
       await editor.page.fill('#node-input-folder', folder);
       assert.deepEqual(await visible('#node-input-keepDays'), [folder !== '']);
@@ -103,7 +101,7 @@ describeInEditor('the dialogs of nodes that ask for video', withSandbox({}, ...n
   for (const id of Object.keys(TYPES))
     it(`of ${id} are whole on a small screen, in each mode and with all that may be asked for`, async () => {
       await editor.page.setViewportSize({ width: 1366, height: 768 });
-      await openDialog(editor.page, id);
+      await editor.open(id);
       if (id === 'clip') {
         await editor.page.check('#node-input-untilEnd');
         await editor.page.fill('#node-input-folder', '/data/clips');

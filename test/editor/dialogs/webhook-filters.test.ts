@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { closeDialog, openDialog } from '../../support/editor/browser';
+import { closeDialog } from '../../support/editor/browser';
 import { describeInEditor, withSandbox } from '../../support/editor/in-editor';
 import { webhookIn } from '../../support/node-red/flows';
 import { eventually } from '../../support/time/patience';
@@ -14,13 +14,9 @@ describeInEditor('the filters of a webhook in', sandbox, (editor) => {
   const chips = (name: string): Promise<string[]> =>
     editor.page.locator(`#rvm-chips-${name} .rvm-chip > span`).allInnerTexts();
   const entry = (name: string): string => `#rvm-chip-entry-${name}`;
-  async function saves(name: string, value: string): Promise<void> {
-    await closeDialog(editor.page, 'ok');
-    assert.deepEqual(await editor.valuesOf('webhook', name), [value]);
-  }
   async function open(values: Record<string, string>): Promise<void> {
     await editor.assign('webhook', { classes: '', sites: '', cameras: '', rules: '', ...values });
-    await openDialog(editor.page, 'webhook');
+    await editor.open('webhook');
   }
   async function openSection(values: Record<string, string> = {}): Promise<void> {
     await open(values);
@@ -62,8 +58,8 @@ describeInEditor('the filters of a webhook in', sandbox, (editor) => {
       assert.equal(await item.getAttribute('aria-pressed'), 'true');
     }
     assert.deepEqual(await chips('cameras'), names);
-    await saves('cameras', ids.join(', '));
-    await openDialog(editor.page, 'webhook');
+    await editor.saves('webhook', { cameras: ids.join(', ') });
+    await editor.open('webhook');
     await editor.page.waitForFunction(
       `$('#rvm-chips-cameras .rvm-chip > span').first().text() === ${JSON.stringify(names[0])}`,
     );
@@ -140,7 +136,7 @@ describeInEditor('the filters of a webhook in', sandbox, (editor) => {
     await editor.page.keyboard.press('Backspace');
     assert.deepEqual(await chips('rules'), ['Person', 'Yard at night']);
     await editor.page.keyboard.type('Gate; south');
-    await saves('rules', 'Person, Yard at night, Gate; south');
+    await editor.saves('webhook', { rules: 'Person, Yard at night, Gate; south' });
   });
 
   it('leave the focus where it is when the answer of the service comes', async () => {
@@ -228,7 +224,7 @@ describeInEditor('the filters of a webhook in', sandbox, (editor) => {
     await marked('#node-input-cameras');
     await editor.page.keyboard.press('Backspace');
     await marked('#node-input-cameras', false);
-    await saves('cameras', '${CAMERAS}');
+    await editor.saves('webhook', { cameras: '${CAMERAS}' });
   });
 
   describe('of a station that can only receive', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { choose, lineOf } from '../../support/editor/alarm-board';
-import { boardFlow, postAlarm, saidOf, trailOf, trailWhen } from '../../support/examples/board';
+import { boardFlow, postAlarm, raiseAtBoard, saidOf, trailOf } from '../../support/examples/board';
 import { describeBoard } from '../../support/examples/describe-board';
 import { soon } from '../../support/time/patience';
 
@@ -13,8 +13,7 @@ describeBoard('where Node-RED is gone', { flow: boardFlow(), operator: 'Anna' },
   const red = (of: Page): ReturnType<Page['locator']> => of.locator('.rvm-no-connection', { hasText: LINE });
 
   before(async () => {
-    await postAlarm(board.nodeRed, { eventRuleName: 'Fence', alarmId: 'fence' });
-    await trailWhen(board.nodeRed, 'Fence', ([row]) => row?.state === 'leased');
+    await raiseAtBoard(board.nodeRed, 'Fence');
     await lineOf(board.page, 'Fence').waitFor();
     await choose(board.page, 'Fence');
     plan = await board.openPlan();

@@ -1,17 +1,24 @@
 import assert from 'node:assert/strict';
-import { boardFlow, postAlarm, saidOf, trailOf, trailWhen, type Trail } from '../../support/examples/board';
+import {
+  boardFlow,
+  door,
+  raiseAtBoard,
+  saidOf,
+  saidWhen,
+  trailOf,
+  trailWhen,
+  type Trail,
+} from '../../support/examples/board';
 import { packagesFor } from '../../support/examples/examples';
 import { inboxesOpen } from '../../support/node-red/inboxes-open';
-import { entrance, inject, NodeRed, type FlowNode } from '../../support/node-red/node-red';
+import { inject, NodeRed, type FlowNode } from '../../support/node-red/node-red';
 import { assertPause, eventually } from '../../support/time/patience';
 
 const SECONDS = 3;
-const OPERATOR = 'rvm-example-10-operator';
 
 /** The board, whose operators act by `hand` as a browser does. */
 function flow(): FlowNode[] {
-  const hand = entrance('hand', OPERATOR).map((node) => ({ ...node, z: 'rvm-example-10-tab' }));
-  return [...boardFlow({ escalateAfter: SECONDS / 60 }), ...hand];
+  return [...boardFlow({ escalateAfter: SECONDS / 60 }), ...door('hand', 'rvm-example-10-operator')];
 }
 
 describe('example 10, an alarm that nobody takes', () => {
@@ -21,10 +28,8 @@ describe('example 10, an alarm that nobody takes', () => {
     nodeRed.at('escalation').map(({ payload }) => (payload as { text: string }).text);
   const escalatedOf = (rule: string): string[] => texts().filter((text) => text.includes(`: ${rule},`));
 
-  async function raise(eventRuleName: string): Promise<void> {
-    await postAlarm(nodeRed, { eventRuleName, alarmId: `alarm of ${eventRuleName}` });
-    await trailWhen(nodeRed, eventRuleName, ([row]) => row?.state === 'leased');
-  }
+  const raise = (rule: string): Promise<Trail> =>
+    raiseAtBoard(nodeRed, rule, { alarmId: `alarm of ${rule}` });
 
   /** Until the board has the alarm, what is sent of it is dropped. */
   async function act(rule: string, sent: Record<string, unknown>): Promise<void> {
@@ -51,12 +56,7 @@ describe('example 10, an alarm that nobody takes', () => {
     await raise('Forgotten');
     await nodeRed.message('escalation');
     assert.match(texts()[0] ?? '', /^Nobody has taken it for 0 min: Forgotten, Gate 1, Harbour Depot$/);
-    const trail = await trailWhen(
-      nodeRed,
-      'Forgotten',
-      ([row]) => row !== undefined && saidOf(row).length > 0,
-    );
-    assert.deepEqual(saidOf(trail), [['alarm board', 'escalated']]);
+    assert.deepEqual(await saidWhen(nodeRed, 'Forgotten'), [['alarm board', 'escalated']]);
   });
 
   it('does not where somebody has claimed it, and does where it was released and left', async () => {
@@ -65,20 +65,14 @@ describe('example 10, an alarm that nobody takes', () => {
     await raise('Released');
     await act('Released', { topic: 'claim', from: '' });
     await inject(nodeRed, 'hand', { key: 'example-10 alarm of Released', by: 'Anna', topic: 'release' });
-    await nodeRed.message('escalation', ({ payload }) =>
-      (payload as { text: string }).text.includes('Released'),
-    );
+    await nodeRed.until(() => escalatedOf('Released').length > 0, 'its escalation');
     assert.deepEqual(escalatedOf('Claimed'), []);
   });
 
   it('leaves again where somebody took the alarm and let it go, so long after that', async () => {
     await raise('Let go');
     const escalated = (count: number): Promise<Trail> =>
-      trailWhen(
-        nodeRed,
-        'Let go',
-        ([row]) => row !== undefined && timesOf(row, 'escalated').length === count,
-      );
+      trailWhen(nodeRed, 'Let go', ([row]) => row && timesOf(row, 'escalated').length === count);
     await escalated(1);
     await act('Let go', { topic: 'claim', from: '' });
     await inject(nodeRed, 'hand', { key: 'example-10 alarm of Let go', by: 'Anna', topic: 'release' });
@@ -91,9 +85,7 @@ describe('example 10, an alarm that nobody takes', () => {
   it('does not again, whatever comes, nor after a kill', async () => {
     const { userDir, port } = nodeRed;
     assert.equal(escalatedOf('Forgotten').length, 1);
-    await trailWhen(nodeRed, 'Released', ([row]) =>
-      row === undefined ? false : saidOf(row).some(([, said]) => said === 'escalated'),
-    );
+    await trailWhen(nodeRed, 'Released', ([row]) => row && timesOf(row, 'escalated').length > 0);
     await nodeRed.stop('SIGKILL');
     nodeRed = await NodeRed.start({ userDir, port, palette: packagesFor('10') });
     // One that is younger escalates: the others would have before it.

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { choose, countTones, letIn, lineOf, openBoard } from '../../support/editor/alarm-board';
+import { choose, countTones, letIn, lineOf } from '../../support/editor/alarm-board';
 import { boardFlow, postAlarm } from '../../support/examples/board';
 import { describeBoard } from '../../support/examples/describe-board';
 
@@ -145,7 +145,7 @@ describeBoard('the board under the hand', { flow: boardFlow() }, (board) => {
   });
 
   it('sounds for a new alarm, says that browsers wait for a first click, and can be switched off for good', async () => {
-    const other = await openBoard(board.browser, board.nodeRed, { errors: board.errors });
+    const other = await board.open();
     const tones = await countTones(other);
     await lineOf(other, 'First').waitFor();
     await other.getByText('Browsers give no sound before the first click').waitFor();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { choose, countTones, lineOf } from '../../support/editor/alarm-board';
-import { boardWithDoors, rowOf, type Row, postAlarm, trailWhen } from '../../support/examples/board';
+import { boardWithDoors, raiseAtBoard, rowOf, type Row } from '../../support/examples/board';
 import { describeBoard } from '../../support/examples/describe-board';
 import { inject } from '../../support/node-red/node-red';
 import { eventually } from '../../support/time/patience';
@@ -98,33 +98,20 @@ describeBoard('what the board makes of a list', { flow: boardWithDoors() }, (boa
   });
 
   it('keeps what one operator has said where that of another is not stored', async () => {
-    await postAlarm(board.nodeRed, { eventRuleName: 'Shared', alarmId: 'shared' });
-    const row = await trailWhen(board.nodeRed, 'Shared', ([event]) => event?.state === 'leased');
+    const row = await raiseAtBoard(board.nodeRed, 'Shared');
     const list = { payload: [{ ...row, history: [] }], minutes: 60 };
     const act = { key: 'example-10 shared', topic: 'claim', from: '', by: 'Anna' };
     await inject(board.nodeRed, 'list', list);
     await inject(board.nodeRed, 'hand', act);
-    const error = { code: 'STORE_FAILED' };
-    await inject(board.nodeRed, 'failed', {
-      ...act,
-      topic: 'comment',
-      by: 'Ben',
-      note: 'A cat',
-      at: 1,
-      error,
-    });
+    const comment = { ...act, topic: 'comment', by: 'Ben', note: 'A cat', at: 1 };
+    await inject(board.nodeRed, 'failed', { ...comment, error: { code: 'STORE_FAILED' } });
     await inject(board.nodeRed, 'list', list);
     await board.page.keyboard.press('Escape');
     await lineOf(board.page, 'Shared').getByText('claimed by Anna').waitFor();
   });
 
   it('forgets nothing of an alarm that is in no list while not all can be read', async () => {
-    await postAlarm(board.nodeRed, {
-      eventRuleName: 'Unread',
-      alarmId: 'unread',
-      cameraId: 'camera-of-unread',
-    });
-    const row = await trailWhen(board.nodeRed, 'Unread', ([event]) => event?.state === 'leased');
+    const row = await raiseAtBoard(board.nodeRed, 'Unread', { cameraId: 'camera-of-unread' });
     await inject(board.nodeRed, 'list', { payload: [], incomplete: 'An inbox cannot be read.', minutes: 60 });
     await inject(board.nodeRed, 'list', { payload: [row], minutes: 60 });
     await inject(board.nodeRed, 'hand', { topic: 'show', key: 'example-10 unread' });
@@ -143,12 +130,8 @@ describeBoard('what the board makes of a list', { flow: boardWithDoors() }, (boa
 
   it('shows both of two cameras that have one name at two sites, each with the alarms of its own', async () => {
     const plan = await board.openPlan('.rvm-plan');
-    const devices = ['Depot', 'Port'].map((site) => ({
-      id: `camera at ${site}`,
-      name: 'Gate 1',
-      site,
-      online: true,
-    }));
+    const camera = { name: 'Gate 1', online: true };
+    const devices = ['Depot', 'Port'].map((site) => ({ ...camera, site, id: `camera at ${site}` }));
     const rows = ['Depot', 'Port', 'Port'].map((site, at) => rowOf(`Alarm ${at}`, { site }));
     await inject(board.nodeRed, 'plan', { devices, payload: { rows } });
     const texts = (): Promise<string[]> => plan.locator('.rvm-beside li').allInnerTexts();

@@ -1,24 +1,17 @@
 import assert from 'node:assert/strict';
-import { choose, lineOf, openBoard } from '../../support/editor/alarm-board';
-import { boardFlow, postAlarm, trailWhen } from '../../support/examples/board';
+import { choose, lineOf } from '../../support/editor/alarm-board';
+import { boardFlow, postAlarm, settledWhen } from '../../support/examples/board';
 import { describeBoard } from '../../support/examples/describe-board';
 import { withChanges } from '../../support/examples/example-run';
 import { inboxesOpen } from '../../support/node-red/inboxes-open';
-import type { FlowNode } from '../../support/node-red/node-red';
 
 const UNKNOWN = { delivery: 'nobody knows this', deliveryType: 'str' };
-
 /** The board, whose inbox knows nothing of what the operators settle and note. */
-function flow(): FlowNode[] {
-  return withChanges(boardFlow({ undoSeconds: 1 }), {
-    'rvm-example-10-noted': UNKNOWN,
-    'rvm-example-10-judged': UNKNOWN,
-  });
-}
+const FLOW = withChanges(boardFlow({ undoSeconds: 1 }), { noted: UNKNOWN, judged: UNKNOWN });
 
 describeBoard(
   'where an inbox does not take what an operator says',
-  { flow: flow(), operator: 'Anna' },
+  { flow: FLOW, operator: 'Anna' },
   (board) => {
     before(async () => {
       await postAlarm(board.nodeRed, { eventRuleName: 'Fence' });
@@ -46,19 +39,16 @@ describeBoard(
     });
 
     it('settles the verdict of one operator where the comment of another was not stored meanwhile', async () => {
-      await board.nodeRed.deploy(withChanges(boardFlow(), { 'rvm-example-10-noted': UNKNOWN }));
+      await board.nodeRed.deploy(withChanges(boardFlow(), { noted: UNKNOWN }));
       await inboxesOpen(board.nodeRed);
-      const [anna, ben] = [
-        await openBoard(board.browser, board.nodeRed, { operator: 'Anna' }),
-        await openBoard(board.browser, board.nodeRed, { operator: 'Ben' }),
-      ];
+      const [anna, ben] = [await board.open('Anna'), await board.open('Ben')];
       await Promise.all([anna, ben].map((each) => choose(each, 'Fence')));
       await ben.getByPlaceholder('comment').fill('A cat');
       await anna.locator('.rvm-acts').getByRole('button', { name: /^real/ }).click();
       await lineOf(ben, 'Fence').getByText('real, Anna').waitFor();
       await ben.getByPlaceholder('comment').press('Enter');
       await ben.getByText('Not stored (UNKNOWN_DELIVERY): try again.').waitFor();
-      await trailWhen(board.nodeRed, 'Fence', ([row]) => row?.state === 'delivered');
+      await settledWhen(board.nodeRed, 'Fence');
     });
   },
 );

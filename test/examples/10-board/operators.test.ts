@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
-import { choose, lineOf, openBoard } from '../../support/editor/alarm-board';
-import { boardFlow, postAlarm, saidOf, trailOf, trailWhen } from '../../support/examples/board';
+import { choose, lineOf } from '../../support/editor/alarm-board';
+import { boardFlow, postAlarm, saidOf, saidWhen, settledWhen, trailOf } from '../../support/examples/board';
 import { describeBoard } from '../../support/examples/describe-board';
 import { inboxesOpen } from '../../support/node-red/inboxes-open';
 import { NODE_RED_VERSIONS } from '../../support/suite/lanes';
@@ -27,8 +27,8 @@ for (const version of NODE_RED_VERSIONS)
       page.locator('.rvm-acts').getByRole('button', { name });
 
     async function open(): Promise<void> {
-      anna = await openBoard(board.browser, board.nodeRed, { errors: board.errors, operator: 'Anna' });
-      ben = await openBoard(board.browser, board.nodeRed, { errors: board.errors, operator: 'Ben' });
+      anna = await board.open('Anna');
+      ben = await board.open('Ben');
     }
 
     before(async () => {
@@ -43,7 +43,7 @@ for (const version of NODE_RED_VERSIONS)
     });
 
     it('asks who it is before anything is done', async () => {
-      const nobody = await openBoard(board.browser, board.nodeRed, { errors: board.errors });
+      const nobody = await board.open();
       await choose(nobody, 'Fence');
       await button(nobody, /^claim/).click();
       await nobody.getByText('Write your name first.').waitFor();
@@ -78,11 +78,8 @@ for (const version of NODE_RED_VERSIONS)
       const [former, present, name] = isAnnas ? [anna, ben, 'Ben'] : [ben, anna, 'Anna'];
       await button(present, /^take over from/).click();
       await see('Gate', `claimed by ${name}`);
-      await sendBy(former, {
-        topic: 'release',
-        key: 'example-10 alarm of Gate',
-        by: isAnnas ? 'Anna' : 'Ben',
-      });
+      const by = isAnnas ? 'Anna' : 'Ben';
+      await sendBy(former, { topic: 'release', key: 'example-10 alarm of Gate', by });
       await former.getByText(`Not released: claimed by ${name}.`).waitFor();
       await see('Gate', `claimed by ${name}`);
     });
@@ -101,12 +98,7 @@ for (const version of NODE_RED_VERSIONS)
       await see('Yard', 'real, Anna');
       await button(anna, /^undo/).click();
       await see('Yard', 'new');
-      const trail = await trailWhen(
-        board.nodeRed,
-        'Yard',
-        ([row]) => row !== undefined && saidOf(row).length > 0,
-      );
-      assert.deepEqual(saidOf(trail), [['Anna', 'took back: real']]);
+      assert.deepEqual(await saidWhen(board.nodeRed, 'Yard'), [['Anna', 'took back: real']]);
     });
 
     it('says to the second who judges that it is judged already, and by whom', async () => {
@@ -120,7 +112,7 @@ for (const version of NODE_RED_VERSIONS)
     });
 
     it('settles what was judged, once, and the line stays until nobody is in the list', async () => {
-      const trail = await trailWhen(board.nodeRed, 'Fence', ([row]) => row?.state === 'delivered');
+      const trail = await settledWhen(board.nodeRed, 'Fence');
       assert.equal(trail.attempts, 1);
       assert.equal(saidOf(trail).filter(([, said]) => /^(real|false)/.test(said ?? '')).length, 1);
       await Promise.all(
@@ -132,7 +124,7 @@ for (const version of NODE_RED_VERSIONS)
     });
 
     it('keeps claim, comment and verdict with who did it and when in the audit trail', async () => {
-      const trail = await trailWhen(board.nodeRed, 'Fence', ([row]) => row?.state === 'delivered');
+      const trail = await settledWhen(board.nodeRed, 'Fence');
       assert.deepEqual(saidOf(trail).slice(0, 2), [
         ['Anna', 'claimed'],
         ['Ben', 'Guard is on the way'],
@@ -145,11 +137,7 @@ for (const version of NODE_RED_VERSIONS)
     it('settles the end of an alarm that was judged, without a line for it', async () => {
       const eventEndTime = new Date().toISOString();
       await postAlarm(board.nodeRed, { eventRuleName: 'Fence', alarmId: 'alarm of Fence', eventEndTime });
-      await trailWhen(
-        board.nodeRed,
-        'Fence',
-        (rows) => rows.length === 2 && rows.every(({ state }) => state === 'delivered'),
-      );
+      await settledWhen(board.nodeRed, 'Fence', 2);
       assert.equal(await lineOf(anna, 'Fence').count(), 0);
     });
 
@@ -159,27 +147,16 @@ for (const version of NODE_RED_VERSIONS)
       await lineOf(anna, 'Dock').getByText('ended').waitFor();
       await choose(anna, 'Dock');
       await button(anna, /^false alarm/).click();
-      await trailWhen(
-        board.nodeRed,
-        'Dock',
-        (rows) => rows.length === 2 && rows.every(({ state }) => state === 'delivered'),
-      );
+      await settledWhen(board.nodeRed, 'Dock', 2);
     });
 
     it('drops what a browser sends that no button sends', async () => {
-      const before = JSON.stringify(await trailOf(board.nodeRed));
       for (const sent of STRANGE) await sendBy(anna, sent);
       await choose(anna, 'Yard');
       await anna.getByPlaceholder('comment').fill('after it');
       await button(anna, /^send/).click();
-      const trail = await trailWhen(
-        board.nodeRed,
-        'Yard',
-        ([row]) => row !== undefined && saidOf(row).length > 1,
-      );
-      assert.deepEqual(saidOf(trail).at(-1), ['Anna', 'after it']);
+      assert.deepEqual((await saidWhen(board.nodeRed, 'Yard', 2)).at(-1), ['Anna', 'after it']);
       assert.doesNotMatch(JSON.stringify(await trailOf(board.nodeRed)), /Eve/);
-      assert.ok(before.length > 0);
       assert.doesNotMatch(board.nodeRed.log, /\[error\]/);
     });
 
@@ -197,7 +174,7 @@ for (const version of NODE_RED_VERSIONS)
       await anna.locator('.rvm-trail', { hasText: 'Anna after it' }).waitFor();
       assert.equal(await anna.locator('.rvm-list li').count(), 2);
       await button(anna, /^false alarm/).click();
-      const trail = await trailWhen(board.nodeRed, 'Yard', ([row]) => row?.state === 'delivered');
+      const trail = await settledWhen(board.nodeRed, 'Yard');
       assert.deepEqual(saidOf(trail).at(-1), ['Anna', 'false']);
     });
   });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import type { Page } from 'playwright-core';
-import { choose, letIn, lineOf, openBoard, pictureIs } from '../../support/editor/alarm-board';
+import { choose, letIn, lineOf, pictureIs } from '../../support/editor/alarm-board';
 import { boardFlow, postAlarm } from '../../support/examples/board';
 import { describeBoard } from '../../support/examples/describe-board';
 import { SandboxOfExample } from '../../support/examples/example-run';
@@ -104,7 +104,7 @@ for (const version of NODE_RED_VERSIONS)
       it(`is seen as a whole at ${width}x${height}: only the list scrolls`, async () => {
         for (let count = 0; count < 15; count += 1)
           await postAlarm(board.nodeRed, { eventRuleName: `Alarm ${width} ${count}` });
-        const other = await openBoard(board.browser, board.nodeRed, { errors: board.errors, width, height });
+        const other = await board.open(undefined, { width, height });
         await lineOf(other, `Alarm ${width} 14`).waitFor();
         const sizes = (): Promise<Record<string, unknown>> =>
           other.evaluate(`({

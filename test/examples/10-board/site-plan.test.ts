@@ -1,24 +1,22 @@
 import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
 import { choose, letIn, lineOf } from '../../support/editor/alarm-board';
-import { boardFlow, postAlarm, trailWhen } from '../../support/examples/board';
+import { boardFlow, postAlarm, settledWhen } from '../../support/examples/board';
 import { describeBoard } from '../../support/examples/describe-board';
 import { SandboxOfExample, withChanges } from '../../support/examples/example-run';
-import type { FlowNode } from '../../support/node-red/node-red';
 import { NODE_RED_VERSIONS } from '../../support/suite/lanes';
 
 const MARKUP = '<img src=x onerror="window.hacked = true">';
 
+const EACH_SECOND = { repeat: '1' };
 /** The example, which asks for cameras and counts each second. */
-function flow(): FlowNode[] {
-  return withChanges(boardFlow({ undoSeconds: 1 }), {
-    'rvm-example-10-devices-tick': { repeat: '1' },
-    'rvm-example-10-statistics-tick': { repeat: '1' },
-  });
-}
+const FLOW = withChanges(boardFlow({ undoSeconds: 1 }), {
+  'devices-tick': EACH_SECOND,
+  'statistics-tick': EACH_SECOND,
+});
 
 for (const version of NODE_RED_VERSIONS)
-  describeBoard('site plan and statistics', { version, flow: flow(), operator: 'Anna' }, (board) => {
+  describeBoard('site plan and statistics', { version, flow: FLOW, operator: 'Anna' }, (board) => {
     let page: Page;
     let sandbox: SandboxOfExample;
 
@@ -72,11 +70,8 @@ for (const version of NODE_RED_VERSIONS)
     });
 
     it('lists the alarm of a camera that is not on the plan first, also of one the service does not list', async () => {
-      await postAlarm(board.nodeRed, {
-        eventRuleName: 'Elsewhere',
-        cameraName: MARKUP,
-        locationName: MARKUP,
-      });
+      const names = { cameraName: MARKUP, locationName: MARKUP };
+      await postAlarm(board.nodeRed, { eventRuleName: 'Elsewhere', ...names });
       await page.locator('.rvm-beside li').first().getByText(MARKUP).first().waitFor();
       assert.equal(await page.evaluate('window.hacked'), undefined);
     });
@@ -92,7 +87,7 @@ for (const version of NODE_RED_VERSIONS)
       await letIn(board.page, 'At the entrance');
       await choose(board.page, 'At the entrance');
       await board.page.keyboard.press('r');
-      await trailWhen(board.nodeRed, 'At the entrance', ([row]) => row?.state === 'delivered');
+      await settledWhen(board.nodeRed, 'At the entrance');
       const row = page.locator('.rvm-by-site tr', { hasText: 'SANDBOX Harbour Depot' });
       await row.getByText('50 %').waitFor();
       const cells = await row.locator('td').allInnerTexts();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import type { Locator } from 'playwright-core';
-import { choose, lineOf, openBoard } from '../../support/editor/alarm-board';
+import { choose, lineOf } from '../../support/editor/alarm-board';
 import { boardFlow, postAlarm } from '../../support/examples/board';
 import { describeBoard } from '../../support/examples/describe-board';
 import { inboxesOpen } from '../../support/node-red/inboxes-open';
@@ -33,7 +33,7 @@ describeBoard('where an inbox cannot be read', {}, (board) => {
     block('remote-monitoring');
     await board.nodeRed.deploy(boardFlow());
     await board.nodeRed.logged(/cannot store/);
-    board.page = await openBoard(board.browser, board.nodeRed, { errors: board.errors, operator: 'Anna' });
+    board.page = await board.open('Anna');
     await fault('The inbox cannot be read (STORE_FAILED)').waitFor();
     await count('No list yet');
     assert.equal(await board.page.getByText('No open alarm').count(), 0);
@@ -49,7 +49,7 @@ describeBoard('where an inbox cannot be read', {}, (board) => {
     await board.nodeRed.deploy(flow('second'));
     await inboxesOpen(board.nodeRed);
     await board.page.close();
-    board.page = await openBoard(board.browser, board.nodeRed, { errors: board.errors, operator: 'Anna' });
+    board.page = await board.open('Anna');
     await postAlarm(board.nodeRed, { eventRuleName: 'Fence', alarmId: 'fence' }, SECOND);
     await postAlarm(board.nodeRed, { eventRuleName: 'Gate', alarmId: 'gate' });
     await count('2 open');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
 import { Sandbox, type SandboxOptions } from '../../../sandbox';
-import { closeDialog, testBrowser, type TestBrowser, openEditor } from './browser';
+import { closeDialog, openDialog, testBrowser, type TestBrowser, openEditor } from './browser';
 import { tokenOf, USERS, type User } from '../node-red/inboxes-open';
 import { cloud, PHRASE, station } from '../node-red/flows';
 import type { SandboxCamera } from '../node-red/station-flow';
@@ -21,6 +21,10 @@ export interface EditorOfTests {
   valuesOf: (id: string, ...names: string[]) => Promise<unknown[]>;
   /** Gives a node other properties, as if they had been chosen before. */
   assign: (id: string, values: object) => Promise<unknown>;
+  /** Opens the dialog of a node. */
+  open: (id: string) => Promise<void>;
+  /** Closes the open dialog with OK: the node has these properties then. */
+  saves: (id: string, values: object) => Promise<void>;
   /** Sets a typed input, such as `type` and `value`, and tells the dialog of it. */
   type: (field: string, values: { type?: string; value?: string }) => Promise<unknown>;
   /** Fills a field, and leaves it. */
@@ -102,6 +106,13 @@ function handsOf(page: () => Page): Hands {
   return {
     valuesOf: (id, ...names) => page().evaluate(`${JSON.stringify(names)}.map((name) => ${node(id)}[name])`),
     assign: (id, values) => page().evaluate(`void Object.assign(${node(id)}, ${JSON.stringify(values)})`),
+    open: (id) => openDialog(page(), id),
+    async saves(id, values) {
+      await closeDialog(page(), 'ok');
+      const names = Object.keys(values);
+      const kept = await this.valuesOf(id, ...names);
+      assert.deepEqual(Object.fromEntries(names.map((name, at) => [name, kept[at]])), values);
+    },
     type: (field, values) => {
       const calls = Object.entries(values).map((call) => `.typedInput(...${JSON.stringify(call)})`);
       return page().evaluate(`void $(${JSON.stringify(field)})${calls.join('')}.trigger('change')`);

@@ -98,7 +98,7 @@ function keyOf(number: number): string {
 }
 
 /** An event that comes in; unless it is said, of no camera: then there is no video to ask for. */
-export async function send({ nodeRed }: EditorOfTests, path: string, facts: Record<string, unknown>) {
+export async function send({ nodeRed }: EditorOfTests, path: string, facts: Record<string, unknown> = {}) {
   const message = alarmMessage({ cameraId: undefined, cameraRemoteId: undefined, ...facts });
   assert.equal((await post(`${nodeRed.url}${path}`, message, PHRASE)).status, 200);
   return message;

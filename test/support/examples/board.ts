@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { EventRow } from '../../../lib/inbox/event-row';
 import type { HistoryEntry } from '../../../lib/inbox/history';
 import { PHRASE } from '../node-red/flows';
-import { entrance, type FlowNode, inject, type NodeRed, probe } from '../node-red/node-red';
+import { entrance, type FlowNode, flowNode, inject, type NodeRed, probe } from '../node-red/node-red';
 import { eventually } from '../time/patience';
 import { alarmMessage, post } from '../webhook/alarm-message';
 import { withChanges, withConstants } from './example-run';
@@ -13,25 +13,25 @@ export type Row = Record<string, unknown>;
 
 /** Where a test stands in for the nodes of the flow. */
 const DOORS = {
-  list: 'rvm-example-10-rows',
-  tell: 'rvm-example-10-alarms',
-  hand: 'rvm-example-10-operator',
-  failed: 'rvm-example-10-failed',
-  plan: 'rvm-example-10-plan',
-  statistics: 'rvm-example-10-statistics',
+  list: 'rows',
+  tell: 'alarms',
+  hand: 'operator',
+  failed: 'failed',
+  plan: 'plan',
+  statistics: 'statistics',
 };
 
 /** The board, which asks for no list: a test tells lists to its function, or what that makes of them to the page. */
 export function boardWithDoors(): FlowNode[] {
   const still = { once: false, repeat: '' };
-  const nodes = withChanges(boardFlow(), {
-    'rvm-example-10-tick': still,
-    'rvm-example-10-devices-tick': still,
-    'rvm-example-10-statistics-tick': still,
-    'rvm-example-10-refresh-in': { wires: [[]] },
-  });
-  const doors = Object.entries(DOORS).flatMap(([name, to]) => entrance(name, to));
-  return [...nodes, ...doors.map((node) => ({ ...node, z: 'rvm-example-10-tab' }))];
+  const ticks = { tick: still, 'devices-tick': still, 'statistics-tick': still };
+  const nodes = withChanges(boardFlow(), { ...ticks, 'refresh-in': { wires: [[]] } });
+  return [...nodes, ...Object.entries(DOORS).flatMap(([name, to]) => door(name, `rvm-example-10-${to}`))];
+}
+
+/** An entrance on the tab of the board. */
+export function door(id: string, to: string): FlowNode[] {
+  return entrance(id, to).map((node) => ({ ...node, z: TAB }));
 }
 
 export function rowOf(rule: string, further: Row = {}): Row {
@@ -62,25 +62,15 @@ interface BoardFlowOptions {
 /** Example 10 with a phrase that tests know, probes for what goes to the pager and is asked of video, and a way to read the trail. */
 export function boardFlow({ undoSeconds = 10, escalateAfter = 60 }: BoardFlowOptions = {}): FlowNode[] {
   const minutes = { t: 'set', p: 'minutes', pt: 'msg', to: String(escalateAfter), tot: 'num' };
-  const beside = { 'rvm-example-10-escalate': 'escalation', 'rvm-example-10-view': 'video' };
-  const nodes = withChanges(example('10', beside), {
-    'rvm-example-10-station': { credentials: { secret: PHRASE } },
-    'rvm-example-10-minutes': { rules: [minutes] },
+  const nodes = withChanges(example('10', { escalate: 'escalation', view: 'video' }), {
+    station: { credentials: { secret: PHRASE } },
+    minutes: { rules: [minutes] },
   }).map((node) =>
     node.id === 'rvm-example-10-operator' ? withConstants(node, { UNDO_SECONDS: String(undoSeconds) }) : node,
   );
-  const all = { state: 'all', history: true, limit: 1000 };
-  const list = {
-    id: 'trail-list',
-    type: 'rvm-list-events',
-    z: TAB,
-    x: 0,
-    y: 0,
-    wires: [['trail'], []],
-    ...all,
-  };
-  const ask = entrance('ask-trail', 'trail-list').map((node) => ({ ...node, z: TAB }));
-  return [...nodes, ...ask, list, probe('trail', TAB)];
+  const all = { z: TAB, state: 'all', history: true, limit: 1000 };
+  const list = flowNode('trail-list', 'rvm-list-events', [['trail'], []], all);
+  return [...nodes, ...door('ask-trail', 'trail-list'), list, probe('trail', TAB)];
 }
 
 /** All events of the inbox, newest first. */
@@ -95,18 +85,42 @@ export async function trailOf(nodeRed: NodeRed): Promise<Trail[]> {
 export async function trailWhen(
   nodeRed: NodeRed,
   rule: string,
-  isWanted: (events: readonly Trail[]) => boolean,
+  isWanted: (events: readonly Trail[]) => boolean | undefined,
 ): Promise<Trail> {
   let events: Trail[] = [];
   await eventually(
     async () => {
       events = (await trailOf(nodeRed)).filter((row) => row.rule === rule);
-      return events.length > 0 && isWanted(events);
+      return events.length > 0 && isWanted(events) === true;
     },
     `the trail of ${rule}`,
     100,
   );
   return events.at(-1) ?? assert.fail();
+}
+
+/** Waits until so many events of an alarm are settled, all that there are, and gives the first of them. */
+export function settledWhen(nodeRed: NodeRed, rule: string, count = 1): Promise<Trail> {
+  return trailWhen(
+    nodeRed,
+    rule,
+    (events) => events.length === count && events.every(({ state }) => state === 'delivered'),
+  );
+}
+
+/** Posts an alarm of that rule, and waits until the board has it. */
+export async function raiseAtBoard(nodeRed: NodeRed, rule: string, facts: Row = {}): Promise<Trail> {
+  await postAlarm(nodeRed, { eventRuleName: rule, alarmId: rule.toLowerCase(), ...facts });
+  return trailWhen(nodeRed, rule, ([row]) => row?.state === 'leased');
+}
+
+/** Waits until so much was said of an event. */
+export async function saidWhen(
+  nodeRed: NodeRed,
+  rule: string,
+  count = 1,
+): Promise<ReturnType<typeof saidOf>> {
+  return saidOf(await trailWhen(nodeRed, rule, ([row]) => row && saidOf(row).length >= count));
 }
 
 /** What persons have said of an event: who, and what. */

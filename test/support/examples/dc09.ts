@@ -195,23 +195,33 @@ export class Dc09Run {
       ...(settings !== undefined && { settings }),
       closed: open,
       beside: {
-        'rvm-example-05-nothing': 'settled at once',
-        'rvm-example-05-done': 'acknowledged',
-        'rvm-example-05-refused': 'refused',
-        'rvm-example-05-lost': 'lost',
-        'rvm-example-05-wrong-table': 'table not read',
+        nothing: 'settled at once',
+        done: 'acknowledged',
+        refused: 'refused',
+        lost: 'lost',
+        'wrong-table': 'table not read',
       },
       changes: {
-        'rvm-example-05-receiver': { port: String(receiver.port) },
-        'rvm-example-05-webhook': { redeliverAfter: 10 },
-        'rvm-example-05-table': { template },
-        'rvm-example-05-level': { hold },
-        ...(open && { 'rvm-example-05-gate': { func: 'return [msg, null];' } }),
-        'rvm-example-05-tick': { repeat: '0.2', onceDelay: '0.1' },
+        receiver: { port: String(receiver.port) },
+        webhook: { redeliverAfter: 10 },
+        table: { template },
+        level: { hold },
+        ...(open && { gate: { func: 'return [msg, null];' } }),
+        tick: { repeat: '0.2', onceDelay: '0.1' },
       },
-      constants: { 'rvm-example-05-line': quick },
+      constants: { line: quick },
     });
     return new Dc09Run(run, receiver);
+  }
+
+  /** For one test. */
+  static async during(options: Dc09Options, test: (dc09: Dc09Run) => Promise<void>): Promise<void> {
+    const dc09 = await Dc09Run.start(options);
+    try {
+      await test(dc09);
+    } finally {
+      await dc09.stop();
+    }
   }
 
   /** The receiver is switched off, and on again as a new one at the same address. */

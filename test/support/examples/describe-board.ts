@@ -16,6 +16,8 @@ interface BoardOfTests {
   page: Page;
   /** What the pages have told. */
   errors: string[];
+  /** Opens the board once more, in a browser of its own. @param operator who sits before it */
+  open: (operator?: string, options?: Parameters<typeof openBoard>[2]) => Promise<Page>;
   /** The page with the site plan, once it shows something of this selector. */
   openPlan: (shown?: string, options?: Parameters<TestBrowser['newPage']>[0]) => Promise<Page>;
   /** Starts Node-RED again, with what it has kept. */
@@ -48,7 +50,7 @@ export function describeBoard(
       if (flow === undefined) return;
       await board.nodeRed.deploy(flow);
       await inboxesOpen(board.nodeRed);
-      board.page = await openBoard(board.browser, board.nodeRed, { errors: board.errors, operator });
+      board.page = await board.open(operator);
     });
 
     after(async () => {
@@ -56,6 +58,8 @@ export function describeBoard(
       await board.nodeRed?.stopAndRemove();
     });
 
+    board.open = (who, pageOptions) =>
+      openBoard(board.browser, board.nodeRed, { errors: board.errors, operator: who, ...pageOptions });
     board.openPlan = async (shown = '.rvm-camera', pageOptions = {}) => {
       const plan = await board.browser.newPage({ viewport: { width: 1366, height: 768 }, ...pageOptions });
       plan.setDefaultTimeout(PATIENCE);

@@ -1,16 +1,29 @@
 import assert from 'node:assert/strict';
 import { inboxesOpen } from '../node-red/inboxes-open';
-import { type FlowNode, NodeRed, probe, type StartOptions } from '../node-red/node-red';
+import {
+  entrance,
+  type FlowNode,
+  flowNode,
+  inject,
+  NodeRed,
+  probe,
+  type StartOptions,
+} from '../node-red/node-red';
 import { eventually } from '../time/patience';
-import { example, packagesFor } from './examples';
+import { example, packagesFor, saidOfNodes } from './examples';
 
+/** Nodes of the example are called by their ids without `rvm-example-` and its digits. */
 export interface RunOptions extends StartOptions {
-  /** Ids of nodes, and the probe that gets all that goes into each. */
+  /** Nodes, and the probe that gets all that goes into each. */
   beside?: Record<string, string>;
-  /** Properties that an installer would change, or that a test cannot wait for, by id of the node. */
+  /** Nodes, and the probe that gets all that leaves the first output of each. */
+  behind?: Record<string, string>;
+  /** Properties that an installer would change, or that a test cannot wait for, by node. */
   changes?: Record<string, Record<string, unknown>>;
-  /** Values of constants at the head of function nodes, as JavaScript, by id of the node. */
+  /** Values of constants at the head of function nodes, as JavaScript, by node. */
   constants?: Record<string, Record<string, string>>;
+  /** Entrances by which a test sends what a button or a browser would, and the node that each leads to. */
+  doors?: Record<string, string>;
   /** Further nodes on the tab of the example, or others in the place of some. */
   edit?: (nodes: FlowNode[]) => FlowNode[];
   /** Alarms of the sandbox stay in the building, as in an example that nobody has touched. Otherwise a trial lets them out. */
@@ -19,27 +32,44 @@ export interface RunOptions extends StartOptions {
 
 /** One example in a Node-RED of its own, with its sandbox, whose alarms come only when a test raises them. */
 export class ExampleRun {
-  private constructor(
-    public nodeRed: NodeRed,
-    readonly flow: readonly FlowNode[],
-    private readonly startOptions: StartOptions,
-    private readonly isClosed: boolean,
-  ) {}
+  nodeRed!: NodeRed;
+  flow: readonly FlowNode[] = [];
+  #startOptions: StartOptions = {};
+  #isClosed = false;
 
   /** @param digits those that the name of the example begins with */
+  private constructor(private readonly digits: string) {}
+
   static async start(digits: string, options: RunOptions = {}): Promise<ExampleRun> {
-    const { beside, changes, constants, edit = (nodes) => nodes, closed = false, ...further } = options;
-    const flow = edit(changedFlow(digits, { beside, changes, constants }));
-    const palette = packagesFor(digits);
-    const startOptions = { ...(palette.length > 0 && { palette }), ...further };
-    const run = new ExampleRun(await NodeRed.start(startOptions), flow, startOptions, closed);
+    const run = new ExampleRun(digits);
+    await run.#start(options);
+    return run;
+  }
+
+  /**
+   * From the first test of a group to the last.
+   * @param options may be made when it starts
+   */
+  static ofGroup(digits: string, options: RunOptions | (() => RunOptions | Promise<RunOptions>)): ExampleRun {
+    const run = new ExampleRun(digits);
+    before(async () => run.#start(typeof options === 'function' ? await options() : options));
+    after(() => run.stop());
+    return run;
+  }
+
+  async #start(options: RunOptions): Promise<void> {
+    const { beside, behind, changes, constants, doors, edit, closed = false, ...further } = options;
+    this.flow = changedFlow(this.digits, { beside, behind, changes, constants, doors, edit });
+    const palette = packagesFor(this.digits);
+    this.#startOptions = { ...(palette.length > 0 && { palette }), ...further };
+    this.#isClosed = closed;
+    this.nodeRed = await NodeRed.start(this.#startOptions);
     try {
-      await run.deploy();
+      await this.deploy();
     } catch (error) {
-      await run.stop();
+      await this.stop();
       throw error;
     }
-    return run;
   }
 
   /** Deploys in full and waits until alarms can come. */
@@ -53,7 +83,7 @@ export class ExampleRun {
   async restart(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     const { userDir, port } = this.nodeRed;
     await this.nodeRed.stop(signal);
-    this.nodeRed = await NodeRed.start({ ...this.startOptions, userDir, port });
+    this.nodeRed = await NodeRed.start({ ...this.#startOptions, userDir, port });
     await this.#ready(0);
   }
 
@@ -92,8 +122,18 @@ export class ExampleRun {
   }
 
   /** Presses the button of an inject node. */
-  press(id: string): Promise<void> {
-    return press(this.nodeRed, id);
+  press(name: string): Promise<void> {
+    return press(this.nodeRed, this.#idOf(name));
+  }
+
+  /** Sends what a browser or a button would. */
+  enter(door: string, msg: Record<string, unknown>): Promise<void> {
+    return inject(this.nodeRed, door, msg);
+  }
+
+  /** The last status of a node since so many messages of probes. */
+  status(name: string, from = 0): string {
+    return this.nodeRed.statuses(this.#idOf(name), from).at(-1) ?? '';
   }
 
   get sandboxUrl(): string {
@@ -101,8 +141,12 @@ export class ExampleRun {
     return addresses.at(-1)?.[1] ?? assert.fail('no sandbox has started');
   }
 
-  stop(): Promise<void> {
-    return this.nodeRed.stopAndRemove();
+  async stop(): Promise<void> {
+    await this.nodeRed?.stopAndRemove();
+  }
+
+  #idOf(name: string): string {
+    return `rvm-example-${this.digits}-${name}`;
   }
 
   async #ready(seen: number): Promise<void> {
@@ -111,26 +155,27 @@ export class ExampleRun {
     const isReady = (): boolean => /sandbox/.test(this.nodeRed.statuses(webhook.id, seen).at(-1) ?? '');
     await this.nodeRed.until(isReady, 'the sandbox');
     await inboxesOpen(this.nodeRed);
-    if (!this.isClosed) await letSandboxOut(this.nodeRed, this.flow);
+    if (!this.#isClosed) await letSandboxOut(this.nodeRed, this.flow);
   }
 }
 
 /** The example with what a test changes in it, and with a probe for the statuses of its nodes. */
 function changedFlow(
   digits: string,
-  { beside, changes = {}, constants = {} }: Pick<RunOptions, 'beside' | 'changes' | 'constants'>,
+  { beside, behind, changes = {}, constants = {}, doors = {}, edit = (nodes) => nodes }: RunOptions,
 ): FlowNode[] {
-  const own = example(digits, beside);
-  for (const id of Object.keys(constants))
-    assert.ok(
-      own.some((node) => node.id === id),
-      `the example has no ${id}`,
-    );
-  const functions = own.map((node) => withConstants(node, constants[node.id] ?? {}));
-  const nodes = withChanges(functions, changes);
-  const z = nodes.find(({ type }) => type === 'tab')?.id ?? '';
-  const watch = { id: 'watch-status', type: 'status', z, scope: null, x: 0, y: 0, wires: [['status']] };
-  return [...nodes, watch, probe('status', z)];
+  const own = example(digits, beside, behind);
+  const constantsOf = saidOfNodes(own, constants);
+  const functions = own.map((node) => withConstants(node, constantsOf(node.id) ?? {}));
+  const nodes = edit(withChanges(functions, changes));
+  const watch = flowNode('watch-status', 'status', [['status']], { scope: null });
+  const entrances = Object.entries(doors).flatMap(([name, to]) =>
+    entrance(name, `rvm-example-${digits}-${to}`),
+  );
+  const tab = nodes.find(({ type }) => type === 'tab')?.id ?? '';
+  return [...nodes, watch, probe('status'), ...entrances].map((node) =>
+    node.z === 'tab' ? { ...node, z: tab } : node,
+  );
 }
 
 /** A function node with other values of constants. */
@@ -180,20 +225,19 @@ interface RaisedAlarm {
 }
 
 /**
- * Flow nodes with other properties, by id, and a sandbox that raises no alarm by itself, nor by the button of a trial. Properties of
- * the tab, such as `env`, are changed the same way.
+ * Flow nodes with other properties, and a sandbox that raises no alarm by itself, nor by the button of a trial. Properties of the
+ * tab, such as `env`, are changed the same way.
  */
 export function withChanges(
   nodes: readonly FlowNode[],
   changes: Record<string, Record<string, unknown>>,
 ): FlowNode[] {
-  const unknown = Object.keys(changes).filter((id) => !nodes.some((node) => node.id === id));
-  assert.deepEqual(unknown, [], 'the example has these nodes');
-  const standing = nodes.filter((node) => !isRaiser(node) || changes[node.id] !== undefined);
+  const changesOf = saidOfNodes(nodes, changes);
+  const standing = nodes.filter((node) => !isRaiser(node) || changesOf(node.id) !== undefined);
   return standing.map((node) => ({
     ...node,
     ...(node.type === 'rvm-cloud' && { sandboxEvents: 0 }),
-    ...changes[node.id],
+    ...changesOf(node.id),
   }));
 }
 

@@ -21,28 +21,45 @@ export function packagesFor(digits: string): readonly string[] {
   return PALETTE_OF[digits.slice(0, 2)] ?? [];
 }
 
+/** What a test calls a node of an example: its id without what all ids of the example begin with. */
+const shortName = (id: string): string => /^rvm-example-\d\d-(.+)$/.exec(id)?.[1] ?? id;
+
+/** What is said of a node by its short name, or its id. @throws AssertionError where the example has no such node */
+export function saidOfNodes<Value>(
+  nodes: readonly FlowNode[],
+  said: Record<string, Value>,
+): (id: string) => Value | undefined {
+  const unknown = Object.keys(said).filter(
+    (name) => !nodes.some(({ id }) => [id, shortName(id)].includes(name)),
+  );
+  assert.deepEqual(unknown, [], 'the example has these nodes');
+  return (id) => said[id] ?? (id.startsWith('rvm-example-') ? said[shortName(id)] : undefined);
+}
+
 /**
  * An example as it is, with probes beside its nodes.
  * @param digits those that the name of the example begins with, or the whole name
- * @param beside ids of nodes, and the probe that gets all that goes into each
+ * @param beside short names of nodes, and the probe that gets all that goes into each
+ * @param behind short names of nodes, and the probe that gets all that leaves the first output of each
  */
-export function example(digits: string, beside: Record<string, string> = {}): FlowNode[] {
+export function example(
+  digits: string,
+  beside: Record<string, string> = {},
+  behind: Record<string, string> = {},
+): FlowNode[] {
   const file = EXAMPLES.find((name) => name.startsWith(digits)) ?? assert.fail(`no example ${digits}`);
   const nodes = JSON.parse(fs.readFileSync(path.join(FOLDER, file), 'utf8')) as FlowNode[];
-  for (const id of Object.keys(beside))
-    assert.ok(
-      nodes.some((node) => node.id === id),
-      `the example has no ${id}`,
-    );
+  const [besideOf, behindOf] = [saidOfNodes(nodes, beside), saidOfNodes(nodes, behind)];
   const tab = nodes.find((node) => node.type === 'tab')?.id ?? '';
   const wired = nodes.map((node) => {
     if (!Array.isArray(node.wires)) return node;
-    const wires = (node.wires as string[][]).map((port) =>
-      port.flatMap((to) => (beside[to] ? [to, beside[to]] : [to])),
+    const wires = (node.wires as string[][]).map((port, at) =>
+      [...port, (at === 0 && behindOf(node.id)) || [], port.map((to) => besideOf(to) ?? [])].flat(2),
     );
     return { ...node, wires };
   });
-  return [...wired, ...[...new Set(Object.values(beside))].map((id) => probe(id, tab))];
+  const probes = new Set([...Object.values(beside), ...Object.values(behind)]);
+  return [...wired, ...[...probes].map((id) => probe(id, tab))];
 }
 
 /** What the editor writes on a node of an example, in English. The name of an e-mail node is where it sends to. */

@@ -117,7 +117,6 @@ const RARE: readonly string[] = [
   'test/video/rtsp/sweep.test.ts',
   // Of the editor: single rows and buttons, small screens, and an inbox that is broken or busy.
   'test/editor/audit-trail.test.ts',
-  'test/editor/languages.test.ts',
   'test/editor/sidebar-hands.test.ts',
   'test/editor/dialogs/pickers.test.ts',
   'test/editor/examples.test.ts',
@@ -158,7 +157,6 @@ const RARE: readonly string[] = [
   'test/examples/10-board/looks.test.ts',
   'test/examples/10-board/many.test.ts',
   'test/examples/10-board/not-stored.test.ts',
-  'test/examples/10-board/plan-looks.test.ts',
   'test/examples/10-board/unread.test.ts',
   // What plays in Chromium, the pictures of the pages, and npm start with a palette of its own.
   'test/video/view/player.test.ts',
