@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { RtspWanted } from '../../../lib/cloud/calls';
 import { RvmError, type RvmErrorCode } from '../../../lib/error';
 import type {
   AudioFormat,
@@ -8,8 +9,21 @@ import type {
   VideoFormat,
   VideoFrame,
 } from '../../../lib/video/media';
+import type { VideoSource } from '../../../lib/video/sessions/session-slots';
 import type { ViewPart, ViewSource } from '../../../lib/video/view/visits';
 import type { EncodedVideo } from './encoded-stream';
+
+/** A client to which each session is granted. @param asked where it notes for what */
+export function grantingClient(asked: RtspWanted[] = [], url = 'rtsp://x'): VideoSource['client'] {
+  const device = { id: 'gate', name: 'Gate', status: 'online' };
+  const relay = { scheme: 'rtsp', host: 'relay.invalid', port: 554 };
+  const session = { url, cameraId: 'gate', cameraRemoteId: 'g', relay, device, requests: 1, ms: 1 };
+  const openRtsp: VideoSource['client']['openRtsp'] = async (wanted) => {
+    asked.push(wanted);
+    return { ...session, mode: wanted.mode, quality: wanted.quality };
+  };
+  return { openRtsp };
+}
 
 const BASELINE: VideoFormat = {
   codec: 'h264',
@@ -137,7 +151,8 @@ export class CountingSource implements ViewSource {
     await this.script.after;
     this.#failIfTold();
     const { video, paced } = this.script;
-    const stream = new SoundedStream(video);
+    const stream = new MadeStream();
+    stream.audio = video?.audio;
     this.streams.push(stream);
     if (video !== undefined) void send(stream, video, paced?.includes(kind) === true);
     return stream;
@@ -170,14 +185,6 @@ export class CountingSource implements ViewSource {
   }
 }
 
-/** One that announces the sound of its video. */
-class SoundedStream extends MadeStream {
-  constructor(video: EncodedVideo | undefined) {
-    super();
-    Object.defineProperty(this, 'audio', { value: video?.audio });
-  }
-}
-
 async function send(stream: MadeStream, { frames }: EncodedVideo, isPaced: boolean): Promise<void> {
   const begin = performance.now();
   for (const frame of frames) {
@@ -189,68 +196,38 @@ async function send(stream: MadeStream, { frames }: EncodedVideo, isPaced: boole
 }
 
 const FORMAT: VideoFormat = {
-  codec: 'h264',
+  ...BASELINE,
   parameterSets: [Buffer.from([0x67, 1]), Buffer.from([0x68, 2])],
-  width: 320,
-  height: 180,
-  codecString: '',
-  description: Buffer.alloc(0),
 };
 
 /** Frames that no decoder could read, such as `0K 4 2 1`: in the order of decoding, each by the time at which it is shown; K is a key frame. */
 export function madeFrames(times: string, format = FORMAT): VideoFrame[] {
   return times.split(' ').map((text) => {
     const time = Number.parseFloat(text);
-    return { kind: 'video', format, key: text.endsWith('K'), nals: [Buffer.from([1, time])], time };
+    return pictureAt(time, { format, key: text.endsWith('K'), nals: [Buffer.from([1, time])] });
   });
-}
-
-/** Reads a sequence parameter set of H.264 bit by bit (ITU-T H.264, section 7.3.2.1.1). */
-class Bits {
-  readonly #bits: string;
-  at = 0;
-
-  constructor(bytes: Buffer) {
-    this.#bits = [...bytes].map((byte) => byte.toString(2).padStart(8, '0')).join('');
-  }
-
-  skip(count: number): void {
-    this.at += count;
-  }
-
-  flag(): boolean {
-    this.at += 1;
-    return this.#bits[this.at - 1] === '1';
-  }
-
-  /** Exp-Golomb code, signed or not. */
-  skipNumber(): void {
-    const zeros = this.#bits.indexOf('1', this.at) - this.at;
-    this.at += 2 * zeros + 1;
-  }
-
-  before(): string {
-    return this.#bits.slice(0, this.at);
-  }
 }
 
 /**
  * The same parameter set of Main or Baseline profile without usability information, as many cameras send it: then nothing says
- * how many pictures are decoded before they are shown.
+ * how many pictures are decoded before they are shown (ITU-T H.264, section 7.3.2.1.1).
  */
 export function withoutUsability(set: Buffer): Buffer {
-  const bits = new Bits(set);
-  bits.skip(32);
-  for (let i = 0; i < 4; i += 1) bits.skipNumber();
-  // References; whether frame numbers may be missing; width, height.
-  bits.skipNumber();
-  bits.skip(1);
-  bits.skipNumber();
-  bits.skipNumber();
-  const framesOnly = bits.flag();
-  bits.skip(framesOnly ? 1 : 2);
-  if (bits.flag()) for (let i = 0; i < 4; i += 1) bits.skipNumber();
-  const kept = `${bits.before()}01`;
+  const bits = [...set].map((byte) => byte.toString(2).padStart(8, '0')).join('');
+  let at = 32;
+  /** In Exp-Golomb code, signed or not. */
+  const skipNumbers = (count: number): void => {
+    for (let done = 0; done < count; done += 1) at = 2 * bits.indexOf('1', at) - at + 1;
+  };
+  const flag = (): boolean => bits[at++] === '1';
+  // The last of them: references. Then whether frame numbers may be missing; width, height.
+  skipNumbers(5);
+  at += 1;
+  skipNumbers(2);
+  const framesOnly = flag();
+  at += framesOnly ? 1 : 2;
+  if (flag()) skipNumbers(4);
+  const kept = `${bits.slice(0, at)}01`;
   const padded = kept.padEnd(Math.ceil(kept.length / 8) * 8, '0');
   return Buffer.from((padded.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
 }
