@@ -81,13 +81,11 @@ const SLOW: readonly string[] = [
   'test/scripts/test-command.test.ts',
   // Processes that are killed, and one after the other upon one inbox.
   'test/faults/kill.test.ts',
-  'test/faults/lost-name.test.ts',
   'test/faults/two-processes.test.ts',
   'test/nodes/flow-run.test.ts',
   'test/nodes/inbox-incidents.test.ts',
   'test/nodes/restart-hints.test.ts',
   // With many events or requests at a time, files that grow, disks that fail to read, and figures of all that is deployed.
-  'test/cloud/load.test.ts',
   'test/inbox/program/export.test.ts',
   'test/inbox/older-copy.test.ts',
   'test/inbox/spilled-list.test.ts',
@@ -98,10 +96,7 @@ const SLOW: readonly string[] = [
   'test/nodes/pipelined-flood.test.ts',
   'test/nodes/sign-of-life.test.ts',
   // Services that stumble, and what is watched in the meantime, each for as long as it takes.
-  'test/cloud/patience.test.ts',
   'test/nodes/watch.test.ts',
-  // On a hundred thousand events.
-  'test/inbox/postgres/backlog.test.ts',
   // Of alarms that go on, beside other settings of the server, under a watch; with modules counted.
   'test/nodes/sidebar-video.test.ts',
   'test/nodes/video-jobs.test.ts',
@@ -164,6 +159,7 @@ const RARE: readonly string[] = [
   'test/scripts/picture-folder.test.ts',
   'test/scripts/start-palette.test.ts',
   // Services and databases that stumble or are away, each for as long as it takes; and recordings that come late.
+  'test/cloud/patience.test.ts',
   'test/cloud/chaos.test.ts',
   'test/inbox/postgres/cut-off.test.ts',
   'test/inbox/postgres/outages.test.ts',
@@ -180,9 +176,11 @@ const RARE: readonly string[] = [
   // On Node.js of other versions, which are fetched.
   'test/nodes/node-versions.test.ts',
   'test/nodes/colliding-keys.test.ts',
-  // Each file of the store that cannot be written, each history that is moved, each balancer.
+  // Each file of the store that cannot be written, or loses its name; each history that is moved, and all else of a move, which is
+  // made once in a lifetime (test/inbox/program/move.test.ts makes one); each balancer.
   'test/faults/store-file.test.ts',
-  'test/inbox/moving/any-history.test.ts',
+  'test/faults/lost-name.test.ts',
+  'test/inbox/moving/',
   'test/proxies/balancers.test.ts',
   // Several Node-RED on one database.
   'test/nodes/shared-inbox-faults.test.ts',
@@ -190,7 +188,9 @@ const RARE: readonly string[] = [
   'test/nodes/watch-instances.test.ts',
   'test/proxies/balanced-node-red.test.ts',
   'test/cluster/',
-  // Very many cameras, alarms or messages.
+  // Very many cameras, alarms, events or messages.
+  'test/cloud/load.test.ts',
+  'test/inbox/postgres/backlog.test.ts',
   'test/cloud/large-directory.test.ts',
   'test/faults/large-search.test.ts',
   'test/faults/load.test.ts',
