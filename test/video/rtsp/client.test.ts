@@ -38,17 +38,20 @@ describe('the client of a relay', () => {
   const transported = (transport: string) => (request: RelayRequest) =>
     reply(request, 200, { Session: 's', Transport: transport });
 
-  it('asks for a description, for each medium, and for all to be played', async () => {
+  it('asks for a description, for each medium, and for all to be played, and counts its requests', async () => {
     await at.play(describing(sdp(VIDEO, AAC)), { range: { start: 12.5 } });
-    const asked = at.relay.requests.slice(0, 4).map(({ method, url, headers }) => {
-      headers.delete('cseq');
-      return [method, url.replace(at.relay.url, ''), Object.fromEntries(headers)];
-    });
+    const asked = at.relay.requests
+      .slice(0, 4)
+      .map(({ method, url, headers }) => [
+        method,
+        url.replace(at.relay.url, ''),
+        [...headers].map((header) => header.join(': ')).join(', '),
+      ]);
     assert.deepEqual(asked, [
-      ['DESCRIBE', '', { accept: 'application/sdp' }],
-      ['SETUP', '/track1', { transport: 'RTP/AVP/TCP;unicast;interleaved=0-1' }],
-      ['SETUP', '/track2', { transport: 'RTP/AVP/TCP;unicast;interleaved=2-3', session: 'session-1' }],
-      ['PLAY', '', { range: 'npt=12.500-', session: 'session-1' }],
+      ['DESCRIBE', '', 'cseq: 1, accept: application/sdp'],
+      ['SETUP', '/track1', 'cseq: 2, transport: RTP/AVP/TCP;unicast;interleaved=0-1'],
+      ['SETUP', '/track2', 'cseq: 3, transport: RTP/AVP/TCP;unicast;interleaved=2-3, session: session-1'],
+      ['PLAY', '', 'cseq: 4, range: npt=12.500-, session: session-1'],
     ]);
   });
 
@@ -57,32 +60,20 @@ describe('the client of a relay', () => {
     assert.equal(at.relay.last('PLAY').headers.get('range'), 'npt=0.000-');
   });
 
-  it('counts its requests', async () => {
-    await at.play(describing(sdp(VIDEO)));
-    assert.deepEqual(
-      at.relay.requests.slice(0, 3).map(({ headers }) => headers.get('cseq')),
-      ['1', '2', '3'],
-    );
-  });
-
   it('names what it leaves out', async () => {
     const second = ['m=video 0 RTP/AVP 98', 'a=rtpmap:98 H265/90000'];
     const text = ['m=application 0 RTP/AVP 107', 'a=rtpmap:107 VND.ONVIF.METADATA/90000'];
-    const stream = await at.play(
-      describing(sdp(PCMA, VIDEO, second, text, ['m=audio 0 RTP/AVP 111'], ['m=video 0 RTP/SAVP 96'])),
-    );
+    const others = [second, text, ['m=audio 0 RTP/AVP 111'], ['m=video 0 RTP/SAVP 96']];
+    const stream = await at.play(describing(sdp(PCMA, VIDEO, ...others)));
     assert.deepEqual(stream.leftOut, ['PCMA', 'H265', 'unknown', 'SRTP']);
     assert.equal(stream.audio, undefined);
   });
 
   it('takes the first video and the first sound that it can read', async () => {
-    const stream = await at.play(
-      describing(sdp(PCMA, ['m=video 0 RTP/AVP 26', 'a=control:jpeg'], VIDEO, AAC)),
-    );
-    assert.deepEqual(
-      at.relay.requests.filter(({ method }) => method === 'SETUP').map(({ url }) => url.split('/').at(-1)),
-      ['track1', 'track2'],
-    );
+    const jpeg = ['m=video 0 RTP/AVP 26', 'a=control:jpeg'];
+    const stream = await at.play(describing(sdp(PCMA, jpeg, VIDEO, AAC)));
+    const setUp = at.relay.requests.filter(({ method }) => method === 'SETUP');
+    assert.equal(setUp.map(({ url }) => url.split('/').at(-1)).join(), 'track1,track2');
     assert.deepEqual(stream.leftOut, ['PCMA', 'JPEG']);
     assert.equal(stream.audio?.codecString, 'mp4a.40.2');
   });
@@ -121,13 +112,7 @@ describe('the client of a relay', () => {
     ['a base that is no URL', CONTENT('/live'), 'track1', 'URL/track1', 'URL'],
     ['an absolute control', {}, 'rtsp://h/t?token=1', 'rtsp://h/t?token=1', 'URL'],
     ['a control of all', {}, '*', 'URL', 'URL'],
-    [
-      'a token: put behind it',
-      CONTENT('rtsp://h/l?t=a'),
-      'track1',
-      'rtsp://h/l?t=a/track1',
-      'rtsp://h/l?t=a',
-    ],
+    ['a token: put behind it', CONTENT('rtsp://h/l?t'), 'track1', 'rtsp://h/l?t/track1', 'rtsp://h/l?t'],
   ];
   for (const [what, headers, control, setUp, play] of BASES)
     it(`finds the addresses of media by ${what}`, async () => {
@@ -184,15 +169,12 @@ describe('the client of a relay', () => {
     });
 
   it('takes packets that come before and between answers, and between the lines of one', async () => {
-    const stream = await at.play({
-      PLAY: (request) => {
-        const lines = goodReply(request)
-          .split(/(?<=\r\n)/)
-          .map((line) => Buffer.from(line));
-        const picture = (): Buffer => at.source.pictures(1);
-        return Buffer.concat([picture(), ...lines.slice(0, 1), picture(), ...lines.slice(1), picture()]);
-      },
-    });
+    const PLAY: Script['PLAY'] = (request) => {
+      const [first = '', ...more] = goodReply(request).split(/(?<=\r\n)/);
+      const picture = (): Buffer => at.source.pictures(1);
+      return Buffer.concat([picture(), Buffer.from(first), picture(), Buffer.from(more.join('')), picture()]);
+    };
+    const stream = await at.play({ PLAY });
     assert.equal((await take(stream, 3)).length, 3);
   });
 
@@ -225,10 +207,7 @@ describe('the client of a relay', () => {
   });
 
   it('passes over a late answer to a former request', async () => {
-    await at.start({
-      SETUP: (request) => `RTSP/1.0 404 x\r\nCSeq: 1\r\n\r\n${goodReply(request)}`,
-    });
-    await at.open(at.relay.url);
+    await at.play({ SETUP: (request) => `RTSP/1.0 404 x\r\nCSeq: 1\r\n\r\n${goodReply(request)}` });
   });
 
   it('answers what the relay asks: that it is there, and that it does nothing else', async () => {
@@ -239,17 +218,14 @@ describe('the client of a relay', () => {
     const asked = ['OPTIONS', 'GET_PARAMETER', 'ANNOUNCE', 'REDIRECT', 'TEARDOWN'];
     for (const [place, method] of asked.entries()) {
       const body = method === 'ANNOUNCE' ? 'v=0' : '';
-      at.send(
-        `${method} rtsp://h/ RTSP/1.0\r\nCSeq: ${70 + place}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
-      );
+      const headers = `CSeq: ${70 + place}\r\nContent-Length: ${body.length}`;
+      at.send(`${method} rtsp://h/ RTSP/1.0\r\n${headers}\r\n\r\n${body}`);
     }
     at.send(at.source.pictures(1));
     assert.equal((await take(stream, 1)).length, 1);
     await eventually(() => heard.join('').includes('CSeq: 74'), 'the last answer');
-    const statuses = [...heard.join('').matchAll(/RTSP\/1\.0 (\d+) [^\r]*\r\nCSeq: (7\d)/g)].map(
-      ([, status]) => status,
-    );
-    assert.deepEqual(statuses, ['200', '200', '501', '501', '501']);
+    const answers = heard.join('').matchAll(/RTSP\/1\.0 (\d+) [^\r]*\r\nCSeq: 7\d/g);
+    assert.equal([...answers].map(([, status]) => status).join(), '200,200,501,501,501');
   });
 
   slowIt('gives up a relay that asks and asks and reads no answer', async () => {
@@ -346,12 +322,7 @@ describe('the client of a relay', () => {
     for (const [place, method] of steps.entries())
       it(`while ${method} is under way, leaves nothing open and tells the relay of what it has begun`, async () => {
         const cancel = new AbortController();
-        await at.start({
-          [method]: () => {
-            setImmediate(() => cancel.abort());
-            return undefined;
-          },
-        });
+        await at.start({ [method]: () => void setImmediate(() => cancel.abort()) });
         await at.refusal(at.relay.url, 'CANCELLED', { signal: cancel.signal });
         await eventually(() => at.relay.open.size === 0, 'the end of the connection');
         const farewell = method === 'PLAY' ? ['TEARDOWN'] : [];
@@ -365,9 +336,8 @@ describe('the client of a relay', () => {
     });
 
     it('while it plays, ends with the reason that was given, at once', async () => {
-      await at.start();
       const cancel = new AbortController();
-      const stream = await at.open(at.relay.url, { signal: cancel.signal });
+      const stream = await at.play({}, { signal: cancel.signal });
       at.send(at.source.pictures(5));
       await take(stream, 1);
       cancel.abort(new RvmError('VIDEO_BUSY', 'Another one is more urgent.'));
@@ -379,10 +349,7 @@ describe('the client of a relay', () => {
     it('listens to a signal once, however many streams that ends', async () => {
       await at.start();
       const { signal } = new AbortController();
-      for (let count = 0; count < 3; count += 1) {
-        const stream = await at.open(at.relay.url, { signal });
-        await stream.close();
-      }
+      for (let count = 0; count < 3; count += 1) await (await at.open(at.relay.url, { signal })).close();
       assert.equal(getEventListeners(signal, 'abort').length, 1);
     });
   });

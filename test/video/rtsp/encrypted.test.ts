@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { ServerUnderTest, live } from '../../rtsp/server-under-test';
 import { Authority, type Issued } from '../../support/network/certificates';
 import { MuteServer, OddServer } from '../../support/network/servers';
-import { reply, ScriptedRelay } from '../../support/rtsp/scripted-relay';
+import { reply, ScriptedRelay, type Script } from '../../support/rtsp/scripted-relay';
 import { needs } from '../../support/suite/programs';
 import { eventually } from '../../support/time/patience';
 import { Streams, take } from './streams';
@@ -19,10 +19,7 @@ describe('an encrypted stream', () => {
     issued = authority.issueForServer();
   });
   after(() => authority.remove());
-  afterEach(async () => {
-    await streams.close();
-    await under.stop();
-  });
+  afterEach(() => under.stop());
 
   it('comes where the certificate is of an authority that the cloud knows', async () => {
     const server = await under.start({ tls: issued });
@@ -32,11 +29,17 @@ describe('an encrypted stream', () => {
     assert.equal(server.sessionCount, 0);
   });
 
-  it('comes from any relay where the cloud takes any certificate', async () => {
-    const server = await under.start({ tls: issued });
-    const stream = await streams.open(server.grant(live()), { tls: { rejectUnauthorized: false } });
-    assert.equal((await take(stream, 1)).length, 1);
-  });
+  for (const [title, tls] of [
+    ['comes from any relay where the cloud takes any certificate', () => ({ rejectUnauthorized: false })],
+    [
+      'is not judged by the name that is set for the service',
+      () => ({ ca: authority.cert, servername: 'service.example' }),
+    ],
+  ] as const)
+    it(title, async () => {
+      const server = await under.start({ tls: issued });
+      assert.equal((await take(await streams.open(server.grant(live()), { tls: tls() }), 1)).length, 1);
+    });
 
   it('is TLS where nobody knows the authority', async () => {
     const server = await under.start({ tls: issued });
@@ -51,12 +54,6 @@ describe('an encrypted stream', () => {
     const byName = await streams.open(url.replace('127.0.0.1', 'localhost'), { tls });
     assert.equal((await take(byName, 1)).length, 1);
     assert.match((await streams.refusal(server.grant(live()), 'TLS', { tls })).message, /for another name/);
-  });
-
-  it('is not judged by the name that is set for the service', async () => {
-    const server = await under.start({ tls: issued });
-    const tls = { ca: authority.cert, servername: 'service.example' };
-    assert.equal((await take(await streams.open(server.grant(live()), { tls }), 1)).length, 1);
   });
 
   it('is TLS where the relay answers in clear', async () => {
@@ -88,10 +85,8 @@ describe('an encrypted stream', () => {
   it('is UNTRUSTED_LINK where it would go on in clear', async () => {
     const server = await under.start();
     const to = server.grant(live());
-    const relay = await ScriptedRelay.start(
-      { DESCRIBE: (request) => reply(request, 302, { Location: to }) },
-      issued,
-    );
+    const DESCRIBE: Script['DESCRIBE'] = (request) => reply(request, 302, { Location: to });
+    const relay = await ScriptedRelay.start({ DESCRIBE }, issued);
     try {
       await streams.refusal(relay.url, 'UNTRUSTED_LINK', { tls: { ca: authority.cert } });
       assert.equal(server.sessionCount, 0);

@@ -19,7 +19,6 @@ describe('a stream of a relay in trouble', () => {
 
   beforeEach(() => timers.start());
   afterEach(async () => {
-    await streams.close();
     timers.stop();
     await under.stop();
   });
@@ -125,10 +124,7 @@ describe('a stream of a relay in trouble', () => {
       const server = await troubled({ kind, every: 10 });
       const pictures = await takePictures(await streams.open(server.grant(recorded())), 1000);
       const times = pictures.map(({ time }) => Math.round(time * FRAMES_PER_SECOND));
-      assert.deepEqual(
-        times,
-        times.map((_, place) => place),
-      );
+      assert.deepEqual(times, [...times.keys()]);
       // One that is to come behind the next one never comes where there is none.
       assert.ok(times.length >= WHOLE - 1, String(times.length));
     });
@@ -150,9 +146,6 @@ describe('a stream of a relay in trouble', () => {
   it('goes on with a key frame behind a jump of its numbers', async () => {
     const server = await troubled({ kind: 'jump', frames: 7 });
     const pictures = await takePictures(await streams.open(server.grant(recorded())), 1000);
-    assert.deepEqual(
-      pictures.slice(6, 8).map(({ key }) => key),
-      [false, true],
-    );
+    assert.deepEqual([pictures[6]?.key, pictures[7]?.key], [false, true]);
   });
 });

@@ -14,7 +14,6 @@ describe('the relays that a stream may come from', () => {
   const streams = new Streams();
   const relays: ScriptedRelay[] = [];
   afterEach(async () => {
-    await streams.close();
     for (const relay of relays.splice(0)) await relay.close();
   });
 
@@ -109,35 +108,18 @@ describe('the relays that a stream may come from', () => {
   });
 
   it('get no login of another host', async () => {
-    const other = await start({
-      DESCRIBE: (request) => reply(request, 401, WANTS_LOGIN),
-    });
+    const other = await start({ DESCRIBE: (request) => reply(request, 401, WANTS_LOGIN) });
     const first = await start(redirecting(other.url.replace('127.0.0.1', 'localhost')));
     const url = first.url.replace('//', '//guard:word@');
     assert.equal((await streams.refusal(url, 'VIDEO_FAILED', { relays: BOTH })).cause.status, 401);
     for (const { headers } of other.requests) assert.equal(headers.get('authorization'), undefined);
   });
 
-  for (const url of [
-    'http://127.0.0.1/a',
-    'rtsp://',
-    'rtsp:///a',
-    'rtsp://a b/',
-    'rtsp://a@b@c/',
-    `rtsp://a/${'a'.repeat(5000)}`,
-    '',
-  ])
+  const NO_HOSTS = ['rtsp://', 'rtsp:///a', 'rtsp://a b/', 'rtsp://a@b@c/', ''];
+  for (const url of ['http://127.0.0.1/a', `rtsp://a/${'a'.repeat(5000)}`, ...NO_HOSTS])
     it(`are not looked for where the URL is none that can be opened safely: ${url.slice(0, 30)}`, async () => {
       await streams.refusal(url, 'VIDEO_FAILED');
     });
-
-  /** A relay that has gone. */
-  async function closed(): Promise<{ port: number; url: string }> {
-    const relay = await ScriptedRelay.start();
-    const { port, url } = relay;
-    await relay.close();
-    return { port, url };
-  }
 
   /** To the first of these addresses that takes the connection. */
   const connectTo = (port: number, ...addresses: string[]): ReturnType<typeof connect> =>
@@ -157,7 +139,9 @@ describe('the relays that a stream may come from', () => {
   });
 
   it('are NETWORK where none of their addresses takes the connection', async () => {
-    const { port, url } = await closed();
+    const relay = await ScriptedRelay.start();
+    const { port, url } = relay;
+    await relay.close();
     await errorOf(connectTo(port, '127.0.0.1', '127.0.0.2', '::1'), 'NETWORK');
     await streams.refusal(url, 'NETWORK');
   });

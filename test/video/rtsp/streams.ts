@@ -7,9 +7,13 @@ import { PictureSource, ScriptedRelay, type Script } from '../../support/rtsp/sc
 /** Relays on this machine are allowed. */
 export const LOCAL = { suffixes: [], localAllowed: true };
 
-/** Opens streams of a test, and closes what is still open behind it. */
+/** Opens streams for the tests of the group in which it is made, and closes what is still open behind each. */
 export class Streams {
   readonly #open: MediaStream[] = [];
+
+  constructor() {
+    afterEach(() => this.close());
+  }
 
   async open(url: string, options: Partial<StreamOptions> = {}): Promise<MediaStream> {
     const { signal } = new AbortController();
@@ -36,7 +40,6 @@ export class PlayedRelay extends Streams {
   constructor() {
     super();
     beforeEach(() => this.reload());
-    afterEach(() => this.close());
   }
 
   get relay(): ScriptedRelay {
@@ -108,11 +111,7 @@ export async function takeUntilFailure(
   return { frames, error };
 }
 
-export async function errorOf(
-  work: Promise<unknown>,
-  code: RvmErrorCode,
-  url = 'rtsp://',
-): Promise<RvmError> {
+export async function errorOf(work: Promise<unknown>, code: RvmErrorCode, url = 'rtsp:'): Promise<RvmError> {
   const error: unknown = await work.then(
     () => assert.fail(`it did not fail with ${code}`),
     (reason: unknown) => reason,
