@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { RtspWanted } from '../../../lib/cloud/calls';
 import { RvmError, type RvmErrorCode } from '../../../lib/error';
 import type {
   AudioFormat,
@@ -8,8 +9,21 @@ import type {
   VideoFormat,
   VideoFrame,
 } from '../../../lib/video/media';
+import type { VideoSource } from '../../../lib/video/sessions/session-slots';
 import type { ViewPart, ViewSource } from '../../../lib/video/view/visits';
 import type { EncodedVideo } from './encoded-stream';
+
+/** A client to which each session is granted. @param asked where it notes for what */
+export function grantingClient(asked: RtspWanted[] = [], url = 'rtsp://x'): VideoSource['client'] {
+  const device = { id: 'gate', name: 'Gate', status: 'online' };
+  const relay = { scheme: 'rtsp', host: 'relay.invalid', port: 554 };
+  const session = { url, cameraId: 'gate', cameraRemoteId: 'g', relay, device, requests: 1, ms: 1 };
+  const openRtsp: VideoSource['client']['openRtsp'] = async (wanted) => {
+    asked.push(wanted);
+    return { ...session, mode: wanted.mode, quality: wanted.quality };
+  };
+  return { openRtsp };
+}
 
 const BASELINE: VideoFormat = {
   codec: 'h264',
@@ -137,7 +151,8 @@ export class CountingSource implements ViewSource {
     await this.script.after;
     this.#failIfTold();
     const { video, paced } = this.script;
-    const stream = new SoundedStream(video);
+    const stream = new MadeStream();
+    stream.audio = video?.audio;
     this.streams.push(stream);
     if (video !== undefined) void send(stream, video, paced?.includes(kind) === true);
     return stream;
@@ -170,14 +185,6 @@ export class CountingSource implements ViewSource {
   }
 }
 
-/** One that announces the sound of its video. */
-class SoundedStream extends MadeStream {
-  constructor(video: EncodedVideo | undefined) {
-    super();
-    Object.defineProperty(this, 'audio', { value: video?.audio });
-  }
-}
-
 async function send(stream: MadeStream, { frames }: EncodedVideo, isPaced: boolean): Promise<void> {
   const begin = performance.now();
   for (const frame of frames) {
@@ -189,19 +196,15 @@ async function send(stream: MadeStream, { frames }: EncodedVideo, isPaced: boole
 }
 
 const FORMAT: VideoFormat = {
-  codec: 'h264',
+  ...BASELINE,
   parameterSets: [Buffer.from([0x67, 1]), Buffer.from([0x68, 2])],
-  width: 320,
-  height: 180,
-  codecString: '',
-  description: Buffer.alloc(0),
 };
 
 /** Frames that no decoder could read, such as `0K 4 2 1`: in the order of decoding, each by the time at which it is shown; K is a key frame. */
 export function madeFrames(times: string, format = FORMAT): VideoFrame[] {
   return times.split(' ').map((text) => {
     const time = Number.parseFloat(text);
-    return { kind: 'video', format, key: text.endsWith('K'), nals: [Buffer.from([1, time])], time };
+    return pictureAt(time, { format, key: text.endsWith('K'), nals: [Buffer.from([1, time])] });
   });
 }
 

@@ -34,13 +34,8 @@ export function passedFrame(data: Buffer, key: boolean): VideoFrame {
 export const PREFIX = '/red/remote-monitoring/view/';
 const START = Date.UTC(2026, 2, 4, 5, 6, 7);
 
-let built: ReturnType<typeof assetsOf> | undefined;
-
 /** Of the sources, bundled once. */
-function builtAssets(): ReturnType<typeof assetsOf> {
-  built ??= assetsOf(playerFiles());
-  return built;
-}
+let built: ReturnType<typeof assetsOf> | undefined;
 
 /** A right to 20 seconds around an alarm, and to see the camera live; for an hour. */
 export function rightFor(changes: Partial<ViewRight> = {}): ViewRight {
@@ -51,15 +46,15 @@ export function rightFor(changes: Partial<ViewRight> = {}): ViewRight {
     recorded: { from: START - 5000, to: START + 15_000 },
     live: true,
     expires: Date.now() + 3_600_000,
-    facts: {
-      time: START,
-      site: 'Harbour Depot',
-      camera: 'Gate 1',
-      rule: 'Intrusion',
-      sandbox: false,
-    },
+    facts: { time: START, site: 'Harbour Depot', camera: 'Gate 1', rule: 'Intrusion', sandbox: false },
     ...changes,
   };
+}
+
+/** A right to see the camera live, and no recording. */
+export function liveRight(): ViewRight {
+  const { recorded: _recorded, ...right } = rightFor();
+  return right;
 }
 
 /** A view server on a port of the loopback, with one node. Video is sent as it is to users, and what a test sends as it is. */
@@ -79,7 +74,7 @@ export class ServedView {
     this.views = new ViewServer({
       key: this.key,
       prefix: PREFIX,
-      assets: builtAssets(),
+      assets: (built ??= assetsOf(playerFiles())),
       fragments: ({ audio }, seconds) =>
         source.script.video === undefined ? new PassedFragments() : new FragmentWriter(audio, seconds),
       ...options,

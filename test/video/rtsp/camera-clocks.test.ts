@@ -8,6 +8,7 @@ import type { VideoSource } from '../../../lib/video/sessions/session-slots';
 import { PictureSource, ScriptedRelay } from '../../support/rtsp/scripted-relay';
 import { slowIt } from '../../support/suite/lanes';
 import { eventually } from '../../support/time/patience';
+import { grantingClient } from '../../support/video/made-stream';
 import { LOCAL } from './streams';
 
 const LIVE: RtspWanted = { mode: 'live', camera: 'Gate', quality: 'high', whenOffline: 'fail' };
@@ -37,11 +38,7 @@ describe('live video of a camera', () => {
     const open = (url: string, signal: AbortSignal): ReturnType<typeof openStream> =>
       openStream({ url, relays: LOCAL, signal });
     video = new CloudVideo({ sessions: 1, open, decoder });
-    const ids = { cameraId: 'gate', cameraRemoteId: 'g', quality: 'high', mode: 'live' as const };
-    const device = { id: 'gate', name: 'Gate', status: 'online' };
-    const at = { scheme: 'rtsp', host: '127.0.0.1', port: relay.port };
-    const session = { url: relay.url, ...ids, relay: at, device, requests: 1, ms: 1 };
-    wanted = { client: { openRtsp: () => Promise.resolve(session) }, wanted: LIVE };
+    wanted = { client: grantingClient([], relay.url), wanted: LIVE };
   });
   afterEach(async () => {
     await video.close();

@@ -4,10 +4,10 @@ import { CancelToken } from '../../../lib/concurrency/signals';
 import { RvmError } from '../../../lib/error';
 import type { MediaFrame, VideoFrame } from '../../../lib/video/media';
 import { type MomentClock, SharedStreams, type JoinOptions } from '../../../lib/video/sessions/shared-stream';
-import { SessionSlots, type VideoSource } from '../../../lib/video/sessions/session-slots';
+import { SessionSlots } from '../../../lib/video/sessions/session-slots';
 import { endOfTurn } from '../../support/time/event-loop';
 import { eventually } from '../../support/time/patience';
-import { keyAt, MadeStream, pictureAt } from '../../support/video/made-stream';
+import { grantingClient, keyAt, MadeStream, pictureAt } from '../../support/video/made-stream';
 
 const ALARM = Date.UTC(2026, 2, 4, 5, 6, 7);
 const CHOICE = { quality: 'high', whenOffline: 'fail' as const };
@@ -27,16 +27,6 @@ describe('RTSP sessions that several read', () => {
   let places: SessionSlots;
   let asked: RtspWanted[];
   let openedLive: boolean[];
-  const client: VideoSource['client'] = {
-    openRtsp: async (wanted) => {
-      asked.push(wanted);
-      const device = { id: 'gate', name: 'Gate', status: 'online' };
-      const relay = { scheme: 'rtsp', host: 'relay.invalid', port: 554 };
-      const { mode, quality } = wanted;
-      const ids = { cameraId: 'gate', cameraRemoteId: 'g' };
-      return { url: 'rtsp://relay.invalid/x', mode, quality, ...ids, relay, device, requests: 1, ms: 1 };
-    },
-  };
   beforeEach(() => {
     streams = [];
     asked = [];
@@ -52,7 +42,10 @@ describe('RTSP sessions that several read', () => {
   });
 
   const join = (wanted: RtspWanted, options: Partial<JoinOptions> = {}): ReturnType<SharedStreams['join']> =>
-    upstreams.join({ client, wanted }, { ending: new CancelToken(), slow: 'stream waits', ...options });
+    upstreams.join(
+      { client: grantingClient(asked), wanted },
+      { ending: new CancelToken(), slow: 'stream waits', ...options },
+    );
 
   async function streamNumber(index: number): Promise<MadeStream> {
     await eventually(() => streams.length > index, 'a stream');
@@ -229,24 +222,12 @@ describe('RTSP sessions that several read', () => {
     assert.deepEqual([stream.closed, upstreams.count, places.taken], [true, 0, 0]);
   });
 
-  const HERE = ALARM + 60_000;
+  const [HERE, DAY] = [ALARM + 60_000, 86_400_000];
   const CLOCKS: [what: string, RtspWanted, clock: number | undefined, moment: number, MomentClock][] = [
     ['recorded one by the time asked for, where the relay has none', recorded(), undefined, ALARM, 'camera'],
-    [
-      'recorded one by that of the relay, where it is of the pictures',
-      recorded(),
-      ALARM - 700,
-      ALARM - 700,
-      'camera',
-    ],
+    ['recorded one by that of the relay, of pictures', recorded(), ALARM - 700, ALARM - 700, 'camera'],
     ['recorded one by the time asked for, where that is of the sending', recorded(), HERE, ALARM, 'camera'],
-    [
-      'recorded one by the time asked for, where that is far off',
-      recorded(),
-      ALARM - 86_400_000,
-      ALARM,
-      'here',
-    ],
+    ['recorded one by the time asked for, where that is far off', recorded(), ALARM - DAY, ALARM, 'here'],
     ['live one by that of the camera, where it is right', LIVE, HERE - 9000, HERE - 9000, 'camera'],
     ['live one by that of this machine, where the camera has none', LIVE, undefined, HERE, 'here'],
     ['live one by that of this machine, where the camera is 11 s behind', LIVE, HERE - 11_000, HERE, 'here'],

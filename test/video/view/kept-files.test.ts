@@ -27,15 +27,6 @@ describe('a finished file of a view', () => {
   beforeEach(() => timers.start());
   afterEach(() => timers.stop());
 
-  it('is made once for all who ask while it is being made, and behind that', async () => {
-    const [files, making] = [new MediaCache(), new Making()];
-    const asked = [files.get('clip', making.make, NEVER), files.get('clip', making.make, NEVER)];
-    making.finish(Buffer.from('video'));
-    for (const file of await Promise.all(asked)) assert.equal(file.toString(), 'video');
-    await files.get('clip', making.make, NEVER);
-    assert.equal(making.calls, 1);
-  });
-
   it('is made no further once all who wait for it have gone, and anew for the next', async () => {
     const [files, making] = [new MediaCache(), new Making()];
     const [one, other] = [new AbortController(), new AbortController()];
@@ -53,14 +44,6 @@ describe('a finished file of a view', () => {
     assert.equal(making.calls, 2);
   });
 
-  it('that failed is made anew for the next', async () => {
-    const [files, making] = [new MediaCache(), new Making()];
-    const asked = files.get('clip', making.make, NEVER);
-    making.fail(new Error('no video'));
-    await assert.rejects(asked, /no video/);
-    assert.ok(!files.has('clip'));
-  });
-
   it('is kept until a minute after its last use', async () => {
     const [files, making] = [new MediaCache(), new Making()];
     const asked = files.get('clip', making.make, NEVER);
@@ -76,22 +59,17 @@ describe('a finished file of a view', () => {
     assert.ok(!files.has('clip'));
   });
 
-  it('makes room for newer ones, the oldest first', async () => {
-    const files = new MediaCache({ mostBytes: 100 });
-    for (const name of ['first', 'second', 'third'])
-      await files.get(name, async () => Buffer.alloc(45), NEVER);
-    assert.deepEqual(
-      ['first', 'second', 'third'].map((name) => files.has(name)),
-      [false, true, true],
-    );
-  });
-
-  it('is kept where it alone has more bytes than are kept in all', async () => {
-    const files = new MediaCache({ mostBytes: 100 });
-    await files.get('small', async () => Buffer.alloc(50), NEVER);
-    await files.get('large', async () => Buffer.alloc(500), NEVER);
-    assert.deepEqual([files.has('small'), files.has('large')], [false, true]);
-  });
+  for (const [title, sizes, kept] of [
+    ['makes room for newer ones, the oldest first', [45, 45, 45], [false, true, true]],
+    ['is kept where it alone has more bytes than are kept in all', [50, 500], [false, true]],
+  ] as const)
+    it(title, async () => {
+      const files = new MediaCache({ mostBytes: 100 });
+      for (const [place, size] of sizes.entries())
+        await files.get(`${place}`, async () => Buffer.alloc(size), NEVER);
+      const have = sizes.map((_, place) => files.has(`${place}`));
+      assert.deepEqual(have, kept);
+    });
 
   it('is made no further, and not kept, at the end', async () => {
     const [files, making] = [new MediaCache(), new Making()];

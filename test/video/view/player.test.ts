@@ -6,15 +6,12 @@ import { Gate, eventually, PATIENCE } from '../../support/time/patience';
 import { needs } from '../../support/suite/programs';
 import { CountingSource, type SourceScript } from '../../support/video/made-stream';
 import { AAC, BASELINE, encodedVideo, H265, type EncodedVideo } from '../../support/video/encoded-stream';
-import { rightFor, ServedView } from '../../support/video/served-view';
+import { liveRight, rightFor, ServedView } from '../../support/video/served-view';
 
 /** A JPEG, and a clip with fast start, made by ffmpeg. */
 function made(...output: string[]): Buffer {
-  const run = spawnSync(
-    'ffmpeg',
-    ['-v', 'error', '-f', 'lavfi', '-i', 'testsrc2=size=640x360:rate=10', ...output, 'pipe:1'],
-    { maxBuffer: 64 * 1024 * 1024 },
-  );
+  const input = ['-v', 'error', '-f', 'lavfi', '-i', 'testsrc2=size=640x360:rate=10'];
+  const run = spawnSync('ffmpeg', [...input, ...output, 'pipe:1'], { maxBuffer: 64 * 1024 * 1024 });
   assert.equal(run.status, 0, run.stderr.toString());
   return run.stdout;
 }
@@ -70,10 +67,19 @@ describe('the player of a view', function () {
     await page.goto(url);
   }
 
-  async function start(script: SourceScript, right = rightFor(), ...more: [BrowserContextOptions?, string?]) {
+  async function show(script: SourceScript, right = rightFor(), ...more: [BrowserContextOptions?, string?]) {
     await serve(script);
     await open(view.page(right), ...more);
+  }
+
+  async function start(...asked: Parameters<typeof show>): Promise<void> {
+    await show(...asked);
     await page.click('.rvm-start');
+  }
+
+  async function play(...asked: Parameters<typeof show>): Promise<void> {
+    await start(...asked);
+    await until(isPlaying);
   }
 
   /** Not by waitForFunction, which the policy of the page forbids. */
@@ -81,6 +87,7 @@ describe('the player of a view', function () {
     eventually(async () => (await page.evaluate(condition)) === true, condition);
   const shown = `[...document.querySelectorAll('video')].find((video) => !video.hidden)`;
   const isPlaying = `(() => { const video = ${shown}; return video !== undefined && video.currentTime > 0.2 && !video.paused; })()`;
+  const closed = (): Promise<void> => eventually(() => source.openNow === 0, 'the stream to be closed');
   const words = (): Promise<string> => page.innerText('.rvm-words');
   const time = async (): Promise<number> => Number(await page.evaluate(`${shown}.currentTime`));
 
@@ -90,16 +97,14 @@ describe('the player of a view', function () {
   }
 
   it('asks for nothing before somebody presses play', async () => {
-    await serve({ video: short });
-    await open(view.page());
+    await show({ video: short });
     await page.waitForSelector('.rvm-start');
     await page.waitForLoadState('networkidle');
     assert.deepEqual([source.opened, source.pictures, source.clips], [[], 0, 0]);
   });
 
   it('plays the recording with its sound, fetched once however often it is shown', async () => {
-    await start({ video: short });
-    await until(isPlaying);
+    await play({ video: short });
     const passes = `(() => { const video = ${shown}; window.passes ??= 0;
       if (video.currentTime < (window.last ?? 0)) window.passes += 1;
       window.last = video.currentTime; return window.passes >= 2; })()`;
@@ -108,8 +113,7 @@ describe('the player of a view', function () {
   });
 
   it('loads nothing from elsewhere, and does nothing that its policy forbids', async () => {
-    await start({ video: long, paced: ['live'] });
-    await until(isPlaying);
+    await play({ video: long, paced: ['live'] });
     await page.click('.rvm-switch');
     await until(isPlaying);
     await page.click('.rvm-mute');
@@ -117,9 +121,7 @@ describe('the player of a view', function () {
   });
 
   it('stays at most half a second behind what is live', async () => {
-    const { recorded: _recorded, ...right } = rightFor();
-    await start({ video: long, paced: ['live'] }, right);
-    await until(isPlaying);
+    await play({ video: long, paced: ['live'] }, liveRight());
     const lag = `(() => { const video = ${shown}; return video.buffered.end(video.buffered.length - 1) - video.currentTime; })()`;
     const lags: number[] = [];
     // A machine that is busy as it begins is caught up with unseen, a tenth of a second in each second.
@@ -131,8 +133,7 @@ describe('the player of a view', function () {
   });
 
   it('jumps to the newest picture where it has fallen behind', async () => {
-    const { recorded: _recorded, ...right } = rightFor();
-    await start({ video: long, paced: ['live'] }, right);
+    await start({ video: long, paced: ['live'] }, liveRight());
     await until(
       `(() => { const video = ${shown}; return video.buffered.length > 0 && video.currentTime > 3; })()`,
     );
@@ -143,19 +144,17 @@ describe('the player of a view', function () {
   });
 
   it('goes to live and back to the recording, which it has still', async () => {
-    await start({ video: short, paced: ['live'] });
-    await until(isPlaying);
+    await play({ video: short, paced: ['live'] });
     await page.click('.rvm-switch');
     await until(`!document.querySelector('.rvm-live-mark').hidden`);
     await page.click('.rvm-switch');
     await until(isPlaying);
     assert.deepEqual(source.opened, ['recorded', 'live']);
-    await eventually(() => source.openNow === 0, 'the live stream to be closed');
+    await closed();
   });
 
   it('offers live video only where the address allows it', async () => {
-    await serve({ video: short });
-    await open(view.page(rightFor({ live: false })));
+    await show({ video: short }, rightFor({ live: false }));
     await page.waitForSelector('.rvm-start');
     assert.equal(await page.isVisible('.rvm-switch'), false);
     await page.keyboard.press('l');
@@ -163,18 +162,15 @@ describe('the player of a view', function () {
   });
 
   it('ends the stream when the page is left', async () => {
-    await start({ video: long, paced: ['recorded'] });
-    await until(isPlaying);
+    await play({ video: long, paced: ['recorded'] });
     await page.goto('about:blank');
-    await eventually(() => source.openNow === 0, 'the stream to be closed');
+    await closed();
   });
 
   it('ends what is live when it is paused, and opens it anew', async () => {
-    const { recorded: _recorded, ...right } = rightFor();
-    await start({ video: long, paced: ['live'] }, right);
-    await until(isPlaying);
+    await play({ video: long, paced: ['live'] }, liveRight());
     await page.click('.rvm-play');
-    await eventually(() => source.openNow === 0, 'the stream to be closed');
+    await closed();
     await page.click('.rvm-start');
     await until(isPlaying);
     assert.deepEqual(source.opened, ['live', 'live']);
@@ -182,8 +178,7 @@ describe('the player of a view', function () {
 
   describe('with the keyboard', () => {
     it('plays and pauses, moves by a second, and goes to live', async () => {
-      await serve({ video: long, paced: ['live'] });
-      await open(view.page());
+      await show({ video: long, paced: ['live'] });
       await page.keyboard.press('Space');
       await until(isPlaying);
       await page.keyboard.press('Space');
@@ -201,8 +196,7 @@ describe('the player of a view', function () {
     });
 
     it('fills the screen, and leaves it', async () => {
-      await serve({ video: short });
-      await open(view.page());
+      await show({ video: short });
       await page.keyboard.press('f');
       await until('document.fullscreenElement?.className === "rvm-player"');
       await page.keyboard.press('f');
@@ -210,8 +204,7 @@ describe('the player of a view', function () {
     });
 
     it('reaches every control by Tab, each with a name and a visible focus', async () => {
-      await start({ video: long });
-      await until(isPlaying);
+      await play({ video: long });
       const names: string[] = [];
       for (let count = 0; count < 5; count++) {
         await page.keyboard.press('Tab');
@@ -225,8 +218,7 @@ describe('the player of a view', function () {
     });
 
     it('leaves keys with Ctrl to the browser, and the space bar to the button that has the focus', async () => {
-      await serve({ video: short });
-      await open(view.page());
+      await show({ video: short });
       await page.keyboard.press('Control+l');
       assert.deepEqual(source.opened, []);
       await page.focus('.rvm-full');
@@ -257,8 +249,7 @@ describe('the player of a view', function () {
     });
 
     it('that the video broke off', async () => {
-      await start({ video: long, paced: ['recorded'] });
-      await until(isPlaying);
+      await play({ video: long, paced: ['recorded'] });
       source.streams[0]?.end(new Error('the relay broke off'));
       await tells(/broke off/);
     });
@@ -275,14 +266,12 @@ describe('the player of a view', function () {
     });
 
     it('that what was live has ended', async () => {
-      const { recorded: _recorded, ...right } = rightFor();
-      await start({ video: short, paced: ['live'] }, right);
+      await start({ video: short, paced: ['live'] }, liveRight());
       await tells(/has ended/);
     });
 
     it('that the server cannot be reached', async () => {
-      await serve({ video: short });
-      await open(view.page());
+      await show({ video: short });
       await page.context().setOffline(true);
       await page.click('.rvm-start');
       await tells(/cannot be reached/);
@@ -290,8 +279,7 @@ describe('the player of a view', function () {
 
     it('that it is waiting for the recording, where that takes long', async () => {
       const late = new Gate();
-      await serve({ video: short, after: late.opened });
-      await open(view.page());
+      await show({ video: short, after: late.opened });
       await page.click('.rvm-start');
       await tells(/Opening the video/);
       await tells(/Waiting for the recording/);
@@ -314,7 +302,7 @@ describe('the player of a view', function () {
       await start({ video: h265, picture });
       await tells(/cannot play the video of this camera \(H\.265\)/);
       await until(`document.querySelector('.rvm-picture').naturalWidth === 640`);
-      await eventually(() => source.openNow === 0, 'the stream to be closed');
+      await closed();
       assert.deepEqual([source.opened, source.pictures, said], [['recorded'], 1, []]);
     });
 
@@ -340,18 +328,8 @@ describe('the player of a view', function () {
     });
 
     it('plays the finished clip where it has no Media Source Extensions', async () => {
-      const clip = made(
-        '-t',
-        '2',
-        '-pix_fmt',
-        'yuv420p',
-        '-movflags',
-        'frag_keyframe+empty_moov',
-        '-f',
-        'mp4',
-      );
-      await start({ clip }, rightFor(), {}, 'delete window.MediaSource; delete window.ManagedMediaSource;');
-      await until(isPlaying);
+      const clip = made(...'-t 2 -pix_fmt yuv420p -movflags frag_keyframe+empty_moov -f mp4'.split(' '));
+      await play({ clip }, rightFor(), {}, 'delete window.MediaSource; delete window.ManagedMediaSource;');
       assert.deepEqual([source.opened, source.clips], [[], 1]);
       assert.ok(view.requests.every((request) => !request.includes('stream')));
     });
@@ -363,24 +341,19 @@ describe('the player of a view', function () {
 
     it('plays through a managed source, where there is no other', async () => {
       const managed = 'window.ManagedMediaSource = window.MediaSource; delete window.MediaSource;';
-      await start({ video: short }, rightFor(), {}, managed);
-      await until(isPlaying);
+      await play({ video: short }, rightFor(), {}, managed);
       assert.equal(await page.evaluate(`${shown}.disableRemotePlayback`), true);
     });
   });
 
-  for (const { width, height } of [
-    { width: 1366, height: 768 },
-    { width: 390, height: 844 },
-  ]) {
-    for (const colorScheme of ['light', 'dark'] as const) {
+  for (const [width, height] of [
+    [1366, 768],
+    [390, 844],
+  ] as const)
+    for (const colorScheme of ['light', 'dark'] as const)
       it(`is whole, and can be read, at ${width}x${height} in the ${colorScheme} theme`, async () => {
-        const { facts } = rightFor();
-        const right = rightFor({
-          facts: { ...facts, sandbox: true, site: 'A very long name of a harbour depot' },
-        });
-        await start({ video: long }, right, { viewport: { width, height }, colorScheme });
-        await until(isPlaying);
+        const facts = { ...rightFor().facts, sandbox: true, site: 'A very long name of a harbour depot' };
+        await play({ video: long }, rightFor({ facts }), { viewport: { width, height }, colorScheme });
         const sizes =
           await page.evaluate(`[document.documentElement.scrollWidth, document.querySelector('.rvm-bar').getBoundingClientRect().bottom,
           getComputedStyle(document.body).backgroundColor]`);
@@ -388,6 +361,4 @@ describe('the player of a view', function () {
         assert.ok(Number(sizes[0]) <= width && Number(sizes[1]) <= height, String(sizes));
         assert.equal(sizes[2], colorScheme === 'light' ? 'rgb(242, 244, 247)' : 'rgb(16, 19, 23)');
       });
-    }
-  }
 });

@@ -12,6 +12,7 @@ import { Decoder } from '../../../../lib/video/picture/decoder';
 import { openStream } from '../../../../lib/video/rtsp/open-stream';
 import type { VideoSource } from '../../../../lib/video/sessions/session-slots';
 import { ScriptedRelay } from '../../rtsp/scripted-relay';
+import { grantingClient } from '../made-stream';
 import type { CameraStream } from './camera-stream';
 
 /** What became of a stream in the package: a clip of it, played by ffmpeg. */
@@ -71,18 +72,8 @@ async function play(socket: net.Socket, { due, closes }: CameraStream, speed: nu
 
 /** Pictures that ffmpeg shows of an address: those of I pictures that are no IDR, too, as newer releases do unasked. */
 export function shownByFfmpeg(url: string): Promise<number> {
-  return decoded([
-    '-flags',
-    '+output_corrupt',
-    '-rtsp_transport',
-    'tcp',
-    '-timeout',
-    `${DEADLINE * 1000}`,
-    '-i',
-    url,
-    '-map',
-    '0:v',
-  ]);
+  const input = `-flags +output_corrupt -rtsp_transport tcp -timeout ${DEADLINE * 1000} -i ${url} -map 0:v`;
+  return decoded(input.split(' '));
 }
 
 async function decoded(input: readonly string[]): Promise<number> {
@@ -112,12 +103,8 @@ export async function shownHere(url: string, file: string): Promise<ShownHere> {
   try {
     const { signal } = new AbortController();
     const options = { signal, deadlineMs: DEADLINE, waitForVideoMs: 0 };
-    const { reason } = await video.clip(
-      sourceAt(url, from),
-      { until: () => from + 2 * DAY },
-      writer,
-      options,
-    );
+    const until = (): number => from + 2 * DAY;
+    const { reason } = await video.clip(sourceAt(url, from), { until }, writer, options);
     const { seconds } = await writer.finish();
     fs.writeFileSync(file, memory.content);
     const pictures = await decoded(['-i', path.resolve(file), '-map', '0:v']);
@@ -133,19 +120,6 @@ export async function shownHere(url: string, file: string): Promise<ShownHere> {
 }
 
 function sourceAt(url: string, time: number): VideoSource {
-  const choice = { mode: 'recorded', quality: 'high' } as const;
-  const device = { id: 'camera', name: 'Camera', status: 'online' };
-  const relay = { scheme: 'rtsp', host: '127.0.0.1', port: 0 };
-  const session = {
-    ...choice,
-    url,
-    cameraId: 'camera',
-    cameraRemoteId: 'camera',
-    relay,
-    device,
-    requests: 1,
-    ms: 1,
-  };
-  const client = { openRtsp: () => Promise.resolve(session) };
-  return { client, wanted: { ...choice, camera: 'camera', time, preRoll: 0, whenOffline: 'fail' } };
+  const wanted = { mode: 'recorded', quality: 'high', camera: 'Gate', time, preRoll: 0 } as const;
+  return { client: grantingClient([], url), wanted: { ...wanted, whenOffline: 'fail' } };
 }
