@@ -234,7 +234,7 @@ const DEEPEST = 16;
  * Derives decoding times from display times. With `d` pictures held back, picture `n` is decoded at display time number `n-d`,
  * so that reordered pictures are decoded in time and all intervals are those of the stream.
  */
-export class DecodingTimes {
+class DecodingTimes {
   /** Display times not yet used as decoding times, in order. */
   readonly #waiting: number[];
   #last = -Infinity;

@@ -4,21 +4,28 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import fs from 'node:fs';
 import net from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
 import type { AudioFrame, MediaDescription, MediaFrame, VideoFrame } from '../../../lib/video/media';
 import { TrackReceiver } from '../../../lib/video/rtp/track-receiver';
+
+/** A folder for the tests of the group, which goes with them. @returns the path of a file in it */
+export function filesOfGroup(): (name: string) => string {
+  let folder = '';
+  before(() => {
+    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-files-'));
+  });
+  after(() => fs.rmSync(folder, { recursive: true, force: true }));
+  return (name) => path.join(folder, name);
+}
 
 /** The NAL units of a byte stream (ITU-T H.264, annex B). */
 export function unitsIn(bytes: Buffer): Buffer[] {
   const starts: number[] = [];
-  for (
-    let at = bytes.indexOf('\0\0\x01', 0, 'latin1');
-    at >= 0;
-    at = bytes.indexOf('\0\0\x01', at + 3, 'latin1')
-  )
-    starts.push(at + 3);
-  return starts.map((start, index) =>
-    withoutZeros(bytes.subarray(start, (starts[index + 1] ?? bytes.length + 3) - 3)),
-  );
+  const code = Buffer.from([0, 0, 1]);
+  for (let at = bytes.indexOf(code); at >= 0; at = bytes.indexOf(code, at + 3)) starts.push(at + 3);
+  const ends = [...starts.slice(1).map((start) => start - 3), bytes.length];
+  return starts.map((start, index) => withoutZeros(bytes.subarray(start, ends[index])));
 }
 
 /** Units with a start code before each. */

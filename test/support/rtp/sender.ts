@@ -45,9 +45,7 @@ export class RtpSender {
 
   packet(payload: Buffer, fields: PacketFields = {}): Buffer {
     const { rtpTime, ssrc } = this;
-    const sequence = this.sequence;
-    this.sequence += 1;
-    return rtpPacket(payload, { sequence, rtpTime, ssrc, ...fields });
+    return rtpPacket(payload, { sequence: this.sequence++, rtpTime, ssrc, ...fields });
   }
 
   /** Parameter sets and an IDR picture of one slice, each in a packet. */
@@ -75,6 +73,16 @@ export function framesOf(receiver: TrackReceiver, packets: readonly Buffer[]): M
 
 export function videoOf(receiver: TrackReceiver, packets: readonly Buffer[]): VideoFrame[] {
   return framesOf(receiver, packets).filter((frame) => frame.kind === 'video');
+}
+
+/** Of each picture. */
+export function nalsOf(frames: readonly VideoFrame[]): readonly (readonly Buffer[])[] {
+  return frames.map(({ nals }) => nals);
+}
+
+/** From one number to another, both included. */
+export function range(from: number, to: number): number[] {
+  return Array.from({ length: to - from + 1 }, (_, index) => from + index);
 }
 
 /** `k` for a key frame, `.` for another. */

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import * as fc from 'fast-check';
 import type { AudioFormat, AudioFrame, MediaFrame, VideoFormat, VideoFrame } from '../../../lib/video/media';
 import { boxIn } from '../rtp/foreign-streams';
 import { programPath } from '../suite/programs';
@@ -103,6 +104,31 @@ export function pictures(frames: readonly MediaFrame[]): VideoFrame[] {
   return frames.filter((frame) => frame.kind === 'video');
 }
 
+/** Of the pictures, in another format. */
+export function withFormat(
+  frames: readonly MediaFrame[],
+  change: (format: VideoFormat) => Partial<VideoFormat>,
+): VideoFrame[] {
+  return pictures(frames).map((frame) => ({
+    ...frame,
+    format: { ...frame.format, ...change(frame.format) },
+  }));
+}
+
+/** A key frame, and behind it pictures and sound of whatever times. */
+export function framesOfAStranger(
+  video: EncodedVideo,
+  sounded: EncodedVideo,
+  maxLength: number,
+): fc.Arbitrary<MediaFrame[]> {
+  const [key = assert.fail(), other = assert.fail()] = pictures(video.frames);
+  const [sound = assert.fail()] = soundsFrom(sounded.frames, 0);
+  const time = fc.oneof(fc.double(), fc.double({ min: -30, max: 30 }), fc.constant(1e300));
+  const frame = fc.record({ frame: fc.constantFrom(key, other, sound, sound), time });
+  const sent = fc.array(frame, { maxLength });
+  return sent.map((frames) => [key, ...frames.map(({ frame, time }): MediaFrame => ({ ...frame, time }))]);
+}
+
 /** @param begin seconds: sound before it is left out */
 export function soundsFrom(frames: readonly MediaFrame[], begin: number): AudioFrame[] {
   return frames.filter((frame) => frame.kind === 'audio').filter(({ time }) => time >= begin);
@@ -119,18 +145,10 @@ function encoding(wanted: Wanted): string[] {
   const { encoder, sound, seconds = 4, rate = 10, size = '320x180' } = wanted;
   const picture = ['-f', 'lavfi', '-i', `testsrc2=size=${size}:rate=${rate}`];
   const tone = sound === undefined ? [] : ['-f', 'lavfi', '-i', 'sine=frequency=440:sample_rate=32000'];
-  const coding = [
-    '-pix_fmt',
-    'yuv420p',
-    '-c:v',
-    ...encoder,
-    ...(sound === undefined ? [] : ['-c:a', ...sound]),
-  ];
-  return ['-v', 'error', ...picture, ...tone, '-t', String(seconds), ...coding, '-tag:v', tagOf(encoder)];
-}
-
-function tagOf([name]: readonly string[]): string {
-  return name === 'libx265' ? 'hvc1' : 'avc1';
+  const sounded = sound === undefined ? [] : ['-c:a', ...sound];
+  const coding = ['-pix_fmt', 'yuv420p', '-c:v', ...encoder, ...sounded];
+  const tag = encoder[0] === 'libx265' ? 'hvc1' : 'avc1';
+  return ['-v', 'error', ...picture, ...tone, '-t', String(seconds), ...coding, '-tag:v', tag];
 }
 
 /** The frames of an MP4 with one track of pictures, and perhaps one of sound. */
@@ -138,10 +156,8 @@ export function framesIn(file: string): Omit<EncodedVideo, 'decoded'> {
   const bytes = fs.readFileSync(file);
   const shown = run('ffprobe', ['-v', 'error', '-show_streams', '-show_packets', '-of', 'json', file]);
   const { packets, streams } = JSON.parse(shown) as { packets: Packet[]; streams: Stream[] };
-  const video = videoFormatOf(
-    streams.find(({ codec_type }) => codec_type === 'video') ?? assert.fail(),
-    bytes,
-  );
+  const stream = streams.find(({ codec_type }) => codec_type === 'video') ?? assert.fail();
+  const video = videoFormatOf(stream, bytes);
   const audio = audioFormatIn(bytes);
   const sorted = packets.sort((a, b) => Number(a.dts_time) - Number(b.dts_time));
   const frames = sorted.map((packet): MediaFrame => {

@@ -4,6 +4,10 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
+import type { AudioFormat, MediaFrame } from '../../../lib/video/media';
+import { ClipMemory } from '../../../lib/video/mp4/clip-destination';
+import { ClipWriter } from '../../../lib/video/mp4/clip-writer';
+import { FragmentWriter } from '../../../lib/video/mp4/fragment-writer';
 import type { TestBrowser } from '../editor/browser';
 import { PATIENCE } from '../time/patience';
 import { pictureHashes, run } from './encoded-stream';
@@ -26,28 +30,29 @@ interface ProbedTrack {
 interface ProbedClip {
   streams: ProbedTrack[];
   format: { duration: string };
-  packets: {
-    codec_type: 'video' | 'audio';
-    pts_time: string;
-    dts_time: string;
-  }[];
+  packets: { codec_type: 'video' | 'audio'; pts_time: string; dts_time: string }[];
+}
+
+/** What a writer of clips says of these frames, and what it has written. */
+export async function writtenClip(frames: readonly MediaFrame[], memory = new ClipMemory()) {
+  const writer = new ClipWriter(memory);
+  for (const frame of frames) if (!(await writer.add(frame))) break;
+  const facts = await writer.finish();
+  return { facts, clip: memory.content, ended: writer.ended, hasSound: writer.hasSound };
+}
+
+/** A fragmented MP4 of these frames, and its media type. */
+export function writtenFragments(frames: readonly MediaFrame[], audio?: AudioFormat, seconds?: number) {
+  const writer = new FragmentWriter(audio, seconds);
+  const pieces = [...frames.flatMap((frame) => writer.add(frame)), ...writer.end()];
+  return { type: writer.mimeType, pieces, mp4: Buffer.concat(pieces) };
 }
 
 /** What ffprobe tells of an MP4. */
 export function probed(clip: Buffer): ProbedClip {
   return inFile(clip, (file) => {
-    const text = run('ffprobe', [
-      '-v',
-      'warning',
-      '-show_streams',
-      '-count_packets',
-      '-show_format',
-      '-show_packets',
-      '-of',
-      'json',
-      file,
-    ]);
-    return JSON.parse(text) as ProbedClip;
+    const shown = ['-show_streams', '-count_packets', '-show_format', '-show_packets'];
+    return JSON.parse(run('ffprobe', ['-v', 'warning', ...shown, '-of', 'json', file])) as ProbedClip;
   });
 }
 

@@ -4,12 +4,11 @@ import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { RvmError } from '../../../lib/error';
 import { ClipFile } from '../../../lib/video/clip-folder';
-import { ClipMemory, type ClipDestination } from '../../../lib/video/mp4/clip-destination';
 import { ClipWriter, type ClipFacts } from '../../../lib/video/mp4/clip-writer';
 import { cannotRun, needs } from '../../support/suite/programs';
-import { AAC, B_FRAMES, encodedVideo, type EncodedVideo } from '../../support/video/encoded-stream';
+import { encodedKind, type EncodedVideo } from '../../support/video/encoded-stream';
+import { writtenClip } from '../../support/video/played-clip';
 
 const NAME = 'clip.mp4';
 
@@ -19,7 +18,7 @@ describe('A clip as a file', () => {
 
   before(function () {
     needs(this, 'ffmpeg', 'ffprobe');
-    video = encodedVideo({ encoder: B_FRAMES, sound: AAC });
+    video = encodedKind('H.264 with B-frames and AAC');
   });
 
   beforeEach(() => {
@@ -28,38 +27,31 @@ describe('A clip as a file', () => {
 
   afterEach(() => fs.rmSync(folder, { recursive: true, force: true }));
 
-  async function written(destination: ClipDestination): Promise<ClipFacts> {
-    const writer = new ClipWriter(destination);
-    for (const frame of video.frames) await writer.add(frame);
-    return writer.finish();
+  /** A clip of the first frames, which is not finished. */
+  async function begun(count = Infinity): Promise<ClipWriter> {
+    const writer = new ClipWriter(new ClipFile({ folder, name: NAME }));
+    for (const frame of video.frames.slice(0, count)) await writer.add(frame);
+    return writer;
   }
+  const written = async (): Promise<ClipFacts> => (await begun()).finish();
 
-  it('has the bytes of one in memory', async () => {
-    const file = new ClipFile({ folder, name: NAME });
-    const memory = new ClipMemory();
-    await written(file);
-    await written(memory);
-    assert.deepEqual(withoutDates(fs.readFileSync(file.path)), withoutDates(memory.content));
-  });
-
-  it('is told with its length and its hash', async () => {
-    const file = new ClipFile({ folder, name: NAME });
-    const facts = await written(file);
-    const content = fs.readFileSync(file.path);
-    assert.equal(facts.bytes, content.length);
-    assert.equal(facts.sha256, createHash('sha256').update(content).digest('hex'));
+  it('has the bytes of one in memory, and is told with its length and its hash', async () => {
+    const { bytes, sha256 } = await written();
+    const { clip } = await writtenClip(video.frames);
+    const content = fs.readFileSync(path.join(folder, NAME));
+    assert.deepEqual(withoutDates(content), withoutDates(clip));
+    const hash = createHash('sha256').update(content).digest('hex');
+    assert.deepEqual([bytes, sha256], [content.length, hash]);
   });
 
   it('is the only file, and for this user alone', async () => {
-    const file = new ClipFile({ folder, name: NAME });
-    await written(file);
+    await written();
     assert.deepEqual(fs.readdirSync(folder), [NAME]);
-    assert.equal(fs.statSync(file.path).mode & 0o777, 0o600);
+    assert.equal(fs.statSync(path.join(folder, NAME)).mode & 0o777, 0o600);
   });
 
   it('has its name once it is whole, and not before', async () => {
-    const writer = new ClipWriter(new ClipFile({ folder, name: NAME }));
-    for (const frame of video.frames) await writer.add(frame);
+    const writer = await begun();
     const [half, ...others] = fs.readdirSync(folder);
     assert.match(half ?? '', /^\.clip-.*\.part$/);
     assert.deepEqual(others, []);
@@ -69,26 +61,21 @@ describe('A clip as a file', () => {
 
   it('that is given up leaves nothing behind, at any time', async () => {
     for (const count of [0, 1, 5, 60, 100, video.frames.length]) {
-      const writer = new ClipWriter(new ClipFile({ folder, name: NAME }));
-      for (const frame of video.frames.slice(0, count)) await writer.add(frame);
-      await writer.discard();
+      await (await begun(count)).discard();
       assert.deepEqual(fs.readdirSync(folder), [], `${count}`);
     }
   });
 
   it('stays where it is given up after its end', async () => {
-    const file = new ClipFile({ folder, name: NAME });
-    const writer = new ClipWriter(file);
-    for (const frame of video.frames) await writer.add(frame);
+    const writer = await begun();
     await writer.finish();
     await writer.discard();
     assert.deepEqual(fs.readdirSync(folder), [NAME]);
   });
 
   it('fails in words where its folder is removed', async () => {
-    const file = new ClipFile({ folder, name: NAME });
     fs.rmSync(folder, { recursive: true });
-    await assert.rejects(written(file), isStoreFailure(/was removed/));
+    await assert.rejects(written(), isStoreFailure(/was removed/));
   });
 
   describe('on a disk without room', () => {
@@ -115,7 +102,7 @@ describe('A clip as a file', () => {
       for (const taken of [100 * 1024, 60 * 1024, 8 * 1024]) {
         const ballast = path.join(folder, 'ballast');
         fs.writeFileSync(ballast, Buffer.alloc(taken));
-        await assert.rejects(written(new ClipFile({ folder, name: NAME })), isStoreFailure(/is full/));
+        await assert.rejects(written(), isStoreFailure(/is full/));
         assert.deepEqual(fs.readdirSync(folder), ['ballast']);
         fs.rmSync(ballast);
       }
@@ -123,8 +110,8 @@ describe('A clip as a file', () => {
   });
 });
 
-function isStoreFailure(words: RegExp): (error: unknown) => boolean {
-  return (error) => error instanceof RvmError && error.code === 'STORE_FAILED' && words.test(error.message);
+function isStoreFailure(message: RegExp): object {
+  return { name: 'RvmError', code: 'STORE_FAILED', message };
 }
 
 /** Without the second in which each was made. */

@@ -1,7 +1,4 @@
 import assert from 'node:assert/strict';
-import { ClipMemory } from '../../../lib/video/mp4/clip-destination';
-import { ClipWriter } from '../../../lib/video/mp4/clip-writer';
-import { FragmentWriter } from '../../../lib/video/mp4/fragment-writer';
 import type { AudioFormat, MediaFrame } from '../../../lib/video/media';
 import { h264 } from '../../../lib/video/rtp/h264';
 import { TrackReceiver } from '../../../lib/video/rtp/track-receiver';
@@ -9,8 +6,20 @@ import { videoPayloads } from '../../../sandbox/rtsp/media/packets';
 import { testBrowser, type TestBrowser } from '../../support/editor/browser';
 import { medium, RATE, RtpSender, videoOf } from '../../support/rtp/sender';
 import { needs } from '../../support/suite/programs';
-import { encodedKind, encodedVideo, pictures, retimed } from '../../support/video/encoded-stream';
-import { playFile, playPieces, type Played } from '../../support/video/played-clip';
+import {
+  encodedKind,
+  encodedVideo,
+  pictures,
+  retimed,
+  type EncodedVideo,
+} from '../../support/video/encoded-stream';
+import {
+  playFile,
+  playPieces,
+  writtenClip,
+  writtenFragments,
+  type Played,
+} from '../../support/video/played-clip';
 
 describe('Chromium plays', () => {
   let browser: TestBrowser;
@@ -22,18 +31,9 @@ describe('Chromium plays', () => {
 
   after(() => browser?.close());
 
-  async function playedClip(frames: readonly MediaFrame[]): Promise<Played> {
-    const memory = new ClipMemory();
-    const writer = new ClipWriter(memory);
-    for (const frame of frames) await writer.add(frame);
-    await writer.finish();
-    return playFile(browser, memory.content);
-  }
-
   async function playedFragments(frames: readonly MediaFrame[], audio?: AudioFormat): Promise<Played> {
-    const writer = new FragmentWriter(audio);
-    const pieces = [...frames.flatMap((frame) => writer.add(frame)), ...writer.end()];
-    return playPieces(browser, writer.mimeType, pieces);
+    const { type, pieces } = writtenFragments(frames, audio);
+    return playPieces(browser, type, pieces);
   }
 
   function assertWhole(played: Played, seconds: number): void {
@@ -45,22 +45,16 @@ describe('Chromium plays', () => {
   }
 
   const KINDS = ['H.264 with B-frames and AAC', 'H.264 without B-frames', 'H.264 with B-frames'] as const;
-  for (const kind of KINDS) {
-    it(`a clip of ${kind}`, async () => {
-      const played = await playedClip(encodedKind(kind).frames);
-      assertWhole(played, 4);
-      assert.equal(played.width, 320);
-      assert.equal(played.soundBytes > 0, kind.endsWith('AAC'));
-    });
-
-    it(`fragments of ${kind}`, async () => {
-      const video = encodedKind(kind);
-      const played = await playedFragments(video.frames, video.audio);
-      assertWhole(played, 4);
-      assert.equal(played.width, 320);
-      assert.equal(played.soundBytes > 0, kind.endsWith('AAC'));
-    });
-  }
+  for (const kind of KINDS)
+    for (const [what, played] of [
+      ['a clip', async ({ frames }) => playFile(browser, (await writtenClip(frames)).clip)],
+      ['fragments', ({ frames, audio }) => playedFragments(frames, audio)],
+    ] as [string, (video: EncodedVideo) => Promise<Played>][])
+      it(`${what} of ${kind}`, async () => {
+        const shown = await played(encodedKind(kind));
+        assertWhole(shown, 4);
+        assert.deepEqual([shown.width, shown.soundBytes > 0], [320, kind.endsWith('AAC')]);
+      });
 
   it('fragments of a stream whose rate varies, without a gap', async () => {
     const frames = encodedKind('H.264 without B-frames').frames;
@@ -88,10 +82,8 @@ describe('Chromium plays', () => {
     const sets = video.parameterSets;
     const receiver = new TrackReceiver(medium());
     const sender = new RtpSender();
-    const sent = pictures(frames).slice(
-      pictures(frames).findLastIndex(({ key }, place) => key && place < 15),
-    );
-    const passed = sent.flatMap(({ key, nals, time }) => {
+    const first = pictures(frames).findLastIndex(({ key }, place) => key && place < 15);
+    const passed = pictures(frames.slice(first)).flatMap(({ key, nals, time }) => {
       sender.rtpTime = 5000 + Math.round(time * RATE);
       const slices = nals.filter((nal) => h264.roleOf(nal) === 'slice');
       return videoOf(receiver, sender.picture([...(key ? sets : []), ...videoPayloads('h264', slices)]));
@@ -103,9 +95,7 @@ describe('Chromium plays', () => {
 
   it('fragments from a key frame in the middle on', async () => {
     const video = encodedKind('H.264 with B-frames and AAC');
-    const writer = new FragmentWriter(video.audio);
-    const [start, ...fragments] = [...video.frames.flatMap((f) => writer.add(f)), ...writer.end()];
-    assert.ok(start !== undefined);
-    assertWhole(await playPieces(browser, writer.mimeType, [start, ...fragments.slice(20)]), 2);
+    const { type, pieces } = writtenFragments(video.frames, video.audio);
+    assertWhole(await playPieces(browser, type, [...pieces.slice(0, 1), ...pieces.slice(21)]), 2);
   });
 });

@@ -1,17 +1,18 @@
 import assert from 'node:assert/strict';
-import fs from 'node:fs';
-import os from 'node:os';
-import path from 'node:path';
 import type { MediaFrame } from '../../../lib/video/media';
-import { ClipMemory } from '../../../lib/video/mp4/clip-destination';
-import { ClipWriter } from '../../../lib/video/mp4/clip-writer';
-import { FragmentWriter } from '../../../lib/video/mp4/fragment-writer';
 import { testBrowser } from '../../support/editor/browser';
-import { boxIn, received, receiverOf, ended, pushedStream } from '../../support/rtp/foreign-streams';
+import { boxIn, received, receiverOf, pushedStream } from '../../support/rtp/foreign-streams';
 import { sdpMedia } from '../../support/rtp/sender';
 import { byLane, nightlyIt } from '../../support/suite/lanes';
 import { needs } from '../../support/suite/programs';
-import { complaints, probed, playFile, playPieces } from '../../support/video/played-clip';
+import {
+  complaints,
+  probed,
+  playFile,
+  playPieces,
+  writtenClip,
+  writtenFragments,
+} from '../../support/video/played-clip';
 
 const X265 = 'log-level=none:bframes=0';
 const ENCODERS: Record<string, readonly string[]> = {
@@ -27,31 +28,10 @@ const ENCODERS: Record<string, readonly string[]> = {
 
 /** What comes of PAL as DVRs record it: 704 x 576 pixels that are shown as 1024 x 576. */
 async function framesOf(encoder: readonly string[], shape = '16/11'): Promise<MediaFrame[]> {
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-pixels-'));
-  try {
-    const mp4 = path.join(folder, 'pal.mp4');
-    const source = ['-f', 'lavfi', '-i', 'testsrc2=size=704x576:rate=10', '-frames:v', '12'];
-    const shaped = ['-vf', `setsar=${shape}`, '-pix_fmt', 'yuv420p', '-g', '10', '-c:v', ...encoder];
-    await ended('ffmpeg', ['-v', 'error', '-y', ...source, ...shaped, mp4]);
-    const stream = await pushedStream(['-i', mp4, '-c', 'copy']);
-    return received(receiverOf(sdpMedia(stream.sdp)[0]), stream);
-  } finally {
-    fs.rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-async function clipOf(frames: readonly MediaFrame[]): Promise<Buffer> {
-  const memory = new ClipMemory();
-  const writer = new ClipWriter(memory);
-  for (const frame of frames) await writer.add(frame);
-  await writer.finish();
-  return memory.content;
-}
-
-function piecesOf(frames: readonly MediaFrame[]): { type: string; pieces: Buffer[] } {
-  const writer = new FragmentWriter();
-  const pieces = [...frames.flatMap((frame) => writer.add(frame)), ...writer.end()];
-  return { type: writer.mimeType, pieces };
+  const source = ['-f', 'lavfi', '-i', 'testsrc2=size=704x576:rate=10', '-frames:v', '12'];
+  const shaped = ['-vf', `setsar=${shape}`, '-pix_fmt', 'yuv420p', '-g', '10', '-c:v', ...encoder];
+  const stream = await pushedStream([...source, ...shaped]);
+  return received(receiverOf(sdpMedia(stream.sdp)[0]), stream);
 }
 
 /** Width and height in pixels that a player gives the track: it ends the box with them. */
@@ -71,14 +51,12 @@ describe('pixels that are not square', () => {
   for (const name of byLane(['H.264'], ['H.265'], OTHERS))
     it(`of ${name} are shown in their shape`, async () => {
       const frames = await framesOf(ENCODERS[name] ?? []);
-      const clip = await clipOf(frames);
+      const { clip } = await writtenClip(frames);
       const [video] = probed(clip).streams;
-      assert.deepEqual(
-        [video?.width, video?.height, video?.sample_aspect_ratio, video?.display_aspect_ratio],
-        [704, 576, '16:11', '16:9'],
-      );
+      const shape = { width: 704, height: 576, sample_aspect_ratio: '16:11', display_aspect_ratio: '16:9' };
+      assert.partialDeepStrictEqual(video, shape);
       assert.equal(complaints(clip), '');
-      for (const mp4 of [clip, Buffer.concat(piecesOf(frames).pieces)]) {
+      for (const mp4 of [clip, writtenFragments(frames).mp4]) {
         assert.equal(boxIn(mp4, 'pasp').toString('hex'), '000000100000000b');
         assert.deepEqual(trackSize(mp4), [1024, 576]);
       }
@@ -86,7 +64,7 @@ describe('pixels that are not square', () => {
 
   it('are told of where they are not alone', async () => {
     const frames = await framesOf(ENCODERS['H.264'] ?? [], '1');
-    for (const mp4 of [await clipOf(frames), Buffer.concat(piecesOf(frames).pieces)]) {
+    for (const mp4 of [(await writtenClip(frames)).clip, writtenFragments(frames).mp4]) {
       assert.equal(mp4.includes('pasp'), false);
       assert.deepEqual(trackSize(mp4), [704, 576]);
     }
@@ -97,11 +75,8 @@ describe('pixels that are not square', () => {
     const browser = await testBrowser();
     try {
       const frames = await framesOf(ENCODERS['H.264'] ?? []);
-      const { type, pieces } = piecesOf(frames);
-      for (const played of [
-        await playFile(browser, await clipOf(frames)),
-        await playPieces(browser, type, pieces),
-      ])
+      const [{ clip }, { type, pieces }] = [await writtenClip(frames), writtenFragments(frames)];
+      for (const played of [await playFile(browser, clip), await playPieces(browser, type, pieces)])
         assert.deepEqual([played.error, played.width], ['', 1024]);
     } finally {
       await browser.close();

@@ -60,24 +60,22 @@ for (const [encoding, intra, predicted] of [
       assert.equal(still(predicted), 'k..');
     });
 
+    const OTHERS = 'pppppppppi';
+    const LATER = `k${'.'.repeat(290)}${'.........k'.repeat(3)}`;
     for (const [what, row, expected] of [
       ['begins with one that comes later than that, at once', `${'p'.repeat(50)}ipp`, 'k..'],
       ['begins with a key frame that comes within 3 s', 'ippppKpp', 'k..'],
       [
-        'keeps waiting with what came before lost packets left out',
-        `ipp-pippppppp${'p'.repeat(20)}`,
+        'leaves out what came before lost packets, and waits',
+        `ipp-pi${'p'.repeat(27)}`,
         `k${'.'.repeat(27)}`,
       ],
       [
-        'goes on without a beginning where none comes for 10 s behind lost packets',
+        'goes on where none comes for 10 s behind lost packets',
         `Kp-${'p'.repeat(110)}`,
-        `k.${'.'.repeat(12)}`,
+        `k${'.'.repeat(13)}`,
       ],
-      [
-        'lets those who come later begin with one of them, where key frames are more than 30 s apart',
-        `K${'pppppppppi'.repeat(32)}`,
-        `k${'..........'.repeat(29)}${'.........k'.repeat(3)}`,
-      ],
+      ['lets others begin with one where key frames are 30 s apart', `K${OTHERS.repeat(32)}`, LATER],
     ] as const)
       it(what, () => assert.equal(rowOf(sent(row)), expected));
 

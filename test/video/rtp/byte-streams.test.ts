@@ -16,6 +16,8 @@ for (const [encoding, codec] of Object.entries(CODECS))
   describe(`${encoding} in RTP as a byte stream with start codes`, () => {
     const { sets, information, aggregate, pieces } = codec;
     const slices = [codec.key(300), codec.restOfKey];
+    const all = [...sets, ...slices];
+    const piecesOf = (unit: Buffer): Buffer[] => pieces(unit, 90);
 
     function framesOf(payloads: Buffer[], parameters = {}): VideoFrame[] {
       return new SentVideo(encoding, parameters).of(payloads);
@@ -35,31 +37,23 @@ for (const [encoding, codec] of Object.entries(CODECS))
       const joined = (units: readonly Buffer[]): Buffer =>
         Buffer.concat(units.flatMap((unit, index) => (index === 0 ? [unit] : [start, unit])));
       const led = (unit: Buffer): Buffer => Buffer.concat([start, unit]);
+      const ledBehindHead = (unit: Buffer): Buffer =>
+        Buffer.concat([unit.subarray(0, codec.headBytes), led(unit)]);
 
       for (const [what, payloads] of Object.entries<Buffer[]>({
         'sets, information and slices in one packet': [joined([...sets, information, ...slices])],
         'sets in one packet, each slice in its own': [joined(sets), ...slices],
-        'all in pieces of what seems to be the first set': pieces(joined([...sets, ...slices]), 90),
-        'information and slices in pieces of what seems to be information': [
+        'all in pieces of what seems to be the first set': piecesOf(joined(all)),
+        'information and slices in pieces of the first': [
           ...sets,
-          ...pieces(joined([information, ...slices]), 90),
+          ...piecesOf(joined([information, ...slices])),
         ],
-        'a start code before each unit': [...sets, ...slices].map(led),
-        'a start code before each unit, in pieces': [...sets, ...slices].flatMap((unit) =>
-          pieces(led(unit), 90),
-        ),
-        'a start code behind the head of pieces': [
-          ...sets,
-          ...slices.flatMap((unit) =>
-            pieces(Buffer.concat([unit.subarray(0, codec.headBytes), led(unit)]), 90),
-          ),
-        ],
-        'a start code before each unit of an aggregate': [
-          aggregate(sets.map(led)),
-          aggregate(slices.map(led)),
-        ],
+        'a start code before each unit': all.map(led),
+        'a start code before each unit, in pieces': all.map(led).flatMap(piecesOf),
+        'a start code behind the head of pieces': [...sets, ...slices.map(ledBehindHead).flatMap(piecesOf)],
+        'a start code before each unit of an aggregate': [sets.map(led), slices.map(led)].map(aggregate),
         'several units in one of an aggregate': [aggregate([joined(sets), joined(slices)])],
-        'a start code behind each unit': [...sets, ...slices].map((unit) => Buffer.concat([unit, start])),
+        'a start code behind each unit': all.map((unit) => Buffer.concat([unit, start])),
         'start codes without a unit': [Buffer.concat([start, start, joined(sets), start, start]), ...slices],
       }))
         it(`is read: ${what}, of ${length} bytes`, () => assertWhole(framesOf(payloads)));
@@ -77,7 +71,7 @@ for (const [encoding, codec] of Object.entries(CODECS))
       });
 
     it('is read with zeros behind units, which are of none', () => {
-      assertWhole(framesOf([...sets, ...slices].map((unit) => Buffer.concat([unit, Buffer.alloc(5)]))));
+      assertWhole(framesOf(all.map((unit) => Buffer.concat([unit, Buffer.alloc(5)]))));
     });
 
     it('is not split where two zeros and a 3 stand within a unit', () => {

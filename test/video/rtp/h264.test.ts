@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { h264Pps, h264Recovery, h264Slice, h264Sps } from '../../../scripts/fuzz/inputs/h264-units';
 import { fuA, stapA } from '../../../scripts/fuzz/inputs/rtp';
 import { SentVideo } from '../../support/rtp/codecs';
-import { bits, rowOf, RtpSender, STEP, videoOf } from '../../support/rtp/sender';
+import { bits, nalsOf, rowOf, RtpSender, STEP, videoOf } from '../../support/rtp/sender';
 
 const [SPS, PPS] = [h264Sps(), h264Pps()];
 const IDR = h264Slice({ type: 'idr', length: 300 });
@@ -11,6 +11,7 @@ const MORE = h264Slice({ type: 'idr', firstMacroblock: FAR });
 const INTRA = h264Slice({ type: 'intra' });
 const DELTA = [h264Slice()];
 const KEY = [SPS, PPS, IDR];
+const HINTED = [h264Recovery(), INTRA];
 
 describe('H.264 in RTP, other than H.265', () => {
   let video: SentVideo;
@@ -25,14 +26,9 @@ describe('H.264 in RTP, other than H.265', () => {
   it('puts units together of pieces of which none is told to be the last', () => {
     const endless = (unit: Buffer): Buffer[] =>
       fuA(unit, 40).map((piece) => Buffer.from(piece.map((byte, at) => (at === 1 ? byte & 0xbf : byte))));
-    const frames = video.of(
-      [SPS, PPS, ...endless(IDR), ...endless(MORE)],
-      endless(h264Slice({ length: 90 })),
-    );
-    assert.deepEqual(
-      frames.map(({ nals }) => nals),
-      [[IDR, MORE], [h264Slice({ length: 90 })]],
-    );
+    const other = h264Slice({ length: 90 });
+    const frames = video.of([SPS, PPS, ...endless(IDR), ...endless(MORE)], endless(other));
+    assert.deepEqual(nalsOf(frames), [[IDR, MORE], [other]]);
   });
 
   it('puts a unit together of one piece that is both the first and the last', () => {
@@ -42,22 +38,19 @@ describe('H.264 in RTP, other than H.265', () => {
 
   describe('ends a picture with a slice that begins the next, though both have one time stamp and one mark', () => {
     const second = h264Slice({ type: 'idr', fill: 0x66 });
-    const delimiter = Buffer.from([9, 0xf0]);
+    const [next, delimiter] = [[second, MORE], Buffer.from([9, 0xf0])];
     const interlaced = h264Sps({ isInterlaced: true });
     const field = (isBottom: number): Buffer => {
       const head = bits([0x65, 8]).unsigned(0).unsigned(7).unsigned(0).bits(0, 4);
       return Buffer.concat([head.bits(1, 1).bits(isBottom, 1).trailed(), Buffer.alloc(9, 0x55)]);
     };
-    const [top, bottom] = [field(0), field(1)];
+    const frame = [field(0), field(1)];
     for (const [what, payloads, pictures] of [
       ['be it the same again, with its parameter sets', [...KEY, ...KEY], [[IDR], [IDR]]],
       [
         'be it of several slices, with a delimiter between',
-        [...KEY, MORE, delimiter, second, MORE],
-        [
-          [IDR, MORE],
-          [second, MORE],
-        ],
+        [...KEY, MORE, delimiter, ...next],
+        [[IDR, MORE], next],
       ],
       ['in one aggregate', [SPS, PPS, stapA([IDR, second])], [[IDR], [second]]],
       [
@@ -66,26 +59,14 @@ describe('H.264 in RTP, other than H.265', () => {
         [[IDR], DELTA, [second]],
       ],
       ['but not where sets stand between two slices of it', [...KEY, PPS, MORE], [[IDR, MORE]]],
-      [
-        'but not where it is the second field of a frame',
-        [interlaced, PPS, top, bottom, top, bottom],
-        [
-          [top, bottom],
-          [top, bottom],
-        ],
-      ],
+      ['but not where it is the second field', [interlaced, PPS, ...frame, ...frame], [frame, frame]],
       [
         'with the hint that decoding can begin at the next',
-        [...KEY, ...DELTA, h264Recovery(), INTRA],
-        [[IDR], DELTA, [h264Recovery(), INTRA]],
+        [...KEY, ...DELTA, ...HINTED],
+        [[IDR], DELTA, HINTED],
       ],
     ] as const)
-      it(what, () => {
-        assert.deepEqual(
-          video.of([...payloads]).map(({ nals }) => nals),
-          pictures,
-        );
-      });
+      it(what, () => assert.deepEqual(nalsOf(video.of([...payloads])), pictures));
 
     it('and where the clock stands still, and nothing is marked', () => {
       const packets = [KEY, DELTA, DELTA, DELTA].flatMap((units) =>
@@ -96,12 +77,8 @@ describe('H.264 in RTP, other than H.265', () => {
   });
 
   it('ends no picture with the mark of a hint that decoding can begin there', () => {
-    const units = [SPS, PPS, h264Recovery(), INTRA];
-    const frames = videoOf(video.receiver, video.sender.picture(units, { marker: true }));
-    assert.deepEqual(
-      frames.map(({ nals }) => nals),
-      [units.slice(2)],
-    );
+    const packets = video.sender.picture([SPS, PPS, ...HINTED], { marker: true });
+    assert.deepEqual(nalsOf(videoOf(video.receiver, packets)), [HINTED]);
   });
 
   it('times pictures as they are shown, also where that is before the last one', () => {
@@ -113,20 +90,17 @@ describe('H.264 in RTP, other than H.265', () => {
     assert.deepEqual(shown, [0.3, 0.1, 0.2]);
   });
 
+  const rest = h264Slice({ firstMacroblock: FAR });
   for (const [what, units, row] of [
-    ['with an intra picture that is a recovery point', [h264Recovery(), INTRA], 'k'],
-    [
-      'not where a slice of that needs other pictures',
-      [h264Recovery(), INTRA, h264Slice({ firstMacroblock: FAR })],
-      '',
-    ],
+    ['with an intra picture that is a recovery point', HINTED, 'k'],
+    ['not where a slice of that needs other pictures', [...HINTED, rest], ''],
     ['not where pictures are exact some pictures later', [h264Recovery(5), INTRA], ''],
   ] as const)
     it(`begins ${what}`, () => assert.equal(rowOf(video.of([SPS, PPS, ...units])), row));
 
   it('begins at a recovery point without the pictures that are shown before it', () => {
     const at = video.sender.rtpTime;
-    const key = video.of([SPS, PPS, h264Recovery(), INTRA]);
+    const key = video.of([SPS, PPS, ...HINTED]);
     video.sender.rtpTime = at - STEP;
     const leading = video.of(DELTA);
     video.sender.rtpTime = at + STEP;

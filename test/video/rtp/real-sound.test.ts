@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import fs from 'node:fs';
-import os from 'node:os';
-import path from 'node:path';
+import type { AudioFrame } from '../../../lib/video/media';
 import { slowIt } from '../../support/suite/lanes';
 import { needs } from '../../support/suite/programs';
 import {
   accessUnitsOf,
   assertSame,
+  filesOfGroup,
   gstPackets,
   isAudio,
   probed,
@@ -18,25 +17,17 @@ import {
 import { sdpMedia } from '../../support/rtp/sender';
 
 describe('sound that others make', () => {
-  let folder = '';
-
   before(function () {
     needs(this, 'ffmpeg', 'ffprobe', 'gst-launch-1.0');
-    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-rtp-'));
   });
+  const fileOf = filesOfGroup();
 
-  after(() => fs.rmSync(folder, { recursive: true, force: true }));
+  const dataOf = (frames: readonly AudioFrame[]): Buffer[] => frames.map(({ data }) => data);
 
-  function fileOf(name: string): string {
-    return path.join(folder, name);
-  }
-
-  const CASES: Record<string, string[]> = {
+  for (const [name, args] of Object.entries({
     'in stereo': ['-ar', '48000', '-ac', '2'],
     'in mono at 16 kHz': ['-ar', '16000', '-ac', '1'],
-  };
-
-  for (const [name, args] of Object.entries(CASES)) {
+  }))
     slowIt(`${name} comes whole as ffmpeg and GStreamer send it`, async () => {
       const [mp4, adts] = [fileOf('sound.mp4'), fileOf('sound.aac')];
       const source = ['-f', 'lavfi', '-i', 'sine=f=440:d=2'];
@@ -49,30 +40,19 @@ describe('sound that others make', () => {
       const frames = received(receiver, stream).filter(isAudio);
       // What does not fill its last packet is never sent by ffmpeg.
       assert.ok(frames.length > units.length - 5, `${frames.length} of ${units.length}`);
-      assertSame(
-        frames.map(({ data }) => data),
-        units.slice(0, frames.length),
-      );
+      assertSame(dataOf(frames), units.slice(0, frames.length));
       const { sample_rate: rate, channels } = probed(mp4);
       assert.deepEqual([String(receiver.audio?.sampleRate), receiver.audio?.channels], [rate, channels]);
       const ticks = frames.map(({ time }) => Math.round(time * Number(rate)));
-      assert.deepEqual(
-        ticks,
-        frames.map((_, index) => index * 1024),
-      );
+      const expected = frames.map((_, index) => index * 1024);
+      assert.deepEqual(ticks, expected);
 
-      const packets = await gstPackets(
-        `filesrc location=${adts} ! aacparse ! rtpmp4gpay mtu=200 pt=97`,
-        fileOf('packets'),
-      );
+      const elements = `filesrc location=${adts} ! aacparse ! rtpmp4gpay mtu=200 pt=97`;
+      const packets = await gstPackets(elements, fileOf('packets'));
       const other = receiverOf(media && { ...media, payloadType: 97 });
       const again = packets.flatMap((packet) => other.rtp(packet)).filter(isAudio);
-      assertSame(
-        again.map(({ data }) => data),
-        units,
-      );
+      assertSame(dataOf(again), units);
     });
-  }
 
   it('keeps step with the pictures beside it', async () => {
     const pictures = ['-f', 'lavfi', '-i', 'testsrc2=size=320x180:rate=10'];

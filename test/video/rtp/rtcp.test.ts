@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { TrackReceiver } from '../../../lib/video/rtp/track-receiver';
 import { bye, rtpPacket, senderReport, SSRC } from '../../../scripts/fuzz/inputs/rtp';
-import { framesOf, medium, RATE, RtpSender } from '../../support/rtp/sender';
+import { framesOf, medium, range, RATE, RtpSender } from '../../support/rtp/sender';
 
 /** 2025-10-09, 08:53:20 UTC, in milliseconds since 1970 and in seconds since 1900. */
 const WALL_MS = 1_760_000_000_000;
@@ -20,22 +20,16 @@ function begun(): TrackReceiver {
 describe('the reports of a sender', () => {
   const atBegin = (fields: Parameters<typeof senderReport>[0]): Buffer =>
     senderReport({ rtpTime: 5000, ...fields });
+  const LATER = senderReport({ ntpSeconds: NTP, ntpFraction: 2 ** 31, rtpTime: 5000 + RATE });
+  const ANEW = Date.UTC(2036, 1, 7, 6, 28, 16);
   for (const [what, report, wallMs] of [
     ['tell its wall clock', atBegin({ ntpSeconds: NTP }), WALL_MS],
-    [
-      'tell its wall clock at a later time of the stream, with its fraction',
-      senderReport({ ntpSeconds: NTP, ntpFraction: 2 ** 31, rtpTime: 5000 + RATE }),
-      WALL_MS - 500,
-    ],
+    ['tell its wall clock at a later time of the stream, with its fraction', LATER, WALL_MS - 500],
     ['stand anywhere in a compound packet', Buffer.concat([APP, atBegin({ ntpSeconds: NTP }), APP]), WALL_MS],
     ['of another source say nothing', atBegin({ ssrc: OTHER, ntpSeconds: NTP }), undefined],
     ['tell no wall clock where it is 0', atBegin({ ntpSeconds: 0 }), undefined],
     ['tell no wall clock in seconds since a start', atBegin({ ntpSeconds: 2_208_988_800 + 3600 }), undefined],
-    [
-      'go on in 2036, when the seconds of NTP begin anew',
-      atBegin({ ntpSeconds: 100 }),
-      Date.UTC(2036, 1, 7, 6, 28, 16) + 100_000,
-    ],
+    ['go on in 2036, when the seconds of NTP begin anew', atBegin({ ntpSeconds: 100 }), ANEW + 100_000],
   ] as const)
     it(what, () => {
       const receiver = begun();
@@ -89,10 +83,6 @@ describe('the report of a receiver', () => {
 
   function receive(sequences: readonly number[]): void {
     for (const sequence of sequences) receiver.rtp(rtpPacket(Buffer.from([0x41, 0x9a]), { sequence }));
-  }
-
-  function range(from: number, to: number): number[] {
-    return Array.from({ length: to - from + 1 }, (_, index) => from + index);
   }
 
   function told(): Record<'fraction' | 'lost' | 'highest' | 'jitter' | 'last' | 'delay', number> {

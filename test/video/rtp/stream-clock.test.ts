@@ -11,6 +11,7 @@ function times(clock: RtpClock, seconds: readonly number[], from = 0): number[] 
 }
 
 describe('the clock of a stream', () => {
+  const HELD_BACK = [0, 0.3, 0.1, 0.2];
   /** Of groups within groups. */
   const DECODED = [0, -2, -1, 8, 4, 2, 1, 3, 6, 5, 7, 12, 10, 9, 11, 13];
   const CASES: [title: string, sent: number[], told: number[], from?: number, announced?: number][] = [
@@ -20,29 +21,15 @@ describe('the clock of a stream', () => {
     ['begins a minute before it', [-60, -59], [-60, -59], 900_000, 900_000],
     ['does not believe an announced time stamp that no packet is near', [0, 1], [0, 1], 3_000_000_000, 0],
     ['does not believe one that is over a minute off', [61, 62], [0, 1], 0, 0],
-    [
-      'takes an announced time stamp of 0 for an unknown one, where the first is later',
-      [20, 21],
-      [0, 1],
-      0,
-      0,
-    ],
+    ['takes an announced one of 0 for unknown, where the first is later', [20, 21], [0, 1], 0, 0],
     ['takes one of 0 for known where the first is near', [0.5, 1], [0.5, 1], 0, 0],
     ['takes one of 0 for known where the first is before it', [-5, -4], [-5, -4], 0, 0],
     ['goes on where 32 bits end, and back', [0, 1, 2, 1.5, 3], [0, 1, 2, 1.5, 3], WRAP - RATE],
     ['goes on where 32 bits end behind what was announced', [2, 3], [2, 3], WRAP - RATE, WRAP - RATE],
-    [
-      'goes back where pictures come before those that are shown earlier',
-      [0, 0.3, 0.1, 0.2],
-      [0, 0.3, 0.1, 0.2],
-    ],
+    ['goes back where pictures come before those that are shown earlier', HELD_BACK, HELD_BACK],
     ['follows the order of decoding of groups within groups, open ones, too', DECODED, DECODED, 50 * RATE],
     ['follows a pause of up to ten seconds', [0, 10], [0, 10]],
-    [
-      'goes on where it was at leaps of over ten seconds, either way',
-      [0, 1, 100, 101, 20, 21],
-      [0, 1, 2, 3, 4, 5],
-    ],
+    ['goes on where it was at leaps of over ten seconds', [0, 1, 100, 101, 20, 21], [0, 1, 2, 3, 4, 5]],
     [
       'goes on where it was when the time stamps step back by less, again and again',
       [10, 11, 12, 9, 10, 11, 8.5, 9.5, 10.5],
@@ -152,6 +139,7 @@ describe('pictures of a sender whose clock is none', () => {
   const steps = (count: number, ms: number): number[] => every(count, ms, 0).map((sent) => sent.ms);
   const later = (sent: Sent[], ms: number, ticks: number, from = 0): Sent[] =>
     sent.map((each, n) => (n < from ? each : { ms: each.ms + ms, ticks: each.ticks + ticks }));
+  const [AT_25, SECONDS] = [every(20, 40, 3600), steps(12, 1000)];
   const inPairs = every(20, 40, 0).map(({ ms }, n) => ({ ms, ticks: Math.floor(n / 2) * 7200 }));
 
   /** From the so-many-th picture on, for at first it may be another way. */
@@ -159,20 +147,10 @@ describe('pictures of a sender whose clock is none', () => {
     ['stands still are shown as they come', every(40, 100, 0), 0, steps(40, 100)],
     ['runs in milliseconds are shown as they come: ten a second', every(40, 100, 100), 39, [3900]],
     ['runs in milliseconds are shown as they come: 25 a second', every(40, 40, 40), 39, [1560]],
-    [
-      'runs in milliseconds, once a second, so after a few',
-      every(12, 1000, 1000),
-      5,
-      steps(12, 1000).slice(5),
-    ],
+    ['runs in milliseconds, once a second, so after a few', every(12, 1000, 1000), 5, SECONDS.slice(5)],
     ['runs in milliseconds, twice a second, so after a few', every(12, 500, 500), 11, [5500]],
     ['tells one time for two, each time, keep the time of the stream', inPairs, 0, steps(20, 40)],
-    [
-      'is well keep it, though the line stands still',
-      later(every(20, 40, 3600), 4000, 0, 5),
-      0,
-      steps(20, 40),
-    ],
+    ['is well keep it, though the line stands still', later(AT_25, 4000, 0, 5), 0, steps(20, 40)],
     ['is well keep it, though the line gives all at once', every(20, 0, 3600), 0, steps(20, 40)],
     [
       'stands still for a while are shown as they come, and then go on',
