@@ -1,74 +1,64 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import net from 'node:net';
 import tls from 'node:tls';
-import { RvmError } from '../../lib/error';
 import { describe as describeStream } from '../../lib/video/rtsp/open-stream';
+import type { RvmErrorCode } from '../../lib/error';
+import { errorOf } from './rtsp/streams';
 import { needs } from '../support/suite/programs';
 import { selfSigned } from '../support/network/certificates';
+import { OddServer } from '../support/network/servers';
 
 const SOUND = ['m=audio 0 RTP/AVP 0', 'a=rtpmap:0 PCMU/8000'];
 const VIDEO = ['m=video 0 RTP/AVP 96', 'a=rtpmap:96 H265/90000'];
 const SDP = ['v=0', ...SOUND, ...VIDEO];
 
 describe('the question to a video relay', () => {
-  let server: net.Server | undefined;
+  let server: OddServer | undefined;
   const asked: string[] = [];
 
-  afterEach(() => {
-    server?.close();
+  afterEach(async () => {
+    await server?.close();
+    server = undefined;
     asked.length = 0;
   });
 
   /** A relay that answers like this, in one piece or in many. */
   async function relay(answer: string, made: net.Server = net.createServer()): Promise<string> {
-    server = made;
-    const onSocket = (socket: net.Socket): void => {
+    made.on(made instanceof tls.Server ? 'secureConnection' : 'connection', (socket: net.Socket) => {
       socket.on('error', () => undefined);
       socket.once('data', (request: Buffer) => {
         asked.push(request.toString());
         for (const piece of answer.match(/[^]{1,40}/g) ?? []) socket.write(piece);
       });
-    };
-    server.on(made instanceof tls.Server ? 'secureConnection' : 'connection', onSocket);
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const address = server.address();
-    assert.ok(address !== null && typeof address === 'object');
-    return `127.0.0.1:${address.port}`;
+    });
+    server = await OddServer.start(made);
+    return `127.0.0.1:${server.port}`;
   }
 
   function described(body: string): string {
     return `RTSP/1.0 200 OK\r\nCSeq: 1\r\nContent-Type: application/sdp\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
   }
 
-  async function failure(url: string, timeoutMs = 2000): Promise<RvmError> {
-    const error: unknown = await describeStream(url, { timeoutMs }).then(
-      () => assert.fail('it was described'),
-      (reason: unknown) => reason,
-    );
-    assert.ok(error instanceof RvmError, String(error));
-    assert.doesNotMatch(error.message, /secret/);
-    return error;
+  async function assertFails(url: string, code: RvmErrorCode, timeoutMs = 2000): Promise<void> {
+    await errorOf(describeStream(url, { timeoutMs }), code, url);
   }
 
-  for (const media of [
-    [...SOUND, ...VIDEO],
-    [...VIDEO, ...SOUND],
-  ]) {
-    it(`finds the codec of the video, not that of the sound, in ${media.join(', ')}`, async () => {
-      const at = await relay(described(['v=0', ...media].join('\r\n')));
+  for (const [order, media] of Object.entries({
+    'sound first': [SOUND, VIDEO],
+    'video first': [VIDEO, SOUND],
+  }))
+    it(`finds the codec of the video, not that of the sound: ${order}`, async () => {
+      const at = await relay(described(['v=0', ...media.flat()].join('\r\n')));
       assert.deepEqual(await describeStream(`rtsp://${at}/live`, { timeoutMs: 2000 }), { codecs: ['H265'] });
     });
-  }
 
   it('gives up on a relay that drips, which would keep the connection for days', async () => {
-    const at = await relay('');
-    server?.on('connection', (socket: net.Socket) => {
+    const drip = (socket: net.Socket): void => {
       const timer = setInterval(() => socket.write('R'), 50);
       socket.on('close', () => clearInterval(timer));
-    });
-    assert.equal((await failure(`rtsp://${at}/secret`, 300)).code, 'TIMEOUT');
+    };
+    const at = await relay('', net.createServer(drip));
+    await assertFails(`rtsp://${at}/secret`, 'TIMEOUT', 300);
   });
 
   it('asks by DESCRIBE alone, without the login of the URL', async () => {
@@ -95,14 +85,14 @@ describe('the question to a video relay', () => {
   ] as const) {
     it(`is answered by ${what}: ${code}`, async () => {
       const at = await relay(answer);
-      assert.equal((await failure(`rtsp://${at}/secret`, 300)).code, code);
+      await assertFails(`rtsp://${at}/secret`, code, 300);
     });
   }
 
   it('is not asked where the certificate of the relay is not trusted', async function () {
     needs(this, 'openssl');
     const at = await relay(described(''), tls.createServer(selfSigned()));
-    assert.equal((await failure(`rtsps://${at}/secret`)).code, 'TLS');
+    await assertFails(`rtsps://${at}/secret`, 'TLS');
     assert.deepEqual(asked, []);
   });
 });

@@ -65,7 +65,6 @@ export class ServedView {
   readonly failures: Error[] = [];
   /** Methods and targets, as they came. */
   readonly requests: string[] = [];
-  remove: () => void;
 
   constructor(
     readonly source: CountingSource,
@@ -79,7 +78,7 @@ export class ServedView {
         source.script.video === undefined ? new PassedFragments() : new FragmentWriter(audio, seconds),
       ...options,
     });
-    this.remove = this.views.add('view-1', {
+    this.views.add('view-1', {
       viewers,
       source: () => source,
       failed: (error) => void this.failures.push(error),

@@ -1,12 +1,6 @@
 import assert from 'node:assert/strict';
 import { RvmError, type RvmErrorCode } from '../../../lib/error';
-import {
-  isGone,
-  notStarted,
-  Decoder,
-  type DecoderLimits,
-  type Jpeg,
-} from '../../../lib/video/picture/decoder';
+import { isGone, notStarted, Decoder, type DecoderLimits } from '../../../lib/video/picture/decoder';
 import { endOfTurn } from '../../support/time/event-loop';
 import { eventually } from '../../support/time/patience';
 import { FakeFfmpeg } from '../../support/video/fake-ffmpeg';
@@ -55,7 +49,7 @@ describe('a decoder with an ffmpeg that', function () {
 
   /** Node.js lets go of one a little after it has told of its end. */
   const noneLeft = (): Promise<void> => eventually(() => children() <= kept, 'the end of all programs');
-  const picture = (frames = madeFrames('0K 1')): Promise<Jpeg> =>
+  const picture = (frames = madeFrames('0K 1')): ReturnType<Decoder['picture']> =>
     decoder.picture(frames, 1, { signal: cancelling.signal });
   const use = (deeds: string, limits: Partial<DecoderLimits> = {}): void => {
     decoder = new Decoder({ path: fake.write(deeds), limits });
@@ -106,9 +100,7 @@ describe('a decoder with an ffmpeg that', function () {
   it('reads nothing of a long video, and gives a picture, has given it', async () => {
     use('exec cat "$folder/picture"');
     const frames = madeFrames('0K 1').map((frame) => ({ ...frame, nals: [Buffer.alloc(4_000_000, 1)] }));
-    const { jpeg, width, height } = await picture(frames);
-    assert.deepEqual(jpeg, PICTURE);
-    assert.deepEqual({ width, height }, { width: 320, height: 180 });
+    assert.deepEqual(await picture(frames), { jpeg: PICTURE, width: 320, height: 180 });
   });
 
   it('lacks the decoder is said to', async () => {
@@ -117,16 +109,11 @@ describe('a decoder with an ffmpeg that', function () {
   });
 
   describe('hangs', () => {
+    const LATE = new RvmError('TIMEOUT', 'Too late for this message.');
     for (const [what, deeds, reason, code, message] of [
       ['is ended where the signal says so: CANCELLED', PATIENT, undefined, 'CANCELLED', /cancelled/],
       ['and takes no notice of SIGTERM is killed', STUBBORN, undefined, 'CANCELLED', /cancelled/],
-      [
-        'is ended with the error that is the reason of the signal',
-        PATIENT,
-        new RvmError('TIMEOUT', 'Too late for this message.'),
-        'TIMEOUT',
-        /Too late for this message/,
-      ],
+      ['is ended with the error that is the reason of the signal', PATIENT, LATE, 'TIMEOUT', /Too late/],
     ] as const)
       it(what, async () => {
         use(deeds, deeds === STUBBORN ? { graceMs: 50 } : {});
@@ -169,7 +156,7 @@ describe('a decoder with an ffmpeg that', function () {
       now += line === 'begin' ? 1 : -1;
       most = Math.max(most, now);
     }
-    assert.deepEqual({ lines: log().length, now, most }, { lines: 8, now: 0, most: 2 });
+    assert.deepEqual([log().length, now, most], [8, 0, 2]);
   });
 
   it('is waited for in line is not started once the signal says so', async () => {
@@ -194,6 +181,9 @@ describe('a decoder with an ffmpeg that', function () {
 });
 
 describe('an ffmpeg that the system does not start', () => {
+  const systemError = (code: string): NodeJS.ErrnoException =>
+    Object.assign(new Error(`spawn /usr/bin/ffmpeg ${code}`), { code });
+
   it('is missing where it is not what it was', () => {
     for (const code of ['ENOENT', 'EACCES', 'ENOEXEC']) assert.equal(isGone(systemError(code)), true);
   });
@@ -207,7 +197,3 @@ describe('an ffmpeg that the system does not start', () => {
     }
   });
 });
-
-function systemError(code: string): NodeJS.ErrnoException {
-  return Object.assign(new Error(`spawn /usr/bin/ffmpeg ${code}`), { code });
-}

@@ -36,7 +36,6 @@ describe('the ffmpeg of a decoder', () => {
   };
   const missing = (decoder: Decoder, message: RegExp): Promise<void> =>
     assert.rejects(decoder.picture(madeFrames('0K'), 0, { signal }), { code: 'DECODER_MISSING', message });
-  const counting = 'exit 1';
 
   it('is the one on the PATH', async () => {
     fake.write('exit 0');
@@ -52,18 +51,15 @@ describe('the ffmpeg of a decoder', () => {
   });
 
   it('is missed with a word on how to get it', async () => {
-    const how =
-      /install it \(apt install ffmpeg, winget install ffmpeg, brew install ffmpeg\), or name its file as rvmFfmpeg/;
+    const ways = 'apt install ffmpeg, winget install ffmpeg, brew install ffmpeg';
     const decoder = decoderOf();
     assert.equal(await decoder.available(), false);
-    await missing(decoder, how);
+    await missing(decoder, new RegExp(`install it \\(${ways}\\), or name its file as rvmFfmpeg`));
   });
 
   it('is missed with a word on the setting where that names none', async () => {
-    await missing(
-      decoderOf('/nowhere/ffmpeg'),
-      /The file that rvmFfmpeg in settings.js names is no ffmpeg that runs/,
-    );
+    const message = /The file that rvmFfmpeg in settings.js names is no ffmpeg that runs/;
+    await missing(decoderOf('/nowhere/ffmpeg'), message);
   });
 
   for (const [what, put] of Object.entries({
@@ -107,7 +103,7 @@ describe('the ffmpeg of a decoder', () => {
   });
 
   it('that is gone since it was found is missed', async () => {
-    const decoder = decoderOf(fake.write(counting));
+    const decoder = decoderOf(fake.write('exit 1'));
     assert.equal(await decoder.available(), true);
     fake.remove();
     await missing(decoder, /rvmFfmpeg/);

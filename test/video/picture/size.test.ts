@@ -23,19 +23,14 @@ describe('the size of a picture', () => {
     return `${picture.width}x${picture.height}`;
   };
 
-  it('is that of the video where none is asked for', async () => {
-    assert.equal(await sizeOf(), '640x360');
-  });
-
-  it('is scaled down to a width, in the same shape, to even numbers', async () => {
-    assert.equal(await sizeOf(320), '320x180');
-    assert.equal(await sizeOf(101), '100x56');
-    assert.equal(await sizeOf(16), '16x10');
-  });
-
-  it('is never scaled up', async () => {
-    assert.equal(await sizeOf(4096), '640x360');
-  });
+  for (const [what, width, size] of [
+    ['that of the video where none is asked for', undefined, '640x360'],
+    ['scaled down to a width, in the same shape', 320, '320x180'],
+    ['scaled down to even numbers', 101, '100x56'],
+    ['scaled down as far as may be', 16, '16x10'],
+    ['never scaled up', 4096, '640x360'],
+  ] as const)
+    it(`is ${what}`, async () => assert.equal(await sizeOf(width), size));
 
   slowIt('is the one shown where the pixels of the video are not square', async () => {
     const wide = await encodedVideo({ count: 1, encoder: ENCODER, pixel: '4/3' });
@@ -66,11 +61,8 @@ describe('a sheet', () => {
   };
 
   it('has rows of up to three cells', async () => {
-    assert.equal(await sizeOf(1), '320x180');
-    assert.equal(await sizeOf(3), '968x180');
-    assert.equal(await sizeOf(4), '644x364');
-    assert.equal(await sizeOf(5), '968x364');
-    assert.equal(await sizeOf(9), '968x548');
+    const sizes = await Promise.all([1, 3, 4, 5, 9].map((count) => sizeOf(count)));
+    assert.deepEqual(sizes, ['320x180', '968x180', '644x364', '968x364', '968x548']);
   });
 
   slowIt('is as wide as asked for at most', async () => {

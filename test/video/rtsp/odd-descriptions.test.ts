@@ -1,56 +1,43 @@
 import assert from 'node:assert/strict';
 import { readDescription } from '../../../lib/video/rtsp/sdp';
 
-const HEAD = ['v=0', 'o=- 1 1 IN IP4 10.0.0.9', 's=x', 't=0 0'];
+const HEAD = 'v=0\no=- 1 1 IN IP4 10.0.0.9\ns=x\nt=0 0\n';
 const [MEDIUM, MAP, PARAMETERS] = [
   'm=video 0 RTP/AVP 96',
   'a=rtpmap:96 H264/90000',
   'a=fmtp:96 packetization-mode=1;x=y',
 ];
 const CONTROL = 'a=control:track1';
-const WHOLE = [MEDIUM, MAP, PARAMETERS, CONTROL];
+const WHOLE = HEAD + [MEDIUM, MAP, PARAMETERS, CONTROL].join('\n');
 
-/** As cameras send them, and players take them. */
-const ODD: Record<string, string[]> = {
-  'the port is below zero': [...HEAD, 'm=video -1002003004 RTP/AVP 96', ...WHOLE.slice(1)],
-  'the port is beyond all ports': [...HEAD, 'm=video 65536/2 RTP/AVP 96', ...WHOLE.slice(1)],
-  'the port is a word': [...HEAD, 'm=video any RTP/AVP 96', ...WHOLE.slice(1)],
-  'two blanks stand in the medium': [...HEAD, 'm=video  0  RTP/AVP  96 ', ...WHOLE.slice(1)],
-  'a tab stands in the medium': [...HEAD, 'm=video\t0\tRTP/AVP\t96', ...WHOLE.slice(1)],
-  'a type is a word': [...HEAD, 'm=video 0 RTP/AVP (null) 96', ...WHOLE.slice(1)],
-  'the protocol is in small letters': [...HEAD, 'm=video 0 rtp/avp/tcp 96', ...WHOLE.slice(1)],
-  'two blanks stand in the map': [...HEAD, MEDIUM, 'a=rtpmap:96  H264/90000', ...WHOLE.slice(2)],
-  'blanks stand around the rate': [...HEAD, MEDIUM, 'a=rtpmap: 96 H264 / 90000 ', ...WHOLE.slice(2)],
-  'two blanks stand before parameters': [
-    ...HEAD,
-    MEDIUM,
-    MAP,
-    'a=fmtp:96  packetization-mode=1; x=y',
-    CONTROL,
-  ],
-  'no line stands before the medium': WHOLE,
-  'a sound has no type': [...HEAD, ...WHOLE, 'm=audio 0 RTP/AVP (null)', 'a=rtpmap', 'a=control:track2'],
-  'bytes that are no text stand in it': [...HEAD, MEDIUM, 'c=IN IP4 \u0007&\ufffd', ...WHOLE.slice(1), '\0'],
+/** As cameras send them, and players take them: what stands in the place of a line. */
+const ODD: Record<string, [line: string, other: string]> = {
+  'the port is below zero': [MEDIUM, 'm=video -1002003004 RTP/AVP 96'],
+  'the port is beyond all ports': [MEDIUM, 'm=video 65536/2 RTP/AVP 96'],
+  'the port is a word': [MEDIUM, 'm=video any RTP/AVP 96'],
+  'two blanks stand in the medium': [MEDIUM, 'm=video  0  RTP/AVP  96 '],
+  'a tab stands in the medium': [MEDIUM, 'm=video\t0\tRTP/AVP\t96'],
+  'a type is a word': [MEDIUM, 'm=video 0 RTP/AVP (null) 96'],
+  'the protocol is in small letters': [MEDIUM, 'm=video 0 rtp/avp/tcp 96'],
+  'two blanks stand in the map': [MAP, 'a=rtpmap:96  H264/90000'],
+  'blanks stand around the rate': [MAP, 'a=rtpmap: 96 H264 / 90000 '],
+  'two blanks stand before parameters': [PARAMETERS, 'a=fmtp:96  packetization-mode=1; x=y'],
+  'no line stands before the medium': [HEAD, ''],
+  'a sound has no type': [CONTROL, `${CONTROL}\nm=audio 0 RTP/AVP (null)\na=rtpmap\na=control:track2`],
+  'bytes that are no text stand in it': [MEDIUM, `${MEDIUM}\nc=IN IP4 \u0007&\ufffd`],
+  'a zero stands behind it': [CONTROL, `${CONTROL}\n\0`],
 };
 
 describe('a description as cameras send it', () => {
   for (const end of ['\r\n', '\n', '\r'])
-    for (const [what, lines] of Object.entries(ODD))
+    for (const [what, [line, other]] of Object.entries(ODD))
       it(`is read where ${what}, with ${JSON.stringify(end)} behind each line`, () => {
-        const { media } = readDescription(lines.join(end), 16);
+        const { media } = readDescription(WHOLE.replace(line, other).replaceAll('\n', end), 16);
         const [video] = media.filter(({ kind }) => kind === 'video');
-        const parameters = new Map([
-          ['packetization-mode', '1'],
-          ['x', 'y'],
-        ]);
-        assert.deepEqual(video, {
-          kind: 'video',
-          isClear: true,
-          formats: [
-            { kind: 'video', payloadType: 96, encoding: 'H264', clockRate: 90_000, channels: 1, parameters },
-          ],
-          control: 'track1',
-        });
+        const parameters = new Map(Object.entries({ 'packetization-mode': '1', x: 'y' }));
+        const coding = { payloadType: 96, encoding: 'H264', clockRate: 90_000, channels: 1, parameters };
+        const formats = [{ kind: 'video', ...coding }];
+        assert.deepEqual(video, { kind: 'video', isClear: true, formats, control: 'track1' });
       });
 
   it('is read in a moment where it is made to keep us busy', () => {

@@ -47,13 +47,12 @@ describe('video as cameras of the field send it', () => {
     process.stdout.write(`${tableOf(rows)}\n`);
   });
 
-  for (const { title } of DAMAGES) {
+  for (const { title } of DAMAGES)
     it(`has pictures where ffmpeg has, with ${title}`, () => {
       const all = rows.filter(({ damage }) => damage.title === title);
       assert.ok(all.length > 0);
       assert.deepEqual(all.filter((row) => faultOf(row) !== undefined).map(textOf), []);
     });
-  }
 });
 
 /** All streams, several at a time: most of the time they wait for their cameras. */
@@ -89,10 +88,8 @@ function streamsOf(bases: readonly BaseStream[]): Stream[] {
     const damage = DAMAGES[place % DAMAGES.length];
     assert.ok(damage);
     const turn = Math.floor(place / DAMAGES.length);
-    const order = shuffled(
-      bases.filter((base) => damage.fits?.(base) !== false),
-      randomOf(damage, -1),
-    );
+    const fitting = bases.filter((base) => damage.fits?.(base) !== false);
+    const order = shuffled(fitting, randomOf(damage, -1));
     const base = order[turn % order.length];
     assert.ok(base);
     return { base, damage, random: randomOf(damage, turn) };
@@ -136,12 +133,6 @@ function tableOf(rows: readonly Row[]): string {
   });
   const all = [['stream', 'damage', 'ffmpeg', 'here', 'seconds', ''], ...lines];
   const widths = all[0]?.map((_, column) => Math.max(...all.map((line) => line[column]?.length ?? 0))) ?? [];
-  return all
-    .map((line) =>
-      line
-        .map((text, column) => text.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
+  const padded = all.map((line) => line.map((text, column) => text.padEnd(widths[column] ?? 0)));
+  return padded.map((line) => line.join('  ').trimEnd()).join('\n');
 }

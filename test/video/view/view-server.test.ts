@@ -238,12 +238,6 @@ describe('the server of views', () => {
       assert.deepEqual(told, [20, 1800]);
     });
 
-    it('opens nothing for its head alone', async () => {
-      const response = await fetch(`${view.page()}/stream?part=live`, { method: 'HEAD' });
-      assert.equal(response.status, 200);
-      assert.deepEqual(source.opened, []);
-    });
-
     const EXPIRED = rightFor({ expires: Date.now() - 1 });
     const [RECORDED, LIVE, CLIP] = ['stream?part=recorded', 'stream?part=live', 'clip.mp4'];
     const [NOT_ALLOWED, GONE] = [
@@ -279,21 +273,6 @@ describe('the server of views', () => {
       await gone;
       gate.open();
       await eventually(() => source.streams.length === 1 && source.openNow === 0, 'the stream to be closed');
-    });
-
-    it('ends in the middle, and not as if that were all, when the node is taken away', async () => {
-      const { response } = await streaming();
-      view.remove();
-      await assert.rejects(response.text());
-      await openIs(0, 'the stream to be closed');
-      assert.equal((await fetch(view.page())).status, 404);
-    });
-
-    it('goes on at the new node when one of the same id has replaced the old one', async () => {
-      const next = new CountingSource();
-      view.views.add('view-1', { viewers: 1, source: () => next });
-      view.remove();
-      assert.equal((await fetch(view.page())).status, 200);
     });
 
     it('is cut when the relay breaks off, and the node told why', async () => {

@@ -48,8 +48,8 @@ interface More {
   plainEvery?: number;
 }
 
-/** The rate is in pictures a second, as a fraction; the encoder is one of ffmpeg with its options, or one of GStreamer with its own. */
-type Kind = [name: string, size: string, rate: string, encoder: string, more?: More];
+/** Size and pictures a second, such as `320x240@15/2`; the encoder is one of ffmpeg with its options, or one of GStreamer with its own. */
+type Kind = [name: string, shape: string, encoder: string, more?: More];
 
 const [PCMU, PCMA] = (['PCMU', 'PCMA'] as const).map((encoding): More => ({
   sound: { encoding, clockRate: 8000, channels: 1 },
@@ -67,77 +67,58 @@ const [PLAIN, REFRESHED]: More[] = [{ later: 'plain I pictures' }, { later: 'gra
 const OPEN = '-refs 1 -bf 1 -b_strategy 0 -x264-params open-gop=1';
 const FORCED = 'keyint=250:min-keyint=125:scenecut=0:bframes=0:ref=1 -force_key_frames expr:gte(t,n_forced)';
 
+const OPEN_GROUPS = '-bf 2 -b_strategy 0 -x264-params open-gop=1';
+const PYRAMID = '-bf 3 -b_strategy 0 -b-pyramid normal -refs 4';
+const FIELDS = '-flags +ildct+ilme -x264-params tff=1';
+
 const KINDS: readonly Kind[] = [
-  ['H.264 baseline, GOP 10', '160x120', '10', x264('baseline', '-g 10')],
-  ['H.264 baseline, 4 slices, PCMU', '320x240', '15', x264('baseline', '-g 30 -slices 4'), PCMU],
-  ['H.264 baseline, all intra', '160x96', '5', x264('baseline', '-g 1')],
+  ['H.264 baseline, GOP 10', '160x120@10', x264('baseline', '-g 10')],
+  ['H.264 baseline, 4 slices, PCMU', '320x240@15', x264('baseline', '-g 30 -slices 4'), PCMU],
+  ['H.264 baseline, all intra', '160x96@5', x264('baseline', '-g 1')],
   [
     'H.264 main, B-frames, AAC 16 kHz',
-    '320x180',
-    '25',
+    '320x180@25',
     x264('main', '-g 25 -bf 3 -b_strategy 0'),
     AAC(16_000, 1),
   ],
-  [
-    'H.264 main, open GOP, AAC 44.1 kHz',
-    '320x240',
-    '12',
-    x264('main', '-g 12 -bf 2 -b_strategy 0 -x264-params open-gop=1'),
-    AAC(44_100, 2),
-  ],
-  [
-    'H.264 main, interlaced, PCMA',
-    '352x288',
-    '25',
-    x264('main', '-g 25 -flags +ildct+ilme -x264-params tff=1'),
-    PCMA,
-  ],
-  ['H.264 high, pixels 16:11', '704x576', '12', x264('high', '-g 24 -x264-params sar=16/11 -aud 1')],
-  ['H.264 high, intra refresh', '240x160', '20', x264('high', '-g 20 -intra-refresh 1'), REFRESHED],
-  [
-    'H.264 high, pyramid, AAC 48 kHz',
-    '320x180',
-    '30',
-    x264('high', '-g 60 -bf 3 -b_strategy 0 -b-pyramid normal -refs 4'),
-    AAC(48_000, 2),
-  ],
-  ['H.264 high, long GOP', '128x96', '10', x264('high', '-g 40')],
-  ['H.264 high, cropped, 7.5 a second', '322x182', '15/2', x264('high', '-g 15 -bf 0'), PCMU],
-  ['H.264 main, I pictures that are no IDR', '160x120', '10', x264('main', `-g 10 ${OPEN}`), PLAIN],
+  ['H.264 main, open GOP, AAC 44.1 kHz', '320x240@12', x264('main', `-g 12 ${OPEN_GROUPS}`), AAC(44_100, 2)],
+  ['H.264 main, interlaced, PCMA', '352x288@25', x264('main', `-g 25 ${FIELDS}`), PCMA],
+  ['H.264 high, pixels 16:11', '704x576@12', x264('high', '-g 24 -x264-params sar=16/11 -aud 1')],
+  ['H.264 high, intra refresh', '240x160@20', x264('high', '-g 20 -intra-refresh 1'), REFRESHED],
+  ['H.264 high, pyramid, AAC 48 kHz', '320x180@30', x264('high', `-g 60 ${PYRAMID}`), AAC(48_000, 2)],
+  ['H.264 high, long GOP', '128x96@10', x264('high', '-g 40')],
+  ['H.264 high, cropped, 7.5 a second', '322x182@15/2', x264('high', '-g 15 -bf 0'), PCMU],
+  ['H.264 main, I pictures that are no IDR', '160x120@10', x264('main', `-g 10 ${OPEN}`), PLAIN],
   [
     'H.264 main, I pictures that are no IDR, AAC',
-    '320x180',
-    '15',
+    '320x180@15',
     x264('main', `-g 15 ${OPEN}`),
     { ...PLAIN, ...AAC(16_000, 1) },
   ],
-  ['H.265 main, GOP 10', '160x120', '10', x265('keyint=10:bframes=0')],
+  ['H.265 main, GOP 10', '160x120@10', x265('keyint=10:bframes=0')],
   [
     'H.265 main, open GOP, AAC 16 kHz',
-    '320x180',
-    '25',
+    '320x180@25',
     x265('keyint=25:bframes=3:b-adapt=0:open-gop=1'),
     AAC(16_000, 1),
   ],
-  ['H.265 main, closed GOP, PCMA', '320x240', '15', x265('keyint=15:bframes=2:b-adapt=0:open-gop=0'), PCMA],
-  ['H.265 main, slices', '352x288', '12', x265('keyint=24:bframes=0:slices=2')],
-  ['H.265 main 10', '320x180', '12', x265('keyint=12:bframes=0', 'yuv420p10le')],
-  ['H.265 main, long GOP, AAC 48 kHz', '352x288', '20', x265('keyint=40:bframes=0:aud=1'), AAC(48_000, 1)],
-  ['H.265 main, I pictures that are no IDR', '160x120', '10', x265(FORCED), { ...PLAIN, plainEvery: 10 }],
-  ['GStreamer H.264, AAC 44.1 kHz', '320x240', '15', gstX264('key-int-max=15 bframes=0'), AAC(44_100, 1)],
-  ['GStreamer H.264, B-frames', '352x288', '20', gstX264('key-int-max=20 bframes=2')],
+  ['H.265 main, closed GOP, PCMA', '320x240@15', x265('keyint=15:bframes=2:b-adapt=0:open-gop=0'), PCMA],
+  ['H.265 main, slices', '352x288@12', x265('keyint=24:bframes=0:slices=2')],
+  ['H.265 main 10', '320x180@12', x265('keyint=12:bframes=0', 'yuv420p10le')],
+  ['H.265 main, long GOP, AAC 48 kHz', '352x288@20', x265('keyint=40:bframes=0:aud=1'), AAC(48_000, 1)],
+  ['H.265 main, I pictures that are no IDR', '160x120@10', x265(FORCED), { ...PLAIN, plainEvery: 10 }],
+  ['GStreamer H.264, AAC 44.1 kHz', '320x240@15', gstX264('key-int-max=15 bframes=0'), AAC(44_100, 1)],
+  ['GStreamer H.264, B-frames', '352x288@20', gstX264('key-int-max=20 bframes=2')],
   [
     'GStreamer H.264, intra refresh',
-    '240x160',
-    '10',
+    '240x160@10',
     gstX264('key-int-max=10 intra-refresh=true bframes=0'),
     REFRESHED,
   ],
-  ['GStreamer H.264, OpenH264', '160x120', '10', 'openh264enc gop-size=20'],
+  ['GStreamer H.264, OpenH264', '160x120@10', 'openh264enc gop-size=20'],
   [
     'GStreamer H.265, AAC 32 kHz',
-    '320x180',
-    '10',
+    '320x180@10',
     'x265enc speed-preset=ultrafast key-int-max=10',
     AAC(32_000, 1),
   ],
@@ -158,12 +139,12 @@ export async function baseStreams(folder: string): Promise<BaseStream[]> {
 }
 
 async function baseStream(kind: Kind, file: string): Promise<BaseStream> {
-  const [name, , rate, encoder, { sound, later = 'key pictures', plainEvery } = {}] = kind;
+  const [name, shape, encoder, { sound, later = 'key pictures', plainEvery } = {}] = kind;
   const codec = encoder.includes('265') ? 'h265' : 'h264';
   if (encoder.startsWith('lib')) await ended('ffmpeg', ffmpegArguments(kind, file));
   else await ended('gst-launch-1.0', gstreamerArguments(kind, codec, file));
   const { video, frames } = framesIn(`${file}.mp4`);
-  const [above = 1, below = 1] = rate.split('/').map(Number);
+  const [above = 1, below = 1] = (shape.split('@')[1] ?? '').split('/').map(Number);
   const isLeftOut = (unit: Buffer): boolean =>
     isSet(unit, codec) || (later === 'plain I pictures' && isHint(unit, codec));
   return {
@@ -181,7 +162,8 @@ async function baseStream(kind: Kind, file: string): Promise<BaseStream> {
   };
 }
 
-function ffmpegArguments([, size, rate, options, { sound, later } = {}]: Kind, file: string): string[] {
+function ffmpegArguments([, shape, options, { sound, later } = {}]: Kind, file: string): string[] {
+  const [size, rate] = shape.split('@');
   const inputs = ['-v', 'error', '-f', 'lavfi', '-i', `testsrc2=size=${size}:rate=${rate}`];
   const encoder = options.split(' ');
   const seconds = `${later === 'plain I pictures' ? MANY_SECONDS : SECONDS}`;
@@ -193,12 +175,8 @@ function ffmpegArguments([, size, rate, options, { sound, later } = {}]: Kind, f
   return [...inputs, ...tone, ...video, ...coding, `${file}.aac`];
 }
 
-function gstreamerArguments(
-  [, size, rate, encoder, { sound } = {}]: Kind,
-  codec: BaseStream['codec'],
-  file: string,
-): string[] {
-  const [width, height] = size.split('x');
+function gstreamerArguments([, shape, encoder, { sound } = {}]: Kind, codec: string, file: string): string[] {
+  const [width, height, rate] = shape.split(/[x@]/);
   const source = `videotestsrc num-buffers=${SECONDS * Number(rate)} pattern=ball ! video/x-raw,format=I420,width=${width},height=${height},framerate=${rate}/1`;
   const video = `${source} ! ${encoder} ! ${codec}parse ! mp4mux ! filesink location=${file}.mp4`;
   if (sound === undefined) return ['-q', ...video.split(' ')];

@@ -78,9 +78,9 @@ export function cameraStream(base: BaseStream, oddities: Oddities): CameraStream
   });
   const { video = 0, sound = 0 } = oddities.clockOff ?? {};
   const now = Date.now();
-  const reports = [reported(1, pictures, now + video), reported(3, sounds, now + sound)];
-  const byes =
-    oddities.closes === true ? [] : [goodBye(1, pictures, now + video), goodBye(3, sounds, now + sound)];
+  const reports = [...reported(1, pictures, now + video), ...reported(3, sounds, now + sound)];
+  const good = [...goodBye(1, pictures, now + video), ...goodBye(3, sounds, now + sound)];
+  const byes = oddities.closes === true ? [] : good;
   const [first] = pictures;
   return {
     due: [{ at: 0, bytes: Buffer.concat(reports) }, ...due, { at: end, bytes: Buffer.concat(byes) }],
@@ -130,21 +130,18 @@ function packetsOfSound(sound: BaseSound, oddities: Oddities): Sent[] {
 }
 
 /** A report of the first packet. @param wallClock of the beginning of the stream */
-function reported(channel: number, packets: readonly Sent[], wallClock: number): Buffer {
-  return packets.length === 0
-    ? Buffer.alloc(0)
-    : interleaved(channel, senderReport(sender(packets[0], wallClock)));
+function reported(channel: number, [first]: readonly Sent[], wallClock: number): Buffer[] {
+  return first === undefined ? [] : [interleaved(channel, senderReport(sender(first, wallClock)))];
 }
 
-function goodBye(channel: number, packets: readonly Sent[], wallClock: number): Buffer {
-  return packets.length === 0
-    ? Buffer.alloc(0)
-    : interleaved(channel, compoundBye(sender(packets.at(-1), wallClock)));
+function goodBye(channel: number, packets: readonly Sent[], wallClock: number): Buffer[] {
+  const last = packets.at(-1);
+  return last === undefined ? [] : [interleaved(channel, compoundBye(sender(last, wallClock)))];
 }
 
-function sender(sent: Sent | undefined, begun: number): Parameters<typeof senderReport>[0] {
-  const [timestamp = 0, ssrc = 0] = [sent?.packet.readUInt32BE(RTP_TIME), sent?.packet.readUInt32BE(SSRC)];
-  return { ssrc, wallClock: begun + (sent?.at ?? 0), timestamp, packets: 0, octets: 0 };
+function sender({ at, packet }: Sent, begun: number): Parameters<typeof senderReport>[0] {
+  const [timestamp, ssrc] = [packet.readUInt32BE(RTP_TIME), packet.readUInt32BE(SSRC)];
+  return { ssrc, wallClock: begun + at, timestamp, packets: 0, octets: 0 };
 }
 
 /** RFC 3640, section 3.3.6. */
@@ -179,9 +176,8 @@ function linesOf({ codec, sets, sound }: BaseStream): string[] {
     video.push(`a=fmtp:96 packetization-mode=1;sprop-parameter-sets=${[name, ...told].join(',')}`);
   else video.push(`a=fmtp:96 sprop-vps=${name};sprop-sps=${told[0]};sprop-pps=${told[1]}`);
   const media = [[...video, 'a=control:track1'], ...(sound === undefined ? [] : [soundLines(sound)])];
-  return sdp(...media)
-    .trimEnd()
-    .split('\r\n');
+  const lines = sdp(...media);
+  return lines.trimEnd().split('\r\n');
 }
 
 function soundLines({ encoding, clockRate, channels }: BaseSound): string[] {

@@ -34,51 +34,38 @@ function secondKey({ pictures }: BaseStream): number {
   return pictures.findIndex(({ key }, place) => key && place > 0);
 }
 
-const BYTE_STREAMS: readonly Damage[] = [
-  {
-    title: 'each picture as one byte stream in a packet',
-    on: ({ codec }) => ({
-      payloads: (units) => {
-        const whole = byteStream(units);
-        return whole.length <= MOST ? [whole] : videoPayloads(codec, units);
-      },
-    }),
-  },
-  {
-    title: 'a start code before each unit',
-    on: () => ({ payloads: (units) => units.map((unit) => Buffer.concat([START, unit])) }),
-  },
-  {
-    title: 'sets and slices as one byte stream in fragments of the first',
-    on: ({ codec }) => ({
-      payloads: (units) => videoPayloads(codec, [byteStream(units).subarray(START.length)]),
-    }),
-  },
-  {
-    title: 'start codes within aggregates',
-    on: ({ codec }) => ({
-      payloads: (units) => aggregated(codec, units, (unit) => Buffer.concat([START, unit])),
-    }),
-  },
-  {
-    title: 'zeros behind the last unit of aggregates',
-    on: ({ codec }, random) => ({
-      payloads: (units) => aggregated(codec, units, (unit) => unit, Buffer.alloc(1 + random.below(8))),
-    }),
-  },
-];
+/** By title: what the camera does, and what else is said of that. */
+type Damages = Record<string, Damage['on'] | Omit<Damage, 'title'>>;
 
-const SETS: readonly Damage[] = [
-  {
-    title: 'a sequence parameter set in band that is cut short',
-    on: ({ codec }, random) => ({ units: withShort((unit) => isSps(unit, codec), random) }),
-  },
-  {
-    title: 'all sets in band cut short',
-    on: ({ codec }, random) => ({ units: withShort((unit) => isSet(unit, codec), random) }),
-  },
-  {
-    title: 'sets that change their level at each key picture',
+const BYTE_STREAMS: Damages = {
+  'each picture as one byte stream in a packet': ({ codec }) => ({
+    payloads: (units) => {
+      const whole = byteStream(units);
+      return whole.length <= MOST ? [whole] : videoPayloads(codec, units);
+    },
+  }),
+  'a start code before each unit': () => ({
+    payloads: (units) => units.map((unit) => Buffer.concat([START, unit])),
+  }),
+  'sets and slices as one byte stream in fragments of the first': ({ codec }) => ({
+    payloads: (units) => videoPayloads(codec, [byteStream(units).subarray(START.length)]),
+  }),
+  'start codes within aggregates': ({ codec }) => ({
+    payloads: (units) => aggregated(codec, units, (unit) => Buffer.concat([START, unit])),
+  }),
+  'zeros behind the last unit of aggregates': ({ codec }, random) => ({
+    payloads: (units) => aggregated(codec, units, (unit) => unit, Buffer.alloc(1 + random.below(8))),
+  }),
+};
+
+const SETS: Damages = {
+  'a sequence parameter set in band that is cut short': ({ codec }, random) => ({
+    units: withShort((unit) => isSps(unit, codec), random),
+  }),
+  'all sets in band cut short': ({ codec }, random) => ({
+    units: withShort((unit) => isSet(unit, codec), random),
+  }),
+  'sets that change their level at each key picture': {
     fits: hasOthers,
     on: ({ codec }) => {
       let keys = 0;
@@ -90,214 +77,156 @@ const SETS: readonly Damage[] = [
       };
     },
   },
-  {
-    title: 'sets in the description alone',
-    on: ({ sets }) => ({ units: (units, { isKey }) => (isKey ? units.slice(sets.length) : units) }),
-  },
-  {
-    title: 'sets in band alone',
-    on: () => ({
-      description: (lines) => lines.map((line) => line.replace(/(a=fmtp:96).*/, '$1 packetization-mode=1')),
-    }),
-  },
-];
+  'sets in the description alone': ({ sets }) => ({
+    units: (units, { isKey }) => (isKey ? units.slice(sets.length) : units),
+  }),
+  'sets in band alone': () => ({ description: changed(/(a=fmtp:96).*/, '$1 packetization-mode=1') }),
+};
 
-const CONNECTION: readonly Damage[] = [
-  {
-    title: 'bytes between packets',
-    on: (_base, random) => ({
-      wire: every(15, random, (bytes) => Buffer.concat([bytes, noise(random, 1 + random.below(30), false)])),
+const CONNECTION: Damages = {
+  'bytes between packets': (_base, random) => ({
+    wire: every(15, random, (bytes) => Buffer.concat([bytes, noise(random, 1 + random.below(30), false)])),
+  }),
+  'bytes with dollar signs between packets': (_base, random) => ({
+    wire: every(25, random, (bytes) => Buffer.concat([bytes, noise(random, 6 + random.below(30), true)])),
+  }),
+  'packets cut short': (_base, random) => ({
+    wire: every(30, random, (bytes) => {
+      const end = bytes.length - 1 - random.below(bytes.length);
+      return bytes.subarray(0, Math.max(4, end));
     }),
-  },
-  {
-    title: 'bytes with dollar signs between packets',
-    on: (_base, random) => ({
-      wire: every(25, random, (bytes) => Buffer.concat([bytes, noise(random, 6 + random.below(30), true)])),
-    }),
-  },
-  {
-    title: 'packets cut short',
-    on: (_base, random) => ({
-      wire: every(30, random, (bytes) =>
-        bytes.subarray(0, Math.max(4, bytes.length - 1 - random.below(bytes.length))),
-      ),
-    }),
-  },
-  {
-    title: 'the tails of packets without their heads',
-    on: (_base, random) => ({
-      wire: every(30, random, (bytes) =>
-        Buffer.concat([bytes, bytes.subarray(Math.floor(bytes.length / 2))]),
-      ),
-    }),
-  },
-  {
-    title: 'a line end behind each packet',
-    on: () => ({ wire: (bytes) => Buffer.concat([bytes, Buffer.from('\r\n')]) }),
-  },
-];
+  }),
+  'the tails of packets without their heads': (_base, random) => ({
+    wire: every(30, random, (bytes) => Buffer.concat([bytes, bytes.subarray(bytes.length >> 1)])),
+  }),
+  'a line end behind each packet': () => ({ wire: (bytes) => Buffer.concat([bytes, Buffer.from('\r\n')]) }),
+};
 
-const BEGINNINGS: readonly Damage[] = [
-  {
-    title: 'I pictures that are no IDR, and no recovery point',
+const hasLaterKeys = (base: BaseStream): boolean => hasOthers(base) && base.later === 'key pictures';
+
+const BEGINNINGS: Damages = {
+  'I pictures that are no IDR, and no recovery point': {
     isTimed: true,
     fits: ({ later }) => later === 'plain I pictures',
     on: (base, random) => ({ from: 1 + random.below(secondKey(base)) }),
   },
-  {
-    title: 'a beginning at a key picture in the middle',
-    fits: (base) => hasOthers(base) && base.later === 'key pictures',
+  'a beginning at a key picture in the middle': {
+    fits: hasLaterKeys,
     on: (base) => ({ from: secondKey(base) }),
   },
-  {
-    title: 'a beginning between key pictures',
-    fits: (base) => hasOthers(base) && base.later === 'key pictures',
+  'a beginning between key pictures': {
+    fits: hasLaterKeys,
     on: (base) => ({ from: Math.floor(secondKey(base) / 2) }),
   },
+};
+
+const PADDING: Damages = {
+  'padding of length 0': () => ({ packet: (packet) => padded(packet, Buffer.from([0, 0, 0, 0])) }),
+  'padding that is longer than its packet': () => ({
+    packet: (packet) => padded(packet, Buffer.from([0xff])),
+  }),
+};
+
+/** Each of the lines of a good one. */
+const ODD_DESCRIPTIONS: NonNullable<Oddities['description']>[] = [
+  (lines) => lines.filter((_line, place) => place >= lines.findIndex((each) => each.startsWith('m='))),
+  (lines) => `${lines.join('\n')}\n`,
+  (lines) => `${lines.join('\r\n')}\r\n\0`,
+  (lines) => [...lines, 'm=audio 0 RTP/AVP (null)', 'a=rtpmap', 'a=control:track9'],
+  (lines) => [...lines, 'm=application/ACME 0 RTP/AVP smart/1/90000', 'a=control:track9'],
+  changed(/^m=video 0 RTP\/AVP /, 'm=video 65536/2 RTP/AVP/TCP '),
+  changed(/^(a=fmtp:96 .*)$/, '$1,;'),
 ];
 
-const PADDING: readonly Damage[] = [
-  {
-    title: 'padding of length 0',
-    on: () => ({ packet: (packet) => padded(packet, Buffer.from([0, 0, 0, 0])) }),
-  },
-  {
-    title: 'padding that is longer than its packet',
-    on: () => ({ packet: (packet) => padded(packet, Buffer.from([0xff])) }),
-  },
-];
+const DESCRIPTIONS: Damages = {
+  'a port below zero': () => ({ description: changed(/^m=video 0/, 'm=video -1002003004') }),
+  'two blanks in the lines of the media': () => ({
+    description: changed(/^(m=video|a=rtpmap:96|m=video 0 RTP\/AVP) /, '$1  '),
+  }),
+  'an odd description': (_base, random) => ({ description: random.pick(ODD_DESCRIPTIONS) }),
+};
 
-const DESCRIPTIONS: readonly Damage[] = [
-  { title: 'a port below zero', on: () => ({ description: changed(/^m=video 0/, 'm=video -1002003004') }) },
-  {
-    title: 'two blanks in the lines of the media',
-    on: () => ({ description: changed(/^(m=video|a=rtpmap:96|m=video 0 RTP\/AVP) /, '$1  ') }),
-  },
-  {
-    title: 'an odd description',
-    on: (_base, random) => ({
-      description: random.pick([
-        (lines: readonly string[]) =>
-          lines.filter((_line, place) => place >= lines.findIndex((each) => each.startsWith('m='))),
-        (lines: readonly string[]) => `${lines.join('\n')}\n`,
-        (lines: readonly string[]) => `${lines.join('\r\n')}\r\n\0`,
-        (lines: readonly string[]) => [...lines, 'm=audio 0 RTP/AVP (null)', 'a=rtpmap', 'a=control:track9'],
-        (lines: readonly string[]) => [
-          ...lines,
-          'm=application/ACME 0 RTP/AVP smart/1/90000',
-          'a=control:track9',
-        ],
-        changed(/^m=video 0 RTP\/AVP /, 'm=video 65536/2 RTP/AVP/TCP '),
-        changed(/^(a=fmtp:96 .*)$/, '$1,;'),
-      ]),
-    }),
-  },
-];
+const ENDS: Damages = {
+  'an end by clock= in the description, and by closing': (base) => ({
+    closes: true,
+    description: withRange(base, clockRange),
+  }),
+  'an end by clock= in the answer to PLAY, and by closing': (base) => ({
+    closes: true,
+    played: { Range: clockRange(secondsOf(base)) },
+  }),
+  'an end by npt= in the description, and by closing': (base) => ({
+    closes: true,
+    description: withRange(base, (seconds) => `npt=0-${seconds}`),
+  }),
+};
 
-const ENDS: readonly Damage[] = [
-  {
-    title: 'an end by clock= in the description, and by closing',
-    on: (base) => ({ closes: true, description: withRange(base, clockRange) }),
-  },
-  {
-    title: 'an end by clock= in the answer to PLAY, and by closing',
-    on: (base) => ({ closes: true, played: { Range: clockRange(secondsOf(base)) } }),
-  },
-  {
-    title: 'an end by npt= in the description, and by closing',
-    on: (base) => ({ closes: true, description: withRange(base, (seconds) => `npt=0-${seconds}`) }),
-  },
-];
+const timed = (on: Damage['on'], fits?: Damage['fits']): Omit<Damage, 'title'> => ({
+  isTimed: true,
+  ...(fits && { fits }),
+  on,
+});
 
-const CLOCKS: readonly Damage[] = [
-  { title: 'a clock that stands still', isTimed: true, on: () => ({ ticks: () => 4711 }) },
-  {
-    title: 'a clock in milliseconds',
-    isTimed: true,
-    on: () => ({ ticks: (ticks) => 5_000_000 + Math.round((ticks - 2 ** 32) / 90) }),
-  },
-  {
-    title: 'a clock that steps back between key pictures',
-    isTimed: true,
-    on: (base, random) => steppingBack(base, 63_000 + random.below(100_000), 1),
-  },
-  {
-    title: 'a clock that steps back by seconds at a key picture',
-    isTimed: true,
-    fits: hasOthers,
-    on: (base) => steppingBack(base, 450_000, 0),
-  },
-  {
-    title: 'a clock that begins anew',
-    isTimed: true,
-    on: (base) => ({
-      ticks: (ticks, { number }) =>
-        number > base.pictures.length / 2 ? ticks - 2 ** 32 + 1_000_000_000 : ticks,
-    }),
-  },
-  {
-    title: 'pictures that are hours off',
-    isTimed: true,
-    on: (_base, random) => ({
-      ticks: (ticks, { number }) =>
-        number % 20 === 15 ? ticks + (random.chance(0.5) ? 10 : -3) * HOUR : ticks,
-    }),
-  },
-  { title: 'rtptime=0 in RTP-Info', isTimed: true, on: () => ({ toldTime: () => 0 }) },
-  { title: 'reports of another year', on: (_base, random) => ({ clockOff: yearsOff(random) }) },
-];
+const CLOCKS: Damages = {
+  'a clock that stands still': timed(() => ({ ticks: () => 4711 })),
+  'a clock in milliseconds': timed(() => ({
+    ticks: (ticks) => 5_000_000 + Math.round((ticks - 2 ** 32) / 90),
+  })),
+  'a clock that steps back between key pictures': timed((base, random) =>
+    steppingBack(base, 63_000 + random.below(100_000), 1),
+  ),
+  'a clock that steps back by seconds at a key picture': timed(
+    (base) => steppingBack(base, 450_000, 0),
+    hasOthers,
+  ),
+  'a clock that begins anew': timed((base) => ({
+    ticks: (ticks, { number }) =>
+      number > base.pictures.length / 2 ? ticks - 2 ** 32 + 1_000_000_000 : ticks,
+  })),
+  'pictures that are hours off': timed((_base, random) => ({
+    ticks: (ticks, { number }) =>
+      number % 20 === 15 ? ticks + (random.chance(0.5) ? 10 : -3) * HOUR : ticks,
+  })),
+  'rtptime=0 in RTP-Info': timed(() => ({ toldTime: () => 0 })),
+  'reports of another year': (_base, random) => ({ clockOff: yearsOff(random) }),
+};
 
-const SOUNDS: readonly Damage[] = [
-  {
-    title: 'packets of sound that are missing',
+const SOUNDS: Damages = {
+  'packets of sound that are missing': {
     fits: hasAac,
     on: (_base, random) => {
       const lost = new Set(Array.from({ length: 400 }, (_, unit) => unit).filter(() => random.chance(0.2)));
       return { isHeard: (unit) => !lost.has(unit) };
     },
   },
-  { title: 'sound that never comes', fits: hasSound, on: () => ({ isHeard: () => false }) },
-  {
-    title: 'sound whose clock stands still',
-    isTimed: true,
-    fits: hasAac,
-    on: () => ({ soundTicks: () => 0 }),
-  },
-  {
-    title: 'reports that move the sound by a second',
-    isTimed: true,
-    fits: hasAac,
-    on: (_base, random) => ({ clockOff: { video: 0, sound: random.pick([-1000, 1000]) } }),
-  },
-  {
-    title: 'a second SETUP that is never answered',
+  'sound that never comes': { fits: hasSound, on: () => ({ isHeard: () => false }) },
+  'sound whose clock stands still': timed(() => ({ soundTicks: () => 0 }), hasAac),
+  'reports that move the sound by a second': timed(
+    (_base, random) => ({ clockOff: { video: 0, sound: random.pick([-1000, 1000]) } }),
+    hasAac,
+  ),
+  'a second SETUP that is never answered': {
     isBeyondFfmpeg: true,
     fits: hasSound,
     on: () => ({
       answers: { SETUP: (request) => (request.url.includes('track2') ? undefined : goodReply(request)) },
     }),
   },
-];
+};
 
-const PICTURES: readonly Damage[] = [
-  {
-    title: 'two pictures with one time stamp, the marker at the second',
-    on: (base) => ({
-      ticks: (ticks, { number }) => (number % 6 === 5 ? ticks - gap(base, number) : ticks),
-      isMarked: (isLast, { number }) => isLast && number % 6 !== 4,
-    }),
-  },
-  {
-    title: 'each key picture twice in one time stamp',
-    on: (base) => ({
-      payloads: (units, { isKey }) => videoPayloads(base.codec, isKey ? [...units, ...units] : units),
-    }),
-  },
-  { title: 'no markers at all', on: () => ({ isMarked: () => false }) },
-  { title: 'a marker at every packet', on: () => ({ isMarked: () => true }) },
-];
+const PICTURES: Damages = {
+  'two pictures with one time stamp, the marker at the second': (base) => ({
+    ticks: (ticks, { number }) => (number % 6 === 5 ? ticks - gap(base, number) : ticks),
+    isMarked: (isLast, { number }) => isLast && number % 6 !== 4,
+  }),
+  'each key picture twice in one time stamp': ({ codec }) => ({
+    payloads: (units, { isKey }) => videoPayloads(codec, isKey ? [...units, ...units] : units),
+  }),
+  'no markers at all': () => ({ isMarked: () => false }),
+  'a marker at every packet': () => ({ isMarked: () => true }),
+};
 
-export const DAMAGES: readonly Damage[] = [
+export const DAMAGES: readonly Damage[] = Object.entries<Damages[string]>({
   ...BYTE_STREAMS,
   ...SETS,
   ...CONNECTION,
@@ -308,7 +237,7 @@ export const DAMAGES: readonly Damage[] = [
   ...CLOCKS,
   ...SOUNDS,
   ...PICTURES,
-];
+}).map(([title, damage]) => (typeof damage === 'function' ? { title, on: damage } : { title, ...damage }));
 
 /** Small units together, the others as they should be. */
 function aggregated(
@@ -402,10 +331,7 @@ function secondsOf({ pictures, rate }: BaseStream): number {
   return Math.round(pictures.length / rate);
 }
 
-function withRange(
-  base: BaseStream,
-  rangeOf: (seconds: number) => string,
-): (lines: readonly string[]) => string[] {
+function withRange(base: BaseStream, rangeOf: (seconds: number) => string): Oddities['description'] {
   const range = `a=range:${rangeOf(secondsOf(base))}`;
   return (lines) => lines.flatMap((line) => (line.startsWith('t=') ? [line, range] : [line]));
 }
