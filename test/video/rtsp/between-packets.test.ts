@@ -3,6 +3,7 @@ import type { MediaStream, VideoFrame } from '../../../lib/video/media';
 import {
   AAC,
   goodReply,
+  interleaved,
   reply,
   sdp,
   type Script,
@@ -125,4 +126,12 @@ describe('between the packets of a relay', () => {
     it(`may stand nothing before the answer to PLAY ${what}`, async () => {
       await at.refusal((await at.start({ PLAY })).url, 'VIDEO_FAILED');
     });
+
+  it('is a packet of a channel that nobody asked for passed over as a whole', async () => {
+    const stream = await at.play();
+    at.send(at.source.pictures(1), interleaved(200, at.source.pictures(1)), interleaved(7, Buffer.alloc(1)));
+    await at.reload();
+    at.send(at.source.pictures(2), at.source.bye());
+    assert.ok((await take(stream, 100)).length >= 2);
+  });
 });
