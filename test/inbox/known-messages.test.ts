@@ -143,13 +143,6 @@ describe('what the store knows of messages and alarms', () => {
     kept.push({ ...one, deliveryId, isEvent, ended, at: now });
   }
 
-  it('tells two messages of one id in one batch', () => {
-    const outcomes = store.transaction(() =>
-      ['one', 'one', 'other'].map((fingerprint) => take({ fingerprint }).outcome),
-    );
-    assert.deepEqual(outcomes, ['new', 'repeat', 'conflict']);
-  });
-
   it('is confirmed in the file: ids and alarms that share a key are told apart', () => {
     accept({ id: 'a', alarm: 'fire' });
     store.close();

@@ -177,14 +177,6 @@ describe('a damaged file', () => {
   });
 
   describe('of a store', () => {
-    it('is set aside at the start, which tells what was salvaged, and the store works', () => {
-      fill(1000);
-      damagePage(file, 'message');
-      const told = serve();
-      assert.deepEqual(kinds(told), ['warning', 'opened']);
-      assert.ok('warning' in (told[0] ?? {}) && JSON.stringify(told[0]).includes('"kind":"salvaged"'));
-    });
-
     it('goes on with the renaming where a kill came between, and tells of it', () => {
       fill(10);
       fs.renameSync(file, `${file}.salvaged`);

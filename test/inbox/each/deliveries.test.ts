@@ -47,14 +47,6 @@ inEachStore('deliveries of the inbox', (open) => {
     assert.deepEqual(taker.ids, [...others, health]);
   });
 
-  it('keep endpoints apart', async () => {
-    const taker = new Taker(inbox);
-    await accept(proven({}, { endpointId: 'another' }));
-    await one(taker);
-    assert.equal(taker.ids.length, 1);
-    assert.equal(inbox.waiting('another'), 1);
-  });
-
   it('go to the consumer of now', async () => {
     const former = new Taker(inbox);
     const later = new Taker(inbox);
