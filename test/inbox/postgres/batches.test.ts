@@ -30,6 +30,17 @@ describe('calls of one batch', () => {
     );
   });
 
+  it('lease no message before the open events of its alarm are settled, where the order counts', async () => {
+    const messages = ['a', 'b', 'a'].map((alarm) => incoming({ alarm }));
+    const accepted = await store.accept(messages, 'ordered');
+    assert.deepEqual(
+      accepted.map(({ leased }) => leased),
+      [true, true, false],
+    );
+    await finish(store, accepted[2]?.deliveryId ?? '');
+    assert.equal((await accept(store, { alarm: 'b' }, 'ordered')).leased, false);
+  });
+
   it('lease nothing for an instance whose epoch others have ended', async () => {
     await postgres.sql(`DELETE FROM ${postgres.table('instance')}`);
     const { outcome, leased } = await accept(store, {}, 'any');
