@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Consumer } from '../../../lib/inbox/inbox';
 import { inEachStore, type TestedInbox } from '../../support/inbox/each-store';
 import { eventually } from '../../support/time/patience';
-import { proven, Taker } from '../samples';
+import { allSettled, proven, Taker } from '../samples';
 
 type Place = Pick<Consumer, 'endpointId' | 'nodeId'>;
 
@@ -236,6 +236,19 @@ inEachStore('the endpoints of an inbox', (open) => {
     assert.deepEqual(after.deliveries, []);
     after.consumption.resume();
     await delivered(after, [first, second]);
+  });
+
+  it('what the flow has comes again where its node is now, and is settled there', async () => {
+    const before = new Taker(inbox, { endpointId: FORMER, nodeId: NODE, ...SETTLED });
+    const id = await arrive(FORMER);
+    await delivered(before, [id]);
+    await before.consumption.end();
+    const after = new Taker(inbox, { endpointId: LATTER, nodeId: NODE, ...SETTLED });
+    await delivered(after, [id]);
+    assert.equal(after.deliveries[0]?.again, 'restart');
+    assert.equal(await inbox.settle(id, { action: 'done' }), true);
+    await allSettled(inbox);
+    assert.deepEqual([before.deliveries.length, after.deliveries.length], [1, 1]);
   });
 
   it('what could not be given back before the path was changed comes all the same', async () => {
