@@ -136,7 +136,7 @@ describe('an inbox that instances share', () => {
         },
       });
       await Promise.all(Array.from({ length: 5 }, () => inbox.accept(proven())));
-      await eventually(() => taker.deliveries.length === 2, 'the first two');
+      await taker.came(2);
       await turns();
       assert.equal(taker.deliveries.length, 2);
       store.wake();
