@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
-import fs from 'node:fs';
 import { StatementSync } from 'node:sqlite';
-import os from 'node:os';
 import path from 'node:path';
-import { DurableInbox } from '../../lib/inbox/durable-inbox';
 import type { StorePort } from '../../lib/inbox/store/port';
 import { newMessage } from '../../lib/inbox/store/stored-message';
+import { folderOfEach, inboxIn } from '../support/inbox/folders';
 import { ServedStore } from '../support/inbox/served-store';
 import { replaceMethod, eventually } from '../support/time/patience';
 import { proven } from './samples';
@@ -24,23 +22,20 @@ function fillDisk(): () => void {
 }
 
 describe('a store whose disk is full', () => {
-  let folder: string;
   let store: ServedStore;
   let makeRoom: () => void;
+  const folder = folderOfEach(() => {
+    makeRoom();
+    return store.close();
+  });
   beforeEach(() => {
-    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-full-'));
     makeRoom = () => undefined;
-    store = new ServedStore(path.join(folder, 'inbox.sqlite'), {
+    store = new ServedStore(path.join(folder(), 'inbox.sqlite'), {
       onOpened: () => undefined,
       onFault: () => undefined,
       onWarning: () => undefined,
       onSlow: () => undefined,
     });
-  });
-  afterEach(async () => {
-    makeRoom();
-    await store.close();
-    fs.rmSync(folder, { recursive: true });
   });
 
   const accept = () => store.call('accept', { message: newMessage(proven()), lease: 'no' });
@@ -70,15 +65,12 @@ describe('a store whose disk is full', () => {
 
   it('is no store that refuses: it takes what was spilled as soon as there is room, and it is known until then', async () => {
     makeRoom = fillDisk();
-    const file = path.join(folder, 'spilling', 'inbox.sqlite');
+    const spilling = path.join(folder(), 'spilling');
     let brought = 0;
-    const inbox = new DurableInbox({
-      file,
-      spillFolder: path.join(folder, 'spill'),
-      keep: { keys: Infinity, bodies: Infinity },
+    const inbox = inboxIn(spilling, {
       lookAgain: 20,
       open: (news) => {
-        const served = new ServedStore(file, news);
+        const served = new ServedStore(path.join(spilling, 'inbox.sqlite'), news);
         const call: StorePort['call'] = (name, take) => {
           if (name === 'bring') brought += 1;
           return served.call(name, take);

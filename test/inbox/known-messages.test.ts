@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import * as fc from 'fast-check';
@@ -17,6 +16,7 @@ import { prepareStatements } from '../../lib/inbox/sqlite/tables/statements';
 import { Store } from '../../lib/inbox/sqlite/store';
 import type { Accepted, NewMessage } from '../../lib/inbox/store/protocol';
 import { newMessage } from '../../lib/inbox/store/stored-message';
+import { folderOfEach } from '../support/inbox/folders';
 import { proven } from './samples';
 import { may, one } from '../support/suite/deeds';
 import { runsOf } from '../support/suite/lanes';
@@ -55,19 +55,14 @@ interface Kept extends Sent {
 }
 
 describe('what the store knows of messages and alarms', () => {
-  let folder: string;
   let store: Store;
+  const folder = folderOfEach(() => store.close());
   let now: number;
-  const file = (): string => path.join(folder, 'inbox.sqlite');
+  const file = (): string => path.join(folder(), 'inbox.sqlite');
 
   beforeEach(() => {
-    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-known-'));
     now = 0;
     store = open();
-  });
-  afterEach(() => {
-    store.close();
-    fs.rmSync(folder, { recursive: true });
   });
 
   const open = (): Store => new Store({ file: file(), resumed: true, steady: () => now });
@@ -93,7 +88,7 @@ describe('what the store knows of messages and alarms', () => {
     fc.assert(
       fc.property(fc.array(deed, { maxLength: 14 }), (deeds) => {
         store.close();
-        fs.rmSync(folder, { recursive: true });
+        fs.rmSync(folder(), { recursive: true });
         store = open();
         let kept: Kept[] = [];
         for (const each of deeds) {
@@ -143,13 +138,6 @@ describe('what the store knows of messages and alarms', () => {
     kept.push({ ...one, deliveryId, isEvent, ended, at: now });
   }
 
-  it('tells two messages of one id in one batch', () => {
-    const outcomes = store.transaction(() =>
-      ['one', 'one', 'other'].map((fingerprint) => take({ fingerprint }).outcome),
-    );
-    assert.deepEqual(outcomes, ['new', 'repeat', 'conflict']);
-  });
-
   it('is confirmed in the file: ids and alarms that share a key are told apart', () => {
     accept({ id: 'a', alarm: 'fire' });
     store.close();
@@ -189,7 +177,7 @@ describe('what the store knows of messages and alarms', () => {
   });
 
   it('is let go of in memory, too, with what is kept no more', () => {
-    const database = openDatabase(path.join(folder, 'other.sqlite'));
+    const database = openDatabase(path.join(folder(), 'other.sqlite'));
     const statements = prepareStatements(database);
     const known = new KnownMessages(statements);
     const bodies = new Bodies(statements, () => assert.fail());

@@ -3,12 +3,13 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import * as fc from 'fast-check';
-import { DurableInbox } from '../../lib/inbox/durable-inbox';
+import type { DurableInbox } from '../../lib/inbox/durable-inbox';
 import type { Consumption, Delivery } from '../../lib/inbox/inbox';
 import type { ProvenMessage } from '../../lib/message/record';
 import type { LocalCall, StoreCalls, StoredMessage } from '../../lib/inbox/store/protocol';
 import { Store } from '../../lib/inbox/sqlite/store';
 import { storeFailed, type StoreEvents, type StorePort } from '../../lib/inbox/store/port';
+import { inboxIn } from '../support/inbox/folders';
 import { failToReadBodies } from '../support/inbox/hooked-inbox';
 import { may, one } from '../support/suite/deeds';
 import {
@@ -129,11 +130,8 @@ class Model extends FlowModel<Deed> {
 
   constructor(store: Store, terms: Terms) {
     super(terms);
-    this.#inbox = new DurableInbox({
-      file: path.join(__filename, 'inbox.sqlite'),
-      // No folder: what the store does not take is refused, and sent again.
-      spillFolder: path.join(__filename, 'spill'),
-      keep: { keys: Infinity, bodies: Infinity },
+    // No folder: what the store does not take is refused, and sent again.
+    this.#inbox = inboxIn(__filename, {
       spillAfter: 1e9,
       open: (news) => (this.#store = new SteppedStore(store, news)),
     });

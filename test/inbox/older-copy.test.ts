@@ -1,34 +1,26 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
-import { DurableInbox } from '../../lib/inbox/durable-inbox';
+import type { DurableInbox } from '../../lib/inbox/durable-inbox';
 import { LastSequence } from '../../lib/inbox/sqlite/last-sequence';
 import { StoreServer } from '../../lib/inbox/sqlite/store-server';
 import type { NewMessage } from '../../lib/inbox/store/protocol';
 import { newMessage } from '../../lib/inbox/store/stored-message';
 import type { ProvenMessage } from '../../lib/message/record';
+import { folderOfEach, inboxIn } from '../support/inbox/folders';
 import { eventually, PATIENCE } from '../support/time/patience';
 import { proven, Taker } from './samples';
 
-const DAY = 24 * 60 * 60 * 1000;
-
 describe('an inbox whose folder was changed while Node-RED was off', () => {
-  let base: string;
   let inbox: DurableInbox;
   let taker: Taker;
-
-  const folder = (name = 'inbox'): string => path.join(base, name);
-  const last = (): string => path.join(base, 'inbox.last');
+  const base = folderOfEach(() => inbox.close());
+  const folder = (name = 'inbox'): string => path.join(base(), name);
+  const last = (): string => path.join(base(), 'inbox.last');
 
   function open(): void {
-    inbox = new DurableInbox({
-      file: path.join(folder(), 'inbox.sqlite'),
-      spillFolder: path.join(base, 'spill'),
-      lastSequence: last(),
-      keep: { keys: 7 * DAY, bodies: 30 * DAY },
-      spillAfter: PATIENCE,
-    });
+    const spillFolder = path.join(base(), 'spill');
+    inbox = inboxIn(folder(), { spillFolder, lastSequence: last(), spillAfter: PATIENCE });
     taker = new Taker(inbox);
   }
 
@@ -54,14 +46,7 @@ describe('an inbox whose folder was changed while Node-RED was off', () => {
     return taker.deliveries[taker.ids.indexOf(message.envelope.messageId)]?.sequence ?? 0;
   }
 
-  beforeEach(() => {
-    base = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-older-'));
-    open();
-  });
-  afterEach(async () => {
-    await inbox.close();
-    fs.rmSync(base, { recursive: true });
-  });
+  beforeEach(open);
 
   it('is told as an older copy, with the time that is concerned, and counts on above what was known', async () => {
     const [first, lost] = [proven(), proven()];

@@ -4,6 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { damagePage, flipBits } from '../support/inbox/broken-files';
+import { folderOfEach } from '../support/inbox/folders';
 import type { Accepted, NewMessage } from '../../lib/inbox/store/protocol';
 import { newMessage } from '../../lib/inbox/store/stored-message';
 import { lockFolder } from '../../lib/inbox/folder-lock';
@@ -19,15 +20,13 @@ const RENAMED = `UPDATE sqlite_schema SET name = 'messagd', tbl_name = 'messagd'
 const NOW = new Date('2026-03-04T05:06:07.089Z');
 
 describe('a damaged file', () => {
-  let folder: string;
   let file: string;
+  const folder = folderOfEach();
   beforeEach(() => {
-    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-salvage-'));
-    file = path.join(folder, 'inbox.sqlite');
+    file = path.join(folder(), 'inbox.sqlite');
   });
-  afterEach(() => fs.rmSync(folder, { recursive: true }));
 
-  const names = (): string[] => fs.readdirSync(folder).toSorted();
+  const names = (): string[] => fs.readdirSync(folder()).toSorted();
 
   /** So many events, of which every tenth is open. */
   function fill(count: number): { message: NewMessage; accepted: Accepted }[] {
@@ -83,7 +82,7 @@ describe('a damaged file', () => {
     assert.equal(rows('open').length, salvaged.open);
     assert.equal(salvaged.rest, salvaged.ids);
     assert.equal(salvaged.file, 'inbox.sqlite.damaged-2026-03-04T05-06-07-089Z');
-    assert.deepEqual(fs.readFileSync(path.join(folder, salvaged.file)), damaged);
+    assert.deepEqual(fs.readFileSync(path.join(folder(), salvaged.file)), damaged);
     inStore((work) => {
       for (const { message, accepted } of filled.filter(({ message: { id } }) => left.has(id))) {
         const { outcome, deliveryId } = work.accept({ message, lease: 'no' });
@@ -177,14 +176,6 @@ describe('a damaged file', () => {
   });
 
   describe('of a store', () => {
-    it('is set aside at the start, which tells what was salvaged, and the store works', () => {
-      fill(1000);
-      damagePage(file, 'message');
-      const told = serve();
-      assert.deepEqual(kinds(told), ['warning', 'opened']);
-      assert.ok('warning' in (told[0] ?? {}) && JSON.stringify(told[0]).includes('"kind":"salvaged"'));
-    });
-
     it('goes on with the renaming where a kill came between, and tells of it', () => {
       fill(10);
       fs.renameSync(file, `${file}.salvaged`);
@@ -207,14 +198,14 @@ describe('a damaged file', () => {
       fill(100);
       damagePage(file, 'message');
       fs.writeFileSync(`${file}.salvage`, 'of the other process');
-      const other = lockFolder(folder, { name: 'inbox.lock' });
+      const other = lockFolder(folder(), { name: 'inbox.lock' });
       assert.match(JSON.stringify(serve()), /another Node-RED has its file/);
       assert.deepEqual(names(), ['inbox.lock', 'inbox.openings', 'inbox.sqlite', 'inbox.sqlite.salvage']);
       other?.release();
       assert.match(JSON.stringify(serve()), /"kind":"salvaged"/);
     });
 
-    it('is left alone where it is a folder, or somebody else has it', () => {
+    it('is left alone where it is a folder(), or somebody else has it', () => {
       fs.mkdirSync(file);
       assert.match(JSON.stringify(serve()), /cannot be opened or made/);
       fs.rmdirSync(file);
@@ -313,7 +304,7 @@ describe('a damaged file', () => {
         store.transaction(() => store.work.accept({ message: newMessage(proven()), lease: 'no' }));
       }
       for (const name of fs.readdirSync(other))
-        fs.copyFileSync(path.join(other, name), path.join(folder, name));
+        fs.copyFileSync(path.join(other, name), path.join(folder(), name));
       store.close();
       fs.rmSync(other, { recursive: true });
     }

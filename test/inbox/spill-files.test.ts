@@ -86,13 +86,6 @@ describe('the spill files of an inbox whose store fails', () => {
     await stand.mend();
   });
 
-  it('say that the flow had it already, and nothing was settled', async () => {
-    const { deliveryId } = await new Taker(failing(), { handledWhen: 'settled' }).takes();
-    const taker = new Taker(killed(), { handledWhen: 'settled' });
-    await taker.came(1);
-    assert.deepEqual(taker.told, [[deliveryId, 2, 'restart']]);
-  });
-
   for (const handledWhen of ['sent', 'settled'] as const)
     it(`give it no more once it was ${handledWhen}, and it is known`, async () => {
       const inbox = failing();

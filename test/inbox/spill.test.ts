@@ -290,15 +290,6 @@ describe('an inbox whose store fails', () => {
     );
   });
 
-  it('spills what a slow store does not take in time, and delivers it once all the same', async () => {
-    inbox = await stand.works({ spillAfter: 0 });
-    const taker = new Taker(inbox);
-    await taker.takes();
-    await stand.mend();
-    await allSettled(inbox);
-    assert.deepEqual([(await stand.list()).map(({ state }) => state), taker.ids.length], [['delivered'], 1]);
-  });
-
   for (const handledWhen of ['sent', 'settled'] as const)
     it(`delivers once what the store has taken, and answered too late, and has it once, with events that are ${handledWhen}`, async () => {
       inbox = await stand.works({ spillAfter: 30 });
@@ -316,6 +307,27 @@ describe('an inbox whose store fails', () => {
       const rows = await stand.list();
       assert.deepEqual([rows.length, taker.ids.length, inbox.waiting('webhook-in')], [2, 2, 0]);
     });
+
+  it('changes its spill folder under what comes, also in that moment: nothing is refused, and all of it comes once', async () => {
+    inbox.fails = true;
+    const taker = new Taker(inbox, { maxInFlight: 10_000 });
+    const over = new AbortController();
+    const sent: Promise<unknown>[] = [];
+    const send = async (): Promise<void> => {
+      for (; !over.signal.aborted; await sent.at(-1)) sent.push(inbox.accept(proven()));
+    };
+    const sending = Promise.all([send(), send(), send()]);
+    for (let change = 0; change < 20; change += 1) {
+      const before = taker.ids.length;
+      spillTo(path.join(inbox.folder, 'spill', `${change}`));
+      await eventually(() => taker.ids.length > before, 'what comes meanwhile');
+    }
+    over.abort();
+    await sending;
+    await stand.mend();
+    assert.equal((await stand.list('all', { limit: 10_000 })).length, sent.length);
+    assert.equal(new Set(taker.ids).size, sent.length);
+  });
 
   it('is used again once it works, under a steady load', async () => {
     inbox.fails = true;

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
-import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
-import { DurableInbox } from '../../lib/inbox/durable-inbox';
+import type { DurableInbox } from '../../lib/inbox/durable-inbox';
 import { StoreThread } from '../../lib/inbox/sqlite/store-thread';
-import type { StoreEvents } from '../../lib/inbox/store/port';
 import type { LocalCall, StoreCalls } from '../../lib/inbox/store/protocol';
+import { folderOfEach, inboxIn } from '../support/inbox/folders';
 import { allSettled, proven, Taker } from './samples';
 
 const SENDERS = 32;
@@ -27,20 +25,12 @@ class CountingThread extends StoreThread {
 }
 
 describe('an inbox under a steady load', () => {
-  let folder: string;
   let thread: CountingThread;
   let inbox: DurableInbox;
-
+  const folder = folderOfEach(() => inbox.close());
   beforeEach(() => {
-    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-steady-'));
-    const open = (news: StoreEvents): StoreThread => (thread = new CountingThread(file, news));
-    const file = path.join(folder, 'inbox.sqlite');
-    const keep = { keys: Infinity, bodies: Infinity };
-    inbox = new DurableInbox({ file, spillFolder: path.join(folder, 'spill'), keep, open });
-  });
-  afterEach(async () => {
-    await inbox.close();
-    fs.rmSync(folder, { recursive: true });
+    const file = path.join(folder(), 'inbox.sqlite');
+    inbox = inboxIn(folder(), { open: (news) => (thread = new CountingThread(file, news)) });
   });
 
   /** From many senders, each of which waits for its answer. */

@@ -1,23 +1,16 @@
 import assert from 'node:assert/strict';
-import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import type { ListQuery } from '../../lib/inbox/inbox';
+import { folderOfEach } from '../support/inbox/folders';
 import { StoreThread } from '../../lib/inbox/sqlite/store-thread';
 
 describe('what is asked of the thread of a store', () => {
-  let folder: string;
   let thread: StoreThread;
-
+  const folder = folderOfEach(() => thread.close());
   beforeEach(() => {
-    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-thread-'));
     const ignore = (): void => undefined;
     const news = { onOpened: ignore, onFault: ignore, onWarning: ignore, onSlow: ignore };
-    thread = new StoreThread(path.join(folder, 'inbox.sqlite'), news);
-  });
-  afterEach(async () => {
-    await thread.close();
-    fs.rmSync(folder, { recursive: true });
+    thread = new StoreThread(path.join(folder(), 'inbox.sqlite'), news);
   });
 
   it('without hurry is done all the same, though nothing else is asked', async () => {

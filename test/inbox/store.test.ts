@@ -5,20 +5,20 @@ import os from 'node:os';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Worker } from 'node:worker_threads';
-import { DurableInbox } from '../../lib/inbox/durable-inbox';
+import type { DurableInbox } from '../../lib/inbox/durable-inbox';
 import type { InboxEvents } from '../../lib/inbox/store-health';
 import { ensurePrivateFolder } from '../../lib/files';
 import { fileSystemWarning } from '../../lib/inbox/file-system';
 import { Reserve } from '../../lib/inbox/sqlite/disk';
 import { migrate, MIGRATIONS } from '../../lib/inbox/sqlite/schema';
 import { Store } from '../../lib/inbox/sqlite/store';
+import { folderOfEach, inboxIn } from '../support/inbox/folders';
 import { slowIt } from '../support/suite/lanes';
 import { ROOT, otherNode } from '../support/node-red/node-red';
 import { cannotRun } from '../support/suite/programs';
 import { eventually, PATIENCE } from '../support/time/patience';
 import { proven, Taker } from './samples';
 
-const DAY = 24 * 60 * 60 * 1000;
 const KNOWN = MIGRATIONS.length;
 /** The file has taken one step more than this version of the package knows. */
 const OTHER_VERSION = new RegExp(
@@ -26,22 +26,14 @@ const OTHER_VERSION = new RegExp(
 );
 
 describe('the store of the inbox, in its thread', () => {
-  let folder: string;
   let inbox: DurableInbox;
   let news: InboxEvents[];
-  const file = () => path.join(folder, 'inbox.sqlite');
+  const folder = folderOfEach(() => inbox.close());
+  const file = () => path.join(folder(), 'inbox.sqlite');
 
-  function open(): DurableInbox {
-    return new DurableInbox({
-      file: file(),
-      spillFolder: path.join(folder, 'spill'),
-      keep: { keys: 7 * DAY, bodies: 30 * DAY },
-      log: (line) => news.push(line),
-      lookAgain: 100,
-      // Threads that start and disks may be slow here: what is tested is what the store answers.
-      spillAfter: PATIENCE,
-    });
-  }
+  // Threads that start and disks may be slow here: what is tested is what the store answers.
+  const open = (): DurableInbox =>
+    inboxIn(folder(), { log: (line) => news.push(line), lookAgain: 100, spillAfter: PATIENCE });
 
   async function restart(whileClosed: () => void = () => undefined): Promise<void> {
     await inbox.close();
@@ -57,13 +49,8 @@ describe('the store of the inbox, in its thread', () => {
   }
 
   beforeEach(() => {
-    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-inbox-'));
     news = [];
     inbox = open();
-  });
-  afterEach(async () => {
-    await inbox.close();
-    fs.rmSync(folder, { recursive: true, force: true });
   });
 
   it('C-61 takes a conflict, too, whose first copy is kept no more', async () => {
@@ -77,8 +64,8 @@ describe('the store of the inbox, in its thread', () => {
   it('keeps its files to itself', async () => {
     await inbox.accept(proven());
     const modes = fs
-      .readdirSync(folder)
-      .map((name) => [name, fs.statSync(path.join(folder, name)).mode & 0o777]);
+      .readdirSync(folder())
+      .map((name) => [name, fs.statSync(path.join(folder(), name)).mode & 0o777]);
     assert.ok(modes.some(([name]) => name === 'inbox.lock'));
     assert.deepEqual(
       modes.filter(([, mode]) => mode !== 0o600),
@@ -90,12 +77,8 @@ describe('the store of the inbox, in its thread', () => {
 
   slowIt('C-129 lets no other open its file, which is tried again until it may', async () => {
     await inbox.accept(proven());
-    const other = new DurableInbox({
-      file: file(),
-      spillFolder: path.join(folder, 'other-spill'),
-      keep: { keys: DAY, bodies: DAY },
-      lookAgain: 100,
-    });
+    const spillFolder = path.join(folder(), 'other-spill');
+    const other = inboxIn(folder(), { spillFolder, lookAgain: 100 });
     await eventually(() => other.state().durable === false, 'the refusal');
     assert.match(other.state().fault ?? '', /another Node-RED/);
     await inbox.close();
@@ -208,8 +191,8 @@ describe('the store of the inbox, in its thread', () => {
   it('C-77 says of a file of which the log is gone that it is an older copy, also after its first opening', async () => {
     await inbox.accept(proven());
     for (const name of ['inbox.sqlite', 'inbox.openings'])
-      fs.cpSync(path.join(folder, name), path.join(folder, 'image', name));
-    const opened = new Store({ file: path.join(folder, 'image', 'inbox.sqlite'), resumed: false });
+      fs.cpSync(path.join(folder(), name), path.join(folder(), 'image', name));
+    const opened = new Store({ file: path.join(folder(), 'image', 'inbox.sqlite'), resumed: false });
     opened.close();
     assert.equal(opened.opened.restored, 'older');
   });
@@ -248,7 +231,7 @@ describe('the store of the inbox, in its thread', () => {
   });
 
   it('commits together what arrives together', async () => {
-    const size = (): number => fs.statSync(path.join(folder, 'inbox.sqlite-wal')).size;
+    const size = (): number => fs.statSync(path.join(folder(), 'inbox.sqlite-wal')).size;
     await inbox.accept(proven());
     const before = size();
     // Few enough for the log not to begin anew, as it does when there is time.
@@ -268,7 +251,7 @@ describe('the store of the inbox, in its thread', () => {
       store.transaction(() => store.work.ping());
       store.close();
       console.log('went on');`;
-    const { stdout } = spawnSync(node, ['-e', script, path.join(folder, 'other.sqlite')], {
+    const { stdout } = spawnSync(node, ['-e', script, path.join(folder(), 'other.sqlite')], {
       encoding: 'utf8',
     });
     assert.equal(stdout, 'refused\nwent on\n');
@@ -282,7 +265,7 @@ describe('the store of the inbox, in its thread', () => {
     assert.equal(taker.ids.length, 1);
     assert.ok(taker.deliveries[0]?.message.warnings.includes('may-repeat'));
     await eventually(() => inbox.state().durable === true, 'the new file');
-    assert.equal(fs.readdirSync(folder).filter((name) => name.includes('.damaged-')).length, 1);
+    assert.equal(fs.readdirSync(folder()).filter((name) => name.includes('.damaged-')).length, 1);
   });
 });
 
@@ -309,14 +292,14 @@ describe('the disk under the inbox', () => {
   });
 
   it('keeps a reserve, which is given up once', () => {
-    const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-reserve-'));
-    const reserve = new Reserve(folder);
+    const reserved = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-reserve-'));
+    const reserve = new Reserve(reserved);
     assert.equal(reserve.release(), false);
     reserve.keep();
     reserve.keep();
-    assert.equal(fs.statSync(path.join(folder, 'reserve')).size, 16 * 1024 * 1024);
+    assert.equal(fs.statSync(path.join(reserved, 'reserve')).size, 16 * 1024 * 1024);
     assert.equal(reserve.release(), true);
     assert.equal(reserve.release(), false);
-    fs.rmSync(folder, { recursive: true });
+    fs.rmSync(reserved, { recursive: true });
   });
 });

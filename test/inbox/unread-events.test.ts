@@ -25,14 +25,12 @@ describe('events that cannot be read', () => {
   let window: DeliveryWindow;
   let unread: UnreadEvents;
   let given: string[][];
-  let lines: string[];
-  let spells: boolean[];
   let freed: number[];
   let store: Promise<void>;
 
   beforeEach(() => {
     mock.timers.enable({ apis: ['setTimeout'] });
-    [given, lines, spells, freed] = [[], [], [], []];
+    [given, freed] = [[], []];
     store = Promise.resolve();
     window = new DeliveryWindow();
     window.terms = terms;
@@ -42,8 +40,8 @@ describe('events that cannot be read', () => {
         return store;
       },
       freed: () => freed.push(window.room),
-      changed: () => spells.push(unread.hasAny),
-      log: (line) => lines.push(line),
+      changed: () => undefined,
+      log: () => undefined,
     });
     unread.resume();
   });
@@ -55,14 +53,7 @@ describe('events that cannot be read', () => {
     await new Promise(setImmediate);
   }
 
-  it('keep their places until they go back, those of health their share of them', async () => {
-    unread.failed([stored('a'), stored('b', 1)]);
-    assert.deepEqual([window.room, window.roomForHealth], [8, 8]);
-    await pass(1000);
-    assert.deepEqual([window.room, window.roomForHealth], [10, 9]);
-  });
-
-  it('keep their places until the store has them back, and tell of it then', async () => {
+  it('keep their places, those of health their share of them, until the store has them back, and tell of it then', async () => {
     const gate = new Gate();
     store = gate.opened;
     unread.failed([stored('a'), stored('b', 1)]);
@@ -112,18 +103,5 @@ describe('events that cannot be read', () => {
     unread.resume();
     await pass(0);
     assert.deepEqual(given, [['a']]);
-  });
-
-  it('are told in one line, until all were read', () => {
-    unread.failed([stored('a'), stored('b')]);
-    unread.failed([stored('a')]);
-    unread.failed([stored('c')]);
-    assert.deepEqual(lines, [
-      'The stored event a cannot be read now, nor can 1 more; it is tried again. See to the disk.',
-    ]);
-    for (const id of ['a', 'b', 'c']) unread.forget(id);
-    unread.failed([stored('c')]);
-    assert.equal(lines.length, 2);
-    assert.deepEqual(spells, [true, false, true]);
   });
 });

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
-import { DurableInbox } from '../../lib/inbox/durable-inbox';
+import type { DurableInbox } from '../../lib/inbox/durable-inbox';
 import type { InboxEvents } from '../../lib/inbox/store-health';
 import { newMessage } from '../../lib/inbox/store/stored-message';
 import { InlineInbox } from '../support/inbox/each-store';
+import { folderOfEach, inboxIn } from '../support/inbox/folders';
 import { ServedStore } from '../support/inbox/served-store';
 import { failToReadBodies } from '../support/inbox/hooked-inbox';
 import { ENDPOINT, proven, Taker } from './samples';
@@ -139,30 +138,23 @@ describe('a body that the disk fails to read', () => {
 describe('a disk that fails to read bodies', () => {
   const COUNT = 1000;
   const WINDOW = 10;
-  let folder: string;
   let store: ServedStore | undefined;
   let inbox: DurableInbox;
   let news: InboxEvents[];
   let mend: () => void;
-
-  beforeEach(async () => {
-    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-unread-'));
+  const folder = folderOfEach(() => {
+    mend();
+    return inbox.close();
+  });
+  beforeEach(() => {
     news = [];
-    const file = path.join(folder, 'inbox.sqlite');
-    inbox = new DurableInbox({
-      file,
-      spillFolder: path.join(folder, 'spill'),
-      keep: { keys: Infinity, bodies: Infinity },
+    const file = path.join(folder(), 'inbox.sqlite');
+    inbox = inboxIn(folder(), {
       spillAfter: PATIENCE,
       log: (line) => news.push(line),
       open: (told) => (store = new ServedStore(file, told)),
     });
     mend = () => undefined;
-  });
-  afterEach(async () => {
-    mend();
-    await inbox.close();
-    fs.rmSync(folder, { recursive: true });
   });
 
   const leased = async (): Promise<number> => (await store?.call('leased', ENDPOINT))?.length ?? 0;

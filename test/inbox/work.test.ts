@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import os from 'node:os';
 import path from 'node:path';
-import { DurableInbox } from '../../lib/inbox/durable-inbox';
+import type { DurableInbox } from '../../lib/inbox/durable-inbox';
 import type { ProvenMessage } from '../../lib/message/record';
 import type { CallName, StoreCalls } from '../../lib/inbox/store/protocol';
 import type { StorePort } from '../../lib/inbox/store/port';
+import { inboxIn } from '../support/inbox/folders';
 import { visits } from '../support/inbox/hooked-inbox';
 import { ENDPOINT, proven, Taker } from './samples';
 
@@ -62,10 +63,7 @@ describe('the work of the inbox for one event', () => {
 
   async function open(): Promise<void> {
     store = new LeasingStore();
-    inbox = new DurableInbox({
-      file: path.join(os.tmpdir(), 'rvm-no-inbox', 'inbox.sqlite'),
-      spillFolder: path.join(os.tmpdir(), 'rvm-no-inbox', 'spill'),
-      keep: { keys: Infinity, bodies: Infinity },
+    inbox = inboxIn(path.join(os.tmpdir(), 'rvm-no-inbox'), {
       open: (news) => {
         queueMicrotask(() => news.onOpened({ waiting: {}, restored: false }));
         return store;

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import { StoreServer } from '../../lib/inbox/sqlite/store-server';
 import type { FromStore, Request } from '../../lib/inbox/sqlite/thread-protocol';
 import type { LocalCall, StoreCalls } from '../../lib/inbox/store/protocol';
 import { newMessage } from '../../lib/inbox/store/stored-message';
+import { folderOfEach } from '../support/inbox/folders';
 import { cannotRun } from '../support/suite/programs';
 import { ENDPOINT, proven } from './samples';
 
@@ -18,23 +18,18 @@ const BODY = 1024;
 const MOST = 6 * 1024;
 
 describe('what the store writes', () => {
-  let folder: string;
   let server: StoreServer;
+  const folder = folderOfEach(() => server.close());
   /** With the flow, and marked as delivered in the commit of the next ones. */
   let delivered: string[];
   let lastId = 0;
 
   beforeEach(function () {
     if (!fs.existsSync('/proc/self/io')) cannotRun(this, 'there is no /proc');
-    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-writing-'));
     delivered = [];
-    server = new StoreServer(path.join(folder, 'inbox.sqlite'), false, hear);
+    server = new StoreServer(path.join(folder(), 'inbox.sqlite'), false, hear);
     // None waits: from now on each is leased in the commit that stores it.
     server.run([request('lease', { endpoint: ENDPOINT, limit: 1, health: 1, ordered: false })]);
-  });
-  afterEach(() => {
-    server.close();
-    fs.rmSync(folder, { recursive: true });
   });
 
   function hear(news: FromStore): void {

@@ -80,7 +80,7 @@ inEachStore('the counts and figures of an inbox', (open) => {
     await arrive(HERE);
     assert.deepEqual(await minutes(), { [HERE]: 0 });
     const taker = new Taker(inbox, { endpointId: HERE });
-    await eventually(() => taker.deliveries.length === 1, 'the delivery');
+    await taker.came(1);
     assert.deepEqual(await minutes(), {});
   });
 

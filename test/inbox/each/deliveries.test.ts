@@ -32,7 +32,7 @@ inEachStore('deliveries of the inbox', (open) => {
     await Promise.all(others.map((message) => accept(message)));
     await eventually(() => inbox.waiting(ENDPOINT) === 100, 'the count of them');
     const taker = new Taker(inbox);
-    await eventually(() => taker.ids.length === 100, 'all deliveries');
+    await taker.came(100);
     assert.deepEqual(taker.ids.slice(1), others.map(idOf));
     await eventually(() => inbox.waiting(ENDPOINT) === 0, 'none to be counted');
     await allSettled(inbox);
@@ -42,17 +42,9 @@ inEachStore('deliveries of the inbox', (open) => {
     const messages = ['health', 'security', 'weather'].map((eventClass) => proven({ eventClass }));
     await accept(...messages);
     const taker = new Taker(inbox);
-    await eventually(() => taker.ids.length === 3, 'three deliveries');
+    await taker.came(3);
     const [health, ...others] = messages.map(idOf);
     assert.deepEqual(taker.ids, [...others, health]);
-  });
-
-  it('keep endpoints apart', async () => {
-    const taker = new Taker(inbox);
-    await accept(proven({}, { endpointId: 'another' }));
-    await one(taker);
-    assert.equal(taker.ids.length, 1);
-    assert.equal(inbox.waiting('another'), 1);
   });
 
   it('go to the consumer of now', async () => {
@@ -68,7 +60,7 @@ inEachStore('deliveries of the inbox', (open) => {
     const message = proven({ eventName: 'Ærø 港', extra: { nested: [1, '1e400'] } });
     await accept(message);
     const taker = new Taker(inbox);
-    await eventually(() => taker.ids.length === 1, 'the delivery');
+    await taker.came(1);
     const { body, ...rest } = taker.deliveries[0]?.message ?? assert.fail();
     const { body: sent, ...accepted } = message;
     assert.deepEqual(rest, accepted);
@@ -85,7 +77,7 @@ inEachStore('deliveries of the inbox', (open) => {
     const [deliveryId] = await accept(proven());
     await eventually(() => inbox.waiting(ENDPOINT) === 1, 'the event to be given back');
     const next = new Taker(inbox);
-    await eventually(() => next.ids.length === 1, 'the delivery to the next');
+    await next.came(1);
     const [again] = next.deliveries;
     assert.deepEqual([again?.deliveryId, again?.attempt, again?.again], [deliveryId, 2, 'restart']);
     await allSettled(inbox);
@@ -104,7 +96,7 @@ inEachStore('deliveries of the inbox', (open) => {
     // Time enough for what has left to be marked.
     for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
     const next = new Taker(inbox);
-    await eventually(() => next.ids.length === 2, 'both deliveries to the next');
+    await next.came(2);
     assert.deepEqual(
       next.deliveries.map(({ deliveryId, again }) => [deliveryId, again]),
       sent.map((deliveryId) => [deliveryId, 'restart']),
@@ -119,7 +111,7 @@ inEachStore('deliveries of the inbox', (open) => {
     assert.equal(inbox.waiting(ENDPOINT), 2);
     assert.deepEqual(taker.ids, []);
     taker.consumption.resume();
-    await eventually(() => taker.ids.length === 2, 'both deliveries');
+    await taker.came(2);
     assert.ok(taker.deliveries.every(({ attempt }) => attempt === 1));
   });
 
@@ -218,8 +210,7 @@ inEachStore('events that have to be settled', (open) => {
 
   it('are done when the flow says so, once and for all', async () => {
     const taker = new Taker(inbox, settled);
-    const { deliveryId } = await inbox.accept(proven());
-    await eventually(() => taker.ids.length === 1, 'the delivery');
+    const { deliveryId } = await taker.takes();
     for (const action of ['done', 'done', 'reject', 'retry', 'extend'] as const) {
       assert.equal(await inbox.settle(deliveryId, { action }), true);
       assert.deepEqual(await idsIn('settled'), [deliveryId]);
@@ -239,7 +230,7 @@ inEachStore('events that have to be settled', (open) => {
     const taker = new Taker(inbox, settled);
     await inbox.accept(proven());
     const from = performance.now();
-    await eventually(() => taker.ids.length === 2, 'the second delivery');
+    await taker.came(2);
     assertPause(performance.now() - from, LEASE + 1000);
     const [first = assert.fail(), second = assert.fail()] = taker.deliveries;
     assert.deepEqual(second, { ...first, attempt: 2, again: 'lease', message: second.message });
@@ -266,7 +257,7 @@ inEachStore('events that have to be settled', (open) => {
     assert.deepEqual([row?.deliveryId, row?.attempts, row?.state], [deliveryId, 2, 'dead']);
     assert.deepEqual([row?.reason, row?.canRetry], ['attempts', true]);
     assert.equal(await inbox.settle(deliveryId, { action: 'retry' }), true);
-    await eventually(() => taker.ids.length === 3, 'the delivery out of the dead letters');
+    await taker.came(3);
     assert.deepEqual([taker.deliveries[2]?.attempt, taker.deliveries[2]?.again], [3, 'retry']);
     await eventually(() => taker.dead.length === 2, 'the next death');
     assert.equal(await inbox.settle(deliveryId, { action: 'done' }), true);
@@ -275,8 +266,7 @@ inEachStore('events that have to be settled', (open) => {
 
   it('are dead letters for good where the flow rejects them, with its reason', async () => {
     const taker = new Taker(inbox, patient);
-    const { deliveryId } = await inbox.accept(proven());
-    await eventually(() => taker.ids.length === 1, 'the delivery');
+    const { deliveryId } = await taker.takes();
     await inbox.settle(deliveryId, { action: 'reject', note: 'no such zone' });
     for (const action of ['retry', 'done'] as const) await inbox.settle(deliveryId, { action });
     assert.deepEqual(taker.dead, [{ deliveryId, reason: 'rejected', note: 'no such zone' }]);
@@ -292,12 +282,12 @@ inEachStore('events that have to be settled', (open) => {
       const { deliveryId } = await inbox.accept(proven());
       const other = proven();
       await inbox.accept(other);
-      await eventually(() => taker.ids.length === 2, 'both deliveries');
+      await taker.came(2);
       for (let turn = 0; turn < 2; turn += 1) {
         timers.advance(40);
         assert.equal(await inbox.settle(deliveryId, { action: 'extend' }), true);
       }
-      await eventually(() => taker.ids.length === 3, 'the other event once more');
+      await taker.came(3);
       assert.equal(taker.ids[2], other.envelope.messageId);
       assert.equal(await inbox.settle(deliveryId, { action: 'done' }), true);
     } finally {
@@ -309,7 +299,7 @@ inEachStore('events that have to be settled', (open) => {
     const taker = new Taker(inbox, { ...patient, redeliverAfter: 300_000 });
     const { deliveryId } = await inbox.accept(proven({ alarmId: 'a' }));
     const { deliveryId: next } = await inbox.accept(proven({ alarmId: 'a' }));
-    await eventually(() => taker.ids.length === 1, 'the delivery');
+    await taker.came(1);
     const from = performance.now();
     await inbox.settle(deliveryId, { action: 'retry' });
     await eventually(async () => {
@@ -328,12 +318,12 @@ inEachStore('events that have to be settled', (open) => {
     const taker = new Taker(inbox, patient);
     const ids = await acceptAll(...['a', 'a', 'a', 'b'].map((alarmId) => proven({ alarmId })));
     const came = () => taker.deliveries.map(({ deliveryId }) => ids.indexOf(deliveryId));
-    await eventually(() => taker.ids.length === 2, 'the first of each alarm');
+    await taker.came(2);
     assert.deepEqual(came(), [0, 3]);
     await inbox.settle(ids[0] ?? '', { action: 'done' });
-    await eventually(() => taker.ids.length === 3, 'the second of the first alarm');
+    await taker.came(3);
     await inbox.settle(ids[1] ?? '', { action: 'reject' });
-    await eventually(() => taker.ids.length === 4, 'the third of the first alarm');
+    await taker.came(4);
     assert.deepEqual(came(), [0, 3, 1, 2]);
     assert.equal(inbox.waiting(ENDPOINT), 0);
   });
@@ -369,11 +359,11 @@ inEachStore('events that have to be settled', (open) => {
   it('fill the window, which is told once, and the rest waits in the inbox', async () => {
     const taker = new Taker(inbox, { ...patient, maxInFlight: 2 });
     const ids = await acceptAll(proven(), proven(), proven(), proven(), proven());
-    await eventually(() => taker.ids.length === 2, 'a full window');
+    await taker.came(2);
     assert.equal(taker.blocked.length, 1);
     assert.equal(inbox.waiting(ENDPOINT), 3);
     await inbox.settle(ids[0] ?? '', { action: 'done' });
-    await eventually(() => taker.ids.length === 3, 'the third');
+    await taker.came(3);
     for (const id of ids) await inbox.settle(id, { action: 'done' });
     await allSettled(inbox);
     assert.equal(inbox.waiting(ENDPOINT), 0);
@@ -385,20 +375,19 @@ inEachStore('events that have to be settled', (open) => {
   it('of class health leave room for an alarm, however many of them are unsettled', async () => {
     const taker = new Taker(inbox, { ...patient, maxInFlight: 20 });
     for (let i = 0; i < 30; i += 1) await inbox.accept(proven({ eventClass: 'health' }));
-    await eventually(() => taker.ids.length === 18, 'what health may take');
+    await taker.came(18);
     await eventually(() => taker.blocked.length === 1, 'the word about it');
     const alarm = proven();
     await inbox.accept(alarm);
     await eventually(() => taker.ids.includes(alarm.envelope.messageId), 'the alarm');
     assert.equal(taker.ids.length, 19);
     for (const { deliveryId } of taker.deliveries) await inbox.settle(deliveryId, { action: 'done' });
-    await eventually(() => taker.ids.length === 31, 'the rest');
+    await taker.came(31);
   });
 
   it('stay with the flow while only the consumer pauses, and can be settled there', async () => {
     const taker = new Taker(inbox, patient);
-    const { deliveryId } = await inbox.accept(proven());
-    await eventually(() => taker.ids.length === 1, 'the delivery');
+    const { deliveryId } = await taker.takes();
     taker.consumption.pause();
     taker.consumption.resume();
     assert.equal(await inbox.settle(deliveryId, { action: 'done' }), true);
@@ -410,7 +399,7 @@ inEachStore('events that have to be settled', (open) => {
     const { deliveryId } = await inbox.accept(proven());
     for (let restart = 1; restart <= 3; restart += 1) {
       const taker = new Taker(inbox, { ...settled, maxAttempts: 1 });
-      await eventually(() => taker.ids.length === 1, 'the delivery');
+      await taker.came(1);
       const [{ attempt, again } = assert.fail()] = taker.deliveries;
       assert.deepEqual([attempt, again], [restart, restart === 1 ? undefined : 'restart']);
       void taker.consumption.end();
@@ -425,13 +414,13 @@ inEachStore('events that have to be settled', (open) => {
     await inbox.accept(proven());
     const narrow = { ...settled, redeliverAfter: PATIENCE, maxInFlight: 1 };
     const taker = new Taker(inbox, narrow);
-    await eventually(() => taker.ids.length === 1, 'the first delivery');
+    await taker.came(1);
     inbox.fails = true;
     await taker.consumption.end();
     inbox.fails = false;
     const next = new Taker(inbox, narrow);
     await inbox.accept(proven());
-    await eventually(() => next.ids.length === 1, 'a delivery');
+    await next.came(1);
     assert.equal(next.deliveries[0]?.deliveryId, first.deliveryId);
   });
 

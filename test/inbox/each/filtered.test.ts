@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import type { ListQuery } from '../../../lib/inbox/inbox';
 import { inEachStore, type TestedInbox } from '../../support/inbox/each-store';
-import { eventually } from '../../support/time/patience';
 import { allSettled, proven, Taker } from '../samples';
 
 const DAY = 24 * 60 * 60 * 1000;
@@ -64,7 +63,7 @@ inEachStore('events that their webhook node does not take', (open) => {
     const taker = new Taker(inbox, { handledWhen: 'settled' });
     await inbox.accept(filtered({ alarmId: 'one' }));
     await inbox.accept(proven({ alarmId: 'one' }));
-    await eventually(() => taker.deliveries.length === 1, 'the event that is taken');
+    await taker.came(1);
     assert.deepEqual([taker.deliveries[0]?.first, taker.deliveries[0]?.ended], [true, false]);
   });
 
@@ -91,7 +90,7 @@ inEachStore('events that their webhook node does not take', (open) => {
     const taker = new Taker(inbox, { handledWhen: 'settled' });
     const { deliveryId } = await inbox.accept(filtered());
     assert.equal(await inbox.settle(deliveryId, { action: 'retry' }, { user: 'eva' }), true);
-    await eventually(() => taker.deliveries.length === 1, 'the delivery');
+    await taker.came(1);
     const [delivery] = taker.deliveries;
     assert.deepEqual([delivery?.deliveryId, delivery?.attempt, delivery?.first], [deliveryId, 1, true]);
     assert.deepEqual(await idsOf('filtered'), []);

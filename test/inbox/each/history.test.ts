@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { HistoryEntry } from '../../../lib/inbox/history';
-import type { ListedMessage } from '../../../lib/inbox/inbox';
+import type { Consumer, ListedMessage } from '../../../lib/inbox/inbox';
 import { MOST_STEPS } from '../../../lib/inbox/store/step';
 import type { ProvenMessage } from '../../../lib/message/record';
 import { inEachStore, type TestedInbox } from '../../support/inbox/each-store';
@@ -10,6 +10,8 @@ import { allSettled, ENDPOINT, proven, Taker } from '../samples';
 const DAY = 24 * 60 * 60 * 1000;
 const PLC = { node: { id: '1a2b', name: 'to the PLC' } };
 const ANNA = { user: 'anna' };
+const DELIVERED = { step: 'delivered', attempt: 1 };
+const LAPSED = [{ step: 'lapsed' }, { step: 'dead', reason: 'attempts' }];
 
 inEachStore('the history of an event', (open) => {
   let inbox: TestedInbox;
@@ -42,7 +44,7 @@ inEachStore('the history of an event', (open) => {
     await inbox.settle(deliveryId, { action: 'done' }, PLC);
     assert.deepEqual(await steps(deliveryId), [
       { step: 'received', from: '192.0.2.7', proof: 'hmac', secret: 'previous' },
-      { step: 'delivered', attempt: 1 },
+      DELIVERED,
       { step: 'settled', by: 'to the PLC' },
     ]);
     const times = (await historyOf(deliveryId)).map(({ time }) => time);
@@ -56,7 +58,7 @@ inEachStore('the history of an event', (open) => {
     void new Taker(inbox, { endpointId: 'sent' });
     const { deliveryId: sent } = await inbox.accept(proven({}, { endpointId: 'sent' }));
     await allSettled(inbox);
-    assert.deepEqual((await steps(sent)).slice(1), [{ step: 'delivered', attempt: 1 }, { step: 'settled' }]);
+    assert.deepEqual((await steps(sent)).slice(1), [DELIVERED, { step: 'settled' }]);
   });
 
   it('is in no list that does not ask for it', async () => {
@@ -65,42 +67,71 @@ inEachStore('the history of an event', (open) => {
     assert.ok(messages[0] && !('history' in messages[0]));
   });
 
-  it('tells when an event was wanted again, and comes again', async () => {
-    const { deliveryId, taker } = await atFlow();
-    await inbox.settle(deliveryId, { action: 'retry' }, PLC);
-    await eventually(() => taker.ids.length === 2, 'the next delivery');
-    assert.deepEqual((await steps(deliveryId)).slice(1), [
-      { step: 'delivered', attempt: 1 },
-      { step: 'retry', by: 'to the PLC' },
-      { step: 'delivered', attempt: 2 },
-    ]);
-  });
-
-  it('tells of leases that ended, of the dead letter, and of the user who delivers it again', async () => {
-    const { deliveryId, taker } = await atFlow(proven(), { redeliverAfter: 1, maxAttempts: 1 });
-    await eventually(() => taker.dead.length === 1, 'the dead letter');
-    await inbox.settle(deliveryId, { action: 'retry' }, ANNA);
-    await eventually(() => taker.dead.length === 2, 'the dead letter once more');
-    assert.deepEqual((await steps(deliveryId)).slice(1), [
-      { step: 'delivered', attempt: 1 },
-      { step: 'lapsed' },
-      { step: 'dead', reason: 'attempts' },
-      { step: 'delivered-again', by: 'anna' },
-      { step: 'delivered', attempt: 2 },
-      { step: 'lapsed' },
-      { step: 'dead', reason: 'attempts' },
-    ]);
-  });
-
-  it('tells why an event was rejected, and who has discarded it', async () => {
-    const { deliveryId } = await atFlow();
-    await inbox.settle(deliveryId, { action: 'reject', note: 'no such coil' }, PLC);
-    await inbox.dismiss(deliveryId, ANNA);
-    assert.deepEqual((await steps(deliveryId)).slice(2), [
-      { step: 'rejected', by: 'to the PLC', reason: 'no such coil' },
-      { step: 'discarded', by: 'anna' },
-    ]);
-  });
+  for (const [title, act, terms, told] of [
+    [
+      'when an event was wanted again, and comes again',
+      async (deliveryId, taker) => {
+        await inbox.settle(deliveryId, { action: 'retry' }, PLC);
+        await taker.came(2);
+      },
+      {},
+      [DELIVERED, { step: 'retry', by: 'to the PLC' }, { ...DELIVERED, attempt: 2 }],
+    ],
+    [
+      'of leases that ended, of the dead letter, and of the user who delivers it again',
+      async (deliveryId, { dead }) => {
+        await eventually(() => dead.length === 1, 'the dead letter');
+        await inbox.settle(deliveryId, { action: 'retry' }, ANNA);
+        await eventually(() => dead.length === 2, 'the dead letter once more');
+      },
+      { redeliverAfter: 1, maxAttempts: 1 },
+      [
+        DELIVERED,
+        ...LAPSED,
+        { step: 'delivered-again', by: 'anna' },
+        { ...DELIVERED, attempt: 2 },
+        ...LAPSED,
+      ],
+    ],
+    [
+      'why an event was rejected, and who has discarded it',
+      async (deliveryId) => {
+        await inbox.settle(deliveryId, { action: 'reject', note: 'no such coil' }, PLC);
+        await inbox.dismiss(deliveryId, ANNA);
+      },
+      {},
+      [
+        DELIVERED,
+        { step: 'rejected', by: 'to the PLC', reason: 'no such coil' },
+        { step: 'discarded', by: 'anna' },
+      ],
+    ],
+    [
+      'of more time that a node of the flow asked for, not of a node that is at work on it',
+      async (deliveryId) => {
+        await inbox.settle(deliveryId, { action: 'extend' });
+        await inbox.settle(deliveryId, { action: 'extend' }, PLC);
+        await inbox.settle(deliveryId, { action: 'done' });
+        await inbox.settle(deliveryId, { action: 'extend' }, PLC);
+      },
+      {},
+      [DELIVERED, { step: 'extended', by: 'to the PLC' }, { step: 'settled' }],
+    ],
+    [
+      'that a flow was cut off while it had the event',
+      async (_deliveryId, taker) => {
+        await taker.consumption.end();
+        await new Taker(inbox, { handledWhen: 'settled' }).came(1);
+      },
+      {},
+      [DELIVERED, { step: 'cut-off', attempt: 1 }, { ...DELIVERED, attempt: 2 }],
+    ],
+  ] as [string, (deliveryId: string, taker: Taker) => Promise<void>, Partial<Consumer>, object[]][])
+    it(`tells ${title}`, async () => {
+      const { deliveryId, taker } = await atFlow(proven(), terms);
+      await act(deliveryId, taker);
+      assert.deepEqual((await steps(deliveryId)).slice(1), told);
+    });
 
   it('tells why a message is a dead letter from the start', async () => {
     const { event: _event, envelope: _envelope, ...record } = proven();
@@ -111,18 +142,6 @@ inEachStore('the history of an event', (open) => {
     const conflict = proven({ eventName: 'another' }, { messageId: first.envelope.messageId });
     const { deliveryId: other } = await inbox.accept(conflict);
     assert.deepEqual((await steps(other)).at(-1), { step: 'dead', reason: 'conflict' });
-  });
-
-  it('tells of more time that a node of the flow asked for, not of a node that is at work on it', async () => {
-    const { deliveryId } = await atFlow();
-    await inbox.settle(deliveryId, { action: 'extend' });
-    await inbox.settle(deliveryId, { action: 'extend' }, PLC);
-    await inbox.settle(deliveryId, { action: 'done' });
-    await inbox.settle(deliveryId, { action: 'extend' }, PLC);
-    assert.deepEqual((await steps(deliveryId)).slice(2), [
-      { step: 'extended', by: 'to the PLC' },
-      { step: 'settled' },
-    ]);
   });
 
   describe('has what falls into one millisecond as it happened', () => {
@@ -138,7 +157,7 @@ inEachStore('the history of an event', (open) => {
       await inbox.settle(deliveryId, { action: 'done', finding: { verdict: 'real' } });
       await inbox.settle(deliveryId, { action: 'done', finding: { note: 'seen on site' } });
       assert.deepEqual((await steps(deliveryId)).slice(1), [
-        { step: 'delivered', attempt: 1 },
+        DELIVERED,
         { step: 'extended', by: 'to the PLC' },
         { step: 'settled' },
         { step: 'verdict', verdict: 'real' },
@@ -150,30 +169,18 @@ inEachStore('the history of an event', (open) => {
       const { deliveryId } = await inbox.accept(message());
       await inbox.assign(ENDPOINT, ':/there', ANNA);
       const taker = new Taker(inbox, { endpointId: ':/there', handledWhen: 'settled' });
-      await eventually(() => taker.ids.length === 1, 'the delivery');
+      await taker.came(1);
       await inbox.settle(deliveryId, { action: 'retry' });
-      await eventually(() => taker.ids.length === 2, 'the next delivery');
+      await taker.came(2);
       await inbox.settle(deliveryId, { action: 'done' });
       assert.deepEqual((await steps(deliveryId)).slice(1), [
         { step: 'assigned', by: 'anna', reason: ':/there' },
-        { step: 'delivered', attempt: 1 },
+        DELIVERED,
         { step: 'retry' },
         { step: 'delivered', attempt: 2 },
         { step: 'settled' },
       ]);
     });
-  });
-
-  it('tells that a flow was cut off while it had the event', async () => {
-    const { deliveryId, taker } = await atFlow();
-    await taker.consumption.end();
-    const next = new Taker(inbox, { handledWhen: 'settled' });
-    await eventually(() => next.ids.length === 1, 'the next delivery');
-    assert.deepEqual((await steps(deliveryId)).slice(1), [
-      { step: 'delivered', attempt: 1 },
-      { step: 'cut-off', attempt: 1 },
-      { step: 'delivered', attempt: 2 },
-    ]);
   });
 
   it('tells when a phrase that was corrected proved it', async () => {
@@ -238,7 +245,7 @@ inEachStore('the history of an event', (open) => {
     await inbox.tidy({ keys: 30 * DAY, bodies: 7 * DAY });
     assert.deepEqual(await steps(deliveryId), [
       { step: 'received' },
-      { step: 'delivered', attempt: 1 },
+      DELIVERED,
       { step: 'settled', by: 'to the PLC' },
     ]);
     assert.equal((await rowOf(deliveryId)).verdict, 'real', 'for the statistics');
@@ -247,7 +254,7 @@ inEachStore('the history of an event', (open) => {
   it('is of each event its own', async () => {
     const { deliveryId: rejected, taker } = await atFlow();
     const { deliveryId: settled } = await inbox.accept(proven());
-    await eventually(() => taker.ids.length === 2, 'the deliveries');
+    await taker.came(2);
     await inbox.settle(rejected, { action: 'reject', note: 'no' });
     await inbox.settle(settled, { action: 'done' });
     const { messages } = await inbox.list({ state: 'all', history: true, limit: 9 });

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { inEachStore, type TestedInbox } from '../../support/inbox/each-store';
-import { eventually } from '../../support/time/patience';
 import { proven, Taker } from '../samples';
 
 inEachStore('the lease of an event', (open) => {
@@ -9,8 +8,7 @@ inEachStore('the lease of an event', (open) => {
 
   async function delivered(handledWhen: 'sent' | 'settled'): Promise<string> {
     const taker = new Taker(inbox, { handledWhen, redeliverAfter: 7000 });
-    const { deliveryId } = await inbox.accept(proven());
-    await eventually(() => taker.deliveries.length === 1, 'the event');
+    const { deliveryId } = await taker.takes();
     return deliveryId;
   }
 
@@ -27,7 +25,7 @@ inEachStore('the lease of an event', (open) => {
     it(`ends where an event may come ${maxAttempts} times`, async () => {
       const taker = new Taker(inbox, { handledWhen: 'settled', redeliverAfter: 1, maxAttempts });
       await inbox.accept(proven());
-      await eventually(() => taker.deliveries.length === 2, 'the next delivery');
+      await taker.came(2);
       await taker.consumption.end();
     });
 });

@@ -124,7 +124,7 @@ inEachStore('what the inbox keeps', (open) => {
     await inbox.accept(proven({}, { receivedTime: '1970-01-01T00:00:03.000Z' }));
     await inbox.accept(proven({}, { receivedTime: '2099-01-01T00:00:00.000Z' }));
     const taker = new Taker(inbox);
-    await eventually(() => taker.ids.length === 2, 'both');
+    await taker.came(2);
     await allSettled(inbox);
     now = 6 * DAY;
     await tidy(7, 7);

@@ -34,7 +34,7 @@ inEachStore('of several inboxes, the first of which fails', (open) => {
   it('a dead letter is delivered again from the one that knows it', async () => {
     const { deliveryId, taker } = await deadLetter();
     await actWhereKnown(inboxes, (each) => each.settle(deliveryId, { action: 'retry' }));
-    await eventually(() => taker.ids.length === 2, 'the next delivery');
+    await taker.came(2);
   });
 
   it('a dead letter is discarded in the one that knows it', async () => {

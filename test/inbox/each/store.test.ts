@@ -91,13 +91,13 @@ inEachStore('the store of an inbox', (open) => {
     const messages = [proven(), proven(), proven()];
     await inbox.accept(messages[0] ?? proven());
     const taker = new Taker(inbox);
-    await eventually(() => taker.ids.length === 1, 'the first');
+    await taker.came(1);
     await allSettled(inbox);
     void taker.consumption.end();
     for (const message of messages.slice(1)) await inbox.accept(message);
     await restart();
     const next = new Taker(inbox);
-    await eventually(() => next.ids.length === 2, 'the others');
+    await next.came(2);
     assert.deepEqual(
       next.ids,
       messages.slice(1).map(({ envelope }) => envelope.messageId),
@@ -107,11 +107,10 @@ inEachStore('the store of an inbox', (open) => {
 
   it('C-76 delivers again under the same id what was not settled at a restart', async () => {
     const taker = new Taker(inbox, { handledWhen: 'settled' });
-    await inbox.accept(proven());
-    await eventually(() => taker.ids.length === 1, 'the delivery');
+    await taker.takes();
     await restart();
     const next = new Taker(inbox, { handledWhen: 'settled' });
-    await eventually(() => next.ids.length === 1, 'the delivery after the restart');
+    await next.came(1);
     const [before, after] = [taker.deliveries[0], next.deliveries[0]];
     assert.deepEqual(after, { ...before, attempt: 2, again: 'restart', message: after?.message });
   });
@@ -122,7 +121,7 @@ inEachStore('the store of an inbox', (open) => {
     const south = await inbox.accept(proven({}, { messageId, stationKey: 'south' }));
     assert.deepEqual([north.outcome, south.outcome], ['new', 'new']);
     const taker = new Taker(inbox);
-    await eventually(() => taker.ids.length === 2, 'both');
+    await taker.came(2);
     const [first = 0, second = 0] = taker.deliveries.map(({ sequence }) => Number(sequence));
     assert.ok(first < second);
   });

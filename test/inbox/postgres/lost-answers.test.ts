@@ -63,7 +63,7 @@ describe('an acceptance whose answer is lost', () => {
     taker = new Taker(inbox, { handledWhen: 'settled' });
     // Behind all that the opening has asked.
     for (const messageId of ['first', 'second']) await inbox.accept(proven({}, { messageId }));
-    await eventually(() => taker.ids.length === 2, 'the first events');
+    await taker.came(2);
     taker.deliveries.length = 0;
   });
   afterEach(() => gate.close());

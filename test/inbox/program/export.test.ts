@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import type { Inbox } from '../../../lib/inbox/inbox';
+import { folderOfEach } from '../../support/inbox/folders';
 import { runProgram, type ProgramRun } from '../../support/inbox/moving';
 import { InlineInbox } from '../../support/inbox/each-store';
 import { PostgresStand } from '../../support/postgres/stores';
@@ -25,11 +25,7 @@ function recordsIn(csv: string): Record<string, string>[] {
 }
 
 describe('rvm-inbox export', () => {
-  let folder: string;
-  beforeEach(() => {
-    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-export-'));
-  });
-  afterEach(() => fs.rmSync(folder, { recursive: true }));
+  const folder = folderOfEach();
 
   /** An event of noon that a person found to be false, with much that a table must not stumble over, and one of the evening. */
   async function fill(inbox: Inbox): Promise<void> {
@@ -37,8 +33,7 @@ describe('rvm-inbox export', () => {
     const taker = new Taker(inbox, { handledWhen: 'settled' });
     const noon = { receivedTime: '2026-03-04T12:00:00.000Z', remoteAddress: '192.0.2.7', messageId: 'noon' };
     const odd = { locationName: '=HYPERLINK("http://x","y")', cameraName: 'Gate, "west"', alarmId: 'a-1' };
-    const { deliveryId } = await inbox.accept(proven(odd, noon));
-    await eventually(() => taker.ids.length === 1, 'the delivery');
+    const { deliveryId } = await taker.takes(proven(odd, noon));
     const finding = { verdict: 'false', note: 'a cat\nor two', by: '+Anna' } as const;
     await inbox.settle(deliveryId, { action: 'done', finding }, { node: { id: '1a', name: 'panel' } });
     await taker.consumption.end();
@@ -46,7 +41,7 @@ describe('rvm-inbox export', () => {
   }
 
   async function fillFile(): Promise<void> {
-    const inbox = new InlineInbox({ folder });
+    const inbox = new InlineInbox({ folder: folder() });
     await fill(inbox);
     await inbox.close();
   }
@@ -72,7 +67,7 @@ describe('rvm-inbox export', () => {
 
   it('prints each step of the events of an inbox that is a file, oldest first', async () => {
     await fillFile();
-    const { code, out, error } = await run('--folder', folder);
+    const { code, out, error } = await run('--folder', folder());
     assert.deepEqual([code, error], [0, 'Exported 2 events.\n']);
     assertNoon(out);
     assert.equal(recordsIn(out).at(-1)?.['messageId'], 'evening');
@@ -80,7 +75,7 @@ describe('rvm-inbox export', () => {
 
   it('quotes what has commas, quotes and lines in it, and lets no spreadsheet take a text for a formula', async () => {
     await fillFile();
-    const { out } = await run('--folder', folder);
+    const { out } = await run('--folder', folder());
     const [row] = rows(out, 'noon').filter(({ step }) => step === 'verdict');
     assert.equal(row?.['site'], `'=HYPERLINK("http://x","y")`);
     assert.equal(row?.['camera'], 'Gate, "west"');
@@ -89,29 +84,29 @@ describe('rvm-inbox export', () => {
 
   it('leaves out what was received before or after the period', async () => {
     await fillFile();
-    const morning = await run('--folder', folder, '--from', '2026-03-04', '--to', '2026-03-04T18:00:00Z');
+    const morning = await run('--folder', folder(), '--from', '2026-03-04', '--to', '2026-03-04T18:00:00Z');
     assert.deepEqual(new Set(recordsIn(morning.out).map(({ messageId }) => messageId)), new Set(['noon']));
-    const none = await run('--folder', folder, '--from', '2026-03-05');
+    const none = await run('--folder', folder(), '--from', '2026-03-05');
     assert.equal(none.out, `${HEAD}\r\n`);
   });
 
   it('writes a new file that its owner alone may read, and no other in its place', async () => {
     await fillFile();
-    const file = path.join(folder, 'march.csv');
-    const { code, out } = await run('--folder', folder, '--out', file);
+    const file = path.join(folder(), 'march.csv');
+    const { code, out } = await run('--folder', folder(), '--out', file);
     assert.deepEqual([code, out], [0, '']);
     assertNoon(fs.readFileSync(file, 'utf8'));
     assert.equal(fs.statSync(file).mode % 0o1000, 0o600);
-    const again = await run('--folder', folder, '--out', file);
+    const again = await run('--folder', folder(), '--out', file);
     assert.equal(again.code, 2);
     assert.match(again.error, /^rvm-inbox: The file of --out is there already: name another one: /);
   });
 
   it('leaves the inbox as it is', async () => {
     await fillFile();
-    const first = await run('--folder', folder);
-    assert.equal((await run('--folder', folder)).out, first.out);
-    const inbox = new InlineInbox({ folder });
+    const first = await run('--folder', folder());
+    assert.equal((await run('--folder', folder())).out, first.out);
+    const inbox = new InlineInbox({ folder: folder() });
     await eventually(() => inbox.state().durable === true, 'the opening of the inbox');
     const { messages } = await inbox.list({ state: 'all', limit: 9 });
     assert.deepEqual([inbox.waiting('webhook-in'), messages.length], [1, 2]);
@@ -119,13 +114,13 @@ describe('rvm-inbox export', () => {
   });
 
   it('says what to do while Node-RED has the file, where there is none, and which source is missing', async () => {
-    const inbox = new InlineInbox({ folder });
+    const inbox = new InlineInbox({ folder: folder() });
     await eventually(() => inbox.state().durable === true, 'the opening of the inbox');
-    const used = await run('--folder', folder);
+    const used = await run('--folder', folder());
     await inbox.close();
     assert.equal(used.code, 1);
     assert.match(used.error, /cannot be read: Node-RED has the inbox in .+: stop it, and run this again\./);
-    const absent = await run('--folder', path.join(folder, 'absent'));
+    const absent = await run('--folder', path.join(folder(), 'absent'));
     assert.match(absent.error, /there is no inbox\.sqlite in .+: name the folder of the inbox with --folder/);
     const nothing = await run();
     assert.equal(nothing.code, 2);
