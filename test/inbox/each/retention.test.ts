@@ -22,7 +22,7 @@ inEachStore('what the inbox keeps', (open) => {
 
   async function deliver(count: number, left = 0): Promise<void> {
     const taker = new Taker(inbox);
-    for (let i = 0; i < count; i += 1) await inbox.accept(proven());
+    await Promise.all(Array.from({ length: count }, () => inbox.accept(proven())));
     await eventually(() => taker.ids.length >= count, 'the deliveries');
     await allSettled(inbox, left);
     void taker.consumption.end();

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
-import type { NewMessage } from '../../../lib/inbox/store/protocol';
+import type { Accepted, NewMessage } from '../../../lib/inbox/store/protocol';
 import * as stores from '../../support/postgres/stores';
-import { accept, ENDPOINT, finish, incoming, type StoreSession } from '../../support/postgres/stores';
+import { accept, ENDPOINT, finish, idsOf, incoming, type StoreSession } from '../../support/postgres/stores';
 
 describe('calls of one batch', () => {
   const postgres = stores.PostgresStand.shared();
   let store: StoreSession;
   beforeEach(async () => (store = await postgres.session()));
+
+  const leasedOf = (accepted: readonly Accepted[]): boolean[] => accepted.map(({ leased }) => leased);
 
   it('accept messages that count for their alarm where they are events', async () => {
     const known = incoming();
@@ -30,13 +32,23 @@ describe('calls of one batch', () => {
     );
   });
 
+  it('lease messages at once where none waits before them, also in their batch', async () => {
+    const accepted = await store.accept([incoming(), incoming()], 'any');
+    assert.deepEqual(leasedOf(accepted), [true, true]);
+    assert.deepEqual(new Set(await store.call('leased', ENDPOINT)), new Set(idsOf(accepted)));
+    const [waiting, behind] = await store.batch(
+      ['accept', { message: incoming(), lease: 'no' }],
+      ['accept', { message: incoming(), lease: 'any' }],
+    );
+    const later = await accept(store, {}, 'any');
+    const elsewhere = await accept(store, { endpoint: ':/elsewhere' }, 'any');
+    assert.deepEqual(leasedOf([waiting, behind, later, elsewhere]), [false, false, false, true]);
+  });
+
   it('lease no message before the open events of its alarm are settled, where the order counts', async () => {
     const messages = ['a', 'b', 'a'].map((alarm) => incoming({ alarm }));
     const accepted = await store.accept(messages, 'ordered');
-    assert.deepEqual(
-      accepted.map(({ leased }) => leased),
-      [true, true, false],
-    );
+    assert.deepEqual(leasedOf(accepted), [true, true, false]);
     await finish(store, accepted[2]?.deliveryId ?? '');
     assert.equal((await accept(store, { alarm: 'b' }, 'ordered')).leased, false);
   });
@@ -100,12 +112,30 @@ describe('calls of one batch', () => {
     );
   });
 
+  it('give an event that ends as it was before', async () => {
+    const { deliveryId } = await accept(store, {}, 'any');
+    const finished = await store.call('finish', { deliveryId, state: 'dead', give: true });
+    assert.equal(finished?.message?.state, 'leased');
+    assert.deepEqual(Buffer.from(finished.message.bytes ?? []), incoming().bytes);
+  });
+
   it('lease what the same batch has accepted', async () => {
     const [, events] = await store.batch(
       ['accept', { message: incoming(), lease: 'no' }],
       ['lease', { endpoint: ENDPOINT, limit: 5, health: 5, ordered: true }],
     );
     assert.equal(events.length, 1);
+  });
+
+  it('lease as many as were asked for, of class health no more than may be', async () => {
+    for (const rank of [1, 0, 1, 0, 1, 0, 1, 0] as const) await accept(store, { rank });
+    const limits = { endpoint: ENDPOINT, limit: 6, health: 1, ordered: true };
+    assert.deepEqual(
+      (await store.call('lease', limits)).map(({ rank }) => rank),
+      [0, 0, 0, 0, 1],
+    );
+    assert.equal((await stores.lease(store, 2)).length, 2);
+    assert.equal((await stores.lease(store, 2)).length, 1);
   });
 
   it('list bodies as far as there is room for them', async () => {

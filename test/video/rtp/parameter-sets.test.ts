@@ -40,8 +40,8 @@ function hexOf(nal: Buffer): string {
 describe('the parameter sets of H.264', () => {
   const CROP = { crop: [1, 2, 0, 6] } as const;
   const PLANES = { profile: 244, chromaFormat: 3, separatePlanes: true };
-  const INTERLACED = { across: 120, down: 68, isInterlaced: true, crop: [0, 0, 0, 2] };
-  for (const [what, fields, size] of [
+  const INTERLACED: SpsFields = { across: 120, down: 68, isInterlaced: true, crop: [0, 0, 0, 2] };
+  const SIZES: [what: string, fields: SpsFields, size?: string][] = [
     ['the size in macroblocks', { across: 20, down: 12 }, '320x192'],
     ['what is cut off, in units of the sampling of colours', CROP, '314x180'],
     ['what is cut off of grey pictures', { profile: 100, chromaFormat: 0, ...CROP }, '317x186'],
@@ -65,7 +65,8 @@ describe('the parameter sets of H.264', () => {
     ['nothing where their number is out of its range', { id: 32 }],
     ['nothing where the sampling of colours is', { profile: 100, chromaFormat: 4 }],
     ['nothing where the depth is', { profile: 100, bitDepth: 15 }],
-  ] as [what: string, SpsFields, size?: string][])
+  ];
+  for (const [what, fields, size] of SIZES)
     it(`tell ${what}`, () => assert.equal(sizeOf(h264.sps(h264Sps(fields))), size));
 
   it('tell the shape of pixels, where they are not square', () => {
@@ -153,7 +154,7 @@ describe('the parameter sets of H.264', () => {
 
 describe('the parameter sets of H.265', () => {
   const CROP = { crop: [1, 2, 0, 6] } as const;
-  for (const [what, fields, size] of [
+  const SIZES: [what: string, fields: H265Fields, size?: string][] = [
     ['the size, less what is cut off: of grey pictures', { chromaFormat: 0, ...CROP }, '637x354'],
     ['the size, less what is cut off: 4:2:0', { chromaFormat: 1, ...CROP }, '634x348'],
     ['the size, less what is cut off: 4:2:2', { chromaFormat: 2, ...CROP }, '634x354'],
@@ -166,7 +167,8 @@ describe('the parameter sets of H.265', () => {
     ['nothing where their number is out of its range', { id: 16 }],
     ['nothing where the sampling of colours is', { chromaFormat: 4 }],
     ['nothing where the depth is', { bitDepth: 17 }],
-  ] as [what: string, H265Fields, size?: string][])
+  ];
+  for (const [what, fields, size] of SIZES)
     it(`tell ${what}`, () => assert.equal(sizeOf(h265.sps(h265Sps(fields))), size));
 
   it('tell the shape of pixels behind all that is optional', () => {
