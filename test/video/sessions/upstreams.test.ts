@@ -4,7 +4,7 @@ import { CancelToken } from '../../../lib/concurrency/signals';
 import { RvmError } from '../../../lib/error';
 import type { MediaFrame, VideoFrame } from '../../../lib/video/media';
 import { type MomentClock, SharedStreams, type JoinOptions } from '../../../lib/video/sessions/shared-stream';
-import { SessionSlots } from '../../../lib/video/sessions/session-slots';
+import { SessionSlots, type VideoSource } from '../../../lib/video/sessions/session-slots';
 import { endOfTurn } from '../../support/time/event-loop';
 import { eventually } from '../../support/time/patience';
 import { grantingClient, keyAt, MadeStream, pictureAt } from '../../support/video/made-stream';
@@ -26,10 +26,12 @@ describe('RTSP sessions that several read', () => {
   let upstreams: SharedStreams;
   let places: SessionSlots;
   let asked: RtspWanted[];
+  let client: VideoSource['client'];
   let openedLive: boolean[];
   beforeEach(() => {
     streams = [];
     asked = [];
+    client = grantingClient(asked);
     openedLive = [];
     places = new SessionSlots(2);
     const open = (_url: string, _signal: AbortSignal, isLive: boolean): Promise<MadeStream> => {
@@ -42,10 +44,7 @@ describe('RTSP sessions that several read', () => {
   });
 
   const join = (wanted: RtspWanted, options: Partial<JoinOptions> = {}): ReturnType<SharedStreams['join']> =>
-    upstreams.join(
-      { client: grantingClient(asked), wanted },
-      { ending: new CancelToken(), slow: 'stream waits', ...options },
-    );
+    upstreams.join({ client, wanted }, { ending: new CancelToken(), slow: 'stream waits', ...options });
 
   async function streamNumber(index: number): Promise<MadeStream> {
     await eventually(() => streams.length > index, 'a stream');
