@@ -84,7 +84,7 @@ export class PtzClient {
   async check(operation: Operation, camera: string): Promise<number> {
     const entry = await this.#finder.chosen(operation, camera, 'try');
     let count = 0;
-    for (const [name, deed] of [
+    for (const [name, command] of [
       ['presets', 'goto'],
       ['tours', 'start'],
     ] as const) {
@@ -93,7 +93,7 @@ export class PtzClient {
       });
       if (list === undefined) continue;
       for (const target of list.targets)
-        await this.#action(this.#relations.commands[deed], operation, entry, list, target);
+        await this.#action(this.#relations.commands[command], operation, entry, list, target);
       count += list.targets.length;
     }
     return count;
@@ -212,7 +212,7 @@ export class PtzClient {
 
   /** Uses the link on the target itself; else one for all targets, on the list or the camera, with a body. */
   async #do(
-    deed: keyof PtzCommandLinks,
+    command: keyof PtzCommandLinks,
     operation: Operation,
     entry: DeviceEntry,
     list: TargetList,
@@ -220,7 +220,7 @@ export class PtzClient {
   ): Promise<ListedTarget> {
     await this.#post(
       operation,
-      await this.#action(this.#relations.commands[deed], operation, entry, list, target),
+      await this.#action(this.#relations.commands[command], operation, entry, list, target),
     );
     return target;
   }
@@ -316,13 +316,13 @@ type PtzCommandLinks = Readonly<Record<'goto' | 'start' | 'stop', PtzCommandLink
 /** Relations set by the user come first, then the likely ones. */
 export function linksByCommand({ gotoPreset, startTour, stopTour }: PtzCommandNames): PtzCommandLinks {
   return {
-    goto: deed('preset', gotoPreset, relations.gotoPreset, relations.gotoAnyPreset),
-    start: deed('tour', startTour, relations.startTour, relations.startAnyTour),
-    stop: deed('tour', stopTour, relations.stopTour, relations.stopAnyTour),
+    goto: command('preset', gotoPreset, relations.gotoPreset, relations.gotoAnyPreset),
+    start: command('tour', startTour, relations.startTour, relations.startAnyTour),
+    stop: command('tour', stopTour, relations.stopTour, relations.stopAnyTour),
   };
 }
 
-function deed(
+function command(
   to: PtzCommandLink['to'],
   named: string,
   own: readonly string[],

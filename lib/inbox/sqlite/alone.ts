@@ -18,7 +18,7 @@ export class FileInUseError extends Error {
 /**
  * Does what opens a file, sets it aside or puts another in its place, while no other process does: else one would go on in a
  * file that another sets aside. It is synchronous, so what is called within it has the file already.
- * @throws InUseError where another process is at it
+ * @throws FileInUseError where another process is at it
  */
 export function alone<Result>(file: string, work: () => Result): Result {
   if (held.has(file)) return work();

@@ -75,7 +75,7 @@ type Head = Omit<Answer, 'body'> | ServerRequest;
  */
 export class MessageParser {
   readonly #limits: StreamLimits;
-  /** Bytes not parsed yet: a part of the current chunk or of `#kept`. */
+  /** Bytes not parsed yet: a part of the current chunk or of `#buffer`. */
   #rest: Buffer = NOTHING;
   /** Reused: a buffer per read would leave megabytes of garbage. */
   readonly #buffer = new GrowingBuffer(FIRST_SIZE);

@@ -19,7 +19,7 @@ interface SharedStream {
   readonly lost: number;
   wallClock(time: number): number | undefined;
   /** Called when a reader has emptied its queue. */
-  hasCapacity(): void;
+  readerEmptied(): void;
   leave(reader: StreamReader): Promise<void>;
 }
 
@@ -90,7 +90,7 @@ class StreamReader implements MediaStream {
       const frames = this.#waiting;
       this.#waiting = [];
       this.#bytes = 0;
-      if (frames.length > 0) this.#shared.hasCapacity();
+      if (frames.length > 0) this.#shared.readerEmptied();
       yield* frames;
       if (this.#waiting.length > 0) continue;
       if (this.#end !== undefined) {
@@ -237,7 +237,7 @@ class Upstream implements SharedStream {
     return reader;
   }
 
-  hasCapacity(): void {
+  readerEmptied(): void {
     this.#resume();
   }
 
