@@ -62,7 +62,6 @@ const SLOW: readonly string[] = [
   // Each in a Node-RED of its own, beside controllers and receivers; test/nodes/examples.test.ts runs the first.
   'test/examples/03-modbus.test.ts',
   'test/examples/04-s7.test.ts',
-  'test/examples/05-dc09.test.ts',
   'test/examples/12-site-on-test.test.ts',
   'test/examples/13-nginx.test.ts',
   'test/examples/16-video-link.test.ts',
@@ -75,32 +74,25 @@ const SLOW: readonly string[] = [
   'test/faults/disk.test.ts',
   // Each node in the other version of Node-RED.
   'test/nodes/smoke.test.ts',
-  // Packed, and installed from the package; and the commands of this project, run as a newcomer would.
+  // Packed, and installed from the package; and npm start, run as a newcomer would.
   'test/nodes/package.test.ts',
   'test/scripts/start.test.ts',
-  'test/scripts/test-command.test.ts',
   // Processes that are killed, and one after the other upon one inbox.
   'test/faults/kill.test.ts',
   'test/faults/two-processes.test.ts',
   'test/nodes/flow-run.test.ts',
   'test/nodes/inbox-incidents.test.ts',
-  'test/nodes/restart-hints.test.ts',
   // With many events or requests at a time, files that grow, disks that fail to read, and figures of all that is deployed.
-  'test/inbox/program/export.test.ts',
-  'test/inbox/older-copy.test.ts',
   'test/inbox/spilled-list.test.ts',
   'test/inbox/steady-load.test.ts',
-  'test/inbox/unread.test.ts',
   'test/inbox/writing.test.ts',
   'test/nodes/metrics.test.ts',
-  'test/nodes/pipelined-flood.test.ts',
   'test/nodes/sign-of-life.test.ts',
   // Services that stumble, and what is watched in the meantime, each for as long as it takes.
   'test/nodes/watch.test.ts',
   // Of alarms that go on, beside other settings of the server, under a watch; with modules counted.
   'test/nodes/sidebar-video.test.ts',
   'test/nodes/video-jobs.test.ts',
-  'test/nodes/video-of-alarms.test.ts',
   'test/nodes/view-place.test.ts',
 ];
 
@@ -137,6 +129,7 @@ const RARE: readonly string[] = [
   'test/editor/dialogs/self-test-elsewhere.test.ts',
   'test/editor/dialogs/watch-dialog.test.ts',
   // Brokers, mail servers, restores and receivers that are away or stumble; clips as evidence, figures of a week.
+  'test/examples/05-dc09.test.ts',
   'test/examples/05-dc09-line.test.ts',
   'test/examples/06-mqtt.test.ts',
   'test/examples/07-mail.test.ts',
@@ -153,10 +146,11 @@ const RARE: readonly string[] = [
   'test/examples/10-board/many.test.ts',
   'test/examples/10-board/not-stored.test.ts',
   'test/examples/10-board/unread.test.ts',
-  // What plays in Chromium, the pictures of the pages, and npm start with a palette of its own.
+  // What plays in Chromium, the pictures of the pages, npm start with a palette of its own, and the command of the tests.
   'test/video/view/player.test.ts',
   'test/video/mp4/chromium.test.ts',
   'test/scripts/picture-folder.test.ts',
+  'test/scripts/test-command.test.ts',
   'test/scripts/start-palette.test.ts',
   // Services and databases that stumble or are away, each for as long as it takes; and recordings that come late.
   'test/cloud/patience.test.ts',
@@ -165,7 +159,9 @@ const RARE: readonly string[] = [
   'test/inbox/postgres/outages.test.ts',
   'test/nodes/watch-inbox.test.ts',
   'test/nodes/watch-video.test.ts',
+  'test/nodes/restart-hints.test.ts',
   'test/nodes/broken-video.test.ts',
+  'test/nodes/video-of-alarms.test.ts',
   // Each fault of each video node, looked through for secrets.
   'test/nodes/video-secrets.test.ts',
   // The processor's time for very many cameras, and for very long answers.
@@ -180,6 +176,8 @@ const RARE: readonly string[] = [
   // made once in a lifetime (test/inbox/program/move.test.ts makes one); each balancer.
   'test/faults/store-file.test.ts',
   'test/faults/lost-name.test.ts',
+  'test/inbox/older-copy.test.ts',
+  'test/inbox/program/export.test.ts',
   'test/inbox/moving/',
   'test/proxies/balancers.test.ts',
   // Several Node-RED on one database.
@@ -191,6 +189,8 @@ const RARE: readonly string[] = [
   // Very many cameras, alarms, events or messages.
   'test/cloud/load.test.ts',
   'test/inbox/postgres/backlog.test.ts',
+  'test/inbox/unread.test.ts',
+  'test/nodes/pipelined-flood.test.ts',
   'test/cloud/large-directory.test.ts',
   'test/faults/large-search.test.ts',
   'test/faults/load.test.ts',
