@@ -5,9 +5,8 @@ import { fail, type Hook, pass } from '../support/inbox/each-store';
 import { type HookedInbox, SpillStand } from '../support/inbox/hooked-inbox';
 import { eventually, Gate } from '../support/time/patience';
 import { MovableTimers } from '../support/time/virtual-time';
-import { proven, Taker } from './samples';
+import { proven, SETTLED, Taker } from './samples';
 
-const SETTLED = { handledWhen: 'settled' } as const;
 /** The inbox works, and takes nothing of what was spilled. */
 const refuse: Hook = (name, act) => (name === 'bring' ? fail() : act());
 

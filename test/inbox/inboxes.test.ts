@@ -4,10 +4,9 @@ import { Inboxes, type InboxClaim, type InboxLocation } from '../../lib/inbox/in
 import type { ListQuery, MessageList } from '../../lib/inbox/inbox';
 import { storeFailed } from '../../lib/inbox/store/port';
 import { InlineInbox } from '../support/inbox/each-store';
-import { allSettled, ENDPOINT, proven, Taker } from './samples';
+import { allSettled, DAY, ENDPOINT, proven, Taker } from './samples';
 import { eventually } from '../support/time/patience';
 
-const DAY = 24 * 60 * 60 * 1000;
 const settings = (changes: Partial<InboxSettings> = {}): InboxSettings => ({
   spillFolder: '',
   keyDays: 7,

@@ -17,11 +17,9 @@ import { Store } from '../../lib/inbox/sqlite/store';
 import type { Accepted, NewMessage } from '../../lib/inbox/store/protocol';
 import { newMessage } from '../../lib/inbox/store/stored-message';
 import { folderOfEach } from '../support/inbox/folders';
-import { proven } from './samples';
+import { DAY, proven } from './samples';
 import { may, one } from '../support/suite/deeds';
 import { runsOf } from '../support/suite/lanes';
-
-const DAY = 24 * 60 * 60 * 1000;
 
 /** A message of few ids, so that most of them are known. */
 interface Sent {

@@ -8,6 +8,8 @@ import { alarmMessage } from '../support/webhook/alarm-message';
 import { eventually } from '../support/time/patience';
 
 export const ENDPOINT = 'webhook-in';
+export const SETTLED = { handledWhen: 'settled' } as const;
+export const DAY = 24 * 60 * 60 * 1000;
 
 /** A proven message, as the receiver hands it to the inbox. */
 export function proven(
@@ -36,6 +38,8 @@ export function proven(
     ...rest,
   };
 }
+
+export const idOf = ({ envelope }: ProvenMessage): string => envelope.messageId;
 
 type Dead = { deliveryId: string; reason: string; note: string | undefined };
 

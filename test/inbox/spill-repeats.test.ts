@@ -5,13 +5,11 @@ import type { ProvenMessage } from '../../lib/message/record';
 import { fail, type Hook, pass } from '../support/inbox/each-store';
 import { type HookedInbox, SpillStand } from '../support/inbox/hooked-inbox';
 import { eventually } from '../support/time/patience';
-import { allSettled, proven, Taker } from './samples';
+import { allSettled, idOf, proven, SETTLED, Taker } from './samples';
 
-const SETTLED = { handledWhen: 'settled' } as const;
 /** The disk can be read, but not written. */
 const readable: Hook = (name, act) => (name === 'look' ? act() : fail());
 const PROGRESS = '{"kind":"progress"';
-const idOf = ({ envelope }: ProvenMessage): string => envelope.messageId;
 
 describe('what is spilled, and may be known to the inbox', () => {
   const stand = new SpillStand();

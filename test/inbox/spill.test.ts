@@ -9,11 +9,9 @@ import { fail, pass } from '../support/inbox/each-store';
 import { type HookedInbox, SpillStand } from '../support/inbox/hooked-inbox';
 import { slowIt } from '../support/suite/lanes';
 import { eventually, Gate, replaceMethod, soon } from '../support/time/patience';
-import { allSettled, proven, Taker } from './samples';
+import { allSettled, idOf, proven, SETTLED, Taker } from './samples';
 
-const SETTLED = { handledWhen: 'settled' } as const;
 const ENDED = '2026-03-04T05:06:09Z';
-const idOf = ({ envelope }: ProvenMessage): string => envelope.messageId;
 const brings = (asked: readonly string[]): number => asked.filter((name) => name === 'bring').length;
 const begin = (): ProvenMessage => proven({ alarmId: 'A', eventEndTime: null });
 const end = (): ProvenMessage => proven({ alarmId: 'A', eventEndTime: ENDED });

@@ -4,9 +4,8 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { ListedMessage, ListQuery } from '../../lib/inbox/inbox';
 import { type HookedInbox, SpillStand } from '../support/inbox/hooked-inbox';
 import { eventually, soon } from '../support/time/patience';
-import { proven, Taker } from './samples';
+import { proven, SETTLED, Taker } from './samples';
 
-const SETTLED = { handledWhen: 'settled' } as const;
 /** Another endpoint, whose events nobody takes. */
 const UNATTENDED = { endpointId: 'unattended' };
 

@@ -1,30 +1,24 @@
 import assert from 'node:assert/strict';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { backOff } from '../../../lib/inbox/queue/back-off';
 import type { ProvenMessage } from '../../../lib/message/record';
 import { uncertainProblem } from '../../../lib/webhook/problem';
 import { inEachStore, type TestedInbox } from '../../support/inbox/each-store';
 import { MovableTimers } from '../../support/time/virtual-time';
 import { assertPause, eventually, PATIENCE } from '../../support/time/patience';
-import { allSettled, ENDPOINT, proven, Taker } from '../samples';
+import { allSettled, ENDPOINT, idOf, proven, Taker } from '../samples';
 
-const idOf = ({ envelope }: ProvenMessage): string => envelope.messageId;
+let inbox: TestedInbox;
+
+/** Accepts them one after the other. */
+async function accept(...messages: ProvenMessage[]): Promise<string[]> {
+  const ids: string[] = [];
+  for (const message of messages) ids.push((await inbox.accept(message)).deliveryId);
+  return ids;
+}
 
 inEachStore('deliveries of the inbox', (open) => {
-  let inbox: TestedInbox;
   beforeEach(async () => (inbox = await open()));
-
-  async function accept(...messages: ProvenMessage[]): Promise<string[]> {
-    const ids: string[] = [];
-    for (const message of messages) ids.push((await inbox.accept(message)).deliveryId ?? '');
-    return ids;
-  }
-
-  /** One further event, to know that all before it has been dealt with. */
-  async function one(taker: Taker): Promise<void> {
-    const last = proven();
-    await accept(last);
-    await eventually(() => taker.ids.includes(idOf(last)), 'one more delivery');
-  }
 
   it('keep events for a consumer that comes afterwards, in order of acceptance, also of those that come at once', async () => {
     const [first, ...others] = Array.from({ length: 100 }, () => proven());
@@ -50,10 +44,10 @@ inEachStore('deliveries of the inbox', (open) => {
   it('go to the consumer of now', async () => {
     const former = new Taker(inbox);
     const later = new Taker(inbox);
-    await one(later);
+    await later.takes();
     assert.deepEqual(former.ids, []);
     void former.consumption.end();
-    await one(later);
+    await later.takes();
   });
 
   it('hold the exact content of the event, over the store too', async () => {
@@ -94,7 +88,7 @@ inEachStore('deliveries of the inbox', (open) => {
     });
     await eventually(() => sent.length === 2 && inbox.waiting(ENDPOINT) === 2, 'both to be given back');
     // Time enough for what has left to be marked.
-    for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    for (let turn = 0; turn < 10; turn += 1) await nextTurn();
     const next = new Taker(inbox);
     await next.came(2);
     assert.deepEqual(
@@ -170,11 +164,11 @@ inEachStore('deliveries of the inbox', (open) => {
       const taker = new Taker(inbox);
       await accept(proven(), proven());
       await eventually(() => taker.ids.length >= 2, 'the deliveries');
-      for (let turn = 0; turn < change % 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+      for (let turn = 0; turn < change % 5; turn += 1) await nextTurn();
       await taker.consumption.end();
     }
     const last = new Taker(inbox);
-    await one(last);
+    await last.takes();
     await allSettled(inbox);
     assert.equal(inbox.waiting(ENDPOINT), 0);
   });
@@ -194,19 +188,12 @@ inEachStore('deliveries of the inbox', (open) => {
 
 inEachStore('events that have to be settled', (open) => {
   const LEASE = 60;
-  let inbox: TestedInbox;
   beforeEach(async () => (inbox = await open()));
 
   const settled = { handledWhen: 'settled', redeliverAfter: LEASE } as const;
   const patient = { handledWhen: 'settled' } as const;
   const idsIn = async (state: 'settled'): Promise<string[]> =>
     (await inbox.list({ state, limit: 9 })).messages.map(({ deliveryId }) => deliveryId);
-  /** Accepts them one after the other. */
-  const acceptAll = async (...messages: ProvenMessage[]): Promise<string[]> => {
-    const ids: string[] = [];
-    for (const message of messages) ids.push((await inbox.accept(message)).deliveryId);
-    return ids;
-  };
 
   it('are done when the flow says so, once and for all', async () => {
     const taker = new Taker(inbox, settled);
@@ -316,7 +303,7 @@ inEachStore('events that have to be settled', (open) => {
 
   it('of one alarm come one after the other, each when the former is settled', async () => {
     const taker = new Taker(inbox, patient);
-    const ids = await acceptAll(...['a', 'a', 'a', 'b'].map((alarmId) => proven({ alarmId })));
+    const ids = await accept(...['a', 'a', 'a', 'b'].map((alarmId) => proven({ alarmId })));
     const came = () => taker.deliveries.map(({ deliveryId }) => ids.indexOf(deliveryId));
     await taker.came(2);
     assert.deepEqual(came(), [0, 3]);
@@ -358,7 +345,7 @@ inEachStore('events that have to be settled', (open) => {
 
   it('fill the window, which is told once, and the rest waits in the inbox', async () => {
     const taker = new Taker(inbox, { ...patient, maxInFlight: 2 });
-    const ids = await acceptAll(proven(), proven(), proven(), proven(), proven());
+    const ids = await accept(proven(), proven(), proven(), proven(), proven());
     await taker.came(2);
     assert.equal(taker.blocked.length, 1);
     assert.equal(inbox.waiting(ENDPOINT), 3);

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ListQuery } from '../../../lib/inbox/inbox';
 import { inEachStore, type TestedInbox } from '../../support/inbox/each-store';
-import { allSettled, proven, Taker } from '../samples';
-
-const DAY = 24 * 60 * 60 * 1000;
+import { allSettled, DAY, proven, Taker } from '../samples';
 
 inEachStore('events that their webhook node does not take', (open) => {
   let inbox: TestedInbox;

@@ -5,9 +5,8 @@ import { MOST_STEPS } from '../../../lib/inbox/store/step';
 import type { ProvenMessage } from '../../../lib/message/record';
 import { inEachStore, type TestedInbox } from '../../support/inbox/each-store';
 import { eventually } from '../../support/time/patience';
-import { allSettled, ENDPOINT, proven, Taker } from '../samples';
+import { allSettled, DAY, ENDPOINT, proven, Taker } from '../samples';
 
-const DAY = 24 * 60 * 60 * 1000;
 const PLC = { node: { id: '1a2b', name: 'to the PLC' } };
 const ANNA = { user: 'anna' };
 const DELIVERED = { step: 'delivered', attempt: 1 };

@@ -2,9 +2,7 @@ import assert from 'node:assert/strict';
 import type { DeadLetter, ProvenMessage } from '../../../lib/message/record';
 import { inEachStore, type TestedInbox } from '../../support/inbox/each-store';
 import { eventually } from '../../support/time/patience';
-import { allSettled, proven, Taker } from '../samples';
-
-const DAY = 24 * 60 * 60 * 1000;
+import { allSettled, DAY, proven, Taker } from '../samples';
 
 inEachStore('what the inbox keeps', (open) => {
   let now: number;

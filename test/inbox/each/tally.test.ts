@@ -7,9 +7,8 @@ import type { TallyQuery, TallyRow } from '../../../lib/inbox/tally-rows';
 import type { ProvenMessage } from '../../../lib/message/record';
 import { inEachStore, type TestedInbox } from '../../support/inbox/each-store';
 import { eventually } from '../../support/time/patience';
-import { proven } from '../samples';
+import { DAY, proven } from '../samples';
 
-const DAY = 24 * 60 * 60 * 1000;
 const at = (time: string): Partial<ProvenMessage> => ({ receivedTime: `2026-03-04T${time}Z` });
 
 inEachStore('events of an inbox, counted', (open) => {

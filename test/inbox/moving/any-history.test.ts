@@ -7,13 +7,12 @@ import { type FilledFile, messagesIn, MovingStand } from '../../support/inbox/mo
 import { SharedServer } from '../../support/postgres/shared-server';
 import { runsOf } from '../../support/suite/lanes';
 import { needs } from '../../support/suite/programs';
-import { ENDPOINT, proven } from '../samples';
+import { DAY, ENDPOINT, proven } from '../samples';
 
 const RUNS = runsOf(40);
 /** A busy machine comes to fewer of them in that time, in milliseconds. */
 const LONGEST = 60_000;
 const DATABASE = 'history';
-const DAY = 24 * 60 * 60 * 1000;
 const LEASE = { endpoint: ENDPOINT, health: 10, ordered: true };
 
 /** One thing that happens to an inbox. `which`: of the messages so far. */

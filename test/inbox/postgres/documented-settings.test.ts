@@ -8,9 +8,7 @@ import type { ProvenMessage } from '../../../lib/message/record';
 import { DocumentedServers } from '../../support/postgres/documented-settings';
 import { needs } from '../../support/suite/programs';
 import { eventually } from '../../support/time/patience';
-import { proven } from '../samples';
-
-const DAY = 24 * 60 * 60 * 1000;
+import { DAY, proven } from '../samples';
 
 /** In their order, as somebody would follow the documentation. */
 describe('PostgreSQL on two machines, as the documentation has it', () => {

@@ -2,11 +2,10 @@ import assert from 'node:assert/strict';
 import type { SharedInbox } from '../../../lib/inbox/shared-inbox';
 import { idsOf, PostgresStand } from '../../support/postgres/stores';
 import { eventually } from '../../support/time/patience';
-import { allSettled, proven, Taker } from '../samples';
+import { allSettled, proven, SETTLED, Taker } from '../samples';
 
 const FORMER = ':/north';
 const LATTER = ':/south';
-const SETTLED = { handledWhen: 'settled' as const };
 
 describe('a flow that runs on two instances', () => {
   const postgres = PostgresStand.shared();
