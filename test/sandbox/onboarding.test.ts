@@ -1,15 +1,7 @@
 import assert from 'node:assert/strict';
 import { Refusal, type Sandbox, type SandboxOptions } from '../../sandbox';
-import {
-  closeSandboxes,
-  control,
-  first,
-  startLoggedIn,
-  stateOf,
-  type Json,
-  type JsonAnswer,
-  type ServiceClient,
-} from './service-client';
+import { closeSandboxes, control, first, startLoggedIn, stateOf } from './service-client';
+import type { Json, JsonAnswer, ServiceClient } from './service-client';
 
 const byState = (sites: Json, state: string): Json[] =>
   sites.list.filter((site) => site.at('state').text === state);

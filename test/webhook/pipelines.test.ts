@@ -5,13 +5,13 @@ import net from 'node:net';
 import { withTimeout } from '../../lib/concurrency/timers';
 import { Dispatcher } from '../../lib/webhook/dispatcher';
 import { RecordingMeter } from '../support/metrics/metrics';
+import { portOf } from '../support/network/servers';
 import { few } from '../support/suite/lanes';
 import { PATIENCE } from '../support/time/patience';
 import { authorizationFor, signed, station } from './sample';
 import {
   exchange,
   PATH,
-  portOf,
   ReceiverUnderTest,
   requestText,
   SERVERS,
@@ -226,7 +226,7 @@ describe('a request for another protocol behind one that is refused', () => {
       });
     });
     await once(server.listen(0, '127.0.0.1'), 'listening');
-    const socket = net.connect(portOf(server.address()), '127.0.0.1');
+    const socket = net.connect(portOf(server), '127.0.0.1');
     const key = 'a'.repeat(60);
     const upgrade = `GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: other\r\nCookie: ${key}\r\n\r\n`;
     socket.on('error', () => undefined);

@@ -9,6 +9,7 @@ import { Dispatcher, type ConfiguredPaths, type DispatcherOptions } from '../../
 import type { Endpoint } from '../../lib/webhook/endpoint';
 import { authorizationFor, signed, station } from './sample';
 import { InlineInbox } from '../support/inbox/each-store';
+import { portOf } from '../support/network/servers';
 import { PATIENCE } from '../support/time/patience';
 import { endOfTurn } from '../support/time/event-loop';
 import { TimerWatch } from '../support/time/virtual-time';
@@ -18,7 +19,6 @@ import {
   exchange,
   GatedInbox,
   PATH,
-  portOf,
   ReceiverUnderTest,
   signedText,
 } from './receiver-under-test';
@@ -388,7 +388,7 @@ describe('a body that something in front has read', () => {
       req.resume().once('end', () => dispatcher.handle(req, res));
     });
     await once(server.listen(0, '127.0.0.1'), 'listening');
-    const answer = exchange(net.connect(portOf(server.address()), '127.0.0.1'), [signedText()]);
+    const answer = exchange(net.connect(portOf(server), '127.0.0.1'), [signedText()]);
     assert.deepEqual([await answer, problems], ['', ['raw-body-missing']]);
     dispatcher.close();
     server.close();
