@@ -1,15 +1,6 @@
 import assert from 'node:assert/strict';
-import {
-  type Facts,
-  type InboxFacts,
-  type StationFacts,
-  type WebhookFacts,
-  FAULTS,
-  WARNINGS,
-  type FindingKind,
-  type Observation,
-  evaluate,
-} from '../../lib/watch/findings';
+import { evaluate, FAULTS, WARNINGS, type FindingKind, type Observation } from '../../lib/watch/findings';
+import type { Facts, InboxFacts, StationFacts, WebhookFacts } from '../../lib/watch/findings';
 
 const STATION: StationFacts = { key: 'north', name: 'North', service: 'well', samePhrase: '', clockAhead: 0 };
 const WEBHOOK: WebhookFacts = {

@@ -6,14 +6,8 @@ import net from 'node:net';
 import tls from 'node:tls';
 import type { Endpoint } from '../../lib/webhook/endpoint';
 import type { Dispatcher } from '../../lib/webhook/dispatcher';
-import {
-  Listener,
-  type ListenerOptions,
-  type ListenerSettings,
-  listenFault,
-  Listeners,
-  type ListenerClaim,
-} from '../../lib/webhook/listener';
+import { Listener, Listeners, listenFault } from '../../lib/webhook/listener';
+import type { ListenerClaim, ListenerOptions, ListenerSettings } from '../../lib/webhook/listener';
 import type { ReceivingStation } from '../../lib/webhook/proof/receiving-station';
 import { ChangeListeners } from '../../lib/concurrency/signals';
 import { freePort } from '../support/node-red/node-red';

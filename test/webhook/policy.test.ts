@@ -13,15 +13,8 @@ import { portOf } from '../support/network/servers';
 import { PATIENCE } from '../support/time/patience';
 import { endOfTurn } from '../support/time/event-loop';
 import { TimerWatch } from '../support/time/virtual-time';
-import {
-  countsOf,
-  endpointOf,
-  exchange,
-  GatedInbox,
-  PATH,
-  ReceiverUnderTest,
-  signedText,
-} from './receiver-under-test';
+import { countsOf, endpointOf, exchange, GatedInbox, PATH } from './receiver-under-test';
+import { ReceiverUnderTest, signedText } from './receiver-under-test';
 
 describe('answers of the receiver', () => {
   let receiver: ReceiverUnderTest;

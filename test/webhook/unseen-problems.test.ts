@@ -1,12 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Problem } from '../../lib/webhook/problem';
-import {
-  type StoredProblem,
-  ProblemArchive,
-  ProblemCounter,
-  type TextStorage,
-  UnseenProblems,
-} from '../../lib/webhook/endpoint-health';
+import { ProblemArchive, ProblemCounter, UnseenProblems } from '../../lib/webhook/endpoint-health';
+import type { StoredProblem, TextStorage } from '../../lib/webhook/endpoint-health';
 
 const AT = new Date('2026-01-02T03:04:05Z');
 const LAST = { lastTime: AT.toISOString() };
