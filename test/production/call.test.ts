@@ -19,8 +19,9 @@ function wordsOf(line: string): string[] {
 
 /** The next request, with its body; it is answered 200. */
 async function requestTo(server: http.Server): Promise<string> {
-  type Request = [http.IncomingMessage, http.ServerResponse];
-  const [req, res] = (await once(server, 'request')) as Request;
+  const { req, res } = await new Promise<{ req: http.IncomingMessage; res: http.ServerResponse }>((resolve) =>
+    server.once('request', (req, res) => resolve({ req, res })),
+  );
   const body = await text(req);
   res.end();
   return `${req.method} ${req.url} ${body}`;

@@ -163,6 +163,7 @@ describe('the options of rvm-sandbox', () => {
   });
 
   const URLS = ['http://127.0.0.1:5/x', 'https://127.0.0.1:6/y'] as const;
+  const HTTP = ['', '', '', '', 'http'];
   /** What each has: phrase, name and password of the user, address and scheme. */
   const STATIONS: [title: string, line: string, ...stations: string[][]][] = [
     [
@@ -179,7 +180,7 @@ describe('the options of rvm-sandbox', () => {
       ['', '', '', URLS[1], 'https'],
       ['', '', '', URLS[1], 'https'],
     ],
-    ['take the scheme for all', '--stations 2 --scheme http', ...Array(2).fill(['', '', '', '', 'http'])],
+    ['take the scheme for all', '--stations 2 --scheme http', HTTP, HTTP],
   ];
   for (const [title, line, ...expected] of STATIONS)
     it(title, () => {

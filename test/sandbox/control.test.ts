@@ -8,8 +8,8 @@ import { closeSandboxes, control, startLoggedIn, stateOf } from './service-clien
 /** The status of a GET with headers that `fetch` would not send. */
 async function statusWith(url: string, headers: Record<string, string>): Promise<number> {
   const sent = request(url, { headers, agent: false }).end();
-  const [response] = (await once(sent, 'response')) as [IncomingMessage];
-  return response.resume().statusCode ?? 0;
+  const [response]: IncomingMessage[] = await once(sent, 'response');
+  return response?.resume().statusCode ?? 0;
 }
 
 describe('the control calls of the sandbox', () => {

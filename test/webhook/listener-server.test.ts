@@ -8,6 +8,7 @@ import type { Problem } from '../../lib/webhook/problem';
 import { Senders } from '../../lib/webhook/request';
 import { needs } from '../support/suite/programs';
 import { selfSigned } from '../support/network/certificates';
+import { portOf } from '../support/network/servers';
 import { blockFor } from '../support/time/event-loop';
 import { endpointOf, exchange, PATH, requestText, signedText, statusesIn } from './receiver-under-test';
 import { signed } from './sample';
@@ -50,7 +51,7 @@ describe('the server of a listener', () => {
   }
 
   function open(): net.Socket {
-    const socket = net.connect((server.address() as net.AddressInfo).port, '127.0.0.1');
+    const socket = net.connect(portOf(server), '127.0.0.1');
     sockets.push(socket);
     return socket;
   }

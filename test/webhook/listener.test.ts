@@ -28,18 +28,19 @@ function addWebhook(dispatcher: Dispatcher, changes: Partial<Endpoint> = {}): ()
 }
 
 /** Posts an alarm; 'cut' where the connection ends without an answer, 'refused' where there is none. */
-async function post(origin: string, agent: http.Agent | false = false): Promise<number | string> {
+function post(origin: string, agent: http.Agent | false = false): Promise<number | string> {
   const { body, headers } = signed();
   const send = origin.startsWith('https:') ? https.request : http.request;
   const request = send(origin + PATH, { method: 'POST', headers, agent, rejectUnauthorized: false });
-  request.on('error', () => undefined).end(body);
-  try {
-    const [response] = (await once(request, 'response')) as [http.IncomingMessage];
-    await once(response.resume(), 'end');
-    return response.statusCode ?? 0;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ECONNREFUSED' ? 'refused' : 'cut';
-  }
+  return new Promise((resolve) => {
+    request.on('response', (response) => {
+      response.resume().once('end', () => resolve(response.statusCode ?? 0));
+    });
+    request.on('error', ({ code }: NodeJS.ErrnoException) =>
+      resolve(code === 'ECONNREFUSED' ? 'refused' : 'cut'),
+    );
+    request.end(body);
+  });
 }
 
 describe('a listener', () => {

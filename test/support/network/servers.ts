@@ -32,7 +32,7 @@ async function accepts(port: number): Promise<boolean> {
   }
 }
 
-export const portOf = (server: net.Server): number => (server.address() as AddressInfo).port;
+export const portOf = (server: Pick<net.Server, 'address'>): number => (server.address() as AddressInfo).port;
 
 /** A server on this machine, and the connections to it that are open. */
 export class LocalServer {
