@@ -109,11 +109,9 @@ describe('an alarm state in time', () => {
 
   it('ends a test with 0 minutes: of one group while the others stay on test, and of all', async () => {
     const instances = await started();
-    const all = ['Depot', 'Yard'].map(
-      (group) => [alarmEvent({ group, id: group, alarm: group }), 0] as const,
-    );
+    const all = ['Depot', 'Yard'].map((each) => alarmEvent({ group: each, id: each, alarm: each }));
     const reasons = async (): Promise<unknown[]> =>
-      (await instances.events(...all)).map(({ reason }) => reason);
+      (await instances.events(...all.map((event) => [event, 0] as const))).map(({ reason }) => reason);
     await instances.control({ do: 'test', lasts: 3_600_000 });
     await instances.control({ do: 'test', group: 'Depot', lasts: 0 });
     assert.deepEqual(await reasons(), [undefined, 'test']);
@@ -142,16 +140,12 @@ describe('an alarm state in time', () => {
   });
 
   it('has written what it extended when it is closed', async () => {
-    const instances = new Instances();
-    await instances.start();
+    const instances = await started();
     await instances.event(alarmEvent());
     const { puts } = instances.slots;
     await instances.event(alarmEvent());
-    const written = instances
-      .state()
-      .close()
-      .then(() => instances.slots.puts - puts);
-    assert.equal(await instances.goOn(written), 1);
+    await instances.goOn(instances.state().close());
+    assert.equal(instances.slots.puts - puts, 1);
   });
 });
 
@@ -234,15 +228,9 @@ describe('the groups of an alarm state', () => {
 
   it('have the name of what they are put together by, else its id', () => {
     const event = { locationName: 'Depot', cameraId: 'camera-1', eventRuleName: null, eventName: 'Person' };
-    const names = {
-      site: 'Depot',
-      camera: 'camera-1',
-      rule: 'Person',
-      station: 'north',
-      all: 'all',
-    } as const;
-    for (const by of ['site', 'camera', 'rule', 'station', 'all'] as const)
-      assert.equal(groupOf(event, by), names[by]);
+    const kinds = ['site', 'camera', 'rule', 'station', 'all'] as const;
+    const names = kinds.map((by) => groupOf(event, by));
+    assert.deepEqual(names, ['Depot', 'camera-1', 'Person', 'north', 'all']);
   });
 
   it('are unknown where the event does not say, and one line whatever it says', () => {

@@ -10,6 +10,7 @@ import { authenticate } from '../../lib/webhook/proof/authenticate';
 import { assertNothingFound } from './assert-nothing-found';
 
 const MILLION = 1_000_000;
+const REFUSED = { proven: false, reason: 'bad-signature' } as const;
 
 /** How often each fault is found in so many inputs. */
 async function faultsOf(target: Target, inputs: number): Promise<Record<Fault, number>> {
@@ -33,12 +34,7 @@ describe('the fuzzer', () => {
       300,
       { accepted: 50, rejected: 0 },
     ],
-    [
-      'a proof that refuses everything',
-      proofTarget(() => ({ proven: false, reason: 'bad-signature' })),
-      300,
-      { accepted: 0, rejected: 50 },
-    ],
+    ['a proof that refuses everything', proofTarget(() => REFUSED), 300, { accepted: 0, rejected: 50 }],
     [
       'a proof that compares decoded signatures',
       proofTarget((message, stations) => {
@@ -115,12 +111,10 @@ describe('the fuzzer', () => {
   });
 
   it('finds the same with the same seed, and tells how to have it again', async () => {
-    const refusing = proofTarget(() => ({ proven: false, reason: 'bad-token' }));
+    const refusing = proofTarget(() => REFUSED);
     const { finding } = await refusing.run(7, 50, false);
-    assert.match(
-      finding ?? '',
-      /^proof: seed 7, path [\d:]+: Error: (?:rejected|wrong): .+\n {2}Base-64: \S+/,
-    );
+    const told = /^proof: seed 7, path [\d:]+: Error: (?:rejected|wrong): .+\n {2}Base-64: \S+/;
+    assert.match(finding ?? '', told);
     assert.equal((await refusing.run(7, 50, false)).finding, finding);
     assert.notEqual((await refusing.run(8, 50, false)).finding, finding);
   });

@@ -35,17 +35,15 @@ describe('the metrics server', () => {
 
   const urlOf = async (metrics?: Texts): Promise<string> => (await listening(LOOPBACK, metrics)).url;
 
-  it('answers GET with the metrics, which nobody may keep', async () => {
-    const response = await fetch(await urlOf());
+  it('answers GET with the metrics, which nobody may keep, and HEAD without them', async () => {
+    const url = await urlOf();
+    const response = await fetch(url);
     assert.equal(response.status, 200);
     assert.match(response.headers.get('content-type') ?? '', /^text\/plain; version=0\.0\.4/);
     assert.equal(response.headers.get('cache-control'), 'no-store');
     assert.ok(readScrape(await response.text()).samples.length > 50);
-  });
-
-  it('answers HEAD by the same status, without metrics', async () => {
-    const response = await fetch(await urlOf(), { method: 'HEAD' });
-    assert.deepEqual([response.status, await response.text()], [200, '']);
+    const head = await fetch(url, { method: 'HEAD' });
+    assert.deepEqual([head.status, await head.text()], [200, '']);
   });
 
   it('answers 404 to every other path, and takes a query', async () => {
@@ -95,10 +93,7 @@ describe('the metrics server', () => {
     ] as const)
       it(`answers though they ${what}: of more than twenty the oldest ends`, async () => {
         const url = await urlOf();
-        for (let count = 0; count < 40; count += 1) {
-          const socket = await connect(url, sent);
-          socket.pause();
-        }
+        for (let count = 0; count < 40; count += 1) (await connect(url, sent)).pause();
         assert.equal(await scraped(url), 200);
         // One that is paused does not hear of its end.
         for (const socket of sockets) socket.resume();
@@ -107,13 +102,11 @@ describe('the metrics server', () => {
       });
 
     it('ends none that waits for its answer, and turns others away where there is no other', async () => {
-      let release = (): void => undefined;
-      const ready = new Promise<void>((resolve) => (release = resolve));
+      const { promise, resolve: release } = Promise.withResolvers<string>();
       let asked = 0;
-      const text = async (): Promise<string> => {
+      const text = (): Promise<string> => {
         asked += 1;
-        await ready;
-        return 'up 1\n';
+        return promise;
       };
       const url = await urlOf({ contentType: 'text/plain', text });
       const first = scraped(url);
@@ -122,7 +115,7 @@ describe('the metrics server', () => {
       const others = Array.from({ length: 19 }, () => scraped(url));
       await eventually(() => asked === 20, 'all scrapes');
       await assert.rejects(scraped(url));
-      release();
+      release('up 1\n');
       assert.deepEqual(await Promise.all([first, ...others]), Array(20).fill(200));
       assert.equal(await scraped(url), 200);
     });
@@ -143,19 +136,15 @@ describe('the metrics server', () => {
     const { faults } = start({ port: 0, host: '192.0.2.1' });
     await eventually(() => faults.length > 0, 'the fault');
     assert.equal(faults[0]?.code, 'BAD_INPUT');
-    assert.match(
-      faults[0].message,
-      /"192\.0\.2\.1" cannot be opened .* enter an address of this machine as host/,
-    );
+    const sentence = /"192\.0\.2\.1" cannot be opened .* enter an address of this machine as host/;
+    assert.match(faults[0].message, sentence);
   });
 
   it('frees its port at once, though a connection is open', async () => {
     const { server, port } = await listening();
     const socket = net.connect(port, '127.0.0.1');
     await once(socket, 'connect');
-    const ended = once(socket, 'close');
-    await server.close();
-    await ended;
+    await Promise.all([once(socket, 'close'), server.close()]);
   });
 });
 
@@ -166,20 +155,21 @@ describe('rvmMetrics of settings.js', () => {
 
   it('is loopback and 9464 where it says nothing else, and takes a port from the environment, which is text', () => {
     const place = { port: 9464, host: '127.0.0.1' };
-    assert.deepEqual(readMetricsAddress({}), place);
-    for (const port of [9000, '9000'])
-      assert.deepEqual(readMetricsAddress({ port }), { ...place, port: 9000 });
-    assert.deepEqual(readMetricsAddress({ host: '::1' }), { ...place, host: '::1' });
+    for (const [settings, changes] of [
+      [{}, {}],
+      [{ port: 9000 }, { port: 9000 }],
+      [{ port: '9000' }, { port: 9000 }],
+      [{ host: '::1' }, { host: '::1' }],
+    ])
+      assert.deepEqual(readMetricsAddress(settings), { ...place, ...changes });
   });
 
+  const noPorts = [-1, 65_536, 1.5, 'nine', '', null, NaN].map((port) => ({ port }));
+  const noHosts = ['', ' ', 5, null, true].map((host) => ({ host }));
   for (const [what, settings, sentence] of [
     ['is no object', [true, 9464, '9464', []], /is no object: write it as in rvmMetrics: \{ port/],
-    [
-      'has no port',
-      [-1, 65_536, 1.5, 'nine', '', null, NaN].map((port) => ({ port })),
-      /a port that is no whole number/,
-    ],
-    ['has no host', ['', ' ', 5, null, true].map((host) => ({ host })), /a host that is no name or address/],
+    ['has no port', noPorts, /a port that is no whole number/],
+    ['has no host', noHosts, /a host that is no name or address/],
     ['has what is not known', [{ hots: '0.0.0.0' }], /has "hots", which is not known/],
   ] as const)
     it(`is refused where it ${what}`, () => {

@@ -3,21 +3,14 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { register } from 'prom-client';
 import { Metrics, type Snapshot } from '../../lib/metrics/metrics';
-import {
-  documentedMetrics,
-  fullMetrics,
-  labelsOf,
-  readScrape,
-  type Scrape,
-  valueOf,
-} from '../support/metrics/metrics';
+import { documentedMetrics, fullMetrics, labelsOf, readScrape, valueOf } from '../support/metrics/metrics';
+import type { Scrape } from '../support/metrics/metrics';
 import { ROOT } from '../support/node-red/node-red';
 
 const NOTHING: Snapshot = { stations: [], inboxes: [], findings: [] };
 
-async function scrapeOf(metrics: Metrics): Promise<Scrape> {
-  return readScrape(await metrics.text());
-}
+const scrapeOf = async (metrics: Metrics): Promise<Scrape> => readScrape(await metrics.text());
+const noMetrics = (): Metrics => new Metrics(async () => NOTHING);
 
 describe('metrics', () => {
   it('are those of docs/metrics.md, each by its type and labels, and no other', async () => {
@@ -46,12 +39,15 @@ describe('metrics', () => {
   it('sum up the inboxes of an engine, and show the one that cannot store', async () => {
     const scrape = await scrapeOf(fullMetrics());
     const sqlite = { engine: 'sqlite' };
-    assert.equal(valueOf(scrape, 'rvm_inbox_waiting_events', sqlite), 4);
-    assert.equal(valueOf(scrape, 'rvm_inbox_durable', sqlite), 0);
-    assert.equal(valueOf(scrape, 'rvm_inbox_durable', { engine: 'postgres' }), 1);
-    assert.equal(valueOf(scrape, 'rvm_inbox_oldest_waiting_seconds', sqlite), 7);
-    assert.equal(valueOf(scrape, 'rvm_inbox_dead_letters', { ...sqlite, station: 'north' }), 2);
-    assert.equal(valueOf(scrape, 'rvm_spill_messages'), 4);
+    for (const [name, labels, value] of [
+      ['rvm_inbox_waiting_events', sqlite, 4],
+      ['rvm_inbox_durable', sqlite, 0],
+      ['rvm_inbox_durable', { engine: 'postgres' }, 1],
+      ['rvm_inbox_oldest_waiting_seconds', sqlite, 7],
+      ['rvm_inbox_dead_letters', { ...sqlite, station: 'north' }, 2],
+      ['rvm_spill_messages', {}, 4],
+    ] as const)
+      assert.equal(valueOf(scrape, name, labels), value, name);
   });
 
   it('show what there is now, and nothing of what there was', async () => {
@@ -92,7 +88,7 @@ describe('metrics', () => {
   });
 
   it('time no delivery below zero, where the wall clock was set back', async () => {
-    const metrics = new Metrics(async () => NOTHING);
+    const metrics = noMetrics();
     metrics.delivered('north', undefined, -3600);
     assert.equal(valueOf(await scrapeOf(metrics), 'rvm_delivery_seconds_sum'), 0);
   });
@@ -120,7 +116,7 @@ describe('labels of stations', () => {
   });
 
   it('are never a text that is not the key of a deployed station', async () => {
-    const metrics = new Metrics(async () => NOTHING);
+    const metrics = noMetrics();
     metrics.deployed(['north', 'Ümlaut"}\n', 'x'.repeat(33)], []);
     for (const key of ['gone', 'Ümlaut"}\n', 'x'.repeat(33)]) {
       metrics.answered('accepted', key);
@@ -131,7 +127,7 @@ describe('labels of stations', () => {
   });
 
   it('stay with a station that is deployed once more, and with one that is not', async () => {
-    const metrics = new Metrics(async () => NOTHING);
+    const metrics = noMetrics();
     metrics.deployed(['north'], []);
     metrics.deployed(['south'], []);
     metrics.answered('accepted', 'north');

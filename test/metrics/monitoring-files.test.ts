@@ -61,6 +61,8 @@ const ALERTS = `
 `;
 
 const linesOf = (text: string): string[] => text.trim().split('\n');
+const alertsIn = (rules: string): string[] =>
+  [...rules.matchAll(/- alert: (\w+)/g)].map(([, name = '']) => name);
 
 /** What promtool is given, of one instance. */
 function seriesOf(column: 'calm' | 'wrong'): { series: string; values: string }[] {
@@ -76,9 +78,7 @@ function seriesOf(column: 'calm' | 'wrong'): { series: string; values: string }[
 function expectedAlert(line: string, rules: string): Record<string, unknown> {
   const [, alertname = '', severity = '', labels = '', summary = ''] =
     /^ *(\w+) (\w+) \{(.*)\} (.*)$/.exec(line) ?? assert.fail(line);
-  const pairs = [...labels.matchAll(/(\w+)="([^"]*)"/g)].map(
-    ([, label = '', text = '']): [string, string] => [label, text],
-  );
+  const pairs = [...labels.matchAll(/(\w+)="([^"]*)"/g)].map(([, ...pair]) => pair);
   const [, description] = new RegExp(`alert: ${alertname}\n[^]*?description: (.*)`).exec(rules) ?? [];
   const exp_labels = { severity, instance: 'a', ...Object.fromEntries(pairs) };
   const exp_annotations = { summary, description };
@@ -104,32 +104,25 @@ describe('the files of docs/monitoring', () => {
         if (OF_PROMETHEUS.series.includes(series)) continue;
         assert.ok(names.has(series), `${series} in ${query}`);
         const known = [...labelsOf(scrape, metricOf(scrape, series)), ...OF_PROMETHEUS.labels];
-        assert.deepEqual(
-          labels.filter((label) => !known.includes(label)),
-          [],
-          query,
-        );
+        const unknown = labels.filter((label) => !known.includes(label));
+        assert.deepEqual(unknown, [], query);
       }
     }
   });
 
   it('show every metric somewhere', () => {
-    const asked = new Set(
-      queriesOfFiles().flatMap((query) => seriesIn(query).map(({ series }) => metricOf(scrape, series))),
-    );
-    assert.deepEqual(
-      [...scrape.types.keys()].filter((name) => !asked.has(name)),
-      [],
-    );
+    const asked = queriesOfFiles().flatMap(seriesIn);
+    const shown = new Set(asked.map(({ series }) => metricOf(scrape, series)));
+    const unshown = [...scrape.types.keys()].filter((name) => !shown.has(name));
+    assert.deepEqual(unshown, []);
   });
 
   it('are led to by docs/metrics.md, which tells each alert', () => {
     const page = fs.readFileSync(path.join(MONITORING, '..', 'metrics.md'), 'utf8');
     for (const file of fs.readdirSync(MONITORING)) assert.ok(page.includes(`](monitoring/${file})`), file);
     const rules = fs.readFileSync(path.join(MONITORING, 'alerts.yml'), 'utf8');
-    const alerts = [...rules.matchAll(/- alert: (\w+)/g)].map(([, name = '']) => name);
     const told = [...page.matchAll(/^- `(Rvm\w+)` \(/gm)].map(([, name = '']) => name);
-    assert.deepEqual(told, alerts);
+    assert.deepEqual(told, alertsIn(rules));
   });
 
   it('are taken by promtool: configuration and rules', function () {
@@ -143,17 +136,10 @@ describe('the files of docs/monitoring', () => {
     const file = path.join(MONITORING, 'alerts.yml');
     const rules = fs.readFileSync(file, 'utf8');
     const alerts = linesOf(ALERTS).map((line) => expectedAlert(line, rules));
-    const names = [...rules.matchAll(/- alert: (\w+)/g)].map(([, name]) => name);
-    assert.deepEqual(
-      alerts.map(({ alertname }) => alertname),
-      names,
-    );
-    const expr = 'count(ALERTS) or vector(0)';
-    const noAlert = ['30m', '60m'].map((eval_time) => ({
-      expr,
-      eval_time,
-      exp_samples: [{ labels: '{}', value: 0 }],
-    }));
+    const names = alerts.map(({ alertname }) => alertname);
+    assert.deepEqual(names, alertsIn(rules));
+    const none = { expr: 'count(ALERTS) or vector(0)', exp_samples: [{ labels: '{}', value: 0 }] };
+    const noAlert = ['30m', '60m'].map((eval_time) => ({ ...none, eval_time }));
     const interval = '15s';
     const tests = [
       { interval, input_series: seriesOf('calm'), promql_expr_test: noAlert },

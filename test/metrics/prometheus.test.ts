@@ -37,14 +37,11 @@ describe('a real Prometheus that scrapes a real Node-RED', () => {
   });
 
   it('has the alarm, by its station', async () => {
-    await eventually(
-      async () => {
-        const [series] = await prometheus.query('rvm_webhook_messages_total{answer="accepted"}');
-        return series?.metric['station'] === 'north' && series.value[1] === '1';
-      },
-      'the alarm',
-      100,
-    );
+    const isThere = async (): Promise<boolean> => {
+      const [series] = await prometheus.query('rvm_webhook_messages_total{answer="accepted"}');
+      return series?.metric['station'] === 'north' && series.value[1] === '1';
+    };
+    await eventually(isThere, 'the alarm', 100);
   });
 
   it('answers each query of the dashboard, with something where there is something', async () => {
@@ -58,19 +55,12 @@ describe('a real Prometheus that scrapes a real Node-RED', () => {
   });
 
   it('evaluates each rule, and tells that the service is out of reach', async () => {
-    await eventually(
-      async () => {
-        const rules = await prometheus.rules();
-        return rules.length === ruleQueries().length && rules.every(({ health }) => health === 'ok');
-      },
-      'all rules',
-      100,
-    );
-    await eventually(
-      async () =>
-        (await prometheus.query('ALERTS{alertname="RvmServiceUnreachable", station="north"}')).length > 0,
-      'the alert',
-      100,
-    );
+    const areAllWell = async (): Promise<boolean> => {
+      const rules = await prometheus.rules();
+      return rules.length === ruleQueries().length && rules.every(({ health }) => health === 'ok');
+    };
+    await eventually(areAllWell, 'all rules', 100);
+    const alert = 'ALERTS{alertname="RvmServiceUnreachable", station="north"}';
+    await eventually(async () => (await prometheus.query(alert)).length > 0, 'the alert', 100);
   });
 });

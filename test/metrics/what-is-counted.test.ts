@@ -47,10 +47,8 @@ describe('what is counted of a request on a webhook path', () => {
       [signed({ payloadType: SELF_TEST, messageId: `${SELF_TEST_ID}1` }), 'self-test north'],
     ];
     const told = await posted(...cases.map(([post]) => post));
-    assert.deepEqual(
-      told,
-      cases.map(([, answer]) => answer),
-    );
+    const expected = cases.map(([, answer]) => answer);
+    assert.deepEqual(told, expected);
   });
 
   it('takes the time until the answer of what was stored alone', async () => {
@@ -61,12 +59,9 @@ describe('what is counted of a request on a webhook path', () => {
     assert.equal(refused, undefined);
   });
 
+  const two = [station(), station({ key: 'south', secret: 'another' })];
   for (const [what, stations, answer] of [
-    [
-      'names no station where several may be meant',
-      [station(), station({ key: 'south', secret: 'another' })],
-      'unauthentic -',
-    ],
+    ['names no station where several may be meant', two, 'unauthentic -'],
     ['is cut where it cannot be judged', [station({ secret: '' })], 'cut -'],
   ] as const)
     it(what, async () => {

@@ -7,6 +7,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { Probes } from '../../lib/webhook/dispatcher';
 import { answer } from '../../lib/webhook/receiver';
+import { portOf } from '../support/network/servers';
 import { nodeArguments, PRODUCTION, productionFile } from '../support/production/production-files';
 import { needs, programPath } from '../support/suite/programs';
 
@@ -39,16 +40,10 @@ const CHECKS: Record<string, Check> = {
   'the start of Node-RED by systemd': ofUnit('node-red.service.d/live.conf'),
 };
 
-function portOf(server: http.Server): number {
-  const address = server.address();
-  return address !== null && typeof address === 'object' ? address.port : assert.fail();
-}
-
-async function exitCode([program, ...args]: [string, ...string[]]): Promise<number> {
-  return new Promise((resolve) => {
+const exitCode = ([program, ...args]: [string, ...string[]]): Promise<number> =>
+  new Promise((resolve) => {
     execFile(program, args, (error) => resolve(error === null ? 0 : Number(error.code)));
   });
-}
 
 for (const [title, check] of Object.entries(CHECKS)) {
   describe(title, () => {
@@ -84,15 +79,14 @@ for (const [title, check] of Object.entries(CHECKS)) {
 
 describe('the files of health checks', () => {
   it('ask in Kubernetes live for restarts, and ready for traffic alone', () => {
-    const probes = [
-      ...productionFile('kubernetes.yml').matchAll(/(\w+)Probe:\n +httpGet: \{ path: (\S+), port: (\w+) \}/g),
-    ];
+    const probe = /(\w+)Probe:\n +httpGet: \{ path: (\S+), port: (\w+) \}/g;
+    const probes = [...productionFile('kubernetes.yml').matchAll(probe)];
     assert.deepEqual(
-      probes.map(([, name, at, port]) => [name, at, port]),
+      probes.map(([, ...found]) => found.join(' ')),
       [
-        ['startup', '/remote-monitoring/live', 'http'],
-        ['liveness', '/remote-monitoring/live', 'http'],
-        ['readiness', '/remote-monitoring/ready', 'http'],
+        'startup /remote-monitoring/live http',
+        'liveness /remote-monitoring/live http',
+        'readiness /remote-monitoring/ready http',
       ],
     );
   });

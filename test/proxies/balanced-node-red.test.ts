@@ -46,12 +46,9 @@ for (const kind of BALANCER_KINDS)
     }
 
     async function run(instance: NodeRed | undefined, state: 'start' | 'stop'): Promise<void> {
-      const response = await fetch(`${instance?.url}/flows/state`, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify({ state }),
-      });
-      assert.ok(response.ok);
+      const headers = { 'Content-Type': 'application/json' };
+      const asked = { method: 'POST', headers, body: JSON.stringify({ state }) };
+      assert.ok((await fetch(`${instance?.url}/flows/state`, asked)).ok);
     }
 
     const arrivals = ({ messageId }: Message): number =>

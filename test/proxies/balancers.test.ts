@@ -1,24 +1,13 @@
 import assert from 'node:assert/strict';
 import { Authority } from '../support/network/certificates';
-import {
-  BalancedInstance,
-  type Conduct,
-  BALANCER_KINDS,
-  PROXY_NAME,
-  programOf,
-  requestTo,
-  statusOf,
-  type BalancerKind,
-  ReverseProxy,
-} from '../support/network/proxies';
+import { BALANCER_KINDS, BalancedInstance, PROXY_NAME, programOf } from '../support/network/proxies';
+import { requestTo, ReverseProxy, statusOf, type Conduct } from '../support/network/proxies';
 import { needs } from '../support/suite/programs';
 import { eventually } from '../support/time/patience';
 
 const PATH = '/remote-monitoring/north';
 /** HAProxy lets a connection hang without a word: a sender gives it up. In milliseconds. */
 const GIVES_UP = 2000;
-/** HAProxy alone asks whether an instance is ready; nginx learns it from a cut. */
-const ASKS: readonly BalancerKind[] = ['HAProxy before several'];
 
 const request = (body: string, target = PATH): string => requestTo(target, body);
 
@@ -39,12 +28,11 @@ for (const kind of BALANCER_KINDS)
       conduct(200, 200);
       for (const instance of instances) instance.isReady = true;
       await eventually(async () => {
-        for (const instance of instances) instance.posted.splice(0);
-        await post('a look whether both take part');
-        await post('and another');
+        forget();
+        for (const body of ['a look whether both take part', 'and another']) await post(body);
         return instances.every(({ posted }) => posted.length === 1);
       }, 'both instances');
-      for (const instance of instances) instance.posted.splice(0);
+      forget();
     });
 
     after(async () => {
@@ -53,6 +41,7 @@ for (const kind of BALANCER_KINDS)
       authority?.remove();
     });
 
+    const forget = (): void => instances.forEach(({ posted }) => posted.splice(0));
     function conduct(first: Conduct, second: Conduct): void {
       instances[0].conduct = first;
       instances[1].conduct = second;
@@ -119,18 +108,13 @@ for (const kind of BALANCER_KINDS)
     });
 
     for (const both of ['cuts', 404, 503] as const)
-      it(`gives no answer where each instance ${both === 'cuts' ? 'cuts' : `answers ${both}`}`, async () => {
+      it(`gives no answer where each instance ${both === 'cuts' ? 'cuts' : `answers ${both}`}, and takes it back at once`, async () => {
         conduct(both, both);
         assert.equal(await balancer.exchange(request('a'), { patience: GIVES_UP }), '');
         assert.ok(bodies().every((posted) => posted.includes('a')));
+        conduct(200, 200);
+        assert.equal(await post('b'), 200);
       });
-
-    it('takes an instance that cut back at once', async () => {
-      conduct('cuts', 'cuts');
-      assert.equal(await balancer.exchange(request('a'), { patience: GIVES_UP }), '');
-      conduct(200, 200);
-      assert.equal(await post('b'), 200);
-    });
 
     it('sends 1 MiB to the other instance too, all of it', async () => {
       const body = 'x'.repeat(1024 * 1024);
@@ -195,14 +179,14 @@ for (const kind of BALANCER_KINDS)
       });
     });
 
-    if (!ASKS.includes(kind)) return;
+    // HAProxy alone asks whether an instance is ready; nginx learns it from a cut.
+    if (kind !== 'HAProxy before several') return;
 
     it('asks each instance whether it is ready, and leaves out one that is not', async () => {
       instances[0].isReady = false;
       await eventually(async () => {
-        for (const instance of instances) instance.posted.splice(0);
-        await post('a');
-        await post('b');
+        forget();
+        for (const body of ['a', 'b']) await post(body);
         return instances[0].posted.length === 0;
       }, 'the first to be left out');
       for (const body of ['c', 'd']) assert.equal(await post(body), 200);
@@ -213,7 +197,7 @@ for (const kind of BALANCER_KINDS)
     it('gives no answer where none is ready, and asks none', async () => {
       for (const instance of instances) instance.isReady = false;
       await eventually(async () => Number.isNaN(await post('a')), 'nobody to be asked');
-      for (const instance of instances) instance.posted.splice(0);
+      forget();
       assert.equal(await balancer.exchange(request('b'), { patience: GIVES_UP }), '');
       assert.deepEqual(bodies(), [[], []]);
     });

@@ -15,8 +15,8 @@ const EVIDENT: Record<string, readonly string[]> = {
   'nginx.conf': 'worker_processes|worker_connections|events|http {|server|return|location @cut'.split('|'),
   Caddyfile: ['servers', 'import', 'abort', 'alarms.example.com', '(alarms)', 'transport', '{'],
   'nginx-several.conf': ['proxy_pass http://instances'],
-  'haproxy-several.cfg': 'global|defaults|mode|frontend|backend|server|use_backend|default_backend'.split(
-    '|',
+  'haproxy-several.cfg': 'global defaults mode frontend backend server use_backend default_backend'.split(
+    ' ',
   ),
 };
 

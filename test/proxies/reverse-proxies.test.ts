@@ -7,19 +7,13 @@ import { assertPause, eventually } from '../support/time/patience';
 import { Authority } from '../support/network/certificates';
 import { cloud, station, webhookIn, part } from '../support/node-red/flows';
 import { freePort, NodeRed, probe, watched, type FlowNode } from '../support/node-red/node-red';
-import {
-  type Head,
-  PROXY_KINDS,
-  type ProxyKind,
-  requestTo,
-  ReverseProxy,
-  statusOf,
-} from '../support/network/proxies';
+import { PROXY_KINDS, requestTo, ReverseProxy, statusOf } from '../support/network/proxies';
+import type { Head, ProxyKind } from '../support/network/proxies';
 
 type Message = Record<string, unknown>;
 
 const PHRASE_INSIDE = 'two otters share a mussel';
-const PHRASE_OF_SIGNATURE = 'nine herons stand in the reeds';
+const PHRASE_OUTSIDE = 'nine herons stand in the reeds';
 const BY_TOKEN = '/remote-monitoring/by-token';
 const BY_SIGNATURE = '/remote-monitoring/by-signature';
 const NO_PHRASE = '/remote-monitoring/no-phrase';
@@ -30,19 +24,15 @@ const ODD_TEXT = 'Höfe ☂ \\u00e9\\/';
 /** Addresses of this machine that nobody else sends from. */
 const SENDERS: Record<ProxyKind, string> = { nginx: '127.0.0.2', caddy: '127.0.0.3' };
 
+const listenerPath = (kind: ProxyKind): string => `/remote-monitoring/listener-${kind}`;
+
 /** As the service posts to an address with https. */
 const withToken = (message: Message, head?: Head): string =>
   requestTo(BY_TOKEN, JSON.stringify({ ...message, authenticationToken: PHRASE_INSIDE }), head);
 
 /** As the service posts to an address with http. */
-function signed(
-  body: string,
-  phrase = PHRASE_OF_SIGNATURE,
-  target = BY_SIGNATURE,
-  ...further: string[]
-): string {
-  return requestTo(target, body, { further: [`Authorization: ${signature(body, phrase)}`, ...further] });
-}
+const signed = (body: string, phrase = PHRASE_OUTSIDE, target = BY_SIGNATURE, ...further: string[]): string =>
+  requestTo(target, body, { further: [`Authorization: ${signature(body, phrase)}`, ...further] });
 
 function flows(listenerPort: number): FlowNode[] {
   const withPhrase = (id: string, scheme: string, secret: string): FlowNode =>
@@ -52,7 +42,7 @@ function flows(listenerPort: number): FlowNode[] {
   return watched(
     cloud(),
     withPhrase('token', 'https', PHRASE_INSIDE),
-    withPhrase('signature', 'http', PHRASE_OF_SIGNATURE),
+    withPhrase('signature', 'http', PHRASE_OUTSIDE),
     withPhrase('none', 'https', ''),
     webhookIn({ id: 'by-token', station: 'station-token', path: BY_TOKEN, wires }),
     webhookIn({ id: 'by-signature', station: 'station-signature', path: BY_SIGNATURE, wires }),
@@ -64,10 +54,6 @@ function flows(listenerPort: number): FlowNode[] {
     probe('alarms'),
     probe('problems'),
   );
-}
-
-function listenerPath(kind: ProxyKind): string {
-  return `/remote-monitoring/listener-${kind}`;
 }
 
 describe('a reverse proxy before webhook in', () => {
@@ -149,7 +135,7 @@ describe('a reverse proxy before webhook in', () => {
       it('takes a message of a sender that waits for 100 Continue, as Java does for ever', async () => {
         const message = alarmMessage();
         const body = JSON.stringify(message);
-        const whole = signed(body, PHRASE_OF_SIGNATURE, BY_SIGNATURE, 'Expect: 100-continue');
+        const whole = signed(body, PHRASE_OUTSIDE, BY_SIGNATURE, 'Expect: 100-continue');
         const socket = net.connect(proxy.httpPort, '127.0.0.1');
         let answer = '';
         socket.on('data', (piece: Buffer) => {
@@ -180,22 +166,15 @@ describe('a reverse proxy before webhook in', () => {
 
       it('gives the outside nothing of Node-RED but the webhook paths', async () => {
         assert.equal((await fetch(`${nodeRed.url}/settings`)).status, 200);
-        const climbing = [
-          '/remote-monitoring/../settings',
-          '/remote-monitoring/%2e%2e/settings',
-          '/remote-monitoring/..%2fsettings',
-          // Resolved by the proxy alone, they would reach what Node-RED routes by their beginning.
-          '/icons/../remote-monitoring/a',
-          '/icons/%2e%2e/remote-monitoring/a',
-          '/icons/a/b/../../../remote-monitoring/a?b=c',
-          '/remote-monitoring/../icons/../remote-monitoring/a',
-        ];
-        for (const target of ['/', '/settings', '/flows', '/comms', '//settings', ...climbing]) {
+        const below = ['../settings', '%2e%2e/settings', '..%2fsettings', '../icons/../remote-monitoring/a'];
+        // Resolved by the proxy alone, they would reach what Node-RED routes by their beginning.
+        const beside = ['..', '%2e%2e', 'a/b/../../..'].map((way) => `/icons/${way}/remote-monitoring/a?b=c`);
+        const climbing = [...below.map((way) => `/remote-monitoring/${way}`), ...beside];
+        for (const target of ['/', '/settings', '/flows', '/comms', '//settings', ...climbing])
           for (const plain of [false, true]) {
             const answer = await proxy.exchange(requestTo(target, '', { method: 'GET' }), { plain });
             assert.equal(answer, '', target);
           }
-        }
       });
 
       it('cuts where Node-RED cuts: a Central Station without a phrase can judge nothing', async () => {
@@ -224,10 +203,9 @@ describe('a reverse proxy before webhook in', () => {
 
       it('says no 200 of its own to a sender that ends its side of the connection', async () => {
         const whole = requestTo(NO_PHRASE, JSON.stringify(alarmMessage()));
-        const cases = [whole, whole.slice(0, -1)].flatMap((bytes) =>
-          [true, false].map((plain) => ({ bytes, plain })),
+        const answers = [whole, whole.slice(0, -1)].flatMap((bytes) =>
+          [true, false].map((plain) => proxy.exchange(bytes, { plain, ends: true })),
         );
-        const answers = cases.map(({ bytes, plain }) => proxy.exchange(bytes, { plain, ends: true }));
         assert.deepEqual(await Promise.all(answers), ['', '', '', '']);
       });
 
@@ -274,7 +252,7 @@ describe('a reverse proxy before webhook in', () => {
 
       it('brings an alarm to a listener', async () => {
         const message = alarmMessage();
-        const sent = signed(JSON.stringify(message), PHRASE_OF_SIGNATURE, listenerPath(kind));
+        const sent = signed(JSON.stringify(message), PHRASE_OUTSIDE, listenerPath(kind));
         await brings(beforeListener, message, sent, true);
       });
     });

@@ -1,14 +1,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import http from 'node:http';
-import {
-  BalancedInstance,
-  PROXY_KINDS,
-  PROXY_NAME,
-  requestTo,
-  ReverseProxy,
-  statusOf,
-} from '../support/network/proxies';
+import { BalancedInstance, PROXY_KINDS, PROXY_NAME } from '../support/network/proxies';
+import { requestTo, ReverseProxy, statusOf } from '../support/network/proxies';
 import { Authority } from '../support/network/certificates';
 import { needs } from '../support/suite/programs';
 
@@ -47,10 +41,8 @@ for (const kind of PROXY_KINDS)
         assert.match(answer, /a page/);
         assert.equal(statusOf(await ask(VIEW + page, 'HEAD', true)), 200);
       }
-      assert.deepEqual(
-        instance.pages,
-        PAGES.flatMap((page) => [`GET ${VIEW}${page}`, `HEAD ${VIEW}${page}`]),
-      );
+      const asked = PAGES.flatMap((page) => [`GET ${VIEW}${page}`, `HEAD ${VIEW}${page}`]);
+      assert.deepEqual(instance.pages, asked);
     });
 
     it('cuts everything but GET and HEAD, and asks nobody', async () => {
@@ -60,18 +52,10 @@ for (const kind of PROXY_KINDS)
     });
 
     it('lets nobody climb out of the pages', async () => {
-      const climbing = [
-        '/../settings',
-        '/..',
-        '/./settings',
-        '/a/../../../settings',
-        '/a..b',
-        '/.hidden',
-        '/a./b',
-        '/%2e%2e/settings',
-        '/..%2fsettings',
-      ].map((rest) => VIEW + rest);
-      for (const target of [...climbing, `/icons/..${VIEW}/a`, `/icons/%2e%2e${VIEW}/a.js`])
+      const settings = ['/../settings', '/./settings', '/a/../../../settings', '/%2e%2e/settings'];
+      const below = [...settings, '/..%2fsettings', '/..', '/a..b', '/.hidden', '/a./b'];
+      const beside = [`/icons/..${VIEW}/a`, `/icons/%2e%2e${VIEW}/a.js`];
+      for (const target of [...below.map((rest) => VIEW + rest), ...beside])
         assert.equal(await ask(target), '', target);
       assert.deepEqual(instance.pages, []);
     });

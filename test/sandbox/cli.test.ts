@@ -52,27 +52,18 @@ describe('rvm-sandbox on the command line', () => {
     assert.equal(output.error, '');
   });
 
-  it('posts to the webhook with the phrase and scheme given', async () => {
+  it('posts to the webhook with the phrase and scheme given, and takes key, name and password', async () => {
     const target = await WebhookTarget.start();
     const proof = ['--scheme', 'https', '--secret', 'six words make a good phrase'];
-    const { child, exit, ready } = run(
-      ...PORTS,
-      '--events-per-minute',
-      '600',
-      '--webhook',
-      target.url,
-      ...proof,
-    );
-    assert.equal((await ready()).at('scheme').text, 'https');
+    const user = ['--api-key', 'k', '--username', 'u', '--password', 'p', '--seed', '9'];
+    const alarms = ['--events-per-minute', '600', '--webhook', target.url];
+    const { child, exit, ready } = run(...PORTS, ...alarms, ...proof, ...user);
+    const told = { scheme: 'https', apiKey: 'k', username: 'u', password: 'p' };
+    assert.partialDeepStrictEqual((await ready()).value, told);
     const { message } = await target.message();
     assert.equal(message.at('authenticationToken').text, 'six words make a good phrase');
     child.kill('SIGINT');
     assert.equal(await exit, 0);
-  });
-
-  it('takes key, name and password', async () => {
-    const { ready } = run(...QUIET, '--api-key', 'k', '--username', 'u', '--password', 'p', '--seed', '9');
-    assert.partialDeepStrictEqual((await ready()).value, { apiKey: 'k', username: 'u', password: 'p' });
   });
 
   it('has as many Central Stations as asked for, each with credentials and alarms of its own', async () => {
@@ -103,10 +94,8 @@ describe('rvm-sandbox on the command line', () => {
   it('explains itself with --help', async () => {
     const { output, exit } = run('--help');
     assert.equal(await exit, 0);
-    for (const option of 'port webhook resend-on-status remote-id live-style stations pending seed'.split(
-      ' ',
-    ))
-      assert.ok(output.out.includes(`--${option}`), option);
+    const options = 'port webhook resend-on-status remote-id live-style stations pending seed';
+    for (const option of options.split(' ')) assert.ok(output.out.includes(`--${option}`), option);
   });
 
   it('ends with 2 and one clear line for an option it cannot use', async () => {
@@ -174,6 +163,7 @@ describe('the options of rvm-sandbox', () => {
   });
 
   const URLS = ['http://127.0.0.1:5/x', 'https://127.0.0.1:6/y'] as const;
+  const HTTP = ['', '', '', '', 'http'];
   /** What each has: phrase, name and password of the user, address and scheme. */
   const STATIONS: [title: string, line: string, ...stations: string[][]][] = [
     [
@@ -190,12 +180,7 @@ describe('the options of rvm-sandbox', () => {
       ['', '', '', URLS[1], 'https'],
       ['', '', '', URLS[1], 'https'],
     ],
-    [
-      'take the scheme for all stations',
-      '--stations 2 --scheme http',
-      ['', '', '', '', 'http'],
-      ['', '', '', '', 'http'],
-    ],
+    ['take the scheme for all', '--stations 2 --scheme http', HTTP, HTTP],
   ];
   for (const [title, line, ...expected] of STATIONS)
     it(title, () => {

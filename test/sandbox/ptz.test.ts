@@ -1,13 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Sandbox } from '../../sandbox';
-import {
-  closeSandboxes,
-  first,
-  startLoggedIn,
-  stateOf,
-  type Json,
-  type ServiceClient,
-} from './service-client';
+import { closeSandboxes, first, startLoggedIn, stateOf } from './service-client';
+import type { Json, ServiceClient } from './service-client';
 
 describe('PTZ of the sandbox', () => {
   let sandbox: Sandbox;
@@ -29,14 +23,14 @@ describe('PTZ of the sandbox', () => {
   const tour = (id: number, command: 'start' | 'stop'): Json => tours.at(id, '_links', `rel/${command}`);
 
   it('lists presets and tours with ids from 0 on and names', () => {
-    assert.deepEqual(
+    const found = [
       presets.list.map((each) => each.at('id').number),
-      [0, 1, 2, 3],
-    );
-    assert.deepEqual(
       tours.list.map((each) => each.at('name').text),
+    ];
+    assert.deepEqual(found, [
+      [0, 1, 2, 3],
       ['Perimeter', 'Night Round'],
-    );
+    ]);
   });
 
   const WAYS: [title: string, commands: () => Json[], position: string, tour: number | null][] = [
@@ -54,11 +48,8 @@ describe('PTZ of the sandbox', () => {
       assert.deepEqual(value, { position, tour: running });
     });
 
-  it('answers 404 to an unknown preset', async () => {
+  it('answers 404 to an unknown preset, and 405 to a GET of a command', async () => {
     assert.equal((await client.post(preset(0).text.replace('/0/', '/99/'))).status, 404);
-  });
-
-  it('answers 405 to a GET of a command', async () => {
     assert.equal((await client.get(home().text)).status, 405);
   });
 

@@ -4,17 +4,8 @@ import type { Sandbox } from '../../sandbox';
 import { readBar, SCALED, expectedSecond } from '../support/rtsp/fixture';
 import { receivePictures } from '../support/rtsp/rtsp-client';
 import { needs } from '../support/suite/programs';
-import {
-  advance,
-  closeSandboxes,
-  control,
-  first,
-  startLoggedIn,
-  stateOf,
-  type Json,
-  type JsonAnswer,
-  type ServiceClient,
-} from './service-client';
+import { advance, closeSandboxes, control, first, startLoggedIn, stateOf } from './service-client';
+import type { Json, JsonAnswer, ServiceClient } from './service-client';
 import { WebhookTarget, closeTargets } from './webhook-target';
 
 /** Bytes of a clip, picture or stream decoded to grey pictures of 320x180. @throws where ffmpeg complains */

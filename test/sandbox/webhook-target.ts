@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import { promisify } from 'node:util';
+import { portOf } from '../support/network/servers';
 import { eventually } from '../support/time/patience';
 import { Json } from './service-client';
 
@@ -43,8 +44,7 @@ export class WebhookTarget {
   }
 
   get url(): string {
-    const address = this.#server.address();
-    return typeof address === 'object' && address !== null ? `http://127.0.0.1:${address.port}/hook` : '';
+    return `http://127.0.0.1:${portOf(this.#server)}/hook`;
   }
 
   /** Those that are open. */

@@ -20,13 +20,8 @@ describe('what several instances have found', () => {
   };
 
   /** Ids of what an instance tells after a look; undefined where it is not for it to tell. */
-  async function told(
-    by: SharedFindings,
-    seen: string[],
-    unsure: string[] = [],
-  ): Promise<string[] | undefined> {
-    return (await by.take({ seen: seen.map((id) => standing(id)), unsure }))?.map(({ id }) => id);
-  }
+  const told = async (by: SharedFindings, seen: string[], unsure: string[] = []) =>
+    (await by.take({ seen: seen.map((id) => standing(id)), unsure }))?.map(({ id }) => id);
 
   /** A Node-RED alone, and the same after a restart. */
   async function restarted(): Promise<SharedFindings> {

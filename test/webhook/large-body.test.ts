@@ -10,16 +10,8 @@ import { ROOT } from '../support/node-red/node-red';
 import { PATIENCE } from '../support/time/patience';
 import { GatedThread, workOf } from './proof-thread-under-test';
 import { countsOf, ReceiverUnderTest, type Post } from './receiver-under-test';
-import {
-  AGENT_USER,
-  authorizationFor,
-  envelope,
-  PHRASE,
-  signed,
-  station,
-  type Signed,
-  withToken,
-} from './sample';
+import { AGENT_USER, authorizationFor, envelope, PHRASE, signed, station, withToken } from './sample';
+import type { Signed } from './sample';
 
 const SUPPORT = path.join(ROOT, 'test', 'support', 'webhook');
 const PADDING = 'x'.repeat(100_000);

@@ -8,16 +8,9 @@ import type { Problem } from '../../lib/webhook/problem';
 import { Senders } from '../../lib/webhook/request';
 import { needs } from '../support/suite/programs';
 import { selfSigned } from '../support/network/certificates';
+import { portOf } from '../support/network/servers';
 import { blockFor } from '../support/time/event-loop';
-import {
-  endpointOf,
-  exchange,
-  PATH,
-  portOf,
-  requestText,
-  signedText,
-  statusesIn,
-} from './receiver-under-test';
+import { endpointOf, exchange, PATH, requestText, signedText, statusesIn } from './receiver-under-test';
 import { signed } from './sample';
 
 interface Setting {
@@ -58,7 +51,7 @@ describe('the server of a listener', () => {
   }
 
   function open(): net.Socket {
-    const socket = net.connect(portOf(server.address()), '127.0.0.1');
+    const socket = net.connect(portOf(server), '127.0.0.1');
     sockets.push(socket);
     return socket;
   }

@@ -6,14 +6,8 @@ import net from 'node:net';
 import tls from 'node:tls';
 import type { Endpoint } from '../../lib/webhook/endpoint';
 import type { Dispatcher } from '../../lib/webhook/dispatcher';
-import {
-  Listener,
-  type ListenerOptions,
-  type ListenerSettings,
-  listenFault,
-  Listeners,
-  type ListenerClaim,
-} from '../../lib/webhook/listener';
+import { Listener, Listeners, listenFault } from '../../lib/webhook/listener';
+import type { ListenerClaim, ListenerOptions, ListenerSettings } from '../../lib/webhook/listener';
 import type { ReceivingStation } from '../../lib/webhook/proof/receiving-station';
 import { ChangeListeners } from '../../lib/concurrency/signals';
 import { freePort } from '../support/node-red/node-red';
@@ -34,17 +28,16 @@ function addWebhook(dispatcher: Dispatcher, changes: Partial<Endpoint> = {}): ()
 }
 
 /** Posts an alarm; 'cut' where the connection ends without an answer, 'refused' where there is none. */
-function post(origin: string, agent: http.Agent | https.Agent | false = false): Promise<number | string> {
+function post(origin: string, agent: http.Agent | false = false): Promise<number | string> {
   const { body, headers } = signed();
   const send = origin.startsWith('https:') ? https.request : http.request;
+  const request = send(origin + PATH, { method: 'POST', headers, agent, rejectUnauthorized: false });
   return new Promise((resolve) => {
-    const request = send(origin + PATH, { method: 'POST', headers, agent, rejectUnauthorized: false });
     request.on('response', (response) => {
-      response.resume();
-      response.once('end', () => resolve(response.statusCode ?? 0));
+      response.resume().once('end', () => resolve(response.statusCode ?? 0));
     });
-    request.on('error', (error: NodeJS.ErrnoException) =>
-      resolve(error.code === 'ECONNREFUSED' ? 'refused' : 'cut'),
+    request.on('error', ({ code }: NodeJS.ErrnoException) =>
+      resolve(code === 'ECONNREFUSED' ? 'refused' : 'cut'),
     );
     request.end(body);
   });
@@ -118,22 +111,12 @@ describe('a listener', () => {
     assert.deepEqual([told, await post(origin)], [0, 'refused']);
   });
 
-  for (const [what, code, host, message] of [
-    [
-      'says that the machine has no such address',
-      'EADDRNOTAVAIL',
-      '203.0.113.7',
-      /no address "203\.0\.113\.7".*leave the host empty/,
-    ],
-    [
-      'says what to do about a port below 1024 that it may not open',
-      'EACCES',
-      '',
-      /may not open port 443: choose one from 1024 on/,
-    ],
+  for (const [code, message] of [
+    ['EADDRNOTAVAIL', /no address "203\.0\.113\.7".*leave the host empty/],
+    ['EACCES', /may not open port 443: choose one from 1024 on/],
   ] as const)
-    it(what, () => {
-      const fault = listenFault(Object.assign(new Error(), { code }), { port: 443, host });
+    it(`says what to do about ${code}`, () => {
+      const fault = listenFault(Object.assign(new Error(), { code }), { port: 443, host: '203.0.113.7' });
       assert.equal(fault.code, 'BAD_INPUT');
       assert.match(fault.message, message);
     });
@@ -252,19 +235,9 @@ describe('the listeners of a process', () => {
     assert.equal(await post(origin), 'refused');
   });
 
-  for (const [title, goes, comes, answer] of [
-    [
-      'cut at once what is held on a port that nobody claims any more',
-      (claimed: ListenerClaim) => claimed.release(),
-      () => undefined,
-      'cut',
-    ],
-    [
-      'hold on a port whose paths are gone, for they may come back',
-      ({ remove }: { remove: () => void }) => remove(),
-      ({ listener }: ListenerClaim) => addWebhook(listener.dispatcher),
-      200,
-    ],
+  for (const [title, isClaimed, answer] of [
+    ['cut at once what is held on a port that nobody claims any more', false, 'cut'],
+    ['hold on a port whose paths are gone, for they may come back', true, 200],
   ] as const)
     it(title, async () => {
       listeners = new Listeners({ dispatcher: { holdMs: 600_000 } });
@@ -272,9 +245,10 @@ describe('the listeners of a process', () => {
       const claimed = await claimOpen({ stations: () => (stations ??= []) });
       const held = post(origin);
       await eventually(() => stations !== undefined, 'the request');
-      goes(claimed);
+      if (isClaimed) claimed.remove();
+      else claimed.release();
       await listeners.flowsStarted();
-      comes(claimed);
+      if (isClaimed) addWebhook(claimed.listener.dispatcher);
       assert.equal(await held, answer);
     });
 

@@ -9,19 +9,12 @@ import { Dispatcher, type ConfiguredPaths, type DispatcherOptions } from '../../
 import type { Endpoint } from '../../lib/webhook/endpoint';
 import { authorizationFor, signed, station } from './sample';
 import { InlineInbox } from '../support/inbox/each-store';
+import { portOf } from '../support/network/servers';
 import { PATIENCE } from '../support/time/patience';
 import { endOfTurn } from '../support/time/event-loop';
 import { TimerWatch } from '../support/time/virtual-time';
-import {
-  countsOf,
-  endpointOf,
-  exchange,
-  GatedInbox,
-  PATH,
-  portOf,
-  ReceiverUnderTest,
-  signedText,
-} from './receiver-under-test';
+import { countsOf, endpointOf, exchange, GatedInbox, PATH } from './receiver-under-test';
+import { ReceiverUnderTest, signedText } from './receiver-under-test';
 
 describe('answers of the receiver', () => {
   let receiver: ReceiverUnderTest;
@@ -36,11 +29,9 @@ describe('answers of the receiver', () => {
   it('answers 200 with a tiny JSON body, the same for a repeat', async () => {
     receiver = await ReceiverUnderTest.start();
     const message = signed();
-    const first = await receiver.post(message);
-    const repeat = await receiver.post(message);
-    assert.deepEqual([first.status, repeat.status], [200, 200]);
-    assert.equal(first.headers['content-type'], 'application/json');
-    assert.equal(first.text, repeat.text);
+    const [first, repeat] = [await receiver.post(message), await receiver.post(message)];
+    assert.deepEqual([first.status, first.headers['content-type']], [200, 'application/json']);
+    assert.deepEqual([repeat.status, repeat.text], [200, first.text]);
   });
 
   it('answers only after the inbox has stored the message, and C-99 finishes that when its endpoint goes', async () => {
@@ -112,23 +103,22 @@ describe('answers of the receiver', () => {
     await receiver.delivered(1);
   });
 
-  it('C-26 C-136 cuts the connection where no station has a usable phrase', async () => {
-    receiver = await ReceiverUnderTest.start();
-    const secrets = ['', '  ', 'null', 'undefined', '${SECRET}', '$(SECRET)', 'with\0null'];
-    for (const stations of [undefined, [], ...secrets.map((secret) => [station({ secret })])]) {
-      receiver.stations = stations;
-      assert.equal(await receiver.statusOf(signed()), 0, JSON.stringify(stations));
-    }
-    assert.equal(receiver.problems.length, 0);
-  });
-
-  it('C-136 does not refuse what may belong to a station that cannot judge', async () => {
-    receiver = await ReceiverUnderTest.start();
-    for (const secret of ['${SECRET}', '', 'null']) {
-      receiver.stations = [station({ secret: 'another phrase' }), station({ key: 'b', secret })];
-      assert.equal(await receiver.statusOf(signed()), 0, secret);
-    }
-  });
+  const unusable = ['', '  ', 'null', 'undefined', '${SECRET}', '$(SECRET)', 'with\0null'].map((secret) =>
+    station({ key: 'b', secret }),
+  );
+  const another = station({ secret: 'another phrase' });
+  for (const [title, lists] of [
+    ['C-26 C-136 where no station has a usable phrase', [undefined, [], ...unusable.map((one) => [one])]],
+    ['C-136 of what may belong to a station that cannot judge', unusable.map((one) => [another, one])],
+  ] as const)
+    it(`cuts the connection ${title}`, async () => {
+      receiver = await ReceiverUnderTest.start();
+      for (const stations of lists) {
+        receiver.stations = stations && [...stations];
+        assert.equal(await receiver.statusOf(signed()), 0, JSON.stringify(stations));
+      }
+      assert.equal(receiver.problems.length, 0);
+    });
 
   it('holds the paths of the last run until the flows run', async () => {
     const rememberedPaths = [PATH, '/gone'];
@@ -237,22 +227,15 @@ describe('answers of the receiver', () => {
     assert.deepEqual(countsOf(await Promise.all(answers), 200, 0), [2, 18]);
   });
 
-  it('names the compression of a body that does not say so, as it came and as it was signed', async () => {
+  it('names the compression of a body that does not say so, and takes a message behind two byte-order marks', async () => {
     receiver = await ReceiverUnderTest.start();
     const { body, headers } = signed();
-    const packed = gzipSync(body);
+    const [packed, marked] = [gzipSync(body), `\uFEFF\uFEFF${body}`];
     assert.equal(await receiver.statusOf({ body: packed, headers }), 401);
-    await receiver.takes({ body: packed, headers: { Authorization: authorizationFor(packed) } });
-    assert.deepEqual(receiver.reasons(), ['compressed', 'not-utf8']);
-  });
-
-  it('takes a message behind two byte-order marks', async () => {
-    receiver = await ReceiverUnderTest.start();
-    const { body } = signed();
-    const marked = `\uFEFF\uFEFF${body}`;
-    await receiver.takes({ body: marked, headers: { Authorization: authorizationFor(marked) } });
+    for (const sent of [packed, marked])
+      await receiver.takes({ body: sent, headers: { Authorization: authorizationFor(sent) } });
     await receiver.delivered(1);
-    assert.deepEqual(receiver.reasons(), []);
+    assert.deepEqual(receiver.reasons(), ['compressed', 'not-utf8']);
   });
 
   it('lets alarms of one path in, however much waits at another that cannot judge', async () => {
@@ -388,7 +371,7 @@ describe('a body that something in front has read', () => {
       req.resume().once('end', () => dispatcher.handle(req, res));
     });
     await once(server.listen(0, '127.0.0.1'), 'listening');
-    const answer = exchange(net.connect(portOf(server.address()), '127.0.0.1'), [signedText()]);
+    const answer = exchange(net.connect(portOf(server), '127.0.0.1'), [signedText()]);
     assert.deepEqual([await answer, problems], ['', ['raw-body-missing']]);
     dispatcher.close();
     server.close();
@@ -437,24 +420,20 @@ describe('a request that is held', () => {
     return socket;
   }
 
-  it('goes on in the turn in which its endpoint comes, behind those that came before', async () => {
-    await start({ rememberedPaths: [PATH], absent: true });
-    await post('first', 'second', 'third');
-    receiver.dispatcher.add(receiver.endpoint);
-    await endOfTurn();
-    assert.deepEqual(inbox.asked, ['first', 'second', 'third']);
-    assert.deepEqual(await statuses(), [200, 200, 200]);
-  });
-
-  it('goes on in the turn in which a station has its phrase', async () => {
-    await start();
-    receiver.stations = [station({ secret: '' })];
-    await post('first', 'second');
-    receiver.stations = [station()];
-    await endOfTurn();
-    assert.deepEqual(inbox.asked, ['first', 'second']);
-    assert.deepEqual(await statuses(), [200, 200]);
-  });
+  for (const [what, absent] of [
+    ['its endpoint comes', true],
+    ['a station has its phrase', false],
+  ] as const)
+    it(`goes on in the turn in which ${what}, behind those that came before`, async () => {
+      await start({ rememberedPaths: [PATH], absent });
+      if (!absent) receiver.stations = [station({ secret: '' })];
+      await post('first', 'second', 'third');
+      if (absent) receiver.dispatcher.add(receiver.endpoint);
+      else receiver.stations = [station()];
+      await endOfTurn();
+      assert.deepEqual(inbox.asked, ['first', 'second', 'third']);
+      assert.deepEqual(await statuses(), [200, 200, 200]);
+    });
 
   it('is judged by what is there when all have been told of the change', async () => {
     await start();

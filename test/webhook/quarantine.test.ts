@@ -87,9 +87,8 @@ describe('messages that nothing proves', () => {
   it('are kept only where they carry a proof that another phrase could confirm', async () => {
     const { body, headers } = signed();
     await refused({ headers: inForm }, { body });
-    await refused({ body: '{"a":1}', headers: { Authorization: 'HMAC-SHA256 abc' } });
     await refused({ body: `${body.slice(0, -1)},"x":"${'y'.repeat(70_000)}"}`, headers });
-    for (const Authorization of ['Bearer secret-of-somebody', `HMAC-SHA256 ${PHRASE}`])
+    for (const Authorization of ['HMAC-SHA256 abc', 'Bearer secret-of-somebody', `HMAC-SHA256 ${PHRASE}`])
       await refused({ body, headers: { Authorization } });
     await refused({ body, headers: inForm });
     await copies(1);

@@ -8,7 +8,6 @@ import { summaryText } from '../../lib/message/event-message';
 import { unverifiedTexts } from '../../lib/webhook/prover';
 import { readTime } from '../../lib/time';
 import { runsOf } from '../support/suite/lanes';
-import { assertCost } from '../support/time/event-loop';
 import { envelope } from './sample';
 
 describe('times of the service', () => {
@@ -46,25 +45,6 @@ describe('times of the service', () => {
 });
 
 describe('reading of JSON before it is trusted', () => {
-  for (const [shape, piece, start] of [
-    ['keys with broken escapes', '"\\q":', '{'],
-    ['keys with escapes', '"\\n":', '{'],
-    ['keys with escapes and raw tabs', '"\\n\t":', '{'],
-    ['numbers out of range', '1e400,', '['],
-    ['brackets', '[', ''],
-    ['quotes', '"', ''],
-    ['line feeds', '\n', ''],
-    ['token fields', '"authenticationToken":1,', '{'],
-  ] as const)
-    it(`takes a time that grows with the length of ${shape} alone`, async () => {
-      const hostile = (bytes: number): Buffer => Buffer.from((start + piece.repeat(bytes)).slice(0, bytes));
-      const [short, long] = [hostile(32_768), hostile(1_048_576)];
-      readJson(short);
-      const ofShort = (): unknown => readJson(short);
-      // 32 times the length: a time that grows with its square is a thousand times as long.
-      await assertCost(() => readJson(long), 200, ofShort, 1);
-    });
-
   for (const [shape, piece, start] of [
     ['names without values', (n: number) => `"${n}":`, '{'],
     ['names in escapes without values', (n: number) => `"\\u0061${n}":`, '{'],

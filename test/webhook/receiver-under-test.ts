@@ -14,6 +14,7 @@ import { ProofThread } from '../../lib/webhook/proof/proof-thread';
 import type { ReceivingStation } from '../../lib/webhook/proof/receiving-station';
 import { CancelToken, ChangeListeners } from '../../lib/concurrency/signals';
 import { InlineInbox } from '../support/inbox/each-store';
+import { portOf } from '../support/network/servers';
 import { eventually, PATIENCE } from '../support/time/patience';
 import { authorizationFor, signed, station } from './sample';
 
@@ -161,7 +162,7 @@ function likeNodeRed(options: DispatcherOptions): TestedServer {
   return {
     dispatcher,
     seen,
-    port: () => portOf(server.address()),
+    port: () => portOf(server),
     open: () => once(server.listen(0, '127.0.0.1'), 'listening'),
     closeConnections,
     close: () => {
@@ -181,10 +182,6 @@ function ownListener(dispatcher: DispatcherOptions): TestedServer {
     closeConnections: () => void listener.close(),
     close: () => listener.close(),
   };
-}
-
-export function portOf(address: net.AddressInfo | string | null): number {
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
 /** Writes bytes by hand to a socket that connects, and reads until the other side ends it, or `enough` says so. */

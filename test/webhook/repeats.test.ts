@@ -194,8 +194,9 @@ describe('repeats, conflicts and age of messages', () => {
   it('delivers in order of acceptance, with growing sequence and stable ids', async () => {
     for (let number = 0; number < 20; number++) await post(signed({ messageId: `m-${number}` }));
     await receiver.delivered(20);
+    const ids = receiver.deliveries.map(({ message }) => message.envelope.messageId);
     assert.deepEqual(
-      receiver.deliveries.map(({ message }) => message.envelope.messageId),
+      ids,
       Array.from({ length: 20 }, (_, number) => `m-${number}`),
     );
     const sequences = receiver.deliveries.map(({ sequence }) => Number(sequence));

@@ -3,12 +3,8 @@ import type { Problem } from '../../lib/webhook/problem';
 import { Reporter } from '../../lib/webhook/reporter';
 import { ProofThread } from '../../lib/webhook/proof/proof-thread';
 import type { ReceivingStation } from '../../lib/webhook/proof/receiving-station';
-import {
-  StatelessReceiver,
-  type RequestParts,
-  type Reception,
-  type StatelessReceiverOptions,
-} from '../../lib/webhook/stateless-receiver';
+import { StatelessReceiver, type RequestParts, type Reception } from '../../lib/webhook/stateless-receiver';
+import type { StatelessReceiverOptions } from '../../lib/webhook/stateless-receiver';
 import { AGENT_USER, authorizationFor, envelope, PHRASE, station, withToken } from './sample';
 
 describe('a request that somebody else has received', () => {

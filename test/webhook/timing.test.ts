@@ -28,20 +28,16 @@ const ofToken = (token: string, changes: Partial<ReceivingStation>): Attempt => 
   stations: [station({ scheme: 'https', ...changes })],
 });
 
-const wrongSignatures = [0, 11, 22, 33, 42].map((length): Attempt => ({
-  body: BODY,
-  signature: wrongAfter(length),
-}));
+const bySignature = (length: number, stations?: ReceivingStation[]): Attempt => {
+  return { body: BODY, signature: wrongAfter(length), ...(stations && { stations }) };
+};
+const wrongSignatures = [0, 11, 22, 33, 42].map((length) => bySignature(length));
 const wrongTokens = [0, 13, 26, 39].map((length) =>
   ofToken(SECRET.slice(0, length).padEnd(SECRET.length, 'x'), { secret: SECRET }),
 );
 
 const phrases = [{}, { previousSecret: 'the phrase before' }, { secret: '', previousSecret: '' }];
-const stationsBySignature = phrases.map((changes): Attempt => ({
-  body: BODY,
-  signature: wrongAfter(0),
-  stations: [station(changes)],
-}));
+const stationsBySignature = phrases.map((changes) => bySignature(0, [station(changes)]));
 const stationsByToken = phrases.map((changes) => ofToken('x'.repeat(40), changes));
 
 /** A refusal, ready to be repeated. */
@@ -109,8 +105,7 @@ describe('a refusal', () => {
 
   it('C-34 costs the work of all stations of a shared path', async () => {
     const stations = ['north', 'south', 'west'].map((key) => station({ key, secret: `phrase of ${key}` }));
-    const attempt = { body: BODY, signature: wrongAfter(0), stations };
-    assert.deepEqual(await costOf(attempt), { hmacs: 6, comparisons: 6 });
+    assert.deepEqual(await costOf(bySignature(0, stations)), { hmacs: 6, comparisons: 6 });
   });
 
   it('C-34 does not tell, and does not ask, whether a station has the Agent User that a message names', async () => {

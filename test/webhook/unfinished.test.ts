@@ -4,7 +4,8 @@ import http from 'node:http';
 import net from 'node:net';
 import { readRawBody, Senders, SlowRequestGuard } from '../../lib/webhook/request';
 import { PATIENCE } from '../support/time/patience';
-import { countsOf, portOf, ReceiverUnderTest, requestText } from './receiver-under-test';
+import { portOf } from '../support/network/servers';
+import { countsOf, ReceiverUnderTest, requestText } from './receiver-under-test';
 import { signed, station } from './sample';
 
 describe('large bodies whose JSON is read before anything is proven', () => {
@@ -125,7 +126,7 @@ describe('the body of a request', () => {
       });
       server.listen(0, '127.0.0.1', () => {
         const head = 'POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n';
-        const socket = net.connect(portOf(server.address()), '127.0.0.1');
+        const socket = net.connect(portOf(server), '127.0.0.1');
         socket.end(`${head}${'1\r\nx\r\n'.repeat(length)}0\r\n\r\n`);
         socket.resume();
       });

@@ -1,12 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Problem } from '../../lib/webhook/problem';
-import {
-  type StoredProblem,
-  ProblemArchive,
-  ProblemCounter,
-  type TextStorage,
-  UnseenProblems,
-} from '../../lib/webhook/endpoint-health';
+import { ProblemArchive, ProblemCounter, UnseenProblems } from '../../lib/webhook/endpoint-health';
+import type { StoredProblem, TextStorage } from '../../lib/webhook/endpoint-health';
 
 const AT = new Date('2026-01-02T03:04:05Z');
 const LAST = { lastTime: AT.toISOString() };
@@ -45,23 +40,15 @@ describe('problems that nobody has seen', () => {
     assert.equal(problems.tallies()[0]?.lastTime, now.toISOString());
   });
 
-  for (const [what, by, left] of [
+  for (const [what, kind, left] of [
     ['are cured by a good message, refusals and others', undefined, [false, 0]],
-    [
-      'are cured of refusals alone by a message that was proven and is a problem itself',
-      problem({ kind: 'conflict', reason: null }),
-      [false, 1],
-    ],
-    [
-      'are not cured by a self-test, which has the phrase that stands here',
-      problem({ kind: 'self-test', reason: null }),
-      [true, 1],
-    ],
+    ['are cured of refusals alone by a message that is proven and a problem', 'conflict', [false, 1]],
+    ['are not cured by a self-test, which has the phrase that stands here', 'self-test', [true, 1]],
   ] as const)
     it(what, () => {
       refuse('bad-token');
       problems.add(problem());
-      problems.accepted(by);
+      problems.accepted(kind && problem({ kind, reason: null }));
       assert.deepEqual([unseen(), problems.tallies().length], [left, Number(left[0]) + left[1]]);
     });
 
@@ -147,10 +134,8 @@ describe('the problems of the last run', () => {
     assert.deepEqual(kept.take('later'), [DEAD]);
     kept.dropLeft();
     await save();
-    assert.deepEqual(place.documents, [
-      { later: [DEAD], gone: [DEAD], here: [REFUSED] },
-      { here: [REFUSED] },
-    ]);
+    const here = [REFUSED];
+    assert.deepEqual(place.documents, [{ later: [DEAD], gone: [DEAD], here }, { here }]);
   });
 
   for (const text of ['', '[]', '{"here":7}', '{"here":[{"kind":"unauthentic","count":"1"}]}', '{'])

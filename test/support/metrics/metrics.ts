@@ -128,10 +128,7 @@ export function readScrape(text: string): Scrape {
 function sampleOf(line: string): Sample {
   const [, name = '', labels = '', value = ''] =
     /^([a-z_]+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? assert.fail(line);
-  const pairs = [...labels.matchAll(/([a-z_]+)="([^"]*)"/g)].map(([, label = '', text = '']) => [
-    label,
-    text,
-  ]);
+  const pairs = [...labels.matchAll(/([a-z_]+)="([^"]*)"/g)].map(([, ...pair]) => pair);
   return {
     name,
     labels: Object.fromEntries(pairs) as Sample['labels'],
@@ -143,12 +140,11 @@ function sampleOf(line: string): Sample {
 export function valueOf(
   { samples }: Scrape,
   name: string,
-  labels: Record<string, string> = {},
+  labels: Sample['labels'] = {},
 ): number | undefined {
-  const found = samples.filter(
-    (sample) =>
-      sample.name === name && Object.entries(labels).every(([label, text]) => sample.labels[label] === text),
-  );
+  const has = (sample: Sample): boolean =>
+    Object.entries(labels).every(([label, text]) => sample.labels[label] === text);
+  const found = samples.filter((sample) => sample.name === name && has(sample));
   return found.length === 0 ? undefined : found.reduce((sum, { value }) => sum + value, 0);
 }
 

@@ -126,14 +126,11 @@ interface Launch {
   http2: boolean;
 }
 
-export function programOf(kind: Kind): Program {
-  return KINDS[kind].program;
-}
+export const programOf = (kind: Kind): Program => KINDS[kind].program;
 
 /** The text of a configuration in docs/proxies. */
-export function proxyConfiguration(file: string): string {
-  return readFileSync(path.join(ROOT, 'docs', 'proxies', file), 'utf8');
-}
+export const proxyConfiguration = (file: string): string =>
+  readFileSync(path.join(ROOT, 'docs', 'proxies', file), 'utf8');
 
 /** Puts a certificate where the proxies look for it. */
 function saveCertificate(folder: string, { cert, key }: Issued): void {
@@ -188,13 +185,10 @@ function write(name: string, { folder, upstreams }: Launch, changes: readonly Ch
   const known = upstreams.length > 1 ? SEVERAL : ONE;
   const places = known.map((place, index): Change => [place, `127.0.0.1:${upstreams[index]}`]);
   let text = proxyConfiguration(name);
-  for (const [from, to] of changes) {
+  for (const change of [...changes, ...places]) {
+    const [from, to] = change;
     assert.ok(text.includes(from), `docs/proxies/${name} has "${from}"`);
-    text = text.replace(from, () => to);
-  }
-  for (const [from, to] of places) {
-    assert.ok(text.includes(from), `docs/proxies/${name} has "${from}"`);
-    text = text.replaceAll(from, to);
+    text = places.includes(change) ? text.replaceAll(from, to) : text.replace(from, () => to);
   }
   // One more instance of nginx, as the last one is.
   const [, last = ''] = places.at(-1) ?? [];
@@ -331,9 +325,7 @@ export class ReverseProxy extends ProxyProcess {
   }
 
   /** What a sender and the proxy agree on: version of TLS and protocol. */
-  async handshake(
-    options: tls.ConnectionOptions = {},
-  ): Promise<{ version: string | null; protocol: string | false | null; serial: string }> {
+  async handshake(options: tls.ConnectionOptions = {}) {
     const socket = this.#connect(options);
     try {
       await once(socket, 'secureConnect');

@@ -32,6 +32,8 @@ async function accepts(port: number): Promise<boolean> {
   }
 }
 
+export const portOf = (server: Pick<net.Server, 'address'>): number => (server.address() as AddressInfo).port;
+
 /** A server on this machine, and the connections to it that are open. */
 export class LocalServer {
   readonly open = new Set<Socket>();
@@ -50,7 +52,7 @@ export class LocalServer {
   }
 
   get port(): number {
-    return (this.server.address() as AddressInfo).port;
+    return portOf(this.server);
   }
 
   async close(): Promise<void> {

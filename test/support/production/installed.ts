@@ -41,12 +41,9 @@ export class Installed {
       ...NOBODY,
     });
     const installed = new Installed(child, port, metricsPort);
-    await eventually(
-      () =>
-        (/Started flows/.test(installed.log) && /Server now running/.test(installed.log)) ||
-        child.exitCode !== null,
-      'the start of Node-RED',
-    );
+    const lines = ['Started flows', 'Server now running'];
+    const runs = (): boolean => lines.every((line) => installed.log.includes(line));
+    await eventually(() => runs() || child.exitCode !== null, 'the start of Node-RED');
     return installed;
   }
 
@@ -62,13 +59,9 @@ export class Installed {
   }
 
   async token(): Promise<string> {
-    const body = new URLSearchParams({
-      client_id: 'node-red-admin',
-      grant_type: 'password',
-      scope: '*',
-      username: 'admin',
-      password: PASSWORD,
-    });
+    const user = { username: 'admin', password: PASSWORD };
+    const grant = { client_id: 'node-red-admin', grant_type: 'password', scope: '*' };
+    const body = new URLSearchParams({ ...grant, ...user });
     const response = await fetch(`${this.url}/auth/token`, { method: 'POST', body });
     return /"access_token":"([^"]+)"/.exec(await response.text())?.[1] ?? assert.fail('no login');
   }

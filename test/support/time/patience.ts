@@ -51,17 +51,11 @@ export function assertPause(measured: number, wanted: number): void {
 
 /** A promise that a test resolves when it wants the waiting side to go on. */
 export class Gate {
-  readonly opened: Promise<void>;
-  #open: () => void = () => undefined;
-
-  constructor() {
-    this.opened = new Promise((resolve) => {
-      this.#open = resolve;
-    });
-  }
+  readonly #opening = Promise.withResolvers<void>();
+  readonly opened = this.#opening.promise;
 
   open(): void {
-    this.#open();
+    this.#opening.resolve();
   }
 }
 

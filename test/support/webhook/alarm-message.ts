@@ -1,11 +1,10 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 
+type Message = Record<string, unknown>;
+
 /** A webhook message as the specification's samples have it: `Version`, a start time without a zone, all fields. */
-export function alarmMessage(
-  payload: Record<string, unknown> = {},
-  envelope: Record<string, unknown> = {},
-): Record<string, unknown> {
+export function alarmMessage(payload: Message = {}, envelope: Message = {}): Message {
   return {
     payloadType: 'BlueEvent',
     version: '1.0.0',
@@ -50,7 +49,7 @@ export function signature(body: string | Buffer, phrase: string): string {
 /** Posts a message; with a phrase it is signed. */
 export async function post(
   url: string,
-  message: Record<string, unknown> | string,
+  message: Message | string,
   phrase?: string,
   headers: Record<string, string> = {},
 ): Promise<Response> {
@@ -66,16 +65,13 @@ export async function post(
 }
 
 /** The status that a signed message is answered with; `cut` = the connection ended without an answer. */
-export async function answerTo(
-  url: string,
-  message: Record<string, unknown>,
-  phrase: string,
-): Promise<number | 'cut'> {
-  return post(url, message, phrase).then(
+export const answerTo = (
+  ...posted: [url: string, message: Message, phrase: string]
+): Promise<number | 'cut'> =>
+  post(...posted).then(
     ({ status }) => status,
     () => 'cut',
   );
-}
 
 /** Between two posts of a message that had no answer, in milliseconds. */
 const AGAIN = 250;
@@ -84,15 +80,11 @@ const AGAIN = 250;
  * Sends a signed message as the service does: again for as long as the connection is cut.
  * @returns what came of each time, the status at last
  */
-export async function sendUntilAnswered(
-  url: string,
-  message: Record<string, unknown>,
-  phrase: string,
-): Promise<(number | 'cut')[]> {
-  const answers = [await answerTo(url, message, phrase)];
+export async function sendUntilAnswered(...posted: Parameters<typeof answerTo>): Promise<(number | 'cut')[]> {
+  const answers = [await answerTo(...posted)];
   while (answers.at(-1) === 'cut') {
     await delay(AGAIN);
-    answers.push(await answerTo(url, message, phrase));
+    answers.push(await answerTo(...posted));
   }
   return answers;
 }
