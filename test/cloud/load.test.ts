@@ -134,7 +134,6 @@ describe('very many callers at once', () => {
   });
 });
 
-/** Everybody has got what was asked for. */
 function checkSessions(sessions: readonly RtspSession[]): void {
   assert.deepEqual(
     sessions.map(({ url }) => url),
