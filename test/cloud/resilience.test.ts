@@ -75,14 +75,19 @@ describe('resilience of the client', () => {
       ['headers: where no answer comes', 'silence'],
       ['body: where it stops in the middle', 'stall'],
     ] as const) {
-      it(`${stage} a GET is sent once more, on another connection`, async () => {
-        const client = await station.connected({ timeoutMs: SHORT_TIMEOUT }, QUICK);
-        service.on('GET', '/devices', reply, service.usual);
-        assert.equal((await client.listDevices({ fresh: true })).length, 2);
-        assert.equal(service.count('GET', '/devices'), 3);
-        assert.equal(client.state.kind, 'connected');
-        await eventually(() => service.connections === 1, 'the end of the dead connection');
-      });
+      for (const [what, method, path, ask] of [
+        ['a GET is sent', 'GET', '/devices', (client) => client.listDevices({ fresh: true })],
+        ['a session is asked for', 'POST', '/rtsp/Gate', (client) => rtspForEvent(client)],
+      ] as const satisfies [string, string, string, (client: StationClient) => Promise<unknown>][]) {
+        it(`${stage} ${what} once more, on another connection`, async () => {
+          const client = await station.warm({ timeoutMs: SHORT_TIMEOUT }, QUICK);
+          service.on(method, path, reply, service.usual);
+          await ask(client);
+          assert.equal(service.count(method, path), 3);
+          assert.equal(client.state.kind, 'connected');
+          await eventually(() => service.connections === 1, 'the end of the dead connection');
+        });
+      }
 
       it(`${stage} each time it is TIMEOUT at the deadline`, async () => {
         const client = await station.connected({ timeoutMs: SHORT_TIMEOUT }, QUICK);
@@ -91,13 +96,6 @@ describe('resilience of the client', () => {
         const error = await failure(calling, 'TIMEOUT');
         assert.ok((error.cause.attempts ?? 0) >= 2);
         assert.ok(service.count('GET', '/devices') >= 1 + 2);
-      });
-
-      it(`${stage} a session is asked for once more, on another connection`, async () => {
-        const client = await station.warm({ timeoutMs: SHORT_TIMEOUT }, QUICK);
-        service.on('POST', '/rtsp/Gate', reply, service.usual);
-        await rtspForEvent(client);
-        assert.equal(service.count('POST', '/rtsp/Gate'), 3);
       });
 
       it(`${stage} a command is TIMEOUT, in time, and says that nobody knows what has become of it`, async () => {

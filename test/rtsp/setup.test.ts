@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { ServerUnderTest, serverOfEachTest, live } from './server-under-test';
+import { type ServerUnderTest, serverOfEachTest, live } from './server-under-test';
 
 const TCP = 'RTP/AVP/TCP;unicast';
 const UDP = 'RTP/AVP;unicast;client_port=41000-41001';
