@@ -70,10 +70,8 @@ describe('directory of devices', () => {
       const client = await station.connected();
       service.devices = cameras(told, remoteIds);
       const refreshed = await client.listDevices({ fresh: true });
-      assert.deepEqual(
-        refreshed.map(({ id, name }) => [id, name]),
-        Object.entries(told),
-      );
+      const namedNow = refreshed.map(({ id, name }) => [id, name]);
+      assert.deepEqual(namedNow, Object.entries(told));
       for (const device of refreshed) {
         for (const called of [device.id, device.name, String(device['remoteId'])])
           assert.equal((await client.getDevice(called)).id, device.id);

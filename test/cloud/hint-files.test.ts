@@ -151,10 +151,8 @@ describe('the files of what was learned of the cameras', () => {
     const known = await Promise.all(
       ['camera 0', 'camera 1', 'camera 2', 'one more'].map((id) => next.learned(id)),
     );
-    assert.deepEqual(
-      known.map((camera) => camera?.device.id),
-      ['camera 0', undefined, 'camera 2', 'one more'],
-    );
+    const knownIds = known.map((camera) => camera?.device.id);
+    assert.deepEqual(knownIds, ['camera 0', undefined, 'camera 2', 'one more']);
     assert.deepEqual(runs.faults, []);
   });
 
@@ -172,10 +170,8 @@ describe('the files of what was learned of the cameras', () => {
     for (const name of [old, foreign]) fs.utimesSync(path.join(runs.folder, name), long, long);
     await run();
     const names = runs.files();
-    assert.deepEqual(
-      [old, young, foreign].map((name) => names.includes(name)),
-      [false, true, true],
-    );
+    const areThere = [old, young, foreign].map((name) => names.includes(name));
+    assert.deepEqual(areThere, [false, true, true]);
   });
 
   it('that are in use show it, however long ago they were written', async () => {

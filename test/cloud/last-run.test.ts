@@ -102,10 +102,8 @@ describe('after a restart', () => {
     const client = await runs.next();
     const events = [EVENT_OF_GATE, EVENT_OF_YARD, EVENT_OF_GATE];
     const sessions = await Promise.all(events.map((event) => rtspForEvent(client, event)));
-    assert.deepEqual(
-      sessions.map(({ cameraId }) => cameraId),
-      [GATE, YARD, GATE],
-    );
+    const cameraIds = sessions.map(({ cameraId }) => cameraId);
+    assert.deepEqual(cameraIds, [GATE, YARD, GATE]);
     assert.equal(service.count('POST', '/login'), 1);
     assert.ok(!requests(service).some((request) => request.startsWith('GET /sources')));
   });

@@ -47,10 +47,8 @@ describe('login of a central station', () => {
     await station.client({ versionLow: '5.2', versionHigh: '5.11' }).listDevices();
     const asked = service.seen.filter(({ headers }) => headers.accept?.includes('version'));
     const wanted = '/system application/json; version=5.2-5.11';
-    assert.deepEqual(
-      asked.map(({ path, headers }) => `${path} ${headers.accept}`),
-      [wanted, wanted],
-    );
+    const askedWith = asked.map(({ path, headers }) => `${path} ${headers.accept}`);
+    assert.deepEqual(askedWith, [wanted, wanted]);
   });
 
   const logins: [string, Reply][] = [
