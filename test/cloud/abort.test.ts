@@ -45,23 +45,6 @@ describe('an abort', () => {
 });
 
 describe('an operation', () => {
-  it('ends with all others that share its signal', () => {
-    const caller = new AbortController();
-    const operations = [1, 2, 3].map(() => new Operation({ signal: caller.signal }));
-    operations[1]?.end();
-    const told: number[] = [];
-    operations.forEach((operation, place) => operation.onAbort(() => told.push(place)));
-    caller.abort();
-    assert.deepEqual(told.toSorted(ascending), [0, 2], 'what has ended hears of nothing');
-    assert.throws(() => operations[0]?.checkAlive(), { code: 'CANCELLED' });
-  });
-
-  it('is dead from the start where its signal is', () => {
-    const reason = new RvmError('BAD_INPUT', 'The caller says why.');
-    const operation = new Operation({ signal: AbortSignal.abort(reason) });
-    assert.throws(() => operation.checkAlive(), reason);
-  });
-
   it('passes its end on to a hint, but not to what it shares with others', async () => {
     const caller = new AbortController();
     const operation = new Operation({ signal: caller.signal });
@@ -88,16 +71,5 @@ describe('an operation', () => {
       operation.checkAlive();
     }
     operation.end();
-  });
-
-  it('ends at its deadline with what it has waited for, if anything has failed', async () => {
-    const passing = new RvmError('NETWORK', 'It may pass.');
-    for (const failure of [undefined, passing]) {
-      const operation = new Operation({ deadlineMs: 20 });
-      if (failure !== undefined) assert.equal(operation.mayWait(failure, 1), true);
-      const reason = await new Promise((resolve) => operation.onAbort(resolve));
-      if (failure === undefined) assert.ok(reason instanceof RvmError && reason.code === 'TIMEOUT');
-      else assert.equal(reason, failure);
-    }
   });
 });

@@ -41,6 +41,13 @@ describe('circuit of a station', () => {
     }
   };
 
+  /** The kinds of state that are told from now on. */
+  function statesOf(client: StationClient): StationState['kind'][] {
+    const told: StationState['kind'][] = [];
+    client.onState(({ kind }) => told.push(kind));
+    return told;
+  }
+
   /** A client whose circuit is open: it was connected, had asked for this, and then nothing went through. */
   async function cutOff(
     timing: Partial<StationTiming> = {},
@@ -59,8 +66,7 @@ describe('circuit of a station', () => {
     ['silence', 'silence', 'TIMEOUT'],
   ] as [string, Reply, RvmErrorCode][]) {
     it(`after repeated ${what} nothing is sent for calls that wait, and they end with ${code} at their deadline`, async () => {
-      const client = station.client({}, { outages: 3 });
-      await rtspForEvent(client);
+      const client = await station.warm({}, { outages: 3 });
       all(reply);
       for (let turn = 0; turn < 3; turn += 1) await failure(client.listDevices(ONCE), code);
       const sent = service.seen.length;
@@ -73,8 +79,7 @@ describe('circuit of a station', () => {
     });
 
     it(`after repeated ${what} the probe that succeeds wakes all who wait`, async () => {
-      const client = station.client({}, { ...PATIENT, ...QUICK, outages: 3 });
-      await rtspForEvent(client);
+      const client = await station.warm({}, { ...PATIENT, ...QUICK, outages: 3 });
       all(reply);
       for (let turn = 0; turn < 3; turn += 1) await failure(client.listDevices(ONCE), code);
       service.seen.length = 0;
@@ -106,11 +111,9 @@ describe('circuit of a station', () => {
   });
 
   it('a call that gives up before the answer came opens nothing: only a probe tells what that means', async () => {
-    const client = station.client({}, { ...PATIENT, outages: 1 });
-    await client.listDevices();
+    const client = await station.connected({}, { ...PATIENT, outages: 1 });
     service.on('GET', '/system', 'silence', service.usual);
-    const states: string[] = [];
-    client.onState(({ kind }) => states.push(kind));
+    const states = statesOf(client);
     const asked = { start: 'system', rels: [], method: 'GET' } as const;
     await failure(client.request(asked, { deadlineMs: 200 }), 'TIMEOUT');
     await rtspForEvent(client);
@@ -118,14 +121,12 @@ describe('circuit of a station', () => {
   });
 
   it('a probe that may not be sent, because the service asks for fewer requests, is no sign of life', async () => {
-    const client = station.client({}, { ...QUICK, outages: 1 });
-    await client.listDevices();
+    const client = await station.connected({}, { ...QUICK, outages: 1 });
     service.on('GET', '/system', { status: 429, headers: { 'Retry-After': '600' } });
     await client.askForLife();
     all('reset');
     await failure(client.listDevices(ONCE), 'NETWORK');
-    const states: string[] = [];
-    client.onState(({ kind }) => states.push(kind));
+    const states = statesOf(client);
     const asked = service.count('GET', '/devices');
     await eventually(async () => {
       await failure(client.listDevices(ONCE), 'NETWORK');
@@ -135,8 +136,7 @@ describe('circuit of a station', () => {
   });
 
   it('so many calls wait, and more fail at once with what they would have waited for', async () => {
-    const client = station.client({}, { ...PATIENT, outages: 1, longestQueue: MOST });
-    await rtspForEvent(client);
+    const client = await station.warm({}, { ...PATIENT, outages: 1, longestQueue: MOST });
     all({ status: 503 });
     await failure(client.listDevices(ONCE), 'HTTP_ERROR');
     const waiting = Array.from({ length: MOST }, () => rtspForEvent(client));
@@ -178,10 +178,8 @@ describe('circuit of a station', () => {
   });
 
   it('the state is offline since the first failure, without a flicker, and recovers without a call', async () => {
-    const client = station.client({}, { ...QUICK, outages: 2 });
-    await client.listDevices();
-    const heard: StationState['kind'][] = [];
-    client.onState(({ kind }) => heard.push(kind));
+    const client = await station.connected({}, { ...QUICK, outages: 2 });
+    const heard = statesOf(client);
     all('reset');
     await failure(client.listDevices(ONCE), 'NETWORK');
     const first = client.state;
@@ -208,8 +206,7 @@ describe('circuit of a station', () => {
   });
 
   it('a service that has gone silent is found out, though only the video of alarms is asked for', async () => {
-    const client = station.client({}, { ...QUICK, outages: 3 });
-    await rtspForEvent(client);
+    const client = await station.warm({}, { ...QUICK, outages: 3 });
     all('silence');
     await failure(rtspForEvent(client), 'TIMEOUT');
     assert.equal(client.state.kind, 'connected');
@@ -225,10 +222,8 @@ describe('circuit of a station', () => {
   });
 
   it('a camera that does not answer leaves the station connected: the service is asked, and lives', async () => {
-    const client = station.client({}, { ...QUICK, probeMs: 20 });
-    await rtspForEvent(client);
-    const heard: StationState['kind'][] = [];
-    client.onState(({ kind }) => heard.push(kind));
+    const client = await station.warm({}, { ...QUICK, probeMs: 20 });
+    const heard = statesOf(client);
     service.on('POST', '/rtsp/Gate', 'silence');
     await Promise.all(Array.from({ length: 5 }, () => failure(rtspForEvent(client), 'TIMEOUT')));
     await eventually(() => service.count('GET', '/system') > 2, 'a probe');
@@ -237,8 +232,7 @@ describe('circuit of a station', () => {
   });
 
   it('of many calls in line to a service that is gone most are not sent any more once the circuit is open', async () => {
-    const client = station.client({}, { ...PATIENT, retryMs: 1_000, longestRetryMs: 1_000 });
-    await rtspForEvent(client);
+    const client = await station.warm({}, { ...PATIENT, retryMs: 1_000, longestRetryMs: 1_000 });
     all('reset');
     const before = service.seen.length;
     const calls = Array.from({ length: MANY }, () => rtspForEvent(client));
@@ -254,8 +248,7 @@ describe('circuit of a station', () => {
 
   it('a /system that cannot be used shows as what it is, and is probed after growing pauses', async () => {
     const timing = { ...QUICK, probeMs: 200, longestProbeMs: 60_000 };
-    const client = station.client({}, timing);
-    await rtspForEvent(client);
+    const client = await station.warm({}, timing);
     service.on('GET', '/system', { status: 501 });
     service.on('POST', '/rtsp/Gate', 'silence');
     await failure(rtspForEvent(client), 'TIMEOUT');
@@ -271,8 +264,7 @@ describe('circuit of a station', () => {
   });
 
   it('a camera whose connections are reset opens nothing for the others', async () => {
-    const client = station.client({}, { ...QUICK, probeMs: 10 });
-    await rtspForEvent(client);
+    const client = await station.warm({}, { ...QUICK, probeMs: 10 });
     service.on('POST', '/rtsp/Yard', 'reset');
     await Promise.all(
       Array.from({ length: 50 }, () => failure(rtspForEvent(client, EVENT_OF_YARD), 'NETWORK')),

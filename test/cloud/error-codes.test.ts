@@ -24,7 +24,6 @@ function echo(status: number, json: Record<string, unknown> = {}): Route {
   });
 }
 
-/** All codes of the type, in the order in which they stand there. */
 function codes(): string[] {
   const text = readFileSync(path.join(ROOT, 'lib', 'error.ts'), 'utf8');
   const [type = ''] = /export type RvmErrorCode =[^;]*;/.exec(text) ?? [];
@@ -35,15 +34,16 @@ describe('error codes', () => {
   const station = stationOfEachTest();
   const { service } = station;
   const eventMode = { ...LIVE, mode: 'event', event: {}, preRoll: 0 } as const;
+  const NO_RIGHT = { code: 'Unauthorized' };
   const noon = { ...LIVE, mode: 'recorded', time: 'noon', preRoll: 0 } as const;
 
-  function afterGet(where: string, reply: Reply | Route): Promise<unknown> {
-    service.on('GET', where, reply);
+  function list(at: string, reply: Reply | Route): Promise<unknown> {
+    service.on('GET', at, reply);
     return station.client({ timeoutMs: SHORT_TIMEOUT }).listDevices();
   }
 
-  function afterPost(where: string, reply: Reply | Route): Promise<unknown> {
-    service.on('POST', where, reply);
+  function video(reply: Reply | Route, at = '/rtsp/Gate'): Promise<unknown> {
+    service.on('POST', at, reply);
     return station.client().openRtsp(LIVE);
   }
 
@@ -57,31 +57,19 @@ describe('error codes', () => {
   const cases: readonly [code: RvmErrorCode, says: RegExp, reach: () => Promise<unknown>][] = [
     ['CONFIG_MISSING', /enter it in the settings/, () => station.client({ password: '' }).listDevices()],
     ['BAD_INPUT', /must be ISO 8601/, () => station.client().openRtsp(noon)],
-    ['API_KEY_REJECTED', /check the key and the base URL/, () => afterGet('/system', echo(401))],
-    ['LOGIN_FAILED', /check user name and password/, () => afterPost('/login', echo(403))],
-    [
-      'INCOMPATIBLE_VERSION',
-      /incompatible with the API: .* range set in the cloud/,
-      () => afterGet('/system', echo(501)),
-    ],
-    ['VERSION_NOT_REQUESTED', /please report/, () => afterGet('/system', echo(406))],
-    [
-      'PERMISSION_DENIED',
-      /check its rights and what the customer has granted/,
-      () => afterPost('/rtsp/Gate', echo(403, { code: 'Unauthorized' })),
-    ],
-    [
-      'LINK_NOT_OFFERED',
-      /rel\/snapshot now: it may lack the function/,
-      () => station.client().snapshot('Gate'),
-    ],
+    ['API_KEY_REJECTED', /check the key and the base URL/, () => list('/system', echo(401))],
+    ['LOGIN_FAILED', /check user name and password/, () => video(echo(403), '/login')],
+    ['INCOMPATIBLE_VERSION', /with the API: .* range set in the cloud/, () => list('/system', echo(501))],
+    ['VERSION_NOT_REQUESTED', /please report/, () => list('/system', echo(406))],
+    ['PERMISSION_DENIED', /its rights and what the customer has granted/, () => video(echo(403, NO_RIGHT))],
+    ['LINK_NOT_OFFERED', /rel\/snapshot now: it may lack/, () => station.client().snapshot('Gate')],
     [
       'UNTRUSTED_LINK',
       /add it to the trusted origins/,
       () => {
         const { apiKey, password } = service;
         const link = `https://${apiKey}:${encodeURIComponent(password)}@${apiKey}.example/list`;
-        return afterGet('/system', { json: { _links: { 'rel/devices': link } } });
+        return list('/system', { json: { _links: { 'rel/devices': link } } });
       },
     ],
     [
@@ -91,7 +79,7 @@ describe('error codes', () => {
     ],
     [
       'DEVICE_OFFLINE',
-      /status "connecting"\); try again/,
+      /"Gate".*status "connecting"\); try again/,
       () => {
         service.devices = [camera('1', 'Gate', { status: 'connecting' })];
         return station.client().openRtsp(LIVE);
@@ -111,18 +99,14 @@ describe('error codes', () => {
       'BAD_RESPONSE',
       /report it to the service/,
       () =>
-        afterPost('/rtsp/Gate', ({ headers }) => ({
+        video(({ headers }) => ({
           json: { rtspRelayURL: `rtsp://r.example/"${String(headers['apikey'])}"` },
         })),
     ],
-    [
-      'HTTP_ERROR',
-      /answered 500 to rel\/rtsp; try again in a while/,
-      () => afterPost('/rtsp/Gate', echo(500)),
-    ],
-    ['RATE_LIMITED', /try again in a while/, () => afterPost('/rtsp/Gate', echo(429))],
-    ['TIMEOUT', /try again, or allow more time/, () => afterGet('/devices', 'silence')],
-    ['NETWORK', /check the network and the address of the cloud/, () => afterGet('/system', 'reset')],
+    ['HTTP_ERROR', /answered 500 to rel\/rtsp; try again in a while/, () => video(echo(500))],
+    ['RATE_LIMITED', /try again in a while/, () => video(echo(429))],
+    ['TIMEOUT', /try again, or allow more time/, () => list('/devices', 'silence')],
+    ['NETWORK', /check the network and the address of the cloud/, () => list('/system', 'reset')],
     [
       'TLS',
       /http:\/\/ instead of https:\/\/\?/,
@@ -173,10 +157,8 @@ describe('error codes', () => {
   it('each have a place in the documentation', () => {
     const page = readFileSync(path.join(ROOT, 'docs', 'errors.md'), 'utf8');
     const told = [...page.matchAll(/^### ([A-Z_]+)$/gm)].map(([, code]) => code);
-    assert.deepEqual(
-      codes().filter((code) => !told.includes(code)),
-      [],
-    );
+    const untold = codes().filter((code) => !told.includes(code));
+    assert.deepEqual(untold, []);
     assert.equal(new Set(told).size, told.length);
   });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { StationClient } from '../../lib/cloud/station-client';
-import type { RvmErrorCode } from '../../lib/error';
+import { RvmError, type RvmErrorCode } from '../../lib/error';
 import { camera } from '../support/service/scripted-service';
 import { OddServer } from '../support/network/servers';
 import { Gate, eventually, PATIENCE, soon } from '../support/time/patience';
@@ -13,6 +13,10 @@ import {
   rtspForEvent,
   stationOfEachTest,
 } from '../support/service/scripted-station';
+
+/** More than is read of an answer. */
+const LARGE = ' '.repeat(32 * 1024 * 1024 + 1);
+const PAGE = { text: '<html><title>Welcome</title>' };
 
 describe('failures of the service and the network', () => {
   const station = stationOfEachTest();
@@ -46,22 +50,17 @@ describe('failures of the service and the network', () => {
     await server.close();
   });
 
-  it('HTTP_ERROR where the address is that of another server, and sends the user to the base URL', async () => {
-    service.on('GET', '/system', { status: 404 });
-    const error = await failure(station.client().listDevices(), 'HTTP_ERROR');
-    assert.match(error.message, /check the base URL/);
-  });
-
-  it('BAD_RESPONSE for a page of HTML with status 200', async () => {
-    service.on('GET', '/system', { text: '<html><title>Welcome</title>' });
-    const error = await failure(station.client().listDevices(), 'BAD_RESPONSE');
-    assert.equal(error.cause.serverMessage, 'Welcome');
-  });
-
-  it('BAD_RESPONSE for an answer that is larger than 32 MiB', async () => {
-    service.on('GET', '/devices', { text: ' '.repeat(32 * 1024 * 1024 + 1) });
-    await failure(station.client().listDevices(), 'BAD_RESPONSE');
-  });
+  for (const [what, code, path, reply, told] of [
+    ['the address is that of another server', 'HTTP_ERROR', '/system', { status: 404 }, /check the base URL/],
+    ['a page of HTML comes with 200', 'BAD_RESPONSE', '/system', PAGE, / Welcome$/],
+    ['an answer is larger than 32 MiB', 'BAD_RESPONSE', '/devices', { text: LARGE }, /too large/],
+  ] as const) {
+    it(`${code} where ${what}`, async () => {
+      service.on('GET', path, reply);
+      const { message, cause } = await failure(station.client().listDevices(), code);
+      assert.match(`${message} ${cause.serverMessage}`, told);
+    });
+  }
 
   describe('hanging snapshots by the dozen', () => {
     const time = new FastTime();
@@ -102,10 +101,9 @@ describe('failures of the service and the network', () => {
     assert.equal(service.count('POST', '/login'), 2);
   });
 
-  it('CANCELLED where the caller gives up, TIMEOUT where a deadline of the caller is over', async () => {
+  it('CANCELLED where the caller gives up, TIMEOUT where a deadline of the caller is over, its own error where it says why', async () => {
     service.on('POST', '/rtsp/Gate', 'silence');
-    const client = station.client();
-    await client.listDevices();
+    const client = await station.connected();
     const caller = new AbortController();
     const cancelled = failure(rtspForEvent(client, EVENT_OF_GATE, { signal: caller.signal }), 'CANCELLED');
     await eventually(() => service.count('POST', '/rtsp/Gate') === 1, 'the request');
@@ -114,6 +112,8 @@ describe('failures of the service and the network', () => {
     const deadline = AbortSignal.timeout(50);
     await failure(rtspForEvent(client, EVENT_OF_GATE, { signal: deadline }), 'TIMEOUT');
     await failure(client.listDevices({ signal: deadline }), 'TIMEOUT');
+    const refused = AbortSignal.abort(new RvmError('BAD_INPUT', 'The caller says why.'));
+    await failure(client.listDevices({ signal: refused }), 'BAD_INPUT');
   });
 
   it('reuses its connections after error answers', async () => {

@@ -3,13 +3,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { CameraHints } from '../../lib/cloud/cameras/camera-cache';
 import { camera, GATE } from '../support/service/scripted-service';
-import {
-  EVENT_OF_GATE,
-  rtspForEvent,
-  settingsOf,
-  stationOfEachTest,
-} from '../support/service/scripted-station';
-import { Runs } from '../support/service/forked-services';
+import { EVENT_OF_GATE, rtspForEvent, stationOfEachTest } from '../support/service/scripted-station';
+import { runsOfEachTest } from '../support/service/forked-services';
 import { MovableTimers } from '../support/time/virtual-time';
 import { eventually } from '../support/time/patience';
 
@@ -19,13 +14,9 @@ const WITH_HINT = 4;
 describe('the files of what was learned of the cameras', () => {
   const station = stationOfEachTest();
   const { service } = station;
-  let runs: Runs;
+  const runs = runsOfEachTest(service);
 
-  beforeEach(async () => {
-    runs = new Runs(() => settingsOf(service));
-    service.devices = [listed('Gate')];
-  });
-  afterEach(() => runs.endAndRemove());
+  beforeEach(() => void (service.devices = [listed('Gate')]));
 
   function listed(name: string): Record<string, unknown> {
     return camera(GATE, name, { _links: { 'rel/data_sources': `/sources/${GATE}` } });
@@ -104,14 +95,13 @@ describe('the files of what was learned of the cameras', () => {
     }
   });
 
+  const rewritten = (from: string, to: string) => (file: string) =>
+    fs.writeFileSync(file, fs.readFileSync(file, 'utf8').replace(from, to));
   for (const [what, spoil] of [
     ['cut', (file) => fs.truncateSync(file, fs.statSync(file).size - 1)],
-    ['changed', (file) => fs.writeFileSync(file, fs.readFileSync(file, 'utf8').replace('online', 'onlinE'))],
+    ['changed', rewritten('online', 'onlinE')],
     ['empty', (file) => fs.truncateSync(file, 0)],
-    [
-      'of another version',
-      (file) => fs.writeFileSync(file, fs.readFileSync(file, 'utf8').replace('hints 1', 'hints 2')),
-    ],
+    ['of another version', rewritten('hints 1', 'hints 2')],
     ['too large', (file) => fs.truncateSync(file, 16 * 1024 * 1024 + 1)],
     ['no text', (file) => fs.writeFileSync(file, Buffer.alloc(1000, 0xff))],
   ] as const satisfies [string, (file: string) => void][]) {
@@ -161,10 +151,8 @@ describe('the files of what was learned of the cameras', () => {
     const known = await Promise.all(
       ['camera 0', 'camera 1', 'camera 2', 'one more'].map((id) => next.learned(id)),
     );
-    assert.deepEqual(
-      known.map((camera) => camera?.device.id),
-      ['camera 0', undefined, 'camera 2', 'one more'],
-    );
+    const knownIds = known.map((camera) => camera?.device.id);
+    assert.deepEqual(knownIds, ['camera 0', undefined, 'camera 2', 'one more']);
     assert.deepEqual(runs.faults, []);
   });
 
@@ -182,10 +170,8 @@ describe('the files of what was learned of the cameras', () => {
     for (const name of [old, foreign]) fs.utimesSync(path.join(runs.folder, name), long, long);
     await run();
     const names = runs.files();
-    assert.deepEqual(
-      [old, young, foreign].map((name) => names.includes(name)),
-      [false, true, true],
-    );
+    const areThere = [old, young, foreign].map((name) => names.includes(name));
+    assert.deepEqual(areThere, [false, true, true]);
   });
 
   it('that are in use show it, however long ago they were written', async () => {

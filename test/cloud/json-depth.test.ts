@@ -4,7 +4,6 @@ import { cpuSeconds } from '../support/time/event-loop';
 import { camera, GATE } from '../support/service/scripted-service';
 import { failure, rtspForEvent, stationOfEachTest } from '../support/service/scripted-station';
 
-/** A value that is so many arrays inside each other. */
 function arrays(depth: number): unknown {
   return depth === 0 ? 1 : [arrays(depth - 1)];
 }

@@ -15,10 +15,9 @@ import {
   LIVE,
   PATIENT,
   rtspForEvent,
-  settingsOf,
   stationOfEachTest,
 } from '../support/service/scripted-station';
-import { Runs } from '../support/service/forked-services';
+import { runsOfEachTest } from '../support/service/forked-services';
 import { Gate, eventually, soon } from '../support/time/patience';
 import { MovableClock, TimerWatch } from '../support/time/virtual-time';
 
@@ -35,10 +34,9 @@ const requests = ({ seen }: ScriptedService): string[] => seen.map(({ method, pa
 describe('after a restart', () => {
   const station = stationOfEachTest();
   const { service } = station;
-  let runs: Runs;
+  const runs = runsOfEachTest(service);
 
   beforeEach(async () => {
-    runs = new Runs(() => settingsOf(service));
     service.devices = [listed(GATE, 'Gate', GATE), listed(YARD, 'Yard', YARD)];
     // Each session shows which camera was looked at, and which one was asked for.
     service.behaviour = (request) =>
@@ -46,7 +44,6 @@ describe('after a restart', () => {
         ? video(request)
         : service.standard(request);
   });
-  afterEach(() => runs.endAndRemove());
 
   function video(request: SeenRequest): Reply {
     const { json } = Object(videoByRemoteId(request));
@@ -105,10 +102,8 @@ describe('after a restart', () => {
     const client = await runs.next();
     const events = [EVENT_OF_GATE, EVENT_OF_YARD, EVENT_OF_GATE];
     const sessions = await Promise.all(events.map((event) => rtspForEvent(client, event)));
-    assert.deepEqual(
-      sessions.map(({ cameraId }) => cameraId),
-      [GATE, YARD, GATE],
-    );
+    const cameraIds = sessions.map(({ cameraId }) => cameraId);
+    assert.deepEqual(cameraIds, [GATE, YARD, GATE]);
     assert.equal(service.count('POST', '/login'), 1);
     assert.ok(!requests(service).some((request) => request.startsWith('GET /sources')));
   });
@@ -167,15 +162,11 @@ describe('after a restart', () => {
     assert.equal(other.seen.length, 1);
   });
 
+  const [ONE, OTHER] = ['remote-17', 'remote-18'] as const;
   for (const [what, words, later, remoteIds] of [
-    ['counts the cameras', ['1', '2'], ['2', '1'], ['remote-17', 'remote-17']],
-    ['has the name of a camera', ['Gate', 'Yard'], ['Yard', 'Gate'], ['remote-17', 'remote-17']],
-    [
-      'has a remote id that changes',
-      ['remote-17', 'remote-18'],
-      ['remote-18', 'remote-17'],
-      ['remote-17', 'remote-18'],
-    ],
+    ['counts the cameras', ['1', '2'], ['2', '1'], [ONE, ONE]],
+    ['has the name of a camera', ['Gate', 'Yard'], ['Yard', 'Gate'], [ONE, ONE]],
+    ['has a remote id that changes', [ONE, OTHER], [OTHER, ONE], [ONE, OTHER]],
   ] as const) {
     it(`an address that ${what} is not used again: it may be that of another camera now`, async () => {
       const [gate = '', yard = ''] = words;
@@ -286,14 +277,13 @@ describe('after a restart', () => {
 describe('after a restart, a camera that stood on a later page', () => {
   const station = stationOfEachTest();
   const { service } = station;
-  let runs: Runs;
+  const runs = runsOfEachTest(service);
   /** The cameras of the second page of three. */
   let second: Record<string, unknown>[];
   let isListed: boolean;
   const onPageTwo = { ...EVENT_OF_GATE, cameraId: 'yard', cameraRemoteId: 'remote-yard' };
 
   beforeEach(async () => {
-    runs = new Runs(() => settingsOf(service));
     isListed = true;
     second = [camera('yard', 'Yard')];
     service.on('GET', '/devices', () => {
@@ -305,7 +295,6 @@ describe('after a restart, a camera that stood on a later page', () => {
     }));
     service.on('GET', '/devices?page=3', { json: { devices: [camera('last', 'Last')] } });
   });
-  afterEach(() => runs.endAndRemove());
 
   /** The whole list is had in the first run; in later ones its first page does not come. */
   async function firstRun(): Promise<void> {

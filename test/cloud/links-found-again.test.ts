@@ -19,8 +19,7 @@ describe('links that are gone', () => {
   }
 
   it('T-21 with 410 are found again as those with 404 are', async () => {
-    const client = station.client();
-    await rtspForEvent(client);
+    const client = await station.warm();
     move();
     const { device } = await rtspForEvent(client);
     assert.deepEqual(device, { id: GATE, name: 'Gate, moved', status: 'online' });
@@ -29,8 +28,7 @@ describe('links that are gone', () => {
   });
 
   it('T-21 are found again although an unknown camera has just caused a refresh', async () => {
-    const client = station.client();
-    await rtspForEvent(client);
+    const client = await station.warm();
     await failure(client.getDevice('nobody at all'), 'DEVICE_NOT_FOUND');
     move();
     await rtspForEvent(client);
@@ -38,8 +36,7 @@ describe('links that are gone', () => {
   });
 
   it('T-21 cause one refresh in a while where they stay gone', async () => {
-    const client = station.client();
-    await rtspForEvent(client);
+    const client = await station.warm();
     service.on('POST', '/rtsp/Gate', { status: 404 });
     for (let turn = 0; turn < 4; turn += 1) await failure(rtspForEvent(client), 'HTTP_ERROR');
     assert.equal(service.count('GET', '/devices'), 2);
@@ -56,8 +53,7 @@ describe('links that are gone', () => {
   });
 
   it('T-21 are looked for at once where the list is older than the session', async () => {
-    const client = station.client();
-    await rtspForEvent(client);
+    const client = await station.warm();
     service.on('POST', '/rtsp/Gate', { status: 404 }, service.usual);
     await failure(rtspForEvent(client), 'HTTP_ERROR');
     service.sessions.clear();

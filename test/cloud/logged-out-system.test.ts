@@ -47,8 +47,7 @@ describe('a System resource that is shown as to somebody who is not logged in', 
     });
 
     it(`T-07 is asked for again with a new session, by ${way}`, async () => {
-      const client = station.client();
-      await client.listDevices();
+      const client = await station.connected();
       service.sessions.clear();
       const { links } = await client.request(wanted);
       assert.ok('rel/devices' in links, Object.keys(links).join());
@@ -58,8 +57,7 @@ describe('a System resource that is shown as to somebody who is not logged in', 
 
   it('T-05 ends no session where the sign of life had an outdated cookie', async () => {
     rotate();
-    const client = station.client();
-    await client.listDevices();
+    const client = await station.connected();
     const gate = new Gate();
     service.on('POST', '/rtsp/Gate', (request) => {
       const reply = service.behaviour(request);
@@ -77,8 +75,7 @@ describe('a System resource that is shown as to somebody who is not logged in', 
   });
 
   it('T-07 says nothing of rights, for the login was shown more: it is asked for until it shows that again', async () => {
-    const client = station.client({}, PATIENT);
-    await client.listDevices();
+    const client = await station.connected({}, PATIENT);
     service.on('GET', '/system', LOGGED_OUT, LOGGED_OUT, service.usual, LOGGED_OUT, service.usual);
     const { payload } = await client.request(TO_DEVICES);
     assert.deepEqual(payload, { devices: service.devices });
@@ -96,8 +93,7 @@ describe('a System resource that is shown as to somebody who is not logged in', 
   });
 
   it('T-07 is what the error tells where there is no time left to ask again', async () => {
-    const client = station.client();
-    await client.listDevices();
+    const client = await station.connected();
     service.on('GET', '/system', LOGGED_OUT, LOGGED_OUT, service.usual, LOGGED_OUT);
     const error = await failure(client.request(TO_DEVICES), 'HTTP_ERROR');
     assert.match(error.message, /answered system as to somebody who is not logged in/);

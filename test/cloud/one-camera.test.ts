@@ -74,8 +74,7 @@ describe('trouble with one camera', () => {
     service.on('GET', '/sources/Gate', { json: { _links: { 'rel/snapshot': '/picture' } } });
     const type = `multipart/mixed; boundary=${' '.repeat(7_000)}"x"y`;
     service.on('GET', '/picture', { text: '--a', headers: { 'Content-Type': type } });
-    const client = station.client();
-    await client.listDevices();
+    const client = await station.connected();
     assert.ok((await cpuSeconds(() => failure(client.snapshot('Gate'), 'BAD_RESPONSE'))) < 5);
   });
 

@@ -111,14 +111,12 @@ describe('a proxy that misbehaves', () => {
     await eventually(() => proxy.open.size === 0, 'the end of the connections');
   });
 
+  const ENDLESS = `HTTP/1.1 200 OK\r\nA: ${'x'.repeat(100_000)}`;
   const ENDINGS: [string, (socket: net.Socket) => void][] = [
     ['closes the connection without an answer', (socket) => void socket.end()],
     ['resets the connection', (socket) => void socket.resetAndDestroy()],
     ['answers with something else than HTTP', (socket) => void socket.end('SSH-2.0-OpenSSH_9.2\r\n')],
-    [
-      'answers with a head without end',
-      (socket) => void socket.write(`HTTP/1.1 200 OK\r\nA: ${'x'.repeat(100_000)}`),
-    ],
+    ['answers with a head without end', (socket) => void socket.write(ENDLESS)],
   ];
   for (const [what, end] of ENDINGS) {
     it(`is NETWORK at once, after one try, where it ${what}`, async () => {

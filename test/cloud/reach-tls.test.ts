@@ -95,8 +95,7 @@ describe('a service behind TLS of its own', () => {
 
   it('is TLS where the certificate has expired', async () => {
     const station = await serve(authority.issueForServer(undefined, -1));
-    const { message } = await refused(station.client(trusting()));
-    assert.match(message, /CERT_HAS_EXPIRED.*clock/);
+    assert.match((await refused(station.client(trusting()))).message, /CERT_HAS_EXPIRED.*clock/);
   });
 
   it('is TLS where the certificate is for another name, unless that name is expected', async () => {
@@ -147,11 +146,7 @@ describe('a service behind TLS of its own', () => {
     ['a CA file that holds no certificate', () => ({ ca: 'MIIB…' }), /CA file/],
     ['an empty CA file', () => ({ ca: Buffer.alloc(0) }), /CA file/],
     ['a key of another certificate', () => ({ cert: client.cert, key: server.key }), /do not fit/],
-    [
-      'a wrong passphrase',
-      () => ({ ...authority.issueForClient('right'), passphrase: 'wr0ng' }),
-      /do not fit/,
-    ],
+    ['a bad passphrase', () => ({ ...authority.issueForClient('right'), passphrase: 'wr0ng' }), /do not fit/],
     ['a PKCS #12 file that is none', () => ({ pfx: Buffer.from('x') }), /do not fit/],
   ];
   for (const [what, settings, reason] of UNUSABLE) {

@@ -51,8 +51,7 @@ describe('resilience of the client', () => {
 
     it('a caller with less patience is not kept waiting for a connection that does not come about', async () => {
       service.on('GET', '/sources/Gate', { json: { _links: { 'rel/rtsp': `${mute.url}/rtsp` } } });
-      const client = station.client({ trustedOrigins: [mute.url] });
-      await client.listDevices();
+      const client = await station.connected({ trustedOrigins: [mute.url] });
       await failsSoon(rtspForEvent(client, EVENT_OF_GATE, { deadlineMs: 100 }), 'TIMEOUT');
       const caller = new AbortController();
       setTimeout(() => caller.abort(), 100);
@@ -62,8 +61,7 @@ describe('resilience of the client', () => {
     it('nor for its turn where all connections are taken; and what was given up is not sent later', async () => {
       const gate = new Gate();
       service.on('POST', '/rtsp/Gate', { after: gate.opened, json: { url: 'rtsp://relay.example/late' } });
-      const client = station.client();
-      await client.listDevices();
+      const client = await station.connected();
       const taken = Array.from({ length: 32 }, () => rtspForEvent(client));
       await eventually(() => service.count('POST', '/rtsp/Gate') === 32, 'all connections to be taken');
       await failsSoon(rtspForEvent(client, EVENT_OF_GATE, { deadlineMs: 100 }), 'TIMEOUT');
@@ -77,32 +75,27 @@ describe('resilience of the client', () => {
       ['headers: where no answer comes', 'silence'],
       ['body: where it stops in the middle', 'stall'],
     ] as const) {
-      it(`${stage} a GET is sent once more, on another connection`, async () => {
-        const client = station.client({ timeoutMs: SHORT_TIMEOUT }, QUICK);
-        await client.listDevices();
-        service.on('GET', '/devices', reply, service.usual);
-        assert.equal((await client.listDevices({ fresh: true })).length, 2);
-        assert.equal(service.count('GET', '/devices'), 3);
-        assert.equal(client.state.kind, 'connected');
-        await eventually(() => service.connections === 1, 'the end of the dead connection');
-      });
+      for (const [what, method, path, ask] of [
+        ['a GET is sent', 'GET', '/devices', (client) => client.listDevices({ fresh: true })],
+        ['a session is asked for', 'POST', '/rtsp/Gate', (client) => rtspForEvent(client)],
+      ] as const satisfies [string, string, string, (client: StationClient) => Promise<unknown>][]) {
+        it(`${stage} ${what} once more, on another connection`, async () => {
+          const client = await station.warm({ timeoutMs: SHORT_TIMEOUT }, QUICK);
+          service.on(method, path, reply, service.usual);
+          await ask(client);
+          assert.equal(service.count(method, path), 3);
+          assert.equal(client.state.kind, 'connected');
+          await eventually(() => service.connections === 1, 'the end of the dead connection');
+        });
+      }
 
       it(`${stage} each time it is TIMEOUT at the deadline`, async () => {
-        const client = station.client({ timeoutMs: SHORT_TIMEOUT }, QUICK);
-        await client.listDevices();
+        const client = await station.connected({ timeoutMs: SHORT_TIMEOUT }, QUICK);
         service.on('GET', '/devices', reply);
         const calling = client.listDevices({ fresh: true, deadlineMs: 3.5 * SHORT_TIMEOUT });
         const error = await failure(calling, 'TIMEOUT');
         assert.ok((error.cause.attempts ?? 0) >= 2);
         assert.ok(service.count('GET', '/devices') >= 1 + 2);
-      });
-
-      it(`${stage} a session is asked for once more, on another connection`, async () => {
-        const client = station.client({ timeoutMs: SHORT_TIMEOUT }, QUICK);
-        await rtspForEvent(client);
-        service.on('POST', '/rtsp/Gate', reply, service.usual);
-        await rtspForEvent(client);
-        assert.equal(service.count('POST', '/rtsp/Gate'), 3);
       });
 
       it(`${stage} a command is TIMEOUT, in time, and says that nobody knows what has become of it`, async () => {
@@ -144,38 +137,22 @@ describe('resilience of the client', () => {
       calls: readonly ((client: StationClient) => Promise<unknown>)[],
       requests?: number,
     ];
+    const away = { status: 502 };
+    const limited = { status: 429, headers: { 'Retry-After': '4' } };
+    const longPause = { retryMs: LONG, longestRetryMs: LONG };
+    const longProbe = { probeMs: LONG, longestProbeMs: LONG, longestAwaitedProbeMs: LONG };
+    const video = (client: StationClient) => rtspForEvent(client, EVENT_OF_GATE, { deadlineMs: 60_000 });
     const situations: Situation[] = [
-      [
-        'in a retry pause',
-        ['GET', '/devices', { status: 503 }],
-        [{}, { retryMs: LONG, longestRetryMs: LONG }],
-        [list, list],
-      ],
-      [
-        'while a Retry-After is waited for',
-        ['GET', '/devices', { status: 429, headers: { 'Retry-After': '4' } }],
-        [{}, QUICK],
-        [list],
-      ],
-      [
-        'in the back-off of an open circuit',
-        ['POST', '/login', { status: 502 }],
-        [{}, { probeMs: LONG, longestProbeMs: LONG, longestAwaitedProbeMs: LONG }],
-        [list, list],
-      ],
+      ['in a retry pause', ['GET', '/devices', { status: 503 }], [{}, longPause], [list, list]],
+      ['while a Retry-After is waited for', ['GET', '/devices', limited], [{}, QUICK], [list]],
+      ['in the back-off of an open circuit', ['POST', '/login', away], [{}, longProbe], [list, list]],
       ['while a login is under way', ['POST', '/login', 'silence'], [], [list, list, list]],
-      [
-        'while a probe is under way',
-        ['POST', '/login', { status: 502 }, 'silence'],
-        [{}, { probeMs: 20 }],
-        [list],
-        2,
-      ],
+      ['while a probe is under way', ['POST', '/login', away, 'silence'], [{}, { probeMs: 20 }], [list], 2],
       [
         'in the middle of a body, with a deadline and background refreshes',
         ['POST', '/rtsp/Gate', 'stall'],
         [{ deviceRefreshMs: 100 }],
-        [(client) => rtspForEvent(client, EVENT_OF_GATE, { deadlineMs: 60_000 })],
+        [video],
       ],
     ];
 

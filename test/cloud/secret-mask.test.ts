@@ -92,36 +92,39 @@ describe('masking of secrets', () => {
     assert.equal(redact(text, ['a short secret', 'x'.repeat(8000)], 4096), '-'.repeat(4096));
   });
 
-  it('leaves the escapes of a text without secrets', () => {
-    const text = String.raw`100%25 of a+b &amp; c\n`;
-    assert.equal(redact(text, [SECRET], 1000), text);
-  });
+  const UNESCAPED = String(JSON.parse(String.raw`"C:\new secret-key"`));
+  const found: [what: string, texts: string[], secrets: string[]][] = [
+    ['each of several secrets', ['is abc', 'is abcdef', 'is a%20c'], ['abc', 'abcdef', 'a c']],
+    ['secrets in different escapes', ['is a&amp;c', 'is a%26c', 'is a\\u0026c', 'is a&c'], ['a&c']],
+    [
+      'a secret behind a sign that makes an escape of its beginning',
+      [
+        String.raw`LIKE '%abcd%20efgh-ijkl%'`,
+        String.raw`LIKE '%abcd%2520efgh-ijkl%'`,
+        String.raw`LIKE '%61626364%32%30656667682d696a6b6c%'`,
+        String.raw`C:\uabcd%20efgh-ijkl`,
+      ],
+      ['abcd efgh-ijkl'],
+    ],
+    ['a secret behind a sign that makes a line of it', [String.raw`C:\new%20secret-key`], ['new secret-key']],
+    ['a secret that JSON took for an escape', [UNESCAPED], ['new secret-key']],
+    ['a secret that becomes an octal escape', [String.raw`C:\163b%2520efgh-ijkl`], ['163b efgh-ijkl']],
+  ];
+  for (const [what, texts, secrets] of found) {
+    it(`finds ${what}`, () => {
+      for (const text of texts) assert.equal(redact(text, secrets, 1000), '***', text);
+    });
+  }
 
-  it('finds each of several secrets', () => {
-    for (const text of ['is abc', 'is abcdef', 'is a%20c'])
-      assert.equal(redact(text, ['abc', 'abcdef', 'a c'], 1000), '***');
-  });
-
-  it('finds secrets that are escaped in different ways', () => {
-    for (const text of ['a&amp;c', 'a%26c', 'a\\u0026c', 'a&c'])
-      assert.equal(redact(`is ${text}`, ['a&c'], 1000), '***');
-  });
-
-  it('finds a secret behind a sign that makes an escape of its beginning', () => {
-    for (const text of [
-      String.raw`LIKE '%abcd%20efgh-ijkl%'`,
-      String.raw`LIKE '%abcd%2520efgh-ijkl%'`,
-      String.raw`LIKE '%61626364%32%30656667682d696a6b6c%'`,
-      String.raw`C:\uabcd%20efgh-ijkl`,
-    ])
-      assert.equal(redact(text, ['abcd efgh-ijkl'], 1000), '***', text);
-    assert.equal(redact(String.raw`C:\new%20secret-key`, ['new secret-key'], 1000), '***');
-  });
-
-  it('finds a secret whose beginning a parser of JSON took for an escape', () => {
-    const message: unknown = JSON.parse(String.raw`"C:\new secret-key"`);
-    assert.equal(redact(String(message), ['new secret-key'], 1000), '***');
-  });
+  const left: [what: string, text: string, secrets: string[]][] = [
+    ['the escapes of a text without secrets', String.raw`100%25 of a+b &amp; c\n`, [SECRET]],
+    ['a word that a secret ends with', 'no service &amp; more', ['aeservice']],
+    ['short secrets, and other letters', 'it is a Pass, on+off', ['a', 'is', '', ' ', 'pass']],
+    ['words that make a short secret without their blank', 'not found: no key', ['notfoun', 'nokey']],
+    ['entities that are no characters', '&#999999999; %ff &none; a&amp;c', ['a&d']],
+  ];
+  for (const [what, text, secrets] of left)
+    it(`leaves ${what}`, () => assert.equal(redact(text, secrets, 1000), text));
 
   for (const [name, unseen] of [
     ['the break of a folded line', '\r\n '],
@@ -149,22 +152,6 @@ describe('masking of secrets', () => {
     }
   });
 
-  it('leaves a word that a secret ends with', () => {
-    assert.equal(redact('no service &amp; more', ['aeservice'], 1000), 'no service &amp; more');
-  });
-
-  it('leaves ordinary words alone: secrets of one or two characters, and other letters', () => {
-    assert.equal(redact('it is a Pass, on+off', ['a', 'is', '', ' ', 'pass'], 1000), 'it is a Pass, on+off');
-  });
-
-  it('leaves words that make a short secret only where the blank between them is left out', () => {
-    assert.equal(redact('not found: no key', ['notfoun', 'nokey'], 1000), 'not found: no key');
-  });
-
-  it('finds a secret whose beginning a sign before it makes an octal escape of', () => {
-    assert.equal(redact(String.raw`C:\163b%2520efgh-ijkl`, ['163b efgh-ijkl'], 1000), '***');
-  });
-
   it('finds a secret at the end of all that is read, however many others stand before it', () => {
     for (let more = 0; more < 20; more += 1) {
       const text = `${'the-secret '.repeat(500)}${'-'.repeat(more)}the-secret ${'-'.repeat(5000)}`;
@@ -185,10 +172,6 @@ describe('masking of secrets', () => {
 
   it('takes out an RTSP URL that stands in the query of another', () => {
     assert.equal(redact('/x?u%3Drtsp%3A%2F%2Frelay%2Fx failed', [], 1000), '/x?u=*** failed');
-  });
-
-  it('takes entities that are no characters as they are', () => {
-    assert.equal(redact('&#999999999; %ff &none; a&amp;c', ['a&d'], 1000), '&#999999999; %ff &none; a&amp;c');
   });
 
   it('is quick with secrets as long as cookies may be, in a long text', async () => {

@@ -92,15 +92,6 @@ describe('the cookies of a session', () => {
     assert.ok(sent().length < 17 * 1024);
   });
 
-  it('T-05 are again those of the login where one of them has grown beyond what the service takes', () => {
-    logIn('sid=1; Path=/', 'route=7; Path=/');
-    const grown = `sid=${'x'.repeat(9000)}; Path=/`;
-    cookies.keep([grown, 'route=; Path=/; Max-Age=0', 'other=1; Path=/'], SERVICE);
-    assert.equal(cookies.dropOthers(), true);
-    assert.equal(sent(), 'sid=1; route=7');
-    assert.deepEqual(cookies.values, ['1', '7']);
-  });
-
   it('T-05 stay as they were renewed since the login where others are too many', () => {
     logIn('sid=first; Path=/');
     cookies.keep(['sid=renewed; Path=/', `other=${'x'.repeat(9000)}; Path=/`], SERVICE);

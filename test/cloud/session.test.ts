@@ -47,10 +47,8 @@ describe('login of a central station', () => {
     await station.client({ versionLow: '5.2', versionHigh: '5.11' }).listDevices();
     const asked = service.seen.filter(({ headers }) => headers.accept?.includes('version'));
     const wanted = '/system application/json; version=5.2-5.11';
-    assert.deepEqual(
-      asked.map(({ path, headers }) => `${path} ${headers.accept}`),
-      [wanted, wanted],
-    );
+    const askedWith = asked.map(({ path, headers }) => `${path} ${headers.accept}`);
+    assert.deepEqual(askedWith, [wanted, wanted]);
   });
 
   const logins: [string, Reply][] = [
@@ -327,8 +325,7 @@ describe('login of a central station', () => {
       login({}, 'route=a; Path=/', 'c=1; Path=/', 'other=1; Path=/elsewhere');
       const cookies = ['route=b; Path=/', 'c=; Path=/; Max-Age=0'];
       service.on('GET', '/devices', withCookies(cookies, { json: [] }));
-      const client = station.client();
-      await client.listDevices();
+      const client = await station.connected();
       await client.listDevices(FRESH);
       assert.equal(service.last('GET', '/devices')?.headers.cookie, 'sid=session-value-1; route=b');
     });
@@ -339,8 +336,7 @@ describe('login of a central station', () => {
       ['a redirect', { status: 302, headers: { Location: '/rtsp/Gate' } }],
     ] as const) {
       it(`T-05 takes the newest value from ${bearer}, too`, async () => {
-        const client = station.client();
-        await client.listDevices();
+        const client = await station.connected();
         service.on('POST', '/rtsp/Gate', withCookies('sid=newest; Path=/', reply));
         service.sessions.add('newest');
         await client.openRtsp(LIVE).catch(() => undefined);
@@ -366,12 +362,7 @@ describe('session of a central station', () => {
     const asked: [string, string, Reply, (client: StationClient) => Promise<unknown>][] = [
       ['a list', 'GET /devices', { json: [] }, (client) => client.listDevices(FRESH)],
       ['a snapshot', 'GET /picture', picture, (client) => client.snapshot('Gate')],
-      [
-        'the details of a camera',
-        'GET /self',
-        { json: { id: 'gate' } },
-        (client) => client.getDevice('Gate'),
-      ],
+      ['the details of a camera', 'GET /self', { json: { id: 'g' } }, (client) => client.getDevice('Gate')],
       ['a list of presets', 'GET /presets', presets, (client) => client.ptzTargets('Gate', 'presets')],
       ['the request for video', 'POST /rtsp/Gate', granted, (client) => client.openRtsp(LIVE)],
       ['the command to a preset', 'POST /go', { status: 204 }, (client) => client.ptz('Gate', command)],
@@ -390,8 +381,7 @@ describe('session of a central station', () => {
       for (const [what, route, reply, ask] of asked) {
         it(`T-07 is opened anew for ${what} that is refused with ${status}, and that is sent once more`, async () => {
           const [method = '', path = ''] = route.split(' ');
-          const client = station.client();
-          await client.listDevices();
+          const client = await station.connected();
           const before = service.count(method, path);
           service.on(method, path, { status }, reply);
           await ask(client);
@@ -410,8 +400,7 @@ describe('session of a central station', () => {
   });
 
   it('T-07 makes one login for all operations that meet the lost session together', async () => {
-    const client = station.client();
-    await rtspForEvent(client);
+    const client = await station.warm();
     service.sessions.clear();
     assert.equal((await rtspForEvent(client)).requests, 5);
     service.sessions.clear();
@@ -441,27 +430,23 @@ describe('session of a central station', () => {
     });
   });
 
-  it('T-07 makes no further login for a while after that', async () => {
-    service.on('POST', '/rtsp/Gate', { status: 403 });
-    const client = station.client({}, { refusalMs: 60_000 });
-    for (let turn = 0; turn < 3; turn += 1) await failure(rtspForEvent(client), 'PERMISSION_DENIED');
-    assert.equal(logins(), 2);
-    assert.equal(service.count('POST', '/rtsp/Gate'), 4);
-    assert.equal((await client.listDevices(FRESH)).length, 2);
-  });
-
-  it('T-07 tries a fresh login again once that while is over', async () => {
-    service.on('POST', '/rtsp/Gate', { status: 403 });
-    const client = station.client({}, { refusalMs: 0 });
-    for (let turn = 0; turn < 2; turn += 1) await failure(rtspForEvent(client), 'PERMISSION_DENIED');
-    assert.equal(logins(), 3);
-  });
+  for (const [what, refusalMs, logged, asked] of [
+    ['makes no further login for a while after that', 60_000, 2, 4],
+    ['tries a fresh login again once that while is over', 0, 4, 6],
+  ] as const) {
+    it(`T-07 ${what}`, async () => {
+      service.on('POST', '/rtsp/Gate', { status: 403 });
+      const client = station.client({}, { refusalMs });
+      for (let turn = 0; turn < 3; turn += 1) await failure(rtspForEvent(client), 'PERMISSION_DENIED');
+      assert.deepEqual([logins(), service.count('POST', '/rtsp/Gate')], [logged, asked]);
+      assert.equal((await client.listDevices(FRESH)).length, 2);
+    });
+  }
 
   it('T-07 takes a refusal as one of rights where the newest cookie does not help', async () => {
     const gate = new Gate();
     service.on('POST', '/rtsp/Gate', { status: 403, after: gate.opened });
-    const client = station.client();
-    await client.listDevices();
+    const client = await station.connected();
     const refused = failure(client.openRtsp(LIVE), 'PERMISSION_DENIED');
     await eventually(() => service.count('POST', '/rtsp/Gate') === 1, 'the request');
     service.on('GET', '/devices', withCookies('route=b; Path=/', { json: service.devices }));
@@ -473,8 +458,7 @@ describe('session of a central station', () => {
   });
 
   it('T-07 stays where one camera is refused and the login fails meanwhile', async () => {
-    const client = station.client();
-    await rtspForEvent(client);
+    const client = await station.warm();
     service.on('POST', '/rtsp/Yard', { status: 403 });
     service.on('POST', '/login', { status: 429, headers: { 'Retry-After': '3600' } });
     await failure(rtspForEvent(client, EVENT_OF_YARD), 'RATE_LIMITED');
@@ -483,8 +467,7 @@ describe('session of a central station', () => {
   });
 
   it('T-07 is made anew where it is lost while another link is refused for lack of rights', async () => {
-    const client = station.client();
-    await rtspForEvent(client);
+    const client = await station.warm();
     service.on('POST', '/rtsp/Yard', { status: 403 });
     await failure(rtspForEvent(client, EVENT_OF_YARD), 'PERMISSION_DENIED');
     service.sessions.clear();
@@ -493,8 +476,7 @@ describe('session of a central station', () => {
   });
 
   it('T-07 ends where it no longer offers the devices', async () => {
-    const client = station.client();
-    await client.listDevices();
+    const client = await station.connected();
     service.sessions.clear();
     service.on('GET', '/devices', { status: 404 }, service.usual);
     assert.equal((await client.listDevices(FRESH)).length, 2);
@@ -502,8 +484,7 @@ describe('session of a central station', () => {
   });
 
   it('T-21 asks /system anew where the address of the devices is gone', async () => {
-    const client = station.client();
-    await client.listDevices();
+    const client = await station.connected();
     service.on('GET', '/devices', { status: 404 });
     service.on('GET', '/moved', { json: service.devices });
     service.on('GET', '/system', { json: { _links: { 'rel/devices': '/moved' } } });
@@ -558,16 +539,14 @@ describe('session of a central station', () => {
       },
       ({ path }) => (path === '/system' ? { json: { _links: { 'rel/login': '/login' } } } : { status: 401 }),
     );
-    const client = station.client({ timeoutMs: SHORT_TIMEOUT }, { retryMs: 10, longestRetryMs: 10 });
-    await client.listDevices();
+    const client = await station.connected({ timeoutMs: SHORT_TIMEOUT }, { retryMs: 10, longestRetryMs: 10 });
     await rtspForEvent(client);
     assert.equal(lost, 4);
   });
 
   it('T-05 keeps late cookies of an old session out of the new one', async () => {
     const gate = new Gate();
-    const client = station.client();
-    await rtspForEvent(client);
+    const client = await station.warm();
     const late = { after: gate.opened, json: { url: 'rtsp://relay.example/late' } };
     service.on('POST', '/rtsp/Gate', withCookies('sid=stale; Path=/', late));
     const slow = rtspForEvent(client);
@@ -588,8 +567,7 @@ describe('session of a central station', () => {
 
   describe('whose head is too large for the service', () => {
     it('T-05 drops cookies that have grown beyond what the service takes', async () => {
-      const client = station.client();
-      await client.listDevices();
+      const client = await station.connected();
       service.on('GET', '/devices', { status: 431 }, service.usual);
       assert.equal((await client.listDevices(FRESH)).length, 2);
       assert.equal(logins(), 2);
@@ -626,8 +604,7 @@ describe('session of a central station', () => {
     });
 
     it('T-05 fails with HTTP_ERROR where a new session does not help: of rights that says nothing', async () => {
-      const client = station.client();
-      await client.listDevices();
+      const client = await station.connected();
       service.on('GET', '/devices', { status: 431 });
       for (let turn = 0; turn < 2; turn += 1) await failure(client.listDevices(FRESH), 'HTTP_ERROR');
       assert.equal(logins(), 2, 'one login in a while');

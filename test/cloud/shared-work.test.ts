@@ -8,8 +8,7 @@ describe('work that several calls wait for', () => {
   const { service } = station;
 
   it('goes on for the others where the deadline of one is over, which ends with the last failure', async () => {
-    const client = station.client({}, PATIENT);
-    await client.listDevices();
+    const client = await station.connected({}, PATIENT);
     service.on('GET', '/devices', { status: 503 });
     const hasty = failure(client.listDevices({ fresh: true, deadlineMs: 500 }), 'HTTP_ERROR');
     const patient = client.listDevices({ fresh: true });
@@ -19,8 +18,7 @@ describe('work that several calls wait for', () => {
   });
 
   it('goes on for one that has come late, and tells that one what has failed', async () => {
-    const client = station.client({}, PATIENT);
-    await client.listDevices();
+    const client = await station.connected({}, PATIENT);
     service.on('GET', '/devices', { status: 429, headers: { 'Retry-After': '1' } }, service.usual);
     const first = client.listDevices({ fresh: true, deadlineMs: 5_000 });
     await eventually(() => service.count('GET', '/devices') === 2, 'the refusal');
@@ -47,8 +45,7 @@ describe('work that several calls wait for', () => {
   });
 
   it('which is started by a call that tries once, is tried again for those that join it', async () => {
-    const client = station.client({}, PATIENT);
-    await client.listDevices();
+    const client = await station.connected({}, PATIENT);
     const gate = new Gate();
     service.on('GET', '/devices', { status: 503, after: gate.opened }, service.usual);
     const once = failure(client.listDevices({ fresh: true, once: true }), 'HTTP_ERROR');
@@ -61,8 +58,7 @@ describe('work that several calls wait for', () => {
   it('goes on for ten seconds where nobody waits any more, and leaves nothing behind', async () => {
     const clock = new MovableClock();
     const watch = new TimerWatch();
-    const client = station.client({}, { ...PATIENT, outages: 1_000 });
-    await client.listDevices();
+    const client = await station.connected({}, { ...PATIENT, outages: 1_000 });
     service.on('GET', '/devices', { status: 500 });
     clock.start();
     watch.start();

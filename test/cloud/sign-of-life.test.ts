@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import type { StationClient } from '../../lib/cloud/station-client';
 import { stationOfEachTest } from '../support/service/scripted-station';
 import { MovableClock, MovableTimers } from '../support/time/virtual-time';
 import { eventually } from '../support/time/patience';
@@ -24,9 +23,8 @@ describe('the sign of life of a service that nobody asks', () => {
     clock.stop();
   });
 
-  function watching(seconds = QUIET): StationClient {
-    return station.client({ signOfLifeMs: seconds * 1000 });
-  }
+  /** A client that has been used once. */
+  const watched = (seconds = QUIET) => station.connected({ signOfLifeMs: seconds * 1000 });
 
   function pass(seconds: number): void {
     clock.advance(seconds);
@@ -36,7 +34,7 @@ describe('the sign of life of a service that nobody asks', () => {
   const asked = (): number => service.count('GET', '/system');
 
   it('is asked for once so much time is over, at /system alone', async () => {
-    await watching().listDevices();
+    await watched();
     const before = service.seen.length;
     pass(LONGEST);
     await eventually(() => service.seen.length > before, 'the question');
@@ -45,7 +43,7 @@ describe('the sign of life of a service that nobody asks', () => {
   });
 
   it('is asked for again and again', async () => {
-    await watching().listDevices();
+    await watched();
     for (let turn = 1; turn <= 3; turn += 1) {
       const before = asked();
       clock.advance(LONGEST);
@@ -58,8 +56,7 @@ describe('the sign of life of a service that nobody asks', () => {
   });
 
   it('is not asked for while others ask', async () => {
-    const client = watching();
-    await client.listDevices();
+    const client = await watched();
     const before = asked();
     for (let turn = 0; turn < 10; turn += 1) {
       pass(QUIET / 2);
@@ -69,7 +66,7 @@ describe('the sign of life of a service that nobody asks', () => {
   });
 
   it('is never asked for with 0', async () => {
-    await watching(0).listDevices();
+    await watched(0);
     const before = asked();
     pass(24 * 3600);
     await station.client().listDevices();
@@ -78,8 +75,7 @@ describe('the sign of life of a service that nobody asks', () => {
   });
 
   it('is not asked for once the station is closed', async () => {
-    const client = watching();
-    await client.listDevices();
+    const client = await watched();
     await client.close();
     const before = service.seen.length;
     pass(LONGEST);
@@ -88,8 +84,7 @@ describe('the sign of life of a service that nobody asks', () => {
   });
 
   it('is that of a session that works: one that is lost is renewed', async () => {
-    const client = watching();
-    await client.listDevices();
+    const client = await watched();
     service.sessions.clear();
     pass(LONGEST);
     await eventually(() => service.count('POST', '/login') === 2, 'the login');
@@ -97,8 +92,7 @@ describe('the sign of life of a service that nobody asks', () => {
   });
 
   it('is tried for once: the state tells of the first failure', async () => {
-    const client = watching();
-    await client.listDevices();
+    const client = await watched();
     const before = asked();
     service.on('GET', '/system', { status: 503 });
     const states: string[] = [];
@@ -109,24 +103,19 @@ describe('the sign of life of a service that nobody asks', () => {
   });
 
   it('logs in where the station has never been used', async () => {
-    const client = watching();
+    const client = station.client({ signOfLifeMs: QUIET * 1000 });
     await client.askForLife();
     assert.equal(client.state.kind, 'connected');
     assert.equal(service.count('GET', '/devices'), 0);
   });
 
+  const taken = { status: 400, json: { code: 'InvalidApiKey' } };
   for (const [what, reply, kind, code] of [
     ['a service that went away', 'reset', 'offline', 'NETWORK'],
-    [
-      'a key that was taken back',
-      { status: 400, json: { code: 'InvalidApiKey' } },
-      'refused',
-      'API_KEY_REJECTED',
-    ],
+    ['a key that was taken back', taken, 'refused', 'API_KEY_REJECTED'],
   ] as const) {
     it(`tells of ${what}, with no call of anybody`, async () => {
-      const client = watching();
-      await client.listDevices();
+      const client = await watched();
       service.behaviour = () => reply;
       pass(LONGEST);
       await eventually(() => client.state.kind === kind, 'the state');

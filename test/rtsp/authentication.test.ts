@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { ServerUnderTest, live } from './server-under-test';
+import { serverOfEachTest, live } from './server-under-test';
 
 const LOGIN = { username: 'viewer', password: 'p@ss/wörd' };
 
@@ -16,13 +16,13 @@ function digest(challenge: string, uri: string): string {
 }
 
 describe('RTSP with user name and password', () => {
-  const under = new ServerUnderTest();
-  afterEach(() => under.stop());
+  const under = serverOfEachTest();
 
   /** A URL that asks for a proof, the challenge with which it does, and how it answers DESCRIBE with one. */
   async function guarded(authentication: object) {
-    const server = await under.start({ authentication: { scheme: 'digest', ...authentication, ...LOGIN } });
-    const url = server.grant(live());
+    const url = await under.granted(live(), {
+      authentication: { scheme: 'digest', ...authentication, ...LOGIN },
+    });
     const { status, headers } = await under.ask(url, 'DESCRIBE');
     assert.equal(status, 401);
     const prove = (Authorization: string) => under.ask(url, 'DESCRIBE', { Authorization });

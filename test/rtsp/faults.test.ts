@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import type { RtspFault } from '../../sandbox/rtsp/server';
 import { receivePictures, reportTypes } from '../support/rtsp/rtsp-client';
-import { ServerUnderTest, live, recorded } from './server-under-test';
+import { serverOfEachTest, live, recorded } from './server-under-test';
 import { assertPause } from '../support/time/patience';
 
 const NOT_FOUND = { kind: 'status', status: 404 } as const;
 
 describe('RTSP faults on demand', () => {
-  const under = new ServerUnderTest();
-  afterEach(() => under.stop());
+  const under = serverOfEachTest();
 
   /** The answer to DESCRIBE of a server with this fault. */
   const described = (fault: RtspFault) => under.answer('DESCRIBE', live(), {}, { fault });
@@ -40,8 +39,7 @@ describe('RTSP faults on demand', () => {
 
   for (const method of ['OPTIONS', 'SETUP', 'PLAY', 'PAUSE', 'GET_PARAMETER', 'TEARDOWN'] as const)
     it(`a fault may meet ${method} instead of DESCRIBE`, async () => {
-      const server = await under.start({ fault: { kind: 'status', status: 503, method } });
-      const url = server.grant(live());
+      const url = await under.granted(live(), { fault: { kind: 'status', status: 503, method } });
       assert.equal((await under.ask(url, 'DESCRIBE')).status, 200);
       assert.equal((await under.ask(url, method)).status, 503);
     });
@@ -53,12 +51,11 @@ describe('RTSP faults on demand', () => {
   });
 
   it('a fault with a count ends by itself, the others when they are cleared', async () => {
-    const server = await under.start({ fault: { ...NOT_FOUND, count: 2 } });
-    const url = server.grant(live());
+    const url = await under.granted(live(), { fault: { ...NOT_FOUND, count: 2 } });
     for (const status of [404, 404, 200]) assert.equal((await under.ask(url, 'DESCRIBE')).status, status);
-    server.setFault(NOT_FOUND);
+    under.server.setFault(NOT_FOUND);
     assert.equal((await under.ask(url, 'DESCRIBE')).status, 404);
-    server.clearFaults();
+    under.server.clearFaults();
     assert.equal((await under.ask(url, 'DESCRIBE')).status, 200);
   });
 
@@ -86,10 +83,8 @@ describe('RTSP faults on demand', () => {
       const player = await under.playing(recorded(), setting);
       await player.pictures(100);
       const all = player.packets.slice(0, 6).map((packet) => packet.readUInt16BE(2));
-      assert.deepEqual(
-        all.map((sequence) => (sequence - (all[0] ?? 0)) & 0xffff),
-        sequences,
-      );
+      const numbers = all.map((sequence) => (sequence - (all[0] ?? 0)) & 0xffff);
+      assert.deepEqual(numbers, sequences);
     });
 
   it('jump: sequence number and time stamp jump after n pictures', async () => {

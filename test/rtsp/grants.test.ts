@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import type { GrantRequest, RtspServer, RtspServerOptions } from '../../sandbox/rtsp/server';
 import { receivePictures } from '../support/rtsp/rtsp-client';
-import { ServerUnderTest, live, recorded } from './server-under-test';
+import { serverOfEachTest, live, recorded } from './server-under-test';
 
 const ONE = { pictures: 1 };
 
 describe('one-time RTSP URLs', () => {
-  const under = new ServerUnderTest();
-  afterEach(() => under.stop());
+  const under = serverOfEachTest();
 
   /** A server, a URL of it, and the status of a DESCRIBE of that. */
   async function granted(request: GrantRequest, options: Partial<RtspServerOptions> = {}) {

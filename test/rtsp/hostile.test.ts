@@ -6,7 +6,7 @@ import { Socket } from 'node:net';
 import { RequestParser } from '../../sandbox/rtsp/protocol';
 import type { RtspServer } from '../../sandbox/rtsp/server';
 import { eventually } from '../support/time/patience';
-import { ServerUnderTest, live, recorded } from './server-under-test';
+import { serverOfEachTest, live, recorded } from './server-under-test';
 import { slowIt } from '../support/suite/lanes';
 
 const MIB = 1024 * 1024;
@@ -30,8 +30,7 @@ async function acceptedBy<Client>(connect: () => Promise<Client>): Promise<[Clie
 }
 
 describe('RTSP and hostile clients', () => {
-  const under = new ServerUnderTest();
-  afterEach(() => under.stop());
+  const under = serverOfEachTest();
 
   const stillServes = async (server: RtspServer): Promise<void> => {
     assert.equal((await under.ask(server.grant(live()), 'DESCRIBE')).status, 200);
@@ -88,8 +87,7 @@ describe('RTSP and hostile clients', () => {
   });
 
   it('hostile URLs, sessions, transports and ranges get a status', async () => {
-    const server = await under.start();
-    const url = server.grant(recorded());
+    const url = await under.granted(recorded());
     const connection = await under.connect(url);
     const long = `rtsp://x/${'a/'.repeat(500)}`;
     const strange = ['rtsp://', 'rtsp://[::1', '/', '%', `${url}%`, `${url}/../..`, long];

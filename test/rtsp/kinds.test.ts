@@ -9,7 +9,7 @@ import { reportTypes } from '../support/rtsp/rtsp-client';
 import { byLane, slowIt } from '../support/suite/lanes';
 import { needs } from '../support/suite/programs';
 import { PATIENCE } from '../support/time/patience';
-import { SECOND_42, ServerUnderTest, recorded } from './server-under-test';
+import { SECOND_42, serverOfEachTest, recorded } from './server-under-test';
 
 const run = promisify(execFile);
 const NTP_OFFSET = 2_208_988_800;
@@ -20,8 +20,7 @@ function at(scene: SceneName, sound = false): GrantRequest {
 }
 
 describe('what the cameras of the sandbox send', () => {
-  const under = new ServerUnderTest();
-  afterEach(() => under.stop());
+  const under = serverOfEachTest();
 
   describe('sound', () => {
     it('is described as AAC beside the video, and only where the camera has a microphone', async () => {
@@ -36,8 +35,7 @@ describe('what the cameras of the sandbox send', () => {
     });
 
     it('joins the session, with a place of its own in RTP-Info and sender reports of its own', async () => {
-      const server = await under.start({ pace: 20 });
-      const player = await under.readyPlayer(server.grant(at('dock', true)));
+      const player = await under.ready(at('dock', true), { pace: 20 });
       await player.setupSound();
       const info = (await player.play()).headers.get('rtp-info') ?? '';
       await player.pictures(20);
@@ -51,8 +49,7 @@ describe('what the cameras of the sandbox send', () => {
     });
 
     it('comes in frames of 1024 samples behind a header that tells their length', async () => {
-      const server = await under.start({ pace: 50 });
-      const player = await under.readyPlayer(server.grant(at('dock', true)));
+      const player = await under.ready(at('dock', true), { pace: 50 });
       await player.setupSound();
       await player.play();
       await player.pictures(20);
@@ -70,8 +67,7 @@ describe('what the cameras of the sandbox send', () => {
     });
 
     it('ends with a BYE of its own, too', async () => {
-      const server = await under.start({ pace: Infinity, recordingSeconds: 1 });
-      const player = await under.readyPlayer(server.grant(at('dock', true)));
+      const player = await under.ready(at('dock', true), { pace: Infinity, recordingSeconds: 1 });
       await player.setupSound();
       await player.play();
       await player.pictures(100);

@@ -8,14 +8,12 @@ import {
   type RtspPlayer,
   type RtspAnswer,
 } from '../support/rtsp/rtsp-client';
-import { SECOND_42, ServerUnderTest, live, recorded } from './server-under-test';
+import { SECOND_42, serverOfEachTest, live, recorded } from './server-under-test';
 
 const secondOf = (picture: ReceivedPicture | undefined): number => fixtureSecond(picture?.nals ?? []);
 
-/** The types of the last reports of a player. */
 const lastReports = ({ reports }: RtspPlayer): number[] => reportTypes(reports.at(-1) ?? Buffer.alloc(0));
 
-/** By how much the time stamps of pictures grow. */
 const steps = (pictures: readonly ReceivedPicture[]): Set<number> =>
   new Set(pictures.slice(1).map(({ timestamp }, i) => (timestamp - (pictures[i]?.timestamp ?? 0)) >>> 0));
 
@@ -29,8 +27,7 @@ async function announced(player: RtspPlayer, { headers }: RtspAnswer): Promise<R
 }
 
 describe('RTSP PLAY', () => {
-  const under = new ServerUnderTest();
-  afterEach(() => under.stop());
+  const under = serverOfEachTest();
 
   for (const second of [0, 1, 17, 42, 59])
     it(`recorded video starts exactly at the key frame of the second that was asked for (${second})`, async () => {
@@ -81,13 +78,9 @@ describe('RTSP PLAY', () => {
     assert.equal(secondOf(pictures[0]), 59);
   });
 
+  const OUTSIDE = ['npt=60-', 'npt=1000-', 'npt=now-', 'npt=10-10', 'npt=abc-', 'npt=5'];
   for (const [what, status, request, ranges] of [
-    [
-      'outside the recording',
-      457,
-      recorded(),
-      ['npt=60-', 'npt=1000-', 'npt=now-', 'npt=10-10', 'npt=abc-', 'npt=5'],
-    ],
+    ['outside the recording', 457, recorded(), OUTSIDE],
     ['of live video with another start than 0', 457, live(), ['npt=5-']],
     ['in another unit', 501, recorded(), ['smpte=0:10:00-', 'clock=20251009T085320Z-']],
   ] as const)

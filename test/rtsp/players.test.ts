@@ -6,15 +6,14 @@ import type { RtspFault, RtspServerOptions } from '../../sandbox/rtsp/server';
 import { burntInSecond, expectedSecond } from '../support/rtsp/fixture';
 import { byLane, slowIt } from '../support/suite/lanes';
 import { needs } from '../support/suite/programs';
-import { ServerUnderTest, live, recorded } from './server-under-test';
+import { serverOfEachTest, live, recorded } from './server-under-test';
 import { eventually, PATIENCE } from '../support/time/patience';
 
 const run = promisify(execFile);
 const LIMIT = { timeout: PATIENCE, killSignal: 'SIGKILL' } as const;
 
 describe('real players of the RTSP server', () => {
-  const under = new ServerUnderTest();
-  afterEach(() => under.stop());
+  const under = serverOfEachTest();
   // Real time is for play.test.ts; here it would only make players wait for their probes.
   const PACE = 5;
 
@@ -45,8 +44,9 @@ describe('real players of the RTSP server', () => {
 
       for (const second of transport === 'tcp' ? byLane([17], [0, 59]) : byLane([], [0, 17, 59]))
         it(`ffmpeg shows second ${second} over ${transport}`, async () => {
-          const server = await under.start({ pace: PACE });
-          const url = server.grant(recorded({ start: 1_760_000_000_000 + second * 1000 + 400 }));
+          const url = await under.granted(recorded({ start: 1_760_000_000_000 + second * 1000 + 400 }), {
+            pace: PACE,
+          });
           assert.equal(await burntInSecond(url, { transport }), second);
         });
     }

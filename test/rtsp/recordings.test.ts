@@ -2,11 +2,10 @@ import assert from 'node:assert/strict';
 
 import { receivePictures, RtspStatusError } from '../support/rtsp/rtsp-client';
 import { fixtureSecond } from '../support/rtsp/fixture';
-import { SECOND_42, ServerUnderTest, live, recorded } from './server-under-test';
+import { SECOND_42, serverOfEachTest, live, recorded } from './server-under-test';
 
 describe('recordings over RTSP', () => {
-  const under = new ServerUnderTest();
-  afterEach(() => under.stop());
+  const under = serverOfEachTest();
 
   it('what lies between the key frame and the moment that was asked for comes at once', async () => {
     // So slow that a picture which has to wait for its time does not come within the test.
@@ -25,8 +24,7 @@ describe('recordings over RTSP', () => {
     const LATE = { kind: 'recording-late', seconds: 5 } as const;
 
     it('not-found: DESCRIBE is answered 404 until the recording is there', async () => {
-      const server = await under.start({ fault: { ...LATE, way: 'not-found' } });
-      const url = server.grant(recorded());
+      const url = await under.granted(recorded(), { fault: { ...LATE, way: 'not-found' } });
       under.now = SECOND_42 + 4999;
       assert.equal((await under.ask(url, 'DESCRIBE')).status, 404);
       under.now = SECOND_42 + 5000;
@@ -55,12 +53,14 @@ describe('recordings over RTSP', () => {
     });
 
     it('a URL may be late by itself, and so may one camera', async () => {
-      const server = await under.start();
-      const late = server.grant(recorded({ late: { seconds: 5, way: 'not-found' } }));
+      const late = await under.granted(recorded({ late: { seconds: 5, way: 'not-found' } }));
       await assert.rejects(receivePictures(late, { pictures: 1 }), RtspStatusError);
-      server.setFault({ ...LATE, way: 'not-found', camera: 'cam-1' });
-      assert.equal((await under.ask(server.grant(recorded()), 'DESCRIBE')).status, 404);
-      assert.equal((await under.ask(server.grant(recorded({ cameraId: 'cam-2' })), 'DESCRIBE')).status, 200);
+      under.server.setFault({ ...LATE, way: 'not-found', camera: 'cam-1' });
+      assert.equal((await under.ask(under.server.grant(recorded()), 'DESCRIBE')).status, 404);
+      assert.equal(
+        (await under.ask(under.server.grant(recorded({ cameraId: 'cam-2' })), 'DESCRIBE')).status,
+        200,
+      );
     });
   });
 });

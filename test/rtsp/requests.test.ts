@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import type { GrantRequest } from '../../sandbox/rtsp/server';
-import { ServerUnderTest, live, recorded } from './server-under-test';
+import { serverOfEachTest, live, recorded } from './server-under-test';
 
 const OPTIONS = 'OPTIONS * RTSP/1.0\r\nCSeq: 77\r\n\r\n';
 
 describe('RTSP requests', () => {
-  const under = new ServerUnderTest();
-  afterEach(() => under.stop());
+  const under = serverOfEachTest();
 
   it('OPTIONS names the methods, before any token is checked', async () => {
     const server = await under.start();
@@ -79,15 +78,13 @@ describe('RTSP requests', () => {
     });
 
   it('a token of another camera or of the other kind is answered 404', async () => {
-    const server = await under.start();
-    const url = server.grant(live());
+    const url = await under.granted(live());
     assert.equal((await under.ask(url.replace('cam-1', 'cam-2'), 'DESCRIBE')).status, 404);
     assert.equal((await under.ask(url.replace('/live/', '/recorded/'), 'DESCRIBE')).status, 404);
   });
 
   it('DESCRIBE answers SDP with its byte-exact length and a base with a slash at the end', async () => {
-    const server = await under.start();
-    const url = server.grant(recorded({ cameraName: 'SANDBOX Türöffner' }));
+    const url = await under.granted(recorded({ cameraName: 'SANDBOX Türöffner' }));
     const { status, headers, body } = await under.ask(url, 'DESCRIBE', { Accept: 'application/sdp' });
     assert.equal(status, 200);
     assert.equal(headers.get('content-type'), 'application/sdp');
@@ -107,11 +104,7 @@ describe('RTSP requests', () => {
   const DESCRIBED: [what: string, request: GrantRequest, line: RegExp][] = [
     ['the format', recorded(), /^a=rtpmap:96 H264\/90000\r$/m],
     ['the parameter sets', recorded(), H264],
-    [
-      'the controls, of the whole and of the track',
-      recorded(),
-      /^a=control:\*[^]*^m=video[^]*^a=control:track1\r$/m,
-    ],
+    ['the controls of whole and track', recorded(), /^a=control:\*[^]*^m=video[^]*^a=control:track1\r$/m],
     ['the length of a recording', recorded(), /^a=range:npt=0-90\r$/m],
     ['that live video has no length', live(), /^a=range:npt=now-\r$/m],
     [
@@ -145,10 +138,9 @@ describe('RTSP requests', () => {
   });
 
   it('TEARDOWN forgets the session', async () => {
-    const server = await under.start();
-    const player = await under.readyPlayer(server.grant(live()));
+    const player = await under.ready(live());
     await player.teardown();
-    assert.equal(server.sessionCount, 0);
+    assert.equal(under.server.sessionCount, 0);
     await assert.rejects(player.play(), { status: 454 });
   });
 });

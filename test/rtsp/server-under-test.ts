@@ -24,6 +24,13 @@ export class ServerUnderTest {
   /** Milliseconds by which signs of life are timed: they pass only when a test says so. */
   steady = 0;
   readonly #closing: (() => Promise<void> | void)[] = [];
+  #server: RtspServer | undefined;
+
+  /** The last one that was started. */
+  get server(): RtspServer {
+    if (this.#server === undefined) throw new Error('no server was started');
+    return this.#server;
+  }
 
   async start({ fault, ...options }: Setting = {}): Promise<RtspServer> {
     const server = await RtspServer.start({
@@ -35,6 +42,7 @@ export class ServerUnderTest {
       ...options,
     });
     if (fault !== undefined) server.setFault(fault);
+    this.#server = server;
     this.#closing.push(() => server.close());
     return server;
   }
@@ -44,19 +52,16 @@ export class ServerUnderTest {
     this.#closing.push(close);
   }
 
-  /** A raw connection to a URL. */
   async connect(url: string): Promise<TestRtspConnection> {
     const connection = await TestRtspConnection.open(url);
     this.#closing.push(() => connection.close());
     return connection;
   }
 
-  /** A raw connection to a server of its own. */
   async connected(setting: Setting = {}): Promise<TestRtspConnection> {
     return this.connect((await this.start(setting)).url);
   }
 
-  /** A player of a URL, not yet set up. */
   async player(url: string): Promise<RtspPlayer> {
     const player = await RtspPlayer.open(url);
     this.#closing.push(() => player.close());
@@ -71,26 +76,29 @@ export class ServerUnderTest {
     return player;
   }
 
-  /** The same, of a server of its own. */
-  async ready(request: GrantRequest, setting: Setting = {}): Promise<RtspPlayer> {
-    return this.readyPlayer((await this.start(setting)).grant(request));
+  async granted(request: GrantRequest, setting: Setting = {}): Promise<string> {
+    return (await this.start(setting)).grant(request);
   }
 
-  /** One that plays, of a server of its own. */
+  async ready(request: GrantRequest, setting: Setting = {}): Promise<RtspPlayer> {
+    return this.readyPlayer(await this.granted(request, setting));
+  }
+
   async playing(request: GrantRequest, setting: Setting = {}): Promise<RtspPlayer> {
     const player = await this.ready(request, setting);
     await player.play();
     return player;
   }
 
-  /** So many pictures of a server of its own. */
   async receive(
     pictures: number,
     request: GrantRequest,
     { range, ...setting }: Setting & { range?: string } = {},
   ): Promise<Reception> {
-    const server = await this.start(setting);
-    return receivePictures(server.grant(request), { pictures, ...(range !== undefined && { range }) });
+    return receivePictures(await this.granted(request, setting), {
+      pictures,
+      ...(range !== undefined && { range }),
+    });
   }
 
   /** One request on a connection of its own. */
@@ -101,17 +109,15 @@ export class ServerUnderTest {
     return answer;
   }
 
-  /** One request to a server of its own. */
   async answer(
     method: string,
     request: GrantRequest = live(),
     headers: Record<string, string> = {},
     setting: Setting = {},
   ): Promise<RtspAnswer> {
-    return this.ask((await this.start(setting)).grant(request), method, headers);
+    return this.ask(await this.granted(request, setting), method, headers);
   }
 
-  /** Closes everything; for `afterEach`. */
   async stop(): Promise<void> {
     for (const close of this.#closing.splice(0).toReversed()) await close();
     this.now = SECOND_42;
@@ -119,12 +125,18 @@ export class ServerUnderTest {
   }
 }
 
+/** One whose servers and connections end with each test of a suite. */
+export function serverOfEachTest(): ServerUnderTest {
+  const under = new ServerUnderTest();
+  afterEach(() => under.stop());
+  return under;
+}
+
 /** Recorded video from the second that shows 42. */
 export function recorded(more: Partial<GrantRequest> = {}): GrantRequest {
   return live({ start: SECOND_42, ...more });
 }
 
-/** Live video of the same camera. */
 export function live(more: Partial<GrantRequest> = {}): GrantRequest {
   return { cameraId: 'cam-1', cameraName: 'SANDBOX Gate 1', ...more };
 }

@@ -2,18 +2,17 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 
-import type { GrantRequest, RtspServer } from '../../sandbox/rtsp/server';
+import type { RtspServer, RtspServerOptions } from '../../sandbox/rtsp/server';
 import { UdpReceiver } from './udp-receiver';
 import { eventually } from '../support/time/patience';
-import { ServerUnderTest, live, recorded } from './server-under-test';
+import { serverOfEachTest, live, recorded } from './server-under-test';
 
 /** Seconds without a sign of life after which a session ends; the server looks four times in that time. */
 const TIMEOUT = 0.2;
 const SHORT = { sessionTimeoutSeconds: TIMEOUT };
 
 describe('the life of RTSP sessions', () => {
-  const under = new ServerUnderTest();
-  afterEach(() => under.stop());
+  const under = serverOfEachTest();
 
   /** From here on every session has been silent for longer than its time-out. */
   const passTimeout = (): void => void (under.steady += TIMEOUT * 1000 + 1);
@@ -30,20 +29,19 @@ describe('the life of RTSP sessions', () => {
   }
 
   /** The ports of a player, and that player: it has a session over UDP, to play or not. */
-  async function overUdp(server: RtspServer, request: GrantRequest = live(), more = '') {
+  async function overUdp(setting: Partial<RtspServerOptions> = {}, request = live(), more = '') {
     const receiver = await UdpReceiver.open();
     under.closing(() => receiver.close());
-    const player = await under.player(server.grant(request));
+    const player = await under.player(await under.granted(request, setting));
     await player.describe();
     const answer = await player.setup(`${receiver.transport}${more}`);
     return { receiver, player, answer };
   }
 
   it('a silent session ends after its time-out and is then unknown: 454', async () => {
-    const server = await under.start(SHORT);
-    const player = await under.readyPlayer(server.grant(live()));
+    const player = await under.ready(live(), SHORT);
     passTimeout();
-    await eventually(() => server.sessionCount === 0, 'the end of the session');
+    await eventually(() => under.server.sessionCount === 0, 'the end of the session');
     await assert.rejects(player.play(), { status: 454 });
   });
 
@@ -61,9 +59,8 @@ describe('the life of RTSP sessions', () => {
   });
 
   it('receiver reports in the connection are signs of life', async () => {
-    const server = await under.start(SHORT);
-    const player = await under.readyPlayer(server.grant(live()));
-    await outlivesSilentOne(server, async () => {
+    const player = await under.ready(live(), SHORT);
+    await outlivesSilentOne(under.server, async () => {
       player.connection.socket.write(Buffer.from([0x24, 1, 0, 4, 0x80, 201, 0, 0]));
       // Without the session, so that it is no sign itself: once it is answered, the report has come.
       await player.connection.request('OPTIONS', '*');
@@ -71,40 +68,36 @@ describe('the life of RTSP sessions', () => {
   });
 
   it('a closed connection ends an interleaved session at once', async () => {
-    const server = await under.start();
-    const player = await under.readyPlayer(server.grant(live()));
+    const player = await under.ready(live());
     await player.play();
     player.close();
-    await eventually(() => server.sessionCount === 0, 'the end of the session');
+    await eventually(() => under.server.sessionCount === 0, 'the end of the session');
   });
 
   it('a UDP session outlives its connection until its time-out', async () => {
-    const server = await under.start(SHORT);
-    const { receiver, player } = await overUdp(server);
+    const { receiver, player } = await overUdp(SHORT);
     await player.play();
     player.close();
     await once(player.connection.socket, 'close');
-    assert.equal(server.sessionCount, 1);
+    assert.equal(under.server.sessionCount, 1);
     await receiver.rtp(1);
     passTimeout();
-    await eventually(() => server.sessionCount === 0, 'the end of the session');
+    await eventually(() => under.server.sessionCount === 0, 'the end of the session');
   });
 
   it('receiver reports over UDP are signs of life, also without a connection', async () => {
-    const server = await under.start(SHORT);
-    const { receiver, player, answer } = await overUdp(server);
+    const { receiver, player, answer } = await overUdp(SHORT);
     await player.play();
     player.close();
-    await outlivesSilentOne(server, async () => {
+    await outlivesSilentOne(under.server, async () => {
       await receiver.report(answer);
       // Once this is answered, the report has come.
-      await under.ask(server.url, 'OPTIONS');
+      await under.ask(under.server.url, 'OPTIONS');
     });
   });
 
   it('another connection may go on with a UDP session', async () => {
-    const server = await under.start();
-    const { receiver, player } = await overUdp(server);
+    const { receiver, player } = await overUdp();
     player.close();
     const answer = await under.ask(player.url, 'PLAY', { Session: player.session });
     assert.equal(answer.status, 200);
@@ -112,8 +105,7 @@ describe('the life of RTSP sessions', () => {
   });
 
   it('recorded video comes over UDP with the same bytes and in order', async () => {
-    const server = await under.start({ pace: 20 });
-    const { receiver, player } = await overUdp(server, recorded());
+    const { receiver, player } = await overUdp({ pace: 20 }, recorded());
     await player.play();
     const packets = await receiver.rtp(10);
     const sequences = packets.map((packet) => packet.readUInt16BE(2));
@@ -124,16 +116,14 @@ describe('the life of RTSP sessions', () => {
   });
 
   it('UDP goes only to the address of the connection, whatever destination the client names', async () => {
-    const server = await under.start();
-    const { receiver, player, answer } = await overUdp(server, live(), ';destination=127.0.0.99');
+    const { receiver, player, answer } = await overUdp({}, live(), ';destination=127.0.0.99');
     assert.doesNotMatch(answer.headers.get('transport') ?? '', /destination/);
     await player.play();
     await receiver.rtp(1);
   });
 
   it('TEARDOWN closes the UDP ports', async () => {
-    const server = await under.start({ pace: 20 });
-    const { receiver, player, answer } = await overUdp(server);
+    const { receiver, player, answer } = await overUdp({ pace: 20 });
     await player.play();
     await receiver.rtp(1);
     await player.teardown();
@@ -151,8 +141,9 @@ describe('the life of RTSP sessions', () => {
   });
 
   it('close ends every session, connection and port, and may be called twice', async () => {
-    const server = await under.start();
-    const players = [await under.readyPlayer(server.grant(live())), (await overUdp(server)).player];
+    const { player: udp } = await overUdp();
+    const { server } = under;
+    const players = [await under.readyPlayer(server.grant(live())), udp];
     for (const player of players) await player.play();
     await Promise.all([server.close(), server.close()]);
     for (const { connection } of players) await connection.closing();
@@ -176,22 +167,20 @@ describe('the life of RTSP sessions', () => {
   });
 
   it('connections beyond the limit are closed at once where all others play', async () => {
-    const server = await under.start({ maxConnections: 1 });
-    const player = await under.readyPlayer(server.grant(live()));
+    const player = await under.ready(live(), { maxConnections: 1 });
     await player.play();
-    const second = await under.connect(server.url);
+    const second = await under.connect(under.server.url);
     await second.closing();
     assert.equal((await player.connection.request('OPTIONS', '*')).status, 200);
   });
 
   it('one connection more than there may be ends the one that has been idle for the longest time, so that none is shut out', async () => {
     let time = 0;
-    const server = await under.start({ maxConnections: 3, monotonic: () => (time += 1) });
-    const player = await under.readyPlayer(server.grant(live()));
-    const idle = await under.connect(server.url);
-    const newer = await under.connect(server.url);
+    const player = await under.ready(live(), { maxConnections: 3, monotonic: () => (time += 1) });
+    const idle = await under.connect(under.server.url);
+    const newer = await under.connect(under.server.url);
     assert.equal((await newer.request('OPTIONS', '*')).status, 200);
-    const other = await under.readyPlayer(server.grant(live()));
+    const other = await under.readyPlayer(under.server.grant(live()));
     await idle.closing();
     for (const { connection } of [player, other, { connection: newer }])
       assert.equal((await connection.request('OPTIONS', '*')).status, 200);

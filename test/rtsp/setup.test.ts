@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { ServerUnderTest, live } from './server-under-test';
+import { type ServerUnderTest, serverOfEachTest, live } from './server-under-test';
 
 const TCP = 'RTP/AVP/TCP;unicast';
 const UDP = 'RTP/AVP;unicast;client_port=41000-41001';
 
 describe('RTSP SETUP', () => {
-  const under = new ServerUnderTest();
-  afterEach(() => under.stop());
+  const under = serverOfEachTest();
 
   /** Status and `Transport` of the answer. */
   async function setup(
@@ -25,9 +24,12 @@ describe('RTSP SETUP', () => {
     assert.match(answer.headers.get('session') ?? '', /^[0-9a-f]{24};timeout=60$/);
   });
 
-  it('over TCP without channels chooses them', async () => {
-    assert.match((await setup(TCP))[1], /interleaved=0-1/);
-  });
+  const SEVERAL = `RTP/AVP;multicast;client_port=5000-5001,${TCP};interleaved=0-1,${UDP}`;
+  for (const [what, asked, chosen] of [
+    ['over TCP without channels chooses them', TCP, /interleaved=0-1/],
+    ['takes the first alternative that it can do', SEVERAL, /^RTP\/AVP\/TCP/],
+  ] as const)
+    it(what, async () => assert.match((await setup(asked))[1], chosen));
 
   it('gives a second session of the connection channels of its own', async () => {
     const server = await under.start();
@@ -45,11 +47,6 @@ describe('RTSP SETUP', () => {
       const [, rtp, rtcp] = /client_port=41000-41001;server_port=(\d+)-(\d+)/.exec(transport) ?? [];
       assert.deepEqual([status, Number(rtp) % 2, Number(rtcp)], [200, 0, Number(rtp) + 1]);
     });
-
-  it('takes the first alternative that it can do', async () => {
-    const alternatives = ['RTP/AVP;multicast;client_port=5000-5001', `${TCP};interleaved=0-1`, UDP];
-    assert.match((await setup(alternatives.join()))[1], /^RTP\/AVP\/TCP/);
-  });
 
   for (const transport of [
     'RTP/AVP;multicast;client_port=5000-5001',
@@ -77,11 +74,10 @@ describe('RTSP SETUP', () => {
   });
 
   it('a second SETUP of a session that does not play changes its transport', async () => {
-    const server = await under.start();
-    const player = await under.readyPlayer(server.grant(live()));
+    const player = await under.ready(live());
     const answer = await player.setup(`${TCP};interleaved=6-7`);
     assert.match(answer.headers.get('transport') ?? '', /interleaved=6-7/);
-    assert.equal(server.sessionCount, 1);
+    assert.equal(under.server.sessionCount, 1);
   });
 
   it('a second SETUP of a session that plays is answered 455', async () => {

@@ -4,11 +4,10 @@ import { connect } from 'node:tls';
 import type { RtspServer } from '../../sandbox/rtsp/server';
 import { needs } from '../support/suite/programs';
 import { selfSigned } from '../support/network/certificates';
-import { ServerUnderTest } from './server-under-test';
+import { serverOfEachTest } from './server-under-test';
 
 describe('rtsps', () => {
-  const under = new ServerUnderTest();
-  afterEach(() => under.stop());
+  const under = serverOfEachTest();
   before(function () {
     needs(this, 'openssl');
   });

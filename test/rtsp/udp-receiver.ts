@@ -20,12 +20,10 @@ export class UdpReceiver {
     return new UdpReceiver(await bind(0), await bind(0));
   }
 
-  /** `Transport` header that asks for these ports. */
   get transport(): string {
     return `RTP/AVP;unicast;client_port=${this.#rtp.address().port}-${this.#rtcp.address().port}`;
   }
 
-  /** The first packets, once there are so many. */
   async rtp(count: number): Promise<Buffer[]> {
     await eventually(() => this.#packets.length >= count, `${count} packets`);
     return this.#packets.slice(0, count);

@@ -106,73 +106,53 @@ describe('addresses and links', () => {
     });
     afterEach(() => assert.equal(other.opened, 0, 'nothing may be sent to a foreign origin'));
 
-    const away = (): Reply => ({ status: 307, headers: { Location: `${other.url}/x` } });
+    const link = (): string => `${other.url}/x`;
+    const gate = (relation: string) => (): void => gateOffers({ [relation]: link() });
+    const system = (relation: string) => (): void => systemOffers({ [relation]: link() });
+    const device = (relation: string) => (): void =>
+      void (service.devices = [camera(GATE, 'Gate', { _links: { [relation]: link() } })]);
+    const picture = (reply: () => Reply) => (): void => {
+      gateOffers({ 'rel/snapshot': '/picture' });
+      service.on('GET', '/picture', reply());
+    };
+    const away = (): Reply => ({ status: 307, headers: { Location: link() } });
     const list = (client: StationClient): Promise<unknown> => client.listDevices();
-    const picture = (client: StationClient): Promise<unknown> => client.snapshot('Gate');
+    const snapshot = (client: StationClient): Promise<unknown> => client.snapshot('Gate');
     const presets = (client: StationClient): Promise<unknown> => client.ptzTargets('Gate', 'presets');
+    const goTo = (client: StationClient): Promise<unknown> =>
+      client.ptz('Gate', { action: 'goto-preset', target: '1' });
     const free = { start: 'data-sources', camera: 'Gate', rels: ['rel/clips'], method: 'POST' } as const;
     const cases: [string, prepare: () => void, ask: (client: StationClient) => Promise<unknown>][] = [
-      ['the login, before the password is sent', () => systemOffers({ 'rel/login': `${other.url}/x` }), list],
-      [
-        'a next page',
-        () => service.on('GET', '/devices', { json: { devices: service.devices, next: `${other.url}/x` } }),
-        list,
-      ],
+      ['the login, before the password is sent', system('rel/login'), list],
+      ['a next page', () => service.on('GET', '/devices', { json: { devices: [{}], next: link() } }), list],
       ['a redirect', () => service.on('GET', '/devices', away()), list],
       [
         'an address of another scheme around one of its own',
         () => systemOffers({ 'rel/devices': `blob:${service.url}\\@${new URL(other.url).host}/devices` }),
         list,
       ],
-      [
-        'data sources',
-        () =>
-          (service.devices = [camera(GATE, 'Gate', { _links: { 'rel/data_sources': `${other.url}/x` } })]),
-        rtspForEvent,
-      ],
-      ['video', () => gateOffers({ 'rel/rtsp': { href: `${other.url}/x` } }), rtspForEvent],
-      ['a snapshot', () => gateOffers({ 'rel/snapshot': `${other.url}/x` }), picture],
-      [
-        'a snapshot that redirects there',
-        () => {
-          gateOffers({ 'rel/snapshot': '/picture' });
-          service.on('GET', '/picture', away());
-        },
-        picture,
-      ],
-      [
-        'a snapshot that is JSON with a URL there',
-        () => {
-          gateOffers({ 'rel/snapshot': '/picture' });
-          service.on('GET', '/picture', { json: { url: `${other.url}/picture` } });
-        },
-        picture,
-      ],
-      ['presets', () => gateOffers({ 'rel/ptz_presets': `${other.url}/x` }), presets],
-      ['a controller', () => gateOffers({ 'rel/ptz_controller': `${other.url}/x` }), presets],
+      ['data sources', device('rel/data_sources'), rtspForEvent],
+      ['video', () => gateOffers({ 'rel/rtsp': { href: link() } }), rtspForEvent],
+      ['a snapshot', gate('rel/snapshot'), snapshot],
+      ['a snapshot that redirects there', picture(away), snapshot],
+      ['a snapshot that is JSON with a URL there', picture(() => ({ json: { url: link() } })), snapshot],
+      ['presets', gate('rel/ptz_presets'), presets],
+      ['a controller', gate('rel/ptz_controller'), presets],
       [
         'the action of a preset',
         () => {
           gateOffers({ 'rel/ptz_presets': '/presets' });
-          service.on('GET', '/presets', { json: [{ id: 1, _links: { 'rel/trigger': `${other.url}/x` } }] });
+          service.on('GET', '/presets', { json: [{ id: 1, _links: { 'rel/trigger': link() } }] });
         },
-        (client) => client.ptz('Gate', { action: 'goto-preset', target: '1' }),
+        goTo,
       ],
       [
         'a free request by its own address',
         () => undefined,
-        (client) => client.request({ start: 'url', url: `${other.url}/x`, rels: [], method: 'GET' }),
+        (client) => client.request({ start: 'url', url: link(), rels: [], method: 'GET' }),
       ],
-      [
-        'a free request by a relation',
-        () => gateOffers({ 'rel/clips': `${other.url}/x` }),
-        (client) => client.request({ ...free, body: {} }),
-      ],
-      [
-        'the details of a camera',
-        () => (service.devices = [camera(GATE, 'Gate', { _links: { 'rel/self': `${other.url}/1` } })]),
-        (client) => client.getDevice('Gate'),
-      ],
+      ['a free request by a relation', gate('rel/clips'), (client) => client.request({ ...free, body: {} })],
+      ['the details of a camera', device('rel/self'), (client) => client.getDevice('Gate')],
     ];
     for (const [what, prepare, ask] of cases) {
       it(`T-02 are refused for ${what}`, async () => {
@@ -243,11 +223,7 @@ describe('addresses and links', () => {
     ['T-03', 'is spelled as a maker does', { 'rel/other': '/o', '/vendor/rel/Devices': '/d' }],
     ['T-03', 'is spelled as a URL', { 'rel/other': '/o', 'https://docs.example/rel/devices/': '/d' }],
     ['T-03', 'has its exact key behind a loose one', { devices: '/loose', 'rel/devices': '/d' }],
-    [
-      'T-03',
-      'has its exact key behind that of a maker',
-      { '/vendor/rel/devices': '/o', 'rel/devices': '/d' },
-    ],
+    ['T-03', "has its exact key behind a maker's", { '/vendor/rel/devices': '/o', 'rel/devices': '/d' }],
     ['T-03', 'has a name of 256 characters', { [named(256)]: '/d' }],
     ['T-03', 'stands behind a name of 257 characters', { [named(257)]: '/long', devices: '/d' }],
     ['T-02', 'is a text', { 'rel/devices': '/d?x=%2F' }],
@@ -311,22 +287,16 @@ describe('addresses and links', () => {
     await failure(station.client().snapshot('Gate'), 'BAD_RESPONSE');
   });
 
+  const START = { action: 'start-tour', target: '1' } as const;
+  const CLIPS = { start: 'system', rels: ['rel/clips'], method: 'GET' } as const;
   const lacking: [what: string, relation: RegExp, ask: (client: StationClient) => Promise<unknown>][] = [
     ['video', /^rel\/rtsp$/, (client) => client.openRtsp(LIVE)],
     ['a snapshot', /^rel\/snapshot$/, (client) => client.snapshot('Gate')],
     ['presets', /^rel\/.*presets$/, (client) => client.ptzTargets('Gate', 'presets')],
     ['tours', /^rel\/.*tours$/, (client) => client.ptzTargets('Gate', 'tours')],
     ['the home position', /^rel\/.*home$/, (client) => client.ptz('Gate', { action: 'goto-home' })],
-    [
-      'the start of a tour',
-      /^rel\/.*tours$/,
-      (client) => client.ptz('Gate', { action: 'start-tour', target: '1' }),
-    ],
-    [
-      'a free request',
-      /^rel\/clips$/,
-      (client) => client.request({ start: 'system', rels: ['rel/clips'], method: 'GET' }),
-    ],
+    ['the start of a tour', /^rel\/.*tours$/, (client) => client.ptz('Gate', START)],
+    ['a free request', /^rel\/clips$/, (client) => client.request(CLIPS)],
   ];
   for (const [what, relation, ask] of lacking) {
     it(`T-04 names the relation that is lacking where ${what} is asked for`, async () => {

@@ -41,6 +41,7 @@ describe('errors of any service', () => {
   });
 
   const takePicture: Ask = (client) => client.snapshot('Gate');
+  const listPresets: Ask = (client) => client.ptzTargets('Gate', 'presets');
 
   describe('with a body', () => {
     /** What is told of an answer to the request for video. */
@@ -50,12 +51,7 @@ describe('errors of any service', () => {
     }
 
     const bodies: [kind: string, text: string, message: string | undefined, code?: string][] = [
-      [
-        'code and message',
-        '{"_type":"Error","code":"Invalid","field":"t","message":"gone"}',
-        'gone',
-        'Invalid',
-      ],
+      ['code and message', '{"_type":"Error","code":"Invalid","message":"gone"}', 'gone', 'Invalid'],
       ['fields with capitals', '{"Code":12,"Message":"gone"}', 'gone', '12'],
       ['a name in meta', '{"status":"error","message":"no","meta":{"code":-25,"name":"FULL"}}', 'no', 'FULL'],
       ['a title and a detail', '{"type":"","title":"Bad","status":400,"detail":"t is wrong"}', 't is wrong'],
@@ -163,7 +159,7 @@ describe('errors of any service', () => {
       ['/self', (client) => client.getDevice('Gate')],
       ['/sources/Gate', takePicture],
       ['/picture', takePicture],
-      ['/presets', (client) => client.ptzTargets('Gate', 'presets')],
+      ['/presets', listPresets],
       ['/system', (client) => client.listDevices()],
     ];
     for (const [path, ask] of gets) {
@@ -190,8 +186,7 @@ describe('errors of any service', () => {
       });
 
       it(`T-21 end a call at its deadline where there is ${what} each time, with the last failure`, async () => {
-        const client = station.client({}, PATIENT);
-        await client.listDevices();
+        const client = await station.connected({}, PATIENT);
         service.on('GET', '/devices', reply);
         const calling = client.listDevices({ ...FRESH, deadlineMs: 1_000 });
         const error = await calling.catch((reason: unknown) => reason);
@@ -202,15 +197,13 @@ describe('errors of any service', () => {
     }
 
     it('T-21 count the requests for video each: the data sources, and each attempt', async () => {
-      const client = station.client({}, QUICK);
-      await client.listDevices();
+      const client = await station.connected({}, QUICK);
       failOnce('POST', '/rtsp/Gate', { status: 503 });
       assert.equal((await rtspForEvent(client)).requests, 3);
     });
 
     it('T-21 send no POST on a connection that the service has closed while it was idle', async () => {
-      const client = station.client();
-      await rtspForEvent(client);
+      const client = await station.warm();
       for (let turn = 0; turn < 20; turn += 1) {
         service.dropConnections();
         await eventually(() => service.connections === 0, 'the end of the connections');
@@ -256,8 +249,7 @@ describe('errors of any service', () => {
       }
 
       it('T-21 a long one fails at once with RATE_LIMITED, and nothing of that relation is sent before it is over', async () => {
-        const client = station.client({}, QUICK);
-        await rtspForEvent(client);
+        const client = await station.warm({}, QUICK);
         failOnce('GET', '/devices', limit('60'));
         for (let turn = 0; turn < 11; turn += 1) await failsSoon(client.listDevices(FRESH), 'RATE_LIMITED');
         assert.equal(service.count('GET', '/devices'), 2);
@@ -267,8 +259,7 @@ describe('errors of any service', () => {
       });
 
       it('T-21 one that ends before the deadline is waited for, by a POST that opens a session, too', async () => {
-        const client = station.client({}, QUICK);
-        await client.listDevices();
+        const client = await station.connected({}, QUICK);
         failOnce('POST', '/rtsp/Gate', limit('1'));
         await Promise.all([1, 2, 3].map(() => rtspForEvent(client)));
         const [pause = 0] = service.gaps('/rtsp/Gate').filter((gap) => gap > 500);
@@ -276,8 +267,7 @@ describe('errors of any service', () => {
       });
 
       it('T-21 one that ends after the deadline of one caller, but not of another, is waited for by that one alone', async () => {
-        const client = station.client({}, QUICK);
-        await client.listDevices();
+        const client = await station.connected({}, QUICK);
         failOnce('GET', '/devices', limit('3'));
         const patient = client.listDevices(FRESH);
         const took = await failsSoon(client.listDevices({ ...FRESH, deadlineMs: 2_500 }), 'RATE_LIMITED');
@@ -287,8 +277,7 @@ describe('errors of any service', () => {
       });
 
       it('T-21 an hour is not waited for, whatever the station does meanwhile', async () => {
-        const client = station.client({}, QUICK);
-        await rtspForEvent(client);
+        const client = await station.warm({}, QUICK);
         service.on('GET', '/devices', limit(inSeconds(3600)));
         const calls = Array.from({ length: 100 }, () => client.listDevices(FRESH));
         await Promise.all(calls.map((call) => failure(call, 'RATE_LIMITED')));
@@ -299,8 +288,7 @@ describe('errors of any service', () => {
       });
 
       it('T-21 that of a POST holds back the next POSTs of that relation', async () => {
-        const client = station.client({}, QUICK);
-        await rtspForEvent(client);
+        const client = await station.warm({}, QUICK);
         failOnce('POST', '/rtsp/Gate', limit('60'));
         for (let turn = 0; turn < 2; turn += 1) await failsSoon(rtspForEvent(client), 'RATE_LIMITED');
         assert.equal(service.count('POST', '/rtsp/Gate'), 2);
@@ -356,8 +344,7 @@ describe('errors of any service', () => {
       const isAgain = path === '/rtsp/Gate' || always.some((other) => other === reply);
       it(`T-21 sends ${what} ${isAgain ? 'again' : 'only once'} after ${JSON.stringify(reply)}`, async () => {
         const first = reply === 'refused' ? { status: 401 } : reply;
-        const client = station.client({ timeoutMs: SHORT_TIMEOUT }, { retryMs: 1 });
-        await client.listDevices();
+        const client = await station.connected({ timeoutMs: SHORT_TIMEOUT }, { retryMs: 1 });
         service.on('POST', path, first, path === '/rtsp/Gate' ? GRANTED : { status: 204 });
         const [{ status }] = await Promise.allSettled([ask(client)]);
         assert.equal(status, isAgain ? 'fulfilled' : 'rejected');
@@ -392,13 +379,7 @@ describe('errors of any service', () => {
 
   const moved: [what: string, path: string, relation: string, found: Reply, ask: Ask][] = [
     ['a snapshot', '/picture', 'rel/snapshot', JPEG, takePicture],
-    [
-      'presets',
-      '/presets',
-      'rel/ptz_presets',
-      { json: [{ id: 0 }] },
-      (client) => client.ptzTargets('Gate', 'presets'),
-    ],
+    ['presets', '/presets', 'rel/ptz_presets', { json: [{ id: 0 }] }, listPresets],
     ['video', '/rtsp/Gate', 'rel/rtsp', GRANTED, (client) => client.openRtsp(LIVE)],
   ];
   for (const [what, path, relation, found, ask] of moved) {
@@ -414,8 +395,7 @@ describe('errors of any service', () => {
   }
 
   it('T-21 finds the data sources anew by the device where their address is gone', async () => {
-    const client = station.client();
-    await client.listDevices();
+    const client = await station.connected();
     service.on('GET', '/sources/Gate', { status: 404 });
     service.devices = [camera(GATE, 'Gate', { _links: { 'rel/data_sources': '/sources-2' } })];
     service.on('GET', '/sources-2', { json: { _links: { 'rel/rtsp': '/rtsp/Gate' } } });

@@ -116,10 +116,8 @@ describe('presets and tours of any service', () => {
     for (const [name, json] of lists) {
       it(`T-10 T-18 are read from ${name}`, async () => {
         presets(json);
-        assert.deepEqual(
-          (await listed('presets')).map(({ id, name }) => `${id} ${name}`),
-          ['0 Door'],
-        );
+        const told = (await listed('presets')).map(({ id, name }) => `${id} ${name}`);
+        assert.deepEqual(told, ['0 Door']);
       });
     }
 
@@ -138,10 +136,8 @@ describe('presets and tours of any service', () => {
     it('T-11 T-18 are read over all pages', async () => {
       presets({ ptz_presets: [{ id: 0 }], collection_header: { _links: { next: '?page=2' } } });
       service.on('GET', '/presets?page=2', { json: { ptz_presets: [{ id: 1 }] } });
-      assert.deepEqual(
-        (await listed('presets')).map(({ id }) => id),
-        [0, 1],
-      );
+      const ids = (await listed('presets')).map(({ id }) => id);
+      assert.deepEqual(ids, [0, 1]);
     });
 
     it('T-18 may have a tour with a name and no id', async () => {
@@ -242,41 +238,20 @@ describe('presets and tours of any service', () => {
       ]);
     });
 
-    const halt = { '/vendor/rel/halt': '/stop' };
+    const two = { tours: [{ id: 0 }, { id: 1 }], _links: { '/vendor/rel/halt': '/stop' } };
+    const ownStop = one({ 'rel/stop': '/stop' });
+    const byNumber = { tours: [{ tourId: 0 }], _links: { 'rel/stop_tour': '/stop' } };
     const stops: [string, unknown, PtzCommand, unknown][] = [
-      [
-        'without a tour by the link of the list',
-        { tours: [{ id: 0 }, { id: 1 }], _links: halt },
-        STOP,
-        undefined,
-      ],
-      [
-        'a named tour by the link of the list that stops whatever runs',
-        { tours: [{ id: 0 }], _links: halt },
-        STOP_0,
-        undefined,
-      ],
-      [
-        'the only tour where none is named and only it has the link',
-        one({ 'rel/stop': '/stop' }),
-        STOP,
-        undefined,
-      ],
-      [
-        'the only tour where none is named, and name it to the link of the list',
-        { tours: [{ tourId: 0 }], _links: { 'rel/stop_tour': '/stop' } },
-        STOP,
-        0,
-      ],
+      ['without a tour by the link of the list', two, STOP, undefined],
+      ['a named tour by the link of the list that stops whatever runs', two, STOP_0, undefined],
+      ['the only tour where none is named and only it has the link', ownStop, STOP, undefined],
+      ['the only tour where none is named, and name it to the link of the list', byNumber, STOP, 0],
     ];
     for (const [what, json, command, tourId] of stops) {
       it(`T-18 stop ${what}`, async () => {
         tours(json);
-        const commands = await told([command]);
-        assert.deepEqual(
-          commands.map(([path, body]) => [path, Object(body).tourId]),
-          [['POST /stop', tourId]],
-        );
+        const commands = (await told([command])).map(([path, body]) => [path, Object(body).tourId]);
+        assert.deepEqual(commands, [['POST /stop', tourId]]);
       });
     }
 
@@ -338,45 +313,25 @@ describe('presets and tours of any service', () => {
       const OWN = { gotoPreset: 'rel/self', startTour: 'rel/run', stopTour: 'end' };
       const ownTour = one({ 'rel/run': '/start', 'rel/end': '/stop' }, { name: 'Round' });
       const SELF = { 'rel/self': '/presets' };
+      const gone = ['POST /go'];
+      const both = ['POST /start', 'POST /stop'];
+      const selfIsGo = { presets: one({ 'rel/self': '/go' }), _links: SELF };
+      const ofList = { presets: one({ 'rel/self': '/other' }), _links: { 'rel/recall': '/go' } };
+      const swapped = one({ 'rel/end': '/start', 'rel/start': '/stop' });
+      const recall = { gotoPreset: 'rel/recall' };
+      const end = { startTour: 'rel/end' };
       const rows: [what: string, offer: () => void, own: object, commands: PtzCommand[], paths: string[]][] =
         [
-          [
-            'go to a preset by its rel/self',
-            () => presets({ presets: one({ 'rel/self': '/go' }), _links: SELF }),
-            OWN,
-            [TO_0],
-            ['POST /go'],
-          ],
-          [
-            'start and stop a tour',
-            () => tours({ tours: ownTour }),
-            OWN,
-            [START_0, STOP_0],
-            ['POST /start', 'POST /stop'],
-          ],
-          [
-            'look for those before the known ones',
-            () => tours(one({ 'rel/end': '/start', 'rel/start': '/stop' })),
-            { startTour: 'rel/end' },
-            [START_0],
-            ['POST /start'],
-          ],
-          [
-            'find them on the list, for all its presets',
-            () => presets({ presets: one({ 'rel/self': '/other' }), _links: { 'rel/recall': '/go' } }),
-            { gotoPreset: 'rel/recall' },
-            [TO_0],
-            ['POST /go'],
-          ],
+          ['go to a preset by its rel/self', () => presets(selfIsGo), OWN, [TO_0], gone],
+          ['start and stop a tour', () => tours({ tours: ownTour }), OWN, [START_0, STOP_0], both],
+          ['look for those before the known ones', () => tours(swapped), end, [START_0], ['POST /start']],
+          ['find them on the list, for all its presets', () => presets(ofList), recall, [TO_0], gone],
         ];
       for (const [what, offer, own, commands, expected] of rows) {
         it(`T-18 ${what}`, async () => {
           offer();
-          const sent = await told(commands, { status: 204 }, own);
-          assert.deepEqual(
-            sent.map(([path]) => path),
-            expected,
-          );
+          const sent = (await told(commands, { status: 204 }, own)).map(([path]) => path);
+          assert.deepEqual(sent, expected);
         });
       }
 

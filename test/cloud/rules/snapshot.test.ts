@@ -90,10 +90,8 @@ describe('snapshots of any service', () => {
       const enough = Array.from({ length: parts.length }, (_, place) =>
         search?.(parts.subarray(0, place + 1)),
       );
-      assert.deepEqual(
-        [enough.findIndex((bytes) => bytes !== undefined) + 1, enough.at(-1)],
-        [parts.length, parts.length],
-      );
+      const firstAndLast = [enough.findIndex((bytes) => bytes !== undefined) + 1, enough.at(-1)];
+      assert.deepEqual(firstAndLast, [parts.length, parts.length]);
     });
 
     it('T-19 takes one whose segments cannot be read to its first end', async () => {

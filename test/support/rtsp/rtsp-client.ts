@@ -115,7 +115,6 @@ export class RtspPlayer {
   session = '';
   /** Packets of the RTCP channel so far. */
   readonly reports: Buffer[] = [];
-  /** RTP packets so far. */
   readonly packets: Buffer[] = [];
   /** The same of the sound, where that was set up. */
   readonly soundPackets: Buffer[] = [];
@@ -268,7 +267,6 @@ export class TestRtspConnection {
     });
   }
 
-  /** Connects to the host and port of an RTSP URL. */
   static async open(url: string): Promise<TestRtspConnection> {
     const { hostname, port } = new URL(url);
     const socket = connect({ host: hostname, port: Number(port === '' ? '554' : port) });
@@ -298,12 +296,10 @@ export class TestRtspConnection {
     return this.#cseq;
   }
 
-  /** The next answer. */
   answer(timeoutMs = PATIENCE): Promise<RtspAnswer> {
     return this.#next(this.#answers, 'answer', timeoutMs);
   }
 
-  /** The next interleaved packet. */
   frame(timeoutMs = PATIENCE): Promise<ChannelData> {
     return this.#next(this.#frames, 'packet', timeoutMs);
   }

@@ -9,7 +9,7 @@ import type { RtspSession } from '../../../lib/cloud/calls';
 import type { RvmEvent } from '../../../lib/event';
 import { PECULIARITIES, type PeculiarityName } from './peculiarities';
 import { ScriptedService } from './scripted-service';
-import { EVENT_OF_GATE, rtspForEvent } from './scripted-station';
+import { EVENT_OF_GATE, rtspForEvent, settingsOf } from './scripted-station';
 
 /** What a client needs to use a service. */
 export type Access = Record<'url' | 'apiKey' | 'username' | 'password', string>;
@@ -93,14 +93,26 @@ async function answer(services: Map<string, ScriptedService>, asked: Asked): Pro
 
 if (require.main === module) void serve();
 
+/** Those that begin anew with each test of a suite. */
+export function runsOfEachTest(service: ScriptedService): Runs {
+  const runs = new Runs(() => settingsOf(service));
+  beforeEach(() => runs.begin());
+  afterEach(() => runs.endAndRemove());
+  return runs;
+}
+
 /** The runs of a client, one after the other, that keep what they have learned in one folder. */
-export class Runs {
-  readonly folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-hints-'));
+class Runs {
+  folder = '';
   readonly faults: Error[] = [];
   #client: StationClient | undefined;
 
-  /** @param settings of the client, but for the folder */
   constructor(private readonly settings: () => StationClientOptions) {}
+
+  begin(): void {
+    this.folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-hints-'));
+    this.faults.length = 0;
+  }
 
   /** The first run, with the videos of these events and the list; then all that was asked for is forgotten. */
   async first({ seen }: ScriptedService, ...events: RvmEvent[]): Promise<void> {

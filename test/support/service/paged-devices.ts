@@ -1,8 +1,7 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { seededToken, seededUuid } from '../../../sandbox/world/seeded';
+import { LocalServer } from '../network/servers';
 
 export interface PagedDevicesOptions {
   devices: number;
@@ -32,7 +31,7 @@ const COOKIE = 'sid=paged';
  * A service with very many cameras, over as many pages as it takes. The pages are made once, at the start, unless cameras
  * change.
  */
-export class PagedDevices {
+export class PagedDevices extends LocalServer {
   readonly apiKey = 'key';
   readonly username = 'agent';
   readonly password = 'Password-1';
@@ -42,7 +41,6 @@ export class PagedDevices {
   beforePage: (index: number) => Promise<void> | undefined = () => undefined;
   /** What the details of a camera tell that is listed as offline. */
   statusInDetails = 'offline';
-  readonly #server: Server;
   readonly #options: PagedDevicesOptions;
   /** All that stays of each camera. */
   readonly #records: readonly object[];
@@ -51,8 +49,8 @@ export class PagedDevices {
   #lists = 0;
 
   private constructor(server: Server, options: PagedDevicesOptions) {
+    super(server);
     const { devices, pageSize, remoteIdInDetails = false } = options;
-    this.#server = server;
     this.#options = options;
     this.ids = Array.from({ length: devices }, (_, index) => idOf(index));
     this.#records = this.ids.map((id, index) => ({
@@ -69,26 +67,16 @@ export class PagedDevices {
     });
   }
 
-  static async start(options: PagedDevicesOptions): Promise<PagedDevices> {
-    const server = createServer();
-    const service = new PagedDevices(server, options);
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    return service;
+  static start(options: PagedDevicesOptions): Promise<PagedDevices> {
+    return new PagedDevices(createServer(), options).listening();
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    return `http://127.0.0.1:${this.port}`;
   }
 
   get pageCount(): number {
     return this.#pages.length;
-  }
-
-  async close(): Promise<void> {
-    this.#server.closeAllConnections();
-    this.#server.close();
-    await once(this.#server, 'close');
   }
 
   async #answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
@@ -96,13 +84,10 @@ export class PagedDevices {
     const [, kind = '', id = ''] = url.pathname.split('/');
     switch (kind) {
       case 'system': {
-        const link =
-          req.headers.cookie === COOKIE ? { 'rel/devices': '/devices' } : { 'rel/login': '/login' };
-        return send(
-          res,
-          { _type: 'System', _links: link },
-          { 'Content-Type': 'application/json; version=3' },
-        );
+        const isIn = req.headers.cookie === COOKIE;
+        const link = isIn ? { 'rel/devices': '/devices' } : { 'rel/login': '/login' };
+        const type = { 'Content-Type': 'application/json; version=3' };
+        return send(res, { _type: 'System', _links: link }, type);
       }
       case 'login':
         this.asked.logins += 1;

@@ -70,6 +70,20 @@ export class ScriptedStation {
     return client;
   }
 
+  /** A client that has logged in and knows its cameras. */
+  async connected(...settings: Parameters<ScriptedStation['client']>): Promise<StationClient> {
+    const client = this.client(...settings);
+    await client.listDevices();
+    return client;
+  }
+
+  /** A client that has had the video of Gate. */
+  async warm(...settings: Parameters<ScriptedStation['client']>): Promise<StationClient> {
+    const client = this.client(...settings);
+    await rtspForEvent(client);
+    return client;
+  }
+
   async closeClients(): Promise<void> {
     for (const client of this.#clients.splice(0)) await client.close();
   }
