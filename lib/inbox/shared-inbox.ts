@@ -2,8 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { ChangeListeners } from '../concurrency/signals';
 import { withTimeout } from '../concurrency/timers';
 import type { DeadLetter, ProvenMessage } from '../message/record';
-import { Endpoints } from './endpoints';
-import { enter } from './entering';
+import { Endpoints, EventQueues, SettledElsewhere } from './endpoints';
+import { enter } from './durable-inbox';
 import type {
   Acceptance,
   Consumer,
@@ -13,24 +13,29 @@ import type {
   ListQuery,
   MessageList,
   Settlement,
-} from './inbox';
-import type { Actor } from './history';
-import { listedOf, rowsOf } from './inbox-rows';
+  Actor,
+} from './model';
+import { listedOf, rowsOf, PatientReading, StoreHealth, type InboxEvents } from './store-health';
 import type { Keeping, KeptInbox } from './inboxes';
-import { SlotStore } from './kept-slots';
-import { PatientReading } from './patient-reading';
-import { InboxQuarantine } from './quarantine';
-import { EventQueues } from './queue/event-queues';
-import { SettledElsewhere } from './queue/settled-elsewhere';
-import type { SpilledSource } from './queue/spilled-backlog';
-import { Settling } from './settling';
-import { SlotListeners } from './slot-watchers';
-import { StoreHealth, type InboxEvents } from './store-health';
-import { StoreInbox, type InboxParts } from './store-inbox';
-import { reasonOf, storeFailed, type SharedStore, type SharedStoreEvents } from './store/port';
-import type { OpenReport, LeaseRequest } from './store/protocol';
+import { SlotStore, SlotListeners } from './slots';
+import {
+  InboxQuarantine,
+  Settling,
+  StoreInbox,
+  type InboxParts,
+  Tidying,
+  type RetentionPeriods,
+} from './store-inbox';
+import type { SpilledSource } from './queue/backlog';
+import {
+  reasonOf,
+  storeFailed,
+  type SharedStore,
+  type SharedStoreEvents,
+  type OpenReport,
+  type LeaseRequest,
+} from './store/port';
 import { newMessage } from './store/stored-message';
-import { Tidying, type RetentionPeriods } from './tidying';
 
 /** In milliseconds. */
 const PATIENCE = 3000;

@@ -4,7 +4,7 @@ import { RoundRobin } from '../concurrency/fair-queue';
 import { KeyedSemaphore } from '../concurrency/semaphore';
 import { CancelToken } from '../concurrency/signals';
 import { lenientTimeout, sleep, withTimeout } from '../concurrency/timers';
-import type { Acceptance } from '../inbox/inbox';
+import type { Acceptance } from '../inbox/model';
 import { jsonOf } from '../message/body';
 import { meter, secondsSince } from '../meter';
 import { type Endpoint, type Middleware, type Ready, ReadyEndpoints, type RequestOrigin } from './endpoint';

@@ -1,4 +1,4 @@
-import type { Acceptance } from '../inbox/inbox';
+import type { Acceptance } from '../inbox/model';
 import type { DeadLetter, ProvenMessage } from '../message/record';
 import { LogThrottle } from './rate-limits';
 import type { Endpoint, RequestOrigin } from './endpoint';

@@ -1,8 +1,12 @@
 import type { Node, NodeAPI, NodeMessage } from 'node-red';
-import { actWhereKnown } from '../../lib/inbox/act-where-known';
-import type { Inbox } from '../../lib/inbox/inbox';
-import type { InboxSettings } from '../../lib/inbox/inbox-settings';
-import { type InboxClaim, Inboxes, type InboxLocation, type OpenInbox } from '../../lib/inbox/inboxes';
+import {
+  actWhereKnown,
+  type InboxClaim,
+  Inboxes,
+  type InboxLocation,
+  type OpenInbox,
+} from '../../lib/inbox/inboxes';
+import type { Inbox, InboxSettings } from '../../lib/inbox/model';
 import { isRecord } from '../../lib/json/json';
 import { onFlowsState } from '../support/flows';
 import { type Properties, textOf, type UnsetVariables } from '../support/settings';

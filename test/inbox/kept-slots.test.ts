@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
-import type { InboxState } from '../../lib/inbox/inbox';
-import { SlotStore } from '../../lib/inbox/kept-slots';
-import { SlotListeners } from '../../lib/inbox/slot-watchers';
-import { storeFailed, type AnyStore } from '../../lib/inbox/store/port';
-import type { AnyCall, StoreCalls } from '../../lib/inbox/store/protocol';
+import type { InboxState } from '../../lib/inbox/model';
+import { SlotStore, SlotListeners } from '../../lib/inbox/slots';
+import { storeFailed, type AnyStore, type AnyCall, type StoreCalls } from '../../lib/inbox/store/port';
 import { eventually, soon } from '../support/time/patience';
 
 const OWNER = 'alarms:yard';

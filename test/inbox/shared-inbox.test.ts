@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Consumer } from '../../lib/inbox/inbox';
+import type { Consumer } from '../../lib/inbox/model';
 import type { SharedInbox, SharedInboxOptions } from '../../lib/inbox/shared-inbox';
 import { InlineInbox } from '../support/inbox/each-store';
 import { type InstanceStore, SharedFile } from '../support/inbox/shared-store';

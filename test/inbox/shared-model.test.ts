@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
-import type { Consumption, Delivery } from '../../lib/inbox/inbox';
+import type { Consumption, Delivery } from '../../lib/inbox/model';
 import { SharedInbox } from '../../lib/inbox/shared-inbox';
-import { storeFailed, type SharedStore, type SharedStoreEvents } from '../../lib/inbox/store/port';
-import type { SharedCall, StoreCalls } from '../../lib/inbox/store/protocol';
+import {
+  storeFailed,
+  type SharedStore,
+  type SharedStoreEvents,
+  type SharedCall,
+  type StoreCalls,
+} from '../../lib/inbox/store/port';
 import type { ProvenMessage } from '../../lib/message/record';
 import { InstanceStore, SharedFile } from '../support/inbox/shared-store';
 import { may, one } from '../support/suite/deeds';

@@ -3,9 +3,9 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { salvage } from '../../lib/inbox/sqlite/salvage/salvage';
+import { salvage } from '../../lib/inbox/sqlite/salvage';
 import { Store } from '../../lib/inbox/sqlite/store';
-import type { SlotRowWrite } from '../../lib/inbox/store/slot-row';
+import type { SlotRowWrite } from '../../lib/inbox/store/port';
 import { damagePage } from '../support/inbox/broken-files';
 
 const OWNER = 'alarms:yard';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { mock } from 'node:test';
 import { DeliveryWindow } from '../../lib/inbox/queue/delivery-window';
-import { UnreadEvents } from '../../lib/inbox/queue/unread-events';
-import type { StoredMessage } from '../../lib/inbox/store/protocol';
+import { UnreadEvents } from '../../lib/inbox/queue/unreadable';
+import type { StoredMessage } from '../../lib/inbox/store/port';
 import { newMessage } from '../../lib/inbox/store/stored-message';
 import { Gate } from '../support/time/patience';
 import { proven } from './samples';

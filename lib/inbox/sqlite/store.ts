@@ -1,25 +1,32 @@
 import { randomBytes } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
-import { Bodies } from './tables/bodies';
-import { KnownMessages } from './tables/known-messages';
-import { HistoryTable } from './tables/history-table';
-import { MessageLists } from './tables/message-lists';
-import { Messages } from './tables/messages';
-import { NewRows } from './tables/new-rows';
-import { EndpointTable } from './tables/endpoint-table';
-import { Figures } from './tables/figures';
-import type { LastMessage } from './last-sequence';
-import { BEYOND_LOST, clockIn, UNCERTAIN, IDS_LOST, numberIn } from './meta';
-import { openDatabase, sizeOf } from './open';
-import { OpenCounter, wasMoved } from './openings';
-import type { LostTime } from '../incident';
-import type { LocalCall, OpenReport, StoreCalls } from '../store/protocol';
-import { QuarantineTable } from './tables/quarantine-table';
-import { RetentionSweep } from './tables/retention';
-import { prepareStatements, type Statements } from './tables/statements';
-import { rollBack } from './roll-back';
-import { SLOT_CLOCK, SlotClock } from './tables/slot-clock';
-import { SlotTable } from './tables/slot-table';
+import { Bodies, MessageLists, Messages, NewRows, RetentionSweep } from './messages';
+import { KnownMessages } from './known-ids';
+import {
+  HistoryTable,
+  EndpointTable,
+  Figures,
+  QuarantineTable,
+  SLOT_CLOCK,
+  SlotClock,
+  SlotTable,
+} from './tables';
+import type { LastMessage } from './file-identity';
+import {
+  BEYOND_LOST,
+  clockIn,
+  UNCERTAIN,
+  IDS_LOST,
+  numberIn,
+  openDatabase,
+  sizeOf,
+  OpenCounter,
+  wasMoved,
+} from './database';
+import type { LostTime } from '../model';
+import type { LocalCall, OpenReport, StoreCalls } from '../store/port';
+import { prepareStatements, type Statements } from './statements';
+import { rollBack } from './schema';
 
 type Work = { [Name in LocalCall]: (take: StoreCalls[Name]['take']) => StoreCalls[Name]['give'] };
 

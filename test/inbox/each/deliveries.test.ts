@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { backOff } from '../../../lib/inbox/queue/back-off';
+import { backOff } from '../../../lib/inbox/queue/timers';
 import type { ProvenMessage } from '../../../lib/message/record';
 import { uncertainProblem } from '../../../lib/webhook/problem';
 import { inEachStore, type TestedInbox } from '../../support/inbox/each-store';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { actWhereKnown } from '../../../lib/inbox/act-where-known';
-import type { Inbox } from '../../../lib/inbox/inbox';
-import { listAll, readAll } from '../../../lib/inbox/reading/read-all';
+import { actWhereKnown } from '../../../lib/inbox/inboxes';
+import type { Inbox } from '../../../lib/inbox/model';
+import { listAll, readAll } from '../../../lib/inbox/searches';
 import { inEachStore, type TestedInbox } from '../../support/inbox/each-store';
 import { proven, Taker } from '../samples';
 import { eventually } from '../../support/time/patience';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { PEER_TIMEOUT } from '../../../lib/inbox/postgres/instance/time-to-live';
+import { PEER_TIMEOUT } from '../../../lib/inbox/model';
 import { TcpGate } from '../../support/network/servers';
 import { accept, ENDPOINT, lease, type OpenStore, PostgresStand } from '../../support/postgres/stores';
 import { eventually } from '../../support/time/patience';

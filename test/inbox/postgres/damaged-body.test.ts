@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
-import type { Accepted, LeasedMessage } from '../../../lib/inbox/store/protocol';
+import type { Accepted, LeasedMessage } from '../../../lib/inbox/store/port';
 import * as stores from '../../support/postgres/stores';
 import { accept, ENDPOINT, incoming, type OpenStore } from '../../support/postgres/stores';
 import { eventually } from '../../support/time/patience';

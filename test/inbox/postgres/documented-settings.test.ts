@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { Client, DatabaseError } from 'pg';
 import { readConnection } from '../../../lib/inbox/postgres/connection-settings';
-import { PostgresStore } from '../../../lib/inbox/postgres/postgres-store';
-import { schemaSql } from '../../../lib/inbox/postgres/schema-sql';
+import { PostgresStore } from '../../../lib/inbox/postgres/store';
+import { schemaSql } from '../../../lib/inbox/postgres/schema';
 import { SharedInbox } from '../../../lib/inbox/shared-inbox';
 import type { ProvenMessage } from '../../../lib/message/record';
 import { DocumentedServers } from '../../support/postgres/documented-settings';

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { ClusterMember } from '../../../lib/inbox/postgres/instance/instance';
-import { InstanceTable } from '../../../lib/inbox/postgres/instance/instance-table';
+import { ClusterMember, InstanceTable } from '../../../lib/inbox/postgres/instances';
 import { migrate } from '../../../lib/inbox/postgres/schema';
 import type { Session } from '../../../lib/inbox/postgres/session';
 import { accept, PostgresStand } from '../../support/postgres/stores';

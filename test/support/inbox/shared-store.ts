@@ -4,8 +4,14 @@ import os from 'node:os';
 import path from 'node:path';
 import { SharedInbox, type SharedInboxOptions } from '../../../lib/inbox/shared-inbox';
 import { Store } from '../../../lib/inbox/sqlite/store';
-import { storeFailed, type SharedStore, type SharedStoreEvents } from '../../../lib/inbox/store/port';
-import type { SharedCall, StoreCalls, StoredMessage } from '../../../lib/inbox/store/protocol';
+import {
+  storeFailed,
+  type SharedStore,
+  type SharedStoreEvents,
+  type SharedCall,
+  type StoreCalls,
+  type StoredMessage,
+} from '../../../lib/inbox/store/port';
 import { PATIENCE } from '../time/patience';
 
 const DAY = 24 * 60 * 60 * 1000;

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { Store } from '../../../lib/inbox/sqlite/store';
-import type { StoreCalls } from '../../../lib/inbox/store/protocol';
+import type { StoreCalls } from '../../../lib/inbox/store/port';
 import { may, one } from '../suite/deeds';
 import { newSchema, StoreSession } from '../postgres/stores';
 import { type Twin, TwinStores } from './twin-stores';

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
-import { tablesOf } from '../../../lib/inbox/postgres/calls/tables';
+import { tablesOf } from '../../../lib/inbox/postgres/sql';
 import { type ConnectionSettings, readConnection } from '../../../lib/inbox/postgres/connection-settings';
-import { PostgresStore, type PostgresStoreOptions } from '../../../lib/inbox/postgres/postgres-store';
+import { PostgresStore, type PostgresStoreOptions } from '../../../lib/inbox/postgres/store';
 import { migrate } from '../../../lib/inbox/postgres/schema';
 import { Session } from '../../../lib/inbox/postgres/session';
-import { type Reply, type Request, PlanRunner } from '../../../lib/inbox/postgres/work';
+import { type Reply, type Request, PlanRunner } from '../../../lib/inbox/postgres/plans';
 import { SharedInbox, type SharedInboxOptions } from '../../../lib/inbox/shared-inbox';
-import type { SharedStoreEvents } from '../../../lib/inbox/store/port';
 import type {
+  SharedStoreEvents,
   Accepted,
   AnyCall,
   LeasedMessage,
@@ -17,7 +17,7 @@ import type {
   SharedCall,
   StoreCalls,
   StoreWarning,
-} from '../../../lib/inbox/store/protocol';
+} from '../../../lib/inbox/store/port';
 import { needs, type Program } from '../suite/programs';
 import { eventually, PATIENCE } from '../time/patience';
 import { PostgresServer } from './postgres-server';
