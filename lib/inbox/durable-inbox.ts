@@ -114,7 +114,7 @@ class Arrivals {
     if (accepted === 'failed') return this.#spill(record, message);
     if (accepted === undefined) {
       giveUp();
-      this.options.queues.storeHangs();
+      this.options.queues.onStoreTimeout();
       health.tooSlow();
       storing.then(
         () => health.slow.answered(performance.now() - begun),
@@ -272,7 +272,7 @@ export class DurableInbox extends StoreInbox {
     this.#store = this.#open(options);
     this.#both = new BothStores(this.#store, {
       spilling: this.#spilling,
-      endpointOf: (deliveryId) => this.#queues.holding(deliveryId)?.endpointId,
+      endpointOf: (deliveryId) => this.#queues.queueOf(deliveryId)?.endpointId,
       onKept: () => this.#health.lookLater(),
       patience: spillAfter,
     });
@@ -371,7 +371,7 @@ export class DurableInbox extends StoreInbox {
     return { durable: false, fault: 'stored events cannot be read: see to the disk', ...beside };
   }
 
-  async wouldKeep(): Promise<boolean> {
+  async canAccept(): Promise<boolean> {
     const { durable } = this.#health.state;
     if (this.#closed || durable === undefined) return false;
     return durable || this.#spilling.journal.wouldTake();

@@ -57,14 +57,14 @@ export class EventQueues {
   }
 
   /** The one in which an event is leased. */
-  holding(deliveryId: string): EventQueue | undefined {
+  queueOf(deliveryId: string): EventQueue | undefined {
     for (const queue of this.#queues.values()) if (queue.holds(deliveryId)) return queue;
     return undefined;
   }
 
   /** Milliseconds; undefined where the flow does not have an event that it has to settle. */
   leaseOf(deliveryId: string): number | undefined {
-    const consumer = this.holding(deliveryId)?.consumer;
+    const consumer = this.queueOf(deliveryId)?.consumer;
     return consumer?.handledWhen === 'settled' ? consumer.redeliverAfter : undefined;
   }
 
@@ -87,8 +87,8 @@ export class EventQueues {
   }
 
   /** What is leased may go to the flows again. */
-  mayHandOver(): void {
-    for (const queue of this.#queues.values()) queue.mayHandOver();
+  onLeaseSafe(): void {
+    for (const queue of this.#queues.values()) queue.onLeaseSafe();
   }
 
   /** What was leased here is not any more. */
@@ -112,8 +112,8 @@ export class EventQueues {
   }
 
   /** The inbox does not answer. */
-  storeHangs(): void {
-    for (const queue of this.#queues.values()) queue.storeHangs();
+  onStoreTimeout(): void {
+    for (const queue of this.#queues.values()) queue.onStoreTimeout();
   }
 
   /** Events of an endpoint that wait for their first delivery. */

@@ -9,7 +9,7 @@ import type { RetentionPeriods } from './store-inbox';
  * @param act false where the inbox does not know the message
  * @throws RvmError UNKNOWN_DELIVERY, and what `act` throws where no inbox knows the message
  */
-export async function actWhereKnown(
+export async function settleInAny(
   inboxes: readonly Inbox[],
   act: (inbox: Inbox) => Promise<boolean>,
 ): Promise<void> {

@@ -547,7 +547,7 @@ export interface Inbox extends Slots {
   state(): InboxState;
 
   /** Resolves with whether a message that comes now would be durable in time: in the store, or beside it while it fails. */
-  wouldKeep(): Promise<boolean>;
+  canAccept(): Promise<boolean>;
 
   /** Calls back when `state` or `waiting` has changed. Returns the way to end that. */
   watch(changed: () => void): () => void;

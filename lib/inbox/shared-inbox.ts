@@ -163,7 +163,7 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
    */
   override async settle(deliveryId: string, settlement: Settlement, actor?: Actor): Promise<boolean> {
     const isEnd = settlement.action === 'done' || settlement.action === 'reject';
-    const mustBeTold = isEnd && this.#queues.holding(deliveryId) !== undefined;
+    const mustBeTold = isEnd && this.#queues.queueOf(deliveryId) !== undefined;
     for (;;) {
       try {
         return await super.settle(deliveryId, settlement, actor);
@@ -189,7 +189,7 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
     return { durable: false, fault: 'stored events cannot be read: see to the disk of the database' };
   }
 
-  async wouldKeep(): Promise<boolean> {
+  async canAccept(): Promise<boolean> {
     return !this.#closed && this.#health.state.durable === true;
   }
 
@@ -208,7 +208,7 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
       spilled: NOTHING_SPILLED,
       both: this.#store,
       canLease: () => this.#health.state.durable === true,
-      mayHandOver: () => this.#store.mayHandOver(),
+      mayHandOver: () => this.#store.isLeaseSafe(),
       isSettled: (deliveryId: string) => this.#settledElsewhere.has(deliveryId),
     };
     return new EventQueues(stores, () => this.#watchers.notify(), log);
@@ -221,7 +221,7 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
       onWarning: (warning) => log(warning),
       onSlow: (batch) => this.#health.slow.measured(batch),
       onEpochLost: () => this.#queues.leasesLost(),
-      onMayHandOver: () => this.#queues.mayHandOver(),
+      onMayHandOver: () => this.#queues.onLeaseSafe(),
       onStirred: (endpoint) => this.#queues.stirred(endpoint),
       onWaiting: (waiting) => this.#waitingAre(waiting),
       onSlots: (owner) => this.#slotWatchers.tell(owner),
@@ -243,7 +243,7 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
 
   /** What the store was told at another instance, the queue that has the event is told here. */
   #wished(deliveryId: string, wish: LeaseRequest): void {
-    const queue = this.#queues.holding(deliveryId);
+    const queue = this.#queues.queueOf(deliveryId);
     if (wish === 'settled' && queue === undefined) this.#settledElsewhere.add(deliveryId);
     if (wish === 'settled') queue?.settled(deliveryId, false);
     if (wish === 'extend') queue?.extend(deliveryId);

@@ -59,7 +59,7 @@ export class Settling {
 
   async #retry(act: ActOn): Promise<void> {
     const { deliveryId } = act;
-    const holder = this.queues.holding(deliveryId);
+    const holder = this.queues.queueOf(deliveryId);
     if (holder !== undefined) return holder.retry(act);
     const endpoint = await this.store.call('revive', act);
     if (endpoint !== undefined) return this.queues.of(endpoint).cameBack(1);
@@ -68,7 +68,7 @@ export class Settling {
 
   /** That a node works on an event, and holds it for that, is no step: nobody has said so. */
   async #extend({ deliveryId, by }: ActOn): Promise<boolean> {
-    const holder = this.queues.holding(deliveryId);
+    const holder = this.queues.queueOf(deliveryId);
     if (holder !== undefined) holder.extend(deliveryId);
     else await this.tellHolder(deliveryId, 'extend');
     const state =
@@ -94,11 +94,11 @@ export class Settling {
     const { was, endpoint, message } = finished;
     if (!isOpenState(was)) {
       // Known already, as where the answer to a first try was lost: it is held no longer.
-      this.queues.holding(deliveryId)?.settled(deliveryId, false);
+      this.queues.queueOf(deliveryId)?.settled(deliveryId, false);
       return true;
     }
     // Not always where it is now: it may have been given to another endpoint since it was leased.
-    const queue = this.queues.holding(deliveryId) ?? this.queues.of(endpoint);
+    const queue = this.queues.queueOf(deliveryId) ?? this.queues.of(endpoint);
     const last = queue.settled(deliveryId, was === 'received');
     // What the disk fails to read now, or a store that fails cannot give, the queue may still have.
     const delivery = state === 'dead' ? ((message && deliveryOf(message)) ?? last) : undefined;
@@ -219,7 +219,7 @@ export abstract class StoreInbox implements Inbox {
   abstract list(query: ListQuery): Promise<MessageList>;
   abstract instances(): Promise<InstanceRow[]>;
   abstract state(): InboxState;
-  abstract wouldKeep(): Promise<boolean>;
+  abstract canAccept(): Promise<boolean>;
   abstract close(): Promise<void>;
 
   consume(consumer: Consumer): Consumption {

@@ -35,7 +35,7 @@ export class Reporter {
   }
 
   /** Reports a phrase that a stranger may have read. */
-  burnt({ key }: ReceivingStation): void {
+  leaked({ key }: ReceivingStation): void {
     this.log(
       `burnt ${key}`,
       `The Shared Secret Phrase of station ${key} came over http in clear text: change it, and check that the endpoint is registered with http:// at the service.`,

@@ -204,7 +204,7 @@ function refusingStore(news: SharedStoreEvents, reason: string): SharedStore {
   queueMicrotask(() => news.onFault(reason));
   return {
     call: () => Promise.reject(storeFailed(reason)),
-    mayHandOver: () => false,
+    isLeaseSafe: () => false,
     takePart: () => undefined,
     standAside: () => Promise.resolve(),
     close: () => Promise.resolve(),

@@ -1,6 +1,6 @@
 import type { Node, NodeAPI, NodeMessage } from 'node-red';
 import {
-  actWhereKnown,
+  settleInAny,
   type InboxClaim,
   Inboxes,
   type InboxLocation,
@@ -121,6 +121,6 @@ export function extendLease(inboxes: () => readonly Inbox[], msg: NodeMessage): 
 
 /** An event that was settled meanwhile has no lease; that error is ignored. */
 function extend(inboxes: readonly Inbox[], deliveryId: string): void {
-  const extending = actWhereKnown(inboxes, (inbox) => inbox.settle(deliveryId, { action: 'extend' }));
+  const extending = settleInAny(inboxes, (inbox) => inbox.settle(deliveryId, { action: 'extend' }));
   extending.catch(() => undefined);
 }

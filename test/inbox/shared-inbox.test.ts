@@ -341,7 +341,7 @@ describe('an inbox that instances share', () => {
       store.fallSilent();
       await assert.rejects(inbox.accept(proven()), { code: 'STORE_FAILED', message: /answers too slowly/ });
       assert.equal(inbox.state().durable, false);
-      assert.equal(await inbox.wouldKeep(), false);
+      assert.equal(await inbox.canAccept(), false);
     });
 
     it('delivers what was stored too late for its sender, once', async () => {

@@ -120,7 +120,7 @@ export class Heartbeat {
 
   /** Without beats nothing is handed over: where the connection is not the reason, somebody should know what is. */
   #failed(error: unknown): void {
-    if (!endsConnection(error) && !this.options.instance.mayHandOver())
+    if (!endsConnection(error) && !this.options.instance.isLeaseSafe())
       this.options.onFault(`its database: ${faultText(error)}`);
   }
 
@@ -386,7 +386,7 @@ export interface Clocks {
 interface InstanceNews {
   /** All that was leased is lost. @param stood milliseconds since the last beat that was answered */
   onEpochLost: (stood: number) => void;
-  onMayHandOver: () => void;
+  onLeaseSafe: () => void;
   /** So many events of an instance that is dead wait again. */
   onTakenOver: (name: string, count: number) => void;
 }
@@ -426,7 +426,7 @@ export class ClusterMember {
   }
 
   /** False from the moment on at which others might take this instance for dead. */
-  mayHandOver(): boolean {
+  isLeaseSafe(): boolean {
     if (this.#beatenAt === undefined) return false;
     const { steady, wall } = this.#now();
     // While a machine sleeps, the steady clock may stand still; the other one is right again once it wakes.
@@ -484,7 +484,7 @@ export class ClusterMember {
     const asked = this.#clocks.steady();
     const { others, orphans } = await this.options.table.neighbours(session, this.#epoch);
     // One that cannot show itself may be the one that is cut off.
-    const dead = this.mayHandOver() ? this.#others.look(others, asked, this.#clocks.steady()) : [];
+    const dead = this.isLeaseSafe() ? this.#others.look(others, asked, this.#clocks.steady()) : [];
     for (const other of dead) await this.#reap(session, other);
     if (orphans.length > 0) await this.options.table.reclaim(session, orphans);
   }
@@ -500,9 +500,9 @@ export class ClusterMember {
   #beaten(asked: { steady: number; wall: number }): void {
     // Of two beats under way at once the later one counts.
     if (this.#beatenAt !== undefined && this.#beatenAt.steady > asked.steady) return;
-    const wasFenced = !this.mayHandOver();
+    const wasFenced = !this.isLeaseSafe();
     this.#beatenAt = asked;
-    if (wasFenced && this.mayHandOver()) this.options.news.onMayHandOver();
+    if (wasFenced && this.isLeaseSafe()) this.options.news.onLeaseSafe();
   }
 
   #lose(): void {

@@ -122,7 +122,7 @@ export class PostgresStore implements SharedStore {
   }
 
   mayHandOver(): boolean {
-    return this.#instance.mayHandOver();
+    return this.#instance.isLeaseSafe();
   }
 
   takePart(): void {
@@ -208,7 +208,7 @@ export class PostgresStore implements SharedStore {
           this.news.onWarning({ kind: 'epoch-lost', stood });
           this.news.onEpochLost();
         },
-        onMayHandOver: () => this.news.onMayHandOver(),
+        onLeaseSafe: () => this.news.onMayHandOver(),
         onTakenOver: (name, count) => this.news.onWarning({ kind: 'taken-over', name, count }),
       },
     });

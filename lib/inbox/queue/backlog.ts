@@ -242,7 +242,7 @@ export class Returns {
     } catch {
       for (const id of ids) this.#underWay.delete(id);
       this.#isUnsure = true;
-      this.work.later(() => this.reconcile());
+      this.work.later(() => this.reconcileLeases());
     }
   }
 
@@ -250,7 +250,7 @@ export class Returns {
    * Gives back what the store has leased and nobody holds. Nobody knows what a store that failed has done of what it was asked
    * last: the answer may be lost, and the lease on the disk.
    */
-  reconcile(): void {
+  reconcileLeases(): void {
     this.store.call('leased', this.endpointId).then(
       (leased) => {
         const lost = leased.filter((id) => !this.work.isHeld(id) && !this.#underWay.has(id));
@@ -260,7 +260,7 @@ export class Returns {
         if (lost.length > 0) void this.#give({ unsent, cutOff }, (count) => this.#known(count));
         else this.#known(0);
       },
-      () => this.work.later(() => this.reconcile()),
+      () => this.work.later(() => this.reconcileLeases()),
     );
   }
 
@@ -279,7 +279,7 @@ export interface QueueStores {
   /** False while the inbox cannot store, and until all that is spilled has entered it: nothing of it can be leased. */
   canLease: () => boolean;
   /** False while this instance might be taken for dead by others: nothing that is leased goes to a flow. Always true of one alone. */
-  mayHandOver: () => boolean;
+  isLeaseSafe: () => boolean;
   /** True of an event that another instance has settled, which is told before it is known here that it is leased. */
   isSettled: (deliveryId: string) => boolean;
 }

@@ -160,7 +160,7 @@ export class DeliveryWindow {
   }
 
   /** Keeps a place for an event that is about to be accepted: how it is to be leased, where there is room. */
-  reserveFor({ event }: ProvenMessage): LeaseMode {
+  reserve({ event }: ProvenMessage): LeaseMode {
     const hasRoom = this.room > 0 && (!isHealth(event) || this.roomForHealth > 0);
     if (!hasRoom) return 'no';
     this.reserve(1);

@@ -26,7 +26,7 @@ interface DeliveriesWork {
 /** Leased events on their way to the consumer; where to be sent is all it takes, until they are marked as delivered. */
 class Deliveries {
   readonly #handOver = new HandOver({
-    mayHand: () => this.stores.mayHandOver(),
+    mayHand: () => this.stores.isLeaseSafe(),
     hand: (held) => this.#hand(held),
     haveLeft: (batch) => this.#markDelivered(batch),
   });
@@ -141,14 +141,14 @@ export class Entrance {
 
   /** How the store should take the next event: leased at once where there is room. */
   lease(message: ProvenMessage): LeaseMode {
-    const lease = this.work.mayLease() ? this.window.reserveFor(message) : 'no';
+    const lease = this.work.mayLease() ? this.window.reserve(message) : 'no';
     if (lease === 'no') this.backlog.mayHoldMore();
     return lease;
   }
 
   /** And how what is spilled. */
   leaseBeside(message: ProvenMessage): LeaseMode {
-    return this.work.isRunning() ? this.window.reserveFor(message) : 'no';
+    return this.work.isRunning() ? this.window.reserve(message) : 'no';
   }
 
   /** What became of an event that was stored. `lease` as it was asked for; undefined = it was not stored. */
@@ -286,7 +286,7 @@ export class EventQueue {
   /** The store is open, perhaps once more, with so many events that wait. */
   storeOpened(waiting: number): void {
     this.#backlog.countIs(waiting);
-    this.#returns.reconcile();
+    this.#returns.reconcileLeases();
     this.lookAnew();
   }
 
@@ -307,7 +307,7 @@ export class EventQueue {
   }
 
   /** The inbox does not answer. */
-  storeHangs(): void {
+  onStoreTimeout(): void {
     this.#backlog.letGo();
     this.#spilled.look();
   }
@@ -406,7 +406,7 @@ export class EventQueue {
   }
 
   /** What is leased may go to the flow again. */
-  mayHandOver(): void {
+  onLeaseSafe(): void {
     this.#deliveries.goOn();
   }
 

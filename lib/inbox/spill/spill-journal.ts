@@ -264,7 +264,7 @@ export function messageFrame(spilled: SpilledMessage, bytes: Uint8Array): Messag
 }
 
 /** As it enters the inbox, which knows no more of where it was: what may come twice says so there, too. */
-export function broughtMessage(
+export function importedRecord(
   { deliveryId, columns, progress, mayRepeat, wasBrought }: SpilledMessage,
   bytes: Uint8Array,
 ): Brought {

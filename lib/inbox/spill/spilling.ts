@@ -12,11 +12,11 @@ import {
 } from '../store/port';
 import { type Frame, readFrame, type Segment } from './spill-file';
 import { holdsMessages, type ReadSegment, SPILL_REGISTER, SpillRegister } from './spill-folder';
-import { broughtMessage, type SpilledMessage, SpillJournal, type SpillJournalOptions } from './spill-journal';
+import { importedRecord, type SpilledMessage, SpillJournal, type SpillJournalOptions } from './spill-journal';
 import { type DoubtfulWork, resolveUncertain, SpillStore, type SpillStoreWork } from './spill-store';
 
 /** A folder in which messages wait that are not in the file of an inbox yet; undefined where there is none. @param folder of the inbox */
-export async function spilledBeside(folder: string): Promise<string | undefined> {
+export async function hasSpilledMessages(folder: string): Promise<string | undefined> {
   const register = new SpillRegister(path.join(folder, SPILL_REGISTER));
   for (const each of new Set([path.join(folder, SPILL_FOLDER), ...register.read()]))
     if (await holdsMessages(each)) return each;
@@ -167,7 +167,7 @@ export class Bringing {
   async #enter({ spilled, isKept, bytes, lateId }: ReadMessage): Promise<boolean> {
     if (!isKept) return false;
     if (bytes === undefined) return true;
-    const brought = { ...broughtMessage(spilled, bytes), ...(lateId !== undefined && { lateId }) };
+    const brought = { ...importedRecord(spilled, bytes), ...(lateId !== undefined && { lateId }) };
     spilled.wasBrought ||= spilled.progress.state !== 'received';
     const bring = async (): Promise<true> => {
       // Its endpoint may have become another one since it was refused.

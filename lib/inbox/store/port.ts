@@ -494,7 +494,7 @@ export type AnyStore = StorePort<AnyCall>;
 /** A store that several instances share. */
 export type SharedStore = StorePort<SharedCall> & {
   /** False from a moment on in which this instance might be taken for dead by others: what it has leased may be theirs. */
-  mayHandOver(): boolean;
+  isLeaseSafe(): boolean;
   /** This instance wants events, from now on or again. */
   takePart(): void;
   /**

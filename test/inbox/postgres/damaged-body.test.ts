@@ -72,7 +72,7 @@ describe('a body of PostgreSQL that its disk has damaged', () => {
     await eventually(() => inbox.state().fault?.includes('cannot be read') === true, 'the damage to be told');
     const { deliveryId } = await inbox.accept(proven({}, { endpointId: ENDPOINT }));
     await eventually(() => taker.deliveries.length > 0, 'the next alarm');
-    assert.deepEqual([taker.deliveries[0]?.deliveryId, await inbox.wouldKeep()], [deliveryId, true]);
+    assert.deepEqual([taker.deliveries[0]?.deliveryId, await inbox.canAccept()], [deliveryId, true]);
     await inbox.settle(accepted[1]?.deliveryId ?? '', { action: 'done' });
     assert.deepEqual(inbox.state(), { durable: true });
   });

@@ -84,7 +84,7 @@ describe('PostgreSQL on two machines, as the documentation has it', () => {
     const message = proven();
     await servers.standby.end('fast');
     await assert.rejects((await opened()).accept(message), { code: 'STORE_FAILED' });
-    assert.equal(await inbox?.wouldKeep(), false);
+    assert.equal(await inbox?.canAccept(), false);
     await servers.standby.run();
     await eventually(async () => (await outcomeOf(message)) !== undefined, 'the alarm to be stored');
   });

@@ -25,14 +25,14 @@ class Played {
       clocks: { steady: () => this.#now.steady, wall: () => this.#now.wall },
       news: {
         onEpochLost: (stood) => this.told.push(`lost after ${stood}`),
-        onMayHandOver: () => this.told.push('may hand over'),
+        onLeaseSafe: () => this.told.push('may hand over'),
         onTakenOver: (other, count) => this.told.push(`${count} of ${other}`),
       },
     });
   }
 
   get mayHandOver(): boolean {
-    return this.instance.mayHandOver();
+    return this.instance.isLeaseSafe();
   }
 
   beat(): Promise<void> {

@@ -121,7 +121,7 @@ class FailingStore implements SharedStore {
   }
 
   mayHandOver(): boolean {
-    return this.store.mayHandOver();
+    return this.store.isLeaseSafe();
   }
 
   takePart(): void {
