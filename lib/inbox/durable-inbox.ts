@@ -78,7 +78,7 @@ interface ArrivalsOptions {
   store: StorePort;
   queues: EventQueues;
   spilling: Spilling;
-  spells: OutageLog;
+  outages: OutageLog;
   health: StoreHealth;
   incidents: ToldIncidents;
   /** Time for the store to take a message before it is spilled, in milliseconds. */
@@ -179,7 +179,7 @@ class Arrivals {
     });
     if (spilled !== undefined) {
       this.options.health.spilled();
-      this.options.spells.spilled(spilled.node);
+      this.options.outages.spilled(spilled.node);
     }
     return { outcome, deliveryId };
   }
@@ -241,7 +241,7 @@ export class DurableInbox extends StoreInbox {
   readonly #store: StorePort;
   readonly #both: BothStores;
   readonly #spilling: Spilling;
-  readonly #spells: OutageLog;
+  readonly #outages: OutageLog;
   readonly #bringing: Bringing;
   readonly #queues: EventQueues;
   readonly #incidents: ToldIncidents;
@@ -274,7 +274,7 @@ export class DurableInbox extends StoreInbox {
       spilling: this.#spilling,
       endpointOf: (deliveryId) => this.#queues.queueOf(deliveryId)?.endpointId,
       onKept: () => this.#health.lookLater(),
-      patience: spillAfter,
+      timeoutMs: spillAfter,
     });
     this.#queues = this.#queuesOf();
     this.#incidents = new ToldIncidents(this.#queues);
@@ -282,17 +282,17 @@ export class DurableInbox extends StoreInbox {
       lookAgain: () => this.#health.lookLater(),
       moved: (node, endpoint) => {
         this.#spilling.moveAlong(node, endpoint);
-        this.#spells.adopt(endpoint, node);
+        this.#outages.adopt(endpoint, node);
       },
       assigned: (from, to) => this.#spilling.assign(from, to),
     });
-    this.#spells = new OutageLog(
+    this.#outages = new OutageLog(
       (node) => this.#queues.of(this.#endpoints.endpointOf(node) ?? node).reachable,
     );
     this.#bringing = new Bringing(this.#store, this.#spilling, {
-      patience: spillAfter,
+      timeoutMs: spillAfter,
       counts: (endpointId, change) => this.#queues.of(endpointId).count(change),
-      entered: (nodeId) => this.#spells.entered(nodeId),
+      entered: (nodeId) => this.#outages.entered(nodeId),
       refused: (count) =>
         this.#log({
           kind: 'line',
@@ -304,7 +304,7 @@ export class DurableInbox extends StoreInbox {
       store: this.#store,
       queues: this.#queues,
       spilling: this.#spilling,
-      spells: this.#spells,
+      outages: this.#outages,
       health: this.#health,
       incidents: this.#incidents,
       spillAfter,
@@ -314,7 +314,7 @@ export class DurableInbox extends StoreInbox {
     this.#reading = new PatientReading(this.#store, {
       state: () => this.#health.state,
       hasMore: () => this.#spilling.store.messages.size > 0,
-      patience: spillAfter,
+      timeoutMs: spillAfter,
     });
     this.#listing = new Listing(this.#reading, this.#spilling, spillAfter);
     this.#tidying = new Tidying(this.#store, options.keep);
@@ -328,7 +328,7 @@ export class DurableInbox extends StoreInbox {
       slots: new SlotStore(this.#store, {
         state: () => this.#health.state,
         watchers: this.#slotWatchers,
-        patience: spillAfter,
+        timeoutMs: spillAfter,
       }),
       watchers: this.#watchers,
     };
@@ -390,13 +390,13 @@ export class DurableInbox extends StoreInbox {
   }
 
   protected override resumed(nodeId: string): void {
-    this.#spells.tellOwed(nodeId);
+    this.#outages.tellOwed(nodeId);
     this.#incidents.tellOwed();
   }
 
   #spillingOf(
     { spillFolder, file, lookAgain = LOOK_AGAIN }: DurableInboxOptions,
-    patience: number,
+    timeoutMs: number,
   ): Spilling {
     return new Spilling({
       folder: spillFolder,
@@ -404,11 +404,11 @@ export class DurableInbox extends StoreInbox {
       onLeft: (left) => this.#log({ kind: 'left', file: left }),
       atWork: (endpointId) => this.#queues.of(endpointId).alarmsAtWork(),
       look: (likeness) => this.#store.call('look', likeness),
-      patience,
+      timeoutMs,
       lookAgain,
       onTaken: () => this.#health.lookLater(),
       waits: (endpointId) => this.#spilledWait(endpointId),
-      restored: (nodeId) => this.#spells.restored(nodeId),
+      restored: (nodeId) => this.#outages.restored(nodeId),
       nodeOf: (endpointId) => this.#endpoints.nodeOf(endpointId),
       endpointOf: (nodeId) => this.#endpoints.endpointOf(nodeId),
     });
@@ -429,7 +429,7 @@ export class DurableInbox extends StoreInbox {
       spilled: this.#spilling.store,
       both: this.#both,
       canLease: () => this.#health.state.durable === true && !this.#spilling.mayHold,
-      mayHandOver: () => true,
+      isLeaseSafe: () => true,
       isSettled: () => false,
     };
     return new EventQueues(
@@ -480,7 +480,7 @@ export class DurableInbox extends StoreInbox {
     this.#endpoints.tellRest();
     if (this.#spilling.mayHold) await this.#bringing.all();
     if (this.#spilling.mayHold) return false;
-    const count = this.#spells.over();
+    const count = this.#outages.over();
     if (count > 0) this.#log({ kind: 'read-back', count });
     this.#queues.storeWorks();
     return true;

@@ -14,10 +14,10 @@ export class SettledElsewhere {
   /** By delivery id, when it was told, the oldest first. */
   readonly #told = new Map<string, number>();
 
-  constructor(private readonly steady: () => number = () => performance.now()) {}
+  constructor(private readonly monotonic: () => number = () => performance.now()) {}
 
   add(deliveryId: string): void {
-    const now = this.steady();
+    const now = this.monotonic();
     for (const [id, at] of this.#told) {
       if (now - at < REMEMBERED) break;
       this.#told.delete(id);
@@ -81,9 +81,9 @@ export class EventQueues {
   }
 
   /** Another instance has given something to an endpoint; undefined: to any. */
-  stirred(endpointId: string | undefined): void {
+  onNewWork(endpointId: string | undefined): void {
     for (const queue of this.#queues.values())
-      if (endpointId === undefined || queue.endpointId === endpointId) queue.stirred();
+      if (endpointId === undefined || queue.endpointId === endpointId) queue.onNewWork();
   }
 
   /** What is leased may go to the flows again. */
@@ -191,14 +191,14 @@ export class ToldIncidents {
   #all: Told[] = [];
   #refuses = false;
 
-  /** @param steady milliseconds of a clock that never jumps */
+  /** @param monotonic milliseconds of a clock that never jumps */
   constructor(
     private readonly queues: EventQueues,
-    private readonly steady: () => number = () => performance.now(),
+    private readonly monotonic: () => number = () => performance.now(),
   ) {}
 
   add(incident: Incident): void {
-    this.#all = [...this.#recent().slice(1 - MOST), { incident, at: this.steady(), to: new Set() }];
+    this.#all = [...this.#recent().slice(1 - MOST), { incident, at: this.monotonic(), to: new Set() }];
     this.tellOwed();
   }
 
@@ -225,7 +225,7 @@ export class ToldIncidents {
   ofFile(): { is: FileIncident; ago: number } | undefined {
     for (const { incident, at } of this.#recent().toReversed())
       if (incident.kind !== 'refuses' && incident.kind !== 'takes')
-        return { is: incident, ago: this.steady() - at };
+        return { is: incident, ago: this.monotonic() - at };
     return undefined;
   }
 
@@ -238,7 +238,7 @@ export class ToldIncidents {
   }
 
   #recent(): Told[] {
-    const since = this.steady() - KEPT_FOR;
+    const since = this.monotonic() - KEPT_FOR;
     return this.#all.filter(({ at }) => at >= since);
   }
 }

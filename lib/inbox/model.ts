@@ -336,7 +336,7 @@ export interface Consumer extends DeliveryTerms {
    * Told when the first message is kept beside an inbox that fails, and when all that the inbox would have are in it, `count`
    * of this endpoint: then it `isOver`. While it is paused, it is told later.
    */
-  onSpilled(spell: { count: number; isOver: boolean }): void;
+  onSpilled(outage: { count: number; isOver: boolean }): void;
   /** Told, each node once, what befell the inbox within the last day. While it is paused, it is told later. */
   onIncident(incident: Incident): void;
 }

@@ -50,7 +50,7 @@ export interface SharedInboxOptions {
   /** Told what an operator should know; nothing of an event. */
   log?: (news: InboxEvents) => void;
   /** Time for the store to take a message, and to answer what somebody wants to see, in milliseconds. Default 3,000. */
-  patience?: number;
+  timeoutMs?: number;
   /** Between two looks at a store that fails, in milliseconds. Default 1,000. */
   lookAgain?: number;
 }
@@ -74,7 +74,7 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
   readonly #health: StoreHealth;
   readonly #reading: PatientReading;
   readonly #tidying: Tidying;
-  readonly #patience: number;
+  readonly #timeoutMs: number;
   readonly #lookAgain: number;
   #closed = false;
 
@@ -82,11 +82,11 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
     open,
     keep,
     log = () => undefined,
-    patience = PATIENCE,
+    timeoutMs = PATIENCE,
     lookAgain = LOOK_AGAIN,
   }: SharedInboxOptions) {
     super();
-    this.#patience = patience;
+    this.#timeoutMs = timeoutMs;
     this.#lookAgain = lookAgain;
     this.#health = new StoreHealth({
       lookAgain,
@@ -104,18 +104,18 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
       every: POLL_EVERY,
     });
     const state = (): InboxState => this.#health.state;
-    this.#reading = new PatientReading(this.#store, { state, hasMore: () => false, patience });
+    this.#reading = new PatientReading(this.#store, { state, hasMore: () => false, timeoutMs });
     this.#tidying = new Tidying(this.#store, keep);
     this.parts = {
       store: this.#store,
       queues: this.#queues,
       endpoints: this.#endpoints,
-      settling: new Settling(this.#store, this.#queues, (deliveryId, wish) =>
-        this.#store.call('tellHolder', { deliveryId, wish }),
+      settling: new Settling(this.#store, this.#queues, (deliveryId, leaseRequest) =>
+        this.#store.call('tellHolder', { deliveryId, wish: leaseRequest }),
       ),
       quarantine: new InboxQuarantine(this.#store, this.#reading, state),
       reading: this.#reading,
-      slots: new SlotStore(this.#store, { state, watchers: this.#slotWatchers, patience }),
+      slots: new SlotStore(this.#store, { state, watchers: this.#slotWatchers, timeoutMs }),
       watchers: this.#watchers,
     };
   }
@@ -131,7 +131,7 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
     if (this.#closed) throw storeFailed('it is closed');
     const begun = performance.now();
     const { storing } = enter(this.parts, record, newMessage(record));
-    const accepted = await withTimeout(storing, this.#patience).catch((error: unknown) =>
+    const accepted = await withTimeout(storing, this.#timeoutMs).catch((error: unknown) =>
       this.#failed(error),
     );
     if (accepted === undefined) {
@@ -198,7 +198,7 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
     this.#closed = true;
     this.#tidying.close();
     this.#slotWatchers.close();
-    await withTimeout(Promise.all([this.#queues.detach(), this.#health.close()]), this.#patience);
+    await withTimeout(Promise.all([this.#queues.detach(), this.#health.close()]), this.#timeoutMs);
     await this.#store.close();
     this.#queues.close();
   }
@@ -208,7 +208,7 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
       spilled: NOTHING_SPILLED,
       both: this.#store,
       canLease: () => this.#health.state.durable === true,
-      mayHandOver: () => this.#store.isLeaseSafe(),
+      isLeaseSafe: () => this.#store.isLeaseSafe(),
       isSettled: (deliveryId: string) => this.#settledElsewhere.has(deliveryId),
     };
     return new EventQueues(stores, () => this.#watchers.notify(), log);
@@ -221,11 +221,11 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
       onWarning: (warning) => log(warning),
       onSlow: (batch) => this.#health.slow.measured(batch),
       onEpochLost: () => this.#queues.leasesLost(),
-      onMayHandOver: () => this.#queues.onLeaseSafe(),
-      onStirred: (endpoint) => this.#queues.stirred(endpoint),
+      onLeaseSafe: () => this.#queues.onLeaseSafe(),
+      onStirred: (endpoint) => this.#queues.onNewWork(endpoint),
       onWaiting: (waiting) => this.#waitingAre(waiting),
       onSlots: (owner) => this.#slotWatchers.tell(owner),
-      onWish: (deliveryId, wish) => this.#wished(deliveryId, wish),
+      onWish: (deliveryId, leaseRequest) => this.#wished(deliveryId, leaseRequest),
     };
   }
 
@@ -242,13 +242,13 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
   }
 
   /** What the store was told at another instance, the queue that has the event is told here. */
-  #wished(deliveryId: string, wish: LeaseRequest): void {
+  #wished(deliveryId: string, leaseRequest: LeaseRequest): void {
     const queue = this.#queues.queueOf(deliveryId);
-    if (wish === 'settled' && queue === undefined) this.#settledElsewhere.add(deliveryId);
-    if (wish === 'settled') queue?.settled(deliveryId, false);
-    if (wish === 'extend') queue?.extend(deliveryId);
+    if (leaseRequest === 'settled' && queue === undefined) this.#settledElsewhere.add(deliveryId);
+    if (leaseRequest === 'settled') queue?.settled(deliveryId, false);
+    if (leaseRequest === 'extend') queue?.extend(deliveryId);
     // A lease that cannot be ended now ends by itself.
-    if (wish === 'retry') queue?.retry({ deliveryId }).catch(() => undefined);
+    if (leaseRequest === 'retry') queue?.retry({ deliveryId }).catch(() => undefined);
   }
 
   #healthChanged(): void {

@@ -108,7 +108,7 @@ interface KeptSlotsOptions {
   state: () => InboxState;
   watchers: SlotListeners;
   /** Time for a store that was open to answer, in milliseconds. */
-  patience: number;
+  timeoutMs: number;
 }
 
 /** The slots in the store of an inbox. Nothing is kept beside a store that fails, and no more than so much waits for one that hangs. */
@@ -179,7 +179,7 @@ export class SlotStore implements Slots {
     if (this.#isFull(size)) throw storeFailed(TOO_SLOW);
     const asking = this.#asked(name, take, size).then((give) => ({ give }));
     for (;;) {
-      const answer = await withTimeout(asking, this.options.patience);
+      const answer = await withTimeout(asking, this.options.timeoutMs);
       if (answer !== undefined) return answer.give;
       const { durable, fault = TOO_SLOW } = this.options.state();
       // One that is being opened has not failed: a large file takes its time.

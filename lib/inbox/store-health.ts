@@ -21,7 +21,7 @@ interface PatientReadingOptions {
   /** True where there is something to see without the store: then nobody waits until it is open. */
   hasMore: () => boolean;
   /** Time for a store that fails to answer, in milliseconds. */
-  patience: number;
+  timeoutMs: number;
 }
 
 /** What is asked of a store for somebody to see it: one that fails and hangs is not waited for. */
@@ -43,7 +43,7 @@ export class PatientReading {
     if (this.#unanswered > 0 && known !== undefined) throw storeFailed(known);
     const reading = this.store.call(name, take).then((give) => ({ give }));
     for (;;) {
-      const answer = await withTimeout(reading, this.options.patience);
+      const answer = await withTimeout(reading, this.options.timeoutMs);
       if (answer !== undefined) return answer.give;
       const reason = this.#fault();
       if (reason !== undefined) throw this.#givenUp(reading, reason);
@@ -126,62 +126,62 @@ const HANGS_AFTER = 30_000;
 export class SlowStore {
   /** Steady times of the slow syncs within the last hour. */
   #slowSyncs: number[] = [];
-  #spell: Pick<SlowPeriod, 'took' | 'sync' | 'work'> | undefined;
+  #outage: Pick<SlowPeriod, 'took' | 'sync' | 'work'> | undefined;
   /** By cause, when it was told. */
   readonly #told = new Map<SlowPeriod['cause'], number>();
   #hanging: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly log: (news: SlowPeriod | HangingStore) => void,
-    private readonly steady: () => number = () => performance.now(),
+    private readonly monotonic: () => number = () => performance.now(),
   ) {}
 
   /** A message was not stored in time. */
   begins(): void {
-    if (this.#spell !== undefined) return;
-    this.#spell = { took: 0, sync: 0, work: 0 };
+    if (this.#outage !== undefined) return;
+    this.#outage = { took: 0, sync: 0, work: 0 };
     this.#hanging = setTimeout(() => this.log({ kind: 'hangs', since: HANGS_AFTER }), HANGS_AFTER);
     this.#hanging.unref();
   }
 
   /** The store has measured a batch that took long. */
   measured({ work, sync }: SlowBatch): void {
-    if (sync >= SLOW_SYNC) this.#slowSyncs = [...this.#recentSyncs(), this.steady()];
-    const spell = this.#spell;
-    if (spell === undefined) return;
-    spell.work = Math.max(spell.work, work);
-    spell.sync = Math.max(spell.sync, sync);
+    if (sync >= SLOW_SYNC) this.#slowSyncs = [...this.#recentSyncs(), this.monotonic()];
+    const outage = this.#outage;
+    if (outage === undefined) return;
+    outage.work = Math.max(outage.work, work);
+    outage.sync = Math.max(outage.sync, sync);
   }
 
   /** A message is stored after all, so many milliseconds after it was given to the store. */
   answered(took: number): void {
-    if (this.#spell !== undefined) this.#spell.took = Math.max(this.#spell.took, took);
+    if (this.#outage !== undefined) this.#outage.took = Math.max(this.#outage.took, took);
   }
 
   /** The store answers in time again. */
   ends(): void {
-    const spell = this.#spell;
+    const outage = this.#outage;
     this.forget();
-    if (spell === undefined || spell.took === 0) return;
+    if (outage === undefined || outage.took === 0) return;
     const slowSyncs = this.#recentSyncs().length;
-    const cause = causeOf(spell.sync, slowSyncs);
-    if (this.#isNews(cause)) this.log({ kind: 'slow', cause, ...spell, slowSyncs });
+    const cause = causeOf(outage.sync, slowSyncs);
+    if (this.#isNews(cause)) this.log({ kind: 'slow', cause, ...outage, slowSyncs });
   }
 
   /** Something else has come to light, or nobody is to be told any more. */
   forget(): void {
     clearTimeout(this.#hanging);
-    this.#spell = undefined;
+    this.#outage = undefined;
   }
 
   #recentSyncs(): number[] {
-    const since = this.steady() - HOUR;
+    const since = this.monotonic() - HOUR;
     return this.#slowSyncs.filter((at) => at >= since);
   }
 
   #isNews(cause: SlowPeriod['cause']): boolean {
     const last = this.#told.get(cause);
-    const now = this.steady();
+    const now = this.monotonic();
     if (last !== undefined && now - last < TELL_EVERY) return false;
     this.#told.set(cause, now);
     return true;

@@ -34,7 +34,10 @@ export class Settling {
   constructor(
     private readonly store: AnyStore,
     private readonly queues: EventQueues,
-    private readonly tellHolder: (deliveryId: string, wish: FlowLeaseRequest) => Promise<unknown> = noOther,
+    private readonly tellHolder: (
+      deliveryId: string,
+      leaseRequest: FlowLeaseRequest,
+    ) => Promise<unknown> = noOther,
   ) {}
 
   /** False where the store does not know the id. @throws RvmError STORE_FAILED */

@@ -24,7 +24,7 @@ describe('the slots of a store that does not answer', () => {
         }),
       close: async () => undefined,
     };
-    slots = new SlotStore(store, { state: () => state, watchers, patience: 50 });
+    slots = new SlotStore(store, { state: () => state, watchers, timeoutMs: 50 });
   });
 
   const answerAll = (): void => {
@@ -106,7 +106,7 @@ describe('the slots of a store that was opened once more', () => {
     const watchers = new SlotListeners();
     let told = 0;
     watchers.add(OWNER, () => (told += 1));
-    const slots = new SlotStore(store, { state: () => ({ durable: true }), watchers, patience: 50 });
+    const slots = new SlotStore(store, { state: () => ({ durable: true }), watchers, timeoutMs: 50 });
     await slots.slots(OWNER);
     await slots.slots(OWNER, 5);
     slots.storeOpened();

@@ -60,7 +60,7 @@ describe('what the store knows of messages and alarms', () => {
     store = open();
   });
 
-  const open = (): Store => new Store({ file: file(), resumed: true, steady: () => now });
+  const open = (): Store => new Store({ file: file(), resumed: true, monotonic: () => now });
   const template = newMessage(proven());
   const message = (changes: Partial<NewMessage>): NewMessage => ({ ...template, ...changes });
 

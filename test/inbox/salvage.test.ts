@@ -235,7 +235,7 @@ describe('a damaged file', () => {
       sql(`UPDATE message SET stored = 5000;
         INSERT INTO meta VALUES ('clock', '12x4') ON CONFLICT (name) DO UPDATE SET value = '12x4'`);
       if (isSalvaged) salvage(file, NOW);
-      const store = new Store({ file, resumed: false, steady: () => 0 });
+      const store = new Store({ file, resumed: false, monotonic: () => 0 });
       store.transaction(() => store.work.accept({ message: newMessage(proven()), lease: 'no' }));
       store.transaction(() => store.work.ping(undefined));
       store.close();

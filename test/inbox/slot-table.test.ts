@@ -26,7 +26,7 @@ describe('the slots of a file', () => {
   });
 
   const open = (): Store =>
-    (store ??= new Store({ file, resumed: false, steady: () => steady, wall: () => wall }));
+    (store ??= new Store({ file, resumed: false, monotonic: () => steady, wall: () => wall }));
   function close(): void {
     store?.close();
     store = undefined;

@@ -16,7 +16,7 @@ describe('a spill file', () => {
     segments = 0;
     file = new SpillFile({
       folder: async () => folder,
-      room: () => Infinity,
+      capacity: () => Infinity,
       onSegment: () => (segments += 1),
     });
   });

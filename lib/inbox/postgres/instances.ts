@@ -379,7 +379,7 @@ const FENCED_AFTER = 0.8 * PEER_TIMEOUT;
 
 /** Clocks of this machine, in milliseconds: one that never jumps, and that of the wall. */
 export interface Clocks {
-  steady: () => number;
+  monotonic: () => number;
   wall: () => number;
 }
 
@@ -410,15 +410,15 @@ export class ClusterMember {
   /** True once the epoch has its row. */
   #hasBegun = false;
   /** When the last beat that was answered was sent; others count from a later moment. */
-  #beatenAt: { steady: number; wall: number } | undefined;
+  #beatenAt: { monotonic: number; wall: number } | undefined;
   #epochBegunAt: number;
   #hasEnded = false;
   /** It takes no part for now. */
   #isAside = false;
 
   constructor(private readonly options: InstanceOptions) {
-    this.#clocks = options.clocks ?? { steady: () => performance.now(), wall: () => Date.now() };
-    this.#epochBegunAt = this.#clocks.steady();
+    this.#clocks = options.clocks ?? { monotonic: () => performance.now(), wall: () => Date.now() };
+    this.#epochBegunAt = this.#clocks.monotonic();
   }
 
   get epoch(): string {
@@ -428,9 +428,9 @@ export class ClusterMember {
   /** False from the moment on at which others might take this instance for dead. */
   isLeaseSafe(): boolean {
     if (this.#beatenAt === undefined) return false;
-    const { steady, wall } = this.#now();
+    const { monotonic, wall } = this.#now();
     // While a machine sleeps, the steady clock may stand still; the other one is right again once it wakes.
-    const elapsed = Math.max(steady - this.#beatenAt.steady, wall - this.#beatenAt.wall);
+    const elapsed = Math.max(monotonic - this.#beatenAt.monotonic, wall - this.#beatenAt.wall);
     return elapsed < FENCED_AFTER;
   }
 
@@ -481,34 +481,34 @@ export class ClusterMember {
    * @throws Error of `pg`
    */
   async look(session: Session): Promise<void> {
-    const asked = this.#clocks.steady();
+    const asked = this.#clocks.monotonic();
     const { others, orphans } = await this.options.table.neighbours(session, this.#epoch);
     // One that cannot show itself may be the one that is cut off.
-    const dead = this.isLeaseSafe() ? this.#others.look(others, asked, this.#clocks.steady()) : [];
+    const dead = this.isLeaseSafe() ? this.#others.look(others, asked, this.#clocks.monotonic()) : [];
     for (const other of dead) await this.#reap(session, other);
     if (orphans.length > 0) await this.options.table.reclaim(session, orphans);
   }
 
-  async #begin(session: Session, epoch: string, asked: { steady: number; wall: number }): Promise<void> {
+  async #begin(session: Session, epoch: string, asked: { monotonic: number; wall: number }): Promise<void> {
     await this.options.table.begin(session, epoch, { name: this.options.name, ttl: PEER_TIMEOUT });
     if (epoch !== this.#epoch) return;
     this.#hasBegun = true;
-    this.#epochBegunAt = asked.steady;
+    this.#epochBegunAt = asked.monotonic;
     this.#beaten(asked);
   }
 
-  #beaten(asked: { steady: number; wall: number }): void {
+  #beaten(asked: { monotonic: number; wall: number }): void {
     // Of two beats under way at once the later one counts.
-    if (this.#beatenAt !== undefined && this.#beatenAt.steady > asked.steady) return;
+    if (this.#beatenAt !== undefined && this.#beatenAt.monotonic > asked.monotonic) return;
     const wasFenced = !this.isLeaseSafe();
     this.#beatenAt = asked;
     if (wasFenced && this.isLeaseSafe()) this.options.news.onLeaseSafe();
   }
 
   #lose(): void {
-    const since = this.#beatenAt?.steady ?? this.#epochBegunAt;
+    const since = this.#beatenAt?.monotonic ?? this.#epochBegunAt;
     this.#renew();
-    this.options.news.onEpochLost(this.#clocks.steady() - since);
+    this.options.news.onEpochLost(this.#clocks.monotonic() - since);
   }
 
   #renew(): void {
@@ -522,7 +522,7 @@ export class ClusterMember {
     if (count !== undefined) this.options.news.onTakenOver(other.name, count);
   }
 
-  #now(): { steady: number; wall: number } {
-    return { steady: this.#clocks.steady(), wall: this.#clocks.wall() };
+  #now(): { monotonic: number; wall: number } {
+    return { monotonic: this.#clocks.monotonic(), wall: this.#clocks.wall() };
   }
 }

@@ -52,10 +52,10 @@ class Calls {
   readonly #slots: SlotCalls;
   readonly #alone: StepsOf<Alone>;
 
-  /** @param steady milliseconds of a clock that never jumps */
-  constructor(schema: string, steady: () => number) {
+  /** @param monotonic milliseconds of a clock that never jumps */
+  constructor(schema: string, monotonic: () => number) {
     const tables = tablesOf(schema);
-    const clock = new InboxClock(steady);
+    const clock = new InboxClock(monotonic);
     this.#locks = new Locks(tables);
     this.#acceptances = new AcceptPlan(tables, clock);
     this.#leases = new LeasePlans(tables);
@@ -255,14 +255,14 @@ export class PlanRunner {
 
   /**
    * @param epoch of this instance, as it is now
-   * @param steady milliseconds of a clock that never jumps
+   * @param monotonic milliseconds of a clock that never jumps
    */
   constructor(
     schema: string,
     private readonly epoch: () => string,
-    steady: () => number = () => performance.now(),
+    monotonic: () => number = () => performance.now(),
   ) {
-    this.#calls = new Calls(schema, steady);
+    this.#calls = new Calls(schema, monotonic);
   }
 
   /**

@@ -364,21 +364,21 @@ export class InboxClock {
   #heard = 0;
   #heardAt: number;
 
-  /** @param steady milliseconds of a clock that never jumps */
-  constructor(private readonly steady: () => number) {
-    this.#heardAt = steady();
+  /** @param monotonic milliseconds of a clock that never jumps */
+  constructor(private readonly monotonic: () => number) {
+    this.#heardAt = monotonic();
   }
 
   /** In milliseconds; too early before the first answer of the database. */
   now(): number {
-    return Math.round(this.#heard + this.steady() - this.#heardAt);
+    return Math.round(this.#heard + this.monotonic() - this.#heardAt);
   }
 
   /** So far it has come, as the database says. */
   heard(clock: number): void {
     if (clock < this.now()) return;
     this.#heard = clock;
-    this.#heardAt = this.steady();
+    this.#heardAt = this.monotonic();
   }
 }
 

@@ -49,7 +49,7 @@ export interface PostgresStoreOptions {
   /** Default: those of this machine. */
   clocks?: Clocks;
   /** Milliseconds of a clock that never jumps, by which the inbox ages. Default: that of this machine. */
-  steady?: () => number;
+  monotonic?: () => number;
 }
 
 /** An inbox in PostgreSQL, which several instances share. */
@@ -88,7 +88,7 @@ export class PostgresStore implements SharedStore {
     this.#sideLink = this.#otherLink('side', () => this.#side);
     this.#slotLink = this.#otherLink('slots', () => this.#slots);
     this.#pulse = this.#pulseOf();
-    const of = { work: new PlanRunner(schema, () => this.#instance.epoch, options.steady) };
+    const of = { work: new PlanRunner(schema, () => this.#instance.epoch, options.monotonic) };
     const onDone = (took: number): void => meter()?.committed('postgres', took / 1000);
     this.#work = this.#lineOf({ ...of, link: this.#workLink, limits: TOGETHER, onDone });
     this.#side = this.#lineOf({ ...of, link: this.#sideLink, limits: ALONE });
@@ -121,7 +121,7 @@ export class PostgresStore implements SharedStore {
     this.#slotLink.open();
   }
 
-  mayHandOver(): boolean {
+  isLeaseSafe(): boolean {
     return this.#instance.isLeaseSafe();
   }
 
@@ -208,7 +208,7 @@ export class PostgresStore implements SharedStore {
           this.news.onWarning({ kind: 'epoch-lost', stood });
           this.news.onEpochLost();
         },
-        onLeaseSafe: () => this.news.onMayHandOver(),
+        onLeaseSafe: () => this.news.onLeaseSafe(),
         onTakenOver: (name, count) => this.news.onWarning({ kind: 'taken-over', name, count }),
       },
     });

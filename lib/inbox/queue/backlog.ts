@@ -38,7 +38,7 @@ export class SpilledBacklog {
   look(): void {
     this.#mustLookAgain = this.#isLooking;
     const { window } = this;
-    const limit = Math.min(SPILLED_BATCH, window.room, this.waiting);
+    const limit = Math.min(SPILLED_BATCH, window.capacity, this.waiting);
     if (this.#isLooking || !this.work.mayLease() || limit <= 0) return;
     this.#isLooking = true;
     window.reserve(limit);
@@ -148,7 +148,7 @@ export class Backlog {
   look(): void {
     if (!this.work.mayLease() || !this.#mayHoldMore || this.#isLooking) return;
     const { window } = this;
-    const limit = Math.min(BATCH, window.room, Math.max(this.#waiting, Math.ceil(window.room / 2)));
+    const limit = Math.min(BATCH, window.capacity, Math.max(this.#waiting, Math.ceil(window.capacity / 2)));
     if (limit <= 0) return this.#tellBlocked();
     this.#isLooking = true;
     this.#kept = limit;
@@ -185,7 +185,7 @@ export class Backlog {
 
   #tellBlocked(): void {
     const { window } = this;
-    const isFull = window.room <= 0 || window.roomForHealth <= 0;
+    const isFull = window.capacity <= 0 || window.roomForHealth <= 0;
     if (!isFull || !window.isOrdered || this.#waiting === 0 || this.#toldBlocked) return;
     this.#toldBlocked = true;
     this.work.isBlocked(this.#waiting);

@@ -160,8 +160,8 @@ export class DeliveryWindow {
   }
 
   /** Keeps a place for an event that is about to be accepted: how it is to be leased, where there is room. */
-  reserve({ event }: ProvenMessage): LeaseMode {
-    const hasRoom = this.room > 0 && (!isHealth(event) || this.roomForHealth > 0);
+  reserveFor({ event }: ProvenMessage): LeaseMode {
+    const hasRoom = this.capacity > 0 && (!isHealth(event) || this.roomForHealth > 0);
     if (!hasRoom) return 'no';
     this.reserve(1);
     return this.isOrdered ? 'ordered' : 'any';
@@ -197,7 +197,7 @@ export class DeliveryWindow {
   }
 
   /** Places that are free. */
-  get room(): number {
+  get capacity(): number {
     return this.#size - this.#held.size - this.#reserved;
   }
 

@@ -32,7 +32,7 @@ class Deliveries {
   });
 
   constructor(
-    private readonly stores: Pick<QueueStores, 'both' | 'mayHandOver' | 'isSettled'>,
+    private readonly stores: Pick<QueueStores, 'both' | 'isLeaseSafe' | 'isSettled'>,
     private readonly window: DeliveryWindow,
     private readonly leases: LeaseTimers,
     private readonly work: DeliveriesWork,
@@ -58,7 +58,7 @@ class Deliveries {
     if (next !== undefined) this.handSoon(next);
   }
 
-  /** `mayHandOver` is true again. */
+  /** `isLeaseSafe` is true again. */
   goOn(): void {
     this.#handOver.goOn();
   }
@@ -101,7 +101,7 @@ class Deliveries {
   #markDelivered(left: readonly LeasedEvent[]): void {
     const deliveryIds = left.map(({ delivery }) => delivery.deliveryId);
     // Best in the commit of the next event, which one of its own would keep waiting; unless others wait for their places.
-    const hurry = this.work.hasWaiting() || this.window.room <= 0;
+    const hurry = this.work.hasWaiting() || this.window.capacity <= 0;
     this.stores.both.call('markDelivered', deliveryIds, hurry).then(
       () => this.work.over(left),
       () => {
@@ -141,14 +141,14 @@ export class Entrance {
 
   /** How the store should take the next event: leased at once where there is room. */
   lease(message: ProvenMessage): LeaseMode {
-    const lease = this.work.mayLease() ? this.window.reserve(message) : 'no';
+    const lease = this.work.mayLease() ? this.window.reserveFor(message) : 'no';
     if (lease === 'no') this.backlog.mayHoldMore();
     return lease;
   }
 
   /** And how what is spilled. */
   leaseBeside(message: ProvenMessage): LeaseMode {
-    return this.work.isRunning() ? this.window.reserve(message) : 'no';
+    return this.work.isRunning() ? this.window.reserveFor(message) : 'no';
   }
 
   /** What became of an event that was stored. `lease` as it was asked for; undefined = it was not stored. */
@@ -401,7 +401,7 @@ export class EventQueue {
   }
 
   /** Another instance has put some into the inbox. */
-  stirred(): void {
+  onNewWork(): void {
     this.#backlog.stir();
   }
 

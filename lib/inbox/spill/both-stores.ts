@@ -141,8 +141,8 @@ class SpilledBodies {
   /** Reads of a disk that has not answered: nothing else is read from it until it does. */
   #hanging = 0;
 
-  /** @param patience time for the disk to give one, in milliseconds */
-  constructor(private readonly patience: number) {}
+  /** @param timeoutMs time for the disk to give one, in milliseconds */
+  constructor(private readonly timeoutMs: number) {}
 
   /** Adds them, as far as there is room, and as they can be read. Fails never. */
   async addTo(rows: readonly SpilledRow[]): Promise<void> {
@@ -156,7 +156,7 @@ class SpilledBodies {
     const frames = readFrames(segment, places);
     for (const { spilled, row } of rows) {
       const reading = frames.next();
-      const next = await withTimeout(reading, this.patience);
+      const next = await withTimeout(reading, this.timeoutMs);
       if (next === undefined) return this.#hangs(reading, frames);
       const frame = next.done === true ? undefined : next.value;
       if (frame?.kind === 'message' && frame.deliveryId === spilled.deliveryId)
@@ -255,19 +255,19 @@ function newestFirst(one: SpilledMessage, other: SpilledMessage): number {
 export class Listing {
   readonly #bodies: SpilledBodies;
 
-  /** @param patience time for a disk that fails to give what is on it, in milliseconds */
+  /** @param timeoutMs time for a disk that fails to give what is on it, in milliseconds */
   constructor(
     private readonly inbox: PatientReading,
     private readonly spilling: Spilling,
-    private readonly patience: number,
+    private readonly timeoutMs: number,
   ) {
-    this.#bodies = new SpilledBodies(patience);
+    this.#bodies = new SpilledBodies(timeoutMs);
   }
 
   async list(query: ListQuery): Promise<MessageList> {
     const isLoaded = await withTimeout(
       this.spilling.loaded().then(() => true),
-      this.patience,
+      this.timeoutMs,
     );
     const beside = await listSpilled(this.spilling.store.messages, query);
     // The inbox is asked in the step that has seen what is beside it: what enters it later is not in its answer. In the same step
@@ -309,7 +309,7 @@ interface BothStoresOptions {
   /** Told that one waits for the inbox to work. */
   onKept: () => void;
   /** Time for the inbox to take a settlement before that is spilled, in milliseconds. */
-  patience: number;
+  timeoutMs: number;
 }
 
 /**
@@ -438,7 +438,7 @@ export class BothStores implements StorePort {
     const step = endStep('delivered');
     const marking = this.main.call('markDelivered', ids, hurry).then(() => true);
     try {
-      if ((await withTimeout(marking, this.options.patience)) === true) return;
+      if ((await withTimeout(marking, this.options.timeoutMs)) === true) return;
     } catch (error) {
       return this.#keepEnds(ids, { state: 'delivered', step }, () => Promise.reject(error));
     }
@@ -448,7 +448,7 @@ export class BothStores implements StorePort {
   /** What becomes of an event does not wait for what is said of it. @throws RvmError STORE_FAILED */
   async #note(take: Take<'note'>): Give<'note'> {
     const noting = this.main.call('note', take).then((give) => ({ give }));
-    const noted = await withTimeout(noting, this.options.patience);
+    const noted = await withTimeout(noting, this.options.timeoutMs);
     if (noted === undefined) throw storeFailed('it answers too slowly');
     return noted.give;
   }
@@ -464,7 +464,7 @@ export class BothStores implements StorePort {
     const told = finishing.then((give) => ({ give }));
     let otherwise: () => Promise<void> = async () => void (await told);
     try {
-      const finished = await withTimeout(told, this.options.patience);
+      const finished = await withTimeout(told, this.options.timeoutMs);
       if (finished !== undefined) return finished.give;
     } catch (error) {
       otherwise = () => Promise.reject(error);

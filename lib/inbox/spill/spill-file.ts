@@ -193,16 +193,16 @@ interface Answer {
 export class SpillProbe {
   #last: Answer | undefined;
 
-  /** @param steady milliseconds of a clock that never jumps */
-  constructor(private readonly steady: () => number = () => performance.now()) {}
+  /** @param monotonic milliseconds of a clock that never jumps */
+  constructor(private readonly monotonic: () => number = () => performance.now()) {}
 
   passes(folder: string): Promise<boolean> {
     const last = this.#last;
-    if (last?.folder === folder && this.steady() - last.at < FRESH) return last.passes;
+    if (last?.folder === folder && this.monotonic() - last.at < FRESH) return last.passes;
     const passes = tried(folder);
     const answer = { folder, at: Infinity, passes };
     this.#last = answer;
-    void passes.then(() => (answer.at = this.steady()));
+    void passes.then(() => (answer.at = this.monotonic()));
     return passes;
   }
 }
@@ -243,7 +243,7 @@ interface SpillFileOptions {
   /** Makes the folder of a file, and tells it. @throws Error where it cannot */
   folder: () => Promise<string>;
   /** Bytes that there is room for; beyond it the senders keep their messages. */
-  room: () => number;
+  capacity: () => number;
   /** Told of each file before the first frame is written to it. */
   onSegment: (segment: Segment) => void;
 }
@@ -324,7 +324,7 @@ export class SpillFile {
 
   async #write(batch: readonly Waiting[]): Promise<Written[]> {
     const frames = Buffer.concat(batch.map(({ bytes }) => bytes));
-    if (frames.length > this.options.room()) throw new Error('the spill folder is full');
+    if (frames.length > this.options.capacity()) throw new Error('the spill folder is full');
     if (!(await this.#hasName())) await this.#abandonFile();
     const handle = this.#handle ?? (await this.#newFile());
     const segment = this.#segment ?? fail();

@@ -418,7 +418,7 @@ export class SpillJournal {
     this.#current = this.#add(options.folder);
     this.#file = new SpillFile({
       folder: () => this.#current.own(),
-      room: () => this.#room,
+      capacity: () => this.#capacity,
       onSegment: (segment) => this.#begun(segment),
     });
   }
@@ -454,7 +454,7 @@ export class SpillJournal {
 
   /** Resolves with whether a frame could be written now: the folder is tried, at most once a second. */
   async wouldTake(): Promise<boolean> {
-    return !this.#isClosed && this.#room > LARGEST_FRAME && this.#probe.passes(this.folder);
+    return !this.#isClosed && this.#capacity > LARGEST_FRAME && this.#probe.passes(this.folder);
   }
 
   /** Resolves when the frame is on the disk. @throws Error where it cannot be written */
@@ -506,7 +506,7 @@ export class SpillJournal {
   }
 
   /** In bytes. */
-  get #room(): number {
+  get #capacity(): number {
     return MAX_BYTES - this.#segments.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 

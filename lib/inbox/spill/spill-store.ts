@@ -86,7 +86,7 @@ interface Outage {
  * entered it since; its consumer is told of the begin and of the end, as soon as there is one.
  */
 export class OutageLog {
-  readonly #spells = new Map<string, Outage>();
+  readonly #outages = new Map<string, Outage>();
   /** Messages of all nodes, since it was last asked for. */
   #entered = 0;
 
@@ -94,17 +94,17 @@ export class OutageLog {
   constructor(private readonly consumerOf: (nodeId: string) => Consumer | undefined) {}
 
   spilled(nodeId: string): void {
-    const spell = this.#count(nodeId);
-    if (spell.begin === 'none') spell.begin = 'owed';
+    const outage = this.#count(nodeId);
+    if (outage.begin === 'none') outage.begin = 'owed';
     this.tellOwed(nodeId);
   }
 
   /** What was spilled when its endpoint had no node is of this one. */
   adopt(endpoint: string, nodeId: string): void {
-    const spell = this.#spells.get(endpoint);
-    if (spell === undefined || this.#spells.has(nodeId)) return;
-    this.#spells.delete(endpoint);
-    this.#spells.set(nodeId, spell);
+    const outage = this.#outages.get(endpoint);
+    if (outage === undefined || this.#outages.has(nodeId)) return;
+    this.#outages.delete(endpoint);
+    this.#outages.set(nodeId, outage);
   }
 
   /** A former process had spilled it. */
@@ -115,8 +115,8 @@ export class OutageLog {
   /** One of those that were spilled is in the inbox. */
   entered(nodeId: string): void {
     this.#entered += 1;
-    const spell = this.#spells.get(nodeId);
-    if (spell !== undefined) spell.entered += 1;
+    const outage = this.#outages.get(nodeId);
+    if (outage !== undefined) outage.entered += 1;
   }
 
   /**
@@ -124,8 +124,8 @@ export class OutageLog {
    * @returns how many have entered since the last time, those of all nodes
    */
   over(): number {
-    for (const [nodeId, spell] of this.#spells) {
-      spell.isOver = true;
+    for (const [nodeId, outage] of this.#outages) {
+      outage.isOver = true;
       this.tellOwed(nodeId);
     }
     const entered = this.#entered;
@@ -135,23 +135,23 @@ export class OutageLog {
 
   /** Something reaches the flow again. */
   tellOwed(nodeId: string): void {
-    const spell = this.#spells.get(nodeId);
-    if (spell === undefined || (spell.begin !== 'owed' && !spell.isOver)) return;
+    const outage = this.#outages.get(nodeId);
+    if (outage === undefined || (outage.begin !== 'owed' && !outage.isOver)) return;
     const consumer = this.consumerOf(nodeId);
     if (consumer === undefined) return;
-    const { spilled, entered, isOver } = spell;
-    spell.begin = 'told';
-    if (isOver) this.#spells.delete(nodeId);
+    const { spilled, entered, isOver } = outage;
+    outage.begin = 'told';
+    if (isOver) this.#outages.delete(nodeId);
     consumer.onSpilled({ count: isOver ? entered : spilled, isOver });
   }
 
   /** One more, of a spell whose end nobody heard of perhaps: then it goes on. */
   #count(nodeId: string): Outage {
-    const spell = this.#spells.get(nodeId) ?? { spilled: 0, entered: 0, begin: 'none', isOver: false };
-    this.#spells.set(nodeId, spell);
-    spell.spilled += 1;
-    spell.isOver = false;
-    return spell;
+    const outage = this.#outages.get(nodeId) ?? { spilled: 0, entered: 0, begin: 'none', isOver: false };
+    this.#outages.set(nodeId, outage);
+    outage.spilled += 1;
+    outage.isOver = false;
+    return outage;
   }
 }
 
@@ -165,7 +165,7 @@ export interface DoubtfulWork {
   /** What the inbox knows of a message. @throws RvmError STORE_FAILED */
   look(likeness: MessageKey): Promise<Known>;
   /** Time for it to tell of a batch, in milliseconds; at a start it is to be opened first. */
-  patience: number;
+  timeoutMs: number;
   /** These are in the inbox. */
   inside(messages: readonly SpilledMessage[]): Promise<void>;
   /** These are not, or may be and say so: they may go. */
@@ -200,7 +200,7 @@ export async function resolveUncertain(
 /** Undefined where it does not answer in time. */
 function lookAll(batch: readonly SpilledMessage[], work: DoubtfulWork): Promise<Answers | undefined> {
   const asking = batch.map(({ columns }) => work.look(messageKeyOf(columns)).catch(() => undefined));
-  return withTimeout(Promise.all(asking), work.patience);
+  return withTimeout(Promise.all(asking), work.timeoutMs);
 }
 
 /**

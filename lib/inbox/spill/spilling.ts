@@ -30,7 +30,7 @@ const OFFER_AGAIN = 60_000;
 
 interface BringingWork {
   /** Time for the inbox to take a batch, in milliseconds: then the flow has what is in it from beside the inbox again. */
-  patience: number;
+  timeoutMs: number;
   /** So many more of an endpoint wait in the inbox, or fewer. */
   counts(endpoint: string, change: number): void;
   /** One more message of a node is in the inbox, and nowhere else. */
@@ -133,16 +133,16 @@ export class Bringing {
 
   /** What an inbox takes that does not answer is offered again all the same: it knows it then. */
   async #moveInTime(batch: readonly ReadMessage[]): Promise<void> {
-    const { patience } = this.work;
+    const { timeoutMs } = this.work;
     const entered: ReadMessage[] = [];
     try {
-      if (!(await withTimeout(this.#enterAll(batch, entered), patience)))
+      if (!(await withTimeout(this.#enterAll(batch, entered), timeoutMs)))
         throw storeFailed('it answers too slowly');
     } finally {
       const noting = this.#entered([...entered]);
       // Also where that takes long: what becomes of them from now on is known in the inbox.
       for (const { spilled } of entered) spilled.moving = noting;
-      await withTimeout(noting, patience);
+      await withTimeout(noting, timeoutMs);
     }
   }
 
@@ -224,7 +224,7 @@ interface SpillingOptions
   extends
     SpillJournalOptions,
     Omit<SpillStoreWork, 'append' | 'isLoaded'>,
-    Pick<DoubtfulWork, 'look' | 'patience'> {
+    Pick<DoubtfulWork, 'look' | 'timeoutMs'> {
   /** Between two looks at what other processes have left, while there are any, in milliseconds. */
   lookAgain: number;
   /** Told that something was found there. */

@@ -413,7 +413,7 @@ export class SourceFile {
     return new SlotClock({
       kept: this.meta(SLOT_CLOCK),
       written: Number(this.#statements.slotsWritten.get()?.['written'] ?? 0),
-      steady: () => performance.now() - begun,
+      monotonic: () => performance.now() - begun,
       wall: Date.now,
     });
   }

@@ -42,7 +42,7 @@ export interface StoreOptions {
   /** True where it was just salvaged: that it has less is told already. */
   isSalvaged?: boolean;
   /** Milliseconds of a clock that never jumps. */
-  steady?: () => number;
+  monotonic?: () => number;
   /** Milliseconds since 1970. Default: the clock of this machine. */
   wall?: () => number;
   /** Told of a fault of the disk that kept a body from being read, after the commit. */
@@ -65,21 +65,21 @@ export class Store {
   readonly #messages: Messages;
   readonly #rows: NewRows;
   readonly #bodies: Bodies;
-  readonly #steady: () => number;
+  readonly #monotonic: () => number;
   readonly #clockAtOpen: number;
   readonly #slotClock: SlotClock;
   readonly #onSynced: (ms: number) => void;
 
   /** @throws Error as `openDatabase` does */
   constructor(options: StoreOptions) {
-    const { file, resumed, steady = () => performance.now(), onReadFault, onSynced } = options;
+    const { file, resumed, monotonic = () => performance.now(), onReadFault, onSynced } = options;
     this.#onSynced = onSynced ?? (() => undefined);
     const isNew = sizeOf(file) === 0;
     this.#database = openDatabase(file);
     try {
       this.#statements = prepareStatements(this.#database);
-      const openedAt = steady();
-      this.#steady = () => steady() - openedAt;
+      const openedAt = monotonic();
+      this.#monotonic = () => monotonic() - openedAt;
       this.#clockAtOpen = clockIn(this.#database);
       this.#slotClock = this.#slotClockOf(options.wall ?? Date.now);
       this.#bodies = new Bodies(this.#statements, onReadFault ?? (() => undefined));
@@ -237,7 +237,7 @@ export class Store {
 
   /** Milliseconds that the file has been open, over all its openings. */
   #clock(): number {
-    return this.#clockAtOpen + this.#steady();
+    return this.#clockAtOpen + this.#monotonic();
   }
 
   /** True where the file has seen fewer than there were. */
@@ -267,7 +267,7 @@ export class Store {
 
   #slotClockOf(wall: () => number): SlotClock {
     const written = Number(this.#statements.slotsWritten.get()?.['written'] ?? 0);
-    return new SlotClock({ kept: this.#meta(SLOT_CLOCK), written, steady: this.#steady, wall });
+    return new SlotClock({ kept: this.#meta(SLOT_CLOCK), written, monotonic: this.#monotonic, wall });
   }
 
   #keepSlotClock(): void {

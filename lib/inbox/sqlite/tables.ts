@@ -267,7 +267,7 @@ interface SlotClockOptions {
   /** When a slot was written last, in milliseconds of this clock: where it cannot be read. */
   written: number;
   /** Milliseconds since the file was opened, of a clock that never jumps. */
-  steady: () => number;
+  monotonic: () => number;
   /** Milliseconds since 1970. */
   wall: () => number;
 }
@@ -289,7 +289,7 @@ export class SlotClock {
 
   /** In milliseconds, a whole number. */
   now(): number {
-    return Math.round(this.#atOpen + this.options.steady());
+    return Math.round(this.#atOpen + this.options.monotonic());
   }
 
   /** As it is to be kept. */

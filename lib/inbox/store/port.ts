@@ -508,8 +508,8 @@ export type SharedStore = StorePort<SharedCall> & {
 export interface SharedStoreEvents extends StoreEvents {
   /** Others took this instance for dead: all that it had leased waits again, or is theirs. A new epoch has begun. */
   onEpochLost(): void;
-  /** `mayHandOver` is true again. */
-  onMayHandOver(): void;
+  /** `isLeaseSafe` is true again. */
+  onLeaseSafe(): void;
   /** Something waits that another instance accepted or gave back; of this endpoint, or of any. */
   onStirred(endpoint: string | undefined): void;
   /** How many events wait, by endpoint, as counted just now. */

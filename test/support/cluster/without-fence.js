@@ -5,5 +5,5 @@ const { patch, patchModules } = require('../inbox/patched-modules');
 
 patchModules({
   'inbox/postgres/store.js': ({ PostgresStore: { prototype } }) =>
-    patch(prototype, 'mayHandOver', () => () => true),
+    patch(prototype, 'isLeaseSafe', () => () => true),
 });

@@ -120,7 +120,7 @@ class FailingStore implements SharedStore {
     return this.store.call(name, take, hurry);
   }
 
-  mayHandOver(): boolean {
+  isLeaseSafe(): boolean {
     return this.store.isLeaseSafe();
   }
 
@@ -146,10 +146,10 @@ class TestedSharedInbox extends SharedInbox implements TestedInbox {
     const settings = readConnection(url, { schema, tls: 'off', instanceName: 'test' });
     super({
       keep: { keys: 7 * DAY, bodies: 30 * DAY },
-      patience: PATIENCE,
+      timeoutMs: PATIENCE,
       lookAgain: LOOK_AGAIN,
       open: (news: SharedStoreEvents) => {
-        port = new FailingStore(new PostgresStore({ settings, ...(steady && { steady }) }, news));
+        port = new FailingStore(new PostgresStore({ settings, ...(steady && { monotonic: steady }) }, news));
         return port;
       },
       ...(log && { log }),
@@ -235,7 +235,7 @@ class InlineStore implements StorePort {
   }
 
   #opened(resumed: boolean): Store {
-    return new Store({ file: this.file, resumed, ...(this.steady && { steady: this.steady }) });
+    return new Store({ file: this.file, resumed, ...(this.steady && { monotonic: this.steady }) });
   }
 }
 

@@ -52,7 +52,7 @@ export class FilledFile {
   }
 
   #opened(): Store {
-    this.#store ??= new Store({ file: this.file, resumed: false, steady: () => this.now });
+    this.#store ??= new Store({ file: this.file, resumed: false, monotonic: () => this.now });
     return this.#store;
   }
 }

@@ -34,7 +34,7 @@ export class SharedFile {
     let store: InstanceStore | undefined;
     const inbox = new SharedInbox({
       keep: { keys: 7 * DAY, bodies: 30 * DAY },
-      patience: PATIENCE,
+      timeoutMs: PATIENCE,
       lookAgain: 10,
       open: (news) => (store = new InstanceStore(this, news)),
       ...options,
@@ -117,7 +117,7 @@ export class InstanceStore implements SharedStore {
     queueMicrotask(() => this.news.onOpened({ waiting: file.waiting(), restored: false }));
   }
 
-  mayHandOver(): boolean {
+  isLeaseSafe(): boolean {
     return this.#isAlive;
   }
 
@@ -137,7 +137,7 @@ export class InstanceStore implements SharedStore {
   /** Beats are answered again. */
   wake(): void {
     this.#isAlive = true;
-    this.news.onMayHandOver();
+    this.news.onLeaseSafe();
   }
 
   /** Others take it for dead: it may lease nothing until it begins anew. */

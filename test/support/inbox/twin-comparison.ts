@@ -26,7 +26,7 @@ export class Comparison {
     const clock = { now: 0 };
     const steady = (): number => clock.now;
     const schema = newSchema();
-    const sqlite = new Store({ file, resumed: false, steady });
+    const sqlite = new Store({ file, resumed: false, monotonic: steady });
     const instances = [
       await StoreSession.open(url, { schema, steady }),
       await StoreSession.open(url, { schema, steady }),

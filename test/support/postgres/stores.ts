@@ -35,7 +35,7 @@ interface Told {
   slots: string[];
   wishes: [deliveryId: string, wish: string][];
   epochsLost: number;
-  mayHandOver: number;
+  isLeaseSafe: number;
 }
 
 export interface OpenStore {
@@ -58,14 +58,14 @@ export function sharedStore(
   }: Partial<Omit<PostgresStoreOptions, 'settings'>> & { instanceName?: string } = {},
 ): OpenStore {
   const lists = { opened: [], faults: [], warnings: [], stirred: [], waiting: [], slots: [], wishes: [] };
-  const told: Told = { ...lists, epochsLost: 0, mayHandOver: 0 };
+  const told: Told = { ...lists, epochsLost: 0, isLeaseSafe: 0 };
   const news: SharedStoreEvents = {
     onOpened: (opened) => told.opened.push(opened),
     onFault: (reason) => told.faults.push(reason),
     onWarning: (warning) => told.warnings.push(warning),
     onSlow: () => undefined,
     onEpochLost: () => (told.epochsLost += 1),
-    onMayHandOver: () => (told.mayHandOver += 1),
+    onLeaseSafe: () => (told.isLeaseSafe += 1),
     onStirred: (endpoint) => told.stirred.push(endpoint),
     onWaiting: (waiting) => told.waiting.push(waiting),
     onSlots: (owner) => told.slots.push(owner),
@@ -261,7 +261,7 @@ export class PostgresStand<Server extends PostgresServer | SharedServer = Shared
   async inbox({ url = this.server.url(), settings, ...options }: InboxOptions = {}): Promise<SharedInbox> {
     const inbox = new SharedInbox({
       keep: { keys: 7 * DAY, bodies: 30 * DAY },
-      patience: PATIENCE,
+      timeoutMs: PATIENCE,
       open: (news) => new PostgresStore({ settings: settings ?? settingsOf(url, this.schema) }, news),
       ...options,
     });
