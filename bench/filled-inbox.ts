@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import type { NewMessage } from '../lib/inbox/store/protocol';
+import type { NewMessage } from '../lib/inbox/store/port';
 import { Store } from '../lib/inbox/sqlite/store';
 import { newMessage } from '../lib/inbox/store/stored-message';
 import { endpointKey } from '../lib/webhook/endpoint';

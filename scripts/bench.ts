@@ -13,7 +13,7 @@ import { MEASUREMENTS } from '../bench/measurements';
 import { PAGES, pageWith } from '../bench/pages';
 import { tableOf } from '../bench/report';
 import { resultsIn, textOf, withRows, type Circumstances } from '../bench/results';
-import { fileSystemWarning } from '../lib/inbox/file-system';
+import { fileSystemWarning } from '../lib/inbox/sqlite/database';
 import { buildIfStale, ROOT } from './build';
 
 const RESULTS = path.join(ROOT, 'bench', 'results.json');

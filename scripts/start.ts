@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { type FolderLock, lockFolder } from '../lib/inbox/folder-lock';
+import { type FolderLock, lockFolder } from '../lib/inbox/sqlite/database';
 import { buildIfStale, ROOT } from './build';
 
 /** Where the editor shows the buttons that open a sidebar. */

@@ -1,4 +1,4 @@
-import type { Consumption, Delivery, Inbox } from '../../lib/inbox/inbox';
+import type { Consumption, Delivery, Inbox } from '../../lib/inbox/model';
 import type { ProvenMessage } from '../../lib/message/record';
 import { ENDPOINT } from './sample-events';
 import { inFlight } from './in-flight';

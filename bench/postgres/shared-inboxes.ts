@@ -1,5 +1,5 @@
 import { readConnection } from '../../lib/inbox/postgres/connection-settings';
-import { PostgresStore } from '../../lib/inbox/postgres/postgres-store';
+import { PostgresStore } from '../../lib/inbox/postgres/store';
 import { SharedInbox } from '../../lib/inbox/shared-inbox';
 import { PostgresServer } from '../../test/support/postgres/postgres-server';
 import { eventually } from '../../test/support/time/patience';

@@ -1,4 +1,4 @@
-import type { Delivery } from '../../lib/inbox/inbox';
+import type { Delivery } from '../../lib/inbox/model';
 import type { SharedInbox } from '../../lib/inbox/shared-inbox';
 import type { ProvenMessage } from '../../lib/message/record';
 import type { PostgresServer } from '../../test/support/postgres/postgres-server';

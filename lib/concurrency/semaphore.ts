@@ -135,12 +135,12 @@ export class ReadWriteLock {
 
   #lock(alone: boolean): Lock {
     return {
-      tryAcquire: () => this.#takeFree(alone),
+      tryAcquire: () => this.#acquireFree(alone),
       acquire: (abort, rank) => this.#take(alone, abort, rank),
     };
   }
 
-  #takeFree(alone: boolean): Release | undefined {
+  #acquireFree(alone: boolean): Release | undefined {
     if (this.#waiting.length > 0 || !this.#isFree(alone)) return undefined;
     return this.#start(alone);
   }

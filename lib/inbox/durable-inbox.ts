@@ -1,31 +1,215 @@
 import path from 'node:path';
-import type { Acceptance, InboxState, InstanceRow, ListQuery, MessageList } from './inbox';
-import type { DeadLetter, ProvenMessage } from '../message/record';
 import { ChangeListeners } from '../concurrency/signals';
+import { withTimeout } from '../concurrency/timers';
+import { type DeadLetter, isForFlow, type ProvenMessage } from '../message/record';
 import { plural } from '../text';
-import { Arrivals } from './arrivals';
-import { Endpoints } from './endpoints';
-import { EventQueues } from './queue/event-queues';
-import type { FileIncident } from './incident';
-import { ToldIncidents } from './told-incidents';
-import { Listing } from './spill/listing';
-import { SlotStore } from './kept-slots';
-import { PatientReading } from './patient-reading';
-import { InboxQuarantine } from './quarantine';
-import { Settling } from './settling';
-import { SlotListeners } from './slot-watchers';
-import { BothStores } from './spill/both-stores';
-import { Bringing } from './spill/bringing';
-import { OutageLog } from './spill/spells';
-import { SPILL_REGISTER } from './spill/spill-register';
-import { Spilling } from './spill/spilling';
-import { StoreInbox, type InboxParts } from './store-inbox';
-import { StoreHealth, type InboxEvents } from './store-health';
-import { fileSystemWarning } from './file-system';
-import type { OpenReport, StoreWarning } from './store/protocol';
+import { Endpoints, EventQueues, ToldIncidents } from './endpoints';
+import type { Acceptance, FileIncident, InboxState, InstanceRow, ListQuery, MessageList } from './model';
+import type { Entrance } from './queue/event-queue';
+import { SlotListeners, SlotStore } from './slots';
+import { BothStores, KnownIdCheck, Listing } from './spill/both-stores';
+import { SPILL_REGISTER } from './spill/spill-folder';
+import { warningsOf } from './spill/spill-journal';
+import { type AcceptedBeside, OutageLog } from './spill/spill-store';
+import { Bringing, Spilling } from './spill/spilling';
+import { fileSystemWarning } from './sqlite/database';
 import { StoreThread } from './sqlite/store-thread';
-import type { StoreEvents, StorePort } from './store/port';
-import { Tidying, type RetentionPeriods } from './tidying';
+import { type InboxEvents, PatientReading, StoreHealth } from './store-health';
+import {
+  type InboxParts,
+  InboxQuarantine,
+  type RetentionPeriods,
+  Settling,
+  StoreInbox,
+  Tidying,
+} from './store-inbox';
+import {
+  type Accepted,
+  type AnyStore,
+  type Known,
+  type NewMessage,
+  type OpenReport,
+  reasonOf,
+  type StoreEvents,
+  storeFailed,
+  type StorePort,
+  type StoreWarning,
+} from './store/port';
+import { newMessage, withWarnings } from './store/stored-message';
+
+interface Entering {
+  storing: Promise<Accepted>;
+  /** It takes too long: the queue does not wait for it any more. */
+  giveUp: () => void;
+}
+
+/** Gives a message to the store; the queue of an event is told what became of it. */
+export function enter(
+  { store, queues }: { store: AnyStore; queues: EventQueues },
+  record: ProvenMessage | DeadLetter,
+  message: NewMessage,
+): Entering {
+  if (!isForFlow(record))
+    return { storing: store.call('accept', { message, lease: 'no' }), giveUp: () => undefined };
+  return enterEvent(store, queues.of(record.endpointId).entrance, record, message);
+}
+
+function enterEvent(
+  store: AnyStore,
+  entrance: Entrance,
+  event: ProvenMessage,
+  message: NewMessage,
+): Entering {
+  const lease = entrance.lease(event);
+  let isAwaited = true;
+  const storing = store.call('accept', { message, lease });
+  storing.then(
+    (accepted) => (isAwaited ? entrance.stored(event, lease, accepted) : entrance.storedLate(accepted)),
+    () => isAwaited && entrance.stored(event, lease, undefined),
+  );
+  const giveUp = (): void => {
+    isAwaited = false;
+    entrance.stored(event, lease, undefined);
+  };
+  return { storing, giveUp };
+}
+
+interface ArrivalsOptions {
+  store: StorePort;
+  queues: EventQueues;
+  spilling: Spilling;
+  outages: OutageLog;
+  health: StoreHealth;
+  incidents: ToldIncidents;
+  /** Time for the store to take a message before it is spilled, in milliseconds. */
+  spillAfter: number;
+  /** True once nothing is accepted any more. */
+  isClosed: () => boolean;
+  /** True while ids may be lost that a repeat could have. */
+  mayRepeat: () => boolean;
+}
+
+/** What comes in, on its way into the store, or beside it. */
+class Arrivals {
+  readonly #looks: KnownIdCheck;
+
+  constructor(private readonly options: ArrivalsOptions) {
+    this.#looks = new KnownIdCheck(options.store);
+  }
+
+  /** @throws RvmError STORE_FAILED */
+  async accept(arrived: ProvenMessage | DeadLetter): Promise<Acceptance> {
+    const { spilling, spillAfter, health, isClosed } = this.options;
+    if (isClosed()) throw storeFailed('it is closed');
+    // What was spilled, or is about to be, goes first, or the end of an alarm would come before its beginning.
+    const isSpilled = (spilling.mayHold || this.#looks.areAhead) && !(await this.#isAllInside());
+    // Only now: a store that was just opened has told what it lacks.
+    const record = this.#marked(arrived);
+    const message = newMessage(record);
+    // What the inbox would not have is known beside it alone.
+    if (isSpilled || spilling.store.concerns(message)) return this.#spill(record, message);
+    const begun = performance.now();
+    const { storing, giveUp } = enter(this.options, record, message);
+    const accepted = await withTimeout(storing, spillAfter).catch((error: unknown) => this.#failed(error));
+    if (accepted === 'failed') return this.#spill(record, message);
+    if (accepted === undefined) {
+      giveUp();
+      this.options.queues.onStoreTimeout();
+      health.tooSlow();
+      storing.then(
+        () => health.slow.answered(performance.now() - begun),
+        () => undefined,
+      );
+      return this.#spill(record, message, storing);
+    }
+    health.works();
+    return { outcome: accepted.outcome, deliveryId: accepted.deliveryId };
+  }
+
+  #marked(record: ProvenMessage | DeadLetter): ProvenMessage | DeadLetter {
+    return isForFlow(record) && this.options.mayRepeat() ? withWarnings(record, ['may-repeat']) : record;
+  }
+
+  #failed(error: unknown): 'failed' {
+    if (this.options.isClosed()) throw error;
+    this.options.health.failed(reasonOf(error));
+    return 'failed';
+  }
+
+  /** A store that is known to fail is waited for by no alarm; but what was spilled before has to be known, for its repeats. */
+  async #isAllInside(): Promise<boolean> {
+    const { health, spilling, spillAfter } = this.options;
+    let recovering = health.recover().catch(() => undefined);
+    await withTimeout(spilling.loaded(), spillAfter);
+    if (health.state.durable === false) return false;
+    if (this.#looks.areAhead) {
+      await this.#looks.ended();
+      recovering = health.recover().catch(() => undefined);
+    }
+    return (await withTimeout(recovering, spillAfter)) === true;
+  }
+
+  /** @param storing where the store may take it after all */
+  #spill(
+    record: ProvenMessage | DeadLetter,
+    message: NewMessage,
+    storing?: Promise<Accepted>,
+  ): Promise<Acceptance> {
+    return this.#looks.inTurn(storing === undefined ? message : undefined, (known) =>
+      this.#spillKnown(record, message, known, storing),
+    );
+  }
+
+  async #spillKnown(
+    record: ProvenMessage | DeadLetter,
+    message: NewMessage,
+    known: Known | undefined,
+    storing: Promise<Accepted> | undefined,
+  ): Promise<Acceptance> {
+    if (known?.outcome === 'repeat' && known.deliveryId !== undefined)
+      return { outcome: 'repeat', deliveryId: known.deliveryId };
+    const late = storing?.then(
+      ({ outcome, deliveryId }) => (outcome === 'repeat' ? undefined : deliveryId),
+      () => undefined,
+    );
+    const { outcome, deliveryId, spilled } = await this.#beside(record, {
+      message,
+      known,
+      ...(late && { late }),
+    });
+    if (spilled !== undefined) {
+      this.options.health.spilled();
+      this.options.outages.spilled(spilled.node);
+    }
+    return { outcome, deliveryId };
+  }
+
+  async #beside(
+    record: ProvenMessage | DeadLetter,
+    spill: { message: NewMessage; known: Known | undefined; late?: Promise<string | undefined> },
+  ): Promise<AcceptedBeside> {
+    const { spilling, queues, health, incidents, isClosed } = this.options;
+    const isEvent = isForFlow(record);
+    const { entrance } = queues.of(record.endpointId);
+    const lease = isEvent ? entrance.leaseBeside(record) : 'no';
+    const told = (accepted: AcceptedBeside | undefined): void => {
+      if (!isEvent) return;
+      const warnings = accepted?.spilled === undefined ? [] : warningsOf(accepted.spilled);
+      entrance.spilled(withWarnings(record, warnings), lease, accepted);
+    };
+    try {
+      const accepted = await spilling.store.accept({ ...spill, lease });
+      told(accepted);
+      return accepted;
+    } catch (error) {
+      told(undefined);
+      const { fault = 'it is not open yet' } = health.state;
+      const reason = `${fault}; neither can it spill: ${error instanceof Error ? error.message : 'unknown fault'}`;
+      if (health.state.durable === false && !isClosed()) incidents.refused(fault);
+      throw storeFailed(reason);
+    }
+  }
+}
 
 /** In milliseconds. */
 const LOOK_AGAIN = 5000;
@@ -57,7 +241,7 @@ export class DurableInbox extends StoreInbox {
   readonly #store: StorePort;
   readonly #both: BothStores;
   readonly #spilling: Spilling;
-  readonly #spells: OutageLog;
+  readonly #outages: OutageLog;
   readonly #bringing: Bringing;
   readonly #queues: EventQueues;
   readonly #incidents: ToldIncidents;
@@ -88,9 +272,9 @@ export class DurableInbox extends StoreInbox {
     this.#store = this.#open(options);
     this.#both = new BothStores(this.#store, {
       spilling: this.#spilling,
-      endpointOf: (deliveryId) => this.#queues.holding(deliveryId)?.endpointId,
+      endpointOf: (deliveryId) => this.#queues.queueOf(deliveryId)?.endpointId,
       onKept: () => this.#health.lookLater(),
-      patience: spillAfter,
+      timeoutMs: spillAfter,
     });
     this.#queues = this.#queuesOf();
     this.#incidents = new ToldIncidents(this.#queues);
@@ -98,17 +282,17 @@ export class DurableInbox extends StoreInbox {
       lookAgain: () => this.#health.lookLater(),
       moved: (node, endpoint) => {
         this.#spilling.moveAlong(node, endpoint);
-        this.#spells.adopt(endpoint, node);
+        this.#outages.adopt(endpoint, node);
       },
       assigned: (from, to) => this.#spilling.assign(from, to),
     });
-    this.#spells = new OutageLog(
+    this.#outages = new OutageLog(
       (node) => this.#queues.of(this.#endpoints.endpointOf(node) ?? node).reachable,
     );
     this.#bringing = new Bringing(this.#store, this.#spilling, {
-      patience: spillAfter,
+      timeoutMs: spillAfter,
       counts: (endpointId, change) => this.#queues.of(endpointId).count(change),
-      entered: (nodeId) => this.#spells.entered(nodeId),
+      entered: (nodeId) => this.#outages.entered(nodeId),
       refused: (count) =>
         this.#log({
           kind: 'line',
@@ -120,7 +304,7 @@ export class DurableInbox extends StoreInbox {
       store: this.#store,
       queues: this.#queues,
       spilling: this.#spilling,
-      spells: this.#spells,
+      outages: this.#outages,
       health: this.#health,
       incidents: this.#incidents,
       spillAfter,
@@ -130,7 +314,7 @@ export class DurableInbox extends StoreInbox {
     this.#reading = new PatientReading(this.#store, {
       state: () => this.#health.state,
       hasMore: () => this.#spilling.store.messages.size > 0,
-      patience: spillAfter,
+      timeoutMs: spillAfter,
     });
     this.#listing = new Listing(this.#reading, this.#spilling, spillAfter);
     this.#tidying = new Tidying(this.#store, options.keep);
@@ -144,7 +328,7 @@ export class DurableInbox extends StoreInbox {
       slots: new SlotStore(this.#store, {
         state: () => this.#health.state,
         watchers: this.#slotWatchers,
-        patience: spillAfter,
+        timeoutMs: spillAfter,
       }),
       watchers: this.#watchers,
     };
@@ -187,7 +371,7 @@ export class DurableInbox extends StoreInbox {
     return { durable: false, fault: 'stored events cannot be read: see to the disk', ...beside };
   }
 
-  async wouldKeep(): Promise<boolean> {
+  async canAccept(): Promise<boolean> {
     const { durable } = this.#health.state;
     if (this.#closed || durable === undefined) return false;
     return durable || this.#spilling.journal.wouldTake();
@@ -206,13 +390,13 @@ export class DurableInbox extends StoreInbox {
   }
 
   protected override resumed(nodeId: string): void {
-    this.#spells.tellOwed(nodeId);
+    this.#outages.tellOwed(nodeId);
     this.#incidents.tellOwed();
   }
 
   #spillingOf(
     { spillFolder, file, lookAgain = LOOK_AGAIN }: DurableInboxOptions,
-    patience: number,
+    timeoutMs: number,
   ): Spilling {
     return new Spilling({
       folder: spillFolder,
@@ -220,11 +404,11 @@ export class DurableInbox extends StoreInbox {
       onLeft: (left) => this.#log({ kind: 'left', file: left }),
       atWork: (endpointId) => this.#queues.of(endpointId).alarmsAtWork(),
       look: (likeness) => this.#store.call('look', likeness),
-      patience,
+      timeoutMs,
       lookAgain,
       onTaken: () => this.#health.lookLater(),
       waits: (endpointId) => this.#spilledWait(endpointId),
-      restored: (nodeId) => this.#spells.restored(nodeId),
+      restored: (nodeId) => this.#outages.restored(nodeId),
       nodeOf: (endpointId) => this.#endpoints.nodeOf(endpointId),
       endpointOf: (nodeId) => this.#endpoints.endpointOf(nodeId),
     });
@@ -245,7 +429,7 @@ export class DurableInbox extends StoreInbox {
       spilled: this.#spilling.store,
       both: this.#both,
       canLease: () => this.#health.state.durable === true && !this.#spilling.mayHold,
-      mayHandOver: () => true,
+      isLeaseSafe: () => true,
       isSettled: () => false,
     };
     return new EventQueues(
@@ -296,7 +480,7 @@ export class DurableInbox extends StoreInbox {
     this.#endpoints.tellRest();
     if (this.#spilling.mayHold) await this.#bringing.all();
     if (this.#spilling.mayHold) return false;
-    const count = this.#spells.over();
+    const count = this.#outages.over();
     if (count > 0) this.#log({ kind: 'read-back', count });
     this.#queues.storeWorks();
     return true;

@@ -1,8 +1,40 @@
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
-import type { Inbox } from './inbox';
-import { areSame, DEFAULT_SETTINGS, SPILL_FOLDER, type InboxSettings } from './inbox-settings';
-import type { RetentionPeriods } from './tidying';
+import { RvmError } from '../error';
+import { areSame, DEFAULT_SETTINGS, type Inbox, type InboxSettings, SPILL_FOLDER } from './model';
+import type { RetentionPeriods } from './store-inbox';
+
+/**
+ * Does something with a message in whichever inbox knows it; one that fails, or hangs, does not hold up the others.
+ * @param act false where the inbox does not know the message
+ * @throws RvmError UNKNOWN_DELIVERY, and what `act` throws where no inbox knows the message
+ */
+export async function settleInAny(
+  inboxes: readonly Inbox[],
+  act: (inbox: Inbox) => Promise<boolean>,
+): Promise<void> {
+  const acting = inboxes.map(async (inbox) => {
+    if (!(await act(inbox))) throw unknownDelivery();
+  });
+  try {
+    await Promise.any(acting);
+  } catch (error) {
+    // One that fails may be the one that knows it.
+    const failures = error instanceof AggregateError ? (error.errors as unknown[]) : [];
+    throw failures.find((failure) => !isUnknownDelivery(failure)) ?? unknownDelivery();
+  }
+}
+
+function unknownDelivery(): RvmError {
+  return new RvmError(
+    'UNKNOWN_DELIVERY',
+    'No inbox knows this delivery id: it comes from another Node-RED, or the event is kept no more.',
+  );
+}
+
+function isUnknownDelivery(error: unknown): boolean {
+  return error instanceof RvmError && error.code === 'UNKNOWN_DELIVERY';
+}
 
 /** Time between the start of the flows and the look for events that wait in vain, in milliseconds: a store opens meanwhile. */
 const ABANDONED_AFTER = 3000;
@@ -42,7 +74,7 @@ export interface InboxLocation {
 /** The place of an inbox that is open. */
 export type KnownLocation = Omit<InboxLocation, 'open'>;
 
-export interface InboxesOptions {
+interface InboxesOptions {
   /** Told of an inbox that is closed, for nobody uses it any more, while so many of its events are not settled. */
   onLeftBehind: (place: KnownLocation, count: number) => void;
   /** Told of an inbox in which so many events wait for consumers that are gone. */

@@ -2,8 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { ChangeListeners } from '../concurrency/signals';
 import { withTimeout } from '../concurrency/timers';
 import type { DeadLetter, ProvenMessage } from '../message/record';
-import { Endpoints } from './endpoints';
-import { enter } from './entering';
+import { Endpoints, EventQueues, SettledElsewhere } from './endpoints';
+import { enter } from './durable-inbox';
 import type {
   Acceptance,
   Consumer,
@@ -13,24 +13,29 @@ import type {
   ListQuery,
   MessageList,
   Settlement,
-} from './inbox';
-import type { Actor } from './history';
-import { listedOf, rowsOf } from './inbox-rows';
+  Actor,
+} from './model';
+import { listedOf, rowsOf, PatientReading, StoreHealth, type InboxEvents } from './store-health';
 import type { Keeping, KeptInbox } from './inboxes';
-import { SlotStore } from './kept-slots';
-import { PatientReading } from './patient-reading';
-import { InboxQuarantine } from './quarantine';
-import { EventQueues } from './queue/event-queues';
-import { SettledElsewhere } from './queue/settled-elsewhere';
-import type { SpilledSource } from './queue/spilled-backlog';
-import { Settling } from './settling';
-import { SlotListeners } from './slot-watchers';
-import { StoreHealth, type InboxEvents } from './store-health';
-import { StoreInbox, type InboxParts } from './store-inbox';
-import { reasonOf, storeFailed, type SharedStore, type SharedStoreEvents } from './store/port';
-import type { OpenReport, LeaseRequest } from './store/protocol';
+import { SlotStore, SlotListeners } from './slots';
+import {
+  InboxQuarantine,
+  Settling,
+  StoreInbox,
+  type InboxParts,
+  Tidying,
+  type RetentionPeriods,
+} from './store-inbox';
+import type { SpilledSource } from './queue/backlog';
+import {
+  reasonOf,
+  storeFailed,
+  type SharedStore,
+  type SharedStoreEvents,
+  type OpenReport,
+  type LeaseRequest,
+} from './store/port';
 import { newMessage } from './store/stored-message';
-import { Tidying, type RetentionPeriods } from './tidying';
 
 /** In milliseconds. */
 const PATIENCE = 3000;
@@ -45,7 +50,7 @@ export interface SharedInboxOptions {
   /** Told what an operator should know; nothing of an event. */
   log?: (news: InboxEvents) => void;
   /** Time for the store to take a message, and to answer what somebody wants to see, in milliseconds. Default 3,000. */
-  patience?: number;
+  timeoutMs?: number;
   /** Between two looks at a store that fails, in milliseconds. Default 1,000. */
   lookAgain?: number;
 }
@@ -69,7 +74,7 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
   readonly #health: StoreHealth;
   readonly #reading: PatientReading;
   readonly #tidying: Tidying;
-  readonly #patience: number;
+  readonly #timeoutMs: number;
   readonly #lookAgain: number;
   #closed = false;
 
@@ -77,11 +82,11 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
     open,
     keep,
     log = () => undefined,
-    patience = PATIENCE,
+    timeoutMs = PATIENCE,
     lookAgain = LOOK_AGAIN,
   }: SharedInboxOptions) {
     super();
-    this.#patience = patience;
+    this.#timeoutMs = timeoutMs;
     this.#lookAgain = lookAgain;
     this.#health = new StoreHealth({
       lookAgain,
@@ -99,18 +104,18 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
       every: POLL_EVERY,
     });
     const state = (): InboxState => this.#health.state;
-    this.#reading = new PatientReading(this.#store, { state, hasMore: () => false, patience });
+    this.#reading = new PatientReading(this.#store, { state, hasMore: () => false, timeoutMs });
     this.#tidying = new Tidying(this.#store, keep);
     this.parts = {
       store: this.#store,
       queues: this.#queues,
       endpoints: this.#endpoints,
-      settling: new Settling(this.#store, this.#queues, (deliveryId, wish) =>
-        this.#store.call('tellHolder', { deliveryId, wish }),
+      settling: new Settling(this.#store, this.#queues, (deliveryId, leaseRequest) =>
+        this.#store.call('tellHolder', { deliveryId, wish: leaseRequest }),
       ),
       quarantine: new InboxQuarantine(this.#store, this.#reading, state),
       reading: this.#reading,
-      slots: new SlotStore(this.#store, { state, watchers: this.#slotWatchers, patience }),
+      slots: new SlotStore(this.#store, { state, watchers: this.#slotWatchers, timeoutMs }),
       watchers: this.#watchers,
     };
   }
@@ -126,7 +131,7 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
     if (this.#closed) throw storeFailed('it is closed');
     const begun = performance.now();
     const { storing } = enter(this.parts, record, newMessage(record));
-    const accepted = await withTimeout(storing, this.#patience).catch((error: unknown) =>
+    const accepted = await withTimeout(storing, this.#timeoutMs).catch((error: unknown) =>
       this.#failed(error),
     );
     if (accepted === undefined) {
@@ -158,7 +163,7 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
    */
   override async settle(deliveryId: string, settlement: Settlement, actor?: Actor): Promise<boolean> {
     const isEnd = settlement.action === 'done' || settlement.action === 'reject';
-    const mustBeTold = isEnd && this.#queues.holding(deliveryId) !== undefined;
+    const mustBeTold = isEnd && this.#queues.queueOf(deliveryId) !== undefined;
     for (;;) {
       try {
         return await super.settle(deliveryId, settlement, actor);
@@ -184,7 +189,7 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
     return { durable: false, fault: 'stored events cannot be read: see to the disk of the database' };
   }
 
-  async wouldKeep(): Promise<boolean> {
+  async canAccept(): Promise<boolean> {
     return !this.#closed && this.#health.state.durable === true;
   }
 
@@ -193,7 +198,7 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
     this.#closed = true;
     this.#tidying.close();
     this.#slotWatchers.close();
-    await withTimeout(Promise.all([this.#queues.detach(), this.#health.close()]), this.#patience);
+    await withTimeout(Promise.all([this.#queues.detach(), this.#health.close()]), this.#timeoutMs);
     await this.#store.close();
     this.#queues.close();
   }
@@ -203,7 +208,7 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
       spilled: NOTHING_SPILLED,
       both: this.#store,
       canLease: () => this.#health.state.durable === true,
-      mayHandOver: () => this.#store.mayHandOver(),
+      isLeaseSafe: () => this.#store.isLeaseSafe(),
       isSettled: (deliveryId: string) => this.#settledElsewhere.has(deliveryId),
     };
     return new EventQueues(stores, () => this.#watchers.notify(), log);
@@ -216,11 +221,11 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
       onWarning: (warning) => log(warning),
       onSlow: (batch) => this.#health.slow.measured(batch),
       onEpochLost: () => this.#queues.leasesLost(),
-      onMayHandOver: () => this.#queues.mayHandOver(),
-      onStirred: (endpoint) => this.#queues.stirred(endpoint),
+      onLeaseSafe: () => this.#queues.onLeaseSafe(),
+      onStirred: (endpoint) => this.#queues.onNewWork(endpoint),
       onWaiting: (waiting) => this.#waitingAre(waiting),
       onSlots: (owner) => this.#slotWatchers.tell(owner),
-      onWish: (deliveryId, wish) => this.#wished(deliveryId, wish),
+      onWish: (deliveryId, leaseRequest) => this.#wished(deliveryId, leaseRequest),
     };
   }
 
@@ -237,13 +242,13 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
   }
 
   /** What the store was told at another instance, the queue that has the event is told here. */
-  #wished(deliveryId: string, wish: LeaseRequest): void {
-    const queue = this.#queues.holding(deliveryId);
-    if (wish === 'settled' && queue === undefined) this.#settledElsewhere.add(deliveryId);
-    if (wish === 'settled') queue?.settled(deliveryId, false);
-    if (wish === 'extend') queue?.extend(deliveryId);
+  #wished(deliveryId: string, leaseRequest: LeaseRequest): void {
+    const queue = this.#queues.queueOf(deliveryId);
+    if (leaseRequest === 'settled' && queue === undefined) this.#settledElsewhere.add(deliveryId);
+    if (leaseRequest === 'settled') queue?.settled(deliveryId, false);
+    if (leaseRequest === 'extend') queue?.extend(deliveryId);
     // A lease that cannot be ended now ends by itself.
-    if (wish === 'retry') queue?.retry({ deliveryId }).catch(() => undefined);
+    if (leaseRequest === 'retry') queue?.retry({ deliveryId }).catch(() => undefined);
   }
 
   #healthChanged(): void {

@@ -1,9 +1,197 @@
+import { forEachTimeSliced } from '../concurrency/iteration';
+import { withTimeout } from '../concurrency/timers';
+import { RvmError } from '../error';
 import { meter } from '../meter';
-import type { InboxState } from './inbox';
-import type { FileIncident } from './incident';
-import { SlowStore, type HangingStore, type SlowPeriod } from './slow-store';
-import type { StoreWarning } from './store/protocol';
-import { reasonOf, TOO_SLOW } from './store/port';
+import type { FileIncident, InboxState, ListedMessage, ListQuery } from './model';
+import {
+  type AnyCall,
+  type AnyStore,
+  type LeasedMessage,
+  reasonOf,
+  type SlowBatch,
+  type StoreCalls,
+  storeFailed,
+  type StoreWarning,
+  TOO_SLOW,
+} from './store/port';
+import { listed } from './store/stored-message';
+
+interface PatientReadingOptions {
+  state: () => InboxState;
+  /** True where there is something to see without the store: then nobody waits until it is open. */
+  hasMore: () => boolean;
+  /** Time for a store that fails to answer, in milliseconds. */
+  timeoutMs: number;
+}
+
+/** What is asked of a store for somebody to see it: one that fails and hangs is not waited for. */
+export class PatientReading {
+  /** Questions that were not waited for: it is asked no other until it has answered them. */
+  #unanswered = 0;
+
+  constructor(
+    private readonly store: AnyStore,
+    private readonly options: PatientReadingOptions,
+  ) {}
+
+  /** @throws RvmError STORE_FAILED */
+  async read<Name extends AnyCall>(
+    name: Name,
+    take: StoreCalls[Name]['take'],
+  ): Promise<StoreCalls[Name]['give']> {
+    const known = this.#fault();
+    if (this.#unanswered > 0 && known !== undefined) throw storeFailed(known);
+    const reading = this.store.call(name, take).then((give) => ({ give }));
+    for (;;) {
+      const answer = await withTimeout(reading, this.options.timeoutMs);
+      if (answer !== undefined) return answer.give;
+      const reason = this.#fault();
+      if (reason !== undefined) throw this.#givenUp(reading, reason);
+    }
+  }
+
+  /** Why the store fails; undefined where its answer is worth waiting for, however long it takes. */
+  #fault(): string | undefined {
+    const { state, hasMore } = this.options;
+    const { durable = !hasMore(), fault = 'it is not open yet' } = state();
+    return durable ? undefined : fault;
+  }
+
+  #givenUp(reading: Promise<unknown>, reason: string): Error {
+    this.#unanswered += 1;
+    void reading.catch(() => undefined).then(() => (this.#unanswered -= 1));
+    return storeFailed(reason);
+  }
+}
+
+/** What of the inbox belongs into a list; `fault`: why it is missing. */
+export interface InboxRows {
+  rows: LeasedMessage[];
+  fault?: RvmError;
+}
+
+export async function rowsOf(reading: PatientReading, query: ListQuery): Promise<InboxRows> {
+  try {
+    return { rows: await reading.read('list', query) };
+  } catch (error) {
+    if (!(error instanceof RvmError)) throw error;
+    return { rows: [], fault: error };
+  }
+}
+
+/** Newest first. @param rows of one moment, those that came later first */
+export async function listedOf(
+  rows: LeasedMessage[],
+  { limit, history }: Pick<ListQuery, 'limit' | 'history'>,
+): Promise<ListedMessage[]> {
+  rows.sort((one, other) => other.received - one.received);
+  const messages: ListedMessage[] = [];
+  // Each body is read as JSON.
+  await forEachTimeSliced(rows.slice(0, limit), (row) => messages.push(listed(row, history)));
+  return messages;
+}
+
+/**
+ * A time in which the store was too slow, in milliseconds: the longest that a message took, that writing it to the disk took,
+ * and that the work before took. What is missing in the sum, the message waited for the machine. `cause`: the disk only where
+ * writing itself was slow (`sync`), and to be seen to only where it was so often (`disk`).
+ */
+export interface SlowPeriod {
+  kind: 'slow';
+  cause: 'busy' | 'sync' | 'disk';
+  took: number;
+  sync: number;
+  work: number;
+  /** Slow writes within the last hour. */
+  slowSyncs: number;
+}
+
+/** The store has not answered for so many milliseconds, and does not yet. */
+export interface HangingStore {
+  kind: 'hangs';
+  since: number;
+}
+
+/** A sync of a disk that is well takes a hundredth of it; a machine under load brings one of this length now and then. Milliseconds. */
+const SLOW_SYNC = 1000;
+/** So many of them within an hour are the disk. */
+const MANY = 3;
+const HOUR = 60 * 60 * 1000;
+/** Between two lines about one cause, in milliseconds. */
+const TELL_EVERY = 10 * 60 * 1000;
+/** Before it is told that the store does not answer at all, in milliseconds. */
+const HANGS_AFTER = 30_000;
+
+/** Finds out what took so long where a store is too slow, and tells of it once it is over. */
+export class SlowStore {
+  /** Steady times of the slow syncs within the last hour. */
+  #slowSyncs: number[] = [];
+  #outage: Pick<SlowPeriod, 'took' | 'sync' | 'work'> | undefined;
+  /** By cause, when it was told. */
+  readonly #told = new Map<SlowPeriod['cause'], number>();
+  #hanging: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly log: (news: SlowPeriod | HangingStore) => void,
+    private readonly monotonic: () => number = () => performance.now(),
+  ) {}
+
+  /** A message was not stored in time. */
+  begins(): void {
+    if (this.#outage !== undefined) return;
+    this.#outage = { took: 0, sync: 0, work: 0 };
+    this.#hanging = setTimeout(() => this.log({ kind: 'hangs', since: HANGS_AFTER }), HANGS_AFTER);
+    this.#hanging.unref();
+  }
+
+  /** The store has measured a batch that took long. */
+  measured({ work, sync }: SlowBatch): void {
+    if (sync >= SLOW_SYNC) this.#slowSyncs = [...this.#recentSyncs(), this.monotonic()];
+    const outage = this.#outage;
+    if (outage === undefined) return;
+    outage.work = Math.max(outage.work, work);
+    outage.sync = Math.max(outage.sync, sync);
+  }
+
+  /** A message is stored after all, so many milliseconds after it was given to the store. */
+  answered(took: number): void {
+    if (this.#outage !== undefined) this.#outage.took = Math.max(this.#outage.took, took);
+  }
+
+  /** The store answers in time again. */
+  ends(): void {
+    const outage = this.#outage;
+    this.forget();
+    if (outage === undefined || outage.took === 0) return;
+    const slowSyncs = this.#recentSyncs().length;
+    const cause = causeOf(outage.sync, slowSyncs);
+    if (this.#isNews(cause)) this.log({ kind: 'slow', cause, ...outage, slowSyncs });
+  }
+
+  /** Something else has come to light, or nobody is to be told any more. */
+  forget(): void {
+    clearTimeout(this.#hanging);
+    this.#outage = undefined;
+  }
+
+  #recentSyncs(): number[] {
+    const since = this.monotonic() - HOUR;
+    return this.#slowSyncs.filter((at) => at >= since);
+  }
+
+  #isNews(cause: SlowPeriod['cause']): boolean {
+    const last = this.#told.get(cause);
+    const now = this.monotonic();
+    if (last !== undefined && now - last < TELL_EVERY) return false;
+    this.#told.set(cause, now);
+    return true;
+  }
+}
+
+function causeOf(sync: number, slowSyncs: number): SlowPeriod['cause'] {
+  if (sync < SLOW_SYNC) return 'busy';
+  return slowSyncs < MANY ? 'sync' : 'disk';
+}
 
 /** What an operator should know of an inbox; nothing of an event. */
 export type InboxEvents =
@@ -21,7 +209,7 @@ export type InboxEvents =
   | HangingStore
   | { kind: 'line'; line: string };
 
-export interface StoreHealthOptions {
+interface StoreHealthOptions {
   /** Between two looks at a store that fails, in milliseconds. */
   lookAgain: number;
   /** Asks whether the store works, and stores what was spilled. True when nothing is left to do. */
@@ -29,9 +217,6 @@ export interface StoreHealthOptions {
   changed: () => void;
   log: (news: InboxEvents) => void;
 }
-
-/** Between two lines about a fault that lasts, and about one that comes again after a moment, in milliseconds. */
-const TELL_EVERY = 10 * 60 * 1000;
 const COMES_AGAIN = 1000;
 
 /** Whether a store can store; if not, it is asked again and again. */

@@ -1,30 +1,206 @@
 import type { ChangeListeners } from '../concurrency/signals';
-import type { Endpoints } from './endpoints';
-import { namedBy, type Actor } from './history';
-import type {
-  Acceptance,
-  Consumer,
-  Consumption,
-  Inbox,
-  InboxState,
-  InstanceRow,
-  ListQuery,
-  MessageList,
-  QuarantinedMessage,
-  QuarantineSum,
-  Settlement,
-} from './inbox';
-import { MOST_COUNTED, type InboxCounts, type InboxFigures } from './inbox-figures';
 import type { DeadLetter, ProvenMessage } from '../message/record';
-import type { InboxQuarantine } from './quarantine';
-import type { EventQueues } from './queue/event-queues';
-import type { SlotStore } from './kept-slots';
-import type { Settling } from './settling';
+import type { Endpoints, EventQueues } from './endpoints';
+import {
+  type Acceptance,
+  type Actor,
+  type Consumer,
+  type Consumption,
+  type Inbox,
+  type InboxCounts,
+  type InboxFigures,
+  type InboxState,
+  type InstanceRow,
+  type ListQuery,
+  type MessageList,
+  MOST_COUNTED,
+  namedBy,
+  type QuarantinedMessage,
+  type QuarantineSum,
+  type Settlement,
+  type TallyQuery,
+  type TallyRow,
+} from './model';
 import type { ChangedSlots, SlotOutcome, SlotWrite } from './slot';
-import type { PatientReading } from './patient-reading';
-import type { AnyStore } from './store/port';
+import type { SlotStore } from './slots';
+import type { PatientReading } from './store-health';
+import { type ActOn, type AnyStore, type FlowLeaseRequest, type NotedStep, verdictStep } from './store/port';
+import { deliveryOf, isOpenState, messageOfRow, quarantinedRow, quarantineSum } from './store/stored-message';
 import { tallyOf } from './tally';
-import type { TallyQuery, TallyRow } from './tally-rows';
+
+/** What a flow says of an event, told to the store, then to the queue that has it. */
+export class Settling {
+  /** @param tellHolder of an event that another instance may have: what the flow wants of it */
+  constructor(
+    private readonly store: AnyStore,
+    private readonly queues: EventQueues,
+    private readonly tellHolder: (
+      deliveryId: string,
+      leaseRequest: FlowLeaseRequest,
+    ) => Promise<unknown> = noOther,
+  ) {}
+
+  /** False where the store does not know the id. @throws RvmError STORE_FAILED */
+  async settle(deliveryId: string, settlement: Settlement, actor?: Actor): Promise<boolean> {
+    const by = namedBy(actor);
+    const acting = this.#act({ deliveryId, ...by }, settlement);
+    // Asked at once, it is of one transaction with the end of the event.
+    const found = settlement.finding && verdictStep(settlement.finding, Date.now());
+    const noting = found && this.store.call('note', { deliveryId, step: found });
+    const [isKnown] = await Promise.all([acting, noting]);
+    return isKnown;
+  }
+
+  async #act(act: ActOn, settlement: Settlement): Promise<boolean> {
+    const { deliveryId } = act;
+    if (settlement.action === 'done') return this.#finish(act, 'delivered');
+    if (settlement.action === 'reject') return this.#finish(act, 'dead', settlement.note);
+    if (settlement.action === 'extend') return this.#extend(act);
+    await this.#retry(act);
+    return (await this.store.call('stateOf', deliveryId)) !== undefined;
+  }
+
+  async #retry(act: ActOn): Promise<void> {
+    const { deliveryId } = act;
+    const holder = this.queues.queueOf(deliveryId);
+    if (holder !== undefined) return holder.retry(act);
+    const endpoint = await this.store.call('revive', act);
+    if (endpoint !== undefined) return this.queues.of(endpoint).cameBack(1);
+    await this.tellHolder(deliveryId, 'retry');
+  }
+
+  /** That a node works on an event, and holds it for that, is no step: nobody has said so. */
+  async #extend({ deliveryId, by }: ActOn): Promise<boolean> {
+    const holder = this.queues.queueOf(deliveryId);
+    if (holder !== undefined) holder.extend(deliveryId);
+    else await this.tellHolder(deliveryId, 'extend');
+    const state =
+      by === undefined
+        ? await this.store.call('stateOf', deliveryId)
+        : await this.store.call('note', {
+            deliveryId,
+            step: { time: Date.now(), step: 'extended', by },
+            ifOpen: true,
+          });
+    return state !== undefined;
+  }
+
+  async #finish({ deliveryId, ...by }: ActOn, state: 'delivered' | 'dead', note?: string): Promise<boolean> {
+    const step: NotedStep = {
+      time: Date.now(),
+      step: state === 'dead' ? 'rejected' : 'settled',
+      ...by,
+      ...(note !== undefined && { reason: note }),
+    };
+    const finished = await this.store.call('finish', { deliveryId, state, give: state === 'dead', step });
+    if (finished === undefined) return false;
+    const { was, endpoint, message } = finished;
+    if (!isOpenState(was)) {
+      // Known already, as where the answer to a first try was lost: it is held no longer.
+      this.queues.queueOf(deliveryId)?.settled(deliveryId, false);
+      return true;
+    }
+    // Not always where it is now: it may have been given to another endpoint since it was leased.
+    const queue = this.queues.queueOf(deliveryId) ?? this.queues.of(endpoint);
+    const last = queue.settled(deliveryId, was === 'received');
+    // What the disk fails to read now, or a store that fails cannot give, the queue may still have.
+    const delivery = state === 'dead' ? ((message && deliveryOf(message)) ?? last) : undefined;
+    if (delivery) queue.consumer?.onDead(delivery, 'rejected', note);
+    return true;
+  }
+}
+
+/** Of an inbox that belongs to one instance. */
+async function noOther(): Promise<void> {
+  // Nobody else can have it.
+}
+
+/** Bytes of bodies on their way into the store at which no more go there: as many as it keeps. */
+const MOST_BYTES = 16 * 1024 * 1024;
+
+/** The messages that nothing proved, in the store. */
+export class InboxQuarantine {
+  #key: Promise<Uint8Array> | undefined;
+  #bytes = 0;
+
+  constructor(
+    private readonly store: AnyStore,
+    private readonly reading: PatientReading,
+    private readonly state: () => InboxState,
+  ) {}
+
+  add(message: QuarantinedMessage): void {
+    // What waits for a store that hangs must have a bound, also as long as nobody knows that it does.
+    const size = message.body.byteLength;
+    if (this.state().durable === false || this.#bytes + size > MOST_BYTES) return;
+    this.#bytes += size;
+    this.store
+      .call('quarantine', quarantinedRow(message))
+      .catch(() => undefined)
+      .finally(() => (this.#bytes -= size));
+  }
+
+  /** Those of an endpoint. @throws RvmError STORE_FAILED */
+  async of(endpointId: string): Promise<(QuarantinedMessage & { id: number })[]> {
+    return (await this.store.call('quarantined', endpointId)).map(messageOfRow);
+  }
+
+  /** @throws RvmError STORE_FAILED */
+  async sums(): Promise<QuarantineSum[]> {
+    return (await this.reading.read('quarantinedSums', undefined)).map(quarantineSum);
+  }
+
+  /** Read once. @throws RvmError STORE_FAILED */
+  key(): Promise<Uint8Array> {
+    this.#key ??= this.store.call('quarantineKey', undefined).catch((error: unknown) => {
+      this.#key = undefined;
+      throw error;
+    });
+    return this.#key;
+  }
+}
+
+/** In milliseconds. */
+export interface RetentionPeriods {
+  /** How long ids are known at least. */
+  keys: number;
+  /** How long bodies are kept. */
+  bodies: number;
+}
+
+/** Between two rounds, in milliseconds; the first comes a minute after the start. */
+const EVERY = 10 * 60 * 1000;
+const FIRST = 60 * 1000;
+
+/** Has the store remove what is old, step by step, so that nothing waits long for it. */
+export class Tidying {
+  #timer: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  constructor(
+    private readonly store: AnyStore,
+    /** Counts from the next step on. */
+    public keep: RetentionPeriods,
+  ) {
+    this.#later(FIRST);
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+  }
+
+  #later(pause: number): void {
+    if (this.#closed) return;
+    this.#timer = setTimeout(() => {
+      this.store.call('tidy', this.keep).then(
+        (more) => this.#later(more ? 0 : EVERY),
+        () => this.#later(EVERY),
+      );
+    }, pause);
+    this.#timer.unref();
+  }
+}
 
 /** What an inbox consists of, whichever store is behind it. */
 export interface InboxParts {
@@ -46,7 +222,7 @@ export abstract class StoreInbox implements Inbox {
   abstract list(query: ListQuery): Promise<MessageList>;
   abstract instances(): Promise<InstanceRow[]>;
   abstract state(): InboxState;
-  abstract wouldKeep(): Promise<boolean>;
+  abstract canAccept(): Promise<boolean>;
   abstract close(): Promise<void>;
 
   consume(consumer: Consumer): Consumption {

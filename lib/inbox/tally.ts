@@ -1,10 +1,8 @@
 import { forEachTimeSliced } from '../concurrency/iteration';
-import { eventRow } from './event-row';
-import { cutText, type Verdict } from './history';
-import { pagesOf, type PagedMessage, type PageOfMessages } from './store/page';
-import type { PageQuery } from './store/page-query';
-import { isDeadState, listed } from './store/stored-message';
-import type { TallyQuery, TallyRow } from './tally-rows';
+import { eventRow, isDeadState, listed } from './store/stored-message';
+import { cutText, type Verdict, type TallyQuery, type TallyRow } from './model';
+import { pagesOf, type PagedMessage, type PageOfMessages } from './store/record';
+import type { PageQuery } from './store/port';
 
 const HOUR = 3_600_000;
 /** Characters of the name of a group: all that are counted are held in memory. */

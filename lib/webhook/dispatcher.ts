@@ -326,7 +326,7 @@ class Readiness {
     // of all others.
     if (!endpoints.some((endpoint) => this.#ready.of(endpoint) !== undefined)) return false;
     const inboxes = [...new Set(endpoints.map(({ inbox }) => inbox))];
-    const willStore = await withTimeout(Promise.all(inboxes.map((inbox) => inbox.wouldKeep())), TIMEOUT_MS);
+    const willStore = await withTimeout(Promise.all(inboxes.map((inbox) => inbox.canAccept())), TIMEOUT_MS);
     return this.flowsRun && willStore?.every((keeps) => keeps) === true;
   }
 }

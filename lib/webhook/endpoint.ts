@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Inbox } from '../inbox/inbox';
+import type { Inbox } from '../inbox/model';
 import type { EventFilter } from '../message/event-filter';
 import type { DeadLetter, ProvenMessage } from '../message/record';
 import type { Problem, ProblemReason } from './problem';

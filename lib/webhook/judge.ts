@@ -40,7 +40,7 @@ export function judgeContextOf(
 }
 
 export type Judgement =
-  | { kind: 'unauthentic'; reason: ProofFailure; burnt?: ReceivingStation }
+  | { kind: 'unauthentic'; reason: ProofFailure; leaked?: ReceivingStation }
   | ProvenJudgement;
 export type ProvenJudgement =
   | { kind: 'unusable'; deadLetter: DeadLetter }
@@ -60,7 +60,7 @@ export function judge(message: RawMessage, authentication: ProofResult, context:
     return {
       kind: 'unauthentic',
       reason: authentication.reason,
-      ...(authentication.burnt && { burnt: authentication.burnt }),
+      ...(authentication.leaked && { leaked: authentication.leaked }),
     };
   }
   return judgeProven(message, context, authentication);
@@ -193,7 +193,7 @@ const LATEST_PLAUSIBLE = Date.UTC(2032, 0, 1);
  */
 export class ClockGuard {
   #offset: number;
-  #doubted = true;
+  #isClockDoubtful = true;
 
   /** @param monotonic monotonic clock, in milliseconds */
   constructor(
@@ -207,10 +207,10 @@ export class ClockGuard {
   mayJudgeAge(transmitTime: Date | undefined): boolean {
     const now = this.wall();
     const offset = now - this.monotonic();
-    if (Math.abs(offset - this.#offset) > CLOCK_JUMP) this.#doubted = true;
+    if (Math.abs(offset - this.#offset) > CLOCK_JUMP) this.#isClockDoubtful = true;
     this.#offset = offset;
     if (transmitTime !== undefined && Math.abs(now - transmitTime.getTime()) < AGREEMENT)
-      this.#doubted = false;
-    return now >= EARLIEST_PLAUSIBLE && now < LATEST_PLAUSIBLE && !this.#doubted;
+      this.#isClockDoubtful = false;
+    return now >= EARLIEST_PLAUSIBLE && now < LATEST_PLAUSIBLE && !this.#isClockDoubtful;
   }
 }

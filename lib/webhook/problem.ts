@@ -1,5 +1,5 @@
 import type { RvmEvent } from '../event';
-import type { Acceptance, Delivery } from '../inbox/inbox';
+import type { Acceptance, Delivery } from '../inbox/model';
 import { copyOfJson } from '../json/json';
 import { SELF_TEST } from '../message/envelope';
 import type { DeadLetter, DeadLetterReason, MessageRecord, ProvenMessage } from '../message/record';

@@ -1,6 +1,6 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { sleep } from '../concurrency/timers';
-import type { QuarantinedMessage } from '../inbox/inbox';
+import type { QuarantinedMessage } from '../inbox/model';
 import {
   redactedBody,
   jsonOf,

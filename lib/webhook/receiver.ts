@@ -4,7 +4,7 @@ import { RoundRobin } from '../concurrency/fair-queue';
 import { KeyedSemaphore } from '../concurrency/semaphore';
 import { CancelToken } from '../concurrency/signals';
 import { lenientTimeout, sleep, withTimeout } from '../concurrency/timers';
-import type { Acceptance } from '../inbox/inbox';
+import type { Acceptance } from '../inbox/model';
 import { jsonOf } from '../message/body';
 import { meter, secondsSince } from '../meter';
 import { type Endpoint, type Middleware, type Ready, ReadyEndpoints, type RequestOrigin } from './endpoint';
@@ -230,14 +230,14 @@ export class WebhookReceiver {
     return this.#store(request, recordOf(judgement));
   }
 
-  #refuse(request: JudgeableRequest, { reason, burnt }: Judgement & { kind: 'unauthentic' }): void {
+  #refuse(request: JudgeableRequest, { reason, leaked }: Judgement & { kind: 'unauthentic' }): void {
     const { req, res, body, endpoint, message, stations } = request;
     if (stations.hasUnready) return this.#giveUp(req, unreadyReason(endpoint.stations()));
     answer(req, res, 'unauthentic');
     meter()?.answered('unauthentic', onlyStation(endpoint.stations())?.key);
     const origin = this.#originOf(request);
     this.options.reporter.unauthentic(endpoint, toldReason(reason, body), { bytes: body.length, ...origin });
-    if (burnt !== undefined) this.options.reporter.burnt(burnt);
+    if (leaked !== undefined) this.options.reporter.leaked(leaked);
     this.options.quarantine.keep(endpoint, message, origin, reason);
   }
 

@@ -1,4 +1,4 @@
-import type { Acceptance } from '../inbox/inbox';
+import type { Acceptance } from '../inbox/model';
 import type { DeadLetter, ProvenMessage } from '../message/record';
 import { LogThrottle } from './rate-limits';
 import type { Endpoint, RequestOrigin } from './endpoint';
@@ -35,7 +35,7 @@ export class Reporter {
   }
 
   /** Reports a phrase that a stranger may have read. */
-  burnt({ key }: ReceivingStation): void {
+  leaked({ key }: ReceivingStation): void {
     this.log(
       `burnt ${key}`,
       `The Shared Secret Phrase of station ${key} came over http in clear text: change it, and check that the endpoint is registered with http:// at the service.`,

@@ -96,7 +96,7 @@ export class StatelessReceiver {
     const context = { endpointId: id, stationOfAgentUser, received, remoteAddress };
     const judgement = judge(message, authentication, { clockGuard: this.#clockGuard, ...context });
     if (judgement.kind === 'unauthentic') {
-      if (judgement.burnt !== undefined) reporter.burnt(judgement.burnt);
+      if (judgement.leaked !== undefined) reporter.leaked(judgement.leaked);
       return refused('unauthentic', { ...problem, reason: toldReason(judgement.reason, message.body) });
     }
     const earlier = this.#proofs.proven(id, message, judgement);

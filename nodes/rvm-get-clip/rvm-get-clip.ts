@@ -1,7 +1,7 @@
 import type { Node, NodeAPI, NodeDef, NodeMessage } from 'node-red';
 import type { RtspWanted } from '../../lib/cloud/calls';
 import { fileNameOf } from '../../lib/files';
-import { endOfAlarm } from '../../lib/inbox/reading/end-of-alarm';
+import { endOfAlarm } from '../../lib/inbox/searches';
 import { LONGEST_CLIP_S, LONGEST_WHOLE_CLIP_S } from '../../lib/limits';
 import type { ClipSpan, Recorded } from '../../lib/video/jobs/clip';
 import { startOf } from '../../lib/video/jobs/job';

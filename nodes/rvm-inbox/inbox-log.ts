@@ -1,9 +1,8 @@
 import type { NodeAPI } from 'node-red';
 import type { KnownLocation } from '../../lib/inbox/inboxes';
-import type { Incident, LostTime } from '../../lib/inbox/incident';
-import type { SlowPeriod } from '../../lib/inbox/slow-store';
-import type { InboxEvents } from '../../lib/inbox/store-health';
-import { timeText } from '../../lib/inbox/store/time-text';
+import type { Incident, LostTime } from '../../lib/inbox/model';
+import type { SlowPeriod, InboxEvents } from '../../lib/inbox/store-health';
+import { timeText } from '../../lib/inbox/store/stored-message';
 
 /** Full namespace: the `RED` passed in is often that of *webhook in*, which searches its own texts only. */
 const INBOX_TEXTS = '@rvm/node-red-remote-monitoring/rvm-inbox:rvm-inbox';

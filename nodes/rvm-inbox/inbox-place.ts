@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { NodeAPI } from 'node-red';
 import { RvmError } from '../../lib/error';
 import { ensurePrivateFolder } from '../../lib/files';
-import { INBOX_FILE } from '../../lib/inbox/inbox-settings';
+import { INBOX_FILE } from '../../lib/inbox/model';
 import type { InboxLocation } from '../../lib/inbox/inboxes';
 import type { ConnectionSettings } from '../../lib/inbox/postgres/connection-settings';
 import type { InboxEvents } from '../../lib/inbox/store-health';
@@ -142,7 +142,7 @@ function realFolder(RED: NodeAPI, setting: string): string {
 }
 
 type SettingsModule = typeof import('../../lib/inbox/postgres/connection-settings');
-type StoreModule = typeof import('../../lib/inbox/postgres/postgres-store');
+type StoreModule = typeof import('../../lib/inbox/postgres/store');
 type SharedInboxModule = typeof import('../../lib/inbox/shared-inbox');
 
 /** The place of an inbox that several Node-RED instances share. */
@@ -153,7 +153,7 @@ function sharedPlace(RED: NodeAPI, settings: ConnectionSettings): InboxLocation 
     { title, key: keyOf(settings), store: storeOf(settings), servers: settings.hosts.length },
     (news) => {
       // Loaded lazily, like all of PostgreSQL: most inboxes are files.
-      const { PostgresStore } = require('../../lib/inbox/postgres/postgres-store') as StoreModule;
+      const { PostgresStore } = require('../../lib/inbox/postgres/store') as StoreModule;
       return new PostgresStore({ settings }, news);
     },
     (news) => logSharedNews(RED, title, news),
@@ -204,7 +204,7 @@ function refusingStore(news: SharedStoreEvents, reason: string): SharedStore {
   queueMicrotask(() => news.onFault(reason));
   return {
     call: () => Promise.reject(storeFailed(reason)),
-    mayHandOver: () => false,
+    isLeaseSafe: () => false,
     takePart: () => undefined,
     standAside: () => Promise.resolve(),
     close: () => Promise.resolve(),

@@ -1,8 +1,12 @@
 import type { Node, NodeAPI, NodeMessage } from 'node-red';
-import { actWhereKnown } from '../../lib/inbox/act-where-known';
-import type { Inbox } from '../../lib/inbox/inbox';
-import type { InboxSettings } from '../../lib/inbox/inbox-settings';
-import { type InboxClaim, Inboxes, type InboxLocation, type OpenInbox } from '../../lib/inbox/inboxes';
+import {
+  settleInAny,
+  type InboxClaim,
+  Inboxes,
+  type InboxLocation,
+  type OpenInbox,
+} from '../../lib/inbox/inboxes';
+import type { Inbox, InboxSettings } from '../../lib/inbox/model';
 import { isRecord } from '../../lib/json/json';
 import { onFlowsState } from '../support/flows';
 import { type Properties, textOf, type UnsetVariables } from '../support/settings';
@@ -117,6 +121,6 @@ export function extendLease(inboxes: () => readonly Inbox[], msg: NodeMessage): 
 
 /** An event that was settled meanwhile has no lease; that error is ignored. */
 function extend(inboxes: readonly Inbox[], deliveryId: string): void {
-  const extending = actWhereKnown(inboxes, (inbox) => inbox.settle(deliveryId, { action: 'extend' }));
+  const extending = settleInAny(inboxes, (inbox) => inbox.settle(deliveryId, { action: 'extend' }));
   extending.catch(() => undefined);
 }

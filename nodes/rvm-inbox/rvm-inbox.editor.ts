@@ -1,6 +1,5 @@
-import { LEAST_KEY_DAYS } from '../../lib/inbox/inbox-settings';
-import type { ConnectionReport, ConnectionWarning } from '../../lib/inbox/postgres/connection-report';
-import { isSchemaName } from '../../lib/inbox/postgres/schema-name';
+import { LEAST_KEY_DAYS, isSchemaName } from '../../lib/inbox/model';
+import type { ConnectionReport, ConnectionWarning } from '../../lib/inbox/postgres/connection-settings';
 import { prepareForm } from '../support/editor/form';
 import { AskError, post, showSteps, type Step } from '../support/editor/requests';
 import {

@@ -1,8 +1,7 @@
 import type { NodeAPI, NodeDef } from 'node-red';
 import { RvmError } from '../../lib/error';
-import { DEFAULT_SETTINGS, type InboxSettings, LEAST_KEY_DAYS } from '../../lib/inbox/inbox-settings';
-import type { ConnectionReport } from '../../lib/inbox/postgres/connection-report';
-import type { ConnectionSettings } from '../../lib/inbox/postgres/connection-settings';
+import { DEFAULT_SETTINGS, type InboxSettings, LEAST_KEY_DAYS } from '../../lib/inbox/model';
+import type { ConnectionReport, ConnectionSettings } from '../../lib/inbox/postgres/connection-settings';
 import { isRecord, type JsonRecord } from '../../lib/json/json';
 import { TO_DEPLOY, writeRoute } from '../support/admin-routes';
 import { nodeIsNewEnough, registerNode } from '../support/register';

@@ -1,10 +1,9 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
 import { RvmError } from '../../lib/error';
-import { eventRow, type EventRow } from '../../lib/inbox/event-row';
-import type { Inbox, ListQuery } from '../../lib/inbox/inbox';
+import { eventRow, type EventRow } from '../../lib/inbox/store/stored-message';
+import { type Inbox, type ListQuery, GROUPINGS, type TallyQuery, type TallyRow } from '../../lib/inbox/model';
 import type { InboxClaim } from '../../lib/inbox/inboxes';
-import { listAll, tallyAll } from '../../lib/inbox/reading/read-all';
-import { GROUPINGS, type TallyQuery, type TallyRow } from '../../lib/inbox/tally-rows';
+import { listAll, tallyAll } from '../../lib/inbox/searches';
 import { readTime, timeOf } from '../../lib/time';
 import { allInboxes, claimInbox } from '../rvm-inbox/inboxes';
 import { FailureStatus, onInput } from '../support/input';

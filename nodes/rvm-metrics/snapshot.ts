@@ -1,7 +1,6 @@
 import type { NodeAPI } from 'node-red';
 import { withTimeout } from '../../lib/concurrency/timers';
-import type { Inbox } from '../../lib/inbox/inbox';
-import type { InboxFigures } from '../../lib/inbox/inbox-figures';
+import type { Inbox, InboxFigures } from '../../lib/inbox/model';
 import type { OpenInbox } from '../../lib/inbox/inboxes';
 import type { InboxSnapshot, Snapshot, StationSnapshot } from '../../lib/metrics/metrics';
 import { FAULTS, severityOf, WARNINGS } from '../../lib/watch/findings';

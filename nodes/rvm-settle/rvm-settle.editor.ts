@@ -1,4 +1,4 @@
-import { VERDICTS } from '../../lib/inbox/history';
+import { VERDICTS } from '../../lib/inbox/model';
 import { addPaletteWords, prepareForm } from '../support/editor/form';
 import { typedField } from '../support/editor/fields';
 

@@ -1,8 +1,7 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
 import { RvmError } from '../../lib/error';
-import { actWhereKnown } from '../../lib/inbox/act-where-known';
-import { VERDICTS, type PersonVerdict, type Verdict } from '../../lib/inbox/history';
-import type { Settlement } from '../../lib/inbox/inbox';
+import { settleInAny } from '../../lib/inbox/inboxes';
+import { VERDICTS, type PersonVerdict, type Verdict, type Settlement } from '../../lib/inbox/model';
 import { allInboxes } from '../rvm-inbox/inboxes';
 import { actorOf, FailureStatus, onInput } from '../support/input';
 import { registerNode } from '../support/register';
@@ -89,7 +88,7 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
         note: await value('note', inMessage('note')),
         by: await value('by', inMessage('by')),
       });
-      await actWhereKnown(allInboxes(), (inbox) =>
+      await settleInAny(allInboxes(), (inbox) =>
         inbox.settle(deliveryId, { ...settlement, finding }, actorOf(node)),
       );
     },

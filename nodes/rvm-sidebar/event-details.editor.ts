@@ -1,4 +1,4 @@
-import type { HistoryEntry } from '../../lib/inbox/history';
+import type { HistoryEntry } from '../../lib/inbox/model';
 import { ask, notify } from '../support/editor/requests';
 import { trimmed } from '../support/editor/validate';
 import { stationKey } from '../support/rules';

@@ -1,7 +1,6 @@
 import type { NodeStatus } from 'node-red';
-import type { EventRow } from '../../lib/inbox/event-row';
-import type { HistoryEntry } from '../../lib/inbox/history';
-import type { InstanceRow, MessageState, QuarantineSum } from '../../lib/inbox/inbox';
+import type { EventRow } from '../../lib/inbox/store/stored-message';
+import type { HistoryEntry, InstanceRow, MessageState, QuarantineSum } from '../../lib/inbox/model';
 import type { UnknownPath } from '../../lib/webhook/unknown-paths';
 import type { ProblemTally } from '../../lib/webhook/endpoint-health';
 import type { PictureKind } from '../support/recent-video';

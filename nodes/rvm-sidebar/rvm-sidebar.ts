@@ -1,7 +1,7 @@
 import type { NodeAPI, NodeStatus } from 'node-red';
 import { RvmError } from '../../lib/error';
-import type { ListedMessage } from '../../lib/inbox/inbox';
-import { listAll, readAll } from '../../lib/inbox/reading/read-all';
+import type { ListedMessage } from '../../lib/inbox/model';
+import { listAll, readAll } from '../../lib/inbox/searches';
 import { reasonOf } from '../../lib/inbox/store/port';
 import type { JsonRecord } from '../../lib/json/json';
 import { parseTerms } from '../../lib/text';

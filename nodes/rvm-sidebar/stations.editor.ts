@@ -1,5 +1,4 @@
-import type { InstanceRow } from '../../lib/inbox/inbox';
-import { PEER_TIMEOUT } from '../../lib/inbox/postgres/instance/time-to-live';
+import { type InstanceRow, PEER_TIMEOUT } from '../../lib/inbox/model';
 import { matchAll, parseTerms } from '../../lib/text';
 import { statePoint } from '../support/editor/picker';
 import { ask } from '../support/editor/requests';

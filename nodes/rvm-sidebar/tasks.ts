@@ -1,10 +1,8 @@
 import type { NodeAPI } from 'node-red';
 import { RvmError } from '../../lib/error';
-import { actWhereKnown } from '../../lib/inbox/act-where-known';
-import type { Actor } from '../../lib/inbox/history';
-import type { Inbox } from '../../lib/inbox/inbox';
-import type { OpenInbox } from '../../lib/inbox/inboxes';
-import { readAll } from '../../lib/inbox/reading/read-all';
+import { settleInAny, type OpenInbox } from '../../lib/inbox/inboxes';
+import type { Actor, Inbox } from '../../lib/inbox/model';
+import { readAll } from '../../lib/inbox/searches';
 import type { JsonRecord } from '../../lib/json/json';
 import { addressOfKey } from '../../lib/webhook/endpoint';
 import { isRefusal } from '../../lib/webhook/problem';
@@ -105,7 +103,7 @@ export async function deadLetterAction(
   }
   const act = (id: string) => (inbox: Inbox) =>
     wanted === 'retry' ? inbox.settle(id, { action: 'retry' }, actor) : inbox.dismiss(id, actor);
-  const results = await Promise.allSettled(ids.map((id) => actWhereKnown(allInboxes(), act(id))));
+  const results = await Promise.allSettled(ids.map((id) => settleInAny(allInboxes(), act(id))));
   const failures = results.flatMap((result) =>
     result.status === 'rejected' ? [result.reason as unknown] : [],
   );

@@ -1,6 +1,5 @@
-import type { StateCount } from '../../lib/inbox/inbox-figures';
-import { MOST_COUNTED } from '../../lib/inbox/inbox-figures';
-import { readAll } from '../../lib/inbox/reading/read-all';
+import { type StateCount, MOST_COUNTED } from '../../lib/inbox/model';
+import { readAll } from '../../lib/inbox/searches';
 import { allInboxes } from '../rvm-inbox/inboxes';
 import type { Totals } from './overview';
 

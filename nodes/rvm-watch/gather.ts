@@ -2,7 +2,7 @@ import type { NodeAPI } from 'node-red';
 import type { StationState } from '../../lib/cloud/station-client';
 import { withTimeout } from '../../lib/concurrency/timers';
 import type { RvmErrorCode } from '../../lib/error';
-import type { InboxFigures } from '../../lib/inbox/inbox-figures';
+import type { InboxFigures } from '../../lib/inbox/model';
 import type { OpenInbox } from '../../lib/inbox/inboxes';
 import type { Facts, InboxFacts, ServiceTrouble, StationFacts, WebhookFacts } from '../../lib/watch/findings';
 import { addressOfKey } from '../../lib/webhook/endpoint';

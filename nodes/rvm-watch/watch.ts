@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import os from 'node:os';
 import type { NodeAPI } from 'node-red';
 import { RvmError } from '../../lib/error';
-import type { Inbox } from '../../lib/inbox/inbox';
+import type { Inbox } from '../../lib/inbox/model';
 import { Debouncer, PulseOutput } from '../../lib/watch/debounce';
 import { isFault, evaluate, type ActiveFinding, type WebhookFacts } from '../../lib/watch/findings';
 import { SharedFindings } from '../../lib/watch/shared-findings';

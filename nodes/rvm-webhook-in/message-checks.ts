@@ -2,8 +2,8 @@ import { listedCamera } from '../../lib/cloud/cameras/device-directory';
 import type { ListedCamera } from '../../lib/device';
 import { RvmError } from '../../lib/error';
 import type { RvmEvent } from '../../lib/event';
-import type { Inbox } from '../../lib/inbox/inbox';
-import { seenIds } from '../../lib/inbox/reading/seen-ids';
+import type { Inbox } from '../../lib/inbox/model';
+import { seenIds } from '../../lib/inbox/searches';
 import {
   type FilterIds,
   hasNoList,

@@ -1,5 +1,5 @@
 import type { Node, NodeAPI, NodeMessage, NodeStatus } from 'node-red';
-import type { Delivery } from '../../lib/inbox/inbox';
+import type { Delivery } from '../../lib/inbox/model';
 import { messageOf } from '../../lib/message/event-message';
 import { meter } from '../../lib/meter';
 import type { RequestOrigin } from '../../lib/webhook/endpoint';

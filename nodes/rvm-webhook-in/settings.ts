@@ -1,4 +1,4 @@
-import type { DeliveryTerms } from '../../lib/inbox/inbox';
+import type { DeliveryTerms } from '../../lib/inbox/model';
 import { type FilterIds, type FilterName, idsIn } from '../../lib/message/event-filter';
 import { numberOf, type Properties, textOf } from '../support/settings';
 import type { WebhookServer } from '../support/webhook-server';

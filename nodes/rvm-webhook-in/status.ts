@@ -1,6 +1,5 @@
 import type { NodeAPI, NodeStatus } from 'node-red';
-import { cutText } from '../../lib/inbox/history';
-import type { Inbox } from '../../lib/inbox/inbox';
+import { cutText, type Inbox } from '../../lib/inbox/model';
 import { JUDGED, type JudgedFilter, type UnknownIds } from '../../lib/message/event-filter';
 import type { WebhookFacts } from '../../lib/watch/findings';
 import type { UnseenProblems } from '../../lib/webhook/endpoint-health';

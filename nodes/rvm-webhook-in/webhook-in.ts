@@ -1,8 +1,7 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
 import { withTimeout } from '../../lib/concurrency/timers';
-import type { Consumption, Inbox } from '../../lib/inbox/inbox';
+import type { Consumption, Inbox, Incident } from '../../lib/inbox/model';
 import type { InboxClaim } from '../../lib/inbox/inboxes';
-import type { Incident } from '../../lib/inbox/incident';
 import { eventFilter, type JudgedIds } from '../../lib/message/event-filter';
 import type { DeadLetter, ProvenMessage } from '../../lib/message/record';
 import { type Endpoint, endpointKey } from '../../lib/webhook/endpoint';

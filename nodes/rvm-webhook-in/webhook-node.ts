@@ -1,6 +1,6 @@
 import type { Node, NodeAPI } from 'node-red';
 import { RvmError } from '../../lib/error';
-import { seenIds, withNamed } from '../../lib/inbox/reading/seen-ids';
+import { seenIds, withNamed } from '../../lib/inbox/searches';
 import type { JudgedIds } from '../../lib/message/event-filter';
 import type { SelfTestReport } from '../../lib/webhook/self-test-steps';
 import { allInboxes } from '../rvm-inbox/inboxes';

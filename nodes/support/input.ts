@@ -1,6 +1,6 @@
 import type { Node, NodeMessage, NodeMessageInFlow, NodeStatus } from 'node-red';
 import { RvmError } from '../../lib/error';
-import type { Actor } from '../../lib/inbox/history';
+import type { Actor } from '../../lib/inbox/model';
 import { isRecord } from '../../lib/json/json';
 import type { Request } from './admin-routes';
 import { failureStatus } from './status';

@@ -1,5 +1,5 @@
 import type { RvmErrorCode } from '../../lib/error';
-import { cutText, MOST_OF_NAME } from '../../lib/inbox/history';
+import { cutText, MOST_OF_NAME } from '../../lib/inbox/model';
 import { isRecord } from '../../lib/json/json';
 import { cameraOf, type VideoSource } from '../../lib/video/sessions/session-slots';
 import type { VideoFacts } from '../../lib/watch/findings';

@@ -5,7 +5,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { PAGE } from '../../lib/inbox/sqlite/open';
+import { PAGE } from '../../lib/inbox/sqlite/database';
 import { Store } from '../../lib/inbox/sqlite/store';
 import { alarmMessage, answerTo, sendUntilAnswered } from '../support/webhook/alarm-message';
 import { cloud, PATH, PHRASE, station, webhookIn } from '../support/node-red/flows';

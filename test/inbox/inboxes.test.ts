@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import type { InboxSettings } from '../../lib/inbox/inbox-settings';
+import type { InboxSettings, ListQuery, MessageList } from '../../lib/inbox/model';
 import { Inboxes, type InboxClaim, type InboxLocation } from '../../lib/inbox/inboxes';
-import type { ListQuery, MessageList } from '../../lib/inbox/inbox';
 import { storeFailed } from '../../lib/inbox/store/port';
 import { InlineInbox } from '../support/inbox/each-store';
 import { allSettled, DAY, ENDPOINT, proven, Taker } from './samples';

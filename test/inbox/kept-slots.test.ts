@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
-import type { InboxState } from '../../lib/inbox/inbox';
-import { SlotStore } from '../../lib/inbox/kept-slots';
-import { SlotListeners } from '../../lib/inbox/slot-watchers';
-import { storeFailed, type AnyStore } from '../../lib/inbox/store/port';
-import type { AnyCall, StoreCalls } from '../../lib/inbox/store/protocol';
+import type { InboxState } from '../../lib/inbox/model';
+import { SlotStore, SlotListeners } from '../../lib/inbox/slots';
+import { storeFailed, type AnyStore, type AnyCall, type StoreCalls } from '../../lib/inbox/store/port';
 import { eventually, soon } from '../support/time/patience';
 
 const OWNER = 'alarms:yard';
@@ -26,7 +24,7 @@ describe('the slots of a store that does not answer', () => {
         }),
       close: async () => undefined,
     };
-    slots = new SlotStore(store, { state: () => state, watchers, patience: 50 });
+    slots = new SlotStore(store, { state: () => state, watchers, timeoutMs: 50 });
   });
 
   const answerAll = (): void => {
@@ -108,7 +106,7 @@ describe('the slots of a store that was opened once more', () => {
     const watchers = new SlotListeners();
     let told = 0;
     watchers.add(OWNER, () => (told += 1));
-    const slots = new SlotStore(store, { state: () => ({ durable: true }), watchers, patience: 50 });
+    const slots = new SlotStore(store, { state: () => ({ durable: true }), watchers, timeoutMs: 50 });
     await slots.slots(OWNER);
     await slots.slots(OWNER, 5);
     slots.storeOpened();

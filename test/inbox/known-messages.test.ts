@@ -3,18 +3,13 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import * as fc from 'fast-check';
-import { makeDeliveryId, sequenceIn } from '../../lib/inbox/sqlite/tables/delivery-id';
-import { Bodies } from '../../lib/inbox/sqlite/tables/bodies';
-import { alarmKey, messageKey } from '../../lib/inbox/sqlite/key';
-import { KnownMessages } from '../../lib/inbox/sqlite/tables/known-messages';
-import { HistoryTable } from '../../lib/inbox/sqlite/tables/history-table';
-import { Messages } from '../../lib/inbox/sqlite/tables/messages';
-import { NewRows } from '../../lib/inbox/sqlite/tables/new-rows';
-import { openDatabase } from '../../lib/inbox/sqlite/open';
-import { RetentionSweep } from '../../lib/inbox/sqlite/tables/retention';
-import { prepareStatements } from '../../lib/inbox/sqlite/tables/statements';
+import { makeDeliveryId, sequenceIn, prepareStatements } from '../../lib/inbox/sqlite/statements';
+import { Bodies, Messages, NewRows, RetentionSweep } from '../../lib/inbox/sqlite/messages';
+import { alarmKey, messageKey, KnownMessages } from '../../lib/inbox/sqlite/known-ids';
+import { HistoryTable } from '../../lib/inbox/sqlite/tables';
+import { openDatabase } from '../../lib/inbox/sqlite/database';
 import { Store } from '../../lib/inbox/sqlite/store';
-import type { Accepted, NewMessage } from '../../lib/inbox/store/protocol';
+import type { Accepted, NewMessage } from '../../lib/inbox/store/port';
 import { newMessage } from '../../lib/inbox/store/stored-message';
 import { folderOfEach } from '../support/inbox/folders';
 import { DAY, proven } from './samples';
@@ -63,7 +58,7 @@ describe('what the store knows of messages and alarms', () => {
     store = open();
   });
 
-  const open = (): Store => new Store({ file: file(), resumed: true, steady: () => now });
+  const open = (): Store => new Store({ file: file(), resumed: true, monotonic: () => now });
   const template = newMessage(proven());
   const message = (changes: Partial<NewMessage>): NewMessage => ({ ...template, ...changes });
 

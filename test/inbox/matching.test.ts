@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { ListedMessage } from '../../lib/inbox/inbox';
-import { matches } from '../../lib/inbox/reading/matching';
+import type { ListedMessage } from '../../lib/inbox/model';
+import { matches } from '../../lib/inbox/store/stored-message';
 import { parseTerms } from '../../lib/text';
 
 const MESSAGE: ListedMessage = {

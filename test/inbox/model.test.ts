@@ -4,11 +4,17 @@ import os from 'node:os';
 import path from 'node:path';
 import * as fc from 'fast-check';
 import type { DurableInbox } from '../../lib/inbox/durable-inbox';
-import type { Consumption, Delivery } from '../../lib/inbox/inbox';
+import type { Consumption, Delivery } from '../../lib/inbox/model';
 import type { ProvenMessage } from '../../lib/message/record';
-import type { LocalCall, StoreCalls, StoredMessage } from '../../lib/inbox/store/protocol';
+import {
+  type LocalCall,
+  type StoreCalls,
+  type StoredMessage,
+  storeFailed,
+  type StoreEvents,
+  type StorePort,
+} from '../../lib/inbox/store/port';
 import { Store } from '../../lib/inbox/sqlite/store';
-import { storeFailed, type StoreEvents, type StorePort } from '../../lib/inbox/store/port';
 import { inboxIn } from '../support/inbox/folders';
 import { failToReadBodies } from '../support/inbox/hooked-inbox';
 import { may, one } from '../support/suite/deeds';

@@ -5,13 +5,13 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { damagePage, flipBits } from '../support/inbox/broken-files';
 import { folderOfEach } from '../support/inbox/folders';
-import type { Accepted, NewMessage } from '../../lib/inbox/store/protocol';
+import type { Accepted, NewMessage } from '../../lib/inbox/store/port';
 import { newMessage } from '../../lib/inbox/store/stored-message';
-import { lockFolder } from '../../lib/inbox/folder-lock';
-import { salvage } from '../../lib/inbox/sqlite/salvage/salvage';
+import { lockFolder } from '../../lib/inbox/sqlite/database';
+import { salvage } from '../../lib/inbox/sqlite/salvage';
 import { Store } from '../../lib/inbox/sqlite/store';
 import { StoreServer } from '../../lib/inbox/sqlite/store-server';
-import type { FromStore } from '../../lib/inbox/sqlite/thread-protocol';
+import type { FromStore } from '../../lib/inbox/sqlite/store-thread';
 import { byLane } from '../support/suite/lanes';
 import { ENDPOINT, proven } from './samples';
 
@@ -235,7 +235,7 @@ describe('a damaged file', () => {
       sql(`UPDATE message SET stored = 5000;
         INSERT INTO meta VALUES ('clock', '12x4') ON CONFLICT (name) DO UPDATE SET value = '12x4'`);
       if (isSalvaged) salvage(file, NOW);
-      const store = new Store({ file, resumed: false, steady: () => 0 });
+      const store = new Store({ file, resumed: false, monotonic: () => 0 });
       store.transaction(() => store.work.accept({ message: newMessage(proven()), lease: 'no' }));
       store.transaction(() => store.work.ping(undefined));
       store.close();

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Acceptance, Consumer, Delivery, Inbox, Consumption } from '../../lib/inbox/inbox';
-import type { Incident } from '../../lib/inbox/incident';
+import type { Acceptance, Consumer, Delivery, Inbox, Consumption, Incident } from '../../lib/inbox/model';
 import type { ProvenMessage } from '../../lib/message/record';
 import { readEnvelope } from '../../lib/message/envelope';
 import { fingerprintOfValue, jsonOf } from '../../lib/message/body';

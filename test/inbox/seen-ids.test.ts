@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { RvmEvent } from '../../lib/event';
-import type { Inbox, ListedMessage } from '../../lib/inbox/inbox';
-import { seenIds, withNamed, type SeenIds } from '../../lib/inbox/reading/seen-ids';
+import type { Inbox, ListedMessage } from '../../lib/inbox/model';
+import { seenIds, withNamed, type SeenIds } from '../../lib/inbox/searches';
 import { NO_IDS } from '../../lib/message/event-filter';
 
 /** As an inbox lists them: newest first. */

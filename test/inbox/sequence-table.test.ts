@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
-import { SequenceTable } from '../../lib/inbox/sqlite/tables/sequence-table';
+import { SequenceTable } from '../../lib/inbox/sqlite/known-ids';
 
 const HALF = 2 ** 32;
 

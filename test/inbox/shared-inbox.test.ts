@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Consumer } from '../../lib/inbox/inbox';
+import type { Consumer } from '../../lib/inbox/model';
 import type { SharedInbox, SharedInboxOptions } from '../../lib/inbox/shared-inbox';
 import { InlineInbox } from '../support/inbox/each-store';
 import { type InstanceStore, SharedFile } from '../support/inbox/shared-store';
@@ -337,15 +337,15 @@ describe('an inbox that instances share', () => {
 
   describe('whose store does not answer', () => {
     it('refuses a message after a while, and says why', async () => {
-      const { inbox, store } = await instance({ patience: 20 });
+      const { inbox, store } = await instance({ timeoutMs: 20 });
       store.fallSilent();
       await assert.rejects(inbox.accept(proven()), { code: 'STORE_FAILED', message: /answers too slowly/ });
       assert.equal(inbox.state().durable, false);
-      assert.equal(await inbox.wouldKeep(), false);
+      assert.equal(await inbox.canAccept(), false);
     });
 
     it('delivers what was stored too late for its sender, once', async () => {
-      const { inbox, store } = await instance({ patience: 20 });
+      const { inbox, store } = await instance({ timeoutMs: 20 });
       const taker = new Taker(inbox);
       await turns();
       const message = proven();
@@ -359,7 +359,7 @@ describe('an inbox that instances share', () => {
     });
 
     it('keeps the places of what it may have leased', async () => {
-      const { inbox, store } = await instance({ patience: 20 });
+      const { inbox, store } = await instance({ timeoutMs: 20 });
       const taker = new Taker(inbox, { ...settled, maxInFlight: 1 });
       await turns();
       store.fallSilent();
@@ -397,7 +397,7 @@ describe('an inbox that instances share', () => {
       });
 
     it('is told no more of it once the inbox is closed', async () => {
-      const { inbox, store } = await instance({ lookAgain: 5, patience: 20 });
+      const { inbox, store } = await instance({ lookAgain: 5, timeoutMs: 20 });
       const taker = new Taker(inbox, settled);
       const { deliveryId } = await taker.takes();
       store.fails = true;
@@ -414,7 +414,7 @@ describe('an inbox that instances share', () => {
     });
 
     it('ends all the same', async () => {
-      const { inbox, store } = await instance({ patience: 20 });
+      const { inbox, store } = await instance({ timeoutMs: 20 });
       const taker = new Taker(inbox, settled);
       await taker.takes();
       store.fallSilent();

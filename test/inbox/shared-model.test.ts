@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
-import type { Consumption, Delivery } from '../../lib/inbox/inbox';
+import type { Consumption, Delivery } from '../../lib/inbox/model';
 import { SharedInbox } from '../../lib/inbox/shared-inbox';
-import { storeFailed, type SharedStore, type SharedStoreEvents } from '../../lib/inbox/store/port';
-import type { SharedCall, StoreCalls } from '../../lib/inbox/store/protocol';
+import {
+  storeFailed,
+  type SharedStore,
+  type SharedStoreEvents,
+  type SharedCall,
+  type StoreCalls,
+} from '../../lib/inbox/store/port';
 import type { ProvenMessage } from '../../lib/message/record';
 import { InstanceStore, SharedFile } from '../support/inbox/shared-store';
 import { may, one } from '../support/suite/deeds';
@@ -58,8 +63,8 @@ class SteppedStore implements SharedStore {
     });
   }
 
-  mayHandOver(): boolean {
-    return this.instance.mayHandOver();
+  isLeaseSafe(): boolean {
+    return this.instance.isLeaseSafe();
   }
 
   takePart(): void {
@@ -203,7 +208,7 @@ class SharedModel extends FlowModel<Deed> {
     let store: SteppedStore | undefined;
     const inbox = new SharedInbox({
       keep: { keys: Infinity, bodies: Infinity },
-      patience: 1e9,
+      timeoutMs: 1e9,
       open: (news) => (store = new SteppedStore(this.file, news)),
     });
     const instance = {
@@ -231,7 +236,7 @@ class SharedModel extends FlowModel<Deed> {
         return instance.stall();
       case 'reap':
         // Only one that hands nothing over any more.
-        if (!instance.mayHandOver()) this.file.reap(instance);
+        if (!instance.isLeaseSafe()) this.file.reap(instance);
         return;
       case 'wake':
         instance.findOut();
@@ -259,7 +264,7 @@ class SharedModel extends FlowModel<Deed> {
     at.consumption = this.consume(at.inbox, (delivery) => {
       this.noting(() => {
         assert.ok(at.isRunning && generation === at.generation, 'to a consumer that may not have it');
-        assert.ok(at.store.mayHandOver(), 'while others might have it');
+        assert.ok(at.store.isLeaseSafe(), 'while others might have it');
         this.checkDelivery(delivery);
         if (this.terms.handledWhen === 'settled') this.#checkOrder(delivery);
       });

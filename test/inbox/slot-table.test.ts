@@ -3,9 +3,9 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { salvage } from '../../lib/inbox/sqlite/salvage/salvage';
+import { salvage } from '../../lib/inbox/sqlite/salvage';
 import { Store } from '../../lib/inbox/sqlite/store';
-import type { SlotRowWrite } from '../../lib/inbox/store/slot-row';
+import type { SlotRowWrite } from '../../lib/inbox/store/port';
 import { damagePage } from '../support/inbox/broken-files';
 
 const OWNER = 'alarms:yard';
@@ -26,7 +26,7 @@ describe('the slots of a file', () => {
   });
 
   const open = (): Store =>
-    (store ??= new Store({ file, resumed: false, steady: () => steady, wall: () => wall }));
+    (store ??= new Store({ file, resumed: false, monotonic: () => steady, wall: () => wall }));
   function close(): void {
     store?.close();
     store = undefined;

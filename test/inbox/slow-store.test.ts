@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { SlowStore, type HangingStore, type SlowPeriod } from '../../lib/inbox/slow-store';
+import { SlowStore, type HangingStore, type SlowPeriod } from '../../lib/inbox/store-health';
 import { SpillStand } from '../support/inbox/hooked-inbox';
 import { eventually } from '../support/time/patience';
 import { proven } from './samples';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Consumer } from '../../lib/inbox/inbox';
+import type { Consumer } from '../../lib/inbox/model';
 import { type HookedInbox, SpillStand } from '../support/inbox/hooked-inbox';
 import { eventually, PATIENCE } from '../support/time/patience';
 import { allSettled, proven, Taker } from './samples';

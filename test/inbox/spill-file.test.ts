@@ -1,8 +1,7 @@
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import type { Frame } from '../../lib/inbox/spill/frame';
-import { SpillFile } from '../../lib/inbox/spill/spill-file';
+import { type Frame, SpillFile } from '../../lib/inbox/spill/spill-file';
 import { eventually, soon } from '../support/time/patience';
 
 const step = { time: 1, step: 'settled' } as const;
@@ -17,7 +16,7 @@ describe('a spill file', () => {
     segments = 0;
     file = new SpillFile({
       folder: async () => folder,
-      room: () => Infinity,
+      capacity: () => Infinity,
       onSegment: () => (segments += 1),
     });
   });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
-import type { ListedMessage, ListQuery } from '../../lib/inbox/inbox';
+import type { ListedMessage, ListQuery } from '../../lib/inbox/model';
 import { type HookedInbox, SpillStand } from '../support/inbox/hooked-inbox';
 import { eventually, soon } from '../support/time/patience';
 import { proven, SETTLED, Taker } from './samples';

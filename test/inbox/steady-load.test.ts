@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import path from 'node:path';
 import type { DurableInbox } from '../../lib/inbox/durable-inbox';
 import { StoreThread } from '../../lib/inbox/sqlite/store-thread';
-import type { LocalCall, StoreCalls } from '../../lib/inbox/store/protocol';
+import type { LocalCall, StoreCalls } from '../../lib/inbox/store/port';
 import { folderOfEach, inboxIn } from '../support/inbox/folders';
 import { allSettled, proven, Taker } from './samples';
 

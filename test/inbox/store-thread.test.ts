@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
-import type { ListQuery } from '../../lib/inbox/inbox';
+import type { ListQuery } from '../../lib/inbox/model';
 import { folderOfEach } from '../support/inbox/folders';
 import { StoreThread } from '../../lib/inbox/sqlite/store-thread';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { deliveryOf, newMessage } from '../../lib/inbox/store/stored-message';
-import type { LeasedMessage } from '../../lib/inbox/store/protocol';
+import type { LeasedMessage } from '../../lib/inbox/store/port';
 import { proven } from './samples';
 
 /** An event as a store gives it. */

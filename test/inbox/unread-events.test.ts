@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { mock } from 'node:test';
 import { DeliveryWindow } from '../../lib/inbox/queue/delivery-window';
-import { UnreadEvents } from '../../lib/inbox/queue/unread-events';
-import type { StoredMessage } from '../../lib/inbox/store/protocol';
+import { UnreadEvents } from '../../lib/inbox/queue/unreadable';
+import type { StoredMessage } from '../../lib/inbox/store/port';
 import { newMessage } from '../../lib/inbox/store/stored-message';
 import { Gate } from '../support/time/patience';
 import { proven } from './samples';
@@ -39,7 +39,7 @@ describe('events that cannot be read', () => {
         given.push(ids);
         return store;
       },
-      freed: () => freed.push(window.room),
+      freed: () => freed.push(window.capacity),
       changed: () => undefined,
       log: () => undefined,
     });
@@ -58,10 +58,10 @@ describe('events that cannot be read', () => {
     store = gate.opened;
     unread.failed([stored('a'), stored('b', 1)]);
     await pass(1000);
-    assert.deepEqual([window.room, window.roomForHealth, freed], [8, 8, []]);
+    assert.deepEqual([window.capacity, window.roomForHealth, freed], [8, 8, []]);
     gate.open();
     await pass(0);
-    assert.deepEqual([window.room, window.roomForHealth, freed], [10, 9, [10]]);
+    assert.deepEqual([window.capacity, window.roomForHealth, freed], [10, 9, [10]]);
   });
 
   it('go back together, after pauses that grow', async () => {
@@ -90,7 +90,7 @@ describe('events that cannot be read', () => {
   it('do not go back once they are settled', async () => {
     unread.failed([stored('a'), stored('b')]);
     unread.forget('a');
-    assert.equal(window.room, 9);
+    assert.equal(window.capacity, 9);
     await pass(1000);
     assert.deepEqual(given, [['b']]);
   });
@@ -99,7 +99,7 @@ describe('events that cannot be read', () => {
     unread.failed([stored('a')]);
     unread.pause();
     await pass(60_000);
-    assert.deepEqual([given, window.room], [[], 9]);
+    assert.deepEqual([given, window.capacity], [[], 9]);
     unread.resume();
     await pass(0);
     assert.deepEqual(given, [['a']]);

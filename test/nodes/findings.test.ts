@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import type { HistoryEntry } from '../../lib/inbox/history';
-import type { TallyRow } from '../../lib/inbox/tally-rows';
+import type { HistoryEntry, TallyRow } from '../../lib/inbox/model';
 import { factsOf, raise as raiseIn, type Message } from '../support/node-red/alarms-through';
 import { act, tokenOf, USERS, inboxesOpen } from '../support/node-red/inboxes-open';
 import { webhookFlow } from '../support/node-red/flows';

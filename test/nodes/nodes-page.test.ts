@@ -111,7 +111,7 @@ describe('the page of the nodes', () => {
   });
 
   it('tells each step of a history', () => {
-    const [, type = ''] = /export type HistoryStep =([^;]+);/.exec(read('lib/inbox/history.ts')) ?? [];
+    const [, type = ''] = /export type HistoryStep =([^;]+);/.exec(read('lib/inbox/model.ts')) ?? [];
     const steps = [...type.matchAll(/'([a-z-]+)'/g)].map(([, step = '']) => step);
     const told = codesIn(sections.get('rvm-list-events') ?? '');
     assert.ok(steps.length > 0);

@@ -19,7 +19,7 @@ import {
   shows,
   type Message,
 } from '../support/node-red/alarms-through';
-import type { EventRow } from '../../lib/inbox/event-row';
+import type { EventRow } from '../../lib/inbox/store/stored-message';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 
 const inbox = (folder: string): FlowNode => fileInbox(folder, { id: `inbox-${folder}` });

@@ -50,7 +50,7 @@ describe('the rules of who may import whom', () => {
     ['nodes/rvm-cloud', '', '../../sandbox ../../sandbox/index ../../lib/error ../support/status'],
     [
       'nodes/rvm-webhook-in',
-      '../../sandbox ../../sandbox/index',
+      '../../sandbox/index',
       '../../lib/webhook/dispatcher ../support/status node-red ../rvm-central-station/station',
     ],
     ['nodes/support', '../rvm-cloud/cloud-node ../../sandbox', '../../lib/error ./status node-red'],

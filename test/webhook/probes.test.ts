@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { SpillProbe } from '../../lib/inbox/spill/spill-probe';
+import { SpillProbe } from '../../lib/inbox/spill/spill-file';
 import { InlineInbox } from '../support/inbox/each-store';
 import { eventually } from '../support/time/patience';
 import { proven } from '../inbox/samples';
@@ -112,7 +112,7 @@ for (const [on, place] of SERVERS)
 
     it('ready is 503 while an inbox does not say what it would do', async () => {
       const silent = new InlineInbox();
-      silent.wouldKeep = () => new Promise(() => undefined);
+      silent.canAccept = () => new Promise(() => undefined);
       assert.ok(receiver.dispatcher.add({ ...receiver.endpoint, path: '/other', inbox: silent }));
       assert.equal(await ready(), 503);
       await silent.close();
@@ -128,11 +128,11 @@ for (const [on, place] of SERVERS)
 describe('an inbox that is asked whether it would keep an alarm', () => {
   it('says no before it was opened, and after it was closed', async () => {
     const inbox = new InlineInbox();
-    assert.equal(await inbox.wouldKeep(), false);
+    assert.equal(await inbox.canAccept(), false);
     await eventually(() => inbox.state().durable === true, 'the store');
-    assert.equal(await inbox.wouldKeep(), true);
+    assert.equal(await inbox.canAccept(), true);
     await inbox.close();
-    assert.equal(await inbox.wouldKeep(), false);
+    assert.equal(await inbox.canAccept(), false);
   });
 
   it('tries its spill folder once in a second, however often it is asked', async () => {

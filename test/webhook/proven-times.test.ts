@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Delivery } from '../../lib/inbox/inbox';
+import type { Delivery } from '../../lib/inbox/model';
 import type { ChangedSlots } from '../../lib/inbox/slot';
 import { messageOf } from '../../lib/message/event-message';
 import type { Warning } from '../../lib/message/envelope';

@@ -3,7 +3,7 @@ import http from 'node:http';
 import net from 'node:net';
 import { once } from 'node:events';
 import { RvmError } from '../../lib/error';
-import type { Acceptance, Delivery, Inbox } from '../../lib/inbox/inbox';
+import type { Acceptance, Delivery, Inbox } from '../../lib/inbox/model';
 import type { ProvenMessage } from '../../lib/message/record';
 import { Dispatcher, type DispatcherOptions } from '../../lib/webhook/dispatcher';
 import type { Endpoint } from '../../lib/webhook/endpoint';

@@ -75,7 +75,7 @@ class CircuitBreaker {
    * One camera has not answered, or the service behind it is gone: a probe finds out which. After a failed probe it counts as
    * an outage.
    */
-  doubted(error: RvmError): void {
+  suspect(error: RvmError): void {
     if (this.#outages > 0) this.failed(error);
     else this.#probeLater();
   }
@@ -270,8 +270,8 @@ export class ServiceHealth {
   }
 
   /** The caller of a request that was sent gave up before the answer: a probe finds out what that means. */
-  doubted(error: unknown): void {
-    if (error instanceof RvmError && NO_ANSWER.has(error.code)) this.#circuit.doubted(error);
+  suspect(error: unknown): void {
+    if (error instanceof RvmError && NO_ANSWER.has(error.code)) this.#circuit.suspect(error);
   }
 
   /** Evaluates why the System resource could not be read: an unusable one opens the circuit at once. */
@@ -293,7 +293,7 @@ export class ServiceHealth {
   /** If a resource of a camera does not answer, the camera alone may be the cause. */
   #unanswered({ relation }: ServiceRequest, error: RvmError): void {
     if (!CENTRAL.has(relation)) {
-      this.#circuit.doubted(error);
+      this.#circuit.suspect(error);
       return;
     }
     this.#circuit.failed(error);

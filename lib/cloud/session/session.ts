@@ -469,7 +469,7 @@ export class StationSession {
       // A caller that gave up in the queue says nothing about the service, and one with little time for the
       // answer says little.
       if (!operation.isOver) this.#health.failed(wanted, error);
-      else if (tried.attempt.isSent) this.#health.doubted(error);
+      else if (tried.attempt.isSent) this.#health.suspect(error);
       throw error;
     }
   }

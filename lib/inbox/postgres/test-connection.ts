@@ -1,16 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { TLSSocket } from 'node:tls';
 import { withTimeout } from '../../concurrency/timers';
-import type { ConnectionReport } from './connection-report';
-import { hostText, type ConnectionSettings } from './connection-settings';
-import { connect, type Connected, type ServerFacts } from './connection/connect';
-import { unsafeSettings } from './connection/durability';
-import { faultText, TIMED_OUT } from './connection/fault';
-import { goodbye } from './connection/link';
+import { type ConnectionReport, hostText, type ConnectionSettings } from './connection-settings';
+import { connect, type Connected, type ServerFacts, unsafeSettings } from './connect';
+import { faultText, TIMED_OUT, type Session, type Plan } from './session';
+import { goodbye } from './link';
 import { inspect } from './schema';
-import type { Session, Plan } from './session';
-import { DURABLE } from './calls/batch-settings';
-import { quoted } from './calls/tables';
+import { DURABLE, quoted } from './sql';
 
 /** For a notice to oneself to come through, in milliseconds. */
 const NOTICE = 1000;

@@ -1,10 +1,14 @@
-#!/usr/bin/env node
 import fs from 'node:fs';
 import { RvmError, type RvmErrorCode } from '../../error';
-import { HELP, readCommandLine, type ProgramRequest } from './command-line';
-import { runExport } from './export-command';
+import { schemaSql } from '../postgres/schema';
+import { HELP, type ProgramRequest, readCommandLine, type SqlRequest } from './command-line';
+import { runExport } from './export';
 import { runMove } from './move-command';
-import { printableSchema } from './sql-command';
+
+/** What `rvm-inbox sql` prints. */
+function printableSchema({ schema, role }: SqlRequest): string {
+  return schemaSql(schema, role);
+}
 
 /** What the user has given, and not what became of it. */
 const OF_COMMAND_LINE: ReadonlySet<RvmErrorCode> = new Set(['BAD_INPUT', 'CONFIG_MISSING']);

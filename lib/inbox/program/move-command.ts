@@ -1,9 +1,8 @@
 import path from 'node:path';
 import { plural } from '../../text';
-import { moveInbox, type Moved } from '../moving/move-inbox';
+import { moveInbox, type Moved } from '../carry/move';
 import { connectionTitle, readConnection } from '../postgres/connection-settings';
-import type { MoveRequest } from './command-line';
-import { tlsOf } from './tls-option';
+import { type MoveRequest, tlsOf } from './command-line';
 
 /** Where a program writes: what it was asked for, and what happens meanwhile. Lines without their ends. */
 export interface Terminal {

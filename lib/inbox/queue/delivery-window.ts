@@ -1,9 +1,111 @@
 import { isHealth } from '../../event';
 import type { ProvenMessage } from '../../message/record';
-import type { Delivery, DeliveryTerms } from '../inbox';
-import { alarmOf } from '../spill/spilled-message';
-import type { StoreCalls } from '../store/protocol';
-import type { LeasedEvent } from './held';
+import type { Delivery, DeliveryTerms } from '../model';
+import { alarmOf } from '../spill/spill-journal';
+import type { StoreCalls } from '../store/port';
+
+/** An event that is leased. */
+export interface LeasedEvent {
+  delivery: Delivery;
+  readonly isHealth: boolean;
+  /**
+   * `next`: about to be handed to the flow. `waiting`: that is to be when no other of its alarm is at work. `at-flow`: the flow
+   * has it. `paused`: its lease has ended, and it comes again after a pause. `asking`: the store is being told. `gone`:
+   * settled, or given back; held no more.
+   */
+  phase: 'next' | 'waiting' | 'at-flow' | 'paused' | 'asking' | 'gone';
+  /** True once it is over for the flow, and the store has only to be told. */
+  isHandled?: boolean;
+  /** True while the inbox cannot be told that its lease has ended: others need not wait for it. */
+  isStuck?: boolean;
+}
+
+/** True of one that was not handed to the flow this time. */
+export function isUnsent({ phase }: LeasedEvent): boolean {
+  return phase === 'next' || phase === 'waiting';
+}
+
+/** Events handed over between two turns of the event loop. */
+const BATCH = 50;
+/** Turns of the event loop that a flow needs to hand an event on, if it does so asynchronously. */
+const TURNS_TO_LEAVE = 3;
+
+interface HandOverWork {
+  /** False while nothing may be handed to a flow; asked before each event. */
+  mayHand(): boolean;
+  /** Hands one event to the flow. True where that is all it takes: then it is `leaving` for a moment. */
+  hand(held: LeasedEvent): boolean;
+  /** These have left. */
+  haveLeft(held: LeasedEvent[]): void;
+}
+
+/** Hands events over in later turns of the event loop, so that their senders have their answers first. */
+export class HandOver {
+  /** The last first: taken from its end, a line need not be moved up. Filled from `#later` when it is empty. */
+  #next: LeasedEvent[] = [];
+  #later: LeasedEvent[] = [];
+  readonly #leaving = new Set<LeasedEvent>();
+  #isHanding = false;
+
+  constructor(private readonly work: HandOverWork) {}
+
+  add(held: LeasedEvent): void {
+    this.#later.push(held);
+    this.goOn();
+  }
+
+  /** Goes on where it had to stop. */
+  goOn(): void {
+    if (!this.#isHanding) setImmediate(() => this.#handSome());
+    this.#isHanding = true;
+  }
+
+  /** True for an event that was handed over, and may be lost if its flow goes now. */
+  isLeaving(held: LeasedEvent): boolean {
+    return this.#leaving.has(held);
+  }
+
+  /** It is held no more, so it does not count as left. */
+  forget(held: LeasedEvent): void {
+    this.#leaving.delete(held);
+  }
+
+  #handSome(): void {
+    const leaving: LeasedEvent[] = [];
+    for (let count = 0; count < BATCH && this.work.mayHand(); count += 1) {
+      const held = this.#takeNext();
+      if (held === undefined) break;
+      if (!this.work.hand(held)) continue;
+      this.#leaving.add(held);
+      leaving.push(held);
+    }
+    this.#isHanding = this.#next.length + this.#later.length > 0 && this.work.mayHand();
+    if (this.#isHanding) setImmediate(() => this.#handSome());
+    if (leaving.length > 0) afterTurns(TURNS_TO_LEAVE, () => this.#haveLeft(leaving));
+  }
+
+  /** Not what was settled or given back before its turn. */
+  #takeNext(): LeasedEvent | undefined {
+    for (;;) {
+      if (this.#next.length === 0) {
+        this.#next = this.#later.toReversed();
+        this.#later = [];
+      }
+      const held = this.#next.pop();
+      if (held === undefined || held.phase === 'next') return held;
+    }
+  }
+
+  #haveLeft(batch: readonly LeasedEvent[]): void {
+    const left = batch.filter((held) => this.#leaving.delete(held));
+    if (left.length > 0) this.work.haveLeft(left);
+  }
+}
+
+function afterTurns(turns: number, act: () => void): void {
+  if (turns === 0) act();
+  else setImmediate(() => afterTurns(turns - 1, act));
+}
 
 /** How an event is to be leased as it is accepted. */
 export type LeaseMode = StoreCalls['accept']['take']['lease'];
@@ -59,7 +161,7 @@ export class DeliveryWindow {
 
   /** Keeps a place for an event that is about to be accepted: how it is to be leased, where there is room. */
   reserveFor({ event }: ProvenMessage): LeaseMode {
-    const hasRoom = this.room > 0 && (!isHealth(event) || this.roomForHealth > 0);
+    const hasRoom = this.capacity > 0 && (!isHealth(event) || this.roomForHealth > 0);
     if (!hasRoom) return 'no';
     this.reserve(1);
     return this.isOrdered ? 'ordered' : 'any';
@@ -95,7 +197,7 @@ export class DeliveryWindow {
   }
 
   /** Places that are free. */
-  get room(): number {
+  get capacity(): number {
     return this.#size - this.#held.size - this.#reserved;
   }
 

@@ -1,17 +1,184 @@
-import type { Consumer, Delivery } from '../inbox';
-import type { ActOn, ReturnedLeases, LeasedMessage } from '../store/protocol';
-import { ASK_AGAIN_AFTER } from './back-off';
-import { Backlog } from './backlog';
-import type { QueueStores } from './queue-stores';
-import { SpilledBacklog } from './spilled-backlog';
-import { Deliveries } from './deliveries';
-import { DeliveryWindow } from './delivery-window';
-import { Entrance } from './entrance';
-import { isUnsent, type LeasedEvent } from './held';
-import { LeaseTimers } from './leases';
-import { Returns } from './returns';
-import { StoredEvents } from './stored-events';
-import { UnreadEvents } from './unread-events';
+import type { ProvenMessage } from '../../message/record';
+import { meter } from '../../meter';
+import type { Consumer, Delivery } from '../model';
+import type { AcceptedAnywhere, ActOn, LeasedMessage, ReturnedLeases } from '../store/port';
+import { Backlog, type QueueStores, Returns, SpilledBacklog } from './backlog';
+import { DeliveryWindow, HandOver, isUnsent, type LeasedEvent, type LeaseMode } from './delivery-window';
+import { ASK_AGAIN_AFTER, LeaseTimers } from './timers';
+import { StoredEvents, UnreadEvents } from './unreadable';
+
+interface DeliveriesWork {
+  consumer(): Consumer | undefined;
+  /** False while nothing may be handed over: what is to be is given back. */
+  isRunning(): boolean;
+  /** They were to be handed over when nothing might be any more. */
+  giveBack(held: readonly LeasedEvent[]): void;
+  /** True where others wait in the store. */
+  hasWaiting(): boolean;
+  /** Marked as delivered. */
+  over(held: readonly LeasedEvent[]): void;
+  /** Does something after a pause. */
+  later(act: () => void): void;
+  /** Told what an operator should know; nothing of an event. */
+  log(line: string): void;
+}
+
+/** Leased events on their way to the consumer; where to be sent is all it takes, until they are marked as delivered. */
+class Deliveries {
+  readonly #handOver = new HandOver({
+    mayHand: () => this.stores.isLeaseSafe(),
+    hand: (held) => this.#hand(held),
+    haveLeft: (batch) => this.#markDelivered(batch),
+  });
+
+  constructor(
+    private readonly stores: Pick<QueueStores, 'both' | 'isLeaseSafe' | 'isSettled'>,
+    private readonly window: DeliveryWindow,
+    private readonly leases: LeaseTimers,
+    private readonly work: DeliveriesWork,
+  ) {}
+
+  /** It has been leased just now. */
+  take(delivery: Delivery): void {
+    if (!this.stores.isSettled(delivery.deliveryId)) this.handSoon(this.window.add(delivery));
+  }
+
+  /** It comes, perhaps again. */
+  handSoon(held: LeasedEvent): void {
+    // An inbox that leases late, or is read again, does not know what has gone from beside it meanwhile.
+    held.phase = this.window.isAlarmAtWork(held) ? 'waiting' : 'next';
+    held.isHandled = false;
+    if (!this.work.isRunning()) this.work.giveBack([held]);
+    else if (held.phase === 'next') this.#handOver.add(held);
+  }
+
+  /** One is held no more, or need not be waited for: the next of its alarm that is held may go. */
+  handAfter(held: LeasedEvent): void {
+    const next = this.window.waitingFor(held);
+    if (next !== undefined) this.handSoon(next);
+  }
+
+  /** `isLeaseSafe` is true again. */
+  goOn(): void {
+    this.#handOver.goOn();
+  }
+
+  /** Not handed over yet, or so lately that it may be lost if its flow goes now. */
+  unsure(): LeasedEvent[] {
+    return this.window.all().filter((held) => isUnsent(held) || this.#handOver.isLeaving(held));
+  }
+
+  /** It is held no more. */
+  forget(held: LeasedEvent): void {
+    this.#handOver.forget(held);
+  }
+
+  /** True where the event is handled a moment from now. */
+  #hand(held: LeasedEvent): boolean {
+    const consumer = this.work.consumer();
+    if (consumer === undefined) return false;
+    const mustSettle = consumer.handledWhen === 'settled';
+    held.phase = 'at-flow';
+    if (mustSettle) this.leases.begin(held, consumer.redeliverAfter);
+    const isAwaited = this.#handTo(consumer, held.delivery) && mustSettle;
+    // The consumer may have gone just then.
+    if (isAwaited || !this.window.holds(held)) return false;
+    this.leases.end(held);
+    held.isHandled = true;
+    return true;
+  }
+
+  #handTo(consumer: Consumer, delivery: Delivery): boolean {
+    countDelivery(delivery);
+    try {
+      return consumer.deliver(delivery);
+    } catch {
+      this.work.log(`The flow could not take delivery ${delivery.deliveryId}.`);
+      return true;
+    }
+  }
+
+  #markDelivered(left: readonly LeasedEvent[]): void {
+    const deliveryIds = left.map(({ delivery }) => delivery.deliveryId);
+    // Best in the commit of the next event, which one of its own would keep waiting; unless others wait for their places.
+    const hurry = this.work.hasWaiting() || this.window.capacity <= 0;
+    this.stores.both.call('markDelivered', deliveryIds, hurry).then(
+      () => this.work.over(left),
+      () => {
+        // Not delivered again meanwhile, unless given back: then it is no longer for us to end.
+        this.work.later(() => this.#markDelivered(left.filter((held) => this.window.holds(held))));
+      },
+    );
+  }
+}
+
+/** By the wall clock: an event may have waited over a restart. */
+function countDelivery({ message, again }: Delivery): void {
+  const { stationKey, receivedTime } = message;
+  meter()?.delivered(stationKey, again, (Date.now() - Date.parse(receivedTime)) / 1000);
+}
+
+interface EntranceWork {
+  /** False while nothing may be leased in the inbox. */
+  mayLease(): boolean;
+  /** False while nothing may be delivered. */
+  isRunning(): boolean;
+  /** It has been leased just now. */
+  take(delivery: Delivery): void;
+  /** Others may go. */
+  look(): void;
+  /** Others beside the inbox may go. */
+  lookBeside(): void;
+}
+
+/** What comes in, as the queue of its endpoint has to do with it: where there is room, it is leased as it is stored. */
+export class Entrance {
+  constructor(
+    private readonly backlog: Backlog,
+    private readonly window: DeliveryWindow,
+    private readonly work: EntranceWork,
+  ) {}
+
+  /** How the store should take the next event: leased at once where there is room. */
+  lease(message: ProvenMessage): LeaseMode {
+    const lease = this.work.mayLease() ? this.window.reserveFor(message) : 'no';
+    if (lease === 'no') this.backlog.mayHoldMore();
+    return lease;
+  }
+
+  /** And how what is spilled. */
+  leaseBeside(message: ProvenMessage): LeaseMode {
+    return this.work.isRunning() ? this.window.reserveFor(message) : 'no';
+  }
+
+  /** What became of an event that was stored. `lease` as it was asked for; undefined = it was not stored. */
+  stored(message: ProvenMessage, lease: LeaseMode, accepted: AcceptedAnywhere | undefined): void {
+    this.#takeAccepted(message, lease, accepted);
+    if (accepted?.leased === false && accepted.outcome === 'new') {
+      this.backlog.mayHoldMore();
+      this.backlog.count(1);
+    }
+    this.work.look();
+  }
+
+  /** And of one that was stored so late that it was spilled: it waits until it is known as the same. */
+  storedLate({ outcome, leased }: AcceptedAnywhere): void {
+    if (outcome === 'new' && !leased) this.backlog.count(1);
+  }
+
+  /** And of one that was spilled. */
+  spilled(message: ProvenMessage, lease: LeaseMode, accepted: AcceptedAnywhere | undefined): void {
+    this.#takeAccepted(message, lease, accepted);
+    this.work.lookBeside();
+  }
+
+  #takeAccepted(message: ProvenMessage, lease: LeaseMode, accepted: AcceptedAnywhere | undefined): void {
+    if (lease !== 'no') this.window.release(1);
+    if (accepted?.leased !== true) return;
+    const { deliveryId, sequence, first, ended } = accepted;
+    this.work.take({ deliveryId, sequence, attempt: 1, first, ended, message });
+  }
+}
 
 /** The events of one endpoint on their way to its consumer: which are leased when, and what becomes of them. */
 export class EventQueue {
@@ -119,7 +286,7 @@ export class EventQueue {
   /** The store is open, perhaps once more, with so many events that wait. */
   storeOpened(waiting: number): void {
     this.#backlog.countIs(waiting);
-    this.#returns.reconcile();
+    this.#returns.reconcileLeases();
     this.lookAnew();
   }
 
@@ -140,7 +307,7 @@ export class EventQueue {
   }
 
   /** The inbox does not answer. */
-  storeHangs(): void {
+  onStoreTimeout(): void {
     this.#backlog.letGo();
     this.#spilled.look();
   }
@@ -234,12 +401,12 @@ export class EventQueue {
   }
 
   /** Another instance has put some into the inbox. */
-  stirred(): void {
+  onNewWork(): void {
     this.#backlog.stir();
   }
 
   /** What is leased may go to the flow again. */
-  mayHandOver(): void {
+  onLeaseSafe(): void {
     this.#deliveries.goOn();
   }
 

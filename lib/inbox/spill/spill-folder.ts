@@ -3,9 +3,35 @@ import syncFs from 'node:fs';
 import fs from 'node:fs/promises';
 import path from 'node:path';
 import { ensurePrivateFolder } from '../../files';
-import { LOCK_FILE, lockFolder, type FolderLock } from '../folder-lock';
-import { readSegment, segmentNames, type Segment } from './segment';
-import type { Frame, FramePlace } from './frame';
+import { type FolderLock, LOCK_FILE, lockFolder } from '../sqlite/database';
+import { type Frame, type FramePlace, readSegment, type Segment, segmentNames } from './spill-file';
+
+/** Its file, beside that of the inbox. */
+export const SPILL_REGISTER = 'spill-folders.json';
+
+/** Names the folders in which messages may wait: a folder that is set otherwise now is not forgotten. */
+export class SpillRegister {
+  constructor(private readonly file: string) {}
+
+  read(): string[] {
+    try {
+      const value: unknown = JSON.parse(syncFs.readFileSync(this.file, 'utf8'));
+      return Array.isArray(value) ? value.filter((folder) => typeof folder === 'string') : [];
+    } catch {
+      return [];
+    }
+  }
+
+  /** Best effort: it lies beside the store, whose disk may be the one that fails. */
+  write(folders: readonly string[]): void {
+    try {
+      ensurePrivateFolder(path.dirname(this.file));
+      syncFs.writeFileSync(this.file, `${JSON.stringify(folders)}\n`, { mode: 0o600 });
+    } catch {
+      // Then only a change of the setting before the next start would hide what is spilled.
+    }
+  }
+}
 
 /** A folder of a process in the spill folder: `<number>-<pid>-<random>`. */
 const OF_PROCESS = /^(\d+)-\d+-[\da-f]{12}$/;
@@ -84,7 +110,7 @@ export class SpillFolder {
   /** The clock, for it counts in all spill folders; but it may have been put back since the last folder was made. */
   async #nextNumber(): Promise<number> {
     const names = await this.#names();
-    return Math.max(Date.now(), ...names.map((name) => numberOf(name) + 1));
+    return Math.max(Date.now(), ...names.map((name) => processNumberOf(name) + 1));
   }
 
   #make(number: number): Taken {
@@ -123,7 +149,7 @@ export class SpillFolder {
     const names = await fs.readdir(this.folder).catch(() => []);
     return names
       .filter((name) => OF_PROCESS.test(name))
-      .sort((one, other) => numberOf(one) - numberOf(other));
+      .sort((one, other) => processNumberOf(one) - processNumberOf(other));
   }
 
   async #leftFolders(): Promise<string[]> {
@@ -161,11 +187,11 @@ async function readFolder(folder: string): Promise<ReadSegment[]> {
   const ofProcess = path.basename(folder);
   for (const name of await segmentNames(folder)) {
     const read = await readSegment(path.join(folder, name), `${ofProcess}-${name}`);
-    found.push({ ...read, number: numberOf(ofProcess) });
+    found.push({ ...read, number: processNumberOf(ofProcess) });
   }
   return found;
 }
 
-function numberOf(name: string): number {
+function processNumberOf(name: string): number {
   return Number(OF_PROCESS.exec(name)?.[1] ?? 0);
 }

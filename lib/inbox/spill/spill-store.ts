@@ -1,43 +1,207 @@
 import { randomUUID } from 'node:crypto';
-import type {
-  AcceptedAnywhere,
-  ActOn,
-  ReturnedLeases,
-  Known,
-  LeasedMessage,
-  MessageKey,
-  NewMessage,
-  Progress,
-  StoreCalls,
-} from '../store/protocol';
-import { reasonOf, storeFailed } from '../store/port';
-import { endStep } from '../store/step';
-import { AlarmOrder } from './alarm-order';
-import type { MessageFrame } from './frame';
+import { withTimeout } from '../../concurrency/timers';
+import type { Consumer } from '../model';
 import {
+  type AcceptedAnywhere,
+  type ActOn,
+  endStep,
+  type Known,
+  type LeasedMessage,
+  type MessageKey,
+  type NewMessage,
+  type Progress,
+  reasonOf,
+  type ReturnedLeases,
+  type StoreCalls,
+  storeFailed,
+} from '../store/port';
+import { messageKeyOf } from '../store/stored-message';
+import type { Frame, MessageFrame, Segment, Written } from './spill-file';
+import {
+  alarmOf,
+  AlarmOrder,
   cutOff,
   delivered,
   dismissed,
   finished,
-  handedOver,
-  lapsed,
-  noted,
-  notSent,
-  revived,
-} from './progress';
-import type { Segment } from './segment';
-import type { AcceptedBeside, Spill, SpillStoreWork } from './spill-store-work';
-import {
-  alarmOf,
   freeBytes,
+  handedOver,
   isOpen,
+  lapsed,
   leasedMessage,
   mayGo,
   messageFrame,
-  spilledMessage,
+  noted,
+  notSent,
+  revived,
   type SpilledMessage,
-} from './spilled-message';
-import { SpilledMessages } from './spilled-messages';
+  spilledMessage,
+  SpilledMessages,
+} from './spill-journal';
+
+/** What a spill store is given to work with. */
+export interface SpillStoreWork {
+  /** Resolves when the frame is on the disk. @throws Error where it cannot be written */
+  append(frame: Frame): Promise<Written>;
+  /** False while it is not known what former processes have spilled. */
+  isLoaded(): boolean;
+  /** Of the alarms, as `alarmOf` names them, those of which the flow of an endpoint has an event at work. */
+  atWork(endpoint: string): ReadonlySet<string>;
+  /** More of an endpoint wait, or may go now. */
+  waits(endpoint: string): void;
+  /** One of a node is known that a former process had spilled. */
+  restored(node: string): void;
+  /** The node that an endpoint has, or had last. */
+  nodeOf(endpoint: string): string | undefined;
+  /** The endpoint that a node has, or had last. */
+  endpointOf(node: string): string | undefined;
+}
+
+/** How a message is spilled. */
+interface Spill {
+  message: NewMessage;
+  lease: StoreCalls['accept']['take']['lease'];
+  /** What the inbox knows of it; undefined where that cannot be read. */
+  known: Known | undefined;
+  /** The delivery id of its row, once it is known that the store took it after all. */
+  late?: Promise<string | undefined>;
+}
+
+/** What `SpillStore.accept` gives. */
+export type AcceptedBeside = AcceptedAnywhere & { spilled: SpilledMessage | undefined };
+
+/** From the first message of a webhook node that was spilled until all are in the inbox. */
+interface Outage {
+  /** Messages that were spilled. */
+  spilled: number;
+  /** Of those, how many are in the inbox by now. */
+  entered: number;
+  /** `none`: all of them were spilled by a former process, which told of it. */
+  begin: 'none' | 'owed' | 'told';
+  isOver: boolean;
+}
+
+/**
+ * Of each webhook node, whose endpoint may change, how many messages were spilled since its inbox failed, and how many have
+ * entered it since; its consumer is told of the begin and of the end, as soon as there is one.
+ */
+export class OutageLog {
+  readonly #outages = new Map<string, Outage>();
+  /** Messages of all nodes, since it was last asked for. */
+  #entered = 0;
+
+  /** @param consumerOf undefined where nothing reaches a flow now */
+  constructor(private readonly consumerOf: (nodeId: string) => Consumer | undefined) {}
+
+  spilled(nodeId: string): void {
+    const outage = this.#count(nodeId);
+    if (outage.begin === 'none') outage.begin = 'owed';
+    this.tellOwed(nodeId);
+  }
+
+  /** What was spilled when its endpoint had no node is of this one. */
+  adopt(endpoint: string, nodeId: string): void {
+    const outage = this.#outages.get(endpoint);
+    if (outage === undefined || this.#outages.has(nodeId)) return;
+    this.#outages.delete(endpoint);
+    this.#outages.set(nodeId, outage);
+  }
+
+  /** A former process had spilled it. */
+  restored(nodeId: string): void {
+    this.#count(nodeId);
+  }
+
+  /** One of those that were spilled is in the inbox. */
+  entered(nodeId: string): void {
+    this.#entered += 1;
+    const outage = this.#outages.get(nodeId);
+    if (outage !== undefined) outage.entered += 1;
+  }
+
+  /**
+   * All that the inbox would have are in it.
+   * @returns how many have entered since the last time, those of all nodes
+   */
+  over(): number {
+    for (const [nodeId, outage] of this.#outages) {
+      outage.isOver = true;
+      this.tellOwed(nodeId);
+    }
+    const entered = this.#entered;
+    this.#entered = 0;
+    return entered;
+  }
+
+  /** Something reaches the flow again. */
+  tellOwed(nodeId: string): void {
+    const outage = this.#outages.get(nodeId);
+    if (outage === undefined || (outage.begin !== 'owed' && !outage.isOver)) return;
+    const consumer = this.consumerOf(nodeId);
+    if (consumer === undefined) return;
+    const { spilled, entered, isOver } = outage;
+    outage.begin = 'told';
+    if (isOver) this.#outages.delete(nodeId);
+    consumer.onSpilled({ count: isOver ? entered : spilled, isOver });
+  }
+
+  /** One more, of a spell whose end nobody heard of perhaps: then it goes on. */
+  #count(nodeId: string): Outage {
+    const outage = this.#outages.get(nodeId) ?? { spilled: 0, entered: 0, begin: 'none', isOver: false };
+    this.#outages.set(nodeId, outage);
+    outage.spilled += 1;
+    outage.isOver = false;
+    return outage;
+  }
+}
+
+/** Messages of which is asked together. */
+const BATCH = 100;
+
+/** What the inbox knows of each message; undefined of one where it cannot tell. */
+type Answers = (Known | undefined)[];
+
+export interface DoubtfulWork {
+  /** What the inbox knows of a message. @throws RvmError STORE_FAILED */
+  look(likeness: MessageKey): Promise<Known>;
+  /** Time for it to tell of a batch, in milliseconds; at a start it is to be opened first. */
+  timeoutMs: number;
+  /** These are in the inbox. */
+  inside(messages: readonly SpilledMessage[]): Promise<void>;
+  /** These are not, or may be and say so: they may go. */
+  release(messages: readonly SpilledMessage[]): void;
+}
+
+/**
+ * What a former process has left may have entered the inbox, and been settled there, where it could neither remove the file nor
+ * note that: so the inbox is asked before it goes to the flow. Where that does not tell, the event says that it may come twice.
+ */
+export async function resolveUncertain(
+  messages: readonly SpilledMessage[],
+  work: DoubtfulWork,
+): Promise<void> {
+  let isAnswered = true;
+  for (let at = 0; at < messages.length; at += BATCH) {
+    const batch = messages.slice(at, at + BATCH);
+    const known: Answers | undefined = isAnswered ? await lookAll(batch, work) : undefined;
+    isAnswered = known !== undefined;
+    for (const [index, spilled] of batch.entries()) spilled.mayRepeat ||= known?.[index] === undefined;
+    // Not one of which somebody has said meanwhile that it is settled.
+    await work.inside(
+      batch.filter(
+        ({ progress }, index) => progress.state === 'received' && known?.[index]?.outcome === 'repeat',
+      ),
+    );
+    for (const spilled of batch) spilled.isDoubtful = false;
+    work.release(batch);
+  }
+}
+
+/** Undefined where it does not answer in time. */
+function lookAll(batch: readonly SpilledMessage[], work: DoubtfulWork): Promise<Answers | undefined> {
+  const asking = batch.map(({ columns }) => work.look(messageKeyOf(columns)).catch(() => undefined));
+  return withTimeout(Promise.all(asking), work.timeoutMs);
+}
 
 /**
  * What is spilled goes to the flow as what is in the inbox does: the same questions (`sqlite/tables/messages`), the same rules

@@ -1,5 +1,13 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { rollBack } from './roll-back';
+
+/** A failed commit, or a full disk, may have ended the transaction by itself; `isTransaction` comes with Node.js 22.16. */
+export function rollBack(database: DatabaseSync): void {
+  try {
+    database.exec('ROLLBACK');
+  } catch {
+    // There is none.
+  }
+}
 
 /**
  * Steps from one version of the schema to the next; `user_version` of a file is how many of them it has taken. A step that was

@@ -1,18 +1,24 @@
 import path from 'node:path';
 import { ensurePrivateFolder } from '../../files';
-import { fileSystemWarning } from '../file-system';
-import { alone } from './alone';
-import { checkDisk, Reserve } from './disk';
-import { faultText, isBroken, isDamaged, isFull, isMisread } from './fault';
-import { FileIdentity, NamelessError, type Nameless } from './file-identity';
-import { LastSequence } from './last-sequence';
-import { DamagedError } from './open';
-import { isLogDamaged } from './salvage/log-frames';
-import { checkRoom, finishSalvage, salvage, writeAnew } from './salvage/salvage';
-import type { Salvaged } from '../incident';
-import type { LocalCall, StoreWarning } from '../store/protocol';
+import {
+  fileSystemWarning,
+  alone,
+  checkDisk,
+  Reserve,
+  faultText,
+  isBroken,
+  isDamaged,
+  isFull,
+  isMisread,
+  DamagedError,
+} from './database';
+import { FileIdentity, NamelessError, type Nameless, LastSequence } from './file-identity';
+import { isLogDamaged } from './page-reader';
+import { checkRoom, finishSalvage, salvage, writeAnew } from './salvage';
+import type { Salvaged } from '../model';
+import type { LocalCall, StoreWarning } from '../store/port';
 import { Store } from './store';
-import type { FromStore, Reply, Request } from './thread-protocol';
+import type { FromStore, Reply, Request } from './store-thread';
 
 /** Requests after which the log is written into the file when there is time: few enough for a moment, and so many that a page which each of them changes is written once for all. */
 const SOME = 256;

@@ -1,10 +1,46 @@
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { meter } from '../../meter';
-import { storeFailed, type StoreEvents, type StorePort } from '../store/port';
-import type { LocalCall, StoreCalls } from '../store/protocol';
-import { faultText } from './fault';
-import { BATCH, type FromStore, type Reply, type Request, type ToStore } from './thread-protocol';
+import {
+  type LocalCall,
+  type OpenReport,
+  type SlowBatch,
+  type StoreCalls,
+  type StoreEvents,
+  storeFailed,
+  type StorePort,
+  type StoreWarning,
+} from '../store/port';
+import { faultText } from './database';
+
+/** One call, on its way to the thread of a store. */
+export interface Request<Name extends LocalCall = LocalCall> {
+  id: number;
+  name: Name;
+  take: StoreCalls[Name]['take'];
+}
+
+export interface Reply {
+  id: number;
+  give?: unknown;
+  /** What failed; nothing of any message is in it. */
+  error?: string;
+}
+
+/** Requests of one transaction at which no more are added: enough to share a sync, few enough to keep it short. */
+export const BATCH = 500;
+
+/** From the main thread: a batch of requests, or the wish to end. */
+export type ToStore = { batch: Request[] } | 'close';
+
+/** From the store. `opened` also after it was opened once more. */
+export type FromStore =
+  | { opened: OpenReport }
+  | { fault: string }
+  | { warning: StoreWarning }
+  | { slow: SlowBatch }
+  /** `took`: of a transaction that has changed something, in milliseconds. */
+  | { replies: Reply[]; took?: number };
 
 interface Pending {
   resolve: (give: unknown) => void;

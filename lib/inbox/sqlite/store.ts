@@ -1,25 +1,32 @@
 import { randomBytes } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
-import { Bodies } from './tables/bodies';
-import { KnownMessages } from './tables/known-messages';
-import { HistoryTable } from './tables/history-table';
-import { MessageLists } from './tables/message-lists';
-import { Messages } from './tables/messages';
-import { NewRows } from './tables/new-rows';
-import { EndpointTable } from './tables/endpoint-table';
-import { Figures } from './tables/figures';
-import type { LastMessage } from './last-sequence';
-import { BEYOND_LOST, clockIn, UNCERTAIN, IDS_LOST, numberIn } from './meta';
-import { openDatabase, sizeOf } from './open';
-import { OpenCounter, wasMoved } from './openings';
-import type { LostTime } from '../incident';
-import type { LocalCall, OpenReport, StoreCalls } from '../store/protocol';
-import { QuarantineTable } from './tables/quarantine-table';
-import { RetentionSweep } from './tables/retention';
-import { prepareStatements, type Statements } from './tables/statements';
-import { rollBack } from './roll-back';
-import { SLOT_CLOCK, SlotClock } from './tables/slot-clock';
-import { SlotTable } from './tables/slot-table';
+import { Bodies, MessageLists, Messages, NewRows, RetentionSweep } from './messages';
+import { KnownMessages } from './known-ids';
+import {
+  HistoryTable,
+  EndpointTable,
+  Figures,
+  QuarantineTable,
+  SLOT_CLOCK,
+  SlotClock,
+  SlotTable,
+} from './tables';
+import type { LastMessage } from './file-identity';
+import {
+  BEYOND_LOST,
+  clockIn,
+  UNCERTAIN,
+  IDS_LOST,
+  numberIn,
+  openDatabase,
+  sizeOf,
+  OpenCounter,
+  wasMoved,
+} from './database';
+import type { LostTime } from '../model';
+import type { LocalCall, OpenReport, StoreCalls } from '../store/port';
+import { prepareStatements, type Statements } from './statements';
+import { rollBack } from './schema';
 
 type Work = { [Name in LocalCall]: (take: StoreCalls[Name]['take']) => StoreCalls[Name]['give'] };
 
@@ -35,7 +42,7 @@ export interface StoreOptions {
   /** True where it was just salvaged: that it has less is told already. */
   isSalvaged?: boolean;
   /** Milliseconds of a clock that never jumps. */
-  steady?: () => number;
+  monotonic?: () => number;
   /** Milliseconds since 1970. Default: the clock of this machine. */
   wall?: () => number;
   /** Told of a fault of the disk that kept a body from being read, after the commit. */
@@ -58,21 +65,21 @@ export class Store {
   readonly #messages: Messages;
   readonly #rows: NewRows;
   readonly #bodies: Bodies;
-  readonly #steady: () => number;
+  readonly #monotonic: () => number;
   readonly #clockAtOpen: number;
   readonly #slotClock: SlotClock;
   readonly #onSynced: (ms: number) => void;
 
   /** @throws Error as `openDatabase` does */
   constructor(options: StoreOptions) {
-    const { file, resumed, steady = () => performance.now(), onReadFault, onSynced } = options;
+    const { file, resumed, monotonic = () => performance.now(), onReadFault, onSynced } = options;
     this.#onSynced = onSynced ?? (() => undefined);
     const isNew = sizeOf(file) === 0;
     this.#database = openDatabase(file);
     try {
       this.#statements = prepareStatements(this.#database);
-      const openedAt = steady();
-      this.#steady = () => steady() - openedAt;
+      const openedAt = monotonic();
+      this.#monotonic = () => monotonic() - openedAt;
       this.#clockAtOpen = clockIn(this.#database);
       this.#slotClock = this.#slotClockOf(options.wall ?? Date.now);
       this.#bodies = new Bodies(this.#statements, onReadFault ?? (() => undefined));
@@ -230,7 +237,7 @@ export class Store {
 
   /** Milliseconds that the file has been open, over all its openings. */
   #clock(): number {
-    return this.#clockAtOpen + this.#steady();
+    return this.#clockAtOpen + this.#monotonic();
   }
 
   /** True where the file has seen fewer than there were. */
@@ -260,7 +267,7 @@ export class Store {
 
   #slotClockOf(wall: () => number): SlotClock {
     const written = Number(this.#statements.slotsWritten.get()?.['written'] ?? 0);
-    return new SlotClock({ kept: this.#meta(SLOT_CLOCK), written, steady: this.#steady, wall });
+    return new SlotClock({ kept: this.#meta(SLOT_CLOCK), written, monotonic: this.#monotonic, wall });
   }
 
   #keepSlotClock(): void {

@@ -1,6 +1,6 @@
 import { parentPort, receiveMessageOnPort, workerData, type MessagePort } from 'node:worker_threads';
 import { StoreServer } from './store-server';
-import { BATCH, type Request, type ToStore } from './thread-protocol';
+import { BATCH, type Request, type ToStore } from './store-thread';
 
 /** In milliseconds. */
 const LOOK_EVERY = 1000;

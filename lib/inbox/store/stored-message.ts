@@ -1,12 +1,36 @@
-import { isRecord } from '../../json/json';
-import { readEnvelope, type Warning } from '../../message/envelope';
-import { jsonOf } from '../../message/body';
 import { isEnd, isHealth } from '../../event';
-import type { DeadReason, Delivery, ListedMessage, ListQuery, MessageState } from '../inbox';
-import { isForFlow, type DeadLetter, type ProvenMessage } from '../../message/record';
-import { historyOf } from './history-of';
-import type { LeasedMessage, MessageKey, NewMessage, Progress } from './protocol';
-import { timeText } from './time-text';
+import { isRecord } from '../../json/json';
+import { jsonOf } from '../../message/body';
+import { readEnvelope, type Warning } from '../../message/envelope';
+import { type DeadLetter, isForFlow, type ProvenMessage } from '../../message/record';
+import { matchAll, type SearchTerms } from '../../text';
+import type {
+  DeadReason,
+  Delivery,
+  HistoryEntry,
+  HistoryStep,
+  ListedMessage,
+  ListQuery,
+  MessageState,
+  QuarantinedMessage,
+  QuarantineSum,
+} from '../model';
+import type {
+  LeasedMessage,
+  MessageKey,
+  NewMessage,
+  NotedStep,
+  Progress,
+  Quarantined,
+  QuarantinedSum,
+  StepRow,
+} from './port';
+
+/** A time that a damaged disk has changed to none is as long ago as can be. @param ms since 1970 */
+export function timeText(ms: number): string {
+  const time = new Date(ms);
+  return (Number.isNaN(time.getTime()) ? new Date(0) : time).toISOString();
+}
 
 /** What a message carries besides its body and its columns. The event itself is in the body. */
 type Facts = RecordFacts & OwnFacts;
@@ -215,4 +239,185 @@ export function isListed(
 export function isFurther(one: Pick<Progress, 'state' | 'attempt'>, other: typeof one): boolean {
   if (!isOpenState(other.state)) return false;
   return one.attempt > other.attempt || (one.attempt === other.attempt && !isOpenState(one.state));
+}
+
+/** What may become of an event that no flow has had. */
+const UNDELIVERED: ReadonlySet<HistoryStep> = new Set(['assigned', 'delivered-again']);
+
+/**
+ * What has become of a message, oldest first, as far as it is kept: of one whose body is kept no more, its usual course.
+ * @param message undefined where its body cannot be read any more
+ */
+function historyOf(stored: LeasedMessage, message: ProvenMessage | DeadLetter | undefined): HistoryEntry[] {
+  const entries = (stored.steps ?? []).map((step, index) =>
+    entryOf(step, index === 0 ? omittedBefore(step) : 0),
+  );
+  // Of one millisecond, in the order of their places.
+  entries.sort((one, other) => one.time.localeCompare(other.time));
+  for (const entry of courseOf(stored)) entries.splice(placeOf(entry, entries), 0, entry);
+  return [...arrivalOf(stored, message), ...entries];
+}
+
+/**
+ * Where the first delivery, or the settlement, stands among the noted steps: they have no place there. Of those of its
+ * millisecond, none but what a person found can come after a settlement.
+ */
+function placeOf({ time, step }: HistoryEntry, entries: readonly HistoryEntry[]): number {
+  const isSettled = step === 'settled';
+  const areBefore = entries.map(
+    (other) =>
+      other.time < time ||
+      (other.time === time && (isSettled ? other.step !== 'verdict' : UNDELIVERED.has(other.step))),
+  );
+  return isSettled ? areBefore.lastIndexOf(true) + 1 : [...areBefore, false].indexOf(false);
+}
+
+/** The receipt comes first, whatever the clocks of several instances say. */
+function arrivalOf(stored: LeasedMessage, message: ProvenMessage | DeadLetter | undefined): HistoryEntry[] {
+  const time = timeText(stored.received);
+  const { remoteAddress: from, provenTime } = message ?? {};
+  const received: HistoryEntry = {
+    time,
+    step: 'received',
+    ...(from !== undefined && { from }),
+    ...(message !== undefined && 'proof' in message && { proof: message.proof, secret: message.secret }),
+  };
+  const reason = message !== undefined && 'reason' in message ? message.reason : conflictOf(stored);
+  const filteredBy = message !== undefined && 'filteredBy' in message ? message.filteredBy : undefined;
+  return [
+    received,
+    ...(provenTime === undefined ? [] : [{ time: provenTime, step: 'phrase' } as const]),
+    ...(reason === undefined ? [] : [{ time: provenTime ?? time, step: 'dead', reason } as const]),
+    ...(filteredBy === undefined || reason !== undefined
+      ? []
+      : [{ time: provenTime ?? time, step: 'filtered', reason: filteredBy.join(', ') } as const]),
+  ];
+}
+
+function conflictOf({ state }: LeasedMessage): 'conflict' | undefined {
+  return state === 'conflict' ? state : undefined;
+}
+
+function courseOf({ course = {} }: LeasedMessage): HistoryEntry[] {
+  const { delivered, instance, settled, settledBy } = course;
+  const first: HistoryEntry[] =
+    delivered === undefined
+      ? []
+      : [
+          {
+            time: timeText(delivered),
+            step: 'delivered',
+            attempt: 1,
+            ...(instance !== undefined && { instance }),
+          },
+        ];
+  if (settled === undefined) return first;
+  const last: HistoryEntry = {
+    time: timeText(settled),
+    step: 'settled',
+    ...(settledBy !== undefined && { by: settledBy }),
+  };
+  return [...first, last];
+}
+
+function entryOf({ time, ...step }: NotedStep & Partial<StepRow>, omitted: number): HistoryEntry {
+  const { place: _place, ...entry } = step;
+  return { time: timeText(time), ...entry, ...(omitted > 0 && { omitted }) };
+}
+
+function omittedBefore({ place = 1 }: NotedStep & Partial<StepRow>): number {
+  return place - 1;
+}
+
+/** What a quarantined message carries besides its columns. */
+type QuarantinedFacts = Pick<
+  QuarantinedMessage,
+  'receivedTime' | 'remoteAddress' | 'authorization' | 'tokenDigest' | 'reason'
+>;
+
+export function quarantinedRow({ endpointId, body, ...facts }: QuarantinedMessage): Quarantined {
+  return {
+    endpoint: endpointId,
+    address: facts.remoteAddress ?? '',
+    facts: JSON.stringify(facts satisfies QuarantinedFacts),
+    bytes: new Uint8Array(body),
+  };
+}
+
+export function messageOfRow({
+  id,
+  endpoint,
+  facts,
+  bytes,
+}: Quarantined & { id: number }): QuarantinedMessage & { id: number } {
+  return { ...(JSON.parse(facts) as QuarantinedFacts), id, endpointId: endpoint, body: bytes };
+}
+
+export function quarantineSum({ endpoint, count, id, facts }: QuarantinedSum): QuarantineSum {
+  const { receivedTime, remoteAddress, reason } = JSON.parse(facts) as QuarantinedFacts;
+  return {
+    endpointId: endpoint,
+    count,
+    lastId: id,
+    lastTime: receivedTime,
+    ...(remoteAddress !== undefined && { lastAddress: remoteAddress }),
+    ...(reason !== undefined && { lastReason: reason }),
+  };
+}
+
+/** A message of the inbox as a flat row, ready for a table. What the event does not say is null. */
+export interface EventRow {
+  /** Receipt: ISO 8601, UTC, with `Z`. */
+  time: string;
+  site: string | null;
+  camera: string | null;
+  rule: string | null;
+  class: string | null;
+  phase: 'start' | 'end';
+  state: MessageState;
+  attempts: number;
+  alarmId: string | null;
+  messageId: string | null;
+  deliveryId: string;
+  /** Key of the Central Station. */
+  station: string;
+}
+
+export function eventRow({ event, ...message }: ListedMessage): EventRow {
+  return {
+    time: message.receivedTime,
+    site: textOf(event.locationName),
+    camera: textOf(event.cameraName),
+    rule: textOf(event.eventRuleName) ?? textOf(event.eventName),
+    class: textOf(event.eventClass),
+    phase: isEnd(event) ? 'end' : 'start',
+    state: message.state,
+    attempts: message.attempts,
+    alarmId: textOf(event.alarmId),
+    messageId: message.messageId,
+    deliveryId: message.deliveryId,
+    station: message.station,
+  };
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}
+
+/** Shorter words are looked for in names alone: the number of a camera stands in nearly every id. */
+const LONG_ENOUGH_FOR_IDS = 4;
+
+/** Whether site, camera, rule, class, Central Station or an id of a message has all words. */
+export function matches(message: ListedMessage, words: SearchTerms, stationName = ''): boolean {
+  if (words.length === 0) return true;
+  const { site, camera, rule, class: ofClass, alarmId, messageId, deliveryId, station } = eventRow(message);
+  const { cameraId, cameraRemoteId, locationId } = message.event;
+  const names = [site, camera, rule, ofClass, station, stationName];
+  const ids = [alarmId, messageId, deliveryId, cameraId, cameraRemoteId, locationId];
+  const [short, long] = [words.filter(isShort), words.filter((word) => !isShort(word))];
+  return matchAll(names, short) && matchAll([...names, ...ids], long);
+}
+
+function isShort(word: string): boolean {
+  return word.length < LONG_ENOUGH_FOR_IDS;
 }

@@ -118,7 +118,7 @@ export type ProofResult<Station = ReceivingStation> =
       proven: false;
       reason: ProofFailure;
       /** Station whose phrase came in clear text where only a signature counts: that phrase is leaked. */
-      burnt?: Station;
+      leaked?: Station;
     };
 
 type Slot = 'current' | 'previous';
@@ -150,9 +150,9 @@ export function authenticate(message: RawMessage, stations: readonly ReceivingSt
     .filter(({ scheme }) => scheme === 'http')
     .map((station) => ({ station, slot: tokenOf(station, token) }));
   const named = sent.find(({ slot }) => slot !== undefined)?.station;
-  const burnt = named !== undefined && isToken(message) ? named : undefined;
+  const leaked = named !== undefined && isToken(message) ? named : undefined;
   const reason = reasonOf(header, token.reading, stations);
-  return { proven: false, reason, ...(burnt && { burnt }) };
+  return { proven: false, reason, ...(leaked && { leaked }) };
 }
 
 /** The possible proofs of a message. */

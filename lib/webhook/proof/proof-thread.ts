@@ -21,8 +21,8 @@ export function withStations<From, To>(
   as: (station: From) => To,
 ): ProofResult<To> {
   if (authentication.proven) return { ...authentication, station: as(authentication.station) };
-  const { reason, burnt } = authentication;
-  return { proven: false, reason, ...(burnt !== undefined && { burnt: as(burnt) }) };
+  const { reason, leaked } = authentication;
+  return { proven: false, reason, ...(leaked !== undefined && { leaked: as(leaked) }) };
 }
 
 interface PendingProof {

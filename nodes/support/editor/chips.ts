@@ -1,4 +1,4 @@
-import type { SeenIds } from '../../../lib/inbox/reading/seen-ids';
+import type { SeenIds } from '../../../lib/inbox/searches';
 import {
   CLASSES,
   type FilterName,

@@ -35,7 +35,7 @@ function complaintAbout(
   if (verdict.kind === 'refused') {
     if (answer.proven) return { fault: 'accepted', reason: `${answer.proof} of ${answer.station.key}` };
     const burnt = verdict.burnt === undefined ? undefined : stations[verdict.burnt];
-    return answer.burnt === burnt
+    return answer.leaked === burnt
       ? undefined
       : { fault: 'wrong', reason: 'a phrase in the clear is told of wrongly' };
   }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { InboxCounts } from '../../../lib/inbox/inbox-figures';
+import type { InboxCounts } from '../../../lib/inbox/model';
 import { inEachStore, type TestedInbox } from '../../support/inbox/each-store';
 import { eventually } from '../../support/time/patience';
 import { proven, Taker } from '../samples';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { endOfAlarm } from '../../../lib/inbox/reading/end-of-alarm';
-import type { Inbox, ListQuery } from '../../../lib/inbox/inbox';
+import { endOfAlarm } from '../../../lib/inbox/searches';
+import type { Inbox, ListQuery } from '../../../lib/inbox/model';
 import type { ProvenMessage } from '../../../lib/message/record';
 import { inEachStore, type TestedInbox } from '../../support/inbox/each-store';
 import { eventually } from '../../support/time/patience';

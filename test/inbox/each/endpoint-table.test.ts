@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { Store } from '../../../lib/inbox/sqlite/store';
-import type { Accepted, StoreCalls } from '../../../lib/inbox/store/protocol';
+import type { Accepted, StoreCalls } from '../../../lib/inbox/store/port';
 import { type Asked, finish, idsOf, incoming, PostgresStand } from '../../support/postgres/stores';
 
 /** What happens one after the other, as `node at endpoint: so many wait`, `event at endpoint` and so on; and what is there then. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Consumer } from '../../../lib/inbox/inbox';
+import type { Consumer } from '../../../lib/inbox/model';
 import { inEachStore, type TestedInbox } from '../../support/inbox/each-store';
 import { eventually } from '../../support/time/patience';
 import { allSettled, proven, Taker } from '../samples';

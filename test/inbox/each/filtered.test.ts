@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { ListQuery } from '../../../lib/inbox/inbox';
+import type { ListQuery } from '../../../lib/inbox/model';
 import { inEachStore, type TestedInbox } from '../../support/inbox/each-store';
 import { allSettled, DAY, proven, Taker } from '../samples';
 

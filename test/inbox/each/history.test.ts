@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import type { HistoryEntry } from '../../../lib/inbox/history';
-import type { Consumer, ListedMessage } from '../../../lib/inbox/inbox';
-import { MOST_STEPS } from '../../../lib/inbox/store/step';
+import type { HistoryEntry, Consumer, ListedMessage } from '../../../lib/inbox/model';
+import { MOST_STEPS } from '../../../lib/inbox/store/port';
 import type { ProvenMessage } from '../../../lib/message/record';
 import { inEachStore, type TestedInbox } from '../../support/inbox/each-store';
 import { eventually } from '../../support/time/patience';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { ListedMessage } from '../../../lib/inbox/inbox';
-import { searchInboxes } from '../../../lib/inbox/reading/look-through';
+import type { ListedMessage } from '../../../lib/inbox/model';
+import { searchInboxes } from '../../../lib/inbox/searches';
 import { inEachStore, type TestedInbox } from '../../support/inbox/each-store';
 import { proven } from '../samples';
 

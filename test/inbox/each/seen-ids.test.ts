@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { seenIds, type SeenIds } from '../../../lib/inbox/reading/seen-ids';
+import { seenIds, type SeenIds } from '../../../lib/inbox/searches';
 import type { FilterName } from '../../../lib/message/event-filter';
 import { inEachStore, type TestedInbox } from '../../support/inbox/each-store';
 import { proven } from '../samples';

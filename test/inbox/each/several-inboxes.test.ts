@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { actWhereKnown } from '../../../lib/inbox/act-where-known';
-import type { Inbox } from '../../../lib/inbox/inbox';
-import { listAll, readAll } from '../../../lib/inbox/reading/read-all';
+import { settleInAny } from '../../../lib/inbox/inboxes';
+import type { Inbox } from '../../../lib/inbox/model';
+import { listAll, readAll } from '../../../lib/inbox/searches';
 import { inEachStore, type TestedInbox } from '../../support/inbox/each-store';
 import { proven, Taker } from '../samples';
 import { eventually } from '../../support/time/patience';
@@ -27,30 +27,30 @@ inEachStore('of several inboxes, the first of which fails', (open) => {
 
   it('an event is settled in the one that knows it', async () => {
     const { deliveryId } = await inbox.accept(proven());
-    await actWhereKnown(inboxes, (each) => each.settle(deliveryId, { action: 'done' }));
+    await settleInAny(inboxes, (each) => each.settle(deliveryId, { action: 'done' }));
     assert.equal((await inbox.list({ state: 'settled', limit: 9 })).messages.length, 1);
   });
 
   it('a dead letter is delivered again from the one that knows it', async () => {
     const { deliveryId, taker } = await deadLetter();
-    await actWhereKnown(inboxes, (each) => each.settle(deliveryId, { action: 'retry' }));
+    await settleInAny(inboxes, (each) => each.settle(deliveryId, { action: 'retry' }));
     await taker.came(2);
   });
 
   it('a dead letter is discarded in the one that knows it', async () => {
     const { deliveryId } = await deadLetter();
-    await actWhereKnown(inboxes, (each) => each.dismiss(deliveryId));
+    await settleInAny(inboxes, (each) => each.dismiss(deliveryId));
     assert.deepEqual(await inbox.list({ state: 'dead', limit: 9 }), { messages: [] });
   });
 
   it('what none of the others knows is a failure of the store, for it may be there', async () => {
-    const acting = actWhereKnown(inboxes, (each) => each.settle('unknown', { action: 'done' }));
+    const acting = settleInAny(inboxes, (each) => each.settle('unknown', { action: 'done' }));
     await assert.rejects(acting, { code: 'STORE_FAILED' });
   });
 
   it('one that hangs holds up nothing that another knows', async () => {
     const { deliveryId } = await inbox.accept(proven());
-    await actWhereKnown(inboxes, (each) =>
+    await settleInAny(inboxes, (each) =>
       each === broken ? new Promise(() => undefined) : each.settle(deliveryId, { action: 'done' }),
     );
   });
@@ -58,7 +58,7 @@ inEachStore('of several inboxes, the first of which fails', (open) => {
   it('what no inbox knows is an unknown delivery, and so is anything where there is none', async () => {
     broken.fails = false;
     for (const asked of [inboxes, []]) {
-      const acting = actWhereKnown(asked, (each) => each.dismiss('unknown'));
+      const acting = settleInAny(asked, (each) => each.dismiss('unknown'));
       await assert.rejects(acting, { code: 'UNKNOWN_DELIVERY' });
     }
   });

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
-import type { Verdict } from '../../../lib/inbox/history';
-import type { Inbox } from '../../../lib/inbox/inbox';
-import { tallyAll } from '../../../lib/inbox/reading/read-all';
+import type { Verdict, Inbox, TallyQuery, TallyRow } from '../../../lib/inbox/model';
+import { tallyAll } from '../../../lib/inbox/searches';
 import { mergedRows } from '../../../lib/inbox/tally';
-import type { TallyQuery, TallyRow } from '../../../lib/inbox/tally-rows';
 import type { ProvenMessage } from '../../../lib/message/record';
 import { inEachStore, type TestedInbox } from '../../support/inbox/each-store';
 import { eventually } from '../../support/time/patience';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { csvLine } from '../../../lib/inbox/exporting/csv';
+import { csvLine } from '../../../lib/inbox/program/export';
 
 describe('a line of CSV', () => {
   for (const text of ['=1+1', '+1', '-1', '@SUM(1)', '＝1+1', '\t=1'])

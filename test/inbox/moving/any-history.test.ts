@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { Store } from '../../../lib/inbox/sqlite/store';
-import type { NewMessage } from '../../../lib/inbox/store/protocol';
+import type { NewMessage } from '../../../lib/inbox/store/port';
 import { newMessage } from '../../../lib/inbox/store/stored-message';
 import { type FilledFile, messagesIn, MovingStand } from '../../support/inbox/moving';
 import { SharedServer } from '../../support/postgres/shared-server';

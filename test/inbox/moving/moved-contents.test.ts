@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
-import type { StoredMessage } from '../../../lib/inbox/store/protocol';
+import type { StoredMessage } from '../../../lib/inbox/store/port';
 import { newMessage } from '../../../lib/inbox/store/stored-message';
 import { messagesIn, type MovingStand } from '../../support/inbox/moving';
 import { accept, ENDPOINT, finish, idsOf, lease, type StoreSession } from '../../support/postgres/stores';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { NewMessage } from '../../../lib/inbox/store/protocol';
+import type { NewMessage } from '../../../lib/inbox/store/port';
 import { MovingStand } from '../../support/inbox/moving';
 import { SharedServer } from '../../support/postgres/shared-server';
 import { ENDPOINT, incoming } from '../../support/postgres/stores';

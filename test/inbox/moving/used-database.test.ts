@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { renameSync } from 'node:fs';
-import { messageKey } from '../../../lib/inbox/postgres/calls/keys';
-import { lockSql } from '../../../lib/inbox/postgres/calls/locks';
-import { tablesOf } from '../../../lib/inbox/postgres/calls/tables';
+import { messageKey, lockSql, tablesOf } from '../../../lib/inbox/postgres/sql';
 import { messagesIn, type MovingStand } from '../../support/inbox/moving';
 import * as stores from '../../support/postgres/stores';
 import { accept, connected, ENDPOINT, finish, idsOf, type StoreSession } from '../../support/postgres/stores';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Accepted, NewMessage } from '../../../lib/inbox/store/protocol';
+import type { Accepted, NewMessage } from '../../../lib/inbox/store/port';
 import * as stores from '../../support/postgres/stores';
 import { accept, ENDPOINT, finish, idsOf, incoming, type StoreSession } from '../../support/postgres/stores';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Accepted, LeasedMessage, NewMessage } from '../../../lib/inbox/store/protocol';
+import type { Accepted, LeasedMessage, NewMessage } from '../../../lib/inbox/store/port';
 import { finish, incoming, lease, PostgresStand, type StoreSession } from '../../support/postgres/stores';
 
 const ALARMS = 20;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { connect, type Connected } from '../../../lib/inbox/postgres/connection/connect';
-import { goodbye } from '../../../lib/inbox/postgres/connection/link';
+import { connect, type Connected } from '../../../lib/inbox/postgres/connect';
+import { goodbye } from '../../../lib/inbox/postgres/link';
 import { readConnection, type ConnectionChoices } from '../../../lib/inbox/postgres/connection-settings';
 import { testConnection } from '../../../lib/inbox/postgres/test-connection';
 import { Authority } from '../../support/network/certificates';

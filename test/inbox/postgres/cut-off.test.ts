@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { PEER_TIMEOUT } from '../../../lib/inbox/postgres/instance/time-to-live';
+import { PEER_TIMEOUT } from '../../../lib/inbox/model';
 import { TcpGate } from '../../support/network/servers';
 import { accept, ENDPOINT, lease, type OpenStore, PostgresStand } from '../../support/postgres/stores';
 import { eventually } from '../../support/time/patience';
@@ -15,7 +15,7 @@ describe('a store that is cut off from its database', () => {
     gate = await TcpGate.start(postgres.server.port);
     one = await postgres.store('one', {
       url: postgres.server.url().replace(`:${postgres.server.port}`, `:${gate.port}`),
-      clocks: { steady: () => performance.now() + ahead, wall: () => Date.now() + ahead },
+      clocks: { monotonic: () => performance.now() + ahead, wall: () => Date.now() + ahead },
     });
     await eventually(() => one.told.waiting.length > 0, 'its pulse');
   });
@@ -25,11 +25,11 @@ describe('a store that is cut off from its database', () => {
     const { deliveryId } = await accept(one.store, {}, 'any');
     gate.cut();
     ahead = 0.8 * PEER_TIMEOUT;
-    assert.equal(one.store.mayHandOver(), false);
+    assert.equal(one.store.isLeaseSafe(), false);
     gate.mend();
-    await eventually(() => one.store.mayHandOver(), 'it to hand over again');
+    await eventually(() => one.store.isLeaseSafe(), 'it to hand over again');
     assert.equal(one.told.epochsLost, 0);
-    assert.equal(one.told.mayHandOver, 2);
+    assert.equal(one.told.isLeaseSafe, 2);
     assert.deepEqual(await one.store.call('leased', ENDPOINT), [deliveryId]);
   });
 
@@ -40,7 +40,7 @@ describe('a store that is cut off from its database', () => {
     gate.cut();
     const late = accept(one.store, {}, 'any').catch(() => undefined);
     await eventually(() => other.told.warnings.length > 0, 'the other to take over');
-    assert.ok(!one.store.mayHandOver());
+    assert.ok(!one.store.isLeaseSafe());
     assert.deepEqual(other.told.warnings, [{ kind: 'taken-over', name: 'one', count: 1 }]);
     const [taken] = await lease(other.store);
     assert.deepEqual([taken?.deliveryId, taken?.again], [deliveryId, 'restart']);
@@ -49,7 +49,7 @@ describe('a store that is cut off from its database', () => {
     assert.notEqual((await late)?.leased, true);
     const [warning] = one.told.warnings;
     assert.ok(warning?.kind === 'epoch-lost' && warning.stood > 8000, JSON.stringify(warning));
-    await eventually(() => one.store.mayHandOver(), 'it to hand over again');
+    await eventually(() => one.store.isLeaseSafe(), 'it to hand over again');
     assert.deepEqual(await one.store.call('leased', ENDPOINT), []);
   });
 
@@ -72,7 +72,7 @@ describe('a store that is cut off from its database', () => {
     await assert.rejects(lease(one.store), lost);
     await eventually(() => one.told.opened.length === 2, 'it to be open again');
     await one.store.call('ping', undefined);
-    await eventually(() => one.store.mayHandOver(), 'its pulse to beat again');
+    await eventually(() => one.store.isLeaseSafe(), 'its pulse to beat again');
     assert.equal(one.told.epochsLost, 0);
   });
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
-import type { Accepted, LeasedMessage } from '../../../lib/inbox/store/protocol';
+import type { Accepted, LeasedMessage } from '../../../lib/inbox/store/port';
 import * as stores from '../../support/postgres/stores';
 import { accept, ENDPOINT, incoming, type OpenStore } from '../../support/postgres/stores';
 import { eventually } from '../../support/time/patience';
@@ -72,7 +72,7 @@ describe('a body of PostgreSQL that its disk has damaged', () => {
     await eventually(() => inbox.state().fault?.includes('cannot be read') === true, 'the damage to be told');
     const { deliveryId } = await inbox.accept(proven({}, { endpointId: ENDPOINT }));
     await eventually(() => taker.deliveries.length > 0, 'the next alarm');
-    assert.deepEqual([taker.deliveries[0]?.deliveryId, await inbox.wouldKeep()], [deliveryId, true]);
+    assert.deepEqual([taker.deliveries[0]?.deliveryId, await inbox.canAccept()], [deliveryId, true]);
     await inbox.settle(accepted[1]?.deliveryId ?? '', { action: 'done' });
     assert.deepEqual(inbox.state(), { durable: true });
   });

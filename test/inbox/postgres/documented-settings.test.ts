@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { Client, DatabaseError } from 'pg';
 import { readConnection } from '../../../lib/inbox/postgres/connection-settings';
-import { PostgresStore } from '../../../lib/inbox/postgres/postgres-store';
-import { schemaSql } from '../../../lib/inbox/postgres/schema-sql';
+import { PostgresStore } from '../../../lib/inbox/postgres/store';
+import { schemaSql } from '../../../lib/inbox/postgres/schema';
 import { SharedInbox } from '../../../lib/inbox/shared-inbox';
 import type { ProvenMessage } from '../../../lib/message/record';
 import { DocumentedServers } from '../../support/postgres/documented-settings';
@@ -82,7 +82,7 @@ describe('PostgreSQL on two machines, as the documentation has it', () => {
     const message = proven();
     await servers.standby.end('fast');
     await assert.rejects((await opened()).accept(message), { code: 'STORE_FAILED' });
-    assert.equal(await inbox?.wouldKeep(), false);
+    assert.equal(await inbox?.canAccept(), false);
     await servers.standby.run();
     await eventually(async () => (await outcomeOf(message)) !== undefined, 'the alarm to be stored');
   });

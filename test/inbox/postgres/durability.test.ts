@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { NewMessage } from '../../../lib/inbox/store/protocol';
+import type { NewMessage } from '../../../lib/inbox/store/port';
 import { PostgresServer } from '../../support/postgres/postgres-server';
 import { accept, ENDPOINT, finish, incoming, newSchema, StoreSession } from '../../support/postgres/stores';
 import { needs } from '../../support/suite/programs';

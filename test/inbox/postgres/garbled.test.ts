@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { connect } from '../../../lib/inbox/postgres/connection/connect';
+import { connect } from '../../../lib/inbox/postgres/connect';
 import { framed, GarblingServer } from '../../support/postgres/odd-servers';
 import { settingsOf } from '../../support/postgres/stores';
 

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { ClusterMember } from '../../../lib/inbox/postgres/instance/instance';
-import { InstanceTable } from '../../../lib/inbox/postgres/instance/instance-table';
+import { ClusterMember, InstanceTable } from '../../../lib/inbox/postgres/instances';
 import { migrate } from '../../../lib/inbox/postgres/schema';
 import type { Session } from '../../../lib/inbox/postgres/session';
 import { accept, PostgresStand } from '../../support/postgres/stores';
@@ -23,17 +22,17 @@ class Played {
     this.instance = new ClusterMember({
       table: new InstanceTable(schema),
       name,
-      clocks: { steady: () => this.#now.steady, wall: () => this.#now.wall },
+      clocks: { monotonic: () => this.#now.steady, wall: () => this.#now.wall },
       news: {
         onEpochLost: (stood) => this.told.push(`lost after ${stood}`),
-        onMayHandOver: () => this.told.push('may hand over'),
+        onLeaseSafe: () => this.told.push('may hand over'),
         onTakenOver: (other, count) => this.told.push(`${count} of ${other}`),
       },
     });
   }
 
-  get mayHandOver(): boolean {
-    return this.instance.mayHandOver();
+  get isLeaseSafe(): boolean {
+    return this.instance.isLeaseSafe();
   }
 
   beat(): Promise<void> {
@@ -102,18 +101,18 @@ describe('an instance among those that share an inbox', () => {
   const waits = { state: 'received', attempt: 1, at_flow: false, holder: null };
 
   it('may hand over from its first answered beat on', async () => {
-    assert.ok(one.mayHandOver);
+    assert.ok(one.isLeaseSafe);
     assert.deepEqual(one.told, ['may hand over']);
     await assertThere('one');
   });
 
   it('hands nothing over eight seconds after its last answered beat, until the next', async () => {
     one.stand(FENCED_AFTER - 1);
-    assert.ok(one.mayHandOver);
+    assert.ok(one.isLeaseSafe);
     one.stand(1);
-    assert.ok(!one.mayHandOver);
+    assert.ok(!one.isLeaseSafe);
     await one.beat();
-    assert.ok(one.mayHandOver);
+    assert.ok(one.isLeaseSafe);
     assert.deepEqual(one.told, ['may hand over', 'may hand over']);
   });
 
@@ -121,14 +120,14 @@ describe('an instance among those that share an inbox', () => {
     const beat = one.beat();
     one.stand(FENCED_AFTER);
     await beat;
-    assert.ok(!one.mayHandOver);
+    assert.ok(!one.isLeaseSafe);
   });
 
   it('hands nothing over after the machine has slept, though the steady clock stood still', async () => {
     one.stand(FENCED_AFTER, 'wall');
-    assert.ok(!one.mayHandOver);
+    assert.ok(!one.isLeaseSafe);
     await one.beat();
-    assert.ok(one.mayHandOver);
+    assert.ok(one.isLeaseSafe);
   });
 
   it('hands nothing over between the loss of its epoch and the beginning of the new one', async () => {
@@ -136,12 +135,12 @@ describe('an instance among those that share an inbox', () => {
     const told: boolean[] = [];
     const push = one.told.push.bind(one.told);
     one.told.push = (...lines) => {
-      if (lines[0]?.startsWith('lost') === true) told.push(one.mayHandOver);
+      if (lines[0]?.startsWith('lost') === true) told.push(one.isLeaseSafe);
       return push(...lines);
     };
     await one.beat();
     assert.deepEqual(told, [false]);
-    assert.ok(one.mayHandOver);
+    assert.ok(one.isLeaseSafe);
   });
 
   it('is known by the epoch that it began with, though the answer to that was lost', async () => {
@@ -223,7 +222,7 @@ describe('an instance among those that share an inbox', () => {
         await age(TTL + 1);
         const unlock = await postgres.stranger(lock());
         await assert.rejects(one.live(TTL + BEAT), { code: '55P03' });
-        assert.equal(one.mayHandOver, true);
+        assert.equal(one.isLeaseSafe, true);
         await unlock();
         await one.live(BEAT);
         assert.equal(one.told.at(-1), '1 of other');

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { SETTINGS_STEP } from '../../../lib/inbox/postgres/calls/batch-settings';
+import { SETTINGS_STEP } from '../../../lib/inbox/postgres/sql';
 import type { SharedInbox } from '../../../lib/inbox/shared-inbox';
 import { TcpGate } from '../../support/network/servers';
 import { accept, ENDPOINT, PostgresStand, type StoreSession } from '../../support/postgres/stores';

@@ -111,7 +111,7 @@ describe('a store whose database goes away', () => {
         () => false,
       );
     await eventually(isTaken, 'it to accept again');
-    await eventually(() => told.epochsLost === 1 && store.mayHandOver(), 'a new epoch');
+    await eventually(() => told.epochsLost === 1 && store.isLeaseSafe(), 'a new epoch');
   });
 
   it('opens once its database is there', async () => {
@@ -190,7 +190,7 @@ describe('a store of several servers', () => {
     for (let tries = 0; tries < 3; tries += 1)
       await assert.rejects(accept(store), { code: 'STORE_FAILED', message: reason });
     assert.deepEqual(answered, []);
-    assert.ok(store.mayHandOver(), 'its beats wait for no standby');
+    assert.ok(store.isLeaseSafe(), 'its beats wait for no standby');
     const [row] = await primary.sql(`SELECT count(*)::int AS count ${OURS}`);
     assert.ok(Number(row?.['count']) <= 4, JSON.stringify(row));
     await standby.run();

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { migrate, migrations, SCHEMA_VERSION } from '../../../lib/inbox/postgres/schema';
-import { schemaSql } from '../../../lib/inbox/postgres/schema-sql';
+import { migrate, migrations, SCHEMA_VERSION, schemaSql } from '../../../lib/inbox/postgres/schema';
 import { accept, lease, PostgresStand } from '../../support/postgres/stores';
 
 const ROLE = 'node_red';

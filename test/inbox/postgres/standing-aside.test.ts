@@ -38,14 +38,14 @@ describe('a store that stands aside', () => {
     const { outcome, leased } = await accept(one.store, {}, 'any');
     assert.deepEqual([outcome, leased], ['new', false]);
     assert.deepEqual(await lease(one.store), []);
-    assert.equal(one.store.mayHandOver(), false);
+    assert.equal(one.store.isLeaseSafe(), false);
   });
 
   it('takes part again, without a word of having been taken for dead', async () => {
     const accepted = await accept(one.store, {}, 'any');
     await one.store.standAside();
     one.store.takePart();
-    await eventually(() => one.store.mayHandOver(), 'its next beat');
+    await eventually(() => one.store.isLeaseSafe(), 'its next beat');
     assert.deepEqual(idsOf(await lease(one.store)), idsOf([accepted]));
     assert.deepEqual([one.told.epochsLost, one.told.warnings], [0, []]);
   });
@@ -54,7 +54,7 @@ describe('a store that stands aside', () => {
     const standing = one.store.standAside();
     one.store.takePart();
     await standing;
-    assert.equal(one.store.mayHandOver(), true);
+    assert.equal(one.store.isLeaseSafe(), true);
     assert.deepEqual(await names(one), ['one']);
   });
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import type { Inbox } from '../../../lib/inbox/inbox';
+import type { Inbox } from '../../../lib/inbox/model';
 import { folderOfEach } from '../../support/inbox/folders';
 import { runProgram, type ProgramRun } from '../../support/inbox/moving';
 import { InlineInbox } from '../../support/inbox/each-store';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { codeOf } from '../../../lib/inbox/postgres/session';
-import { schemaSql } from '../../../lib/inbox/postgres/schema-sql';
+import { schemaSql } from '../../../lib/inbox/postgres/schema';
 import { runProgram } from '../../support/inbox/moving';
 import { SharedServer } from '../../support/postgres/shared-server';
 import { accept, ENDPOINT, finish, incoming, lease, StoreSession } from '../../support/postgres/stores';

@@ -4,6 +4,6 @@
 const { patch, patchModules } = require('../inbox/patched-modules');
 
 patchModules({
-  'inbox/postgres/postgres-store.js': ({ PostgresStore: { prototype } }) =>
-    patch(prototype, 'mayHandOver', () => () => true),
+  'inbox/postgres/store.js': ({ PostgresStore: { prototype } }) =>
+    patch(prototype, 'isLeaseSafe', () => () => true),
 });

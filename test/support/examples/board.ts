@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { EventRow } from '../../../lib/inbox/event-row';
-import type { HistoryEntry } from '../../../lib/inbox/history';
+import type { EventRow } from '../../../lib/inbox/store/stored-message';
+import type { HistoryEntry } from '../../../lib/inbox/model';
 import { PHRASE } from '../node-red/flows';
 import { entrance, type FlowNode, flowNode, inject, type NodeRed, probe } from '../node-red/node-red';
 import { eventually } from '../time/patience';

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { DurableInbox, type DurableInboxOptions } from '../../../lib/inbox/durable-inbox';
 import type { KeptInbox } from '../../../lib/inbox/inboxes';
 import { readConnection } from '../../../lib/inbox/postgres/connection-settings';
-import { PostgresStore } from '../../../lib/inbox/postgres/postgres-store';
+import { PostgresStore } from '../../../lib/inbox/postgres/store';
 import { SharedInbox } from '../../../lib/inbox/shared-inbox';
 import { Store } from '../../../lib/inbox/sqlite/store';
 import type { InboxEvents } from '../../../lib/inbox/store-health';
@@ -14,10 +14,12 @@ import {
   storeFailed,
   type StoreEvents,
   type StorePort,
+  type LocalCall,
+  type SharedCall,
+  type StoreCalls,
 } from '../../../lib/inbox/store/port';
-import type { LocalCall, SharedCall, StoreCalls } from '../../../lib/inbox/store/protocol';
 import { acceptedMessage } from '../../../lib/inbox/store/stored-message';
-import type { RetentionPeriods } from '../../../lib/inbox/tidying';
+import type { RetentionPeriods } from '../../../lib/inbox/store-inbox';
 import type { DeadLetter, ProvenMessage } from '../../../lib/message/record';
 import { SharedServer } from '../postgres/shared-server';
 import { newSchema } from '../postgres/stores';
@@ -118,8 +120,8 @@ class FailingStore implements SharedStore {
     return this.store.call(name, take, hurry);
   }
 
-  mayHandOver(): boolean {
-    return this.store.mayHandOver();
+  isLeaseSafe(): boolean {
+    return this.store.isLeaseSafe();
   }
 
   takePart(): void {
@@ -144,10 +146,10 @@ class TestedSharedInbox extends SharedInbox implements TestedInbox {
     const settings = readConnection(url, { schema, tls: 'off', instanceName: 'test' });
     super({
       keep: { keys: 7 * DAY, bodies: 30 * DAY },
-      patience: PATIENCE,
+      timeoutMs: PATIENCE,
       lookAgain: LOOK_AGAIN,
       open: (news: SharedStoreEvents) => {
-        port = new FailingStore(new PostgresStore({ settings, ...(steady && { steady }) }, news));
+        port = new FailingStore(new PostgresStore({ settings, ...(steady && { monotonic: steady }) }, news));
         return port;
       },
       ...(log && { log }),
@@ -233,7 +235,7 @@ class InlineStore implements StorePort {
   }
 
   #opened(resumed: boolean): Store {
-    return new Store({ file: this.file, resumed, ...(this.steady && { steady: this.steady }) });
+    return new Store({ file: this.file, resumed, ...(this.steady && { monotonic: this.steady }) });
   }
 }
 

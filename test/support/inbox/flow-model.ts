@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
-import type { Consumer, Consumption, Delivery, Inbox } from '../../../lib/inbox/inbox';
+import type { Consumer, Consumption, Delivery, Inbox } from '../../../lib/inbox/model';
 import type { ProvenMessage } from '../../../lib/message/record';
 import { ENDPOINT } from '../../inbox/samples';
 import { runsOf } from '../suite/lanes';

@@ -2,7 +2,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 import { DurableInbox } from '../../../lib/inbox/durable-inbox';
-import type { Incident } from '../../../lib/inbox/incident';
+import type { Incident } from '../../../lib/inbox/model';
 import type { InboxEvents } from '../../../lib/inbox/store-health';
 import { Taker } from '../../inbox/samples';
 import { eventually, PATIENCE } from '../time/patience';

@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { StatementSync } from 'node:sqlite';
-import type { ListedMessage, ListQuery } from '../../../lib/inbox/inbox';
+import type { ListedMessage, ListQuery } from '../../../lib/inbox/model';
 import type { ChangedSlots, Slot, SlotOutcome, Slots, SlotWrite } from '../../../lib/inbox/slot';
 import type { InboxEvents } from '../../../lib/inbox/store-health';
 import { storeFailed } from '../../../lib/inbox/store/port';

@@ -52,7 +52,7 @@ patchModules({
       if (judgement.kind === 'usable') pass('verified');
       return judgement;
     }),
-  'inbox/sqlite/tables/messages.js': ({ Messages: { prototype } }) => {
+  'inbox/sqlite/messages.js': ({ Messages: { prototype } }) => {
     patch(prototype, 'accept', (former) => {
       return function (...args) {
         const accepted = former.apply(this, args);

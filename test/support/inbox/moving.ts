@@ -5,11 +5,11 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { type Moved, moveInbox, type MoveOptions } from '../../../lib/inbox/moving/move-inbox';
-import { storedText } from '../../../lib/inbox/postgres/calls/stored-text';
+import { type Moved, moveInbox, type MoveOptions } from '../../../lib/inbox/carry/move';
+import { storedText } from '../../../lib/inbox/postgres/sql';
 import { readConnection } from '../../../lib/inbox/postgres/connection-settings';
 import { Store } from '../../../lib/inbox/sqlite/store';
-import type { LocalCall, NewMessage, StoreCalls } from '../../../lib/inbox/store/protocol';
+import type { LocalCall, NewMessage, StoreCalls } from '../../../lib/inbox/store/port';
 import type { PostgresServer } from '../postgres/postgres-server';
 import type { SharedServer } from '../postgres/shared-server';
 import { StoreSession } from '../postgres/stores';
@@ -52,7 +52,7 @@ export class FilledFile {
   }
 
   #opened(): Store {
-    this.#store ??= new Store({ file: this.file, resumed: false, steady: () => this.now });
+    this.#store ??= new Store({ file: this.file, resumed: false, monotonic: () => this.now });
     return this.#store;
   }
 }

@@ -1,7 +1,12 @@
 import { StoreServer } from '../../../lib/inbox/sqlite/store-server';
-import type { FromStore, Request } from '../../../lib/inbox/sqlite/thread-protocol';
-import { storeFailed, type StoreEvents, type StorePort } from '../../../lib/inbox/store/port';
-import type { LocalCall, StoreCalls } from '../../../lib/inbox/store/protocol';
+import type { FromStore, Request } from '../../../lib/inbox/sqlite/store-thread';
+import {
+  storeFailed,
+  type StoreEvents,
+  type StorePort,
+  type LocalCall,
+  type StoreCalls,
+} from '../../../lib/inbox/store/port';
 
 interface Pending {
   resolve: (give: unknown) => void;

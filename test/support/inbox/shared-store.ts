@@ -4,8 +4,14 @@ import os from 'node:os';
 import path from 'node:path';
 import { SharedInbox, type SharedInboxOptions } from '../../../lib/inbox/shared-inbox';
 import { Store } from '../../../lib/inbox/sqlite/store';
-import { storeFailed, type SharedStore, type SharedStoreEvents } from '../../../lib/inbox/store/port';
-import type { SharedCall, StoreCalls, StoredMessage } from '../../../lib/inbox/store/protocol';
+import {
+  storeFailed,
+  type SharedStore,
+  type SharedStoreEvents,
+  type SharedCall,
+  type StoreCalls,
+  type StoredMessage,
+} from '../../../lib/inbox/store/port';
 import { PATIENCE } from '../time/patience';
 
 const DAY = 24 * 60 * 60 * 1000;
@@ -28,7 +34,7 @@ export class SharedFile {
     let store: InstanceStore | undefined;
     const inbox = new SharedInbox({
       keep: { keys: 7 * DAY, bodies: 30 * DAY },
-      patience: PATIENCE,
+      timeoutMs: PATIENCE,
       lookAgain: 10,
       open: (news) => (store = new InstanceStore(this, news)),
       ...options,
@@ -111,7 +117,7 @@ export class InstanceStore implements SharedStore {
     queueMicrotask(() => this.news.onOpened({ waiting: file.waiting(), restored: false }));
   }
 
-  mayHandOver(): boolean {
+  isLeaseSafe(): boolean {
     return this.#isAlive;
   }
 
@@ -131,7 +137,7 @@ export class InstanceStore implements SharedStore {
   /** Beats are answered again. */
   wake(): void {
     this.#isAlive = true;
-    this.news.onMayHandOver();
+    this.news.onLeaseSafe();
   }
 
   /** Others take it for dead: it may lease nothing until it begins anew. */

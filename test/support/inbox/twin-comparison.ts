@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { Store } from '../../../lib/inbox/sqlite/store';
-import type { StoreCalls } from '../../../lib/inbox/store/protocol';
+import type { StoreCalls } from '../../../lib/inbox/store/port';
 import { may, one } from '../suite/deeds';
 import { newSchema, StoreSession } from '../postgres/stores';
 import { type Twin, TwinStores } from './twin-stores';
@@ -26,7 +26,7 @@ export class Comparison {
     const clock = { now: 0 };
     const steady = (): number => clock.now;
     const schema = newSchema();
-    const sqlite = new Store({ file, resumed: false, steady });
+    const sqlite = new Store({ file, resumed: false, monotonic: steady });
     const instances = [
       await StoreSession.open(url, { schema, steady }),
       await StoreSession.open(url, { schema, steady }),

@@ -7,7 +7,7 @@ import type {
   NewMessage,
   SharedCall,
   StoreCalls,
-} from '../../../lib/inbox/store/protocol';
+} from '../../../lib/inbox/store/port';
 import type { StoreSession } from '../postgres/stores';
 
 /** What both stores are asked. */

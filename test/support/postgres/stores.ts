@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
-import { tablesOf } from '../../../lib/inbox/postgres/calls/tables';
+import { tablesOf } from '../../../lib/inbox/postgres/sql';
 import { type ConnectionSettings, readConnection } from '../../../lib/inbox/postgres/connection-settings';
-import { PostgresStore, type PostgresStoreOptions } from '../../../lib/inbox/postgres/postgres-store';
+import { PostgresStore, type PostgresStoreOptions } from '../../../lib/inbox/postgres/store';
 import { migrate } from '../../../lib/inbox/postgres/schema';
 import { Session } from '../../../lib/inbox/postgres/session';
-import { type Reply, type Request, PlanRunner } from '../../../lib/inbox/postgres/work';
+import { type Reply, type Request, PlanRunner } from '../../../lib/inbox/postgres/plans';
 import { SharedInbox, type SharedInboxOptions } from '../../../lib/inbox/shared-inbox';
-import type { SharedStoreEvents } from '../../../lib/inbox/store/port';
 import type {
+  SharedStoreEvents,
   Accepted,
   AnyCall,
   LeasedMessage,
@@ -17,7 +17,7 @@ import type {
   SharedCall,
   StoreCalls,
   StoreWarning,
-} from '../../../lib/inbox/store/protocol';
+} from '../../../lib/inbox/store/port';
 import { needs, type Program } from '../suite/programs';
 import { eventually, PATIENCE } from '../time/patience';
 import { PostgresServer } from './postgres-server';
@@ -35,7 +35,7 @@ interface Told {
   slots: string[];
   wishes: [deliveryId: string, wish: string][];
   epochsLost: number;
-  mayHandOver: number;
+  isLeaseSafe: number;
 }
 
 export interface OpenStore {
@@ -58,14 +58,14 @@ export function sharedStore(
   }: Partial<Omit<PostgresStoreOptions, 'settings'>> & { instanceName?: string } = {},
 ): OpenStore {
   const lists = { opened: [], faults: [], warnings: [], stirred: [], waiting: [], slots: [], wishes: [] };
-  const told: Told = { ...lists, epochsLost: 0, mayHandOver: 0 };
+  const told: Told = { ...lists, epochsLost: 0, isLeaseSafe: 0 };
   const news: SharedStoreEvents = {
     onOpened: (opened) => told.opened.push(opened),
     onFault: (reason) => told.faults.push(reason),
     onWarning: (warning) => told.warnings.push(warning),
     onSlow: () => undefined,
     onEpochLost: () => (told.epochsLost += 1),
-    onMayHandOver: () => (told.mayHandOver += 1),
+    onLeaseSafe: () => (told.isLeaseSafe += 1),
     onStirred: (endpoint) => told.stirred.push(endpoint),
     onWaiting: (waiting) => told.waiting.push(waiting),
     onSlots: (owner) => told.slots.push(owner),
@@ -261,7 +261,7 @@ export class PostgresStand<Server extends PostgresServer | SharedServer = Shared
   async inbox({ url = this.server.url(), settings, ...options }: InboxOptions = {}): Promise<SharedInbox> {
     const inbox = new SharedInbox({
       keep: { keys: 7 * DAY, bodies: 30 * DAY },
-      patience: PATIENCE,
+      timeoutMs: PATIENCE,
       open: (news) => new PostgresStore({ settings: settings ?? settingsOf(url, this.schema) }, news),
       ...options,
     });

@@ -1,0 +1,528 @@
+import { randomUUID } from 'node:crypto';
+import { PEER_TIMEOUT } from '../model';
+import type { LeaseRequest, SharedStoreEvents } from '../store/port';
+import type { Connected } from './connect';
+import { cutOffNotedSql, WAITS_AGAIN } from './leasing';
+import { Link, type LinkOptions } from './link';
+import { endsConnection, faultText, type Plan, type Row, type Session } from './session';
+import { channelOf, NO_GHOST, quoted, SLOTS, storable, storedText, tablesOf, WISH } from './sql';
+
+/** What is told on the channel of an inbox. */
+type Notice = { wishFor: string } | { slotsOf: string; by: string } | { endpoint: string | undefined };
+
+/**
+ * @param payload one that begins with `!` is of a wish, or, with `!slots `, of slots: any other is an endpoint; empty where
+ * something may wait at any endpoint
+ */
+function readNotice(payload: string): Notice {
+  if (payload.startsWith(SLOTS)) return ofSlots(payload.slice(SLOTS.length));
+  if (payload.startsWith(WISH)) return { wishFor: payload.slice(WISH.length) };
+  return { endpoint: payload === '' ? undefined : payload };
+}
+
+function ofSlots(rest: string): Notice {
+  const [by = ''] = rest.split(' ', 1);
+  return { slotsOf: rest.slice(by.length + 1), by };
+}
+
+/** Between two looks at what others have left here, in milliseconds. */
+const LOOK_EVERY = 1000;
+/** So many times as long as counting took, it is left alone. */
+const REST = 20;
+
+type PulseNews = Pick<SharedStoreEvents, 'onStirred' | 'onWaiting' | 'onSlots' | 'onWish'>;
+
+interface PulseOptions extends Pick<LinkOptions, 'connect'> {
+  /** Serves where there is no connection of its own to be had. */
+  standIn: Link;
+  schema: string;
+  instance: ClusterMember;
+  table: InstanceTable;
+  news: PulseNews;
+  onUp: () => void;
+  /** Told why this instance cannot show that it lives. */
+  onFault: (reason: string) => void;
+}
+
+/**
+ * The connection on which this instance shows that it lives and learns what others do. It is told of it at once where NOTIFY
+ * comes through, and looks every second for it does not always.
+ */
+export class Heartbeat {
+  readonly link: Link;
+  #beating: NodeJS.Timeout | undefined;
+  #looking: NodeJS.Timeout | undefined;
+  #isBeating = false;
+  #isLooking = false;
+  #looksAgain = false;
+  /** Steady time before which events that wait are not counted. */
+  #countedUntil = 0;
+
+  constructor(private readonly options: PulseOptions) {
+    this.link = new Link({
+      connect: options.connect,
+      prepare: (connected) => this.#prepare(connected),
+      onUp: () => {
+        options.onUp();
+        this.#look();
+      },
+    });
+  }
+
+  open(): void {
+    this.#beating = setInterval(() => this.beat(), HEARTBEAT_INTERVAL).unref();
+    this.#looking = setInterval(() => this.#look(), LOOK_EVERY).unref();
+    this.link.open();
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#beating);
+    clearInterval(this.#looking);
+    await this.link.close();
+  }
+
+  async #prepare({ session }: Connected): Promise<void> {
+    const { instance, schema } = this.options;
+    session.client.on('notification', ({ payload = '' }) => this.#hear(payload));
+    // Behind a pooler others would get what is meant for this one.
+    if (!session.isPooled) await session.client.query(`LISTEN ${quoted(channelOf(schema))}`);
+    await instance.beat(session);
+  }
+
+  /** What this instance has leased waits again, for the others. @throws Error of `pg` */
+  standAside(): Promise<void> {
+    return this.#use((session) => this.options.instance.standAside(session));
+  }
+
+  /** Shows that this instance lives, beside the regular times. */
+  beat(): void {
+    if (this.#isBeating) return;
+    this.#isBeating = true;
+    this.#use((session) => this.options.instance.beat(session))
+      .catch((error: unknown) => this.#failed(error))
+      .finally(() => (this.#isBeating = false));
+  }
+
+  #look(): void {
+    this.#looksAgain = this.#isLooking;
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    this.#use((session) => this.#lookAround(session))
+      .catch(() => undefined)
+      .finally(() => this.#looked());
+  }
+
+  async #use(work: (session: Session) => Promise<void>): Promise<void> {
+    const link = this.link.session === undefined ? this.options.standIn : this.link;
+    const { session } = link;
+    if (session !== undefined) await link.use(session, () => work(session));
+  }
+
+  /** Without beats nothing is handed over: where the connection is not the reason, somebody should know what is. */
+  #failed(error: unknown): void {
+    if (!endsConnection(error) && !this.options.instance.isLeaseSafe())
+      this.options.onFault(`its database: ${faultText(error)}`);
+  }
+
+  /** What came meanwhile may have been seen, or not. */
+  #looked(): void {
+    this.#isLooking = false;
+    if (this.#looksAgain) this.#look();
+  }
+
+  async #lookAround(session: Session): Promise<void> {
+    await this.options.instance.look(session);
+    await this.#takeWishes(session);
+    await this.#count(session);
+  }
+
+  async #takeWishes(session: Session): Promise<void> {
+    const { table, instance, news } = this.options;
+    const wishes = await table.takeWishes(session, instance.epoch);
+    for (const { deliveryId, wish } of wishes) news.onWish(deliveryId, wish);
+  }
+
+  /** A backlog of hundreds of thousands takes a while to count: then less often. */
+  async #count(session: Session): Promise<void> {
+    const { table, news } = this.options;
+    const begun = performance.now();
+    if (begun < this.#countedUntil) return news.onStirred(undefined);
+    const waiting = await table.waiting(session);
+    const took = performance.now() - begun;
+    this.#countedUntil = begun + took + took * REST - LOOK_EVERY;
+    news.onWaiting(waiting);
+    if (Object.keys(waiting).length > 0) news.onStirred(undefined);
+  }
+
+  #hear(payload: string): void {
+    const notice = readNotice(payload);
+    if ('wishFor' in notice) {
+      if (notice.wishFor === this.options.instance.epoch) this.#look();
+      return;
+    }
+    if ('slotsOf' in notice) {
+      if (notice.by !== this.options.instance.epoch) this.options.news.onSlots(storedText(notice.slotsOf));
+      return;
+    }
+    const { endpoint } = notice;
+    this.options.news.onStirred(endpoint === undefined ? undefined : storedText(endpoint));
+  }
+}
+
+/** Another instance, as its row has it. */
+interface PeerInstance {
+  epoch: string;
+  /** For people. */
+  name: string;
+  /** How often it has beaten: text, for it is only compared. */
+  beats: string;
+  /** Milliseconds without a beat after which it may be taken for dead. */
+  ttl: number;
+  /** Milliseconds since its last beat by the clock of the database. */
+  sinceBeat: number;
+}
+
+interface Sight {
+  beats: string;
+  /** Steady time at which this count was known first, in milliseconds. */
+  since: number;
+}
+
+/**
+ * Finds out which of the others are dead: those that did not beat for their time to live while this instance, without a gap,
+ * did. After an outage of the database nobody has beaten, and the first one back must not take all others for dead.
+ */
+class PeerMonitor {
+  /** By epoch. */
+  #sights = new Map<string, Sight>();
+  #answered = -Infinity;
+
+  /** @param longestGap between two of one's own beats, in milliseconds: after a longer one nothing counts that was seen before */
+  constructor(private readonly longestGap: number) {}
+
+  /**
+   * @param asked steady time at which the rows were asked for, in milliseconds
+   * @param answered and at which they came
+   * @returns those that are dead
+   */
+  look(rows: readonly PeerInstance[], asked: number, answered: number): PeerInstance[] {
+    if (asked - this.#answered > this.longestGap) this.#sights.clear();
+    this.#answered = answered;
+    // Those that are gone are forgotten.
+    this.#sights = new Map(rows.map((row) => [row.epoch, this.#sightOf(row, answered)]));
+    return rows.filter((row) => this.#isDead(row, asked));
+  }
+
+  /** The interval is taken as short as it can have been: from the answer that showed it first to the question now. */
+  #isDead({ epoch, ttl, sinceBeat }: PeerInstance, asked: number): boolean {
+    const since = this.#sights.get(epoch)?.since ?? Infinity;
+    // A beat of the future is from before the clock of the database was set back: that clock can say nothing then.
+    return asked - since >= ttl && (sinceBeat > ttl || sinceBeat < 0);
+  }
+
+  #sightOf({ epoch, beats }: PeerInstance, answered: number): Sight {
+    const known = this.#sights.get(epoch);
+    return known?.beats === beats ? known : { beats, since: answered };
+  }
+}
+
+/**
+ * Nothing here is waited for, or beats would stay away: no standby, for what is lost in a takeover is found out and done again;
+ * and no lock, which others may hold for as long as they wait for a standby.
+ */
+const LOCAL: Plan = {
+  name: 'instance-local',
+  text: `SELECT set_config('synchronous_commit', 'local', true), set_config('lock_timeout', '500ms', true), ${NO_GHOST}`,
+};
+
+/** Who shares the inbox with an instance. */
+interface PeerInstances {
+  others: PeerInstance[];
+  /** Holders of leases that have no row: they were declared dead while a lease of theirs was under way. */
+  orphans: string[];
+}
+
+interface WishRow {
+  deliveryId: string;
+  wish: LeaseRequest;
+}
+
+/** The rows that instances have of each other. */
+export class InstanceTable {
+  readonly #statements: ReturnType<typeof statementsOf>;
+
+  constructor(schema: string) {
+    this.#statements = statementsOf(schema);
+  }
+
+  /** @param ttl milliseconds without a beat after which others may take it for dead */
+  async begin(session: Session, epoch: string, { name, ttl }: { name: string; ttl: number }): Promise<void> {
+    await this.#locally(session, () => [session.run(this.#statements.begin, [epoch, storable(name), ttl])]);
+  }
+
+  /** @returns false where its row is gone: others took it for dead */
+  async beat(session: Session, epoch: string): Promise<boolean> {
+    const [beaten = []] = await this.#locally(session, () => [session.run(this.#statements.beat, [epoch])]);
+    return beaten.length > 0;
+  }
+
+  async neighbours(session: Session, epoch: string): Promise<PeerInstances> {
+    const { others, orphans } = this.#statements;
+    const [rows, holders] = await Promise.all([session.run(others, [epoch]), session.run(orphans)]);
+    return { others: rows.map(otherOf), orphans: holders.map((row) => String(row['holder'])) };
+  }
+
+  /**
+   * Declares another instance dead, where it has not beaten since, and lets what it had leased wait again.
+   * @returns how many events; undefined where it lives, or another was first
+   */
+  async reap(session: Session, { epoch, beats }: PeerInstance): Promise<number | undefined> {
+    const { remove, forget, reclaim } = this.#statements;
+    const [removed = [], , [reclaimed] = []] = await this.#locally(session, () => [
+      session.run(remove, [epoch, beats]),
+      session.run(forget, [epoch]),
+      session.run(reclaim, [[epoch], Date.now()]),
+    ]);
+    return removed.length === 0 ? undefined : Number(reclaimed?.['count']);
+  }
+
+  /** Leases of holders that have no row wait again. */
+  async reclaim(session: Session, holders: readonly string[]): Promise<void> {
+    await this.#locally(session, () => [session.run(this.#statements.reclaim, [holders, Date.now()])]);
+  }
+
+  /** Takes what others want to be told to an instance. */
+  async takeWishes(session: Session, epoch: string): Promise<WishRow[]> {
+    const { wishes, takeWishes } = this.#statements;
+    if ((await session.run(wishes, [epoch])).length === 0) return [];
+    const [rows = []] = await this.#locally(session, () => [session.run(takeWishes, [epoch])]);
+    const inOrder = rows.toSorted((one, other) => Number(one['number']) - Number(other['number']));
+    return inOrder.map((row) => ({
+      deliveryId: String(row['delivery_id']),
+      wish: String(row['wish']) as WishRow['wish'],
+    }));
+  }
+
+  /** How many events wait, by endpoint. */
+  async waiting(session: Session): Promise<Record<string, number>> {
+    const rows = await session.run(this.#statements.waiting);
+    return Object.fromEntries(rows.map((row) => [storedText(row['endpoint']), Number(row['count'])]));
+  }
+
+  /** The instance ends: what it has leased waits again. */
+  async leave(session: Session, epoch: string): Promise<void> {
+    const { leave, forget, reclaim } = this.#statements;
+    await this.#locally(session, () => [
+      session.run(leave, [epoch]),
+      session.run(forget, [epoch]),
+      session.run(reclaim, [[epoch], Date.now()]),
+    ]);
+  }
+
+  async #locally(session: Session, send: () => Promise<Row[]>[]): Promise<Row[][]> {
+    const [, ...answers] = await session.transaction(() => [session.run(LOCAL), ...send()]);
+    return answers;
+  }
+}
+
+function otherOf(row: Row): PeerInstance {
+  return {
+    epoch: String(row['epoch']),
+    name: storedText(row['name']),
+    beats: String(row['beats']),
+    ttl: Number(row['ttl_ms']),
+    sinceBeat: Number(row['since_beat']),
+  };
+}
+
+function statementsOf(schema: string) {
+  const tables = tablesOf(schema);
+  const { instance, work, wish, stir } = tables;
+  const orphaned = `state = 'leased' AND NOT EXISTS (SELECT 1 FROM ${instance} AS i WHERE i.epoch = holder)`;
+  return named({
+    // Once more where the answer to the first was lost.
+    begin: `INSERT INTO ${instance} AS i (epoch, name, begun, beat, beats, ttl_ms)
+      VALUES ($1, $2, clock_timestamp(), clock_timestamp(), 0, $3)
+      ON CONFLICT (epoch) DO UPDATE SET beat = clock_timestamp(), beats = i.beats + 1`,
+    beat: `UPDATE ${instance} SET beat = clock_timestamp(), beats = beats + 1 WHERE epoch = $1 RETURNING 1`,
+    others: `SELECT epoch, name, beats, ttl_ms, extract(epoch FROM clock_timestamp() - beat) * 1000 AS since_beat
+      FROM ${instance} WHERE epoch <> $1`,
+    orphans: `SELECT DISTINCT holder FROM ${work} WHERE ${orphaned}`,
+    remove: `DELETE FROM ${instance} WHERE epoch = $1 AND beats = $2
+      AND (beat < clock_timestamp() - ttl_ms * interval '1 millisecond' OR beat > clock_timestamp()) RETURNING 1`,
+    leave: `DELETE FROM ${instance} WHERE epoch = $1`,
+    forget: `DELETE FROM ${wish} WHERE holder = $1 AND NOT EXISTS (SELECT 1 FROM ${instance} AS i WHERE i.epoch = $1)`,
+    // Holders are named: what one that is not seen yet leases meanwhile stays its own.
+    reclaim: `WITH back AS (
+        UPDATE ${work} AS work SET ${WAITS_AGAIN} WHERE holder = ANY ($1::uuid[]) AND ${orphaned} RETURNING endpoint, sequence, attempt, again),
+      ${cutOffNotedSql(tables, 'back', '$2')},
+      told AS (SELECT ${stir('endpoint')} FROM (SELECT DISTINCT endpoint FROM back) AS endpoints)
+      SELECT (SELECT count(*) FROM back) AS count, (SELECT count(*) FROM told) AS endpoints`,
+    wishes: `SELECT 1 FROM ${wish} WHERE holder = $1 LIMIT 1`,
+    takeWishes: `DELETE FROM ${wish} WHERE holder = $1 RETURNING number, delivery_id, wish`,
+    waiting: `SELECT endpoint, count(*) AS count FROM ${work} WHERE state = 'received' GROUP BY endpoint`,
+  });
+}
+
+function named<Name extends string>(texts: Record<Name, string>): Record<Name, Plan> {
+  const statements = Object.entries<string>(texts).map(([name, text]) => [
+    name,
+    { name: `instance-${name}`, text },
+  ]);
+  return Object.fromEntries(statements) as Record<Name, Plan>;
+}
+
+/** Between two beats, in milliseconds. */
+const HEARTBEAT_INTERVAL = 2500;
+/** Share of it after which nothing is handed over any more. */
+const FENCED_AFTER = 0.8 * PEER_TIMEOUT;
+
+/** Clocks of this machine, in milliseconds: one that never jumps, and that of the wall. */
+export interface Clocks {
+  monotonic: () => number;
+  wall: () => number;
+}
+
+interface InstanceNews {
+  /** All that was leased is lost. @param stood milliseconds since the last beat that was answered */
+  onEpochLost: (stood: number) => void;
+  onLeaseSafe: () => void;
+  /** So many events of an instance that is dead wait again. */
+  onTakenOver: (name: string, count: number) => void;
+}
+
+interface InstanceOptions {
+  table: InstanceTable;
+  /** For people. */
+  name: string;
+  news: InstanceNews;
+  clocks?: Clocks;
+}
+
+/**
+ * This instance among those that share the inbox. Its epoch, one for each life of the process, is what its leases are held by;
+ * as long as it beats, nobody takes it for dead.
+ */
+export class ClusterMember {
+  readonly #clocks: Clocks;
+  readonly #others = new PeerMonitor(2 * HEARTBEAT_INTERVAL);
+  #epoch = randomUUID() as string;
+  /** True once the epoch has its row. */
+  #hasBegun = false;
+  /** When the last beat that was answered was sent; others count from a later moment. */
+  #beatenAt: { monotonic: number; wall: number } | undefined;
+  #epochBegunAt: number;
+  #hasEnded = false;
+  /** It takes no part for now. */
+  #isAside = false;
+
+  constructor(private readonly options: InstanceOptions) {
+    this.#clocks = options.clocks ?? { monotonic: () => performance.now(), wall: () => Date.now() };
+    this.#epochBegunAt = this.#clocks.monotonic();
+  }
+
+  get epoch(): string {
+    return this.#epoch;
+  }
+
+  /** False from the moment on at which others might take this instance for dead. */
+  isLeaseSafe(): boolean {
+    if (this.#beatenAt === undefined) return false;
+    const { monotonic, wall } = this.#now();
+    // While a machine sleeps, the steady clock may stand still; the other one is right again once it wakes.
+    const elapsed = Math.max(monotonic - this.#beatenAt.monotonic, wall - this.#beatenAt.wall);
+    return elapsed < FENCED_AFTER;
+  }
+
+  /** Shows itself again, by the next beat. */
+  takePart(): void {
+    this.#isAside = false;
+  }
+
+  /**
+   * Shows itself no more until `takePart`: what it has leased waits again. The next epoch is another one.
+   * @throws Error of `pg`
+   */
+  async standAside(session: Session): Promise<void> {
+    const epoch = this.#epoch;
+    this.#isAside = true;
+    this.#renew();
+    await this.options.table.leave(session, epoch);
+  }
+
+  /** Shows itself no more. */
+  end(): void {
+    this.#hasEnded = true;
+  }
+
+  /**
+   * Shows that this instance lives, and begins a new epoch where the former one was taken for dead.
+   * @throws Error of `pg`
+   */
+  async beat(session: Session): Promise<void> {
+    if (this.#hasEnded || this.#isAside) return;
+    const epoch = this.#epoch;
+    const asked = this.#now();
+    if (!this.#hasBegun) {
+      await this.#begin(session, epoch, asked);
+      return;
+    }
+    const isAlive = await this.options.table.beat(session, epoch);
+    if (this.#hasEnded || epoch !== this.#epoch) return;
+    if (!isAlive) {
+      this.#lose();
+      return this.beat(session);
+    }
+    this.#beaten(asked);
+  }
+
+  /**
+   * Lets the events of others that are dead wait again. More often than they beat, so that it is soon known.
+   * @throws Error of `pg`
+   */
+  async look(session: Session): Promise<void> {
+    const asked = this.#clocks.monotonic();
+    const { others, orphans } = await this.options.table.neighbours(session, this.#epoch);
+    // One that cannot show itself may be the one that is cut off.
+    const dead = this.isLeaseSafe() ? this.#others.look(others, asked, this.#clocks.monotonic()) : [];
+    for (const other of dead) await this.#reap(session, other);
+    if (orphans.length > 0) await this.options.table.reclaim(session, orphans);
+  }
+
+  async #begin(session: Session, epoch: string, asked: { monotonic: number; wall: number }): Promise<void> {
+    await this.options.table.begin(session, epoch, { name: this.options.name, ttl: PEER_TIMEOUT });
+    if (epoch !== this.#epoch) return;
+    this.#hasBegun = true;
+    this.#epochBegunAt = asked.monotonic;
+    this.#beaten(asked);
+  }
+
+  #beaten(asked: { monotonic: number; wall: number }): void {
+    // Of two beats under way at once the later one counts.
+    if (this.#beatenAt !== undefined && this.#beatenAt.monotonic > asked.monotonic) return;
+    const wasFenced = !this.isLeaseSafe();
+    this.#beatenAt = asked;
+    if (wasFenced && this.isLeaseSafe()) this.options.news.onLeaseSafe();
+  }
+
+  #lose(): void {
+    const since = this.#beatenAt?.monotonic ?? this.#epochBegunAt;
+    this.#renew();
+    this.options.news.onEpochLost(this.#clocks.monotonic() - since);
+  }
+
+  #renew(): void {
+    this.#epoch = randomUUID();
+    this.#hasBegun = false;
+    this.#beatenAt = undefined;
+  }
+
+  async #reap(session: Session, other: PeerInstance): Promise<void> {
+    const count = await this.options.table.reap(session, other);
+    if (count !== undefined) this.options.news.onTakenOver(other.name, count);
+  }
+
+  #now(): { monotonic: number; wall: number } {
+    return { monotonic: this.#clocks.monotonic(), wall: this.#clocks.wall() };
+  }
+}

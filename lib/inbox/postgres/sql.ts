@@ -1,0 +1,483 @@
+import { hash, randomUUID } from 'node:crypto';
+import { LONGEST_NAME } from '../model';
+import { MOST_STEPS, type SharedCall, stepFacts, type StoreCalls } from '../store/port';
+
+/** A statement, planned once for each connection. */
+export interface Plan {
+  /** Unique among all; names its plan on the connection. */
+  readonly name: string;
+  readonly text: string;
+}
+
+export type Row = Record<string, unknown>;
+
+/** Name of a schema as it stands in a statement. */
+export function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** Text as it stands in a statement, also where `standard_conforming_strings` is off. */
+export function literal(text: string): string {
+  const doubled = text.replaceAll("'", "''");
+  return text.includes('\\') ? ` E'${doubled.replaceAll('\\', '\\\\')}'` : `'${doubled}'`;
+}
+
+export const TABLE_NAMES = [
+  'meta',
+  'instance',
+  'message',
+  'body',
+  'work',
+  'wish',
+  'quarantine',
+  'endpoint',
+  'course',
+  'history',
+  'slot_owner',
+  'slot',
+] as const;
+
+/** The tables of an inbox, as its statements name them. */
+export interface Tables extends Readonly<Record<(typeof TABLE_NAMES)[number], string>> {
+  readonly schema: string;
+  /** The sequence that numbers messages, as text. */
+  readonly sequence: string;
+  /** The notice that something waits. @param endpoint an expression */
+  readonly stir: (endpoint: string) => string;
+  /** The notice that there is a wish for an instance. @param epoch an expression */
+  readonly callHolder: (epoch: string) => string;
+  /** The notice that slots may have changed. @param epoch of the instance that did it, and the owner: expressions */
+  readonly tellSlots: (epoch: string, owner: string) => string;
+  /** What makes the locks of this inbox its own, as a number. */
+  readonly salt: string;
+}
+
+/** @param schema as it is configured */
+export function tablesOf(schema: string): Tables {
+  const within = (table: string): string => `${quoted(schema)}.${table}`;
+  const channel = literal(channelOf(schema));
+  return {
+    schema: quoted(schema),
+    meta: within('meta'),
+    instance: within('instance'),
+    message: within('message'),
+    body: within('body'),
+    work: within('work'),
+    wish: within('wish'),
+    quarantine: within('quarantine'),
+    endpoint: within('endpoint'),
+    course: within('course'),
+    history: within('history'),
+    slot_owner: within('slot_owner'),
+    slot: within('slot'),
+    sequence: literal(within('message_sequence_seq')),
+    stir: (endpoint) => `pg_notify(${channel}, ${endpoint})`,
+    callHolder: (epoch) => `pg_notify(${channel}, ${literal(WISH)} || ${epoch})`,
+    tellSlots: (epoch, owner) => `pg_notify(${channel}, ${literal(SLOTS)} || ${epoch} || ' ' || ${owner})`,
+    salt: `hashtextextended(${literal(schema)}, 7301)`,
+  };
+}
+
+/**
+ * The state, in `work`, of an event or dead letter that is on its way from the inbox of another store. Until all of that is
+ * here it is nobody's: none is delivered, none is removed for its age, and the id of that inbox stands as its holder.
+ */
+export const MOVING = 'moving';
+
+/** Begins the notice that tells an instance that there is a wish for it. */
+export const WISH = '!';
+
+/** Begins the notice that slots may have changed. What only knows wishes takes it for one of another instance. */
+export const SLOTS = `${WISH}slots `;
+
+/**
+ * The channel on which the instances of an inbox hear of each other: what waits at an endpoint, which is the notice; or, as `!`
+ * and an epoch, that there is a wish for the instance of that epoch; or, as `!slots `, an epoch and an owner, that this
+ * instance has changed slots of that owner.
+ */
+export function channelOf(schema: string): string {
+  return Buffer.from(`rvm ${schema}`)
+    .subarray(0, LONGEST_NAME)
+    .toString()
+    .replace(/\uFFFD+$/, '');
+}
+
+/*
+ * By which messages and alarms are looked for: their names may be longer than an entry of an index. They stand in the tables, and
+ * locks are taken of them, so that every version of the package has to make them in this way.
+ */
+
+/** Of all messages with this id, each with other content. @param named, id as of a `NewMessage` */
+export function messageKey(station: string, named: boolean, id: string): string {
+  return digest(`${station.length} ${station}\n${Number(named)}${id}`);
+}
+
+export function alarmKey(station: string, alarm: string): string {
+  return digest(`${station.length} ${station}\n2${alarm}`);
+}
+
+/** 128 bits of a text, of which no two have the same; as PostgreSQL takes a UUID, too. */
+function digest(text: string): string {
+  return hash('sha256', text).slice(0, 32);
+}
+
+const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
+/** Of no event. */
+const NONE = '00000000-0000-0000-0000-000000000000';
+
+/**
+ * A UUID of version 7 of RFC 9562: the time comes first, so that an index of them grows at its end.
+ * @param time milliseconds since 1970
+ */
+export function makeDeliveryId(time: number): string {
+  const at = time.toString(16).padStart(12, '0');
+  return `${at.slice(0, 8)}-${at.slice(8)}-7${randomUUID().slice(15)}`;
+}
+
+/** The id as PostgreSQL can be asked for it; what a flow gives as one may be anything. */
+export function askedId(deliveryId: string): string {
+  return UUID.test(deliveryId) ? deliveryId : NONE;
+}
+
+/** Which no text of PostgreSQL may hold; and what stands before what stands for it, and for itself. */
+const NUL = '\u0000';
+const ESCAPE = '\u0001';
+const NUL_ESCAPED = `${ESCAPE}0`;
+const ESCAPE_ESCAPED = `${ESCAPE}1`;
+
+/**
+ * A text as PostgreSQL can store it: each has a form of its own. Half of a surrogate pair becomes U+FFFD, as in every file of
+ * UTF-8.
+ */
+export function storable(text: string): string {
+  if (!text.includes(NUL) && !text.includes(ESCAPE)) return text;
+  return text.replaceAll(ESCAPE, ESCAPE_ESCAPED).replaceAll(NUL, NUL_ESCAPED);
+}
+
+/** The text that was stored. */
+export function storedText(text: unknown): string {
+  const stored = String(text);
+  if (!stored.includes(ESCAPE)) return stored;
+  return stored.replaceAll(NUL_ESCAPED, NUL).replaceAll(ESCAPE_ESCAPED, ESCAPE);
+}
+
+/** One call of a batch. */
+export interface Request<Name extends SharedCall = SharedCall> {
+  readonly id: number;
+  readonly name: Name;
+  readonly take: StoreCalls[Name]['take'];
+}
+
+/** What became of it. */
+export interface Reply {
+  readonly id: number;
+  readonly give?: unknown;
+  readonly error?: unknown;
+}
+
+/** One statement of a batch, which may serve several calls. */
+export interface Step {
+  readonly statement: Plan;
+  readonly values: readonly unknown[];
+  /** Called once the transaction has been committed, in the order of the steps. Absent where the statement answers nothing. */
+  read?(rows: readonly Row[]): Reply[];
+}
+
+/** The rows that belong to the calls of a statement: its column `n` says to which, counted from 1. */
+export function byNumber(rows: readonly Row[]): Map<number, Row> {
+  return new Map(rows.map((row) => [Number(row['n']), row]));
+}
+
+/**
+ * Parts of a list, in none of which two items touch the same thing: what touches it later is in a later part. So each part can
+ * be done in any order.
+ */
+export function turnsOf<Item>(
+  items: readonly Item[],
+  touchedBy: (item: Item) => readonly string[],
+): Item[][] {
+  const next = new Map<string, number>();
+  const turns: Item[][] = [];
+  for (const item of items) {
+    const touched = touchedBy(item);
+    const turn = touched.reduce((latest, one) => Math.max(latest, next.get(one) ?? 0), 0);
+    for (const one of touched) next.set(one, turn + 1);
+    (turns[turn] ??= []).push(item);
+  }
+  return turns;
+}
+
+/** What a batch locks before it does anything, until the end of its transaction. */
+export class Locks {
+  readonly #lock: Plan;
+
+  constructor(tables: Tables) {
+    this.#lock = { name: 'rvm_lock', text: lockSql(tables, `${BATCH_SETTINGS},`) };
+  }
+
+  /**
+   * Batches of one instance go one after the other, also where the connection of the former is lost and the server still at
+   * work on it: or what that leases in the end would be leased, and nobody would know.
+   * @param keys of the messages and alarms in it
+   * @param epoch of the instance
+   */
+  step(keys: Iterable<string>, epoch: string): Step {
+    return { statement: this.#lock, values: [uuids([...keys, epoch])] };
+  }
+}
+
+/**
+ * Locks what has these keys. Sorted, so that no two batches wait for each other.
+ * @param besides what else is selected
+ */
+export function lockSql({ salt }: Tables, besides = ''): string {
+  return `SELECT ${besides} count(pg_advisory_xact_lock(lock)) FROM
+    (SELECT DISTINCT uuid_hash_extended(key, ${salt}) AS lock FROM unnest($1::uuid[]) AS key ORDER BY 1) AS locks`;
+}
+
+/** Types of the elements, by their numbers in every PostgreSQL: `pg_type.dat`. */
+const BOOL = 16;
+const BYTEA = 17;
+const INT8 = 20;
+const TEXT = 25;
+const UUID_TYPE = 2950;
+
+const HEADER_BYTES = 20;
+const LENGTH_BYTES = 4;
+const UUID_BYTES = 16;
+const INT8_BYTES = 8;
+/** The length of what is null. */
+const NULL = -1;
+
+/*
+ * Arrays as PostgreSQL reads them in binary form. As text each element would be quoted here and read letter by letter there: that
+ * took more time than all else of a batch, bodies as hexadecimal digits twice their room.
+ */
+
+/** @param texts of what PostgreSQL can store: `storable` */
+export function texts(texts: readonly (string | null)[]): Buffer {
+  return arrayOf(
+    TEXT,
+    texts,
+    (text) => Buffer.byteLength(text),
+    (array, text, at) => array.write(text, at),
+  );
+}
+
+/** @param ids UUIDs in their usual form, or without hyphens */
+export function uuids(ids: readonly (string | null)[]): Buffer {
+  return arrayOf(
+    UUID_TYPE,
+    ids,
+    () => UUID_BYTES,
+    (array, id, at) => array.write(id.replaceAll('-', ''), at, 'hex'),
+  );
+}
+
+export function booleans(values: readonly boolean[]): Buffer {
+  return arrayOf(
+    BOOL,
+    values,
+    () => 1,
+    (array, value, at) => array.writeUInt8(Number(value), at),
+  );
+}
+
+/** @param numbers whole ones */
+export function integers(numbers: readonly (number | null)[]): Buffer {
+  return arrayOf(
+    INT8,
+    numbers,
+    () => INT8_BYTES,
+    (array, number, at) => array.writeBigInt64BE(BigInt(number), at),
+  );
+}
+
+export function byteStrings(values: readonly Uint8Array[]): Buffer {
+  return arrayOf(
+    BYTEA,
+    values,
+    ({ byteLength }) => byteLength,
+    (array, bytes, at) => array.set(bytes, at),
+  );
+}
+
+function arrayOf<Element>(
+  type: number,
+  elements: readonly (Element | null)[],
+  sizeOf: (element: Element) => number,
+  write: (array: Buffer, element: Element, at: number) => unknown,
+): Buffer {
+  const sizes = elements.map((element) => (element === null ? NULL : sizeOf(element)));
+  const total = sizes.reduce((sum, size) => sum + LENGTH_BYTES + Math.max(0, size), HEADER_BYTES);
+  const array = Buffer.allocUnsafe(total);
+  // One dimension, whether any is null, the type, how many, and that they are counted from 1.
+  let at = array.writeInt32BE(1, 0);
+  at = array.writeInt32BE(Number(elements.includes(null)), at);
+  at = array.writeInt32BE(type, at);
+  at = array.writeInt32BE(elements.length, at);
+  at = array.writeInt32BE(1, at);
+  elements.forEach((element, index) => {
+    const size = sizes[index] ?? NULL;
+    at = array.writeInt32BE(size, at);
+    if (element === null) return;
+    write(array, element, at);
+    at += size;
+  });
+  return array;
+}
+
+/*
+ * Settings of one transaction alone, whatever the database or the role has as its default: as expressions, so that they cost no
+ * statement of their own.
+ */
+
+/**
+ * Plans are made once, often when the tables are still small: then reading all of one looks cheaper than its index, and still
+ * is what the plan does when there are a million rows. Nothing of a batch is worth being compiled, either.
+ */
+const PLANNING = `set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)`;
+/** Without the warnings of the server nobody would know of a commit that is on one disk alone. */
+export const WARNED = `set_config('client_min_messages', 'warning', true)`;
+/**
+ * Of an instance that is cut off in the middle of what it asks the server may hear nothing more for hours: what that has locked
+ * would keep all others waiting.
+ */
+export const NO_GHOST = `set_config('idle_in_transaction_session_timeout', '10000', true)`;
+/** As durable as the server is set up to be, but for one that would not even wait for its own disk. */
+export const DURABLE = `CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END`;
+
+/** Of a batch. */
+const BATCH_SETTINGS = [PLANNING, WARNED, NO_GHOST, DURABLE].join(', ');
+
+/** Where no other statement of the batch does it. */
+export const SETTINGS_STEP: Step = {
+  statement: { name: 'rvm_settings', text: `SELECT ${BATCH_SETTINGS}` },
+  values: [],
+};
+
+/**
+ * The clock of an inbox, as this process knows it: it runs while any instance has the inbox open, and no wall clock moves it.
+ * Each instance adds to what it heard last the time since; the greatest of all counts, so that no time is counted twice.
+ */
+export class InboxClock {
+  #heard = 0;
+  #heardAt: number;
+
+  /** @param monotonic milliseconds of a clock that never jumps */
+  constructor(private readonly monotonic: () => number) {
+    this.#heardAt = monotonic();
+  }
+
+  /** In milliseconds; too early before the first answer of the database. */
+  now(): number {
+    return Math.round(this.#heard + this.monotonic() - this.#heardAt);
+  }
+
+  /** So far it has come, as the database says. */
+  heard(clock: number): void {
+    if (clock < this.now()) return;
+    this.#heard = clock;
+    this.#heardAt = this.monotonic();
+  }
+}
+
+/** What is noted of a step, as expressions of a row of `noted`. */
+interface StepSql {
+  time: string;
+  step: string;
+  attempt?: string;
+  actor?: string;
+  facts?: string;
+  /** Of several steps of one message. */
+  order?: string;
+}
+
+/**
+ * Two further parts of a `WITH`: a step of each row is noted, and the oldest go where there are many.
+ * @param from rows that have a `sequence`: a name, or a query in brackets
+ */
+export function notedSql(
+  { history }: Tables,
+  from: string,
+  { time, step, attempt = 'NULL', actor = 'NULL', facts = 'NULL', order = 'noted.sequence' }: StepSql,
+): string {
+  return `noted_step AS (
+  INSERT INTO ${history} (sequence, place, time, step, attempt, actor, facts)
+  SELECT noted.sequence,
+    (SELECT coalesce(max(known.place), 0) FROM ${history} AS known WHERE known.sequence = noted.sequence)
+      + row_number() OVER (PARTITION BY noted.sequence ORDER BY ${order}),
+    ${time}::bigint, ${step}::text, ${attempt}::integer, ${actor}::text, ${facts}::text
+  FROM ${from} AS noted
+  RETURNING sequence, place
+), trimmed_steps AS (
+  DELETE FROM ${history} AS former USING noted_step
+  WHERE former.sequence = noted_step.sequence AND former.place <= noted_step.place - ${MOST_STEPS}
+)`;
+}
+
+/** Of the instance of an epoch, as facts of a step. @param epoch an expression */
+export function instanceFactsSql({ instance }: Tables, epoch: string): string {
+  return `(SELECT json_build_object('instance', sharing.name)::text FROM ${instance} AS sharing WHERE sharing.epoch = ${epoch})`;
+}
+
+/** What has become of `message`, beside its row of `work`. @param isAsked an expression: whether its steps are wanted, too */
+export function courseColumns({ instance, history }: Tables, isAsked: string): string {
+  return `coalesce(course.delivered, work.delivered) AS delivered, course.settled, course.actor AS settled_by,
+  coalesce(course.instance, (SELECT sharing.name FROM ${instance} AS sharing WHERE sharing.epoch = work.holder)) AS instance,
+  message.verdict, message.judged, CASE WHEN ${isAsked} THEN (
+    SELECT coalesce(json_agg(json_build_array(step.place, step.time, step.step, step.attempt, step.actor, step.facts)
+      ORDER BY step.place)::text, '[]')
+    FROM ${history} AS step WHERE step.sequence = message.sequence) END AS steps`;
+}
+
+/** To be joined for `courseColumns`. */
+export function courseOf({ course }: Tables): string {
+  return `LEFT JOIN LATERAL (SELECT * FROM ${course} AS one WHERE one.sequence = message.sequence LIMIT 1) AS course ON true`;
+}
+
+/** Notes steps of messages, whoever has leased them. */
+export class HistoryPlans {
+  readonly #note: Plan;
+
+  constructor(tables: Tables) {
+    this.#note = { name: 'rvm_note', text: noteSql(tables) };
+  }
+
+  note({ id, take: { deliveryId, step, ifOpen = false } }: Request<'note'>): Step {
+    return {
+      statement: this.#note,
+      values: [
+        askedId(deliveryId),
+        Math.round(step.time),
+        step.step,
+        storableOrNull(step.by),
+        stepFacts(step),
+        step.verdict ?? null,
+        ifOpen,
+      ],
+      read: ([row]) => [{ id, give: row?.['state'] }],
+    };
+  }
+}
+
+export function storableOrNull(text: string | undefined): string | null {
+  return text === undefined ? null : storable(text);
+}
+
+function noteSql(tables: Tables): string {
+  const { message, work, history } = tables;
+  return `
+WITH asked AS MATERIALIZED (
+  SELECT message.sequence, coalesce(work.state, message.state) AS state
+  FROM ${message} AS message LEFT JOIN ${work} AS work USING (sequence) WHERE message.delivery_id = $1::uuid
+), fresh AS MATERIALIZED (
+  SELECT sequence FROM asked WHERE (NOT $7::boolean OR state IN ('received', 'leased')) AND NOT EXISTS (
+    SELECT FROM ${history} AS known WHERE known.sequence = asked.sequence AND known.time = $2::bigint AND known.step = $3::text
+      AND known.facts IS NOT DISTINCT FROM $5::text)
+), ${notedSql(tables, 'fresh', { time: '$2', step: '$3', actor: '$4', facts: '$5' })}, judged AS (
+  UPDATE ${message} AS message SET verdict = $6::text, judged = $2::bigint
+  FROM fresh WHERE message.sequence = fresh.sequence AND $6::text IS NOT NULL
+)
+SELECT state FROM asked`;
+}

@@ -1,0 +1,514 @@
+import type { ListQuery, MessageState } from '../model';
+import {
+  type Accepted,
+  type ActOn,
+  type Brought,
+  endStep,
+  type Finish,
+  type NewMessage,
+  type PageQuery,
+  type Progress,
+  type ReturnedLeases,
+  type StoreCalls,
+  type StoredMessage,
+} from '../store/port';
+import type { PageOfMessages } from '../store/record';
+import { isFurther, isOpenState, MAX_LISTED } from '../store/stored-message';
+import { isDamaged } from './database';
+import { alarmKey, type KnownMessages, messageKey } from './known-ids';
+import {
+  LIST,
+  listedMessage,
+  makeDeliveryId,
+  oneEvent,
+  type OneEvent,
+  PAGE,
+  type Row,
+  type Statements,
+  storedMessage,
+} from './statements';
+import type { HistoryTable } from './tables';
+
+/** Rows of new messages, each under a sequence of its own. */
+export class NewRows {
+  #newest: number;
+
+  /**
+   * @param clock the clock of the file, in milliseconds
+   * @param newest the last sequence that was given away
+   */
+  constructor(
+    private readonly statements: Statements,
+    private readonly known: KnownMessages,
+    private readonly clock: () => number,
+    newest: number,
+  ) {
+    this.#newest = newest;
+  }
+
+  /** The last sequence that was given away: also where its message is kept no more, none is given twice. */
+  get newest(): number {
+    return this.#newest;
+  }
+
+  add(
+    message: NewMessage,
+    state: MessageState,
+    copy: number,
+    { first, ended }: { first: boolean; ended: boolean },
+  ): Accepted {
+    const isLeased = state === 'leased';
+    const isEvent = message.state === 'received' && state !== 'conflict';
+    const alarm = isEvent ? (message.alarm ?? null) : null;
+    const keys = [
+      messageKey(message.station, message.named, message.id),
+      alarm === null ? null : alarmKey(message.station, alarm),
+    ] as const;
+    this.#newest += 1;
+    const sequence = this.#newest;
+    const now = Date.now();
+    const deliveryId = makeDeliveryId(sequence, now);
+    this.statements.insert.run(
+      sequence,
+      deliveryId,
+      message.station,
+      message.id,
+      Number(message.named),
+      copy,
+      message.fingerprint,
+      message.endpoint,
+      state,
+      message.rank,
+      Number(isLeased),
+      Number(isLeased),
+      Number(first),
+      Number(ended),
+      alarm,
+      Number(message.isEnd),
+      message.received,
+      Math.round(this.clock()),
+      ...keys,
+      isLeased ? now : null,
+    );
+    this.statements.insertBody.run(sequence, message.facts, message.bytes);
+    this.known.add(sequence, ...keys);
+    const outcome = state === 'conflict' ? 'conflict' : 'new';
+    return { outcome, deliveryId, sequence, first, ended, leased: isLeased };
+  }
+}
+
+/** Before the first message that was received at a time. */
+const FIRST = -1;
+
+/** The messages of an inbox as they are shown. */
+export class MessageLists {
+  /** @param bodies adds the bodies to what is given, once the transaction is over */
+  constructor(
+    private readonly statements: Statements,
+    private readonly history: HistoryTable,
+    private readonly bodies: Bodies,
+  ) {}
+
+  list(query: ListQuery): StoredMessage[] {
+    const messages = this.#rowsOf(query).map(listedMessage);
+    if (query.history === true) this.#addSteps(messages);
+    this.bodies.list(messages);
+    return messages;
+  }
+
+  page({ state, since, until, after, limit, bodies, steps }: PageQuery): PageOfMessages {
+    const { received, sequence } = after ?? { received: since, sequence: FIRST };
+    const rows = this.statements[PAGE[state]].all(received, sequence, until, limit);
+    const messages = rows.map((row) => ({
+      ...listedMessage(row),
+      ...(row['alarm_key'] !== null && { alarm: String(row['alarm_key']) }),
+    }));
+    if (steps) this.#addSteps(messages);
+    if (bodies) this.bodies.list(messages);
+    return messages;
+  }
+
+  #addSteps(messages: readonly StoredMessage[]): void {
+    for (const message of messages) message.steps = this.history.of(message.sequence);
+  }
+
+  #rowsOf({ state, since = 0, until = Number.MAX_SAFE_INTEGER, alarm, deliveryId, limit }: ListQuery): Row[] {
+    if (deliveryId !== undefined) return this.statements.find.all(...oneEvent(this.statements, deliveryId));
+    if (alarm === undefined) return this.statements[LIST[state]].all(since, until, limit);
+    return this.statements.listAlarm.all(alarm.station, alarm.alarmId, since, until, limit);
+  }
+}
+
+/** The bodies of the messages that a transaction gives, read once it is over. */
+export class Bodies {
+  /** Given by the transaction under way, still without their bodies. */
+  #wanted: StoredMessage[] = [];
+  #listed: StoredMessage[] = [];
+
+  /** @param onFault told why one could not be read now, and may be another time */
+  constructor(
+    private readonly statements: Statements,
+    private readonly onFault: (error: unknown) => void,
+  ) {}
+
+  /** These are to be given with their bodies. */
+  want(...messages: readonly StoredMessage[]): void {
+    this.#wanted.push(...messages);
+  }
+
+  /** And these as far as there is room. */
+  list(messages: readonly StoredMessage[]): void {
+    this.#listed.push(...messages);
+  }
+
+  /**
+   * Adds them once the transaction is over: after a look at a damaged page it could not be committed. It throws nothing, for
+   * what was committed has happened: one that cannot be read stays away, so that the others need not wait for it.
+   */
+  read(): void {
+    for (const message of this.#wanted.splice(0)) this.#read(message);
+    let bytes = 0;
+    for (const message of this.#listed.splice(0)) {
+      if (bytes > MAX_LISTED) return;
+      this.#read(message);
+      bytes += message.bytes?.byteLength ?? 0;
+    }
+  }
+
+  /** After a transaction that failed. */
+  forget(): void {
+    this.#wanted = [];
+    this.#listed = [];
+  }
+
+  #read(message: StoredMessage): void {
+    try {
+      const { facts, bytes } = this.statements.body.get(message.sequence) ?? {};
+      if (typeof facts === 'string') message.facts = facts;
+      if (bytes instanceof Uint8Array) message.bytes = bytes;
+      if (message.facts === undefined || message.bytes === undefined) message.isIncomplete = true;
+    } catch (error) {
+      // A page that is damaged stays so; a disk that fails to read may be able to the next time.
+      if (isDamaged(error)) {
+        message.isIncomplete = true;
+        return;
+      }
+      message.isUnread = true;
+      this.onFault(error);
+    }
+  }
+}
+
+/** Rows looked at in one go, so that a commit never waits long. */
+const STEP = 500;
+const DAY = 24 * 60 * 60 * 1000;
+
+/** Removes what is final and old, by order of insertion: it stops at the first row that is younger. */
+export class RetentionSweep {
+  /** How far each pass has come. From the start again once a day, for what was open then may be final now. */
+  readonly #done = { bodies: { sequence: 0, from: 0 }, messages: { sequence: 0, from: 0 } };
+
+  constructor(
+    private readonly statements: Statements,
+    private readonly known: KnownMessages,
+  ) {}
+
+  /**
+   * One step. A key is kept for at least its time, and as long as its body.
+   * @param bodies what was stored before this time, in milliseconds of the clock of the file, needs no body any more
+   * @param keys and before this one no key
+   * @returns true where there is more to remove
+   */
+  tidy(bodies: number, keys: number): boolean {
+    const more = this.#pass('bodies', bodies, ({ sequence = null }) => {
+      this.statements.deleteBody.run(sequence);
+      // Names and remarks of people are in it.
+      this.statements.deleteHistory.run(sequence);
+    });
+    return this.#pass('messages', Math.min(keys, bodies), (row) => this.#removeMessage(row)) || more;
+  }
+
+  #pass(what: 'bodies' | 'messages', before: number, remove: (row: Row) => void): boolean {
+    const done = this.#done[what];
+    if (before - done.from > DAY) Object.assign(done, { sequence: 0, from: before });
+    const rows = this.statements.aging.all(done.sequence, STEP);
+    for (const row of rows) {
+      const { sequence } = row;
+      if (sequence === undefined || Number(row['stored']) >= before) return false;
+      if (row['final'] === 1) remove(row);
+      done.sequence = Number(sequence);
+    }
+    return rows.length === STEP;
+  }
+
+  #removeMessage({ sequence = null, id_key: key, alarm_key: alarm = null }: Row): void {
+    this.statements.deleteMessage.run(sequence);
+    this.known.remove(Number(sequence), Number(key), alarm === null ? null : Number(alarm));
+  }
+}
+
+/** The messages of an inbox and their states. No transactions of its own. */
+export class Messages {
+  /** Endpoints of which the last lease left none that could be delivered: what comes next need not wait behind others. */
+  readonly #drained = new Set<string>();
+  #doubtfulUpTo = 0;
+
+  /**
+   * @param known what is in the file already; the caller tells it what becomes of a transaction
+   * @param bodies adds the bodies to what is given, once the transaction is over
+   * @param history is told what becomes of them beyond their usual course
+   * @param rows takes the new ones
+   */
+  constructor(
+    private readonly statements: Statements,
+    private readonly known: KnownMessages,
+    private readonly bodies: Bodies,
+    private readonly history: HistoryTable,
+    private readonly rows: NewRows,
+  ) {}
+
+  /** Events up to this sequence may have been delivered already: they say so. */
+  doubt(sequence: number): void {
+    this.#doubtfulUpTo = sequence;
+  }
+
+  accept({ message, lease }: StoreCalls['accept']['take']): Accepted {
+    const copies = this.known.copiesOf(message);
+    const same = copies.find((row) => row['fingerprint'] === message.fingerprint);
+    if (same !== undefined) return repeated(same);
+    if (copies.length > 0) return this.rows.add(message, 'conflict', nextCopy(copies), NO_PHASE);
+    if (message.state === 'filtered') return this.rows.add(message, message.state, 0, UNSEEN);
+    if (message.state !== 'received') return this.rows.add(message, message.state, 0, NO_PHASE);
+    const phase = this.known.phaseOf(message);
+    const leased = this.#mayLease(message, lease);
+    if (!leased) this.#drained.delete(message.endpoint);
+    return this.rows.add(message, leased ? 'leased' : 'received', 0, phase);
+  }
+
+  /**
+   * What waits under another delivery id, or was stored too late, is the same message: it goes on as the one that was kept
+   * beside. One that the flow has not had is a repeat of any copy, also of one that waits to come again, and has to say so.
+   */
+  bring(brought: Brought): number {
+    const { message, deliveryId, progress, lateId } = brought;
+    const inside = this.statements.find.get(...this.#one(deliveryId));
+    if (inside !== undefined) return this.#bringOn(inside, brought);
+    const copies = this.known.copiesOf(message);
+    const same = copies.filter((row) => row['fingerprint'] === message.fingerprint);
+    const own = same.find((row) => row['delivery_id'] === lateId || mayBeOverlaid(row, progress));
+    if (own === undefined && same.length > 0 && progress.attempt === 0) return 0;
+    const sequence =
+      own === undefined
+        ? this.rows.add(message, progress.state, nextCopy(copies), this.known.phaseOf(message)).sequence
+        : Number(own['sequence']);
+    this.#setProgress(sequence, message.endpoint, { deliveryId, progress });
+    if (progress.attempt > 0) this.#overtake(message, sequence);
+    return Number(progress.state === 'received') - Number(own?.['state'] === 'received');
+  }
+
+  /**
+   * It has entered before, and the process ended before that was noted beside: whichever has come further counts. Or this one
+   * did not wait for the answer: then it is as it is beside, also where it waits again, which no row that is leased says.
+   */
+  #bringOn(inside: Row, brought: Brought): number {
+    const { progress, message, wasBrought = false } = brought;
+    const row = storedMessage(inside);
+    const isOlder = wasBrought && row.state !== 'delivered';
+    if (!isOlder && !isFurther(progress, row)) return 0;
+    this.#setProgress(row.sequence, message.endpoint, brought);
+    return Number(progress.state === 'received') - Number(row.state === 'received');
+  }
+
+  #setProgress(
+    sequence: number,
+    endpoint: string,
+    { deliveryId, progress }: Pick<Brought, 'deliveryId' | 'progress'>,
+  ): void {
+    const { state, attempt, cutOff, atFlow, again = null } = progress;
+    this.statements.bring.run(deliveryId, state, attempt, cutOff, Number(atFlow), again, sequence);
+    this.history.replace([sequence, deliveryId], progress.steps ?? []);
+    if (state === 'received') this.#drained.delete(endpoint);
+  }
+
+  lease({ endpoint, limit, health, ordered, except }: StoreCalls['lease']['take']): StoredMessage[] {
+    let left = health;
+    const next = ordered
+      ? this.statements.nextOrdered.all(endpoint, JSON.stringify(except ?? []), limit)
+      : this.statements.next.all(endpoint, limit);
+    const rows = next.filter((row) => row['rank'] === 0 || left-- > 0);
+    const time = Date.now();
+    for (const row of rows) this.statements.lease.run(time, row['sequence'] ?? null);
+    if (rows.length < limit && rows.length === next.length) this.#drained.add(endpoint);
+    const messages = rows.map((row) => this.#storedEvent(row));
+    for (const message of messages) this.#deliver(message, time);
+    this.bodies.want(...messages);
+    return messages;
+  }
+
+  giveBack({ unsent, cutOff }: ReturnedLeases): number {
+    this.#drained.clear();
+    const counts = [
+      ...unsent.map((id) => this.#unsend(this.#one(id))),
+      ...cutOff.map((id) => this.#cutOff(this.#one(id))),
+    ];
+    return counts.reduce((sum, count) => sum + count, 0);
+  }
+
+  lapse({ deliveryId, again, maxAttempts, by }: StoreCalls['lapse']['take']): StoreCalls['lapse']['give'] {
+    const one = this.#one(deliveryId);
+    const row = this.statements.attempts.get(...one);
+    if (row === undefined) return undefined;
+    const counted = Number(row['counted']);
+    const dead = counted >= maxAttempts;
+    this.statements.lapse.run(dead ? 'dead' : 'leased', dead ? 'attempts' : again, ...one);
+    const time = Date.now();
+    const step = again === 'retry' ? 'retry' : 'lapsed';
+    this.history.add(one, { time, step, ...(by !== undefined && { by }) });
+    if (dead) this.history.add(one, { time, step: 'dead', reason: 'attempts' });
+    return { dead, counted };
+  }
+
+  again(deliveryId: string): number | undefined {
+    const one = this.#one(deliveryId);
+    const row = this.statements.again.get(...one);
+    if (row === undefined) return undefined;
+    const attempt = Number(row['attempt']);
+    this.history.add(one, { time: Date.now(), step: 'delivered', attempt });
+    return attempt;
+  }
+
+  markDelivered(deliveryIds: readonly string[]): void {
+    const time = Date.now();
+    for (const id of deliveryIds) this.statements.end.run('delivered', time, null, ...this.#one(id));
+  }
+
+  finish({ deliveryId, state, give, step = endStep(state) }: Finish): StoreCalls['finish']['give'] {
+    const one = this.#one(deliveryId);
+    const row = this.statements.find.get(...one);
+    if (row === undefined) return undefined;
+    const message = this.#storedEvent(row);
+    const course = state === 'delivered' ? ([step.time, step.by ?? null] as const) : ([null, null] as const);
+    this.statements.end.run(state, ...course, ...one);
+    this.statements.bury.run(state, ...course, ...one);
+    const ends = isOpenState(message.state) || message.again === 'attempts';
+    if (ends && state === 'dead') this.history.add(one, step);
+    if (give) this.bodies.want(message);
+    return { was: message.state, endpoint: message.endpoint, ...(give && { message }) };
+  }
+
+  revive({ deliveryId, ...by }: ActOn): string | undefined {
+    this.#drained.clear();
+    const one = this.#one(deliveryId);
+    const row = this.statements.revive.get(...one);
+    if (row === undefined) return undefined;
+    this.history.add(one, { time: Date.now(), step: 'delivered-again', ...by });
+    return String(row['endpoint']);
+  }
+
+  dismiss({ deliveryId, ...by }: ActOn): boolean {
+    const one = this.#one(deliveryId);
+    if (this.statements.dismiss.run(...one).changes === 0) return false;
+    this.history.add(one, { time: Date.now(), step: 'discarded', ...by });
+    return true;
+  }
+
+  stateOf(deliveryId: string): MessageState | undefined {
+    const row = this.statements.find.get(...this.#one(deliveryId));
+    return row && storedMessage(row).state;
+  }
+
+  /** After a transaction that failed: nothing of it has happened. */
+  forgetWork(): void {
+    this.#drained.clear();
+  }
+
+  /** Some wait there that were elsewhere. */
+  waitsAt(endpoint: string): void {
+    this.#drained.delete(endpoint);
+  }
+
+  leased(endpoint: string): string[] {
+    return this.statements.leased.all(endpoint).map((row) => String(row['delivery_id']));
+  }
+
+  /** What an earlier process had leased waits again: its leases ended with it. */
+  forgetLeases(): void {
+    this.history.cutOffAll();
+    this.statements.cutOffAll.run();
+  }
+
+  /** By endpoint: events that wait. */
+  waiting(): Record<string, number> {
+    const rows = this.statements.waiting.all();
+    return Object.fromEntries(rows.map((row) => [String(row['endpoint']), Number(row['count'])]));
+  }
+
+  #one(deliveryId: string): OneEvent {
+    return oneEvent(this.statements, deliveryId);
+  }
+
+  /** The flow has it, once more. */
+  #deliver(message: StoredMessage, time: number): void {
+    message.attempt += 1;
+    const { sequence, deliveryId, attempt } = message;
+    // The first is in its row.
+    if (attempt > 1) this.history.add([sequence, deliveryId], { time, step: 'delivered', attempt });
+  }
+
+  #unsend(one: OneEvent): number {
+    const changes = Number(this.statements.unsend.run(...one).changes);
+    if (changes > 0) this.history.unsent(one);
+    return changes;
+  }
+
+  #cutOff(one: OneEvent): number {
+    this.history.cutOff(one);
+    return Number(this.statements.cutOff.run(...one).changes);
+  }
+
+  #storedEvent(row: Row): StoredMessage {
+    const message = storedMessage(row);
+    return message.sequence > this.#doubtfulUpTo ? message : { ...message, warnings: ['may-repeat'] };
+  }
+
+  /** The flow has had it, while earlier ones of its alarm waited in an inbox that failed: they come after the end then. */
+  #overtake({ station, alarm, endpoint, isEnd }: NewMessage, sequence: number): void {
+    if (!isEnd || alarm === undefined) return;
+    this.statements.endOpenOfAlarm.run(endpoint, alarmKey(station, alarm), station, alarm, sequence);
+  }
+
+  #mayLease(message: NewMessage, lease: 'no' | 'any' | 'ordered'): boolean {
+    if (lease === 'no' || !this.#drained.has(message.endpoint)) return false;
+    return lease === 'any' || !this.#isOpen(message);
+  }
+
+  #isOpen({ station, alarm, endpoint }: NewMessage): boolean {
+    if (alarm === undefined) return false;
+    const key = alarmKey(station, alarm);
+    return this.statements.openOfAlarm.get(endpoint, key, station, alarm) !== undefined;
+  }
+}
+
+/** Not how many there are: the first may be kept no more. */
+function nextCopy(copies: readonly Row[]): number {
+  return copies.reduce((next, row) => Math.max(next, Number(row['copy']) + 1), 0);
+}
+
+function mayBeOverlaid({ state, attempt }: Row, brought: Progress): boolean {
+  return state === 'received' && (attempt === 0 || brought.attempt > 0);
+}
+
+const NO_PHASE = { first: false, ended: false };
+/** Should it be delivered after all: the flow has not seen its alarm. */
+const UNSEEN = { first: true, ended: false };
+
+function repeated(copy: Row): Accepted {
+  const { delivery_id: deliveryId, sequence } = copy;
+  return {
+    outcome: 'repeat',
+    deliveryId: String(deliveryId),
+    sequence: Number(sequence),
+    ...NO_PHASE,
+    leased: false,
+  };
+}

@@ -1,0 +1,381 @@
+import fs from 'node:fs';
+import type { SQLOutputValue } from 'node:sqlite';
+import { PAGE, sizeOf } from './database';
+import type { Row } from './statements';
+
+/** A number of one to nine bytes, and where it ends; undefined beyond the bytes, or where no sequence, length or type is so large. */
+function varint(bytes: Uint8Array, from: number): { value: number; end: number } | undefined {
+  let value = 0;
+  for (let at = from; at < from + 8; at += 1) {
+    const byte = bytes[at];
+    if (byte === undefined) return undefined;
+    value = value * 128 + (byte % 128);
+    if (byte < 128) return Number.isSafeInteger(value) ? { value, end: at + 1 } : undefined;
+  }
+  return undefined;
+}
+
+/** The types of the values of a record, and where the first value begins; undefined where they are none. */
+function typesOf(record: Uint8Array): { types: number[]; end: number } | undefined {
+  const header = varint(record, 0);
+  if (header === undefined || header.value > record.length) return undefined;
+  const types: number[] = [];
+  for (let at = header.end; at < header.value;) {
+    const type = varint(record, at);
+    if (type === undefined) return undefined;
+    types.push(type.value);
+    at = type.end;
+  }
+  return { types, end: header.value };
+}
+
+/**
+ * The values of a record of SQLite (https://www.sqlite.org/fileformat2.html, section 2.1); undefined where the bytes are none,
+ * or hold a number beyond those that JavaScript knows exactly.
+ */
+function valuesOf(record: Buffer): SQLOutputValue[] | undefined {
+  const header = typesOf(record);
+  if (header === undefined) return undefined;
+  const values: SQLOutputValue[] = [];
+  let at = header.end;
+  for (const type of header.types) {
+    const size = serialSize(type);
+    const value = at + size > record.length ? undefined : valueOf(type, record.subarray(at, at + size));
+    if (value === undefined) return undefined;
+    values.push(value);
+    at += size;
+  }
+  return at === record.length ? values : undefined;
+}
+
+/** Bytes of a value of each type below `VARIABLE`. */
+const SIZES: readonly number[] = [0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0];
+/** From here on a type is a length: of bytes where it is even, of text where it is odd. */
+const VARIABLE = SIZES.length;
+
+function serialSize(type: number): number {
+  return SIZES[type] ?? Math.floor((type - VARIABLE) / 2);
+}
+
+function valueOf(type: number, bytes: Buffer): SQLOutputValue | undefined {
+  if (type >= VARIABLE) return type % 2 === 0 ? Uint8Array.from(bytes) : bytes.toString('utf8');
+  if (type === 0) return null;
+  if (type === 8 || type === 9) return type - 8;
+  if (type === 7) return bytes.readDoubleBE();
+  if (type > 9) return undefined;
+  const value = bytes.length === 8 ? Number(bytes.readBigInt64BE()) : bytes.readIntBE(0, bytes.length);
+  return Number.isSafeInteger(value) ? value : undefined;
+}
+
+/** Beyond every primary key: a delivery id has 48 bits for it. */
+export const END = 2 ** 48;
+
+/** The tables whose rows are salvaged, with the columns of which their rows are made, in their order; the first is the primary key. */
+export const COLUMNS = {
+  message: [
+    'sequence',
+    'delivery_id',
+    'station',
+    'id',
+    'named',
+    'copy',
+    'fingerprint',
+    'endpoint',
+    'state',
+    'rank',
+    'attempt',
+    'cut_off',
+    'at_flow',
+    'again',
+    'first',
+    'ended',
+    'alarm',
+    'is_end',
+    'received',
+    'stored',
+    'id_key',
+    'alarm_key',
+    'delivered',
+    'settled',
+    'settled_by',
+    'judged',
+    'verdict',
+  ],
+  body: ['sequence', 'facts', 'bytes'],
+  quarantine: ['id', 'endpoint', 'address', 'facts', 'bytes', 'stored'],
+  slot: ['number', 'owner', 'name', 'version', 'value', 'ends', 'written'],
+  history: ['number', 'sequence', 'place', 'time', 'step', 'attempt', 'actor', 'facts'],
+} as const;
+
+export type SalvagedTable = keyof typeof COLUMNS;
+
+/** What can be read of a damaged file in one way. */
+export interface RowSource {
+  rows: (table: SalvagedTable) => Iterable<Row>;
+  /** A value of the table of this name; undefined where there is none, or it cannot be read. */
+  meta: (name: string) => unknown;
+}
+
+/** Offsets and limits: https://www.sqlite.org/fileformat2.html, section 1.3 */
+const PAGE_SIZE_AT = 16;
+const FIRST_FREE_AT = 32;
+const MIN_PAGE = 512;
+
+/** Where the pages of a database stand. */
+interface PageSource {
+  /** Bytes of a page. */
+  readonly size: number;
+  /** All of them, old ones too, the newest first. */
+  all: () => Iterable<{ page: number; bytes: Buffer }>;
+  /** What begins in a page and goes on in pages of its own; undefined where these lead nowhere. @param first the number of the first of them */
+  chain: (first: number, length: number) => Buffer | undefined;
+}
+
+/** The pages of a database, by their numbers from 1 on, read without SQLite. */
+export class RawPages implements PageSource {
+  readonly size: number;
+  readonly #count: number;
+  readonly #handle: number;
+
+  /** @throws Error of the disk */
+  constructor(file: string) {
+    this.#handle = fs.openSync(file, 'r');
+    this.size = MIN_PAGE;
+    this.size = pageSizeIn(this.read(1));
+    this.#count = Math.floor(fs.fstatSync(this.#handle).size / this.size);
+  }
+
+  /** But for those whose rows were deleted. */
+  *all(): Generator<{ page: number; bytes: Buffer }> {
+    const free = this.#free();
+    for (let page = 1; page <= this.#count; page += 1)
+      if (!free.has(page)) yield { page, bytes: this.read(page) };
+  }
+
+  /** Zeros beyond the end. */
+  read(page: number): Buffer {
+    const bytes = Buffer.alloc(this.size);
+    fs.readSync(this.#handle, bytes, 0, this.size, (page - 1) * this.size);
+    return bytes;
+  }
+
+  chain(first: number, length: number): Buffer | undefined {
+    return chained(first, length, (page) => (page > this.#count ? undefined : this.read(page)));
+  }
+
+  /** As far as their list can be read. */
+  #free(): ReadonlySet<number> {
+    const free = new Set<number>();
+    let trunk = this.read(1).readUInt32BE(FIRST_FREE_AT);
+    while (trunk > 1 && trunk <= this.#count && !free.has(trunk)) {
+      free.add(trunk);
+      const bytes = this.read(trunk);
+      const leaves = Math.min(bytes.readUInt32BE(4), this.size / 4 - 2);
+      for (let leaf = 0; leaf < leaves; leaf += 1) free.add(bytes.readUInt32BE(8 + 4 * leaf));
+      trunk = bytes.readUInt32BE(0);
+    }
+    return free;
+  }
+
+  close(): void {
+    fs.closeSync(this.#handle);
+  }
+}
+
+/** The pages that stand in a log, over those of its file. */
+export class WalPages implements PageSource {
+  readonly #newest: Map<number, Buffer>;
+
+  constructor(
+    private readonly frames: readonly Frame[],
+    private readonly pages: RawPages,
+  ) {
+    this.#newest = new Map(frames.map(({ page, bytes }) => [page, bytes]));
+  }
+
+  get size(): number {
+    return this.frames[0]?.bytes.length ?? this.pages.size;
+  }
+
+  all(): Frame[] {
+    return this.frames.toReversed();
+  }
+
+  chain(first: number, length: number): Buffer | undefined {
+    return chained(first, length, (page) => this.#newest.get(page) ?? this.pages.read(page));
+  }
+}
+
+function chained(
+  first: number,
+  length: number,
+  read: (page: number) => Buffer | undefined,
+): Buffer | undefined {
+  const parts: Buffer[] = [];
+  let page = first;
+  for (let left = length; left > 0;) {
+    const bytes = page < 2 ? undefined : read(page);
+    if (bytes === undefined) return undefined;
+    parts.push(bytes.subarray(4, 4 + left));
+    left -= bytes.length - 4;
+    page = bytes.readUInt32BE(0);
+  }
+  return Buffer.concat(parts);
+}
+
+/** Where the first page is damaged, as files of this version have it. */
+function pageSizeIn(header: Buffer): number {
+  const size = header.readUInt16BE(PAGE_SIZE_AT);
+  return size >= MIN_PAGE && Number.isInteger(Math.log2(size)) ? size : PAGE;
+}
+
+/** Kinds, places and lengths: https://www.sqlite.org/fileformat2.html, section 1.6 */
+const LEAF = 0x0d;
+const FILE_HEADER = 100;
+const PAGE_HEADER = 8;
+/** No record of an inbox is larger, in bytes. */
+const MAX_RECORD = 4 * 1024 * 1024;
+
+/**
+ * The rows that stand in the pages of a file, one page after the other, whatever has become of the schema and the trees that
+ * lead to them. A page may be an old one: this is for what SQLite itself does not find.
+ */
+export class PageRows implements RowSource {
+  constructor(private readonly pages: PageSource) {}
+
+  *rows(table: SalvagedTable): Generator<Row> {
+    for (const { page, bytes } of this.pages.all()) {
+      const start = page === 1 ? FILE_HEADER : 0;
+      if (bytes[start] !== LEAF) continue;
+      const end = start + PAGE_HEADER + 2 * bytes.readUInt16BE(start + 3);
+      for (let at = start + PAGE_HEADER; at < end && at + 2 <= bytes.length; at += 2) {
+        const row = this.#row(table, bytes, bytes.readUInt16BE(at));
+        if (row !== undefined) yield row;
+      }
+    }
+  }
+
+  /** Its table has pages of another kind. */
+  meta(): undefined {
+    return undefined;
+  }
+
+  #row(table: SalvagedTable, page: Buffer, at: number): Row | undefined {
+    const length = varint(page, at);
+    const key = length && varint(page, length.end);
+    if (length === undefined || key === undefined || length.value > MAX_RECORD) return undefined;
+    const local = page.subarray(key.end, key.end + this.#localLength(length.value));
+    if (key.value < 1 || key.value >= END) return undefined;
+    // Before the rest is read, of which a body has many pages.
+    if (!isOf(table, local)) return undefined;
+    const record = this.#whole(page, local, key.end, length.value);
+    const values = record && valuesOf(record);
+    if (values === undefined) return undefined;
+    // In place of the primary key there stands nothing.
+    return Object.fromEntries(
+      COLUMNS[table].map((column, i) => [column, i === 0 ? key.value : (values[i] ?? null)]),
+    );
+  }
+
+  #whole(page: Buffer, local: Buffer, from: number, length: number): Buffer | undefined {
+    if (local.length === length) return local;
+    const at = from + this.#localLength(length);
+    const rest =
+      at + 4 <= page.length ? this.pages.chain(page.readUInt32BE(at), length - local.length) : undefined;
+    return rest && Buffer.concat([local, rest]);
+  }
+
+  /** Bytes of a record that stand in the page itself. */
+  #localLength(length: number): number {
+    const max = this.pages.size - 35;
+    if (length <= max) return length;
+    const min = Math.floor(((this.pages.size - 12) * 32) / 255) - 23;
+    const wanted = min + ((length - min) % (this.pages.size - 4));
+    return wanted <= max ? wanted : min;
+  }
+}
+
+/** No two tables have as many values in a row. Once a step of the schema has added columns, rows from before it have fewer. */
+function isOf(table: SalvagedTable, record: Buffer): boolean {
+  const types = typesOf(record)?.types ?? [];
+  return types[0] === 0 && types.length === COLUMNS[table].length;
+}
+
+/** Sizes and places: https://www.sqlite.org/fileformat2.html, section 4 */
+const LOG_HEADER = 32;
+const FRAME_HEADER = 24;
+const MAGIC = 0x377f0682;
+const MAX_PAGE = 65536;
+
+/** A page as the log has it. */
+export interface Frame {
+  /** Its number. */
+  readonly page: number;
+  readonly bytes: Buffer;
+  /** It ends a commit. */
+  readonly isCommit: boolean;
+  /** Its checksum is right, and that of all before it: SQLite reads as far as that. */
+  readonly isSound: boolean;
+}
+
+/** The frames that a log holds since it was last begun anew, sound or not; none where there is no log. @throws Error of the disk */
+export function walFramesOf(file: string): Frame[] {
+  const log = fs.existsSync(file) ? fs.readFileSync(file) : Buffer.alloc(0);
+  if (log.length < LOG_HEADER + FRAME_HEADER) return [];
+  const size = pageSizeInLog(log);
+  const sum = new Checksum(log.readUInt32BE(0) === MAGIC);
+  sum.add(log.subarray(0, 24));
+  let isSound = sum.is(log.readUInt32BE(24), log.readUInt32BE(28));
+  // Where the header is damaged, the first frame tells as well which belong together.
+  const salts = isSound ? log.subarray(16, 24) : log.subarray(LOG_HEADER + 8, LOG_HEADER + 16);
+  const frames: Frame[] = [];
+  for (let at = LOG_HEADER; at + FRAME_HEADER + size <= log.length; at += FRAME_HEADER + size) {
+    if (!log.subarray(at + 8, at + 16).equals(salts)) {
+      isSound = false;
+      continue;
+    }
+    const bytes = log.subarray(at + FRAME_HEADER, at + FRAME_HEADER + size);
+    sum.add(log.subarray(at, at + 8));
+    sum.add(bytes);
+    isSound &&= sum.is(log.readUInt32BE(at + 16), log.readUInt32BE(at + 20));
+    frames.push({ page: log.readUInt32BE(at), bytes, isCommit: log.readUInt32BE(at + 4) > 0, isSound });
+  }
+  return frames;
+}
+
+/**
+ * Whether the log of a file holds commits that SQLite does not read, and would overwrite: it ends at the first frame that is
+ * not sound, without a word. Nor does it read any of one whose file is gone. The last commit may have been cut off; each one
+ * before it was synced.
+ */
+export function isLogDamaged(file: string): boolean {
+  const isGone = sizeOf(file) === 0;
+  const unread = walFramesOf(`${file}-wal`).filter(({ isSound }) => isGone || !isSound);
+  return unread.filter(({ isCommit }) => isCommit).length > 1;
+}
+
+/** Where the header is damaged, as files of this version have it. */
+function pageSizeInLog(log: Buffer): number {
+  const size = log.readUInt32BE(8);
+  return size >= MIN_PAGE && size <= MAX_PAGE && Number.isInteger(Math.log2(size)) ? size : PAGE;
+}
+
+/** Of all that was added so far. */
+class Checksum {
+  #first = 0;
+  #second = 0;
+
+  constructor(private readonly isLittleEndian: boolean) {}
+
+  add(bytes: Buffer): void {
+    const words = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    for (let at = 0; at < bytes.length; at += 8) {
+      this.#first = (this.#first + words.getUint32(at, this.isLittleEndian) + this.#second) >>> 0;
+      this.#second = (this.#second + words.getUint32(at + 4, this.isLittleEndian) + this.#first) >>> 0;
+    }
+  }
+
+  is(first: number, second: number): boolean {
+    return this.#first === first && this.#second === second;
+  }
+}
