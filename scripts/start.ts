@@ -176,9 +176,12 @@ function run(userDir: FolderLock): void {
   });
 }
 
-const userDir = takeUserDir();
-if (userDir !== undefined) run(userDir);
-else {
+function main(): void {
+  const userDir = takeUserDir();
+  if (userDir !== undefined) return run(userDir);
   process.stderr.write(RUNS_ALREADY);
   process.exitCode = 1;
 }
+
+// A test imports what is printed.
+if (require.main === module) main();

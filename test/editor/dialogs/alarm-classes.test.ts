@@ -56,7 +56,10 @@ describeInEditor('the classes of an alarm state', { flow }, (editor) => {
 
   it('may be a variable in place of all of them, and are none beside others', async () => {
     await open('${CLASSES}');
-    assert.equal(await editor.page.locator('.rvm-chip > span').first().innerText(), '${CLASSES}');
+    assert.equal(
+      await editor.page.locator('#rvm-chips-classes .rvm-chip > span').first().innerText(),
+      '${CLASSES}',
+    );
     await marked(FIELD, false);
     await saves('${CLASSES}');
     await open('${CLASSES}, security');
