@@ -25,8 +25,8 @@ const OPTIONS = {
   'no-skips': { type: 'boolean', default: false },
   'tests-only': { type: 'boolean', default: false },
   grep: { type: 'string', short: 'g' },
-  // Three per processor: tests wait more than half of their time, for timers and starting processes.
-  jobs: { type: 'string', default: String(Math.min(9, 3 * os.availableParallelism())) },
+  // Two per processor: tests wait about half of their time, for timers and starting processes.
+  jobs: { type: 'string', default: String(Math.min(8, 2 * os.availableParallelism())) },
   // Longer than the longest limit of one test.
   silence: { type: 'string', default: '900' },
 } as const;

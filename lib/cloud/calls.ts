@@ -27,7 +27,7 @@ interface RtspChoice {
 }
 
 /** The recorded video of an event, optionally from some seconds before its start. */
-export interface EventRtsp extends RtspChoice {
+interface EventRtsp extends RtspChoice {
   mode: 'event';
   event: RvmEvent;
   /** Seconds before the start; negative is after it. */

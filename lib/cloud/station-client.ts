@@ -17,7 +17,8 @@ import type {
   Snapshot,
 } from './calls';
 import { CameraHints, type HintOptions, LastRun } from './cameras/camera-cache';
-import { CameraFinder, CameraLinks, RemoteIds } from './cameras/camera-resolver';
+import { CameraResolver } from './cameras/camera-resolver';
+import { CameraLinks, RemoteIds } from './cameras/camera-links';
 import { DeviceDirectory } from './cameras/device-directory';
 import { DIALECT } from './dialect';
 import { type PtzCommandNames, linksByCommand, PtzClient } from './functions/ptz';
@@ -305,7 +306,7 @@ export interface Parts {
   signOfLife: IdleProbe;
   directory: DeviceDirectory;
   hints: CameraHints;
-  finder: CameraFinder;
+  finder: CameraResolver;
   rtsp: RtspSessions;
   ptz: PtzClient;
   snapshots: Snapshots;
@@ -347,7 +348,7 @@ function makeParts(options: StationClientOptions, timing: StationTiming, board: 
     options.hints,
   );
   const lastRun = new LastRun(hints, session, directory, origins);
-  const finder = new CameraFinder(directory, remoteIds, lastRun);
+  const finder = new CameraResolver(directory, remoteIds, lastRun);
   const ptzRelations = { ...wanted, commands: linksByCommand(options.relations) };
   const ptz = new PtzClient(session, finder, links, origins, ptzRelations, options.timeoutMs);
   directory.onLoad(() => {

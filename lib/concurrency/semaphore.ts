@@ -276,13 +276,13 @@ export class ByteSemaphore {
 export class KeyedSemaphore {
   readonly #ofPath = new Map<string, ByteSemaphore>();
 
-  /** Both limits apply to each path, as in `Admission`. */
+  /** Both limits apply to each path, as in `ByteSemaphore`. */
   constructor(
     private readonly capacity: number,
     private readonly maxBytes: number,
   ) {}
 
-  /** As `Admission.admit`, for a path. */
+  /** As `ByteSemaphore.admit`, for a path. */
   async admit(path: string, applicant: Applicant, work: () => Promise<void>): Promise<boolean> {
     const admission = this.#ofPath.get(path) ?? new ByteSemaphore(this.capacity, this.maxBytes);
     this.#ofPath.set(path, admission);

@@ -3,7 +3,9 @@ import { ChangeListeners } from '../concurrency/signals';
 import { withTimeout } from '../concurrency/timers';
 import { type DeadLetter, isForFlow, type ProvenMessage } from '../message/record';
 import { plural } from '../text';
-import { Endpoints, EventQueues, ToldIncidents } from './endpoints';
+import { Endpoints } from './endpoints';
+import { ToldIncidents } from './incidents';
+import { EventQueues } from './queue/event-queues';
 import type { Acceptance, FileIncident, InboxState, InstanceRow, ListQuery, MessageList } from './model';
 import type { Entrance } from './queue/event-queue';
 import { SlotListeners, SlotStore } from './slots';
@@ -14,15 +16,10 @@ import { type AcceptedBeside, OutageLog } from './spill/spill-store';
 import { Bringing, Spilling } from './spill/spilling';
 import { fileSystemWarning } from './sqlite/database';
 import { StoreThread } from './sqlite/store-thread';
-import { type InboxEvents, PatientReading, StoreHealth } from './store-health';
-import {
-  type InboxParts,
-  InboxQuarantine,
-  type RetentionPeriods,
-  Settling,
-  StoreInbox,
-  Tidying,
-} from './store-inbox';
+import { type InboxEvents, StoreHealth } from './store-health';
+import { PatientReading } from './reading';
+import { type InboxParts, InboxQuarantine, Settling, StoreInbox } from './store-inbox';
+import { type RetentionPeriods, Tidying } from './retention';
 import {
   type Accepted,
   type AnyStore,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { RvmError } from '../error';
 import { areSame, DEFAULT_SETTINGS, type Inbox, type InboxSettings, SPILL_FOLDER } from './model';
-import type { RetentionPeriods } from './store-inbox';
+import type { RetentionPeriods } from './retention';
 
 /**
  * Does something with a message in whichever inbox knows it; one that fails, or hangs, does not hold up the others.

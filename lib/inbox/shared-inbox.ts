@@ -2,7 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { ChangeListeners } from '../concurrency/signals';
 import { withTimeout } from '../concurrency/timers';
 import type { DeadLetter, ProvenMessage } from '../message/record';
-import { Endpoints, EventQueues, SettledElsewhere } from './endpoints';
+import { Endpoints } from './endpoints';
+import { EventQueues, SettledElsewhere } from './queue/event-queues';
 import { enter } from './durable-inbox';
 import type {
   Acceptance,
@@ -15,17 +16,12 @@ import type {
   Settlement,
   Actor,
 } from './model';
-import { listedOf, rowsOf, PatientReading, StoreHealth, type InboxEvents } from './store-health';
+import { StoreHealth, type InboxEvents } from './store-health';
+import { listedOf, rowsOf, PatientReading } from './reading';
 import type { Keeping, KeptInbox } from './inboxes';
 import { SlotStore, SlotListeners } from './slots';
-import {
-  InboxQuarantine,
-  Settling,
-  StoreInbox,
-  type InboxParts,
-  Tidying,
-  type RetentionPeriods,
-} from './store-inbox';
+import { InboxQuarantine, Settling, StoreInbox, type InboxParts } from './store-inbox';
+import { Tidying, type RetentionPeriods } from './retention';
 import type { SpilledSource } from './queue/backlog';
 import {
   reasonOf,

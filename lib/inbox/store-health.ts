@@ -1,95 +1,6 @@
-import { forEachTimeSliced } from '../concurrency/iteration';
-import { withTimeout } from '../concurrency/timers';
-import { RvmError } from '../error';
 import { meter } from '../meter';
-import type { FileIncident, InboxState, ListedMessage, ListQuery } from './model';
-import {
-  type AnyCall,
-  type AnyStore,
-  type LeasedMessage,
-  reasonOf,
-  type SlowBatch,
-  type StoreCalls,
-  storeFailed,
-  type StoreWarning,
-  TOO_SLOW,
-} from './store/port';
-import { listed } from './store/stored-message';
-
-interface PatientReadingOptions {
-  state: () => InboxState;
-  /** True where there is something to see without the store: then nobody waits until it is open. */
-  hasMore: () => boolean;
-  /** Time for a store that fails to answer, in milliseconds. */
-  timeoutMs: number;
-}
-
-/** What is asked of a store for somebody to see it: one that fails and hangs is not waited for. */
-export class PatientReading {
-  /** Questions that were not waited for: it is asked no other until it has answered them. */
-  #unanswered = 0;
-
-  constructor(
-    private readonly store: AnyStore,
-    private readonly options: PatientReadingOptions,
-  ) {}
-
-  /** @throws RvmError STORE_FAILED */
-  async read<Name extends AnyCall>(
-    name: Name,
-    take: StoreCalls[Name]['take'],
-  ): Promise<StoreCalls[Name]['give']> {
-    const known = this.#fault();
-    if (this.#unanswered > 0 && known !== undefined) throw storeFailed(known);
-    const reading = this.store.call(name, take).then((give) => ({ give }));
-    for (;;) {
-      const answer = await withTimeout(reading, this.options.timeoutMs);
-      if (answer !== undefined) return answer.give;
-      const reason = this.#fault();
-      if (reason !== undefined) throw this.#givenUp(reading, reason);
-    }
-  }
-
-  /** Why the store fails; undefined where its answer is worth waiting for, however long it takes. */
-  #fault(): string | undefined {
-    const { state, hasMore } = this.options;
-    const { durable = !hasMore(), fault = 'it is not open yet' } = state();
-    return durable ? undefined : fault;
-  }
-
-  #givenUp(reading: Promise<unknown>, reason: string): Error {
-    this.#unanswered += 1;
-    void reading.catch(() => undefined).then(() => (this.#unanswered -= 1));
-    return storeFailed(reason);
-  }
-}
-
-/** What of the inbox belongs into a list; `fault`: why it is missing. */
-export interface InboxRows {
-  rows: LeasedMessage[];
-  fault?: RvmError;
-}
-
-export async function rowsOf(reading: PatientReading, query: ListQuery): Promise<InboxRows> {
-  try {
-    return { rows: await reading.read('list', query) };
-  } catch (error) {
-    if (!(error instanceof RvmError)) throw error;
-    return { rows: [], fault: error };
-  }
-}
-
-/** Newest first. @param rows of one moment, those that came later first */
-export async function listedOf(
-  rows: LeasedMessage[],
-  { limit, history }: Pick<ListQuery, 'limit' | 'history'>,
-): Promise<ListedMessage[]> {
-  rows.sort((one, other) => other.received - one.received);
-  const messages: ListedMessage[] = [];
-  // Each body is read as JSON.
-  await forEachTimeSliced(rows.slice(0, limit), (row) => messages.push(listed(row, history)));
-  return messages;
-}
+import type { FileIncident, InboxState } from './model';
+import { reasonOf, type SlowBatch, type StoreWarning, TOO_SLOW } from './store/port';
 
 /**
  * A time in which the store was too slow, in milliseconds: the longest that a message took, that writing it to the disk took,
@@ -117,7 +28,7 @@ const SLOW_SYNC = 1000;
 /** So many of them within an hour are the disk. */
 const MANY = 3;
 const HOUR = 60 * 60 * 1000;
-/** Between two lines about one cause, in milliseconds. */
+/** Between two log lines about one cause of slowness, or about one fault that lasts, in milliseconds. */
 const TELL_EVERY = 10 * 60 * 1000;
 /** Before it is told that the store does not answer at all, in milliseconds. */
 const HANGS_AFTER = 30_000;
@@ -217,6 +128,7 @@ interface StoreHealthOptions {
   changed: () => void;
   log: (news: InboxEvents) => void;
 }
+/** A fault that comes again this soon, in milliseconds, is not told a second time. */
 const COMES_AGAIN = 1000;
 
 /** Whether a store can store; if not, it is asked again and again. */

@@ -1,6 +1,7 @@
 import type { ChangeListeners } from '../concurrency/signals';
 import type { DeadLetter, ProvenMessage } from '../message/record';
-import type { Endpoints, EventQueues } from './endpoints';
+import type { Endpoints } from './endpoints';
+import type { EventQueues } from './queue/event-queues';
 import {
   type Acceptance,
   type Actor,
@@ -23,7 +24,7 @@ import {
 } from './model';
 import type { ChangedSlots, SlotOutcome, SlotWrite } from './slot';
 import type { SlotStore } from './slots';
-import type { PatientReading } from './store-health';
+import type { PatientReading } from './reading';
 import { type ActOn, type AnyStore, type FlowLeaseRequest, type NotedStep, verdictStep } from './store/port';
 import { deliveryOf, isOpenState, messageOfRow, quarantinedRow, quarantineSum } from './store/stored-message';
 import { tallyOf } from './tally';
@@ -157,48 +158,6 @@ export class InboxQuarantine {
       throw error;
     });
     return this.#key;
-  }
-}
-
-/** In milliseconds. */
-export interface RetentionPeriods {
-  /** How long ids are known at least. */
-  keys: number;
-  /** How long bodies are kept. */
-  bodies: number;
-}
-
-/** Between two rounds, in milliseconds; the first comes a minute after the start. */
-const EVERY = 10 * 60 * 1000;
-const FIRST = 60 * 1000;
-
-/** Has the store remove what is old, step by step, so that nothing waits long for it. */
-export class Tidying {
-  #timer: NodeJS.Timeout | undefined;
-  #closed = false;
-
-  constructor(
-    private readonly store: AnyStore,
-    /** Counts from the next step on. */
-    public keep: RetentionPeriods,
-  ) {
-    this.#later(FIRST);
-  }
-
-  close(): void {
-    this.#closed = true;
-    clearTimeout(this.#timer);
-  }
-
-  #later(pause: number): void {
-    if (this.#closed) return;
-    this.#timer = setTimeout(() => {
-      this.store.call('tidy', this.keep).then(
-        (more) => this.#later(more ? 0 : EVERY),
-        () => this.#later(EVERY),
-      );
-    }, pause);
-    this.#timer.unref();
   }
 }
 

@@ -62,7 +62,7 @@ function badFolder(message: string): RvmError {
 }
 
 /** Folder and name of a clip to be written; the folder was checked. */
-export interface ClipPlace {
+interface ClipPlace {
   folder: string;
   name: string;
 }

@@ -17,7 +17,7 @@ export type { Progress } from './jobs/job';
 /** Makes pictures of video. */
 export type PictureDecoder = Pick<Decoder, 'demand' | 'picture' | 'sheet' | 'close'>;
 
-export interface CloudVideoOptions {
+interface CloudVideoOptions {
   /** RTSP sessions at once. */
   sessions: number;
   open: OpenStream;
@@ -30,7 +30,7 @@ export interface CloudVideoOptions {
   heard?: (source: VideoSource, failure: RvmErrorCode | undefined) => void;
 }
 
-export interface PicturesWanted {
+interface PicturesWanted {
   /** Seconds relative to the time of the source. */
   offsets: readonly number[];
   /** Largest width in pixels. */

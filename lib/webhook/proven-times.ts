@@ -16,7 +16,7 @@ const READ_TIMEOUT_MS = 2000;
 const MOST_TRIES = 5;
 
 /** When a message was sent, by the clock of its sender. */
-export interface Sent {
+interface Sent {
   messageId: string;
   /** Milliseconds since 1970. */
   time: number;

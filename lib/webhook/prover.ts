@@ -220,7 +220,7 @@ function takesLong(
   return length > LARGE_BODY || bytesToHash(message, stations) > MOST_HASHED;
 }
 
-/** Each name with either case of its first letter, as in `field-names`. */
+/** Each name with either case of its first letter, as `lib/message/envelope` reads them. */
 const NAMES = {
   agentUserId: ['"agentUserId"', '"AgentUserId"'],
   alarmId: ['"alarmId"', '"AlarmId"'],

@@ -9,7 +9,7 @@ import { onlyStation, type ReceivingStation } from './proof/receiving-station';
 const QUIET_PERIOD = 10_000;
 
 /** A request with the facts that a problem or a log line may contain. */
-export interface DescribedRequest extends RequestOrigin {
+interface DescribedRequest extends RequestOrigin {
   /** Length of its body. */
   bytes: number;
 }

@@ -172,7 +172,7 @@ interface ProxyNode extends Node<{ username?: string; password?: string }> {
  * Settings of a proxy node; without one the proxy environment variables apply.
  * @throws RvmError CONFIG_MISSING where the node is missing
  */
-export function proxyOf(RED: NodeAPI, id: string): ProxySettings {
+function proxyOf(RED: NodeAPI, id: string): ProxySettings {
   if (id === '') return { kind: 'environment' };
   const node = RED.nodes.getNode(id) as ProxyNode | null | undefined;
   if (node?.type !== 'http proxy') throw missingNode('proxy', 'cloud');

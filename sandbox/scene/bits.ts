@@ -11,7 +11,7 @@ export function unescaped(nal: Buffer): Buffer {
 }
 
 /** A NAL unit with emulation prevention bytes, as it is sent. */
-export function escaped(raw: Buffer): Buffer {
+function escaped(raw: Buffer): Buffer {
   const bytes: number[] = [];
   let zeros = 0;
   for (const byte of raw) {

@@ -9,7 +9,7 @@ import type { Origins, TrustedUrl } from '../http/origins';
 import { findAnyLink, unwrapRecord } from '../http/records';
 import { KeyedFlight, Operation, SingleFlight } from '../operation';
 import type { StationSession } from '../session/session';
-import { pagesFrom } from '../session/system';
+import { pagesFrom } from '../http/pages';
 import type { StationTiming } from '../timing';
 
 const { device: FIELDS } = DIALECT;

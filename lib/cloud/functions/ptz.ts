@@ -1,7 +1,8 @@
 import { RvmError } from '../../error';
 import type { JsonRecord } from '../../json/json';
 import type { PtzAccepted, PtzCommand, PtzList, PtzTarget } from '../calls';
-import type { CameraFinder, CameraLinks, Offer } from '../cameras/camera-resolver';
+import type { CameraResolver } from '../cameras/camera-resolver';
+import type { CameraLinks, Offer } from '../cameras/camera-links';
 import type { DeviceEntry } from '../cameras/device-directory';
 import { DIALECT } from '../dialect';
 import { type Answer, cameraBusy, firstField, firstText } from '../http/answer';
@@ -11,7 +12,8 @@ import { jsonBody, type RequestBody } from '../http/transport';
 import type { Operation } from '../operation';
 import { quote, quoteBare } from '../secret-mask';
 import type { StationSession } from '../session/session';
-import { type FetchedPage, notOfferedError, pagesFrom } from '../session/system';
+import { notOfferedError } from '../session/system';
+import { type FetchedPage, pagesFrom } from '../http/pages';
 
 /** Relations of the lists of presets and tours, of the home position, and of the commands to a target. */
 interface PtzRelations {
@@ -41,7 +43,7 @@ const MOST_STOPS = 50;
 /** Presets, tours and home positions of the cameras. They are requested each time, because users change them. */
 export class PtzClient {
   readonly #session: StationSession;
-  readonly #finder: CameraFinder;
+  readonly #finder: CameraResolver;
   readonly #links: CameraLinks;
   readonly #origins: Origins;
   readonly #relations: PtzRelations;
@@ -52,7 +54,7 @@ export class PtzClient {
   /** @param queueTimeoutMs milliseconds; a command that waits longer for earlier ones is not sent */
   constructor(
     session: StationSession,
-    finder: CameraFinder,
+    finder: CameraResolver,
     links: CameraLinks,
     origins: Origins,
     wanted: PtzRelations,

@@ -2,7 +2,8 @@ import { types } from 'node:util';
 import { RvmError } from '../../error';
 import { isJson, type JsonRecord } from '../../json/json';
 import type { ApiResponse, ApiRequest } from '../calls';
-import type { CameraFinder, CameraLinks } from '../cameras/camera-resolver';
+import type { CameraResolver } from '../cameras/camera-resolver';
+import type { CameraLinks } from '../cameras/camera-links';
 import type { DeviceDirectory, DeviceEntry } from '../cameras/device-directory';
 import { DIALECT } from '../dialect';
 import type { Answer } from '../http/answer';
@@ -47,14 +48,14 @@ const JSON_TYPE = /^(?:application\/(?:[\w.+-]*\+)?json\b|application\/[\w.-]+\.
 export class ApiRequests {
   readonly #session: StationSession;
   readonly #directory: DeviceDirectory;
-  readonly #finder: CameraFinder;
+  readonly #finder: CameraResolver;
   readonly #links: CameraLinks;
   readonly #origins: Origins;
 
   constructor(
     session: StationSession,
     directory: DeviceDirectory,
-    finder: CameraFinder,
+    finder: CameraResolver,
     links: CameraLinks,
     origins: Origins,
   ) {

@@ -3,7 +3,8 @@ import { isRecord } from '../../json/json';
 import { relayOf, type RtspRelay } from '../../text';
 import type { RtspSession, RtspWanted } from '../calls';
 import type { LastRun } from '../cameras/camera-cache';
-import { type CameraFinder, type CameraLinks, type EventIds, idsOf } from '../cameras/camera-resolver';
+import { type CameraResolver, type EventIds, idsOf } from '../cameras/camera-resolver';
+import { type CameraLinks } from '../cameras/camera-links';
 import type { DeviceEntry } from '../cameras/device-directory';
 import { DIALECT } from '../dialect';
 import { type Answer, firstField } from '../http/answer';
@@ -43,14 +44,14 @@ const { relations, rtsp: FACTS } = DIALECT;
 /** Opens RTSP sessions. Each call requests a new one: a URL is never cached. */
 export class RtspSessions {
   readonly #session: StationSession;
-  readonly #finder: CameraFinder;
+  readonly #finder: CameraResolver;
   readonly #links: CameraLinks;
   readonly #lastRun: LastRun;
   readonly #style: RtspStyle;
 
   constructor(
     session: StationSession,
-    finder: CameraFinder,
+    finder: CameraResolver,
     links: CameraLinks,
     lastRun: LastRun,
     style: RtspStyle,

@@ -4,7 +4,8 @@ import { isRecord, type JsonRecord } from '../../json/json';
 import { WIDEST_SNAPSHOT } from '../../limits';
 import { readTime } from '../../time';
 import type { Snapshot } from '../calls';
-import type { CameraFinder, CameraLinks } from '../cameras/camera-resolver';
+import type { CameraResolver } from '../cameras/camera-resolver';
+import type { CameraLinks } from '../cameras/camera-links';
 import { DIALECT } from '../dialect';
 import { type Answer, asText, firstField, firstText, type Headers } from '../http/answer';
 import type { Origins, TrustedUrl } from '../http/origins';
@@ -17,14 +18,14 @@ const { snapshot: FACTS } = DIALECT;
 /** Takes current pictures. None is stored. */
 export class Snapshots {
   readonly #session: StationSession;
-  readonly #finder: CameraFinder;
+  readonly #finder: CameraResolver;
   readonly #links: CameraLinks;
   readonly #origins: Origins;
   readonly #relations: readonly string[];
 
   constructor(
     session: StationSession,
-    finder: CameraFinder,
+    finder: CameraResolver,
     links: CameraLinks,
     origins: Origins,
     wanted: readonly string[],

@@ -219,7 +219,8 @@ function canonical(host: string): string {
 /** Why the proxy, or the connection to it, failed: a status of its answer, or an error code. */
 type Reason = { status: number } | { code: string; message: string };
 
-const TIMEOUTS: ReadonlySet<string> = new Set(['UND_ERR_CONNECT_TIMEOUT', 'ETIMEDOUT']);
+/** Codes of a connection that was not answered in time. */
+export const TIMEOUTS: ReadonlySet<string> = new Set(['UND_ERR_CONNECT_TIMEOUT', 'ETIMEDOUT']);
 /** Some proxies answer 401 to a wrong login. */
 const LOGIN_WANTED: readonly number[] = [407, 401];
 

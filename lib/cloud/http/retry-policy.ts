@@ -2,7 +2,7 @@ import { RvmError } from '../../error';
 import { tlsFault } from '../../tls';
 import type { Operation } from '../operation';
 import { TOO_LARGE } from './answer';
-import { ProxyFault } from './proxy';
+import { ProxyFault, TIMEOUTS } from './proxy';
 
 /** Kind of a request, by the effect of sending it twice. */
 export type RequestKind = 'GET' | 'login' | 'RTSP session' | 'command';
@@ -84,7 +84,6 @@ function row(get: Again, login: Again, rtsp: Again, command: Again): Readonly<Re
   return { GET: get, login, 'RTSP session': rtsp, command };
 }
 
-const TIMEOUTS: ReadonlySet<string> = new Set(['UND_ERR_CONNECT_TIMEOUT', 'ETIMEDOUT']);
 const CLOSED: ReadonlySet<string> = new Set(['UND_ERR_DESTROYED', 'UND_ERR_CLOSED']);
 const UNREADABLE = /^(HPE_|UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES_EXCEEDED_MAX_SIZE)/;
 

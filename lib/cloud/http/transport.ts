@@ -430,7 +430,11 @@ interface Quiet {
 }
 
 /** These relations are the same for all cameras. */
-const CENTRAL: ReadonlySet<string> = new Set(['system', DIALECT.relations.login, DIALECT.relations.devices]);
+const SAME_FOR_ALL: ReadonlySet<string> = new Set([
+  'system',
+  DIALECT.relations.login,
+  DIALECT.relations.devices,
+]);
 
 /**
  * Rate limits of the service: after a 429 with `Retry-After`, nothing is sent to that address before its time. Other addresses
@@ -460,7 +464,7 @@ export class RateLimits {
 }
 
 function keyOf({ relation, url }: Wanted): string {
-  return CENTRAL.has(relation) ? relation : (url?.href ?? relation);
+  return SAME_FOR_ALL.has(relation) ? relation : (url?.href ?? relation);
 }
 
 /**

@@ -177,7 +177,7 @@ class CircuitBreaker {
 }
 
 /** Failures of these relations concern the whole service, not one camera. */
-const CENTRAL: ReadonlySet<string> = new Set(['system', DIALECT.relations.devices]);
+const WHOLE_SERVICE: ReadonlySet<string> = new Set(['system', DIALECT.relations.devices]);
 /** Failures of a request without an answer; 0 attempts if it was not sent. */
 const NO_ANSWER: ReadonlySet<string> = new Set(['NETWORK', 'TLS', 'TIMEOUT']);
 /** Failures caused by an answer of the service, which therefore is alive. */
@@ -292,7 +292,7 @@ export class ServiceHealth {
 
   /** If a resource of a camera does not answer, the camera alone may be the cause. */
   #unanswered({ relation }: ServiceRequest, error: RvmError): void {
-    if (!CENTRAL.has(relation)) {
+    if (!WHOLE_SERVICE.has(relation)) {
       this.#circuit.suspect(error);
       return;
     }

@@ -48,7 +48,7 @@ export function storedMessage(row: Row): StoredMessage {
   };
 }
 
-/** And as a list gives it: with `courseColumns`, and with its body where there was room. */
+/** A message as a list returns it: with `courseColumns`, and with its body where there was room. */
 function listedMessage(row: Row): StoredMessage {
   const message = row['has_room'] === true ? messageWithBody(row) : storedMessage(row);
   return { ...message, ...listedCourse(row) };
@@ -89,7 +89,7 @@ function stepsIn(text: string): StepRow[] {
   );
 }
 
-/** And as `MESSAGE_WITH_BODY` give it. */
+/** A message with its body, from the columns `MESSAGE_WITH_BODY`. */
 export function messageWithBody(row: Row): StoredMessage {
   const message = storedMessage(row);
   const { facts, bytes } = row;

@@ -347,10 +347,10 @@ export const NO_GHOST = `set_config('idle_in_transaction_session_timeout', '1000
 /** As durable as the server is set up to be, but for one that would not even wait for its own disk. */
 export const DURABLE = `CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END`;
 
-/** Of a batch. */
+/** The settings of each batch. */
 const BATCH_SETTINGS = [PLANNING, WARNED, NO_GHOST, DURABLE].join(', ');
 
-/** Where no other statement of the batch does it. */
+/** Sets them, for a batch of which no other statement does. */
 export const SETTINGS_STEP: Step = {
   statement: { name: 'rvm_settings', text: `SELECT ${BATCH_SETTINGS}` },
   values: [],

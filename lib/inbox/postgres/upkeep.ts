@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { QUARANTINE_LIMITS } from '../store/port';
 import { tidySlotsSql } from './slots';
 import {
   type InboxClock,
@@ -230,11 +231,6 @@ function makeKeySql({ meta }: Tables): string {
     ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE known.value !~ '^[0-9a-f]{${KEY_BYTES * 2}}$'`;
 }
 
-/** Messages kept of one address, and of all: a flood of forgeries from one place leaves room for others. */
-const MAX_OF_ADDRESS = 200;
-const MAX_MESSAGES = 1000;
-const MAX_BYTES = 16 * 1024 * 1024;
-
 /** Messages that nothing proved, the oldest of which make room for new ones. */
 export class QuarantineCalls {
   readonly #lock: Plan;
@@ -338,14 +334,14 @@ function addSql({ quarantine, meta }: Tables): string {
 
 function trimAddressSql({ quarantine }: Tables): string {
   return `DELETE FROM ${quarantine} WHERE id IN
-    (SELECT id FROM ${quarantine} WHERE address = $1 ORDER BY id DESC OFFSET ${MAX_OF_ADDRESS})`;
+    (SELECT id FROM ${quarantine} WHERE address = $1 ORDER BY id DESC OFFSET ${QUARANTINE_LIMITS.ofAddress})`;
 }
 
 function trimSql({ quarantine }: Tables): string {
   return `DELETE FROM ${quarantine} WHERE id IN (SELECT id FROM (
     SELECT id, row_number() OVER newest AS place, sum(octet_length(bytes)) OVER newest AS held
     FROM ${quarantine} WINDOW newest AS (ORDER BY id DESC)) AS measured
-    WHERE place > ${MAX_MESSAGES} OR held > ${MAX_BYTES})`;
+    WHERE place > ${QUARANTINE_LIMITS.messages} OR held > ${QUARANTINE_LIMITS.bytes})`;
 }
 
 function sumsSql({ quarantine }: Tables): string {

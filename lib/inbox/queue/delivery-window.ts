@@ -1,7 +1,7 @@
 import { isHealth } from '../../event';
 import type { ProvenMessage } from '../../message/record';
 import type { Delivery, DeliveryTerms } from '../model';
-import { alarmOf } from '../spill/spill-journal';
+import { alarmOf } from '../store/port';
 import type { StoreCalls } from '../store/port';
 
 /** An event that is leased. */

@@ -4,7 +4,7 @@ import type { Consumer, Delivery } from '../model';
 import type { AcceptedAnywhere, ActOn, LeasedMessage, ReturnedLeases } from '../store/port';
 import { Backlog, type QueueStores, Returns, SpilledBacklog } from './backlog';
 import { DeliveryWindow, HandOver, isUnsent, type LeasedEvent, type LeaseMode } from './delivery-window';
-import { ASK_AGAIN_AFTER, LeaseTimers } from './timers';
+import { ASK_AGAIN_AFTER, LeaseTimers } from './leases';
 import { StoredEvents, UnreadEvents } from './unreadable';
 
 interface DeliveriesWork {
@@ -146,7 +146,7 @@ export class Entrance {
     return lease;
   }
 
-  /** And how what is spilled. */
+  /** How an event is to be leased that is about to be spilled. */
   leaseBeside(message: ProvenMessage): LeaseMode {
     return this.work.isRunning() ? this.window.reserveFor(message) : 'no';
   }

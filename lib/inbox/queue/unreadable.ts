@@ -2,7 +2,7 @@ import type { Delivery } from '../model';
 import type { AnyStore, LeasedMessage } from '../store/port';
 import { deliveryOf } from '../store/stored-message';
 import type { DeliveryWindow } from './delivery-window';
-import { backOff, Deadlines } from './timers';
+import { backOff, Deadlines } from './leases';
 
 interface StoredEventsWork {
   /** It has been leased and read. */

@@ -1,7 +1,7 @@
 import { forEachTimeSliced } from '../../concurrency/iteration';
 import { withTimeout } from '../../concurrency/timers';
 import type { ListQuery, MessageList } from '../model';
-import { type InboxRows, listedOf, type PatientReading, rowsOf } from '../store-health';
+import { type InboxRows, listedOf, type PatientReading, rowsOf } from '../reading';
 import {
   type CallName,
   endStep,
@@ -12,6 +12,7 @@ import {
   type StoreCalls,
   storeFailed,
   type StorePort,
+  TOO_SLOW,
 } from '../store/port';
 import { isListed, isOpenState, MAX_LISTED, messageKeyOf } from '../store/stored-message';
 import { readFrames, type Segment } from './spill-file';
@@ -129,7 +130,7 @@ function keyOf({
   return `${station}\n${Number(named)}${id}\n${fingerprint}`;
 }
 
-/** Else the message has come twice, and is in both. As `Messages.bring` has it. */
+/** Whether a row of the main store is a spilled message; else that has come twice, and is in both. As `Messages.bring` has it. */
 async function isSame(row: LeasedMessage, { deliveryId, late }: SpilledMessage): Promise<boolean> {
   if (row.deliveryId === deliveryId || row.state === 'received') return true;
   // It is known since the inbox has answered what was asked of it later.
@@ -449,7 +450,7 @@ export class BothStores implements StorePort {
   async #note(take: Take<'note'>): Give<'note'> {
     const noting = this.main.call('note', take).then((give) => ({ give }));
     const noted = await withTimeout(noting, this.options.timeoutMs);
-    if (noted === undefined) throw storeFailed('it answers too slowly');
+    if (noted === undefined) throw storeFailed(TOO_SLOW);
     return noted.give;
   }
 

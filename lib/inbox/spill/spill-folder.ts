@@ -6,7 +6,7 @@ import { ensurePrivateFolder } from '../../files';
 import { type FolderLock, LOCK_FILE, lockFolder } from '../sqlite/database';
 import { type Frame, type FramePlace, readSegment, type Segment, segmentNames } from './spill-file';
 
-/** Its file, beside that of the inbox. */
+/** The file of the register, beside that of the inbox. */
 export const SPILL_REGISTER = 'spill-folders.json';
 
 /** Names the folders in which messages may wait: a folder that is set otherwise now is not forgotten. */

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { ensurePrivateFolder } from '../../files';
 import {
   type ActOn,
+  alarmOf,
   type Brought,
   type Finish,
   type Known,
@@ -213,11 +214,6 @@ export function mayGo({ place, moving, isDoubtful }: SpilledMessage): boolean {
 export function freeBytes(spilled: SpilledMessage): void {
   if (spilled.place !== undefined && !isOpen(spilled) && !isExhausted(spilled.progress))
     spilled.bytes = undefined;
-}
-
-/** One name for an alarm. */
-export function alarmOf(station: string, alarm: string): string {
-  return `${station}\n${alarm}`;
 }
 
 export function leasedMessage(spilled: SpilledMessage): LeasedMessage {

@@ -18,7 +18,6 @@ import {
 import { messageKeyOf } from '../store/stored-message';
 import type { Frame, MessageFrame, Segment, Written } from './spill-file';
 import {
-  alarmOf,
   AlarmOrder,
   cutOff,
   delivered,
@@ -38,6 +37,7 @@ import {
   spilledMessage,
   SpilledMessages,
 } from './spill-journal';
+import { alarmOf } from '../store/port';
 
 /** What a spill store is given to work with. */
 export interface SpillStoreWork {
@@ -204,8 +204,8 @@ function lookAll(batch: readonly SpilledMessage[], work: DoubtfulWork): Promise<
 }
 
 /**
- * What is spilled goes to the flow as what is in the inbox does: the same questions (`sqlite/tables/messages`), the same rules
- * (`progress`, `alarm-order`), but in memory. What must be known after a crash is a frame on the disk before it is answered; a
+ * What is spilled goes to the flow as what is in the inbox does: the same questions (`sqlite/messages`), the same rules
+ * (`AlarmOrder`), but in memory. What must be known after a crash is a frame on the disk before it is answered; a
  * frame that cannot be written keeps no event from the flow.
  */
 export class SpillStore {

@@ -9,6 +9,7 @@ import {
   type StoreCalls,
   storeFailed,
   type StorePort,
+  TOO_SLOW,
 } from '../store/port';
 import { type Frame, readFrame, type Segment } from './spill-file';
 import { holdsMessages, type ReadSegment, SPILL_REGISTER, SpillRegister } from './spill-folder';
@@ -136,8 +137,7 @@ export class Bringing {
     const { timeoutMs } = this.work;
     const entered: ReadMessage[] = [];
     try {
-      if (!(await withTimeout(this.#enterAll(batch, entered), timeoutMs)))
-        throw storeFailed('it answers too slowly');
+      if (!(await withTimeout(this.#enterAll(batch, entered), timeoutMs))) throw storeFailed(TOO_SLOW);
     } finally {
       const noting = this.#entered([...entered]);
       // Also where that takes long: what becomes of them from now on is known in the inbox.

@@ -11,8 +11,8 @@ export function rollBack(database: DatabaseSync): void {
 
 /**
  * Steps from one version of the schema to the next; `user_version` of a file is how many of them it has taken. A step that was
- * released never changes: what comes later is a step of its own. Columns that it adds to a table of `salvage/row-source` stand
- * last there, too, and `salvage/leaf-rows` is told how many values the rows before it have.
+ * released never changes: what comes later is a step of its own. Columns that it adds to a table of `page-reader` stand
+ * last there, too, and its leaf rows are told how many values the rows before it have.
  */
 export const MIGRATIONS: readonly string[] = [
   `

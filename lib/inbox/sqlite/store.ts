@@ -33,7 +33,7 @@ type Work = { [Name in LocalCall]: (take: StoreCalls[Name]['take']) => StoreCall
 /** Of the key to what is quarantined. */
 const KEY_BYTES = 32;
 
-export interface StoreOptions {
+interface StoreOptions {
   file: string;
   /** True where this process had the file open before: its leases go on. */
   resumed: boolean;

@@ -3,6 +3,7 @@ import {
   MOST_REMOVED,
   MOST_STEPS,
   type NotedStep,
+  QUARANTINE_LIMITS,
   type Quarantined,
   type QuarantinedSum,
   REMOVED_FOR,
@@ -188,11 +189,6 @@ export class HistoryTable {
   }
 }
 
-/** Messages kept of one address, and of all: a flood of forgeries from one place leaves room for others. */
-const MAX_OF_ADDRESS = 200;
-const MAX_MESSAGES = 1000;
-const MAX_BYTES = 16 * 1024 * 1024;
-
 /** Messages that nothing proved, the oldest of which make room for new ones. */
 export class QuarantineTable {
   #bytes: number;
@@ -207,14 +203,14 @@ export class QuarantineTable {
 
   add({ endpoint, address, facts, bytes }: Quarantined): void {
     this.statements.quarantine.run(endpoint, address, facts, bytes, Math.round(this.clock()));
-    this.statements.trimAddress.run(address, MAX_OF_ADDRESS);
-    this.statements.trim.run(MAX_MESSAGES);
+    this.statements.trimAddress.run(address, QUARANTINE_LIMITS.ofAddress);
+    this.statements.trim.run(QUARANTINE_LIMITS.messages);
     this.#bytes += bytes.byteLength;
     // Measured anew only when it may be too much: what was trimmed is counted out then, too.
-    while (this.#bytes > MAX_BYTES) {
+    while (this.#bytes > QUARANTINE_LIMITS.bytes) {
       const { count, bytes: held } = this.#measure();
       this.#bytes = held;
-      if (held > MAX_BYTES) this.statements.trim.run(Math.floor(count * 0.9));
+      if (held > QUARANTINE_LIMITS.bytes) this.statements.trim.run(Math.floor(count * 0.9));
     }
   }
 

@@ -549,3 +549,11 @@ export function reasonOf(error: unknown): string {
   const { message } = error;
   return message.startsWith(PREFIX) ? message.slice(PREFIX.length, -1) : message;
 }
+/** One name for an alarm. */
+
+export function alarmOf(station: string, alarm: string): string {
+  return `${station}\n${alarm}`;
+}
+
+/** Unproven messages that are kept of one address, and of all: a flood of forgeries from one place leaves space for others. */
+export const QUARANTINE_LIMITS = { ofAddress: 200, messages: 1000, bytes: 16 * 1024 * 1024 };

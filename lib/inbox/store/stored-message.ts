@@ -223,7 +223,7 @@ export function isDeadState(state: MessageState): boolean {
   return state === 'dead' || state === 'conflict' || state === 'stale';
 }
 
-/** Whether a list of some state has a message: what `sqlite/tables/statements` says of what is in the inbox. */
+/** Whether a list of some state has a message: what `sqlite/statements` says of what is in the inbox. */
 export function isListed(
   wanted: ListQuery['state'],
   { state, again }: Pick<Progress, 'state' | 'again'>,

@@ -21,7 +21,7 @@ export interface ClipFacts {
 }
 
 /** Why a clip accepts no more frames: the next one needs another decoder, or exceeds the maximum size. */
-export type ClipEnd = 'format changed' | 'too large';
+type ClipEnd = 'format changed' | 'too large';
 
 /** Seconds of pictures until a clip begins without audio: audio may arrive later than its pictures. */
 const SOUND_COMES = 2;

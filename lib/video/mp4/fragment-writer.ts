@@ -154,7 +154,7 @@ function shortestOf(times: readonly number[]): number {
 }
 
 /** A picture of a fragment; `shown` is its display time on the clock of its track. */
-export interface TimedSample {
+interface TimedSample {
   data: Buffer;
   key: boolean;
   shown: number;

@@ -175,7 +175,7 @@ interface Pps {
 }
 
 /** The parameter sets received so far, by id; the last one of an id is valid. */
-export class ParameterSets {
+class ParameterSets {
   readonly #vps = new Map<number, Buffer>();
   readonly #sps = new Map<number, { nal: Buffer; read: Sps }>();
   readonly #pps = new Map<number, Pps>();

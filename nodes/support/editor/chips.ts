@@ -17,7 +17,7 @@ import { isVariable, trimmed } from './validate';
 interface ChipOptions {
   /** Node of the dialog. */
   node: EditorNode;
-  /** Property of the node, a hidden field with ids as in `filter-list`. */
+  /** Property of the node, a hidden field with ids as `lib/message/event-filter` reads them. */
   name: FilterName;
   /** Placeholder without ids. */
   all: string;

@@ -8,6 +8,7 @@ import {
   stationOfEachTest,
 } from '../../support/service/scripted-station';
 import { slowIt } from '../../support/suite/lanes';
+import { PATIENCE } from '../../support/time/patience';
 
 describe('versions, collections, records and ids of any service', () => {
   const station = stationOfEachTest();
@@ -188,7 +189,7 @@ describe('versions, collections, records and ids of any service', () => {
     'T-11 refuses a list of huge records, whose memory would end Node-RED, before it has all of it',
     async () => {
       const pages = listWithoutEnd({ huge: 'x'.repeat(12 * 1024 * 1024) });
-      await failure(station.client().listDevices(), 'BAD_RESPONSE');
+      await failure(station.client().listDevices({ deadlineMs: PATIENCE }), 'BAD_RESPONSE');
       assert.ok(pages() <= 11, `${pages()} pages`);
     },
   );

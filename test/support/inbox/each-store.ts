@@ -19,7 +19,7 @@ import {
   type StoreCalls,
 } from '../../../lib/inbox/store/port';
 import { acceptedMessage } from '../../../lib/inbox/store/stored-message';
-import type { RetentionPeriods } from '../../../lib/inbox/store-inbox';
+import type { RetentionPeriods } from '../../../lib/inbox/retention';
 import type { DeadLetter, ProvenMessage } from '../../../lib/message/record';
 import { SharedServer } from '../postgres/shared-server';
 import { newSchema } from '../postgres/stores';

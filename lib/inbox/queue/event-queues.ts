@@ -1,0 +1,174 @@
+import type { Consumer } from '../model';
+import type { QueueStores } from './backlog';
+import { EventQueue } from './event-queue';
+
+/** How long an answer of the store may be behind what another instance has told of it, in milliseconds. */
+const REMEMBERED = 60000;
+/**
+ * Events that another instance has settled while the answer that leases them here was still on its way: what is told comes on a
+ * connection of its own, and may be faster.
+ */
+
+export class SettledElsewhere {
+  /** By delivery id, when it was told, the oldest first. */
+  readonly #told = new Map<string, number>();
+
+  constructor(private readonly monotonic: () => number = () => performance.now()) {}
+
+  add(deliveryId: string): void {
+    const now = this.monotonic();
+    for (const [id, at] of this.#told) {
+      if (now - at < REMEMBERED) break;
+      this.#told.delete(id);
+    }
+    this.#told.set(deliveryId, now);
+  }
+
+  has(deliveryId: string): boolean {
+    return this.#told.has(deliveryId);
+  }
+}
+/** The queues of an inbox, one for each endpoint. */
+
+export class EventQueues {
+  readonly #queues = new Map<string, EventQueue>();
+  /** By endpoint: what waited when the store was opened last. */
+  #waiting: Readonly<Record<string, number>> = {};
+
+  /**
+   * @param changed told when a `waiting` has changed
+   * @param log told what an operator should know; nothing of an event
+   */
+  constructor(
+    private readonly stores: QueueStores,
+    private readonly changed: () => void,
+    private readonly log: (line: string) => void,
+  ) {}
+
+  /** That of an endpoint, from its first event or consumer on. */
+  of(endpointId: string): EventQueue {
+    const known = this.#queues.get(endpointId);
+    if (known !== undefined) return known;
+    const queue = new EventQueue(this.stores, endpointId, this.changed, this.log);
+    this.#queues.set(endpointId, queue);
+    queue.storeOpened(this.#waiting[endpointId] ?? 0);
+    return queue;
+  }
+
+  /** The one in which an event is leased. */
+  queueOf(deliveryId: string): EventQueue | undefined {
+    for (const queue of this.#queues.values()) if (queue.holds(deliveryId)) return queue;
+    return undefined;
+  }
+
+  /** Milliseconds; undefined where the flow does not have an event that it has to settle. */
+  leaseOf(deliveryId: string): number | undefined {
+    const consumer = this.queueOf(deliveryId)?.consumer;
+    return consumer?.handledWhen === 'settled' ? consumer.redeliverAfter : undefined;
+  }
+
+  /** The store is open, perhaps once more, with so many events that wait. */
+  storeOpened(waiting: Readonly<Record<string, number>>): void {
+    this.#waiting = waiting;
+    for (const [endpointId, queue] of this.#queues) queue.storeOpened(waiting[endpointId] ?? 0);
+  }
+
+  /** So many events wait, by endpoint, as just counted. */
+  waitingAre(waiting: Readonly<Record<string, number>>): void {
+    this.#waiting = waiting;
+    for (const [endpointId, queue] of this.#queues) queue.waitingIs(waiting[endpointId] ?? 0);
+  }
+
+  /** Another instance has given something to an endpoint; undefined: to any. */
+  onNewWork(endpointId: string | undefined): void {
+    for (const queue of this.#queues.values())
+      if (endpointId === undefined || queue.endpointId === endpointId) queue.onNewWork();
+  }
+
+  /** What is leased may go to the flows again. */
+  onLeaseSafe(): void {
+    for (const queue of this.#queues.values()) queue.onLeaseSafe();
+  }
+
+  /** What was leased here is not any more. */
+  leasesLost(): void {
+    for (const queue of this.#queues.values()) queue.leasesLost();
+  }
+
+  /** So many events wait at an endpoint, those that came along from another one among them. */
+  waitingIs(endpointId: string, waiting: number): void {
+    this.of(endpointId).waitingIs(waiting);
+  }
+
+  /** Of those that came along some may be leased, and nobody holds them: they could not be given back where they were. */
+  cameAlong(endpointId: string, waiting: number): void {
+    this.of(endpointId).storeOpened(waiting);
+  }
+
+  /** The inbox works, and nothing is spilled any more. */
+  storeWorks(): void {
+    for (const queue of this.#queues.values()) queue.lookAnew();
+  }
+
+  /** The inbox does not answer. */
+  onStoreTimeout(): void {
+    for (const queue of this.#queues.values()) queue.onStoreTimeout();
+  }
+
+  /** Events of an endpoint that wait for their first delivery. */
+  waiting(endpointId: string): number {
+    return this.#queues.get(endpointId)?.waiting ?? this.#waitingUnseen(endpointId);
+  }
+
+  /** The same of all endpoints. */
+  allWaiting(): number {
+    return this.#known().reduce((sum, endpointId) => sum + this.waiting(endpointId), 0);
+  }
+
+  /** True while the disk fails to give events that it has. */
+  get hasUnread(): boolean {
+    return [...this.#queues.values()].some((queue) => queue.hasUnread);
+  }
+
+  hasConsumer(endpointId: string): boolean {
+    return this.#queues.get(endpointId)?.consumer !== undefined;
+  }
+
+  /** Consumers that something can be told now. */
+  reachable(): Consumer[] {
+    return [...this.#queues.values()].flatMap(({ reachable }) => reachable ?? []);
+  }
+
+  get haveConsumers(): boolean {
+    return [...this.#queues.values()].some((queue) => queue.consumer !== undefined);
+  }
+
+  /** Endpoints that have events waiting. */
+  endpointsWaiting(): string[] {
+    return this.#known().filter((endpointId) => this.waiting(endpointId) > 0);
+  }
+
+  /** Endpoints that have events waiting and no consumer. */
+  abandoned(): string[] {
+    return this.endpointsWaiting().filter((endpointId) => !this.hasConsumer(endpointId));
+  }
+
+  /** Gives everything back. Resolves when that is durable, or failed. */
+  async detach(): Promise<void> {
+    await Promise.all([...this.#queues.values()].map((queue) => queue.detach()));
+  }
+
+  /** Asks nothing of the store any more. */
+  close(): void {
+    for (const queue of this.#queues.values()) queue.close();
+  }
+
+  /** Endpoints that have a queue, or had something waiting when the store was opened. */
+  #known(): string[] {
+    return [...new Set([...Object.keys(this.#waiting), ...this.#queues.keys()])];
+  }
+
+  #waitingUnseen(endpointId: string): number {
+    return (this.#waiting[endpointId] ?? 0) + this.stores.spilled.waiting(endpointId);
+  }
+}

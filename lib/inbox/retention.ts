@@ -1,0 +1,43 @@
+import type { AnyStore } from './store/port';
+
+/** In milliseconds. */
+
+export interface RetentionPeriods {
+  /** How long ids are known at least. */
+  keys: number;
+  /** How long bodies are kept. */
+  bodies: number;
+}
+/** Between two rounds, in milliseconds; the first comes a minute after the start. */
+const EVERY = 10 * 60 * 1000;
+const FIRST = 60 * 1000;
+/** Has the store remove what is old, step by step, so that nothing waits long for it. */
+
+export class Tidying {
+  #timer: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  constructor(
+    private readonly store: AnyStore,
+    /** Counts from the next step on. */
+    public keep: RetentionPeriods,
+  ) {
+    this.#later(FIRST);
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+  }
+
+  #later(pause: number): void {
+    if (this.#closed) return;
+    this.#timer = setTimeout(() => {
+      this.store.call('tidy', this.keep).then(
+        (more) => this.#later(more ? 0 : EVERY),
+        () => this.#later(EVERY),
+      );
+    }, pause);
+    this.#timer.unref();
+  }
+}
