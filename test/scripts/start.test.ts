@@ -49,6 +49,12 @@ describe('npm start', () => {
     fs.symlinkSync(target, link, 'junction');
   }
 
+  it('starts nothing where its texts are imported', async () => {
+    const importing = ['--import=tsx', '-e', `require('./${START.at(-1)}')`];
+    assert.deepEqual(await endOf(importing, { cwd: checkout }), { status: 0, errors: '' });
+    assert.equal(fs.existsSync(path.join(checkout, '.start')), false);
+  });
+
   it('runs the first example at the port of PORT and on loopback only, introduces itself once, and ends with SIGTERM', async () => {
     running = await startTask();
     const { url } = running;
