@@ -290,11 +290,12 @@ function flowOf({ name, connection, window = WINDOW }: InstanceOptions, sink: Co
 
 /** A further step of the schema, as a next version might take it: those before go on beside it. */
 const STEP = `
-const former = exports.migrations;
-exports.migrations = (schema) => [
-  ...former(schema),
+const stepsBefore = migrations;
+migrations = (schema) => [
+  ...stepsBefore(schema),
   \`ALTER TABLE "\${schema}".message ADD COLUMN remark text; CREATE INDEX message_remark ON "\${schema}".message (remark)\`,
 ];
+exports.SCHEMA_VERSION = migrations('').length;
 `;
 
 /** A copy of the built package whose schema is one version ahead. To be removed by the caller. @returns its folder */
@@ -303,7 +304,8 @@ export function newerPackage(): string {
   fs.copyFileSync(path.join(ROOT, 'package.json'), path.join(folder, 'package.json'));
   fs.cpSync(path.join(ROOT, 'dist'), path.join(folder, 'dist'), { recursive: true });
   fs.symlinkSync(path.join(ROOT, 'node_modules'), path.join(folder, 'node_modules'), 'junction');
-  fs.appendFileSync(path.join(folder, 'dist', 'lib', 'inbox', 'postgres', 'migrations.js'), STEP);
+  const schema = path.join(folder, 'dist', 'lib', 'inbox', 'postgres', 'schema.js');
+  fs.writeFileSync(schema, fs.readFileSync(schema, 'utf8') + STEP);
   return folder;
 }
 
