@@ -53,7 +53,7 @@ describe('after a restart', () => {
 
   it('the list behind an alarm is given up where the service does not give it', async () => {
     await runs.first(service, EVENT_OF_GATE);
-    const client = await runs.next({}, { ...PATIENT, deadlineMs: 300, outages: 1_000 });
+    const client = await runs.next({}, { ...PATIENT, deadlineMs: 3_000, outages: 1_000 });
     service.on('GET', '/devices', { status: 500 });
     const clock = new MovableClock();
     const watch = new TimerWatch();
