@@ -34,6 +34,8 @@ describe('example 03, alarm to a PLC over Modbus TCP', () => {
 
   afterEach(() => assert.deepEqual(run.nodeRed.at('not settled'), []));
 
+  /** Written since the coil was set: the release at the start may be sent once more, late. */
+  const sinceSet = (): typeof plc.writes => plc.writes.slice(plc.writes.findIndex(({ on }) => on));
   const released = (): boolean => plc.writes.at(-1)?.on === false;
   const isConfirmed = (alarm: { messageId: string }): boolean =>
     run.at('confirmed', alarm).some(({ coil }) => coil === true);
@@ -50,7 +52,7 @@ describe('example 03, alarm to a PLC over Modbus TCP', () => {
     const alarm = await run.raise();
     await confirmed(alarm);
     await eventually(released, 'the release');
-    assert.deepEqual(plc.writes, [
+    assert.deepEqual(sinceSet(), [
       { coil: COIL, on: true },
       { coil: COIL, on: false },
     ]);
@@ -61,7 +63,7 @@ describe('example 03, alarm to a PLC over Modbus TCP', () => {
     await run.end('came', await run.raise({ seconds: 1 }));
     await eventually(released, 'the release');
     assert.deepEqual(
-      plc.writes.map(({ on }) => on),
+      sinceSet().map(({ on }) => on),
       [true, false],
     );
   });
