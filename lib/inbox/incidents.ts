@@ -8,11 +8,11 @@ interface Told {
   /** Ids of the nodes that know it. */
   to: Set<string>;
 }
+
 /** Those that are kept for consumers to come, and for how long, in milliseconds. */
 const MOST = 20;
 const KEPT_FOR = 24 * 60 * 60 * 1000;
 /** Tells each consumer of an inbox, once it can be told, what befell the inbox; and whoever asks, for a day. */
-
 export class ToldIncidents {
   #all: Told[] = [];
   #refuses = false;

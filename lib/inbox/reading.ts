@@ -12,8 +12,8 @@ interface PatientReadingOptions {
   /** Time for a store that fails to answer, in milliseconds. */
   timeoutMs: number;
 }
-/** What is asked of a store for somebody to see it: one that fails and hangs is not waited for. */
 
+/** What is asked of a store for somebody to see it: one that fails and hangs is not waited for. */
 export class PatientReading {
   /** Questions that were not waited for: it is asked no other until it has answered them. */
   #unanswered = 0;
@@ -52,8 +52,8 @@ export class PatientReading {
     return storeFailed(reason);
   }
 }
-/** What of the inbox belongs into a list; `fault`: why it is missing. */
 
+/** What of the inbox belongs into a list; `fault`: why it is missing. */
 export interface InboxRows {
   rows: LeasedMessage[];
   fault?: RvmError;
@@ -67,8 +67,8 @@ export async function rowsOf(reading: PatientReading, query: ListQuery): Promise
     return { rows: [], fault: error };
   }
 }
-/** Newest first. @param rows of one moment, those that came later first */
 
+/** Newest first. @param rows of one moment, those that came later first */
 export async function listedOf(
   rows: LeasedMessage[],
   { limit, history }: Pick<ListQuery, 'limit' | 'history'>,

@@ -1,18 +1,17 @@
 import type { AnyStore } from './store/port';
 
 /** In milliseconds. */
-
 export interface RetentionPeriods {
   /** How long ids are known at least. */
   keys: number;
   /** How long bodies are kept. */
   bodies: number;
 }
+
 /** Between two rounds, in milliseconds; the first comes a minute after the start. */
 const EVERY = 10 * 60 * 1000;
 const FIRST = 60 * 1000;
 /** Has the store remove what is old, step by step, so that nothing waits long for it. */
-
 export class Tidying {
   #timer: NodeJS.Timeout | undefined;
   #closed = false;

@@ -128,6 +128,7 @@ interface StoreHealthOptions {
   changed: () => void;
   log: (news: InboxEvents) => void;
 }
+
 /** A fault that comes again this soon, in milliseconds, is not told a second time. */
 const COMES_AGAIN = 1000;
 

@@ -13,7 +13,6 @@ import { type DeviceDirectory, type DeviceEntry, isGone, remoteIdOf } from './de
 const { relations } = DIALECT;
 
 /** What a camera offers under one relation. */
-
 export interface Offer {
   readonly url: TrustedUrl;
   /** The one of the requested relations that was found. */
@@ -21,8 +20,8 @@ export interface Offer {
   /** The remote id in the data sources: of the source with this relation, else of any other. */
   readonly remoteId: string | undefined;
 }
-/** Cached links of the cameras: on their data sources, PTZ controllers and records (specification, section 4, optimization). */
 
+/** Cached links of the cameras: on their data sources, PTZ controllers and records (specification, section 4, optimization). */
 export class CameraLinks {
   readonly #session: StationSession;
   readonly #directory: DeviceDirectory;
@@ -185,6 +184,7 @@ export class CameraLinks {
 function anyRemoteId(sources: readonly DataSource[]): string | undefined {
   return sources.find(({ remoteId }) => remoteId !== undefined)?.remoteId;
 }
+
 /** True if cached data of the camera may be the cause: an outdated link or remote id. */
 function isRejected(error: unknown): boolean {
   if (!(error instanceof RvmError)) return false;
@@ -205,6 +205,7 @@ function missing({ device }: DeviceEntry, [first]: readonly DataSource[], wanted
   const relation = (hasSources ? wanted[0] : undefined) ?? relations.dataSources;
   return notOffered(relation, `The camera ${quote(device.name || device.id)}`, first?.resource ?? device);
 }
+
 /** What one data source offers: its links, and the remote id that it shows. */
 export interface DataSource {
   readonly resource: JsonRecord;
@@ -214,6 +215,7 @@ export interface DataSource {
   /** Its links that were used before, as absolute addresses. */
   readonly addresses: Map<string, TrustedUrl>;
 }
+
 /**
  * The data sources in the answer to `rel/data_sources`: the resource itself first, then its elements, video sources before the
  * others.
@@ -239,15 +241,16 @@ function isVideo(element: JsonRecord): boolean {
   const { type, video } = DIALECT.dataSource;
   return firstText(element, type)?.toLowerCase() === video;
 }
+
 /** The remote id of a camera's own resource, undefined if it has none; and until when that is valid. */
 interface Shown {
   readonly remoteId: string | undefined;
   readonly until: number;
 }
+
 /** Milliseconds until details are requested again after a failure. */
 const FAILED_DETAILS_MS = 5 * 60000;
 /** Remote ids that only the cameras' own resources show; each resource is requested once. */
-
 export class RemoteIds {
   readonly #directory: DeviceDirectory;
   readonly #known = new Map<string, Shown>();
@@ -294,13 +297,14 @@ export class RemoteIds {
     }
   }
 }
+
 /** True for a failure of this camera alone: the service answered, or this one request timed out. */
 function isOfTheCamera(error: unknown): boolean {
   if (!(error instanceof RvmError)) return false;
   return error.cause.status !== undefined || error.code === 'TIMEOUT';
 }
-/** The data sources of one camera, video sources first. */
 
+/** The data sources of one camera, video sources first. */
 export interface CameraSources {
   /** The link they were read from; if the camera's link changes, they are requested again. */
   readonly from: string;

@@ -5,18 +5,17 @@ import type { Origins, TrustedUrl } from './origins';
 import { readPage } from './records';
 
 /** One page of a collection: its records, and their base address. */
-
 export interface FetchedPage {
   readonly records: readonly JsonRecord[];
   readonly url: URL;
 }
+
 /**
  * The pages of a collection, each from the `next` of the page before. They end at a page without `next`, an empty page or a
  * repeated address, so that no service causes an endless loop.
  * @param names the collection's own names, such as `devices`
  * @throws RvmError BAD_RESPONSE, UNTRUSTED_LINK, and what `ask` throws
  */
-
 export async function* pagesFrom(
   first: Answer,
   names: readonly string[],

@@ -8,7 +8,6 @@ const REMEMBERED = 60000;
  * Events that another instance has settled while the answer that leases them here was still on its way: what is told comes on a
  * connection of its own, and may be faster.
  */
-
 export class SettledElsewhere {
   /** By delivery id, when it was told, the oldest first. */
   readonly #told = new Map<string, number>();
@@ -28,8 +27,8 @@ export class SettledElsewhere {
     return this.#told.has(deliveryId);
   }
 }
-/** The queues of an inbox, one for each endpoint. */
 
+/** The queues of an inbox, one for each endpoint. */
 export class EventQueues {
   readonly #queues = new Map<string, EventQueue>();
   /** By endpoint: what waited when the store was opened last. */

@@ -549,8 +549,8 @@ export function reasonOf(error: unknown): string {
   const { message } = error;
   return message.startsWith(PREFIX) ? message.slice(PREFIX.length, -1) : message;
 }
-/** One name for an alarm. */
 
+/** One name for an alarm. */
 export function alarmOf(station: string, alarm: string): string {
   return `${station}\n${alarm}`;
 }
