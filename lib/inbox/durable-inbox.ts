@@ -9,11 +9,11 @@ import { EventQueues } from './queue/event-queues';
 import type { Acceptance, FileIncident, InboxState, InstanceRow, ListQuery, MessageList } from './model';
 import type { Entrance } from './queue/event-queue';
 import { SlotListeners, SlotStore } from './slots';
-import { BothStores, KnownIdCheck, Listing } from './spill/both-stores';
-import { SPILL_REGISTER } from './spill/spill-folder';
-import { warningsOf } from './spill/spill-journal';
-import { type AcceptedBeside, OutageLog } from './spill/spill-store';
-import { Bringing, Spilling } from './spill/spilling';
+import { OutageLog } from './spare/outage-log';
+import type { OpenStore } from './spare/spare';
+import { SPILL_REGISTER } from './spare/spare-folder';
+import { type AcceptedBeside, Spares } from './spare/spares';
+import { Stores } from './stores';
 import { fileSystemWarning } from './sqlite/database';
 import { StoreThread } from './sqlite/store-thread';
 import { type InboxEvents, StoreHealth } from './store-health';
@@ -32,7 +32,7 @@ import {
   type StorePort,
   type StoreWarning,
 } from './store/port';
-import { newMessage, withWarnings } from './store/stored-message';
+import { messageKeyOf, newMessage, withWarnings } from './store/stored-message';
 
 interface Entering {
   storing: Promise<Accepted>;
@@ -71,10 +71,77 @@ function enterEvent(
   return { storing, giveUp };
 }
 
+/** Time for a store that fails to say whether a message is known, in milliseconds: it may read what it cannot write. */
+const LOOK_WITHIN = 250;
+
+/**
+ * What a store that fails knows of messages: asked of all at once, and told in the order in which they came, so that none
+ * overtakes another. None waits longer than the store has for an answer, however many wait.
+ */
+class KnownIdCheck {
+  /** Settles when all that came until now had their turn. */
+  #last: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
+  /** A question that was not answered in time: it is asked no other until it is. */
+  #unanswered: Promise<unknown> | undefined;
+
+  constructor(private readonly store: StorePort) {}
+
+  /**
+   * Its turn comes when all before it had theirs.
+   * @param message undefined where the store need not be asked
+   * @param act told what the store knows; undefined where it cannot read that now
+   */
+  async inTurn<Result>(
+    message: NewMessage | undefined,
+    act: (known: Known | undefined) => Promise<Result>,
+  ): Promise<Result> {
+    const looking = message && this.#look(message);
+    this.#waiting += 1;
+    // The next one comes when it has begun, not when it is done.
+    const begun = this.#last.then(async () => {
+      const known = await looking;
+      this.#waiting -= 1;
+      return { acting: act(known) };
+    });
+    this.#last = begun;
+    return (await begun).acting;
+  }
+
+  /** True while some that came wait for their turn. */
+  get areAhead(): boolean {
+    return this.#waiting > 0;
+  }
+
+  /** Resolves when all that came until now had their turn. */
+  async ended(): Promise<void> {
+    await this.#last;
+  }
+
+  #look(message: NewMessage): Promise<Known | undefined> {
+    if (this.#unanswered !== undefined) return Promise.resolve(undefined);
+    const asking = this.store.call('look', messageKeyOf(message)).then(
+      (known) => ({ known }),
+      () => ({ known: undefined }),
+    );
+    return withTimeout(asking, LOOK_WITHIN).then((answer) => {
+      if (answer === undefined) this.#hangs(asking);
+      return answer?.known;
+    });
+  }
+
+  #hangs(asking: Promise<unknown>): void {
+    this.#unanswered = asking;
+    void asking.then(() => {
+      if (this.#unanswered === asking) this.#unanswered = undefined;
+    });
+  }
+}
+
 interface ArrivalsOptions {
   store: StorePort;
   queues: EventQueues;
-  spilling: Spilling;
+  spares: Spares;
   outages: OutageLog;
   health: StoreHealth;
   incidents: ToldIncidents;
@@ -96,15 +163,16 @@ class Arrivals {
 
   /** @throws RvmError STORE_FAILED */
   async accept(arrived: ProvenMessage | DeadLetter): Promise<Acceptance> {
-    const { spilling, spillAfter, health, isClosed } = this.options;
+    const { spares, spillAfter, health, isClosed } = this.options;
     if (isClosed()) throw storeFailed('it is closed');
     // What was spilled, or is about to be, goes first, or the end of an alarm would come before its beginning.
-    const isSpilled = (spilling.mayHold || this.#looks.areAhead) && !(await this.#isAllInside());
+    const isSpilled = (spares.mayHold || this.#looks.areAhead) && !(await this.#isAllInside());
     // Only now: a store that was just opened has told what it lacks.
     const record = this.#marked(arrived);
     const message = newMessage(record);
     // What the inbox would not have is known beside it alone.
-    if (isSpilled || spilling.store.concerns(message)) return this.#spill(record, message);
+    if (isSpilled || (spares.size > 0 && (await spares.concern(message))))
+      return this.#spill(record, message);
     const begun = performance.now();
     const { storing, giveUp } = enter(this.options, record, message);
     const accepted = await withTimeout(storing, spillAfter).catch((error: unknown) => this.#failed(error));
@@ -135,9 +203,9 @@ class Arrivals {
 
   /** A store that is known to fail is waited for by no alarm; but what was spilled before has to be known, for its repeats. */
   async #isAllInside(): Promise<boolean> {
-    const { health, spilling, spillAfter } = this.options;
+    const { health, spares, spillAfter } = this.options;
     let recovering = health.recover().catch(() => undefined);
-    await withTimeout(spilling.loaded(), spillAfter);
+    await withTimeout(spares.loaded(), spillAfter);
     if (health.state.durable === false) return false;
     if (this.#looks.areAhead) {
       await this.#looks.ended();
@@ -185,23 +253,23 @@ class Arrivals {
     record: ProvenMessage | DeadLetter,
     spill: { message: NewMessage; known: Known | undefined; late?: Promise<string | undefined> },
   ): Promise<AcceptedBeside> {
-    const { spilling, queues, health, incidents, isClosed } = this.options;
+    const { spares, queues, health, incidents, isClosed } = this.options;
     const isEvent = isForFlow(record);
     const { entrance } = queues.of(record.endpointId);
     const lease = isEvent ? entrance.leaseBeside(record) : 'no';
     const told = (accepted: AcceptedBeside | undefined): void => {
       if (!isEvent) return;
-      const warnings = accepted?.spilled === undefined ? [] : warningsOf(accepted.spilled);
+      const { warnings = [] } = accepted?.spilled ?? {};
       entrance.spilled(withWarnings(record, warnings), lease, accepted);
     };
     try {
-      const accepted = await spilling.store.accept({ ...spill, lease });
+      const accepted = await spares.accept({ ...spill, lease });
       told(accepted);
       return accepted;
     } catch (error) {
       told(undefined);
       const { fault = 'it is not open yet' } = health.state;
-      const reason = `${fault}; neither can it spill: ${error instanceof Error ? error.message : 'unknown fault'}`;
+      const reason = `${fault}; neither can it spill: ${reasonOf(error)}`;
       if (health.state.durable === false && !isClosed()) incidents.refused(fault);
       throw storeFailed(reason);
     }
@@ -227,6 +295,8 @@ export interface DurableInboxOptions {
   lookAgain?: number;
   /** The store behind it. Default: the file, in a thread of its own. */
   open?: (news: StoreEvents) => StorePort;
+  /** And the store of a spare. Default: likewise. */
+  openSpare?: OpenStore;
 }
 
 /**
@@ -236,10 +306,9 @@ export interface DurableInboxOptions {
 export class DurableInbox extends StoreInbox {
   protected readonly parts: InboxParts;
   readonly #store: StorePort;
-  readonly #both: BothStores;
-  readonly #spilling: Spilling;
+  readonly #both: Stores;
+  readonly #spares: Spares;
   readonly #outages: OutageLog;
-  readonly #bringing: Bringing;
   readonly #queues: EventQueues;
   readonly #incidents: ToldIncidents;
   readonly #endpoints: Endpoints;
@@ -249,7 +318,6 @@ export class DurableInbox extends StoreInbox {
   readonly #health: StoreHealth;
   readonly #arrivals: Arrivals;
   readonly #reading: PatientReading;
-  readonly #listing: Listing;
   readonly #tidying: Tidying;
   #closed = false;
   /** When ids were lost with a part of the file, as `performance.now()` has it. */
@@ -265,12 +333,13 @@ export class DurableInbox extends StoreInbox {
       changed: () => this.#healthChanged(),
       log: this.#log,
     });
-    this.#spilling = this.#spillingOf(options, spillAfter);
     this.#store = this.#open(options);
-    this.#both = new BothStores(this.#store, {
-      spilling: this.#spilling,
+    this.#spares = this.#sparesOf(options, spillAfter);
+    this.#both = new Stores(this.#store, {
+      spares: this.#spares,
       endpointOf: (deliveryId) => this.#queues.queueOf(deliveryId)?.endpointId,
       onKept: () => this.#health.lookLater(),
+      waits: (endpointId) => this.#waitsBeside(endpointId),
       timeoutMs: spillAfter,
     });
     this.#queues = this.#queuesOf();
@@ -278,29 +347,18 @@ export class DurableInbox extends StoreInbox {
     this.#endpoints = new Endpoints(this.#store, this.#queues, {
       lookAgain: () => this.#health.lookLater(),
       moved: (node, endpoint) => {
-        this.#spilling.moveAlong(node, endpoint);
+        this.#spares.moveAlong(node, endpoint);
         this.#outages.adopt(endpoint, node);
       },
-      assigned: (from, to) => this.#spilling.assign(from, to),
+      assigned: (from, to) => this.#spares.assign(from, to),
     });
     this.#outages = new OutageLog(
       (node) => this.#queues.of(this.#endpoints.endpointOf(node) ?? node).reachable,
     );
-    this.#bringing = new Bringing(this.#store, this.#spilling, {
-      timeoutMs: spillAfter,
-      counts: (endpointId, change) => this.#queues.of(endpointId).count(change),
-      entered: (nodeId) => this.#outages.entered(nodeId),
-      refused: (count) =>
-        this.#log({
-          kind: 'line',
-          line: `The inbox does not take ${plural(count, 'message')} of the spill folder: what it does not take stays there, and is offered to it again. See to the room on its disk.`,
-        }),
-      lookAgain: () => this.#health.lookLater(),
-    });
     this.#arrivals = new Arrivals({
       store: this.#store,
       queues: this.#queues,
-      spilling: this.#spilling,
+      spares: this.#spares,
       outages: this.#outages,
       health: this.#health,
       incidents: this.#incidents,
@@ -310,10 +368,9 @@ export class DurableInbox extends StoreInbox {
     });
     this.#reading = new PatientReading(this.#store, {
       state: () => this.#health.state,
-      hasMore: () => this.#spilling.store.messages.size > 0,
+      hasMore: () => this.#spares.size > 0,
       timeoutMs: spillAfter,
     });
-    this.#listing = new Listing(this.#reading, this.#spilling, spillAfter);
     this.#tidying = new Tidying(this.#store, options.keep);
     this.parts = {
       store: this.#both,
@@ -333,8 +390,8 @@ export class DurableInbox extends StoreInbox {
 
   /** Tells where the spill folder could not serve, before it has to. */
   checkSpillFolder(): void {
-    const { folder } = this.#spilling.journal;
-    const reason = this.#spilling.journal.check();
+    const { folder } = this.#spares;
+    const reason = this.#spares.check();
     const warning = reason === undefined ? fileSystemWarning(folder) : undefined;
     if (reason !== undefined) this.#log({ kind: 'no-spill', folder, reason });
     else if (warning !== undefined) this.#log({ ...warning, folder });
@@ -343,8 +400,8 @@ export class DurableInbox extends StoreInbox {
   /** Changes how long messages are kept, and where they are spilled. What was spilled elsewhere is read back all the same. */
   configure({ keep, spillFolder }: Pick<DurableInboxOptions, 'keep' | 'spillFolder'>): void {
     this.#tidying.keep = keep;
-    this.#spilling.moveTo(spillFolder);
-    if (this.#spilling.mayHold) this.#health.lookLater();
+    this.#spares.moveTo(spillFolder);
+    if (this.#spares.mayHold) this.#health.lookLater();
   }
 
   accept(record: ProvenMessage | DeadLetter): Promise<Acceptance> {
@@ -352,7 +409,7 @@ export class DurableInbox extends StoreInbox {
   }
 
   list(query: ListQuery): Promise<MessageList> {
-    return this.#listing.list(query);
+    return this.#both.list(query, this.#reading);
   }
 
   async instances(): Promise<InstanceRow[]> {
@@ -361,7 +418,7 @@ export class DurableInbox extends StoreInbox {
 
   state(): InboxState {
     const { state } = this.#health;
-    const spilled = this.#spilling.store.messages.size;
+    const spilled = this.#spares.size;
     const incident = this.#incidents.ofFile();
     const beside = { ...(spilled > 0 && { spilled }), ...(incident && { incident }) };
     if (state.durable !== true || !this.#queues.hasUnread) return { ...state, ...beside };
@@ -371,7 +428,7 @@ export class DurableInbox extends StoreInbox {
   async canAccept(): Promise<boolean> {
     const { durable } = this.#health.state;
     if (this.#closed || durable === undefined) return false;
-    return durable || this.#spilling.journal.wouldTake();
+    return durable || this.#spares.canAccept();
   }
 
   async close(): Promise<void> {
@@ -380,9 +437,9 @@ export class DurableInbox extends StoreInbox {
     this.#slotWatchers.close();
     await this.#queues.detach();
     await this.#health.close();
-    await this.#bringing.ended();
+    await this.#spares.drained();
     await this.#store.close();
-    await this.#spilling.close();
+    await this.#spares.close();
     this.#queues.close();
   }
 
@@ -391,23 +448,36 @@ export class DurableInbox extends StoreInbox {
     this.#incidents.tellOwed();
   }
 
-  #spillingOf(
-    { spillFolder, file, lookAgain = LOOK_AGAIN }: DurableInboxOptions,
+  #sparesOf(
+    { spillFolder, file, openSpare, lookAgain = LOOK_AGAIN }: DurableInboxOptions,
     timeoutMs: number,
-  ): Spilling {
-    return new Spilling({
+  ): Spares {
+    return new Spares({
       folder: spillFolder,
       register: path.join(path.dirname(file), SPILL_REGISTER),
-      onLeft: (left) => this.#log({ kind: 'left', file: left }),
-      atWork: (endpointId) => this.#queues.of(endpointId).alarmsAtWork(),
-      look: (likeness) => this.#store.call('look', likeness),
+      main: this.#store,
+      openStore: openSpare ?? ((spare, news) => new StoreThread(spare, news, { isSpare: true })),
+      endpoints: {
+        nodeOf: (endpointId) => this.#endpoints.nodeOf(endpointId),
+        endpointOf: (nodeId) => this.#endpoints.endpointOf(nodeId),
+      },
       timeoutMs,
       lookAgain,
-      onTaken: () => this.#health.lookLater(),
-      waits: (endpointId) => this.#spilledWait(endpointId),
-      restored: (nodeId) => this.#outages.restored(nodeId),
-      nodeOf: (endpointId) => this.#endpoints.nodeOf(endpointId),
-      endpointOf: (nodeId) => this.#endpoints.endpointOf(nodeId),
+      events: {
+        atWork: (endpointId) => this.#queues.of(endpointId).alarmsAtWork(),
+        waits: (endpointId) => this.#waitsBeside(endpointId),
+        counts: (endpointId, change) => this.#queues.of(endpointId).count(change),
+        restored: (nodeId) => this.#outages.restored(nodeId),
+        entered: (nodeId) => this.#outages.entered(nodeId),
+        found: () => this.#health.lookLater(),
+        reopened: () => this.#queues.reconcile(),
+        refused: (count) =>
+          this.#log({
+            kind: 'line',
+            line: `The inbox does not take ${plural(count, 'message')} of the spill folder: what it does not take stays there, and is offered to it again. See to the room on its disk.`,
+          }),
+        left: (left) => this.#log({ kind: 'left', file: left }),
+      },
     });
   }
 
@@ -418,14 +488,14 @@ export class DurableInbox extends StoreInbox {
       onWarning: (warning) => this.#warned(warning),
       onSlow: (batch) => this.#health.slow.measured(batch),
     };
-    return open?.(news) ?? new StoreThread(file, news, lastSequence);
+    return open?.(news) ?? new StoreThread(file, news, { last: lastSequence });
   }
 
   #queuesOf(): EventQueues {
     const stores = {
-      spilled: this.#spilling.store,
+      spilled: this.#spares,
       both: this.#both,
-      canLease: () => this.#health.state.durable === true && !this.#spilling.mayHold,
+      canLease: () => this.#health.state.durable === true && !this.#spares.mayHold,
       isLeaseSafe: () => true,
       isSettled: () => false,
     };
@@ -436,7 +506,7 @@ export class DurableInbox extends StoreInbox {
     );
   }
 
-  #spilledWait(endpointId: string): void {
+  #waitsBeside(endpointId: string): void {
     this.#queues.of(endpointId).lookAnew();
     this.#watchers.notify();
     if (!this.#closed) this.#health.lookLater();
@@ -446,7 +516,7 @@ export class DurableInbox extends StoreInbox {
     if (this.#health.state.durable === true) {
       this.#queues.storeWorks();
       this.#incidents.takes();
-    }
+    } else if (this.#health.state.durable === false) void this.#spares.prepare();
     this.#watchers.notify();
   }
 
@@ -475,8 +545,8 @@ export class DurableInbox extends StoreInbox {
   async #tryToRecover(): Promise<boolean> {
     await this.#store.call('ping', undefined);
     this.#endpoints.tellRest();
-    if (this.#spilling.mayHold) await this.#bringing.all();
-    if (this.#spilling.mayHold) return false;
+    if (this.#spares.areOpen || this.#spares.mayHold) await this.#spares.drain();
+    if (this.#spares.mayHold) return false;
     const count = this.#outages.over();
     if (count > 0) this.#log({ kind: 'read-back', count });
     this.#queues.storeWorks();

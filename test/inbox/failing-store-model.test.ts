@@ -4,7 +4,7 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { withTimeout } from '../../lib/concurrency/timers';
 import type { Delivery } from '../../lib/inbox/model';
-import { SPILL_REGISTER } from '../../lib/inbox/spill/spill-folder';
+import { SPILL_REGISTER } from '../../lib/inbox/spare/spare-folder';
 import type { ProvenMessage } from '../../lib/message/record';
 import { seededChance } from '../support/inbox/broken-files';
 import { fail, type Hook } from '../support/inbox/each-store';

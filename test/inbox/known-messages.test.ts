@@ -128,7 +128,7 @@ describe('what the store knows of messages and alarms', () => {
         [first, ended],
         [last === undefined, last !== undefined && (last.ended || last.isEnd)],
       );
-    kept.push({ ...one, deliveryId, isEvent, ended, at: now });
+    kept.push({ ...one, deliveryId, isEvent, ended: ended === true, at: now });
   }
 
   it('is confirmed in the file: ids and alarms that share a key are told apart', () => {

@@ -137,12 +137,9 @@ describe('an inbox whose folder was changed while Node-RED was off', () => {
   });
 
   it('remembers nothing that was rolled back', () => {
-    const server = new StoreServer(
-      path.join(folder('other'), 'inbox.sqlite'),
-      false,
-      () => undefined,
-      last(),
-    );
+    const server = new StoreServer(path.join(folder('other'), 'inbox.sqlite'), false, () => undefined, {
+      last: last(),
+    });
     const accept = (message: NewMessage): void =>
       server.run([{ id: 1, name: 'accept', take: { message, lease: 'no' } }]);
     const message = newMessage(proven());

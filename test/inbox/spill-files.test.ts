@@ -6,7 +6,7 @@ import os from 'node:os';
 import path from 'node:path';
 import zlib from 'node:zlib';
 import * as fc from 'fast-check';
-import { SPILL_REGISTER } from '../../lib/inbox/spill/spill-folder';
+import { SPILL_REGISTER } from '../../lib/inbox/spare/spare-folder';
 import { fail } from '../support/inbox/each-store';
 import { type HookedInbox, SpillStand } from '../support/inbox/hooked-inbox';
 import { runsOf } from '../support/suite/lanes';

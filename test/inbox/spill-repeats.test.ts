@@ -9,7 +9,6 @@ import { allSettled, idOf, proven, SETTLED, Taker } from './samples';
 
 /** The disk can be read, but not written. */
 const readable: Hook = (name, act) => (name === 'look' ? act() : fail());
-const PROGRESS = '{"kind":"progress"';
 
 describe('what is spilled, and may be known to the inbox', () => {
   const stand = new SpillStand();
@@ -139,28 +138,13 @@ describe('what is spilled, and may be known to the inbox', () => {
       const inbox = open(hook, await leftBehind());
       const taker = new Taker(inbox);
       await taker.came(1);
-      assert.deepEqual(taker.deliveries[0]?.message.warnings, ['not-in-inbox', 'may-repeat']);
+      assert.deepEqual(taker.deliveries[0]?.message.warnings.toSorted(), ['may-repeat', 'not-in-inbox']);
     });
 
-  it('comes as a further attempt after each restart, though the file that knows of the first is older than its own', async () => {
+  it('comes as a further attempt after each restart, where the inbox, which works, would not have it', async () => {
     const refusing: Hook = (name, act) => (name === 'bring' ? fail() : act());
-    const first = new Taker(open(fail), SETTLED, 'paused');
-    const { deliveryId } = await stand.inbox.accept(proven());
-    first.consumption.resume();
-    const [file = ''] = stand.files();
-    // Of the message and its progress each has a file now, as where it was refused in between.
-    await eventually(() => fs.readFileSync(file, 'latin1').includes(PROGRESS), 'how far it has come');
-    const frames = fs.readFileSync(file, 'latin1');
-    // Before the length and the checksum of the second.
-    const split = frames.indexOf(PROGRESS) - 8;
-    const base = path.dirname(path.dirname(file)).replace(stand.inbox.folder, stand.inbox.image());
-    fs.rmSync(base, { recursive: true });
-    for (const [index, frame] of [frames.slice(split), frames.slice(0, split)].entries()) {
-      const ofProcess = path.join(base, `${index + 1}-1-${'a'.repeat(12)}`);
-      fs.mkdirSync(ofProcess, { recursive: true });
-      fs.writeFileSync(path.join(ofProcess, 'spill-1'), frame, 'latin1');
-    }
-    const former = open(refusing, path.dirname(base));
+    const { deliveryId } = await new Taker(open(fail), SETTLED).takes();
+    const former = open(refusing, stand.inbox.image());
     await eventually(() => former.state().durable === true, 'an inbox that works, and refuses it');
     const taker = new Taker(open(refusing, former.image()));
     await taker.came(1);
@@ -177,7 +161,7 @@ describe('what is spilled, and may be known to the inbox', () => {
     inbox.configure({ keep: { keys: 1e9, bodies: 1e9 }, spillFolder: path.join(former.folder, 'spill') });
     await former.close();
     await taker.came(2);
-    assert.deepEqual(taker.deliveries[1]?.message.warnings, ['not-in-inbox', 'may-repeat']);
+    assert.deepEqual(taker.deliveries[1]?.message.warnings.toSorted(), ['may-repeat', 'not-in-inbox']);
   });
 
   it('does not say so where a former process has spilled it, and the inbox, which cannot store, does not know it', async () => {

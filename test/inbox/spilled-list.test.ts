@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import fs from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { ListedMessage, ListQuery } from '../../lib/inbox/model';
 import { type HookedInbox, SpillStand } from '../support/inbox/hooked-inbox';
@@ -150,19 +149,6 @@ describe('a list of an inbox whose store fails', () => {
       messages.map((row) => [row.deliveryId, row.event.eventName]),
       [[deliveryId, 'Of the former']],
     );
-  });
-
-  it('has a row without content of what is spilled to a file that is gone', async () => {
-    const taker = new Taker(inbox);
-    inbox.fails = true;
-    const { deliveryId } = await inbox.accept(proven());
-    await eventually(async () => (await stand.stateOf(deliveryId)) === 'delivered', 'its end');
-    assert.equal(taker.ids.length, 1);
-    const [row] = (await list('all')).messages;
-    assert.equal(row?.event.eventName, 'Person in yard');
-    for (const file of stand.files()) fs.unlinkSync(file);
-    const [left] = (await list('all')).messages;
-    assert.deepEqual([left?.deliveryId, left?.state, left?.event], [deliveryId, 'delivered', {}]);
   });
 
   it('is whole where the inbox can be read: of both, each once, the newest first', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { SpillProbe } from '../../lib/inbox/spill/spill-file';
+import { SpillProbe } from '../../lib/inbox/spare/spare-folder';
 import { InlineInbox } from '../support/inbox/each-store';
 import { eventually } from '../support/time/patience';
 import { proven } from '../inbox/samples';

@@ -7,7 +7,7 @@ import type { ConnectionSettings } from '../postgres/connection-settings';
 import { migrate } from '../postgres/schema';
 import { faultText } from '../postgres/session';
 import { MOVING } from '../postgres/sql';
-import { hasSpilledMessages } from '../spill/spilling';
+import { hasSpilledMessages } from '../spare/spare-folder';
 import { DamagedError, wasMoved } from '../sqlite/database';
 import { type KeyName, KEYS, SourceFile } from '../sqlite/file-reader';
 import { offlineFault, openOffline } from '../sqlite/salvage';
@@ -212,7 +212,7 @@ function open(folder: string, file: string): SourceFile {
 
 /** What waits beside the file would be left behind. */
 async function refuseSpilled(folder: string): Promise<void> {
-  const spilled = await hasSpilledMessages(folder);
+  const spilled = hasSpilledMessages(folder);
   if (spilled === undefined) return;
   throw unmovable(
     `messages wait in ${spilled} that are not in the file yet: start Node-RED, wait until the inbox says that they are read back, stop it, and run this again`,

@@ -11,7 +11,7 @@ import { Paging } from '../postgres/lists';
 import { inspect, SCHEMA_VERSION } from '../postgres/schema';
 import { faultText, type Session } from '../postgres/session';
 import { SETTINGS_STEP, tablesOf } from '../postgres/sql';
-import { hasSpilledMessages } from '../spill/spilling';
+import { hasSpilledMessages } from '../spare/spare-folder';
 import { openDatabase } from '../sqlite/database';
 import { Bodies, MessageLists } from '../sqlite/messages';
 import { offlineFault, openOffline } from '../sqlite/salvage';
@@ -228,7 +228,7 @@ async function openSource({ source, schema, tls }: ExportRequest, terminal: Term
     return openDatabaseSource(readConnection(source.url, { schema, tls: tlsOf(tls), instanceName: '' }));
   const folder = path.resolve(source.folder);
   const opened = openFileSource(folder);
-  const spilled = await hasSpilledMessages(folder);
+  const spilled = hasSpilledMessages(folder);
   if (spilled !== undefined)
     terminal.tell(
       `Messages wait in ${spilled} that are not in the file yet: they are missing in what follows.`,

@@ -290,6 +290,11 @@ export class EventQueue {
     this.lookAnew();
   }
 
+  /** Gives back what is leased and not held. */
+  reconcile(): void {
+    this.#returns.reconcileLeases();
+  }
+
   /** So many more wait in the inbox, or fewer, that entered it from beside. */
   count(change: number): void {
     this.#backlog.count(change);

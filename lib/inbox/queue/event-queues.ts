@@ -72,6 +72,11 @@ export class EventQueues {
     for (const [endpointId, queue] of this.#queues) queue.storeOpened(waiting[endpointId] ?? 0);
   }
 
+  /** Nobody knows of what was asked last what became of it: what is leased and not held is given back. */
+  reconcile(): void {
+    for (const queue of this.#queues.values()) queue.reconcile();
+  }
+
   /** So many events wait, by endpoint, as just counted. */
   waitingAre(waiting: Readonly<Record<string, number>>): void {
     this.#waiting = waiting;

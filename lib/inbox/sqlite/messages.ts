@@ -1,10 +1,12 @@
 import type { ListQuery, MessageState } from '../model';
+import { randomUUID } from 'node:crypto';
 import {
   type Accepted,
   type ActOn,
   type Brought,
   endStep,
   type Finish,
+  type Known,
   type NewMessage,
   type PageQuery,
   type Progress,
@@ -26,8 +28,11 @@ import {
   type Row,
   type Statements,
   storedMessage,
+  UNKNOWN_PHASE,
 } from './statements';
 import type { HistoryTable } from './tables';
+
+type Phase = Pick<Accepted, 'first' | 'ended'>;
 
 /** Rows of new messages, each under a sequence of its own. */
 export class NewRows {
@@ -36,12 +41,14 @@ export class NewRows {
   /**
    * @param clock the clock of the file, in milliseconds
    * @param newest the last sequence that was given away
+   * @param isSpare true where an id must not tell the sequence: in the inbox it has another
    */
   constructor(
     private readonly statements: Statements,
     private readonly known: KnownMessages,
     private readonly clock: () => number,
     newest: number,
+    private readonly isSpare = false,
   ) {
     this.#newest = newest;
   }
@@ -51,12 +58,7 @@ export class NewRows {
     return this.#newest;
   }
 
-  add(
-    message: NewMessage,
-    state: MessageState,
-    copy: number,
-    { first, ended }: { first: boolean; ended: boolean },
-  ): Accepted {
+  add(message: NewMessage, state: MessageState, copy: number, { first, ended }: Phase): Accepted {
     const isLeased = state === 'leased';
     const isEvent = message.state === 'received' && state !== 'conflict';
     const alarm = isEvent ? (message.alarm ?? null) : null;
@@ -67,7 +69,7 @@ export class NewRows {
     this.#newest += 1;
     const sequence = this.#newest;
     const now = Date.now();
-    const deliveryId = makeDeliveryId(sequence, now);
+    const deliveryId = this.isSpare ? randomUUID() : makeDeliveryId(sequence, now);
     this.statements.insert.run(
       sequence,
       deliveryId,
@@ -81,14 +83,15 @@ export class NewRows {
       message.rank,
       Number(isLeased),
       Number(isLeased),
-      Number(first),
-      Number(ended),
+      Number(first ?? UNKNOWN_PHASE),
+      Number(ended ?? UNKNOWN_PHASE),
       alarm,
       Number(message.isEnd),
       message.received,
       Math.round(this.clock()),
       ...keys,
       isLeased ? now : null,
+      message.node ?? null,
     );
     this.statements.insertBody.run(sequence, message.facts, message.bytes);
     this.known.add(sequence, ...keys);
@@ -258,6 +261,7 @@ export class Messages {
    * @param bodies adds the bodies to what is given, once the transaction is over
    * @param history is told what becomes of them beyond their usual course
    * @param rows takes the new ones
+   * @param isSpare true of those beside an inbox, which say `first` and `ended` as far as the inbox is known
    */
   constructor(
     private readonly statements: Statements,
@@ -265,6 +269,7 @@ export class Messages {
     private readonly bodies: Bodies,
     private readonly history: HistoryTable,
     private readonly rows: NewRows,
+    private readonly isSpare = false,
   ) {}
 
   /** Events up to this sequence may have been delivered already: they say so. */
@@ -272,14 +277,15 @@ export class Messages {
     this.#doubtfulUpTo = sequence;
   }
 
-  accept({ message, lease }: StoreCalls['accept']['take']): Accepted {
+  accept({ message, lease, known }: StoreCalls['accept']['take']): Accepted {
     const copies = this.known.copiesOf(message);
     const same = copies.find((row) => row['fingerprint'] === message.fingerprint);
     if (same !== undefined) return repeated(same);
-    if (copies.length > 0) return this.rows.add(message, 'conflict', nextCopy(copies), NO_PHASE);
+    if (copies.length > 0 || known?.outcome === 'conflict')
+      return this.rows.add(message, 'conflict', nextCopy(copies), NO_PHASE);
     if (message.state === 'filtered') return this.rows.add(message, message.state, 0, UNSEEN);
     if (message.state !== 'received') return this.rows.add(message, message.state, 0, NO_PHASE);
-    const phase = this.known.phaseOf(message);
+    const phase = this.#phaseOf(message, known);
     const leased = this.#mayLease(message, lease);
     if (!leased) this.#drained.delete(message.endpoint);
     return this.rows.add(message, leased ? 'leased' : 'received', 0, phase);
@@ -443,6 +449,11 @@ export class Messages {
     return Object.fromEntries(rows.map((row) => [String(row['endpoint']), Number(row['count'])]));
   }
 
+  /** As `alarmOf` names them. */
+  openAlarms(endpoint: string): string[] {
+    return this.statements.openAlarms.all(endpoint).map((row) => String(row['alarm']));
+  }
+
   #one(deliveryId: string): OneEvent {
     return oneEvent(this.statements, deliveryId);
   }
@@ -478,8 +489,20 @@ export class Messages {
   }
 
   #mayLease(message: NewMessage, lease: 'no' | 'any' | 'ordered'): boolean {
-    if (lease === 'no' || !this.#drained.has(message.endpoint)) return false;
+    if (lease === 'no' || !this.#isDrained(message.endpoint)) return false;
     return lease === 'any' || !this.#isOpen(message);
+  }
+
+  /** A spare is asked for each: while nothing waits in it, nobody leases of it. */
+  #isDrained(endpoint: string): boolean {
+    return this.isSpare ? this.statements.anyWaits.get(endpoint) === undefined : this.#drained.has(endpoint);
+  }
+
+  #phaseOf(message: NewMessage, known: Known | undefined): Phase {
+    const own = this.known.phaseOf(message);
+    if (!this.isSpare) return own;
+    if (known === undefined) return { first: null, ended: null };
+    return { first: known.first && own.first, ended: known.ended || own.ended };
   }
 
   #isOpen({ station, alarm, endpoint }: NewMessage): boolean {

@@ -100,6 +100,7 @@ export const COLUMNS = {
     'settled_by',
     'judged',
     'verdict',
+    'node',
   ],
   body: ['sequence', 'facts', 'bytes'],
   quarantine: ['id', 'endpoint', 'address', 'facts', 'bytes', 'stored'],

@@ -61,7 +61,9 @@ export const MIGRATIONS: readonly string[] = [
     settled INTEGER,
     settled_by TEXT,
     judged INTEGER,
-    verdict TEXT
+    verdict TEXT,
+    -- In a spare alone: the webhook node whose message it is; its endpoint, where that had no node.
+    node TEXT
   ) STRICT;
   CREATE INDEX message_waiting ON message (endpoint, rank, sequence) WHERE state = 'received';
   -- One index of the open ones: each event enters and leaves it.

@@ -88,8 +88,8 @@ const SQL = {
   ofAlarm: 'SELECT is_end, ended FROM message WHERE sequence = ? AND station = ? AND alarm = ?',
   openOfAlarm: `SELECT 1 FROM message WHERE endpoint = ? AND alarm_key = ? AND station = ? AND alarm = ? AND ${OPEN} LIMIT 1`,
   insert: `INSERT INTO message (sequence, delivery_id, station, id, named, copy, fingerprint, endpoint, state, rank, attempt,
-    at_flow, first, ended, alarm, is_end, received, stored, id_key, alarm_key, delivered)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    at_flow, first, ended, alarm, is_end, received, stored, id_key, alarm_key, delivered, node)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   bring: `UPDATE message SET delivery_id = ?, state = ?, attempt = ?, cut_off = ?, at_flow = ?, again = ? WHERE sequence = ?`,
   bringCourse: 'UPDATE message SET delivered = ?, settled = ?, settled_by = ? WHERE sequence = ?',
   endOpenOfAlarm: `UPDATE message SET ended = 1
@@ -158,6 +158,17 @@ const SQL = {
   pageFiltered: page(`state = 'filtered'`),
   pageAll: page('TRUE'),
   body: 'SELECT facts, bytes FROM body WHERE sequence = ?',
+
+  // Of a spare.
+  kept: `SELECT ${COLUMNS}, alarm, node, length(bytes) AS size FROM message LEFT JOIN body USING (sequence) ORDER BY sequence`,
+  carry: `SELECT message.*, facts, bytes FROM message LEFT JOIN body USING (sequence) WHERE sequence > ? ORDER BY sequence LIMIT ?`,
+  keysOf: `SELECT sequence, id_key, alarm_key FROM message WHERE ${ONE}`,
+  moveNode: 'UPDATE message SET endpoint = ?2 WHERE node = ?1 AND endpoint <> ?2',
+  renameNode: 'UPDATE message SET node = ?1 WHERE node = ?2',
+  giveNode: 'UPDATE message SET node = ?1, endpoint = ?2 WHERE endpoint = ?3',
+  setFacts: 'UPDATE body SET facts = ? WHERE sequence = ?',
+  anyWaits: `SELECT 1 FROM message WHERE endpoint = ? AND state = 'received' LIMIT 1`,
+  openAlarms: `SELECT DISTINCT station || char(10) || alarm AS alarm FROM message WHERE endpoint = ? AND ${OPEN} AND alarm IS NOT NULL`,
 
   // What is kept no more.
   aging: `SELECT sequence, stored, id_key, alarm_key, ${FINAL} AS final FROM message WHERE sequence > ? ORDER BY sequence LIMIT ?`,
@@ -267,10 +278,17 @@ export function storedMessage(row: Row): StoredMessage {
     rank: row['rank'] === 1 ? 1 : 0,
     attempt: Number(row['attempt']),
     again: (row['again'] ?? undefined) as StoredMessage['again'],
-    first: row['first'] === 1,
-    ended: row['ended'] === 1,
+    first: phaseIn(row['first']),
+    ended: phaseIn(row['ended']),
     received: Number(row['received']),
   };
+}
+
+/** As `first` and `ended` stand for what a spare could not know. */
+export const UNKNOWN_PHASE = 2;
+
+function phaseIn(value: SQLOutputValue | undefined): boolean | null {
+  return value === UNKNOWN_PHASE ? null : value === 1;
 }
 
 /** And as a list gives it. */

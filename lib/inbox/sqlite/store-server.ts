@@ -18,7 +18,7 @@ import { checkRoom, finishSalvage, salvage, writeAnew } from './salvage';
 import type { Salvaged } from '../model';
 import type { LocalCall, StoreWarning } from '../store/port';
 import { Store } from './store';
-import type { FromStore, Reply, Request } from './store-thread';
+import type { FromStore, Reply, Request, StoreThreadOptions } from './store-thread';
 
 /** Requests after which the log is written into the file when there is time: few enough for a moment, and so many that a page which each of them changes is written once for all. */
 const SOME = 256;
@@ -37,6 +37,10 @@ const READS: ReadonlySet<LocalCall> = new Set([
   'slots',
   'slotOwners',
   'slotVersions',
+  'kept',
+  'carry',
+  'waiting',
+  'openAlarms',
 ]);
 /** Between two attempts to open the file, in milliseconds; and the longest between two to write it anew. */
 const RETRY = 1000;
@@ -74,14 +78,15 @@ export class StoreServer {
   /**
    * @param resumed true where this process had the file open before
    * @param tell told of the answers, the openings and the faults
-   * @param last a file in which the last sequence is remembered, outside the folder
+   * @param own `last`: a file in which the last sequence is remembered, outside the folder
    */
   constructor(
     private readonly file: string,
     resumed: boolean,
     private readonly tell: (news: FromStore) => void,
-    last?: string,
+    private readonly own: StoreThreadOptions = {},
   ) {
+    const { last } = own;
     this.#resumed = resumed;
     this.#last = last === undefined ? undefined : new LastSequence(last);
     this.#reserve = new Reserve(path.dirname(file));
@@ -199,7 +204,7 @@ export class StoreServer {
       return;
     }
     this.#identify();
-    if (!this.#resumed) this.#warn(fileSystemWarning(path.dirname(this.file)));
+    if (!this.#resumed && this.own.isSpare !== true) this.#warn(fileSystemWarning(path.dirname(this.file)));
     this.#resumed = true;
     this.tell({ opened: this.#store.opened });
   }
@@ -232,6 +237,7 @@ export class StoreServer {
       resumed: this.#resumed,
       last: this.#last?.known,
       isSalvaged,
+      isSpare: this.own.isSpare === true,
       onReadFault: (error) => (this.#readFault = error),
       onSynced: (ms) => (this.#synced += ms),
     });

@@ -13,6 +13,13 @@ import {
 } from '../store/port';
 import { faultText } from './database';
 
+export interface StoreThreadOptions {
+  /** A file in which the last sequence is remembered, outside the folder. */
+  last?: string | undefined;
+  /** True of a store beside an inbox that fails. */
+  isSpare?: boolean;
+}
+
 /** One call, on its way to the thread of a store. */
 export interface Request<Name extends LocalCall = LocalCall> {
   id: number;
@@ -67,11 +74,10 @@ export class StoreThread implements StorePort {
   #closed: () => void = () => undefined;
   #pause: NodeJS.Timeout | undefined;
 
-  /** @param last a file in which the last sequence is remembered, outside the folder */
   constructor(
     private readonly file: string,
     private readonly news: StoreEvents,
-    private readonly last?: string,
+    private readonly own: StoreThreadOptions = {},
   ) {
     this.#start();
   }
@@ -107,7 +113,7 @@ export class StoreThread implements StorePort {
   #start(): void {
     this.#pause = undefined;
     const worker = new Worker(path.join(__dirname, `worker${path.extname(__filename)}`), {
-      workerData: { file: this.file, resumed: this.#wasOpen, last: this.last },
+      workerData: { file: this.file, resumed: this.#wasOpen, own: this.own },
     });
     this.#worker = worker;
     // A thread that waits for work keeps no process alive; one that has work does.

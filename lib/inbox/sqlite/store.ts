@@ -27,6 +27,7 @@ import type { LostTime } from '../model';
 import type { LocalCall, OpenReport, StoreCalls } from '../store/port';
 import { prepareStatements, type Statements } from './statements';
 import { rollBack } from './schema';
+import { SpareRows } from './spare-rows';
 
 type Work = { [Name in LocalCall]: (take: StoreCalls[Name]['take']) => StoreCalls[Name]['give'] };
 
@@ -41,6 +42,8 @@ interface StoreOptions {
   last?: LastMessage | undefined;
   /** True where it was just salvaged: that it has less is told already. */
   isSalvaged?: boolean;
+  /** True of a store beside an inbox that fails. */
+  isSpare?: boolean;
   /** Milliseconds of a clock that never jumps. */
   monotonic?: () => number;
   /** Milliseconds since 1970. Default: the clock of this machine. */
@@ -72,7 +75,7 @@ export class Store {
 
   /** @throws Error as `openDatabase` does */
   constructor(options: StoreOptions) {
-    const { file, resumed, monotonic = () => performance.now(), onReadFault, onSynced } = options;
+    const { file, resumed, isSpare, monotonic = () => performance.now(), onReadFault, onSynced } = options;
     this.#onSynced = onSynced ?? (() => undefined);
     const isNew = sizeOf(file) === 0;
     this.#database = openDatabase(file);
@@ -90,9 +93,10 @@ export class Store {
       const isOther = isNew && wasMoved(file);
       const isBehind = last !== undefined && newest.sequence < last.sequence && !isOther;
       // Sequences that were given away since are not given twice.
-      this.#rows = this.#rowsOf(isBehind ? last.sequence + BEYOND_LOST : newest.sequence);
+      this.#rows = this.#rowsOf(isBehind ? last.sequence + BEYOND_LOST : newest.sequence, isSpare);
       const history = new HistoryTable(this.#statements);
-      const messages = new Messages(this.#statements, this.#known, this.#bodies, history, this.#rows);
+      const [bodies, rows] = [this.#bodies, this.#rows];
+      const messages = new Messages(this.#statements, this.#known, bodies, history, rows, isSpare);
       this.#messages = messages;
       const openings = new OpenCounter(file);
       this.opened = this.transaction(() => {
@@ -175,8 +179,8 @@ export class Store {
     }
   }
 
-  #rowsOf(newest: number): NewRows {
-    return new NewRows(this.#statements, this.#known, () => this.#clock(), newest);
+  #rowsOf(newest: number, isSpare?: boolean): NewRows {
+    return new NewRows(this.#statements, this.#known, () => this.#clock(), newest, isSpare);
   }
 
   #workOf(messages: Messages, history: HistoryTable): Work {
@@ -185,6 +189,7 @@ export class Store {
     const slots = new SlotTable(this.#statements, this.#slotClock, () => this.#keepSlotClock());
     const figures = new Figures(this.#statements, () => this.#clock());
     const endpoints = new EndpointTable(this.#statements, history, (endpoint) => messages.waitsAt(endpoint));
+    const spare = new SpareRows(this.#statements, this.#known, history);
     const lists = new MessageLists(this.#statements, history, this.#bodies);
     return {
       accept: (take) => messages.accept(take),
@@ -203,6 +208,14 @@ export class Store {
       page: (take) => lists.page(take),
       bring: (take) => messages.bring(take),
       look: (take) => this.#known.look(take),
+      kept: () => spare.kept(),
+      carry: (take) => spare.carry(take),
+      gone: (take) => spare.remove(take),
+      moveNode: (take) => spare.moveNode(take),
+      giveNode: (take) => spare.giveNode(take),
+      doubt: (take) => spare.doubt(take),
+      waiting: () => messages.waiting(),
+      openAlarms: (take) => messages.openAlarms(take),
       quarantine: (take) => quarantine.add(take),
       quarantined: (take) => quarantine.ofEndpoint(take),
       quarantinedSums: () => quarantine.sums(),

@@ -1,6 +1,6 @@
 import { parentPort, receiveMessageOnPort, workerData, type MessagePort } from 'node:worker_threads';
 import { StoreServer } from './store-server';
-import { BATCH, type Request, type ToStore } from './store-thread';
+import { BATCH, type Request, type StoreThreadOptions, type ToStore } from './store-thread';
 
 /** In milliseconds. */
 const LOOK_EVERY = 1000;
@@ -9,8 +9,7 @@ interface WorkerData {
   file: string;
   /** Longer than a thread lives: the process had the file open in another one. */
   resumed: boolean;
-  /** A file in which the last sequence is remembered. */
-  last?: string;
+  own: StoreThreadOptions;
 }
 
 /** What was sent while the last batch was under way goes together: a sync costs the same for one as for hundreds. */
@@ -30,8 +29,8 @@ function nextOf(port: MessagePort): ToStore | undefined {
 
 if (parentPort !== null) {
   const port = parentPort;
-  const { file, resumed, last } = workerData as WorkerData;
-  const server = new StoreServer(file, resumed, (news) => port.postMessage(news), last);
+  const { file, resumed, own } = workerData as WorkerData;
+  const server = new StoreServer(file, resumed, (news) => port.postMessage(news), own);
   const looking = setInterval(() => server.look(), LOOK_EVERY);
   port.on('message', (first: ToStore) => {
     for (let order: ToStore | undefined = first; order !== undefined; order = nextOf(port)) {

@@ -25,6 +25,8 @@ export interface NewMessage {
   named: boolean;
   fingerprint: string;
   endpoint: string;
+  /** Of a message beside the inbox: the webhook node that has its endpoint; the endpoint, where that has no node. */
+  node?: string;
   /** What becomes of it where its id is new. */
   state: 'received' | 'filtered' | 'other' | 'dead' | 'stale';
   /** 0 security and unknown classes, 1 health. */
@@ -39,12 +41,11 @@ export interface NewMessage {
   bytes: Uint8Array;
 }
 
-/** What became of a message, in the inbox or beside it. */
-export interface AcceptedAnywhere {
+/** What became of a message. */
+export interface Accepted {
   outcome: 'new' | 'repeat' | 'conflict';
   deliveryId: string;
-  /** Null beside the inbox. */
-  sequence: number | null;
+  sequence: number;
   /** Null where what is in the inbox cannot be read. */
   first: boolean | null;
   ended: boolean | null;
@@ -52,11 +53,8 @@ export interface AcceptedAnywhere {
   leased: boolean;
 }
 
-export interface Accepted extends AcceptedAnywhere {
-  sequence: number;
-  first: boolean;
-  ended: boolean;
-}
+/** The same, in the inbox or beside it, where no sequence is known. */
+export type AcceptedAnywhere = Omit<Accepted, 'sequence'> & { sequence: number | null };
 
 /** What of a message tells whether it is known. */
 export type MessageKey = Pick<NewMessage, 'station' | 'id' | 'named' | 'fingerprint' | 'alarm'>;
@@ -93,6 +91,26 @@ export interface Brought {
   lateId?: string;
   /** True where this process has brought it before, when it was with the flow, or dead: what the inbox has of it is of then. */
   wasBrought?: true;
+}
+
+/** What is in a spare. */
+export interface KeptMessage extends MessageKey {
+  deliveryId: string;
+  endpoint: string;
+  state: MessageState;
+  attempt: number;
+  /** Bytes of its body. */
+  size: number;
+  node: string;
+}
+
+/** A message of a spare, on its way into the inbox. */
+export interface CarriedMessage {
+  sequence: number;
+  deliveryId: string;
+  node: string;
+  /** Absent where its body cannot be read any more. */
+  brought?: Brought;
 }
 
 /** A message as it goes to the flow. */
@@ -134,8 +152,6 @@ export interface LeasedMessage {
 /** A message as it is stored. */
 export interface StoredMessage extends LeasedMessage {
   sequence: number;
-  first: boolean;
-  ended: boolean;
 }
 
 /** What of the leased events of a consumer goes back to those that wait. */
@@ -184,8 +200,14 @@ export type LeaseRequest = 'settled' | FlowLeaseRequest;
 
 /** What is asked of a store. Those of one batch are one transaction. */
 export interface StoreCalls {
-  /** Leased only where the last lease left none waiting; `ordered`: and where no other event of its alarm is open. */
-  accept: { take: { message: NewMessage; lease: 'no' | 'any' | 'ordered' }; give: Accepted };
+  /**
+   * Leased only where none waits before it; `ordered`: and where no other event of its alarm is open. `known`: to a spare, what
+   * the inbox says of what came before; absent where it cannot be read.
+   */
+  accept: {
+    take: { message: NewMessage; lease: 'no' | 'any' | 'ordered'; known?: Known };
+    give: Accepted;
+  };
   /**
    * Leases the next events that wait. `ordered`: of each alarm only the first, and while none of it is leased; nor of an alarm
    * in `except`, as `alarmOf` names them, which has one beside the inbox. `health`: at most so many of class health.
@@ -226,6 +248,22 @@ export interface StoreCalls {
   page: { take: PageQuery; give: (StoredMessage & { alarm?: string })[] };
   /** Takes in what was kept beside the inbox; nothing where it has done so already. By how many more, or fewer, wait now. */
   bring: { take: Brought; give: number };
+  /** Of a spare: all that is in it, oldest first, without the bodies. */
+  kept: { take: undefined; give: KeptMessage[] };
+  /** Of a spare: the records behind a sequence, oldest first, as `bring` takes them. */
+  carry: { take: { after: number; limit: number }; give: CarriedMessage[] };
+  /** Of a spare: these are in the inbox. */
+  gone: { take: string[]; give: void };
+  /** Of a spare: what it has of a node is at this endpoint now. */
+  moveNode: { take: { node: string; endpoint: string }; give: void };
+  /** Of a spare: what it has at an endpoint is of this node now, and at its endpoint. */
+  giveNode: { take: { from: string; node: string; endpoint: string }; give: void };
+  /** Of a spare: these may have come to the flow before, and say so. */
+  doubt: { take: string[]; give: void };
+  /** By endpoint: how many wait. */
+  waiting: { take: undefined; give: Record<string, number> };
+  /** Alarms of an endpoint, as `alarmOf` names them, of which an event is open. */
+  openAlarms: { take: string; give: string[] };
   /** Whether a message is known; read only, so that a full disk can answer. */
   look: { take: MessageKey; give: Known };
   quarantine: { take: Quarantined; give: void };
@@ -273,8 +311,20 @@ export interface StoreCalls {
 export type CallName = keyof StoreCalls;
 /** What a store is asked that belongs to one instance, beside which messages may be spilled. */
 export type LocalCall = Exclude<CallName, 'tellHolder' | 'instances'>;
+/** What a spare alone is asked, and what concerns one. */
+export type SpareCall =
+  | 'bring'
+  | 'look'
+  | 'kept'
+  | 'carry'
+  | 'gone'
+  | 'moveNode'
+  | 'giveNode'
+  | 'doubt'
+  | 'waiting'
+  | 'openAlarms';
 /** And one that several instances share: nothing is spilled then. */
-export type SharedCall = Exclude<CallName, 'bring' | 'look'>;
+export type SharedCall = Exclude<CallName, SpareCall>;
 /** And whichever it is. */
 export type AnyCall = LocalCall & SharedCall;
 

@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { RvmError } from '../../../lib/error';
-import { SpillRegister } from '../../../lib/inbox/spill/spill-folder';
+import { SpillRegister } from '../../../lib/inbox/spare/spare-folder';
 import { MIGRATIONS } from '../../../lib/inbox/sqlite/schema';
 import { damagePage } from '../../support/inbox/broken-files';
 import type { MovingStand } from '../../support/inbox/moving';

@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
 import { DurableInbox, type DurableInboxOptions } from '../../../lib/inbox/durable-inbox';
 import type { KeptInbox } from '../../../lib/inbox/inboxes';
 import { readConnection } from '../../../lib/inbox/postgres/connection-settings';
@@ -201,7 +202,7 @@ class InlineStore implements StorePort {
   constructor(
     private readonly file: string,
     readonly news: StoreEvents,
-    private readonly steady?: () => number,
+    private readonly own: { steady?: (() => number) | undefined; isSpare?: boolean } = {},
   ) {
     this.store = this.#opened(false);
     queueMicrotask(() => news.onOpened(this.store.opened));
@@ -218,6 +219,8 @@ class InlineStore implements StorePort {
     take: StoreCalls[Name]['take'],
   ): Promise<StoreCalls[Name]['give']> {
     this.questions.push(name);
+    // As with a thread: what goes on without it has its turn.
+    if (this.own.isSpare === true) await turn();
     if (this.fails && !(this.isReadable && READS.includes(name))) fail();
     const act = (): StoreCalls[Name]['give'] => this.store.transaction(() => this.store.work[name](take));
     const give = (await this.hook(name, act)) as StoreCalls[Name]['give'];
@@ -235,7 +238,13 @@ class InlineStore implements StorePort {
   }
 
   #opened(resumed: boolean): Store {
-    return new Store({ file: this.file, resumed, ...(this.steady && { monotonic: this.steady }) });
+    const { steady, isSpare } = this.own;
+    return new Store({
+      file: this.file,
+      resumed,
+      ...(isSpare && { isSpare }),
+      ...(steady && { monotonic: steady }),
+    });
   }
 }
 
@@ -259,9 +268,14 @@ export interface InlineInboxOptions extends Partial<DurableInboxOptions> {
   fails?: boolean;
 }
 
+interface SpareFaults {
+  hook: Hook;
+}
+
 /** The inbox with its store in a folder that is gone when it is closed, unless it is that of the test. */
 export class InlineInbox extends DurableInbox {
   readonly #port: InlineStore;
+  readonly #spares: SpareFaults;
   readonly folder: string;
   readonly #isOwnFolder: boolean;
   #closing: Promise<void> | undefined;
@@ -269,16 +283,24 @@ export class InlineInbox extends DurableInbox {
   constructor({ folder: given, hook, fails = false, ...options }: InlineInboxOptions = {}) {
     const folder = given ?? temporaryFolder();
     let port: InlineStore | undefined;
+    const spares: SpareFaults = { hook: pass };
     super({
       file: path.join(folder, 'inbox.sqlite'),
       spillFolder: path.join(folder, 'spill'),
       keep: { keys: 7 * DAY, bodies: 30 * DAY },
       spillAfter: PATIENCE,
-      open: (news) => (port = new InlineStore(path.join(folder, 'inbox.sqlite'), news, options.steady)),
+      open: (news) =>
+        (port = new InlineStore(path.join(folder, 'inbox.sqlite'), news, { steady: options.steady })),
+      openSpare: (file, news) => {
+        const spare = new InlineStore(file, news, { isSpare: true });
+        spare.hook = (name, act) => spares.hook(name, act);
+        return spare;
+      },
       ...options,
     });
     if (port === undefined) throw new Error('The store was not opened.');
     this.#port = port;
+    this.#spares = spares;
     this.folder = folder;
     this.#isOwnFolder = given === undefined;
     port.fails = fails;
@@ -309,6 +331,11 @@ export class InlineInbox extends DurableInbox {
 
   set hook(hook: Hook) {
     this.#port.hook = hook;
+  }
+
+  /** What becomes of calls of what is beside it. */
+  set spareHook(hook: Hook) {
+    this.#spares.hook = hook;
   }
 
   /** What its store tells it. */

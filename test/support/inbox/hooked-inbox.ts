@@ -5,6 +5,7 @@ import { StatementSync } from 'node:sqlite';
 import type { ListedMessage, ListQuery } from '../../../lib/inbox/model';
 import type { ChangedSlots, Slot, SlotOutcome, Slots, SlotWrite } from '../../../lib/inbox/slot';
 import type { InboxEvents } from '../../../lib/inbox/store-health';
+import { SPARE_FILE } from '../../../lib/inbox/spare/spare-folder';
 import { storeFailed } from '../../../lib/inbox/store/port';
 import { eventually, PATIENCE, replaceMethod } from '../time/patience';
 import { InlineInbox, type InlineInboxOptions, pass } from './each-store';
@@ -74,12 +75,12 @@ export class SpillStand {
     await eventually(() => inbox.state().durable === true && this.files(inbox).length === 0, 'all inside');
   }
 
-  /** The spill files there. */
+  /** The files of spares there. */
   files({ folder }: Pick<HookedInbox, 'folder'> = this.inbox): string[] {
     const spill = path.join(folder, 'spill');
     if (!fs.existsSync(spill)) return [];
     const names = fs.readdirSync(spill, { recursive: true, encoding: 'utf8' });
-    return names.filter((name) => /spill-\d+$/.test(name)).map((name) => path.join(spill, name));
+    return names.filter((name) => path.basename(name) === SPARE_FILE).map((name) => path.join(spill, name));
   }
 
   async list(state: ListQuery['state'] = 'all', more: Partial<ListQuery> = {}): Promise<ListedMessage[]> {

@@ -1,0 +1,125 @@
+import { withTimeout } from '../../concurrency/timers';
+import {
+  type CarriedMessage,
+  DISK_FULL,
+  endStep,
+  reasonOf,
+  storeFailed,
+  type StorePort,
+  TOO_SLOW,
+} from '../store/port';
+import type { Spare } from './spare';
+
+/** Messages that enter together. */
+const BATCH = 100;
+
+/** Told what enters the inbox. */
+export interface DrainEvents {
+  /** So many more of an endpoint wait in it, or fewer. */
+  counts(endpoint: string, change: number): void;
+  /** One more message of a node is in it, and nowhere else. */
+  entered(node: string): void;
+  /** It works, and will not have one. */
+  refused(): void;
+  /** What was asked of an endpoint meanwhile may be asked again. */
+  waits(endpoint: string): void;
+}
+
+/**
+ * Moves what a spare has into the inbox, in order, in the state it has: what the flow has at work goes on under its delivery id.
+ * A message is in both between the commit there and its removal here; brought again it is known by its delivery id, and
+ * whichever has come further counts.
+ * @param timeoutMs time for the inbox to take a batch, in milliseconds
+ * @throws RvmError STORE_FAILED; what has not entered stays
+ */
+export async function drain(
+  spare: Spare,
+  main: StorePort,
+  events: DrainEvents,
+  timeoutMs: number,
+): Promise<void> {
+  await tellEnds(spare, main, events);
+  for (let after = 0; ;) {
+    const last = await spare.alone(() => moveBatch(spare, main, events, { after, timeoutMs }));
+    for (const endpoint of spare.endpointsWaiting) events.waits(endpoint);
+    if (last === undefined) return;
+    after = last;
+  }
+}
+
+async function tellEnds(spare: Spare, main: StorePort, events: DrainEvents): Promise<void> {
+  for (const { deliveryId, state, step = endStep(state) } of spare.ends.values()) {
+    const finished = await main.call('finish', { deliveryId, state, give: false, step });
+    if (finished?.was === 'received') events.counts(finished.endpoint, -1);
+    await spare.dropEnd(deliveryId);
+  }
+}
+
+/** @returns the last sequence; undefined where there are no more. @throws RvmError STORE_FAILED */
+async function moveBatch(
+  spare: Spare,
+  main: StorePort,
+  events: DrainEvents,
+  { after, timeoutMs }: { after: number; timeoutMs: number },
+): Promise<number | undefined> {
+  const batch = await spare.call('carry', { after, limit: BATCH });
+  const entered: CarriedMessage[] = [];
+  try {
+    // What an inbox takes that does not answer is offered again all the same: it knows it then.
+    const entering = enterAll(spare, main, events, { batch, entered });
+    if ((await withTimeout(entering, timeoutMs)) === undefined) throw storeFailed(TOO_SLOW);
+  } finally {
+    const done = [...entered];
+    // What could not be read any more has gone from its place all the same: its file is kept.
+    for (const { node, brought } of done) if (brought !== undefined) events.entered(node);
+    await withTimeout(spare.gone(done.map(({ deliveryId }) => deliveryId)), timeoutMs);
+  }
+  return batch.at(-1)?.sequence;
+}
+
+/** @throws RvmError STORE_FAILED where the inbox stores nothing */
+async function enterAll(
+  spare: Spare,
+  main: StorePort,
+  events: DrainEvents,
+  { batch, entered }: { batch: readonly CarriedMessage[]; entered: CarriedMessage[] },
+): Promise<true> {
+  const ids = await Promise.all(batch.map(({ deliveryId }) => spare.late.get(deliveryId)));
+  const entering = batch.map(async (carried, index) => {
+    if (await enter(spare, main, events, { carried, lateId: ids[index] })) entered.push(carried);
+  });
+  for (const outcome of await Promise.allSettled(entering))
+    if (outcome.status === 'rejected') throw outcome.reason;
+  return true;
+}
+
+/** True where it has entered. @throws RvmError STORE_FAILED where the inbox stores nothing */
+async function enter(
+  spare: Spare,
+  main: StorePort,
+  events: DrainEvents,
+  { carried, lateId }: { carried: CarriedMessage; lateId: string | undefined },
+): Promise<boolean> {
+  const { deliveryId, brought } = carried;
+  if (!spare.has(deliveryId) || spare.isRefused(deliveryId)) return false;
+  if (brought === undefined) return true;
+  const wasBrought = spare.isBroughtAgain(deliveryId, brought.progress.state);
+  const take = { ...brought, ...(wasBrought && { wasBrought }), ...(lateId !== undefined && { lateId }) };
+  const bring = async (): Promise<true> => {
+    events.counts(brought.message.endpoint, await main.call('bring', take));
+    return true;
+  };
+  try {
+    return await bring();
+  } catch {
+    // One that cannot be stored must not keep those behind it; unless nothing can be.
+    await main.call('ping', undefined);
+  }
+  return bring().catch((error: unknown) => {
+    // It has room for a ping, and for none of them.
+    if (reasonOf(error).startsWith(DISK_FULL)) throw error;
+    spare.refuse(deliveryId);
+    events.refused();
+    return false;
+  });
+}

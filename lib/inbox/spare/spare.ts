@@ -1,0 +1,353 @@
+import path from 'node:path';
+import { ReadWriteLock, Semaphore } from '../../concurrency/semaphore';
+import { CancelToken } from '../../concurrency/signals';
+import { sleep } from '../../concurrency/timers';
+import type { Warning } from '../../message/envelope';
+import type { ListQuery } from '../model';
+import {
+  type AcceptedAnywhere,
+  type Finish,
+  type KeptMessage,
+  type LeasedMessage,
+  type LocalCall,
+  reasonOf,
+  type StoreCalls,
+  type StoreEvents,
+  storeFailed,
+  type StorePort,
+  type StoreWarning,
+} from '../store/port';
+import { syncFolder } from '../sqlite/database';
+import { hasSpare, removePlace, SPARE_FILE, type SparePlace } from './spare-folder';
+
+/** The owner of the slots that hold ends of events which the inbox could not be told; by delivery id. */
+const ENDS = 'ends';
+/** Looks at a file until it is given up for now, and between two of them, in milliseconds: a damaged page shows when it is read, and the next opening salvages the file. */
+const LOOKS = 3;
+const LOOK_AGAIN = 1100;
+/** Nothing that is asked of a spare is called off. */
+const NEVER = new CancelToken();
+
+/** The end of an event. */
+export type EventEnd = Pick<Finish, 'deliveryId' | 'state' | 'step'>;
+
+/** Told what a spare does by itself. */
+export interface SpareEvents {
+  /** Opened once more: what it was asked last may be done, and not answered. */
+  onReopened(): void;
+  onWarning(warning: StoreWarning): void;
+}
+
+/** Opens the store of a spare. */
+export type OpenStore = (file: string, events: StoreEvents) => StorePort;
+
+/**
+ * A second store beside one that fails: the same tables and the same rules, on a file of its own. A message keeps its delivery
+ * id when it enters the inbox. Routing needs no question: the ids are in memory, too.
+ */
+export class Spare {
+  /** What became of events of the inbox, which it does not know yet. */
+  readonly ends = new Map<string, EventEnd>();
+  /** The delivery id of its row in the inbox, where that took a message after all, too late; by the one here. */
+  readonly late = new Map<string, Promise<string | undefined>>();
+  /** Nothing of it may go, for it is not known yet what the inbox has of it. */
+  isDoubtful = false;
+  readonly #sizes = new Map<string, number>();
+  /** In the inbox, and perhaps still in the file. */
+  readonly #entered = new Set<string>();
+  /** The inbox works, and will not have them. */
+  readonly #refused = new Set<string>();
+  /** The inbox was to take them when they were with the flow, or dead, and may do so late. */
+  readonly #brought = new Set<string>();
+  /** Leased in the last moment, and perhaps held by no queue yet. */
+  readonly #fresh = new Set<string>();
+  readonly #lock = new ReadWriteLock();
+  readonly #lists = new Semaphore(1);
+  readonly #port: StorePort;
+  #waiting: Record<string, number> = {};
+  #bytes = 0;
+
+  private constructor(
+    readonly place: SparePlace,
+    openStore: OpenStore,
+    private readonly events: SpareEvents,
+    opened: (error?: Error) => void,
+  ) {
+    let isOpen = false;
+    this.#port = openStore(path.join(place.folder, SPARE_FILE), {
+      onOpened: () => {
+        if (isOpen) void this.#reopened();
+        isOpen = true;
+        opened();
+      },
+      onFault: (reason) => opened(storeFailed(reason)),
+      onWarning: (warning) => this.events.onWarning(warning),
+      onSlow: () => undefined,
+    });
+  }
+
+  /** Opens one that is new, or was left by a former process. @throws RvmError STORE_FAILED where it cannot be opened and read */
+  static async open(place: SparePlace, openStore: OpenStore, events: SpareEvents): Promise<Spare> {
+    const isNew = !hasSpare(place);
+    let spare: Spare | undefined;
+    try {
+      await new Promise<void>((resolve, reject) => {
+        spare = new Spare(place, openStore, events, (error) => (error ? reject(error) : resolve()));
+      });
+      if (isNew) syncFolder(place.folder);
+      else await spare?.loadPatiently();
+    } catch (error) {
+      await spare?.close();
+      throw error;
+    }
+    return spare as unknown as Spare;
+  }
+
+  get size(): number {
+    return this.#sizes.size;
+  }
+
+  /** Of all bodies. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** True where something is to enter the inbox. */
+  get hasPending(): boolean {
+    return this.ends.size > 0 || this.#sizes.size > this.#refused.size;
+  }
+
+  get isEmpty(): boolean {
+    return this.#sizes.size === 0 && this.ends.size === 0 && this.#entered.size === 0;
+  }
+
+  has(deliveryId: string): boolean {
+    return this.#sizes.has(deliveryId);
+  }
+
+  /** True of an event that was leased a moment ago: its queue may not hold it yet. */
+  isFresh(deliveryId: string): boolean {
+    return this.#fresh.has(deliveryId);
+  }
+
+  waiting(endpoint: string): number {
+    return this.#waiting[endpoint] ?? 0;
+  }
+
+  get endpointsWaiting(): string[] {
+    return Object.keys(this.#waiting);
+  }
+
+  /** Does something while nothing of it enters the inbox. */
+  async shared<Result>(work: () => Promise<Result>): Promise<Result> {
+    const release = await this.#lock.shared.acquire(NEVER, 0);
+    try {
+      return await work();
+    } finally {
+      release();
+    }
+  }
+
+  /** What is asked of one of its events belongs into `shared`. @throws RvmError STORE_FAILED */
+  call<Name extends LocalCall>(
+    name: Name,
+    take: StoreCalls[Name]['take'],
+  ): Promise<StoreCalls[Name]['give']> {
+    return this.#port.call(name, take).catch((error: unknown) => {
+      throw storeFailed(`the spill folder cannot be written: ${reasonOf(error)}`);
+    });
+  }
+
+  /** Does something while nothing is asked of its events. */
+  async alone<Result>(work: () => Promise<Result>): Promise<Result> {
+    const release = await this.#lock.exclusive.acquire(NEVER, 0);
+    try {
+      return await work();
+    } finally {
+      release();
+    }
+  }
+
+  /** @param late of a message that the inbox may take after all. @throws RvmError STORE_FAILED */
+  async accept(
+    take: StoreCalls['accept']['take'],
+    late: Promise<string | undefined> | undefined,
+  ): Promise<AcceptedAnywhere> {
+    const accepted = await this.call('accept', take);
+    const { deliveryId, outcome, leased } = accepted;
+    if (outcome === 'repeat') return accepted;
+    const { endpoint, bytes, state } = take.message;
+    this.#add(deliveryId, bytes.byteLength);
+    if (late !== undefined) this.late.set(deliveryId, late);
+    if (leased) this.#freshen([deliveryId]);
+    else if (outcome === 'new' && state === 'received') this.#count(endpoint, 1);
+    return { ...accepted, sequence: null };
+  }
+
+  /** @throws RvmError STORE_FAILED */
+  async lease(take: StoreCalls['lease']['take']): Promise<LeasedMessage[]> {
+    if (this.isDoubtful || this.waiting(take.endpoint) === 0) return [];
+    return this.shared(async () => {
+      // What is in the inbox could not be removed here until now.
+      if (this.#entered.size > 0) await this.#remove();
+      const events = await this.call('lease', take);
+      this.#count(take.endpoint, -events.length);
+      this.#freshen(events.map(({ deliveryId }) => deliveryId));
+      return events.map(asBeside);
+    });
+  }
+
+  /** One list at a time, for it shares the thread with what comes in. @throws RvmError STORE_FAILED */
+  async list(query: ListQuery): Promise<LeasedMessage[]> {
+    const release = await this.#lists.acquire(NEVER);
+    try {
+      const rows = await this.call('list', query);
+      return rows.filter(({ deliveryId }) => this.has(deliveryId)).map(asBeside);
+    } finally {
+      release();
+    }
+  }
+
+  /** Counts anew what waits, after something that may have changed it. */
+  recount(): Promise<void> {
+    // In one step with the answer: those before and after it count, too.
+    return this.call('waiting', undefined).then(
+      (waiting) => void (this.#waiting = waiting),
+      () => undefined,
+    );
+  }
+
+  /** So many more of an endpoint wait, or fewer. */
+  #count(endpoint: string, change: number): void {
+    this.#waiting[endpoint] = Math.max(0, this.waiting(endpoint) + change);
+  }
+
+  /** Keeps the end of an event that is in the inbox. @throws RvmError STORE_FAILED */
+  async keepEnd(end: EventEnd): Promise<void> {
+    const writes = [{ name: end.deliveryId, value: JSON.stringify(end) }];
+    await this.call('putSlots', { owner: ENDS, writes });
+    this.ends.set(end.deliveryId, end);
+  }
+
+  /** The inbox knows it. */
+  async dropEnd(deliveryId: string): Promise<void> {
+    this.ends.delete(deliveryId);
+    const writes = [{ name: deliveryId }];
+    await this.call('putSlots', { owner: ENDS, writes }).catch(() => undefined);
+  }
+
+  isRefused(deliveryId: string): boolean {
+    return this.#refused.has(deliveryId);
+  }
+
+  refuse(deliveryId: string): void {
+    this.#refused.add(deliveryId);
+  }
+
+  /** True where some were refused: they are offered again. */
+  offerAgain(): boolean {
+    const any = this.#refused.size > 0;
+    this.#refused.clear();
+    return any;
+  }
+
+  /** To be called before it is brought. True where it was before, in a state which the inbox may say of it only later. */
+  isBroughtAgain(deliveryId: string, state: string): boolean {
+    const wasBrought = this.#brought.has(deliveryId);
+    if (state !== 'received') this.#brought.add(deliveryId);
+    return wasBrought;
+  }
+
+  /** They are in the inbox: what becomes of them from now on is known there; also after a crash, if that can be written. */
+  async gone(deliveryIds: readonly string[]): Promise<void> {
+    for (const id of deliveryIds) {
+      this.#bytes -= this.#sizes.get(id) ?? 0;
+      for (const each of [this.#sizes, this.#refused, this.#brought, this.late]) each.delete(id);
+      this.#entered.add(id);
+    }
+    if (this.#entered.size > 0) await this.#remove().catch(() => undefined);
+  }
+
+  async #remove(): Promise<void> {
+    const ids = [...this.#entered];
+    await this.call('gone', ids);
+    for (const id of ids) this.#entered.delete(id);
+    await this.recount();
+  }
+
+  /** Reads what is in the file, and no longer what is not. @throws RvmError STORE_FAILED */
+  async load(): Promise<KeptMessage[]> {
+    const before = [...this.#sizes.keys()];
+    const kept = await this.call('kept', undefined);
+    const { slots } = await this.call('slots', { owner: ENDS, since: 0 });
+    const ids = new Set(kept.map(({ deliveryId }) => deliveryId));
+    for (const id of before) if (!ids.has(id)) this.#forget(id);
+    for (const { deliveryId, size } of kept) if (!this.#entered.has(deliveryId)) this.#add(deliveryId, size);
+    for (const { name, value } of slots)
+      if (value !== undefined) this.ends.set(name, JSON.parse(value) as EventEnd);
+    await this.recount();
+    return kept;
+  }
+
+  /** @throws RvmError STORE_FAILED */
+  async loadPatiently(): Promise<KeptMessage[]> {
+    for (let look = 1; ; look += 1) {
+      try {
+        return await this.load();
+      } catch (error) {
+        if (look === LOOKS) throw error;
+        await sleep(LOOK_AGAIN);
+      }
+    }
+  }
+
+  /**
+   * Closes it. Where nothing is left in the file itself, its folder goes.
+   * @returns damaged files that stay
+   */
+  async end(): Promise<string[]> {
+    // What is known here may be wrong, and what is removed is gone.
+    const kept = this.isEmpty ? await this.load().catch(() => undefined) : undefined;
+    await this.#port.close();
+    if (kept?.length === 0 && this.isEmpty) return removePlace(this.place);
+    this.place.lock?.release();
+    return [];
+  }
+
+  /** Closes what could not be read; a folder without a file goes. */
+  async close(): Promise<void> {
+    await this.#port.close();
+    if (hasSpare(this.place)) this.place.lock?.release();
+    else removePlace(this.place);
+  }
+
+  /** Perhaps salvaged: what is lost in it is nowhere any more. */
+  async #reopened(): Promise<void> {
+    await this.load().catch(() => undefined);
+    this.events.onReopened();
+  }
+
+  #add(deliveryId: string, size: number): void {
+    if (!this.#sizes.has(deliveryId)) this.#bytes += size;
+    this.#sizes.set(deliveryId, size);
+  }
+
+  #forget(deliveryId: string): void {
+    this.#bytes -= this.#sizes.get(deliveryId) ?? 0;
+    this.#sizes.delete(deliveryId);
+  }
+
+  /** The way to a queue takes a moment. */
+  #freshen(ids: readonly string[]): void {
+    for (const id of ids) this.#fresh.add(id);
+    setImmediate(() => setImmediate(() => ids.forEach((id) => this.#fresh.delete(id))));
+  }
+}
+
+/** What the flow is told of each message that is in no inbox. */
+export const BESIDE: readonly Warning[] = ['not-in-inbox'];
+
+/** A message of a spare, as the flow or a list has it. */
+function asBeside(row: LeasedMessage): LeasedMessage {
+  return { ...row, sequence: null, warnings: BESIDE };
+}

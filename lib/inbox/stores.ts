@@ -1,0 +1,304 @@
+import { withTimeout } from '../concurrency/timers';
+import type { ListQuery, MessageList } from './model';
+import { listedOf, type PatientReading, rowsOf } from './reading';
+import type { EventEnd, Spare } from './spare/spare';
+import type { Spares } from './spare/spares';
+import {
+  type CallName,
+  endStep,
+  type Finish,
+  type LeasedMessage,
+  type LocalCall,
+  type StoreCalls,
+  storeFailed,
+  type StorePort,
+  TOO_SLOW,
+} from './store/port';
+import { isListed, isOpenState } from './store/stored-message';
+
+type Take<Name extends CallName> = StoreCalls[Name]['take'];
+type Give<Name extends CallName> = Promise<StoreCalls[Name]['give']>;
+type Routes = { [Name in CallName]?: (take: Take<Name>, hurry?: boolean) => Give<Name> };
+
+interface StoresOptions {
+  spares: Spares;
+  /** The endpoint whose flow has an event of the inbox at work. */
+  endpointOf: (deliveryId: string) => string | undefined;
+  /** Told that one waits for the inbox to work. */
+  onKept: () => void;
+  /** Told that more of an endpoint wait beside the inbox, or may go now. */
+  waits: (endpoint: string) => void;
+  /** Time for a store to answer, in milliseconds. */
+  timeoutMs: number;
+}
+
+/**
+ * The inbox and its spares, as one: each event is asked of where it is, under the same delivery id throughout. What comes in, and
+ * what waits, is asked of the one or the other by those who know which.
+ */
+export class Stores implements StorePort {
+  readonly #routes: Routes = {
+    // What is beside the inbox has the turn of its alarm all the same.
+    lease: (take) => this.#lease(take),
+    leased: (endpoint) => this.#leased(endpoint),
+    giveBack: (take) => this.#giveBack(take),
+    markDelivered: (ids, hurry) => this.#markDelivered(ids, hurry),
+    lapse: (take) => this.#ask('lapse', take, take.deliveryId),
+    again: (id) => this.#ask('again', id, id),
+    dismiss: (take) => this.#ask('dismiss', take, take.deliveryId),
+    stateOf: (id) => this.#ask('stateOf', id, id),
+    revive: (take) => this.#revive(take),
+    note: (take) => this.#note(take),
+    finish: (take) => this.#finish(take),
+  };
+
+  constructor(
+    private readonly main: StorePort,
+    private readonly options: StoresOptions,
+  ) {}
+
+  call<Name extends LocalCall>(name: Name, take: Take<Name>, hurry?: boolean): Give<Name> {
+    const route: Routes[Name] = this.#routes[name];
+    return route === undefined ? this.main.call(name, take, hurry) : route(take, hurry);
+  }
+
+  close(): Promise<void> {
+    return this.main.close();
+  }
+
+  /** What is in the inbox, and what is beside it, as one list, in which each message is once. */
+  async list(query: ListQuery, inbox: PatientReading): Promise<MessageList> {
+    const { spares, timeoutMs } = this.options;
+    const isLoaded = await withTimeout(
+      spares.loaded().then(() => true),
+      timeoutMs,
+    );
+    // The spares first: what leaves one of them is in the inbox before, and so in what that gives later.
+    const beside: LeasedMessage[] = [];
+    let areGiven = isLoaded === true;
+    for (const spare of spares.filled) {
+      const rows = await withTimeout(spare.list(query), timeoutMs).catch(() => undefined);
+      areGiven &&= rows !== undefined;
+      beside.unshift(...(rows ?? []));
+    }
+    const inside = await rowsOf(inbox, query);
+    const rows = await this.#withoutTwins(inside.rows, beside);
+    const messages = await listedOf([...beside, ...this.#withEnds(rows, query)], query);
+    const fault = inside.fault ?? (areGiven ? undefined : storeFailed('its spill folder cannot be read yet'));
+    return { messages, ...(fault && { fault }) };
+  }
+
+  /** Rows of the inbox that are messages beside it: they are just entering it, or it has taken them too late. What is beside it has come further. */
+  async #withoutTwins(
+    rows: readonly LeasedMessage[],
+    beside: readonly LeasedMessage[],
+  ): Promise<LeasedMessage[]> {
+    const { spares } = this.options;
+    const late = await Promise.all(spares.filled.flatMap((spare) => [...spare.late.values()]).map(settled));
+    const known = new Set<string | undefined>([...beside.map(({ deliveryId }) => deliveryId), ...late]);
+    const shown = new Set(beside.map(keyOf));
+    return rows.filter((row) => {
+      if (known.has(row.deliveryId) || spares.having(row.deliveryId) !== undefined) return false;
+      // As `bring` has it: one that waits goes on as the one beside.
+      return row.state !== 'received' || !shown.has(keyOf(row));
+    });
+  }
+
+  /** Some have come to an end that the inbox could not be told yet. */
+  #withEnds(rows: readonly LeasedMessage[], { state }: ListQuery): LeasedMessage[] {
+    const ends = this.options.spares.ends();
+    if (ends.size === 0) return [...rows];
+    return rows
+      .map((row) => {
+        const end = isOpenState(row.state) ? ends.get(row.deliveryId) : undefined;
+        return end === undefined ? row : { ...row, state: end.state, again: undefined };
+      })
+      .filter((row) => isListed(state, row) || !ends.has(row.deliveryId));
+  }
+
+  /** Asks of one event, where it is. */
+  #ask<Name extends LocalCall>(name: Name, take: Take<Name>, deliveryId: string): Give<Name> {
+    return this.#at(
+      deliveryId,
+      () => this.main.call(name, take),
+      (spare) => spare.call(name, take),
+    );
+  }
+
+  /** In one step with the inbox where nothing is beside it: those who count what waits rely on the order of its answers. */
+  #at<Result>(
+    deliveryId: string,
+    inside: () => Promise<Result>,
+    beside: (spare: Spare) => Promise<Result>,
+  ): Promise<Result> {
+    const spare = this.options.spares.having(deliveryId);
+    return spare === undefined ? inside() : askedBeside(spare, deliveryId, inside, beside);
+  }
+
+  async #lease(take: Take<'lease'>): Give<'lease'> {
+    const { spares } = this.options;
+    const except = spares.filled.length === 0 ? [] : await spares.openAlarms(take.endpoint);
+    return this.main.call('lease', { ...take, except });
+  }
+
+  /** But for those that are on their way to their queue. */
+  async #leased(endpoint: string): Give<'leased'> {
+    const { filled } = this.options.spares;
+    const all = [this.main, ...filled].map((store) => store.call('leased', endpoint));
+    return (await Promise.all(all)).flat().filter((id) => !filled.some((spare) => spare.isFresh(id)));
+  }
+
+  /** It waits beside the inbox then, where it looks for itself. */
+  #revive(take: Take<'revive'>): Give<'revive'> {
+    return this.#at(
+      take.deliveryId,
+      () => this.main.call('revive', take),
+      async (spare) => {
+        const endpoint = await spare.call('revive', take);
+        await this.#changed(spare, endpoint);
+        return undefined;
+      },
+    );
+  }
+
+  async #changed(spare: Spare, endpoint: string | undefined): Promise<void> {
+    await spare.recount();
+    if (endpoint !== undefined) this.options.waits(endpoint);
+  }
+
+  /** How many wait again in the inbox. */
+  #giveBack(take: Take<'giveBack'>): Give<'giveBack'> {
+    const isBeside = [...take.unsent, ...take.cutOff].some((id) => this.options.spares.having(id));
+    return isBeside ? this.#giveEachBack(take) : this.main.call('giveBack', take);
+  }
+
+  async #giveEachBack({ unsent, cutOff }: Take<'giveBack'>): Give<'giveBack'> {
+    const given = new Set<string>();
+    for (const spare of this.options.spares.filled)
+      await spare.shared(async () => {
+        const own = {
+          unsent: unsent.filter((id) => spare.has(id)),
+          cutOff: cutOff.filter((id) => spare.has(id)),
+        };
+        const ids = [...own.unsent, ...own.cutOff];
+        if (ids.length === 0) return;
+        for (const id of ids) given.add(id);
+        await spare.call('giveBack', own);
+        await spare.recount();
+      });
+    for (const { endpointsWaiting } of this.options.spares.filled)
+      for (const endpoint of endpointsWaiting) this.options.waits(endpoint);
+    const rest = {
+      unsent: unsent.filter((id) => !given.has(id)),
+      cutOff: cutOff.filter((id) => !given.has(id)),
+    };
+    return rest.unsent.length + rest.cutOff.length === 0 ? 0 : this.main.call('giveBack', rest);
+  }
+
+  #markDelivered(ids: readonly string[], hurry?: boolean): Give<'markDelivered'> {
+    const isBeside = ids.some((id) => this.options.spares.having(id));
+    return isBeside ? this.#markEach(ids, hurry) : this.#markInside([...ids], hurry);
+  }
+
+  async #markEach(ids: readonly string[], hurry?: boolean): Promise<void> {
+    const marked = new Set<string>();
+    for (const spare of this.options.spares.filled)
+      await spare.shared(async () => {
+        const own = ids.filter((id) => spare.has(id));
+        if (own.length > 0) await spare.call('markDelivered', own);
+        for (const id of own) marked.add(id);
+      });
+    const inside = ids.filter((id) => !marked.has(id));
+    if (inside.length > 0) await this.#markInside(inside, hurry);
+  }
+
+  async #markInside(ids: string[], hurry?: boolean): Promise<void> {
+    const step = endStep('delivered');
+    const marking = this.main.call('markDelivered', ids, hurry).then(() => true);
+    try {
+      if ((await withTimeout(marking, this.options.timeoutMs)) === true) return;
+    } catch (error) {
+      return this.#keepEnds(ids, { state: 'delivered', step }, () => Promise.reject(error));
+    }
+    await this.#keepEnds(ids, { state: 'delivered', step }, async () => void (await marking));
+  }
+
+  /** What becomes of an event does not wait for what is said of it. @throws RvmError STORE_FAILED */
+  async #note(take: Take<'note'>): Give<'note'> {
+    const noting = this.#ask('note', take, take.deliveryId).then((give) => ({ give }));
+    const noted = await withTimeout(noting, this.options.timeoutMs);
+    if (noted === undefined) throw storeFailed(TOO_SLOW);
+    return noted.give;
+  }
+
+  #finish(take: Take<'finish'>): Give<'finish'> {
+    return this.#at(
+      take.deliveryId,
+      () => this.#finishInside(take),
+      async (spare) => {
+        const finished = await spare.call('finish', take);
+        await this.#changed(spare, finished?.endpoint);
+        if (finished?.was !== 'received') return finished;
+        // One that waits here is not counted among those that wait in the inbox.
+        return { ...finished, was: 'leased' };
+      },
+    );
+  }
+
+  /** An inbox that fails cannot be told that an event is settled; so that is kept beside it, and told later. */
+  #finishInside(take: Take<'finish'>): Give<'finish'> {
+    const finishing = this.main.call('finish', take);
+    const endpoint = this.options.endpointOf(take.deliveryId);
+    return endpoint === undefined ? finishing : this.#finishOrKeep(take, finishing, endpoint);
+  }
+
+  async #finishOrKeep(take: Finish, finishing: Give<'finish'>, endpoint: string): Give<'finish'> {
+    const told = finishing.then((give) => ({ give }));
+    let otherwise: () => Promise<void> = async () => void (await told);
+    try {
+      const finished = await withTimeout(told, this.options.timeoutMs);
+      if (finished !== undefined) return finished.give;
+    } catch (error) {
+      otherwise = () => Promise.reject(error);
+    }
+    await this.#keepEnds([take.deliveryId], take, otherwise);
+    return { was: 'leased', endpoint };
+  }
+
+  /** @param otherwise where that cannot be written either */
+  async #keepEnds(
+    ids: readonly string[],
+    { state, step = endStep(state) }: Pick<EventEnd, 'state' | 'step'>,
+    otherwise: () => Promise<void>,
+  ): Promise<void> {
+    const { spares, onKept } = this.options;
+    try {
+      await Promise.all(ids.map((deliveryId) => spares.keepEnd({ deliveryId, state, step })));
+      onKept();
+    } catch {
+      await otherwise();
+    }
+  }
+}
+
+/** It may have entered the inbox before it can be asked beside it. */
+async function askedBeside<Result>(
+  spare: Spare,
+  deliveryId: string,
+  inside: () => Promise<Result>,
+  beside: (spare: Spare) => Promise<Result>,
+): Promise<Result> {
+  const answer = await spare.shared(async () =>
+    spare.has(deliveryId) ? { give: await beside(spare) } : undefined,
+  );
+  return answer === undefined ? inside() : answer.give;
+}
+
+function keyOf({ station, id, named, fingerprint }: LeasedMessage): string {
+  return `${station}\n${Number(named)}${id}\n${fingerprint}`;
+}
+
+/** Undefined where it is not known yet, or fails. */
+function settled<Result>(promise: Promise<Result>): Promise<Result | undefined> {
+  return Promise.race([promise, Promise.resolve(undefined)]).catch(() => undefined);
+}
