@@ -364,7 +364,8 @@ export class DurableInbox extends StoreInbox {
       incidents: this.#incidents,
       spillAfter,
       isClosed: () => this.#closed,
-      mayRepeat: () => performance.now() < this.#idsLostAt + this.#tidying.keep.keys,
+      mayRepeat: () =>
+        !this.#spares.isAllKnown || performance.now() < this.#idsLostAt + this.#tidying.keep.keys,
     });
     this.#reading = new PatientReading(this.#store, {
       state: () => this.#health.state,
@@ -470,7 +471,10 @@ export class DurableInbox extends StoreInbox {
         restored: (nodeId) => this.#outages.restored(nodeId),
         entered: (nodeId) => this.#outages.entered(nodeId),
         found: () => this.#health.lookLater(),
-        reopened: () => this.#queues.reconcile(),
+        reopened: () => {
+          this.#queues.reconcile();
+          this.#health.lookLater();
+        },
         refused: (count) =>
           this.#log({
             kind: 'line',

@@ -29,6 +29,8 @@ const AT_ONCE = 5;
  */
 const FAULTS = ['fails', 'readable', 'hangs', 'lost', 'refuses'] as const;
 type Fault = (typeof FAULTS)[number] | 'none';
+const SPARE_FAULTS = ['fails', 'hangs', 'lost'] as const;
+type SpareFault = (typeof SPARE_FAULTS)[number] | 'none';
 
 interface Sent {
   readonly message: ProvenMessage;
@@ -52,6 +54,8 @@ class Model {
   #inbox: HookedInbox;
   #life = 0;
   #fault: Fault = 'none';
+  /** What becomes of what is beside it: `lost` as above. */
+  #spareFault: SpareFault = 'none';
   /** The thread of the store has ended, and is followed by another soon. */
   #isGone = false;
   #maxInFlight = 0;
@@ -109,6 +113,7 @@ class Model {
     this.#hanging = [];
     this.#isGone = false;
     const inbox = new HookedInbox({ hook: this.#hookOf(this.#life), ...(folder && { folder }) });
+    inbox.spareHook = this.#spareHookOf(this.#life);
     this.#consume(inbox, this.#life);
     return inbox;
   }
@@ -166,6 +171,34 @@ class Model {
   #reopen(): void {
     this.#isGone = false;
     this.#inbox.reopen();
+  }
+
+  #spareHookOf(life: number): Hook {
+    return async (name, pass) => {
+      if (life !== this.#life) return fail();
+      // It is in both, and one of them knows that.
+      if (name === 'gone' && this.chance() < 0.04) {
+        if (this.chance() < 0.5) pass();
+        this.#kill();
+        return fail();
+      }
+      if (this.#spareFault === 'none') return pass();
+      if (this.#spareFault === 'hangs') {
+        await new Promise<void>((resolve) => this.#hanging.push(resolve));
+        return life === this.#life ? pass() : fail();
+      }
+      if (this.#spareFault === 'lost') {
+        this.#spareFault = 'fails';
+        setTimeout(() => life === this.#life && this.#reopenSpares(), REOPENED_AFTER);
+        if (this.chance() < 0.5) pass();
+      }
+      return fail();
+    };
+  }
+
+  #reopenSpares(): void {
+    this.#spareFault = 'none';
+    this.#inbox.reopenSpares();
   }
 
   #new(): Sent {
@@ -252,10 +285,12 @@ class Model {
   #change(): void {
     this.#mend();
     if (this.chance() > 0.45) this.#fault = this.#oneOf(FAULTS) ?? 'fails';
+    if (this.chance() < 0.2) this.#spareFault = this.#oneOf(SPARE_FAULTS) ?? 'fails';
   }
 
   #mend(): void {
     this.#fault = 'none';
+    this.#spareFault = 'none';
     for (const act of this.#hanging.splice(0)) act();
   }
 

@@ -30,7 +30,7 @@ export interface DrainEvents {
  * A message is in both between the commit there and its removal here; brought again it is known by its delivery id, and
  * whichever has come further counts.
  * @param timeoutMs time for the inbox to take a batch, in milliseconds
- * @throws RvmError STORE_FAILED; what has not entered stays
+ * @throws RvmError STORE_FAILED of the inbox; what has not entered stays. A spare that cannot be read is stuck
  */
 export async function drain(
   spare: Spare,
@@ -62,7 +62,9 @@ async function moveBatch(
   events: DrainEvents,
   { after, timeoutMs }: { after: number; timeoutMs: number },
 ): Promise<number | undefined> {
-  const batch = await spare.call('carry', { after, limit: BATCH });
+  const batch = await spare.call('carry', { after, limit: BATCH }).catch(() => undefined);
+  spare.isStuck = batch === undefined;
+  if (batch === undefined) return undefined;
   const entered: CarriedMessage[] = [];
   try {
     // What an inbox takes that does not answer is offered again all the same: it knows it then.

@@ -90,16 +90,25 @@ export function hasSpare({ folder }: SparePlace): boolean {
  */
 export function removePlace({ folder, lock }: SparePlace): string[] {
   lock?.release();
+  try {
+    const kept = setAside(folder);
+    fs.rmSync(folder, { recursive: true, force: true });
+    return kept;
+  } catch {
+    // It is looked at again at the next start: nothing is in it.
+    return [];
+  }
+}
+
+function setAside(folder: string): string[] {
   const names = fs.existsSync(folder) ? fs.readdirSync(folder) : [];
-  const kept = names
+  return names
     .filter((name) => name.includes(DAMAGED))
     .map((name) => {
       const moved = `${folder}-${name}`;
       fs.renameSync(path.join(folder, name), moved);
       return moved;
     });
-  fs.rmSync(folder, { recursive: true, force: true });
-  return kept;
 }
 
 /** By which folders of processes are ordered: it grows from one to the next. */

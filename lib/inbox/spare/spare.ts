@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { ReadWriteLock, Semaphore } from '../../concurrency/semaphore';
 import { CancelToken } from '../../concurrency/signals';
-import { sleep } from '../../concurrency/timers';
+import { sleep, withTimeout } from '../../concurrency/timers';
 import type { Warning } from '../../message/envelope';
 import type { ListQuery } from '../model';
 import {
@@ -15,7 +15,7 @@ import {
   type StoreEvents,
   storeFailed,
   type StorePort,
-  type StoreWarning,
+  TOO_SLOW,
 } from '../store/port';
 import { syncFolder } from '../sqlite/database';
 import { hasSpare, removePlace, SPARE_FILE, type SparePlace } from './spare-folder';
@@ -31,15 +31,16 @@ const NEVER = new CancelToken();
 /** The end of an event. */
 export type EventEnd = Pick<Finish, 'deliveryId' | 'state' | 'step'>;
 
-/** Told what a spare does by itself. */
-export interface SpareEvents {
-  /** Opened once more: what it was asked last may be done, and not answered. */
-  onReopened(): void;
-  onWarning(warning: StoreWarning): void;
-}
-
 /** Opens the store of a spare. */
 export type OpenStore = (file: string, events: StoreEvents) => StorePort;
+
+export interface SpareOptions {
+  openStore: OpenStore;
+  /** Time for it to answer, in milliseconds. */
+  timeoutMs: number;
+  /** Told that what it was asked last may be done, and was not answered. */
+  onUnsure: () => void;
+}
 
 /**
  * A second store beside one that fails: the same tables and the same rules, on a file of its own. A message keeps its delivery
@@ -52,6 +53,8 @@ export class Spare {
   readonly late = new Map<string, Promise<string | undefined>>();
   /** Nothing of it may go, for it is not known yet what the inbox has of it. */
   isDoubtful = false;
+  /** It could not be read when it was to enter the inbox, which goes on without it until the next try. */
+  isStuck = false;
   readonly #sizes = new Map<string, number>();
   /** In the inbox, and perhaps still in the file. */
   readonly #entered = new Set<string>();
@@ -66,36 +69,39 @@ export class Spare {
   readonly #port: StorePort;
   #waiting: Record<string, number> = {};
   #bytes = 0;
+  /** Calls that were not answered in time: it is asked nothing else until they are. */
+  #unanswered = 0;
+  #unsure = 0;
+  #isLoaded = false;
 
   private constructor(
     readonly place: SparePlace,
-    openStore: OpenStore,
-    private readonly events: SpareEvents,
+    private readonly options: SpareOptions,
     opened: (error?: Error) => void,
   ) {
     let isOpen = false;
-    this.#port = openStore(path.join(place.folder, SPARE_FILE), {
+    this.#port = options.openStore(path.join(place.folder, SPARE_FILE), {
       onOpened: () => {
         if (isOpen) void this.#reopened();
         isOpen = true;
         opened();
       },
       onFault: (reason) => opened(storeFailed(reason)),
-      onWarning: (warning) => this.events.onWarning(warning),
+      onWarning: () => undefined,
       onSlow: () => undefined,
     });
   }
 
   /** Opens one that is new, or was left by a former process. @throws RvmError STORE_FAILED where it cannot be opened and read */
-  static async open(place: SparePlace, openStore: OpenStore, events: SpareEvents): Promise<Spare> {
+  static async open(place: SparePlace, options: SpareOptions): Promise<Spare> {
     const isNew = !hasSpare(place);
     let spare: Spare | undefined;
     try {
       await new Promise<void>((resolve, reject) => {
-        spare = new Spare(place, openStore, events, (error) => (error ? reject(error) : resolve()));
+        spare = new Spare(place, options, (error) => (error ? reject(error) : resolve()));
       });
+      await spare?.loadPatiently();
       if (isNew) syncFolder(place.folder);
-      else await spare?.loadPatiently();
     } catch (error) {
       await spare?.close();
       throw error;
@@ -114,7 +120,7 @@ export class Spare {
 
   /** True where something is to enter the inbox. */
   get hasPending(): boolean {
-    return this.ends.size > 0 || this.#sizes.size > this.#refused.size;
+    return !this.isStuck && (this.ends.size > 0 || this.#sizes.size > this.#refused.size);
   }
 
   get isEmpty(): boolean {
@@ -153,14 +159,41 @@ export class Spare {
     name: Name,
     take: StoreCalls[Name]['take'],
   ): Promise<StoreCalls[Name]['give']> {
-    return this.#port.call(name, take).catch((error: unknown) => {
-      throw storeFailed(`the spill folder cannot be written: ${reasonOf(error)}`);
-    });
+    return this.#inTime(this.#port.call(name, take));
   }
 
-  /** Does something while nothing is asked of its events. */
-  async alone<Result>(work: () => Promise<Result>): Promise<Result> {
-    const release = await this.#lock.exclusive.acquire(NEVER, 0);
+  /** One that hangs is waited for but once. */
+  async #inTime<Give>(asking: Promise<Give>): Promise<Give> {
+    if (this.#unanswered > 0) {
+      asking.catch(() => undefined);
+      throw failed(TOO_SLOW);
+    }
+    const answer = await withTimeout(
+      asking.then((give) => ({ give })),
+      this.options.timeoutMs,
+    ).catch((error: unknown) => {
+      throw failed(reasonOf(error));
+    });
+    if (answer !== undefined) return answer.give;
+    this.#unanswered += 1;
+    void asking
+      .catch(() => undefined)
+      .then(() => {
+        this.#unanswered -= 1;
+        this.options.onUnsure();
+      });
+    throw failed(TOO_SLOW);
+  }
+
+  /** Does something while nothing is asked of its events; not where it does not answer what it was asked before: then it is stuck. */
+  async alone<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
+    const acquiring = this.#lock.exclusive.acquire(NEVER, 0);
+    const release = await withTimeout(acquiring, this.options.timeoutMs);
+    if (release === undefined) {
+      void acquiring.then((late) => late());
+      this.isStuck = true;
+      return undefined;
+    }
     try {
       return await work();
     } finally {
@@ -173,15 +206,42 @@ export class Spare {
     take: StoreCalls['accept']['take'],
     late: Promise<string | undefined> | undefined,
   ): Promise<AcceptedAnywhere> {
-    const accepted = await this.call('accept', take);
+    const accepted = await this.#port.call('accept', take).catch((error: unknown) => {
+      void this.#whileUnsure(() => this.load());
+      throw error;
+    });
     const { deliveryId, outcome, leased } = accepted;
-    if (outcome === 'repeat') return accepted;
     const { endpoint, bytes, state } = take.message;
-    this.#add(deliveryId, bytes.byteLength);
+    if (!this.#entered.has(deliveryId)) this.#add(deliveryId, bytes.byteLength);
+    if (outcome === 'repeat') return accepted;
     if (late !== undefined) this.late.set(deliveryId, late);
     if (leased) this.#freshen([deliveryId]);
     else if (outcome === 'new' && state === 'received') this.#count(endpoint, 1);
     return { ...accepted, sequence: null };
+  }
+
+  /** An answer was not waited for: its sender may have come again, and been heard elsewhere. */
+  async acceptLate(accepting: Promise<AcceptedAnywhere>): Promise<void> {
+    await this.#whileUnsure(async () => {
+      const { deliveryId, leased } = await accepting;
+      await this.#port.call('doubt', [deliveryId]);
+      if (leased) await this.#port.call('giveBack', { unsent: [deliveryId], cutOff: [] });
+      await this.recount();
+    });
+  }
+
+  /** True while something may be in it that nobody knows of. */
+  get isUnsure(): boolean {
+    return this.#unsure > 0;
+  }
+
+  async #whileUnsure(work: () => Promise<unknown>): Promise<void> {
+    this.#unsure += 1;
+    await work().then(
+      () => (this.#unsure -= 1),
+      // Until it is opened once more.
+      () => undefined,
+    );
   }
 
   /** @throws RvmError STORE_FAILED */
@@ -193,7 +253,15 @@ export class Spare {
       const events = await this.call('lease', take);
       this.#count(take.endpoint, -events.length);
       this.#freshen(events.map(({ deliveryId }) => deliveryId));
-      return events.map(asBeside);
+      if (!this.isUnsure) return events.map(asBeside);
+      // Others may have been heard elsewhere, too.
+      void this.#port
+        .call(
+          'doubt',
+          events.map(({ deliveryId }) => deliveryId),
+        )
+        .catch(() => undefined);
+      return events.map((event) => ({ ...asBeside(event), warnings: [...BESIDE, 'may-repeat'] }));
     });
   }
 
@@ -201,7 +269,7 @@ export class Spare {
   async list(query: ListQuery): Promise<LeasedMessage[]> {
     const release = await this.#lists.acquire(NEVER);
     try {
-      const rows = await this.call('list', query);
+      const rows = await this.#port.call('list', query);
       return rows.filter(({ deliveryId }) => this.has(deliveryId)).map(asBeside);
     } finally {
       release();
@@ -211,7 +279,7 @@ export class Spare {
   /** Counts anew what waits, after something that may have changed it. */
   recount(): Promise<void> {
     // In one step with the answer: those before and after it count, too.
-    return this.call('waiting', undefined).then(
+    return this.#port.call('waiting', undefined).then(
       (waiting) => void (this.#waiting = waiting),
       () => undefined,
     );
@@ -278,9 +346,13 @@ export class Spare {
   /** Reads what is in the file, and no longer what is not. @throws RvmError STORE_FAILED */
   async load(): Promise<KeptMessage[]> {
     const before = [...this.#sizes.keys()];
-    const kept = await this.call('kept', undefined);
-    const { slots } = await this.call('slots', { owner: ENDS, since: 0 });
+    const kept = await this.#port.call('kept', undefined);
+    const { slots } = await this.#port.call('slots', { owner: ENDS, since: 0 });
     const ids = new Set(kept.map(({ deliveryId }) => deliveryId));
+    const unknown = [...ids].filter((id) => !this.has(id) && !this.#entered.has(id));
+    // Their senders were not told that they are here.
+    if (this.#isLoaded && unknown.length > 0) await this.#port.call('doubt', unknown);
+    this.#isLoaded = true;
     for (const id of before) if (!ids.has(id)) this.#forget(id);
     for (const { deliveryId, size } of kept) if (!this.#entered.has(deliveryId)) this.#add(deliveryId, size);
     for (const { name, value } of slots)
@@ -323,8 +395,12 @@ export class Spare {
 
   /** Perhaps salvaged: what is lost in it is nowhere any more. */
   async #reopened(): Promise<void> {
-    await this.load().catch(() => undefined);
-    this.events.onReopened();
+    this.#unsure = 1;
+    await this.load().then(
+      () => (this.#unsure = 0),
+      () => undefined,
+    );
+    this.options.onUnsure();
   }
 
   #add(deliveryId: string, size: number): void {
@@ -342,6 +418,10 @@ export class Spare {
     for (const id of ids) this.#fresh.add(id);
     setImmediate(() => setImmediate(() => ids.forEach((id) => this.#fresh.delete(id))));
   }
+}
+
+function failed(reason: string): Error {
+  return storeFailed(`the spill folder cannot be written: ${reason}`);
 }
 
 /** What the flow is told of each message that is in no inbox. */

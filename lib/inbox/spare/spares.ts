@@ -136,6 +136,13 @@ export class Spares {
     return !this.#isLoaded || this.#entering > 0 || this.#all.some(({ hasPending }) => hasPending);
   }
 
+  /** False while a message may be here that nobody knows of: a repeat cannot be told. */
+  get isAllKnown(): boolean {
+    return (
+      this.#isLoaded && !this.#hasUnread && !this.#all.some(({ isStuck, isUnsure }) => isStuck || isUnsure)
+    );
+  }
+
   /** True while one of them is open. */
   get areOpen(): boolean {
     return this.#all.length > 0;
@@ -169,7 +176,10 @@ export class Spares {
   /** Opens the one that is to take what comes: that takes longer than to write to it. Fails never. */
   async prepare(): Promise<void> {
     await this.#loading;
-    if (!this.#isClosed) await this.#writable(0).catch(() => undefined);
+    if (this.#isClosed || this.#own !== undefined) return;
+    await this.#writable(0).catch(() => undefined);
+    // The inbox may work by now: then it goes.
+    this.options.events.found();
   }
 
   /** In the order in which they come. @throws RvmError STORE_FAILED */
@@ -298,7 +308,7 @@ export class Spares {
     const others = this.filled.filter((spare) => spare !== own);
     const before = await this.#knownIn(others, message);
     if (before?.outcome === 'repeat') return async () => repeatOf(before);
-    const known = spill.known && before && this.#isAllKnown ? both(spill.known, before) : undefined;
+    const known = spill.known && before && this.isAllKnown ? both(spill.known, before) : undefined;
     const node = this.options.endpoints.nodeOf(message.endpoint) ?? message.endpoint;
     const mayRepeat: Warning[] = known === undefined ? ['may-repeat'] : [];
     const facts = factsWithWarnings(message.facts, mayRepeat);
@@ -332,10 +342,6 @@ export class Spares {
     return (await openAlarmsIn(some, endpoint)).includes(alarmOf(station, alarm));
   }
 
-  get #isAllKnown(): boolean {
-    return this.#isLoaded && !this.#hasUnread;
-  }
-
   /** Undefined where one of them cannot tell. */
   async #knownIn(some: readonly Spare[], message: NewMessage): Promise<Known | undefined> {
     let known: Known = { outcome: 'new', first: true, ended: false };
@@ -350,13 +356,9 @@ export class Spares {
   /** It goes to the flow all the same, and what is sent again is a repeat of it. */
   #takeLate(own: Spare, endpoint: string, accepting: Promise<AcceptedAnywhere>): void {
     this.#unanswered += 1;
-    void accepting
-      .then(async ({ deliveryId, leased }) => {
-        if (leased) await own.call('giveBack', { unsent: [deliveryId], cutOff: [] });
-        await own.recount();
-        this.options.events.waits(endpoint);
-      })
-      .catch(() => undefined)
+    void own
+      .acceptLate(accepting)
+      .then(() => this.options.events.waits(endpoint))
       .finally(() => (this.#unanswered -= 1));
   }
 
@@ -399,11 +401,8 @@ export class Spares {
   }
 
   #opened(place: SparePlace): Promise<Spare> {
-    const { openStore, events } = this.options;
-    return Spare.open(place, openStore, {
-      onReopened: () => events.reopened(),
-      onWarning: () => undefined,
-    });
+    const { openStore, timeoutMs, events } = this.options;
+    return Spare.open(place, { openStore, timeoutMs, onUnsure: () => events.reopened() });
   }
 
   async #move<Name extends 'moveNode' | 'giveNode'>(
@@ -492,7 +491,13 @@ export class Spares {
     };
     for (const spare of this.#all) await drain(spare, main, { counts, entered, waits, refused }, timeoutMs);
     await this.#drop();
+    if (this.#all.some(({ isStuck }) => isStuck)) setTimeout(() => this.#tryAgain(), TRY_AGAIN).unref();
     if (this.#refusals > 0) events.refused(this.#refusals);
+  }
+
+  #tryAgain(): void {
+    for (const spare of this.#all) spare.isStuck = false;
+    this.options.events.found();
   }
 
   #offerAgain(): void {

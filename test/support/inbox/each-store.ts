@@ -197,6 +197,7 @@ class InlineStore implements StorePort {
   answersLate = false;
   hook = pass;
   #late: (() => void)[] = [];
+  #isClosed = false;
   readonly questions: LocalCall[] = [];
 
   constructor(
@@ -209,6 +210,7 @@ class InlineStore implements StorePort {
   }
 
   reopen(): void {
+    if (this.#isClosed) return;
     this.store.close();
     this.store = this.#opened(true);
     this.news.onOpened(this.store.opened);
@@ -234,6 +236,7 @@ class InlineStore implements StorePort {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     this.store.close();
   }
 
@@ -270,6 +273,7 @@ export interface InlineInboxOptions extends Partial<DurableInboxOptions> {
 
 interface SpareFaults {
   hook: Hook;
+  all: InlineStore[];
 }
 
 /** The inbox with its store in a folder that is gone when it is closed, unless it is that of the test. */
@@ -283,7 +287,7 @@ export class InlineInbox extends DurableInbox {
   constructor({ folder: given, hook, fails = false, ...options }: InlineInboxOptions = {}) {
     const folder = given ?? temporaryFolder();
     let port: InlineStore | undefined;
-    const spares: SpareFaults = { hook: pass };
+    const spares: SpareFaults = { hook: pass, all: [] };
     super({
       file: path.join(folder, 'inbox.sqlite'),
       spillFolder: path.join(folder, 'spill'),
@@ -294,6 +298,7 @@ export class InlineInbox extends DurableInbox {
       openSpare: (file, news) => {
         const spare = new InlineStore(file, news, { isSpare: true });
         spare.hook = (name, act) => spares.hook(name, act);
+        spares.all.push(spare);
         return spare;
       },
       ...options,
@@ -346,6 +351,11 @@ export class InlineInbox extends DurableInbox {
   /** Its store is closed, and opened once more, as after a fault of the disk. */
   reopen(): void {
     this.#port.reopen();
+  }
+
+  /** And what is beside it, likewise. */
+  reopenSpares(): void {
+    for (const spare of this.#spares.all) spare.reopen();
   }
 
   /** From now on the store does at once what it is asked, and answers late; `answer` ends that. */
