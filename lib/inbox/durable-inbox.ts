@@ -166,7 +166,8 @@ class Arrivals {
     const { spares, spillAfter, health, isClosed } = this.options;
     if (isClosed()) throw storeFailed('it is closed');
     // What was spilled, or is about to be, goes first, or the end of an alarm would come before its beginning.
-    const isSpilled = (spares.mayHold || this.#looks.areAhead) && !(await this.#isAllInside());
+    const mustWait = spares.mayHold || this.#looks.areAhead || health.state.durable === undefined;
+    const isSpilled = mustWait && !(await this.#isAllInside());
     // Only now: a store that was just opened has told what it lacks.
     const record = this.#marked(arrived);
     const message = newMessage(record);

@@ -135,14 +135,19 @@ export class Stores implements StorePort {
     return spare === undefined ? inside() : askedBeside(spare, deliveryId, inside, beside);
   }
 
-  async #lease(take: Take<'lease'>): Give<'lease'> {
+  #lease(take: Take<'lease'>): Give<'lease'> {
     const { spares } = this.options;
-    const except = spares.filled.length === 0 ? [] : await spares.openAlarms(take.endpoint);
-    return this.main.call('lease', { ...take, except });
+    if (spares.size === 0) return this.main.call('lease', take);
+    return spares.openAlarms(take.endpoint).then((except) => this.main.call('lease', { ...take, except }));
   }
 
   /** But for those that are on their way to their queue. */
-  async #leased(endpoint: string): Give<'leased'> {
+  #leased(endpoint: string): Give<'leased'> {
+    const { spares } = this.options;
+    return spares.size === 0 ? this.main.call('leased', endpoint) : this.#leasedInBoth(endpoint);
+  }
+
+  async #leasedInBoth(endpoint: string): Give<'leased'> {
     const { filled } = this.options.spares;
     const all = [this.main, ...filled].map((store) => store.call('leased', endpoint));
     return (await Promise.all(all)).flat().filter((id) => !filled.some((spare) => spare.isFresh(id)));

@@ -181,8 +181,10 @@ describe('the spares of an inbox whose store fails', () => {
     fs.writeFileSync(unreadable, 'no folder');
     const taker = new Taker(failing(folder));
     await taker.came(1);
+    const other = newFolder();
+    const late = await leave(other, 1, 2);
     fs.unlinkSync(unreadable);
-    const late = await leave(folder, 1, 2);
+    fs.renameSync(unreadable.replace(folder, other), unreadable);
     await taker.came(2);
     assert.deepEqual(taker.deliveryIds, [...former, ...late]);
   });
