@@ -41,10 +41,20 @@ export async function drain(
   await tellEnds(spare, main, events);
   for (let after = 0; ;) {
     const last = await spare.alone(() => moveBatch(spare, main, events, { after, timeoutMs }));
+    if (spare.isStuck) await doubtTwins(spare, main);
     for (const endpoint of spare.endpointsWaiting) events.waits(endpoint);
     if (last === undefined) return;
     after = last;
   }
+}
+
+/** What the inbox has taken after all goes to the flow from there, too, for nobody can say now how far it has come here. */
+async function doubtTwins(spare: Spare, main: StorePort): Promise<void> {
+  const ids = await Promise.all(spare.late.values());
+  await main.call(
+    'doubt',
+    ids.filter((id) => id !== undefined),
+  );
 }
 
 async function tellEnds(spare: Spare, main: StorePort, events: DrainEvents): Promise<void> {
