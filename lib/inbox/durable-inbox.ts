@@ -254,7 +254,7 @@ class Arrivals {
     record: ProvenMessage | DeadLetter,
     spill: { message: NewMessage; known: Known | undefined; late?: Promise<string | undefined> },
   ): Promise<AcceptedBeside> {
-    const { spares, queues, health, incidents, isClosed } = this.options;
+    const { spares, queues } = this.options;
     const isEvent = isForFlow(record);
     const { entrance } = queues.of(record.endpointId);
     const lease = isEvent ? entrance.leaseBeside(record) : 'no';
@@ -263,17 +263,21 @@ class Arrivals {
       const { warnings = [] } = accepted?.spilled ?? {};
       entrance.spilled(withWarnings(record, warnings), lease, accepted);
     };
-    try {
-      const accepted = await spares.accept({ ...spill, lease });
-      told(accepted);
-      return accepted;
-    } catch (error) {
+    const accepted = await spares.accept({ ...spill, lease }).catch((error: unknown) => {
       told(undefined);
-      const { fault = 'it is not open yet' } = health.state;
-      const reason = `${fault}; neither can it spill: ${reasonOf(error)}`;
-      if (health.state.durable === false && !isClosed()) incidents.refused(fault);
-      throw storeFailed(reason);
-    }
+      throw this.#refused(reasonOf(error));
+    });
+    told(accepted);
+    // In memory alone: it goes to the flow, and its sender, who is told nothing, keeps it for us.
+    if (accepted.fault !== undefined) throw this.#refused(accepted.fault);
+    return accepted;
+  }
+
+  #refused(spareFault: string): Error {
+    const { health, incidents, isClosed } = this.options;
+    const { fault = 'it is not open yet' } = health.state;
+    if (health.state.durable === false && !isClosed()) incidents.refused(fault);
+    return storeFailed(`${fault}; neither can it spill: ${spareFault}`);
   }
 }
 
@@ -481,6 +485,11 @@ export class DurableInbox extends StoreInbox {
             kind: 'line',
             line: `The inbox does not take ${plural(count, 'message')} of the spill folder: what it does not take stays there, and is offered to it again. See to the room on its disk.`,
           }),
+        unreadable: (folder, reason) =>
+          this.#log({
+            kind: 'line',
+            line: `What a former process has left in ${folder} cannot be read, and is looked at again: ${reason}.`,
+          }),
         left: (left) => this.#log({ kind: 'left', file: left }),
       },
     });
@@ -548,7 +557,10 @@ export class DurableInbox extends StoreInbox {
 
   /** True when nothing that was spilled is left. @throws RvmError STORE_FAILED */
   async #tryToRecover(): Promise<boolean> {
-    await this.#store.call('ping', undefined);
+    await this.#store.call('ping', undefined).catch(async (error: unknown) => {
+      await this.#spares.keepMemory();
+      throw error;
+    });
     this.#endpoints.tellRest();
     if (this.#spares.areOpen || this.#spares.mayHold) await this.#spares.drain();
     if (this.#spares.mayHold) return false;

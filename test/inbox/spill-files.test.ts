@@ -198,9 +198,10 @@ describe('the spares of an inbox whose store fails', () => {
     inbox.spareHook = pass;
     const ids = [...before, ...(await accept(1))];
     assert.equal(stand.files().length, 1);
-    const taker = new Taker(killed());
-    await taker.came(2);
-    assert.deepEqual(taker.deliveryIds, ids);
+    const taker = new Taker(killed(), { maxInFlight: 100 });
+    // With those that were in memory meanwhile.
+    await taker.came(22);
+    assert.deepEqual([taker.deliveryIds[0], taker.deliveryIds[21]], ids);
   });
 
   describe('in threads of their own', () => {

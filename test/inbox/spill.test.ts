@@ -65,6 +65,57 @@ describe('an inbox whose store fails', () => {
     assert.equal((await inbox.accept(proven())).outcome, 'new');
   });
 
+  describe('where no file can be written either', () => {
+    let taker: Taker;
+    const refused = (message: ProvenMessage): Promise<void> =>
+      assert.rejects(inbox.accept(message), { code: 'STORE_FAILED' });
+    beforeEach(() => {
+      taker = new Taker(inbox, { ...SETTLED, maxInFlight: 2000 });
+      inbox.fails = true;
+      inbox.spareHook = fail;
+    });
+
+    it('hands an event to the flow at once, and refuses it, so that its sender keeps it; the same again is no further one', async () => {
+      const message = proven();
+      await refused(message);
+      await taker.came(1);
+      assert.deepEqual(taker.deliveries[0]?.message.warnings, ['not-in-inbox', 'may-repeat']);
+      await refused(message);
+      assert.deepEqual([taker.ids, await inbox.canAccept()], [[idOf(message)], true]);
+    });
+
+    it('takes what the flow says of it, and has it as that in the inbox, which knows it when it is sent again', async () => {
+      const message = proven();
+      await refused(message);
+      await taker.came(1);
+      const [deliveryId = ''] = taker.deliveryIds;
+      assert.equal(await inbox.settle(deliveryId, { action: 'done' }), true);
+      inbox.spareHook = pass;
+      await stand.mend();
+      assert.equal(await stand.stateOf(deliveryId), 'delivered');
+      assert.deepEqual(await inbox.accept(message), { outcome: 'repeat', deliveryId });
+      assert.equal(taker.ids.length, 1);
+    });
+
+    it('keeps it in a file as soon as one can be written, and accepts it then', async () => {
+      const message = proven();
+      await refused(message);
+      inbox.spareHook = pass;
+      await eventually(() => inbox.accept(message).then(Boolean, () => false), 'that it is accepted');
+      inbox = stand.open({ folder: inbox.image(), fails: true });
+      const next = new Taker(inbox, SETTLED);
+      await next.came(1);
+      assert.deepEqual([next.ids, next.deliveries[0]?.again], [[idOf(message)], 'restart']);
+    });
+
+    it('holds a thousand, and hands over none beyond them', async () => {
+      const messages = Array.from({ length: 1001 }, () => proven());
+      for (const message of messages) await refused(message);
+      await taker.came(1000);
+      assert.deepEqual(taker.ids, messages.slice(0, -1).map(idOf));
+    });
+  });
+
   it('says of an event that it is in no inbox, and that it may come twice where known ids cannot be read', async () => {
     const taker = new Taker(inbox);
     inbox.fails = true;

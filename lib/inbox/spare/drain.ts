@@ -34,7 +34,7 @@ export interface DrainEvents {
  */
 export async function drain(
   spare: Spare,
-  main: StorePort,
+  main: Pick<StorePort, 'call'>,
   events: DrainEvents,
   timeoutMs: number,
 ): Promise<void> {
@@ -49,7 +49,7 @@ export async function drain(
 }
 
 /** What the inbox has taken after all goes to the flow from there, too, for nobody can say now how far it has come here. */
-async function doubtTwins(spare: Spare, main: StorePort): Promise<void> {
+async function doubtTwins(spare: Spare, main: Pick<StorePort, 'call'>): Promise<void> {
   const ids = await Promise.all(spare.late.values());
   await main.call(
     'doubt',
@@ -57,7 +57,7 @@ async function doubtTwins(spare: Spare, main: StorePort): Promise<void> {
   );
 }
 
-async function tellEnds(spare: Spare, main: StorePort, events: DrainEvents): Promise<void> {
+async function tellEnds(spare: Spare, main: Pick<StorePort, 'call'>, events: DrainEvents): Promise<void> {
   for (const { deliveryId, state, step = endStep(state) } of spare.ends.values()) {
     const finished = await main.call('finish', { deliveryId, state, give: false, step });
     if (finished?.was === 'received') events.counts(finished.endpoint, -1);
@@ -68,7 +68,7 @@ async function tellEnds(spare: Spare, main: StorePort, events: DrainEvents): Pro
 /** @returns the last sequence; undefined where there are no more. @throws RvmError STORE_FAILED */
 async function moveBatch(
   spare: Spare,
-  main: StorePort,
+  main: Pick<StorePort, 'call'>,
   events: DrainEvents,
   { after, timeoutMs }: { after: number; timeoutMs: number },
 ): Promise<number | undefined> {
@@ -92,7 +92,7 @@ async function moveBatch(
 /** @throws RvmError STORE_FAILED where the inbox stores nothing */
 async function enterAll(
   spare: Spare,
-  main: StorePort,
+  main: Pick<StorePort, 'call'>,
   events: DrainEvents,
   { batch, entered }: { batch: readonly CarriedMessage[]; entered: CarriedMessage[] },
 ): Promise<true> {
@@ -108,7 +108,7 @@ async function enterAll(
 /** True where it has entered. @throws RvmError STORE_FAILED where the inbox stores nothing */
 async function enter(
   spare: Spare,
-  main: StorePort,
+  main: Pick<StorePort, 'call'>,
   events: DrainEvents,
   { carried, lateId }: { carried: CarriedMessage; lateId: string | undefined },
 ): Promise<boolean> {

@@ -62,3 +62,17 @@ async function isInside(main: StorePort, row: KeptMessage): Promise<boolean | un
     return undefined;
   }
 }
+
+/** What came to two processes goes to the flow twice: both say so. */
+export async function markTwins(
+  spare: Spare,
+  kept: readonly KeptMessage[],
+  others: readonly Spare[],
+): Promise<void> {
+  for (const other of others)
+    for (const row of kept) {
+      const { outcome, deliveryId } = await other.call('look', messageKeyOf(row));
+      if (outcome !== 'repeat' || deliveryId === undefined) continue;
+      await Promise.all([spare.call('doubt', [row.deliveryId]), other.call('doubt', [deliveryId])]);
+    }
+}

@@ -47,8 +47,80 @@ export interface SparePlace {
   readonly lock: FolderLock | undefined;
 }
 
+/** All spill folders that are or were set: where a new spare goes, and where former processes may have left one. */
+export class SpareFolders {
+  readonly #all: Set<string>;
+  readonly #register: SpillRegister;
+  readonly #probe = new SpillProbe();
+  #current: string;
+  #isShared = false;
+
+  /** @param register file that names the folders in which messages may wait */
+  constructor(folder: string, register: string) {
+    this.#current = folder;
+    this.#register = new SpillRegister(register);
+    this.#all = new Set([...this.#register.read(), folder]);
+  }
+
+  /** The one in which new spares are made. */
+  get current(): string {
+    return this.#current;
+  }
+
+  /** True where the last look did not get everything: processes that live have folders there, or one could not be read. */
+  get isShared(): boolean {
+    return this.#isShared;
+  }
+
+  moveTo(folder: string): void {
+    this.#current = folder;
+    this.#all.add(folder);
+    this.#register.write([...this.#all]);
+  }
+
+  /** A place for a new spare. @throws Error where it cannot be made for good */
+  make(): SparePlace {
+    this.#register.write([...this.#all]);
+    return makePlace(this.#current);
+  }
+
+  /** What ended processes have left, oldest first. @param known folders of this process */
+  take(known: ReadonlySet<string>): SparePlace[] {
+    this.#isShared = false;
+    const places: SparePlace[] = [];
+    for (const base of this.#all) {
+      try {
+        const { left, isShared } = takeLeft(base, known);
+        this.#isShared ||= isShared;
+        places.push(...left);
+      } catch {
+        this.#isShared = true;
+      }
+    }
+    return places.sort((one, other) => numberOf(one.folder) - numberOf(other.folder));
+  }
+
+  /** Nothing of this process is in any of them: those that are set no more need not be looked at. */
+  forget(): void {
+    if (this.#isShared) return;
+    this.#all.clear();
+    this.#all.add(this.#current);
+    this.#register.write([this.#current]);
+  }
+
+  /** What is wrong with the folder, before it is needed: undefined where it can be written. */
+  check(): string | undefined {
+    return checkFolder(this.#current);
+  }
+
+  /** Resolves with whether a message could be written there now: tried at most once a second. */
+  canWrite(): Promise<boolean> {
+    return this.#probe.passes(this.#current);
+  }
+}
+
 /** A new folder in a spill folder. @throws Error where it cannot be made for good */
-export function makePlace(base: string): SparePlace {
+function makePlace(base: string): SparePlace {
   // The clock, for it counts in all spill folders; but it may have been put back since the last folder was made.
   const number = Math.max(Date.now(), ...ofProcesses(base).map((name) => numberOf(name) + 1));
   const folder = path.join(base, `${number}-${process.pid}-${randomBytes(6).toString('hex')}`);
@@ -64,10 +136,7 @@ export function makePlace(base: string): SparePlace {
  * @param known folders of this process
  * @returns isShared: processes that live have folders there
  */
-export function takeLeft(
-  base: string,
-  known: ReadonlySet<string>,
-): { left: SparePlace[]; isShared: boolean } {
+function takeLeft(base: string, known: ReadonlySet<string>): { left: SparePlace[]; isShared: boolean } {
   const left: SparePlace[] = [];
   let isShared = false;
   for (const name of ofProcesses(base)) {
@@ -161,7 +230,7 @@ function ofProcesses(base: string): string[] {
 }
 
 /** What is wrong with a spill folder, before it is needed: undefined where it can be written. */
-export function checkFolder(folder: string): string | undefined {
+function checkFolder(folder: string): string | undefined {
   const probe = path.join(folder, `probe-${process.pid}`);
   try {
     ensurePrivateFolder(folder);

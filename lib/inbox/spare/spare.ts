@@ -6,6 +6,7 @@ import type { Warning } from '../../message/envelope';
 import type { ListQuery } from '../model';
 import {
   type AcceptedAnywhere,
+  type Brought,
   type Finish,
   type KeptMessage,
   type LeasedMessage,
@@ -75,12 +76,12 @@ export class Spare {
   #isLoaded = false;
 
   private constructor(
-    readonly place: SparePlace,
+    readonly place: SparePlace | undefined,
     private readonly options: SpareOptions,
     opened: (error?: Error) => void,
   ) {
     let isOpen = false;
-    this.#port = options.openStore(path.join(place.folder, SPARE_FILE), {
+    this.#port = options.openStore(place === undefined ? '' : path.join(place.folder, SPARE_FILE), {
       onOpened: () => {
         if (isOpen) void this.#reopened();
         isOpen = true;
@@ -92,9 +93,13 @@ export class Spare {
     });
   }
 
-  /** Opens one that is new, or was left by a former process. @throws RvmError STORE_FAILED where it cannot be opened and read */
-  static async open(place: SparePlace, options: SpareOptions): Promise<Spare> {
-    const isNew = !hasSpare(place);
+  /**
+   * Opens one that is new, or was left by a former process.
+   * @param place undefined of one in memory
+   * @throws RvmError STORE_FAILED where it cannot be opened and read
+   */
+  static async open(place: SparePlace | undefined, options: SpareOptions): Promise<Spare> {
+    const isNew = place !== undefined && !hasSpare(place);
     let spare: Spare | undefined;
     try {
       await new Promise<void>((resolve, reject) => {
@@ -107,6 +112,11 @@ export class Spare {
       throw error;
     }
     return spare as unknown as Spare;
+  }
+
+  /** False where it is in memory alone. */
+  get isDurable(): boolean {
+    return this.place !== undefined;
   }
 
   get size(): number {
@@ -265,6 +275,23 @@ export class Spare {
     });
   }
 
+  /** As a store that messages of another spare enter. */
+  get asTarget(): Pick<StorePort, 'call'> {
+    return {
+      call: async (name, take) => {
+        const given = await this.#port.call(name, take);
+        // In one step with the answer: what is asked of it from now on is asked here.
+        if (name === 'bring') this.#entersHere(take as Brought, given as number);
+        return given;
+      },
+    };
+  }
+
+  #entersHere({ deliveryId, message }: Brought, change: number): void {
+    this.#add(deliveryId, message.bytes.byteLength);
+    this.#count(message.endpoint, change);
+  }
+
   /** One list at a time, for it shares the thread with what comes in. @throws RvmError STORE_FAILED */
   async list(query: ListQuery): Promise<LeasedMessage[]> {
     const release = await this.#lists.acquire(NEVER);
@@ -381,6 +408,7 @@ export class Spare {
     // What is known here may be wrong, and what is removed is gone.
     const kept = this.isEmpty ? await this.load().catch(() => undefined) : undefined;
     await this.#port.close();
+    if (this.place === undefined) return [];
     if (kept?.length === 0 && this.isEmpty) return removePlace(this.place);
     this.place.lock?.release();
     return [];
@@ -389,6 +417,7 @@ export class Spare {
   /** Closes what could not be read; a folder without a file goes. */
   async close(): Promise<void> {
     await this.#port.close();
+    if (this.place === undefined) return;
     if (hasSpare(this.place)) this.place.lock?.release();
     else removePlace(this.place);
   }

@@ -4,7 +4,6 @@ import type { Endpoints } from '../endpoints';
 import {
   type AcceptedAnywhere,
   alarmOf,
-  type KeptMessage,
   type Known,
   type LeasedMessage,
   type NewMessage,
@@ -16,24 +15,18 @@ import {
 } from '../store/port';
 import { factsWithWarnings, messageKeyOf } from '../store/stored-message';
 import { drain, type DrainEvents } from './drain';
-import { settleDoubt } from './left-spares';
+import { markTwins, settleDoubt } from './left-spares';
+import { MemoryStore } from '../sqlite/memory-store';
 import { BESIDE, type EventEnd, type OpenStore, Spare } from './spare';
-import {
-  checkFolder,
-  hasSpare,
-  makePlace,
-  numberOf,
-  removePlace,
-  type SparePlace,
-  SpillProbe,
-  SpillRegister,
-  takeLeft,
-} from './spare-folder';
+import { hasSpare, numberOf, removePlace, SpareFolders, type SparePlace } from './spare-folder';
 
 /** What is kept beside an inbox at most, in bytes of bodies; beyond it the senders keep their messages. */
 const MAX_BYTES = 256 * 1024 * 1024;
 /** More than the largest message has, in bytes. */
 const LARGEST = 4 * 1024 * 1024;
+/** What is kept in memory alone, where no file can be written: messages, and bytes of their bodies. */
+const MOST_IN_MEMORY = 1000;
+const MEMORY_BYTES = 32 * 1024 * 1024;
 /** Before what the inbox would not have is offered to it again, in milliseconds. */
 const OFFER_AGAIN = 60_000;
 /** Before a spare that could not be opened or read is tried again, in milliseconds. */
@@ -68,6 +61,8 @@ export interface SparesEvents extends Pick<DrainEvents, 'counts' | 'entered' | '
   reopened(): void;
   /** The inbox works, and will not have so many. */
   refused(count: number): void;
+  /** What a former process has left cannot be read. */
+  unreadable(folder: string, reason: string): void;
   /** A damaged file stays, though nothing of it is needed. */
   left(file: string): void;
 }
@@ -82,20 +77,23 @@ interface Spill {
   late?: Promise<string | undefined>;
 }
 
-/** `spilled`: absent of a repeat. */
-export type AcceptedBeside = AcceptedAnywhere & { spilled?: { node: string; warnings: readonly Warning[] } };
+/** `spilled`: absent of a repeat. `fault`: of one that is in memory alone, and must not be acknowledged. */
+export type AcceptedBeside = AcceptedAnywhere & {
+  spilled?: { node: string; warnings: readonly Warning[] };
+  fault?: string;
+};
 
 /** What is beside an inbox that fails: the spare of this process, and those that are still to be emptied, oldest first. */
 export class Spares {
-  readonly #register: SpillRegister;
-  readonly #probe = new SpillProbe();
-  readonly #folders: Set<string>;
+  readonly #folders: SpareFolders;
   readonly #loading: Promise<void>;
   #all: Spare[] = [];
   /** The one that takes what comes. */
   #own: Spare | undefined;
+  /** The one that takes it where no file can be written. */
+  #memory: Spare | undefined;
+  #keeping: Promise<void> | undefined;
   #opening: Promise<Spare> | undefined;
-  #folder: string;
   #taking: Promise<void>;
   #draining: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -103,7 +101,6 @@ export class Spares {
   /** What a former process has left could not be read yet. */
   #hasUnread = false;
   #isClosed = false;
-  #isShared = false;
   /** Settles when all that came until now have begun. */
   #last: Promise<unknown> = Promise.resolve();
   /** Messages and ends on their way in. */
@@ -115,15 +112,13 @@ export class Spares {
   #failed: { error: unknown; at: number } | undefined;
 
   constructor(private readonly options: SparesOptions) {
-    this.#folder = options.folder;
-    this.#register = new SpillRegister(options.register);
-    this.#folders = new Set([...this.#register.read(), options.folder]);
+    this.#folders = new SpareFolders(options.folder, options.register);
     this.#loading = this.#take().then(() => void (this.#isLoaded = true));
     this.#taking = this.#loading;
   }
 
   get folder(): string {
-    return this.#folder;
+    return this.#folders.current;
   }
 
   /** Messages in all of them. */
@@ -215,7 +210,9 @@ export class Spares {
     const leased: LeasedMessage[] = [];
     const except = take.ordered ? [...this.options.events.atWork(take.endpoint)] : [];
     try {
-      for (const spare of this.filled) {
+      // What is in memory goes before what waits in a file that failed, and may be the same: it enters that first.
+      const some = this.#hasInMemory && this.#memory ? [this.#memory] : this.filled;
+      for (const spare of some) {
         const limit = take.limit - leased.length;
         if (limit <= 0) break;
         leased.push(...(await spare.lease({ ...take, limit, except })));
@@ -253,10 +250,8 @@ export class Spares {
 
   /** From now on messages are kept there; what is elsewhere is known all the same. */
   moveTo(folder: string): void {
-    if (folder === this.#folder) return;
-    this.#folder = folder;
-    this.#folders.add(folder);
-    this.#register.write([...this.#folders]);
+    if (folder === this.#folders.current) return;
+    this.#folders.moveTo(folder);
     this.#failed = undefined;
     this.#own = undefined;
     void this.takeMore();
@@ -281,12 +276,12 @@ export class Spares {
 
   /** What is wrong with the folder, before it is needed: undefined where it can be written. */
   check(): string | undefined {
-    return checkFolder(this.#folder);
+    return this.#folders.check();
   }
 
   /** Resolves with whether a message could be kept now: the folder is tried, at most once a second. */
   async canAccept(): Promise<boolean> {
-    return !this.#isClosed && this.#bytes + LARGEST < MAX_BYTES && this.#probe.passes(this.#folder);
+    return !this.#isClosed && this.#bytes + LARGEST < MAX_BYTES && this.#folders.canWrite();
   }
 
   async close(): Promise<void> {
@@ -303,20 +298,31 @@ export class Spares {
 
   /** @returns what is left to do: to wait for the answer. @throws RvmError STORE_FAILED */
   async #begin(spill: Spill): Promise<() => Promise<AcceptedBeside>> {
-    const { message, late } = spill;
-    const own = await this.#writable(message.bytes.byteLength);
+    // One after the other: what is in memory goes before what comes now.
+    if (this.#hasInMemory) await this.keepMemory();
+    if (this.#hasInMemory) return this.#beginInMemory(spill, this.#failed?.error);
+    try {
+      const own = await this.#writable(spill.message.bytes.byteLength);
+      const finish = await this.#beginIn(own, spill);
+      return () => finish().catch(async (error: unknown) => (await this.#beginInMemory(spill, error))());
+    } catch (error) {
+      return this.#beginInMemory(spill, error);
+    }
+  }
+
+  async #beginIn(own: Spare, { message, late, ...spill }: Spill): Promise<() => Promise<AcceptedBeside>> {
     const others = this.filled.filter((spare) => spare !== own);
     const before = await this.#knownIn(others, message);
     if (before?.outcome === 'repeat') return async () => repeatOf(before);
-    const known = spill.known && before && this.isAllKnown ? both(spill.known, before) : undefined;
+    const isAllKnown = before !== undefined && this.isAllKnown;
+    const known = spill.known && isAllKnown ? both(spill.known, before) : undefined;
     const node = this.options.endpoints.nodeOf(message.endpoint) ?? message.endpoint;
-    const mayRepeat: Warning[] = known === undefined ? ['may-repeat'] : [];
+    // One in memory comes again whatever becomes of it, for it is not acknowledged: after an end of the process nobody knows it.
+    const mayRepeat: Warning[] = known === undefined || !own.isDurable ? ['may-repeat'] : [];
     const facts = factsWithWarnings(message.facts, mayRepeat);
-    const lease = (await this.#mayGo(others, spill)) ? spill.lease : 'no';
-    const accepting = own.accept(
-      { message: { ...message, node, facts }, lease, ...(known && { known }) },
-      late,
-    );
+    const lease = (await this.#mayGo(others, { message, lease: spill.lease })) ? spill.lease : 'no';
+    const take = { message: { ...message, node, facts }, lease, ...(known && { known }) };
+    const accepting = own.accept(take, late);
     return async () => {
       const accepted = await withTimeout(accepting, this.options.timeoutMs);
       if (accepted === undefined) {
@@ -328,8 +334,53 @@ export class Spares {
     };
   }
 
+  get #hasInMemory(): boolean {
+    return this.#memory !== undefined && this.#memory.size > 0;
+  }
+
+  /** @param error why no file takes it. @throws RvmError STORE_FAILED where memory takes no more either */
+  async #beginInMemory(spill: Spill, error: unknown): Promise<() => Promise<AcceptedBeside>> {
+    const memory = (this.#memory ??= await this.#openMemory());
+    const bytes = memory.bytes + spill.message.bytes.byteLength;
+    if (this.#isClosed || memory.size >= MOST_IN_MEMORY || bytes > MEMORY_BYTES) throw error;
+    const finish = await this.#beginIn(memory, spill);
+    return async () => ({ ...(await finish()), fault: reasonOf(error) });
+  }
+
+  async #openMemory(): Promise<Spare> {
+    const { timeoutMs, events } = this.options;
+    const openStore: OpenStore = (_file, news) => new MemoryStore(news);
+    const memory = await Spare.open(undefined, { openStore, timeoutMs, onUnsure: () => events.reopened() });
+    this.#add(memory);
+    return memory;
+  }
+
+  /** What is in memory alone goes into a file where one can be written before the inbox works. Fails never. */
+  keepMemory(): Promise<void> {
+    this.#keeping ??= this.#keep().finally(() => (this.#keeping = undefined));
+    return this.#keeping;
+  }
+
+  async #keep(): Promise<void> {
+    const memory = this.#memory;
+    if (memory === undefined || memory.isEmpty || this.#draining !== undefined) return;
+    const own = await this.#writable(0).catch((error: unknown) => {
+      this.#failed ??= { error, at: performance.now() };
+    });
+    if (own === undefined) return;
+    const { waits } = this.options.events;
+    const events = { waits, counts: nothing, entered: nothing, refused: nothing };
+    await drain(memory, own.asTarget, events, this.options.timeoutMs).catch((error: unknown) => {
+      this.#failed = { error, at: performance.now() };
+    });
+    await own.load().catch(() => undefined);
+  }
+
   /** True where nothing of its alarm is at work, and nothing waits in another spare. */
-  async #mayGo(others: readonly Spare[], { message, lease }: Spill): Promise<boolean> {
+  async #mayGo(
+    others: readonly Spare[],
+    { message, lease }: Pick<Spill, 'message' | 'lease'>,
+  ): Promise<boolean> {
     const { station, alarm, endpoint } = message;
     if (others.some((spare) => spare.waiting(endpoint) > 0)) return false;
     if (lease !== 'ordered' || alarm === undefined) return true;
@@ -386,12 +437,11 @@ export class Spares {
 
   /** @throws RvmError STORE_FAILED */
   async #open(): Promise<Spare> {
-    const base = this.#folder;
+    const base = this.#folders.current;
     try {
-      this.#register.write([...this.#folders]);
-      const spare = await this.#opened(makePlace(base));
-      this.#all.push(spare);
-      if (base === this.#folder) this.#own = spare;
+      const spare = await this.#opened(this.#folders.make());
+      this.#add(spare);
+      if (base === this.#folders.current) this.#own = spare;
       return spare;
     } catch (error) {
       const failure = storeFailed(reasonOf(error));
@@ -417,21 +467,11 @@ export class Spares {
 
   async #take(): Promise<void> {
     if (this.#isClosed) return;
-    this.#isShared = this.#hasUnread = false;
-    const known = new Set(this.#all.map(({ place }) => place.folder));
-    const places: SparePlace[] = [];
-    for (const base of this.#folders) {
-      try {
-        const taken = takeLeft(base, known);
-        this.#isShared ||= taken.isShared;
-        places.push(...taken.left);
-      } catch {
-        this.#isShared = this.#hasUnread = true;
-      }
-    }
-    places.sort((one, other) => numberOf(one.folder) - numberOf(other.folder));
-    for (const place of places) if (!(await this.#adopt(place))) this.#isShared = this.#hasUnread = true;
-    if (this.#isShared) this.#takeLater();
+    const known = new Set(this.#all.map(({ place }) => place?.folder ?? ''));
+    let hasUnread = false;
+    for (const place of this.#folders.take(known)) hasUnread = !(await this.#adopt(place)) || hasUnread;
+    this.#hasUnread = hasUnread;
+    if (hasUnread || this.#folders.isShared) this.#takeLater();
   }
 
   /** False where it could not be read: it is left for the next look. */
@@ -440,12 +480,13 @@ export class Spares {
       removePlace(place);
       return true;
     }
-    const spare = await this.#opened(place).catch(() => undefined);
+    const spare = await this.#opened(place).catch((error: unknown) => {
+      this.options.events.unreadable(place.folder, reasonOf(error));
+    });
     if (spare === undefined) return false;
     const { main, endpoints, timeoutMs, events } = this.options;
     spare.isDoubtful = true;
-    this.#all.push(spare);
-    this.#all.sort((one, other) => numberOf(one.place.folder) - numberOf(other.place.folder));
+    this.#add(spare);
     const kept = await spare.load().catch(() => []);
     for (const node of new Set(kept.map((row) => row.node))) {
       const present = endpoints.endpointOf(node);
@@ -453,7 +494,11 @@ export class Spares {
     }
     for (const { node } of kept) events.restored(node);
     events.found();
-    void this.#markTwins(spare, kept)
+    void markTwins(
+      spare,
+      kept,
+      this.filled.filter((other) => other !== spare),
+    )
       .then(() => settleDoubt(spare, kept, main, timeoutMs))
       .catch(() => undefined)
       .then(() => {
@@ -461,16 +506,6 @@ export class Spares {
         for (const endpoint of spare.endpointsWaiting) events.waits(endpoint);
       });
     return true;
-  }
-
-  /** What came to two processes goes to the flow twice. */
-  async #markTwins(spare: Spare, kept: readonly KeptMessage[]): Promise<void> {
-    for (const other of this.filled.filter((each) => each !== spare))
-      for (const row of kept) {
-        const { outcome, deliveryId } = await other.call('look', messageKeyOf(row));
-        if (outcome !== 'repeat' || deliveryId === undefined) continue;
-        await Promise.all([spare.call('doubt', [row.deliveryId]), other.call('doubt', [deliveryId])]);
-      }
   }
 
   /** Nobody tells of the end of another process. */
@@ -506,6 +541,13 @@ export class Spares {
     if (any) this.options.events.found();
   }
 
+  /** In the order in which they are drained: what is in memory came last. */
+  #add(spare: Spare): void {
+    this.#all.push(spare);
+    const number = ({ place }: Spare): number => (place === undefined ? Infinity : numberOf(place.folder));
+    this.#all.sort((one, other) => number(one) - number(other));
+  }
+
   /** Closes those in which nothing is left. */
   async #drop(): Promise<void> {
     for (const spare of this.#all.filter(({ isEmpty }) => isEmpty)) {
@@ -514,17 +556,19 @@ export class Spares {
       if (kept?.length !== 0 || !spare.isEmpty || this.#entering > 0) continue;
       this.#all = this.#all.filter((other) => other !== spare);
       if (this.#own === spare) this.#own = undefined;
+      if (this.#memory === spare) this.#memory = undefined;
       await this.#end(spare);
     }
-    if (this.#all.length > 0 || this.#isShared) return;
-    this.#folders.clear();
-    this.#folders.add(this.#folder);
-    this.#register.write([this.#folder]);
+    if (this.#all.length === 0 && !this.#hasUnread) this.#folders.forget();
   }
 
   async #end(spare: Spare): Promise<void> {
     for (const file of await spare.end()) this.options.events.left(file);
   }
+}
+
+function nothing(): void {
+  // Of what goes from one place beside the inbox to another, nobody is told.
 }
 
 /** As `alarmOf` names them. One that cannot be read has none. */

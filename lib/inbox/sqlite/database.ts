@@ -299,14 +299,14 @@ export function wasMoved(file: string): boolean {
  * was made is not known to it.
  */
 export class OpenCounter {
-  readonly #file: string;
+  readonly #file: string | undefined;
   /** As counted beside the file. */
   readonly seen: number;
   #count = 0;
 
   constructor(file: string) {
-    this.#file = path.join(path.dirname(file), OPENINGS);
-    this.seen = countIn(this.#file);
+    this.#file = file === IN_MEMORY ? undefined : path.join(path.dirname(file), OPENINGS);
+    this.seen = this.#file === undefined ? 0 : countIn(this.#file);
   }
 
   next(inFile: number): number {
@@ -316,6 +316,7 @@ export class OpenCounter {
 
   /** Only what the file knows is written beside it: otherwise it would seem older than it is. */
   write(): void {
+    if (this.#file === undefined) return;
     try {
       fs.writeFileSync(this.#file, `${this.#count}\n`, { mode: 0o600 });
     } catch {
@@ -345,6 +346,9 @@ const CACHE = 16 * 1024;
 /** What the log may hold while there is no time to empty it, in bytes. */
 const LOG = 32 * 1024 * 1024;
 
+/** In place of a file: nothing of it is on a disk. */
+export const IN_MEMORY = ':memory:';
+
 /** A file that is checked quickly even from a cold disk, in bytes. */
 const SMALL = 128 * 1024 * 1024;
 
@@ -361,6 +365,7 @@ const REQUIRED: readonly [pragma: string, value: string][] = [
  * @throws Error where the file is locked, damaged, of a newer version, or cannot be made durable
  */
 export function openDatabase(file: string): DatabaseSync {
+  if (file === IN_MEMORY) return openInMemory();
   ensurePrivateFolder(path.dirname(file));
   // With nothing in the log the last process ended in peace: then a large file need not be read for it.
   const mustCheck = sizeOf(`${file}-wal`) > 0 || sizeOf(file) <= SMALL;
@@ -372,6 +377,13 @@ export function openDatabase(file: string): DatabaseSync {
     database.close();
     throw error;
   }
+}
+
+function openInMemory(): DatabaseSync {
+  const database = new DatabaseSync(IN_MEMORY);
+  database.exec('PRAGMA foreign_keys = ON');
+  migrate(database);
+  return database;
 }
 
 function prepare(database: DatabaseSync, file: string, mustCheck: boolean): void {

@@ -91,7 +91,7 @@ export class NewRows {
       Math.round(this.clock()),
       ...keys,
       isLeased ? now : null,
-      message.node ?? null,
+      this.isSpare ? (message.node ?? null) : null,
     );
     this.statements.insertBody.run(sequence, message.facts, message.bytes);
     this.known.add(sequence, ...keys);

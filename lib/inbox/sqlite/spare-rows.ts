@@ -74,6 +74,7 @@ export class SpareRows {
     const message: Brought['message'] = {
       ...keyIn(row),
       endpoint: String(row['endpoint']),
+      node: nodeIn(row),
       // What has no place in the order of an alarm names none here.
       state: 'received',
       rank: row['rank'] === 1 ? 1 : 0,
