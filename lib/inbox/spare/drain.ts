@@ -96,7 +96,7 @@ async function enterAll(
   events: DrainEvents,
   { batch, entered }: { batch: readonly CarriedMessage[]; entered: CarriedMessage[] },
 ): Promise<true> {
-  const ids = await Promise.all(batch.map(({ deliveryId }) => spare.late.get(deliveryId)));
+  const ids = await Promise.all(batch.map(async ({ deliveryId }) => spare.late.get(deliveryId)));
   const entering = batch.map(async (carried, index) => {
     if (await enter(spare, main, events, { carried, lateId: ids[index] })) entered.push(carried);
   });
