@@ -171,6 +171,16 @@ for (const [on, where] of SERVERS)
       assert.deepEqual(found, all(8, 401));
     });
 
+    it('are cut as well behind chunks full of line ends', async () => {
+      await start();
+      const chunk = 'x\r\n\r\n'.repeat(120);
+      const chunks = `${chunk.length.toString(16)}\r\n${chunk}\r\n0\r\n\r\n`;
+      const first = forgedOf(chunks, 'Transfer-Encoding: chunked');
+      const second = requestText(`${'a'.repeat(50_000)}\r\n\r\n`);
+      const found = statusesIn(await receiver.raw([first + second + times(900, forged)]));
+      assert.deepEqual(found, all(8, 401));
+    });
+
     for (const [what, scheme, pieces] of [
       ['junk', 'http', () => [`${genuine()}}`]],
       ['junk behind the end of chunks', 'http', () => [genuineInChunks(), '0\r\n\r\n}']],
@@ -200,6 +210,16 @@ for (const [on, where] of SERVERS)
       assert.equal(found[0], 401);
       assert.ok(found.length < 16, String(found.length));
     });
+
+    if (on === 'listener')
+      it('are stored together behind one that is proven', async () => {
+        const inbox = new GatedInbox({ isSlow: true });
+        await start({ inbox });
+        const text = receiver.raw([times(2, genuine) + genuine(LAST)]);
+        await receiver.until(() => inbox.pending === 3, 'all three');
+        inbox.commit();
+        assert.deepEqual(statusesIn(await text), all(3, 200));
+      });
 
     if (on === 'node-red') {
       it('stay with their sender until it is their turn', async () => {
