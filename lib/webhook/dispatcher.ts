@@ -140,9 +140,9 @@ export class Dispatcher {
     return true;
   }
 
-  /** Reads the requests of a server's connections one by one, from now on: see `Pipelines`. */
-  pace(server: Server): void {
-    this.#receiver.pipelines.attend(server);
+  /** Reads the requests of a server's connections one by one, from now on: see `Pipelines.attend`. */
+  pace(server: Server, readsAhead = false): void {
+    this.#receiver.pipelines.attend(server, readsAhead);
   }
 
   /** Answers a request to a server of our own that no handler takes. */

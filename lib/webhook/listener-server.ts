@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 import type { SecureContextOptions } from 'node:tls';
 import type { Dispatcher, PageRoutes } from './dispatcher';
 import { LogThrottle } from './rate-limits';
-import { type Senders, type Unfinished, SlowRequestGuard } from './request';
+import { mayHideHeaders, type Senders, type Unfinished, SlowRequestGuard } from './request';
 
 /** Bounds of a server of our own, in front of those of the receiver. */
 export interface ListenerLimits {
@@ -78,7 +78,7 @@ export class ListenerServer {
         ? http.createServer(settings)
         : https.createServer({ ...settings, ...tls, ALPNProtocols, handshakeTimeout: limits.headMs });
     this.#server.on('connection', (socket: Socket) => this.#connections.accepted(socket));
-    options.dispatcher.pace(this.#server);
+    options.dispatcher.pace(this.#server, true);
     this.#server.on('request', (req, res) => this.#receive(req, res));
     this.#server.on('clientError', (error: ClientError, socket) => this.#failed(error, socket));
   }
@@ -126,7 +126,7 @@ export class ListenerServer {
   #receive(req: IncomingMessage, res: ServerResponse): void {
     this.#connections.began(req, res);
     const { dispatcher, pages } = this.options;
-    if (req.rawHeaders.length >= KEPT_RAW_HEADERS) return dispatcher.refuse(req, res, 'head');
+    if (mayHideHeaders(req)) return dispatcher.refuse(req, res, 'head');
     // Node's parser demands one and accepts two: a proxy in front may have used the other.
     if ((req.headersDistinct['host'] ?? []).length > 1) return dispatcher.refuse(req, res, 'malformed');
     if (!dispatcher.handle(req, res) && !pages.handle(req, res)) dispatcher.refuse(req, res, 'unknown');
@@ -288,7 +288,6 @@ function keyOf({ localAddress, remoteAddress, remotePort }: Socket): string {
 }
 
 const FIRST_BYTE_OF_TLS = 0x16;
-const HTTP2_PREFACE = 'PRI * HTTP/2';
 
 /**
  * A sentence for the log about a client that speaks another protocol than the server; undefined for all else, such as broken
@@ -303,7 +302,7 @@ function misuseOf(code: string, bytes: Buffer | undefined): string | undefined {
     return `A connection did not agree on TLS, and was closed (${code}): if it was the service, it may not trust the certificate of the listener.`;
   if (bytes?.[0] === FIRST_BYTE_OF_TLS)
     return 'A connection spoke TLS to a listener without it, and was refused: is the address registered with https://? Then choose a TLS configuration in the listener.';
-  if (bytes?.toString('latin1', 0, HTTP2_PREFACE.length) === HTTP2_PREFACE)
+  if (code === 'HPE_PAUSED_H2_UPGRADE')
     return 'A connection spoke HTTP/2 without asking, and was refused: the listener speaks HTTP/1.1.';
   return undefined;
 }
@@ -312,9 +311,6 @@ function misuseOf(code: string, bytes: Buffer | undefined): string | undefined {
 interface AskedServer extends Server {
   shouldUpgradeCallback: (this: Server, req: IncomingMessage) => boolean;
 }
-
-/** Node stores this many raw header entries (1,000 lines); with more lines, some are missing. */
-const KEPT_RAW_HEADERS = 2000;
 
 /**
  * Lets a server treat requests to our paths that ask for another protocol as ordinary ones: a server may ignore `Upgrade` (RFC
@@ -330,7 +326,8 @@ export function ignoreUpgrades(server: Server, isOurs: (target: string) => boole
     return;
   }
   server.on('upgrade', (req: IncomingMessage, socket: Duplex, head: Buffer) => {
-    if (isOurs(req.url ?? '')) handBack(req, socket, head, server);
+    // Not at once: the bytes that came with it are put back first, and those that are handed back go in front of them.
+    if (isOurs(req.url ?? '')) process.nextTick(handBack, req, socket, head, server);
   });
 }
 
@@ -344,7 +341,7 @@ function canBeAsked(server: Server): server is AskedServer {
  */
 function handBack(req: IncomingMessage, socket: Duplex, head: Buffer, server: Server): void {
   const isPending = '_httpMessage' in socket && socket._httpMessage !== null;
-  if (req.rawHeaders.length >= KEPT_RAW_HEADERS || isPending) {
+  if (mayHideHeaders(req) || isPending) {
     socket.destroy();
     return;
   }

@@ -6,8 +6,15 @@ import { declaredLength, type RequestSource, type Senders } from './request';
 /** Most unanswered requests of a connection on which nothing has been proven. */
 export const MAX_UNANSWERED = 8;
 const HEAD_END = '\r\n\r\n';
-/** Shortest slice, in bytes, where the length of a request is unknown: line ends of a stranger must not make a slice each. */
+/**
+ * Slices of a message that may end with what only looks like the end of a head, and shortest length of those behind them, in
+ * bytes: line ends of a stranger must not make a slice each.
+ */
+const MOST_ENDS = 64;
 const SHORTEST_SLICE = 128;
+const NOTHING: Buffer = Buffer.alloc(0);
+const CR = 0x0d;
+const LF = 0x0a;
 /**
  * Most bytes taken out of the stream at a time: as many as Node reads from a socket. If all were taken, Node would read on for
  * each slice.
@@ -26,6 +33,14 @@ interface ServerSocket extends Socket {
 
 type Parse = (chunk: Buffer) => void;
 
+interface Pacing {
+  /** Scheduler for a crowded connection, and the queue of its sender there. */
+  turns: RoundRobin;
+  key: string;
+  /** Whether to read behind a proven request that is not answered: see `attend`. */
+  readsAhead: boolean;
+}
+
 /** The parser callback that a server of Node has set up for a connection; undefined where the set-up is not as expected. */
 function parsedBy(socket: ServerSocket): Parse | undefined {
   const [parse, ...others] = socket.listeners('data');
@@ -39,14 +54,19 @@ function parsedBy(socket: ServerSocket): Parse | undefined {
  * the connection is cut.
  */
 class Pipeline {
-  readonly #parser: object | null | undefined;
+  #parser: object | null | undefined;
+  #parse: Parse = () => undefined;
   readonly #onData = (chunk: Buffer): void => this.#read(chunk);
-  /** Requests that are neither judged nor answered. */
+  /** Requests to webhooks that are not answered; with `readsAhead`, without those that are proven. */
   readonly #awaited = new Set<IncomingMessage>();
   /** Bytes of the last request's body that are still to come. */
   #bodyLeft = 0;
-  /** Bytes of the current slice that may belong to a body; only known while the slice is parsed. */
-  #behindHead = Infinity;
+  /** Bytes of the current slice that may belong to the body behind a head. */
+  #behindHead = 0;
+  /** Slices behind the last head that ended as a head does. */
+  #ends = 0;
+  /** The last bytes that were parsed, where the end of a head may have begun in them. */
+  #tail = NOTHING;
   #unproven = 0;
   #isProven = false;
   #isCrowded = false;
@@ -55,23 +75,32 @@ class Pipeline {
   /** Permission to read the next slice of a crowded connection. */
   #turn: 'none' | 'asked' | 'given' = 'none';
 
-  /** @param how the parser callback, and the scheduler for a crowded connection */
   constructor(
     private readonly socket: ServerSocket,
-    private readonly how: { parse: Parse; turns: RoundRobin; key: string },
-  ) {
-    this.#parser = socket.parser;
-    socket.removeAllListeners('data');
-    socket.on('data', this.#onData);
+    private readonly pacing: Pacing,
+  ) {}
+
+  /** Comes between the socket and the parser that a server has given it: again, where that is another one. */
+  attach(parse: Parse): void {
+    this.#parser = this.socket.parser;
+    this.#parse = parse;
+    this.socket.removeAllListeners('data');
+    this.socket.on('data', this.#onData);
+  }
+
+  /** To be called at the end of each head. */
+  headed(req: IncomingMessage): void {
+    this.#ends = 0;
+    this.#bodyLeft = Math.max(0, (declaredLength(req.headers) ?? 0) - this.#behindHead);
   }
 
   began(req: IncomingMessage): void {
     this.#awaited.add(req);
-    this.#bodyLeft = Math.max(0, (declaredLength(req.headers) ?? 0) - this.#behindHead);
   }
 
   proven(req: IncomingMessage): void {
     this.#isProven = true;
+    if (!this.pacing.readsAhead) return;
     this.#awaited.delete(req);
     if (this.#isWaiting) this.#readOn();
   }
@@ -83,9 +112,10 @@ class Pipeline {
   answered(req: IncomingMessage): boolean {
     if (!this.#awaited.delete(req)) return false;
     this.#unproven += 1;
-    if (!this.#isWaiting || this.#isAwaiting || this.socket.destroyed) return false;
+    // Nothing more is answered on a connection that ends.
+    if (!this.#isWaiting || this.#isAwaiting || !this.socket.writable) return false;
     const isFlood = this.#isSuspect && this.#unproven >= MAX_UNANSWERED;
-    const { turns, key } = this.how;
+    const { turns, key } = this.pacing;
     if (isFlood) this.socket.destroy();
     else if (this.#isSuspect) this.#askForTurn();
     else turns.run(key, () => this.#readOn());
@@ -116,18 +146,16 @@ class Pipeline {
         this.socket.unshift(rest);
         return;
       }
-      const slice = rest.subarray(0, this.#sliceOf(rest));
+      const slice = this.#nextSlice(rest);
       rest = rest.subarray(slice.length);
-      this.#bodyLeft = Math.max(0, this.#bodyLeft - slice.length);
       this.#turn = 'none';
-      const head = slice.indexOf(HEAD_END);
-      this.#behindHead = slice.length - (head < 0 ? 0 : head + HEAD_END.length);
-      this.how.parse(slice);
-      this.#behindHead = Infinity;
+      this.#parse(slice);
       if (this.socket.parser === this.#parser) continue;
-      // Another owner has taken the connection over, and finds the following bytes in it.
+      // Another owner has taken the connection over, and finds the following bytes in it. If it is handed back, they belong to
+      // the same crowd.
       this.socket.off('data', this.#onData);
-      if (rest.length > 0) this.socket.unshift(rest);
+      this.#isWaiting = rest.length > 0;
+      if (this.#isWaiting) this.socket.unshift(rest);
       return;
     }
   }
@@ -146,7 +174,7 @@ class Pipeline {
   #askForTurn(): void {
     if (this.#turn !== 'none') return;
     this.#turn = 'asked';
-    const { turns, key } = this.how;
+    const { turns, key } = this.pacing;
     turns.runLast(key, () => {
       this.#turn = 'given';
       this.#readOn();
@@ -158,17 +186,49 @@ class Pipeline {
    * itself.
    */
   #readOn(): void {
-    if (this.socket._paused === true) return;
+    if (this.socket._paused === true || this.socket.parser !== this.#parser) return;
     this.socket.read(Math.min(this.socket.readableLength, MOST_AT_ONCE));
     if (!this.#isWaiting && this.socket.parser === this.#parser) this.socket.resume();
   }
 
-  /** A slice ends at the end of a body whose length is known, else at the end of a head. */
-  #sliceOf(chunk: Buffer): number {
-    if (this.#bodyLeft > 0) return Math.min(this.#bodyLeft, chunk.length);
-    const end = chunk.indexOf(HEAD_END, SHORTEST_SLICE - HEAD_END.length);
-    return end < 0 ? chunk.length : end + HEAD_END.length;
+  /**
+   * A slice ends with a body whose length is known, or with a head; also with what only looks like the end of a head, such as the
+   * end of a body in chunks. So a fault in what follows a request is not found before that is dealt with.
+   */
+  #nextSlice(chunk: Buffer): Buffer {
+    if (this.#bodyLeft > 0) {
+      const body = chunk.subarray(0, this.#bodyLeft);
+      this.#bodyLeft -= body.length;
+      return body;
+    }
+    const isExact = this.#ends < MOST_ENDS;
+    const end = endOfHead(this.#tail, chunk, isExact ? 0 : SHORTEST_SLICE);
+    const slice = chunk.subarray(0, end);
+    this.#behindHead = isExact ? 0 : slice.length;
+    this.#tail = end === undefined ? lastOf(this.#tail, slice) : NOTHING;
+    if (end !== undefined) this.#ends += 1;
+    return slice;
   }
+}
+
+/**
+ * @param before the last bytes, in which the end may have begun
+ * @param least position before which only such an end is looked for
+ * @returns the position in a chunk behind the first end of a head; undefined without one
+ */
+function endOfHead(before: Buffer, chunk: Buffer, least: number): number | undefined {
+  const across = Buffer.concat([before, chunk.subarray(0, HEAD_END.length - 1)]).indexOf(HEAD_END);
+  if (before.length > 0 && across >= 0) return across + HEAD_END.length - before.length;
+  let begin = Math.max(0, least - HEAD_END.length);
+  // The parser skips line ends in front of a head.
+  if (before.length === 0) while (chunk[begin] === CR || chunk[begin] === LF) begin += 1;
+  const at = chunk.indexOf(HEAD_END, begin);
+  return at < 0 ? undefined : at + HEAD_END.length;
+}
+
+/** The bytes in which the end of a head may have begun. */
+function lastOf(before: Buffer, slice: Buffer): Buffer {
+  return Buffer.concat([before, slice.subarray(1 - HEAD_END.length)]).subarray(1 - HEAD_END.length);
 }
 
 /** Counts the requests that begin in a chunk, up to one more than allowed. */
@@ -195,12 +255,18 @@ export class Pipelines {
     private readonly onCut: () => void,
   ) {}
 
-  /** Applies to new connections of the server. */
-  attend(server: Server): void {
-    const accepted = (socket: ServerSocket): void => this.#accepted(socket);
+  /**
+   * Applies to new connections of the server.
+   * @param readsAhead whether what stands behind a proven request is read before that is answered: only where the server keeps a
+   * refusal of broken HTTP behind that answer. Node's default refusal, or that of somebody else, goes out at once, and the sender
+   * would take it for the answer.
+   */
+  attend(server: Server, readsAhead: boolean): void {
+    const accepted = (socket: ServerSocket): void => this.#accepted(socket, readsAhead);
     server.on('connection', accepted);
     // With TLS, requests come on these sockets; nothing is parsed on the TCP sockets below.
     server.on('secureConnection', accepted);
+    server.on('request', (req) => this.#ofSocket.get(req.socket)?.headed(req));
   }
 
   /** Registers a request. Nothing behind it is read until it is judged or answered. */
@@ -213,19 +279,28 @@ export class Pipelines {
     });
   }
 
-  /** A request is proven: the requests behind it need not wait until it is stored. */
+  /** A request is proven: the requests behind it need not wait for turns, nor, with `readsAhead`, until it is stored. */
   proven(req: IncomingMessage): void {
     this.queues.proven(req);
     this.#ofSocket.get(req.socket)?.proven(req);
   }
 
-  #accepted(socket: ServerSocket): void {
+  #accepted(socket: ServerSocket, readsAhead: boolean): void {
     const parse = parsedBy(socket);
     if (parse === undefined) return;
+    this.#pipelineOf(socket, readsAhead).attach(parse);
+  }
+
+  /** A connection that is handed back to its server keeps its own, and what was refused on it. */
+  #pipelineOf(socket: ServerSocket, readsAhead: boolean): Pipeline {
+    const known = this.#ofSocket.get(socket);
+    if (known !== undefined) return known;
     const { turns } = this;
     turns.come();
-    const source = { socket, headers: {} };
-    this.#ofSocket.set(socket, new Pipeline(socket, { parse, turns, key: this.queues.of(source) }));
+    const key = this.queues.of({ socket, headers: {} });
+    const pipeline = new Pipeline(socket, { turns, key, readsAhead });
+    this.#ofSocket.set(socket, pipeline);
+    return pipeline;
   }
 }
 

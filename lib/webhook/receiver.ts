@@ -19,7 +19,7 @@ import { LARGE_BODY, type WorkerProofError, Prover } from './prover';
 import type { Quarantine } from './quarantine';
 import { RateLimiter } from './rate-limits';
 import type { Reporter } from './reporter';
-import { readRawBody, checkHead, type Senders, SlowRequestGuard } from './request';
+import { readRawBody, checkHead, mayHideHeaders, type Senders, SlowRequestGuard } from './request';
 
 interface ReceiverOptions {
   /** Wall clock, in milliseconds. */
@@ -91,6 +91,7 @@ export class WebhookReceiver {
   receive(req: IncomingMessage, res: ServerResponse, target: Target): void {
     if (this.#closed) return cut(req);
     this.pipelines.began(req, res);
+    if (mayHideHeaders(req)) return answer(req, res, 'head');
     const refusal = checkHead(req, this.options.bodyLimit);
     if (refusal === 'large') this.#logLarge(req, target, `declared ${req.headers['content-length'] ?? ''}`);
     if (refusal !== undefined) {

@@ -106,6 +106,14 @@ export function declaredLength(headers: Pick<IncomingHttpHeaders, 'content-lengt
   return header === undefined ? undefined : Number(header);
 }
 
+/** Node stores this many raw header entries (1,000 lines); with more lines, some are missing. */
+const KEPT_RAW_HEADERS = 2000;
+
+/** Whether a request may have header lines that nobody sees here, such as a second `Authorization`. */
+export function mayHideHeaders(req: IncomingMessage): boolean {
+  return req.rawHeaders.length >= KEPT_RAW_HEADERS;
+}
+
 /** A request, or a connection, that is not complete. */
 export interface Unfinished {
   socket: Socket;

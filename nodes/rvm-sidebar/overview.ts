@@ -2,7 +2,7 @@ import type { NodeStatus } from 'node-red';
 import type { EventRow } from '../../lib/inbox/store/stored-message';
 import type { HistoryEntry, InstanceRow, MessageState, QuarantineSum } from '../../lib/inbox/model';
 import type { UnknownPath } from '../../lib/webhook/unknown-paths';
-import type { ProblemTally } from '../../lib/webhook/endpoint-health';
+import type { ProblemTally } from '../../lib/webhook/unseen-problems';
 import type { PictureKind } from '../support/recent-video';
 import type { Words } from '../support/status-words';
 

@@ -21,7 +21,7 @@ import {
   type UnknownIds,
 } from '../../lib/message/event-filter';
 import type { DeadLetter, ProvenMessage } from '../../lib/message/record';
-import { SilenceWatchdog } from '../../lib/webhook/endpoint-health';
+import { SilenceWatchdog } from '../../lib/webhook/silence-watchdog';
 import { isSelfTest, type Problem, silentProblem } from '../../lib/webhook/problem';
 import { onlyStation, readyStations, type ReceivingStation } from '../../lib/webhook/proof/receiving-station';
 import { isScheduledSelfTest, PendingSelfTests, selfTest } from '../../lib/webhook/self-test';

@@ -3,7 +3,7 @@ import type { Delivery } from '../../lib/inbox/model';
 import { messageOf } from '../../lib/message/event-message';
 import { meter } from '../../lib/meter';
 import type { RequestOrigin } from '../../lib/webhook/endpoint';
-import type { UnseenProblems } from '../../lib/webhook/endpoint-health';
+import type { UnseenProblems } from '../../lib/webhook/unseen-problems';
 import { isRefusal, type Problem, type ProblemReason, uncertainProblem } from '../../lib/webhook/problem';
 import { LogThrottle } from '../../lib/webhook/rate-limits';
 import { isWired } from '../support/input';

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type { NodeAPI } from 'node-red';
 import { JsonFile } from '../../lib/files';
-import { ProblemArchive, ProblemCounter, UnseenProblems } from '../../lib/webhook/endpoint-health';
+import { ProblemArchive, ProblemCounter, UnseenProblems } from '../../lib/webhook/unseen-problems';
 import { onFlowsState } from '../support/flows';
 import { ownFolder } from '../support/settings';
 

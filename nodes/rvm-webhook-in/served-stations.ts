@@ -1,6 +1,6 @@
 import type { NodeAPI } from 'node-red';
 import { ChangeListeners } from '../../lib/concurrency/signals';
-import type { UnseenProblems } from '../../lib/webhook/endpoint-health';
+import type { UnseenProblems } from '../../lib/webhook/unseen-problems';
 import { type Problem, samePhraseProblem } from '../../lib/webhook/problem';
 import { onlyStation, readyStations, type ReceivingStation } from '../../lib/webhook/proof/receiving-station';
 import { sortedNames, type Station, stationById, stationsOfCloud } from '../rvm-central-station/station';

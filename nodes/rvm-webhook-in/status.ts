@@ -2,7 +2,7 @@ import type { NodeAPI, NodeStatus } from 'node-red';
 import { cutText, type Inbox } from '../../lib/inbox/model';
 import { JUDGED, type JudgedFilter, type UnknownIds } from '../../lib/message/event-filter';
 import type { WebhookFacts } from '../../lib/watch/findings';
-import type { UnseenProblems } from '../../lib/webhook/endpoint-health';
+import type { UnseenProblems } from '../../lib/webhook/unseen-problems';
 import { missingStatus } from '../rvm-central-station/station';
 import type { InboxNode } from '../rvm-inbox/inboxes';
 import { hasSettler } from '../support/flows';

@@ -5,7 +5,7 @@ import type { InboxClaim } from '../../lib/inbox/inboxes';
 import { eventFilter, type JudgedIds } from '../../lib/message/event-filter';
 import type { DeadLetter, ProvenMessage } from '../../lib/message/record';
 import { type Endpoint, endpointKey } from '../../lib/webhook/endpoint';
-import type { UnseenProblems } from '../../lib/webhook/endpoint-health';
+import type { UnseenProblems } from '../../lib/webhook/unseen-problems';
 import {
   blockedProblem,
   deadProblem,

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
+import net from 'node:net';
 import path from 'node:path';
 import { NEEDED_NODE, nodeIsNewEnough, saferNode } from '../../nodes/support/register';
-import { alarmMessage, answerTo } from '../support/webhook/alarm-message';
+import { alarmMessage, answerTo, signature } from '../support/webhook/alarm-message';
+import { exchange, requestText, statusesIn } from '../webhook/receiver-under-test';
 import { codeOf, node, raise, shows } from '../support/node-red/alarms-through';
 import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
@@ -38,6 +40,17 @@ describe('the package on the oldest supported Node.js, 22.19.0', () => {
         assert.equal(settings['rvmWebhookInSaferNode'], '22.22.2');
       });
     });
+
+  it('takes an alarm that asks for another protocol', function () {
+    return on(this, '22.19.0', {}, async (nodeRed) => {
+      await nodeRed.deploy(webhookFlow());
+      const lines = ['Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABk'];
+      const body = JSON.stringify(alarmMessage());
+      const text = requestText(body, [...lines, `Authorization: ${signature(body, PHRASE)}`], PATH);
+      const socket = net.connect(nodeRed.port, '127.0.0.1');
+      assert.deepEqual(statusesIn(await exchange(socket, [text], /"ok":true/)), [200]);
+    });
+  });
 });
 
 describe('the package on a Node.js that is too old', () => {

@@ -4,7 +4,8 @@ import net from 'node:net';
 import { blockFor } from '../support/time/event-loop';
 import { PATIENCE } from '../support/time/patience';
 import { authorizationFor, envelope, signed } from './sample';
-import { PATH, ReceiverUnderTest, requestText, SERVERS, signedText, statusesIn } from './receiver-under-test';
+import { PATH, ReceiverUnderTest, requestText, SERVERS, SERVERS_AND_OLDER } from './receiver-under-test';
+import { signedText, statusesIn } from './receiver-under-test';
 
 const CLOSE = 'Connection: close';
 const CHUNKED = 'Transfer-Encoding: chunked';
@@ -25,12 +26,16 @@ const EXTENDED = inChunks([PROOF, CHUNKED], ';name=value', 'X-Extra: 1\r\n\r\n')
 const IN_TRAILER = inChunks([CHUNKED, 'Trailer: Authorization'], '', `${PROOF}\r\n\r\n`);
 const filled = (bytes: number): string => signedText(BODY, [`X-Filler: ${'x'.repeat(bytes)}`, CLOSE]);
 
+const FILLER = Array.from({ length: 1100 }, () => 'a:');
+const HIDDEN = requestText(BODY, [PROOF, CLOSE, ...FILLER, WRONG]);
+
 /** What comes on a connection, and the statuses that are answered. */
 const EXCHANGES: [title: string, sent: string, ...statuses: number[]][] = [
   ['C-07 a header name in any case', requestText(BODY, [PROOF.replace('Auth', 'aUTH'), CLOSE]), 200],
   ['C-17 two Authorization headers, the first right', requestText(BODY, [PROOF, WRONG, CLOSE]), 401],
   ['C-17 two Authorization headers, the second right', requestText(BODY, [WRONG, PROOF, CLOSE]), 401],
   ['C-17 two right Authorization headers', requestText(BODY, [PROOF, PROOF, CLOSE]), 401],
+  ['C-17 C-50 a second one behind more lines than Node keeps', HIDDEN, 431],
   ['C-18 a signature in a trailer', IN_TRAILER, 401],
   ['C-18 a signature in the query', requestText(BODY, [CLOSE], inQuery), 401],
   ['C-18 a signature in a cookie', requestText(BODY, [`Cookie: ${PROOF.replace(': ', '=')}`, CLOSE]), 401],
@@ -130,29 +135,13 @@ for (const [on, where] of SERVERS)
     });
 
     it('lets no header lines beyond those that Node keeps hide where a request ends', async () => {
-      const filler = Array.from({ length: 1100 }, () => 'a:');
       const hidden = 'GET /elsewhere HTTP/1.1\r\nHost: receiver\r\n\r\n';
-      const lines = ['Connection: Upgrade', 'Upgrade: h2c', ...filler];
+      const lines = ['Connection: Upgrade', 'Upgrade: h2c', ...FILLER];
       const text = await receiver.raw([requestText(hidden, lines)]);
       // Cut, judged, or refused by the parser, as the Node.js is: but one request, not two.
       assert.ok(statusesIn(text).length <= 1, text);
       assert.doesNotMatch(text, /not ours/);
     });
-
-    for (const [what, lines] of [
-      ['HTTP/2', ['Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABk']],
-      ['a WebSocket', ['Connection: Upgrade', 'Upgrade: websocket']],
-    ] as const)
-      it(`takes a message of a sender that asks for ${what} with it, in one piece or in many`, async () => {
-        for (const split of [false, true]) {
-          const { body } = signed({}, { locationName: 'Møre' });
-          const text = signedText(body, lines);
-          const pieces = split ? [text.slice(0, 100), text.slice(100, -200), text.slice(-200)] : [text];
-          const bytes = pieces.map((piece) => Buffer.from(piece));
-          assert.deepEqual(statusesIn(await receiver.raw(bytes, /"ok":true/)), [200]);
-        }
-        await receiver.delivered(2);
-      });
 
     it('leaves an upgrade on a path of somebody else alone', async () => {
       const upgrade = requestText('', ['Connection: Upgrade', 'Upgrade: websocket'], '/comms');
@@ -218,5 +207,48 @@ for (const [on, where] of SERVERS)
       const others = [PATH.toUpperCase(), `${PATH}//`, `/${PATH}`, `${PATH};x=1`, PATH.replace('a', 'а')];
       for (const target of [...spelt, ...others])
         assert.ok([404, 400].includes(await statusAt(target)), target);
+    });
+  });
+
+const HTTP2 = ['Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABk'];
+
+for (const [on, where] of SERVERS_AND_OLDER)
+  describe(`a request to a webhook that asks for another protocol, on ${where}`, () => {
+    let receiver: ReceiverUnderTest;
+    beforeEach(async () => {
+      receiver = await ReceiverUnderTest.start({ on, holdMs: PATIENCE });
+    });
+    afterEach(() => receiver.close());
+
+    for (const [what, lines] of [
+      ['HTTP/2', HTTP2],
+      ['a WebSocket', ['Connection: Upgrade', 'Upgrade: websocket']],
+    ] as const)
+      it(`is taken where that is ${what}, in one piece or in many`, async () => {
+        for (const split of [false, true]) {
+          const { body } = signed({}, { locationName: 'Møre' });
+          const text = signedText(body, lines);
+          const pieces = split ? [text.slice(0, 100), text.slice(100, -200), text.slice(-200)] : [text];
+          const bytes = pieces.map((piece) => Buffer.from(piece));
+          assert.deepEqual(statusesIn(await receiver.raw(bytes, /"ok":true/)), [200]);
+        }
+        await receiver.delivered(2);
+      });
+
+    it('is answered once where it has no body, and so is what follows it', async () => {
+      const get = requestText('', HTTP2, PATH, 'GET');
+      assert.deepEqual(statusesIn(await receiver.raw([get + get + SIGNED])), [405, 405, 200]);
+    });
+
+    it('is taken as often as it comes in a row', async () => {
+      const text = Array.from({ length: 10 }, () => signedText(signed().body, HTTP2)).join('') + SIGNED;
+      const expected = Array.from({ length: 11 }, () => 200);
+      assert.deepEqual(statusesIn(await receiver.raw([text])), expected);
+      await receiver.delivered(11);
+    });
+
+    it('is cut behind the eighth that is forged', async () => {
+      const text = requestText('', [WRONG, ...HTTP2]).repeat(20);
+      assert.equal(statusesIn(await receiver.raw([text])).length, 8);
     });
   });

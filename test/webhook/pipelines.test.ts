@@ -8,12 +8,23 @@ import { RecordingMeter } from '../support/metrics/metrics';
 import { portOf } from '../support/network/servers';
 import { few } from '../support/suite/lanes';
 import { PATIENCE } from '../support/time/patience';
-import { authorizationFor, signed, station } from './sample';
-import { exchange, PATH, ReceiverUnderTest, requestText, SERVERS } from './receiver-under-test';
+import { endOfTurn } from '../support/time/event-loop';
+import { authorizationFor, signed, station, withToken } from './sample';
+import { exchange, GatedInbox, PATH, ReceiverUnderTest, requestText, SERVERS } from './receiver-under-test';
 import { signedText, statusesIn } from './receiver-under-test';
 
 /** An alarm that is proven. */
 const genuine = (...lines: string[]): string => signedText(signed().body, lines);
+/** Without the chunk that ends it. */
+function genuineInChunks(...lines: string[]): string {
+  const { body } = signed();
+  const chunk = `${Buffer.byteLength(body).toString(16)}\r\n${body}\r\n`;
+  return requestText(chunk, [
+    'Transfer-Encoding: chunked',
+    `Authorization: ${authorizationFor(body)}`,
+    ...lines,
+  ]);
+}
 const forgedOf = (body: string, ...lines: string[]): string =>
   requestText(body, ['Authorization: HMAC-SHA256 AAAA', ...lines]);
 const forged = (...lines: string[]): string => forgedOf('', ...lines);
@@ -144,12 +155,49 @@ for (const [on, where] of SERVERS)
 
     it('are read on where an answer leaves while a body in chunks is still to come', async () => {
       await start();
-      const { body } = signed();
-      const lines = ['Transfer-Encoding: chunked', LAST, `Authorization: ${authorizationFor(body)}`];
-      const chunks = `${Buffer.byteLength(body).toString(16)}\r\n${body}\r\n0\r\n\r\n`;
-      const text = await receiver.raw([forged() + requestText(chunks, lines)]);
+      const text = await receiver.raw([`${forged()}${genuineInChunks(LAST)}0\r\n\r\n`]);
       assert.deepEqual(statusesIn(text), [401, 200]);
     });
+
+    it('are cut as well behind one whose head ends in two packets', async () => {
+      await start();
+      const socket = net.connect(receiver.port, '127.0.0.1');
+      const first = forgedOf(`${'a'.repeat(60_000)}\r\n\r\n`);
+      const end = first.indexOf('\r\n\r\n') + 3;
+      socket.setNoDelay(true).write(first.slice(0, end));
+      // Once this one is answered, the beginning has been read.
+      await receiver.takes(signed());
+      const found = statusesIn(await exchange(socket, [first.slice(end) + times(900, forged)]));
+      assert.deepEqual(found, all(8, 401));
+    });
+
+    it('are cut as well behind chunks full of line ends', async () => {
+      await start();
+      const chunk = 'x\r\n\r\n'.repeat(120);
+      const chunks = `${chunk.length.toString(16)}\r\n${chunk}\r\n0\r\n\r\n`;
+      const first = forgedOf(chunks, 'Transfer-Encoding: chunked');
+      const second = requestText(`${'a'.repeat(50_000)}\r\n\r\n`);
+      const found = statusesIn(await receiver.raw([first + second + times(900, forged)]));
+      assert.deepEqual(found, all(8, 401));
+    });
+
+    for (const [what, scheme, pieces] of [
+      ['junk', 'http', () => [`${genuine()}}`]],
+      ['junk behind the end of chunks', 'http', () => [genuineInChunks(), '0\r\n\r\n}']],
+      ['junk behind a short head and its body', 'https', () => [`${requestText(withToken().body)}}`]],
+      ['a request behind one that asks for the end', 'http', () => [genuine(LAST) + genuine()]],
+    ] as const)
+      it(`have the answer of a genuine one, and not that of ${what} that follows before it is stored`, async () => {
+        const inbox = new GatedInbox({ isSlow: true });
+        await start({ inbox });
+        receiver.stations = [station({ scheme })];
+        const text = receiver.raw(pieces());
+        await receiver.until(() => inbox.pending === 1, 'the alarm');
+        await endOfTurn();
+        inbox.commit();
+        assert.equal(statusesIn(await text)[0], 200);
+        await receiver.delivered(1);
+      });
 
     it('are read one by one as well behind a body of which much came with its head', async () => {
       await start();
@@ -162,6 +210,16 @@ for (const [on, where] of SERVERS)
       assert.equal(found[0], 401);
       assert.ok(found.length < 16, String(found.length));
     });
+
+    if (on === 'listener')
+      it('are stored together behind one that is proven', async () => {
+        const inbox = new GatedInbox({ isSlow: true });
+        await start({ inbox });
+        const text = receiver.raw([times(2, genuine) + genuine(LAST)]);
+        await receiver.until(() => inbox.pending === 3, 'all three');
+        inbox.commit();
+        assert.deepEqual(statusesIn(await text), all(3, 200));
+      });
 
     if (on === 'node-red') {
       it('stay with their sender until it is their turn', async () => {

@@ -117,10 +117,15 @@ class PatientThread extends ProofThread {
 const patientThread = new PatientThread();
 
 /** The servers that a webhook may be on: one as Node-RED has it, with the dispatcher in front; and a listener. */
-export type ServerKind = 'node-red' | 'listener';
+export type ServerKind = 'node-red' | 'older-node' | 'listener';
 export const SERVERS: readonly [ServerKind, string][] = [
   ['node-red', 'a server like that of Node-RED'],
   ['listener', 'a listener of its own'],
+];
+/** With one on a Node.js that asks nobody whether to upgrade a connection: before 22.21 and 24.9. */
+export const SERVERS_AND_OLDER: readonly [ServerKind, string][] = [
+  ...SERVERS,
+  ['older-node', 'a server like that of Node-RED on an older Node.js'],
 ];
 
 /** What a server like that of Node-RED has seen; a listener shows it to nobody. */
@@ -142,7 +147,7 @@ interface TestedServer {
   close(): Promise<unknown>;
 }
 
-function likeNodeRed(options: DispatcherOptions): TestedServer {
+function likeNodeRed(options: DispatcherOptions, isOlder = false): TestedServer {
   const dispatcher = new Dispatcher(options);
   const sockets = new Set<net.Socket>();
   const seen: Seen = { requests: 0, connections: 0, behind: 0 };
@@ -153,10 +158,14 @@ function likeNodeRed(options: DispatcherOptions): TestedServer {
     if (!dispatcher.handle(req, res)) res.writeHead(404).end('not ours');
   });
   server.on('connection', (socket) => {
+    // One that is handed back.
+    if (sockets.has(socket)) return;
     seen.connections = sockets.add(socket).size;
     socket.once('close', () => (seen.connections -= Number(sockets.delete(socket))));
   });
-  ignoreUpgrades(server, (target) => dispatcher.owns(target));
+  const ignore = (): void => ignoreUpgrades(server, (target) => dispatcher.owns(target));
+  if (isOlder) withoutAsking(server, ignore);
+  else ignore();
   dispatcher.pace(server);
   const closeConnections = (): void => sockets.forEach((socket) => socket.destroy());
   return {
@@ -170,6 +179,14 @@ function likeNodeRed(options: DispatcherOptions): TestedServer {
       return once(server.close(), 'close');
     },
   };
+}
+
+/** Does something to a server while it has no callback that decides on an upgrade. */
+function withoutAsking(server: http.Server & { shouldUpgradeCallback?: unknown }, deed: () => void): void {
+  const { shouldUpgradeCallback } = server;
+  delete server.shouldUpgradeCallback;
+  deed();
+  if (shouldUpgradeCallback !== undefined) server.shouldUpgradeCallback = shouldUpgradeCallback;
 }
 
 function ownListener(dispatcher: DispatcherOptions): TestedServer {
@@ -259,7 +276,8 @@ export class ReceiverUnderTest {
     } = {},
   ): Promise<ReceiverUnderTest> {
     const { inbox = new InlineInbox(), endpoint = {}, absent = false, on, ...dispatcherOptions } = options;
-    const start = on === 'listener' ? ownListener : likeNodeRed;
+    const start = (its: DispatcherOptions): TestedServer =>
+      on === 'listener' ? ownListener(its) : likeNodeRed(its, on === 'older-node');
     const all = { holdMs: 150, commitMs: PATIENCE, proofThread: patientThread, ...dispatcherOptions };
     const receiver = new ReceiverUnderTest(start, all, inbox, endpoint);
     if (!absent) receiver.dispatcher.add(receiver.endpoint);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { SilenceWatchdog } from '../../lib/webhook/endpoint-health';
+import { SilenceWatchdog } from '../../lib/webhook/silence-watchdog';
 import { SlotPlace } from '../support/inbox/hooked-inbox';
 import { eventually } from '../support/time/patience';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Problem } from '../../lib/webhook/problem';
-import { ProblemArchive, ProblemCounter, UnseenProblems } from '../../lib/webhook/endpoint-health';
-import type { StoredProblem, TextStorage } from '../../lib/webhook/endpoint-health';
+import { ProblemArchive, ProblemCounter, UnseenProblems } from '../../lib/webhook/unseen-problems';
+import type { StoredProblem, TextStorage } from '../../lib/webhook/unseen-problems';
 
 const AT = new Date('2026-01-02T03:04:05Z');
 const LAST = { lastTime: AT.toISOString() };

@@ -125,7 +125,7 @@ export class Cluster {
     const upstream = this.instances.map(({ reachedAt }) => reachedAt);
     this.#balancer = await ReverseProxy.start('nginx before several', {
       upstream,
-      authority: new Authority(),
+      authority: this.#authority,
     });
     this.sender = new AlarmSender(`http://127.0.0.1:${this.#balancer.httpPort}${PATH}`);
     // Where one fails, none is still about to start when all are removed.
