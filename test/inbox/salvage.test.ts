@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -12,12 +13,14 @@ import { salvage } from '../../lib/inbox/sqlite/salvage';
 import { Store } from '../../lib/inbox/sqlite/store';
 import { StoreServer } from '../../lib/inbox/sqlite/store-server';
 import type { FromStore } from '../../lib/inbox/sqlite/store-thread';
-import { byLane } from '../support/suite/lanes';
+import { byLane, few, slowIt } from '../support/suite/lanes';
 import { ENDPOINT, proven } from './samples';
 
 const ROOT = `SELECT rootpage FROM sqlite_schema WHERE name = 'message'`;
 const RENAMED = `UPDATE sqlite_schema SET name = 'messagd', tbl_name = 'messagd' WHERE name = 'message'`;
 const NOW = new Date('2026-03-04T05:06:07.089Z');
+const KILLER = path.join(__dirname, '../support/inbox/kill-at-step.js');
+const SALVAGE = `require('./lib/inbox/sqlite/salvage.ts').salvage(process.argv[1], new Date())`;
 
 describe('a damaged file', () => {
   let file: string;
@@ -143,6 +146,35 @@ describe('a damaged file', () => {
       'inbox.sqlite',
       'inbox.sqlite.damaged-2026-03-04T05-06-07-089Z',
     ]);
+  });
+
+  /** Salvages it in a process of its own. @returns true where that was killed before so many steps */
+  function killedAt(step: number): boolean {
+    const { status, signal, stderr } = spawnSync(
+      process.execPath,
+      ['--import=tsx', '--require', KILLER, '-e', SALVAGE, file],
+      { env: { ...process.env, KILL_AT: `${step}` }, encoding: 'utf8' },
+    );
+    assert.ok(status === 0 || signal === 'SIGKILL', stderr);
+    return signal === 'SIGKILL';
+  }
+
+  slowIt('gives the same to the next start, at whichever step its salvage is killed', () => {
+    fill(200);
+    damagePage(file, 'message');
+    const damaged = fs.readFileSync(file);
+    salvage(file, NOW);
+    const [open, all, beside] = [rows('open'), rows('all'), names().length];
+    let kills = 0;
+    for (let step = 1; ; step += few(1, 5, 1)) {
+      for (const name of names()) fs.rmSync(path.join(folder(), name));
+      fs.writeFileSync(file, damaged);
+      if (!killedAt(step)) break;
+      kills += 1;
+      assert.equal(kinds(serve()).at(-1), 'opened', `killed at ${step}`);
+      assert.deepEqual([rows('open'), rows('all'), names().length], [open, all, beside], `killed at ${step}`);
+    }
+    assert.ok(kills > 10, `${kills}`);
   });
 
   for (const [title, spoil] of [

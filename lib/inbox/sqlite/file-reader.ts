@@ -19,17 +19,8 @@ import {
   syncFolder,
   UNCERTAIN,
 } from './database';
-import {
-  COLUMNS,
-  END,
-  type Frame,
-  PageRows,
-  RawPages,
-  type RowSource,
-  type SalvagedTable,
-  walFramesOf,
-  WalPages,
-} from './page-reader';
+import { type CarriedTable, COLUMNS } from './carried-rows';
+import { END, type Frame, PageRows, RawPages, type RowSource, walFramesOf } from './page-reader';
 import { type Row, sequenceIn } from './statements';
 import { SLOT_CLOCK, SlotClock } from './tables';
 
@@ -62,7 +53,7 @@ export class SalvageSource implements RowSource {
   }
 
   /** The rows of a table, oldest first, as far as they can be read one after the other. */
-  *rows(table: SalvagedTable): Generator<Row> {
+  *rows(table: CarriedTable): Generator<Row> {
     const [key] = COLUMNS[table];
     for (let after = 0, before = -1; after > before;) {
       before = after;
@@ -86,7 +77,7 @@ export class SalvageSource implements RowSource {
     this.#endReading();
     const pages = new RawPages(this.#copy);
     try {
-      if (this.#frames.length > 0) yield new PageRows(new WalPages(this.#frames, pages));
+      if (this.#frames.length > 0) yield new PageRows(pages, this.#frames);
       yield new PageRows(pages);
     } finally {
       pages.close();
@@ -124,7 +115,7 @@ export class SalvageSource implements RowSource {
   }
 
   /** As many as can be read without a break. */
-  #batch(table: SalvagedTable, key: string, after: number): Row[] {
+  #batch(table: CarriedTable, key: string, after: number): Row[] {
     const sql = `SELECT * FROM ${table} WHERE ${key} > ? AND ${key} < ${END} ORDER BY ${key} LIMIT ${BATCH[table]}`;
     const rows: Row[] = [];
     unlessDamaged(() => {
@@ -145,7 +136,7 @@ export function removeDatabase(file: string): void {
 }
 
 /** Rows in memory at a time: what a message holds may be large. */
-const BATCH: Readonly<Record<SalvagedTable, number>> = {
+const BATCH: Readonly<Record<CarriedTable, number>> = {
   message: 1000,
   body: 16,
   quarantine: 16,
