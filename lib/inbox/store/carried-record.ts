@@ -70,3 +70,27 @@ export function released(record: CarriedRecord): CarriedRecord {
   const known = atFlow === 1 ? 'restart' : again;
   return { ...record, state: 'received', cut_off: cutOff + atFlow, at_flow: 0, again: known };
 }
+
+const COUNTED = [
+  'messages',
+  'bodies',
+  'steps',
+  'waiting',
+  'dead',
+  'quarantined',
+  'endpoints',
+  'slots',
+] as const;
+
+/** How much an inbox holds: `waiting` of its messages are to be delivered, `dead` can be had again. */
+export type CarriedCounts = Record<(typeof COUNTED)[number], number>;
+
+/** @param from in SQL, where each is counted */
+export function countsSql(from: Readonly<Record<keyof CarriedCounts, string>>): string {
+  return `SELECT ${COUNTED.map((name) => `(SELECT count(*) FROM ${from[name]}) AS ${name}`).join(', ')}`;
+}
+
+/** @param row that `countsSql` gives */
+export function countsIn(row: Readonly<Record<string, unknown>> = {}): CarriedCounts {
+  return Object.fromEntries(COUNTED.map((name) => [name, Number(row[name])])) as CarriedCounts;
+}
