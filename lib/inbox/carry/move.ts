@@ -78,7 +78,7 @@ class Move {
       return 'already';
     }
     this.#refuseUsed(state, progress);
-    const copied = await this.#copyFinished(isUnchanged ? progress : await this.#begin());
+    const copied = await this.#copyFinished(isUnchanged ? progress : await this.#begin(progress));
     await this.#takeOver(copied);
     return { ...source.counts, aside: this.#putAside() };
   }
@@ -92,10 +92,13 @@ class Move {
   }
 
   /** From the first message on: what an earlier run has brought of a file that has changed since is brought once more. */
-  #begin(): Promise<MoveProgress> {
+  #begin(brought: MoveProgress | undefined): Promise<MoveProgress> {
     const { source, target } = this;
     const progress = { copied: 0, messages: 0, openings: source.openings, isDone: false };
     return target.transaction(false, async () => {
+      await target.lock();
+      // Or what an instance has accepted meanwhile would be removed.
+      this.#refuseUsed(await target.state(source.id), brought);
       await target.clear(source.newest);
       await target.setProgress(source.id, progress);
       return progress;

@@ -143,44 +143,47 @@ export function writeAnew(
  * is; the others keep sequence and delivery id, unless another message has that sequence by now.
  */
 function takeIn(building: string, file: string, logs: readonly boolean[]): Counts {
-  const other = `${building}-other`;
-  build(other, file, logs);
-  const source = new DatabaseSync(other);
-  const target = openDatabase(building);
+  const found = `${building}-found`;
   try {
-    const counts: Counts = { open: 0, ids: 0, rest: 0 };
-    const rows = new CarriedRows(target);
-    const known = new Set(
-      target
-        .prepare('SELECT id_key FROM message')
-        .all()
-        .map((row) => row['id_key']),
-    );
-    let newest = newestOf(target);
-    target.exec('BEGIN IMMEDIATE');
-    for (const read of recordsIn(source)) {
-      const record = released(read);
-      const { sequence, received, station, named, id, facts } = record;
-      if (known.has(messageKey(station, named === 1, id))) continue;
-      if (!rows.write(record)) {
-        const free = newest + 1;
-        rows.write({ ...record, sequence: free, delivery_id: makeDeliveryId(free, received) });
-      }
-      newest = Math.max(newest + 1, sequence);
-      counts[isOpen(record) ? 'open' : 'ids'] += 1;
-      if (!isOpen(record) && facts !== null) counts.rest += 1;
+    build(found, file, logs);
+    const source = openDatabase(found);
+    const target = openDatabase(building);
+    try {
+      return takeRecords(source, target);
+    } finally {
+      source.close();
+      target.close();
     }
-    // Nobody knows what became of them since.
-    if (counts.open + counts.ids > 0)
-      target.prepare('INSERT OR REPLACE INTO meta VALUES (?, ?)').run(UNCERTAIN, String(newest));
-    target.exec('COMMIT');
-    emptyLog(target);
-    return counts;
   } finally {
-    source.close();
-    target.close();
-    removeDatabase(other);
+    removeDatabase(found);
   }
+}
+
+function takeRecords(source: DatabaseSync, target: DatabaseSync): Counts {
+  const counts: Counts = { open: 0, ids: 0, rest: 0 };
+  const rows = new CarriedRows(target);
+  const keys = target.prepare('SELECT id_key FROM message').all();
+  const known = new Set(keys.map((row) => row['id_key']));
+  let newest = newestOf(target);
+  target.exec('BEGIN IMMEDIATE');
+  for (const read of recordsIn(source)) {
+    const record = released(read);
+    const { sequence, received, station, named, id, facts } = record;
+    if (known.has(messageKey(station, named === 1, id))) continue;
+    newest = Math.max(newest, sequence);
+    if (!rows.write(record)) {
+      newest += 1;
+      rows.write({ ...record, sequence: newest, delivery_id: makeDeliveryId(newest, received) });
+    }
+    counts[isOpen(record) ? 'open' : 'ids'] += 1;
+    if (!isOpen(record) && facts !== null) counts.rest += 1;
+  }
+  // Nobody knows what became of them since.
+  if (counts.open + counts.ids > 0)
+    target.prepare('INSERT OR REPLACE INTO meta VALUES (?, ?)').run(UNCERTAIN, String(newest));
+  target.exec('COMMIT');
+  emptyLog(target);
+  return counts;
 }
 
 /** No database of this process may have it: closing a descriptor of a file ends the locks on it. */

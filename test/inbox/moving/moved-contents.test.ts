@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
+import { schemaSql } from '../../../lib/inbox/postgres/schema';
 import type { StoredMessage } from '../../../lib/inbox/store/port';
 import { newMessage } from '../../../lib/inbox/store/stored-message';
 import type { MovingStand } from '../../support/inbox/moving';
@@ -234,6 +235,14 @@ describe('an inbox that was moved', () => {
       { endpoint: ':/former', node: 'gone', is_current: false },
       { endpoint: ENDPOINT, node: 'node', is_current: true },
     ]);
+  });
+
+  it('has all of it by a role that may only read and write rows', async () => {
+    fillWithAll();
+    const role = `role_of_${stand.database}`;
+    await stand.sql(`CREATE ROLE ${role} LOGIN`);
+    await stand.sql(schemaSql('rvm', role));
+    await stand.moved(undefined, stand.url.replace('admin', role));
   });
 
   it('may be empty', async () => {
