@@ -110,6 +110,27 @@ describe('a damaged file', () => {
     }
   });
 
+  it('gives which node has which endpoint, or had it', () => {
+    fill(100);
+    inStore((work) => {
+      work.claimEndpoint({ endpoint: ':/left', node: 'gone' });
+      work.leaveEndpoint({ node: 'gone' });
+      work.claimEndpoint({ endpoint: ENDPOINT, node: 'node' });
+    });
+    damagePage(file, 'message');
+    salvage(file, NOW);
+    const read = new DatabaseSync(file);
+    const endpoints = read.prepare('SELECT endpoint, node, is_current FROM endpoint ORDER BY node').all();
+    read.close();
+    assert.deepEqual(
+      endpoints.map((row) => Object.values(row)),
+      [
+        [':/left', 'gone', 0],
+        [ENDPOINT, 'node', 1],
+      ],
+    );
+  });
+
   it('gives a new one where nothing of it can be read, and says since when ids may be lost', () => {
     fs.writeFileSync(file, 'no database at all\n'.repeat(1000));
     assert.deepEqual(salvage(file, NOW), {

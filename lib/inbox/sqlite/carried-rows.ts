@@ -13,9 +13,12 @@ export const COLUMNS = {
   history: ['number', 'sequence', ...OF_STEP],
   quarantine: ['id', 'endpoint', 'address', 'facts', 'bytes', 'stored'],
   slot: ['number', 'owner', 'name', 'version', 'value', 'ends', 'written'],
+  endpoint: ['endpoint', 'node', 'is_current'],
 } as const satisfies Record<string, readonly string[]>;
 
 export type CarriedTable = keyof typeof COLUMNS;
+/** Those whose primary key is a number. */
+export type NumberedTable = Exclude<CarriedTable, 'endpoint'>;
 
 /**
  * The messages of a file after a sequence, in the order in which they came.

@@ -11,7 +11,7 @@ import {
   released,
 } from '../store/carried-record';
 import { factsWithWarnings } from '../store/stored-message';
-import { type CarriedTable, COLUMNS, recordsIn } from './carried-rows';
+import { COLUMNS, type NumberedTable, recordsIn } from './carried-rows';
 import {
   alone,
   clockIn,
@@ -58,7 +58,7 @@ export class SalvageSource implements RowSource {
   }
 
   /** The rows of a table, oldest first, as far as they can be read one after the other. */
-  *rows(table: CarriedTable): Generator<Row> {
+  *rows(table: NumberedTable): Generator<Row> {
     const [key] = COLUMNS[table];
     for (let after = 0, before = -1; after > before;) {
       before = after;
@@ -71,10 +71,8 @@ export class SalvageSource implements RowSource {
     }
   }
 
-  meta(name: string): unknown {
-    return unlessDamaged(() => this.#database?.prepare('SELECT value FROM meta WHERE name = ?').get(name))?.[
-      'value'
-    ];
+  small(table: 'endpoint' | 'meta'): Row[] {
+    return unlessDamaged(() => this.#database?.prepare(`SELECT * FROM ${table}`).all()) ?? [];
   }
 
   /** What else stands in its pages, and in its log, read without SQLite. To be called when all that SQLite finds is read. */
@@ -120,7 +118,7 @@ export class SalvageSource implements RowSource {
   }
 
   /** As many as can be read without a break. */
-  #batch(table: CarriedTable, key: string, after: number): Row[] {
+  #batch(table: NumberedTable, key: string, after: number): Row[] {
     const sql = `SELECT * FROM ${table} WHERE ${key} > ? AND ${key} < ${END} ORDER BY ${key} LIMIT ${BATCH[table]}`;
     const rows: Row[] = [];
     unlessDamaged(() => {
@@ -141,7 +139,7 @@ export function removeDatabase(file: string): void {
 }
 
 /** Rows in memory at a time: what a message holds may be large. */
-const BATCH: Readonly<Record<CarriedTable, number>> = {
+const BATCH: Readonly<Record<NumberedTable, number>> = {
   message: 1000,
   body: 16,
   quarantine: 16,

@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import type { SQLOutputValue } from 'node:sqlite';
-import { type CarriedTable, COLUMNS } from './carried-rows';
+import { COLUMNS, type NumberedTable } from './carried-rows';
 import { PAGE, sizeOf } from './database';
 import type { Row } from './statements';
 
@@ -73,9 +73,9 @@ export const END = 2 ** 48;
 
 /** What can be read of a damaged file in one way. */
 export interface RowSource {
-  rows: (table: CarriedTable) => Iterable<Row>;
-  /** A value of the table of this name; undefined where there is none, or it cannot be read. */
-  meta: (name: string) => unknown;
+  rows: (table: NumberedTable) => Iterable<Row>;
+  /** All of a small table that has no numbers, as far as it can be read. */
+  small: (table: 'endpoint' | 'meta') => Row[];
 }
 
 /** Offsets and limits: https://www.sqlite.org/fileformat2.html, section 1.3 */
@@ -163,7 +163,7 @@ export class PageRows implements RowSource {
     this.#newest = new Map(frames.map(({ page, bytes }) => [page, bytes]));
   }
 
-  *rows(table: CarriedTable): Generator<Row> {
+  *rows(table: NumberedTable): Generator<Row> {
     for (const { page, bytes } of this.frames.length > 0 ? this.frames.toReversed() : this.pages.all()) {
       const start = page === 1 ? FILE_HEADER : 0;
       if (bytes[start] !== LEAF) continue;
@@ -175,12 +175,12 @@ export class PageRows implements RowSource {
     }
   }
 
-  /** Its table has pages of another kind. */
-  meta(): undefined {
-    return undefined;
+  /** They have pages of another kind. */
+  small(): Row[] {
+    return [];
   }
 
-  #row(table: CarriedTable, page: Buffer, at: number): Row | undefined {
+  #row(table: NumberedTable, page: Buffer, at: number): Row | undefined {
     const length = varint(page, at);
     const key = length && varint(page, length.end);
     if (length === undefined || key === undefined || length.value > MAX_RECORD) return undefined;
@@ -225,7 +225,7 @@ function localLength(length: number, size: number): number {
 }
 
 /** No two tables have as many values in a row. Once a step of the schema has added columns, rows from before it have fewer. */
-function isOf(table: CarriedTable, record: Buffer): boolean {
+function isOf(table: NumberedTable, record: Buffer): boolean {
   const types = typesOf(record)?.types ?? [];
   return types[0] === 0 && types.length === COLUMNS[table].length;
 }

@@ -22,7 +22,7 @@ import {
   syncFolder,
   UNCERTAIN,
 } from './database';
-import { CarriedRows, type CarriedTable, recordsIn } from './carried-rows';
+import { CarriedRows, type NumberedTable, recordsIn } from './carried-rows';
 import { KEYS, removeDatabase, SalvageSource } from './file-reader';
 import { messageKey } from './known-ids';
 import { isLogDamaged, type RowSource } from './page-reader';
@@ -306,7 +306,7 @@ class Salvage {
     this.target.exec('COMMIT');
   }
 
-  #each(table: CarriedTable, take: (row: Row) => unknown): void {
+  #each(table: NumberedTable, take: (row: Row) => unknown): void {
     for (const row of this.source.rows(table)) unlessUnfit(() => take(row));
   }
 
@@ -322,16 +322,18 @@ class Salvage {
   }
 
   #meta(): void {
-    for (const name of ['clock', 'sequence']) {
-      const value = numberIn(this.source.meta(name));
-      if (value !== undefined) addMeta(this.target, name, String(value));
+    for (const { name, value } of this.source.small('meta')) {
+      const isSoundNumber = NUMBERS.includes(name) && numberIn(value) !== undefined;
+      if (isSoundNumber || TEXTS.includes(name)) addMeta(this.target, String(name), String(value));
     }
-    for (const name of [...KEYS, SLOT_CLOCK]) {
-      const value = this.source.meta(name);
-      if (typeof value === 'string') addMeta(this.target, name, value);
-    }
+    // Not those of the file without its log, where they can be read with it: a node may have left one since.
+    if (this.target.prepare('SELECT 1 FROM endpoint').get() !== undefined) return;
+    for (const row of this.source.small('endpoint')) unlessUnfit(() => this.#rows.add('endpoint', row));
   }
 }
+
+const NUMBERS: readonly unknown[] = ['clock', 'sequence'];
+const TEXTS: readonly unknown[] = [...KEYS, SLOT_CLOCK];
 
 /** JSON, or nothing: of a byte that has changed SQLite knows nothing. */
 function isSound(json: SQLOutputValue | undefined): boolean {
