@@ -72,7 +72,7 @@ export class SalvageSource implements RowSource {
   }
 
   small(table: 'endpoint' | 'meta'): Row[] {
-    return unlessDamaged(() => this.#database?.prepare(`SELECT * FROM ${table}`).all()) ?? [];
+    return this.#readable(`SELECT * FROM ${table}`);
   }
 
   /** What else stands in its pages, and in its log, read without SQLite. To be called when all that SQLite finds is read. */
@@ -117,12 +117,16 @@ export class SalvageSource implements RowSource {
     }
   }
 
-  /** As many as can be read without a break. */
   #batch(table: NumberedTable, key: string, after: number): Row[] {
     const sql = `SELECT * FROM ${table} WHERE ${key} > ? AND ${key} < ${END} ORDER BY ${key} LIMIT ${BATCH[table]}`;
+    return this.#readable(sql, after);
+  }
+
+  /** As many as can be read without a break. */
+  #readable(sql: string, ...values: number[]): Row[] {
     const rows: Row[] = [];
     unlessDamaged(() => {
-      for (const row of this.#database?.prepare(sql).iterate(after) ?? []) rows.push(row);
+      for (const row of this.#database?.prepare(sql).iterate(...values) ?? []) rows.push(row);
     });
     return rows;
   }
