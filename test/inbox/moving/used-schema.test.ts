@@ -5,6 +5,12 @@ import { accept, connected, idsOf, lease, type StoreSession } from '../../suppor
 import { eventually } from '../../support/time/patience';
 import { event, events, LEASE, standOfEach } from './stand';
 
+/** An instance that comes, and accepts a message. */
+const ARRIVAL = `INSERT INTO rvm.instance (epoch, name, ttl_ms) VALUES (gen_random_uuid(), 'other', 10000);
+  INSERT INTO rvm.message (delivery_id, station, id, named, copy, fingerprint, endpoint, state, attempt, first, ended, is_end, rank,
+    received, stored, key)
+  VALUES (gen_random_uuid(), 'accepted', 'id', true, 0, '', '', 'delivered', 0, true, false, false, 0, 0, 0, gen_random_uuid())`;
+
 describe('moving an inbox to where another one is', () => {
   let stand: MovingStand;
   standOfEach('used', (made) => (stand = made));
@@ -65,24 +71,25 @@ describe('moving an inbox to where another one is', () => {
     assert.equal(stand.file.ask('lease', LEASE).length, 1);
   });
 
-  it('is refused where one has just come, however the database isolates transactions by default', async () => {
-    await stand.makeTables();
-    const name = new URL(stand.url).pathname.slice(1);
-    await stand.sql(`ALTER DATABASE ${name} SET default_transaction_isolation = 'repeatable read'`);
-    stand.file.accept(events(2));
-    const other = await connected(stand.url);
-    await other.client.query('BEGIN');
-    await other.client.query(
-      `INSERT INTO rvm.instance (epoch, name, ttl_ms) VALUES (gen_random_uuid(), 'other', 10000)`,
-    );
-    const moving = refused();
-    const isWaiting = async (): Promise<boolean> =>
-      (await stand.sql('SELECT FROM pg_locks WHERE NOT granted')).length === 1;
-    await eventually(isWaiting, 'the move waits');
-    await other.client.query('COMMIT');
-    await moving;
-    await other.client.end();
-  });
+  for (const when of ['before it begins', 'before it takes over'])
+    it(`is refused where one has come just ${when}, and leaves what that has accepted, however the database isolates by default`, async () => {
+      await stand.makeTables();
+      stand.file.ask('markDelivered', stand.file.accept(events(300)).slice(1));
+      if (when === 'before it takes over') await stand.endedAfter(1);
+      const name = new URL(stand.url).pathname.slice(1);
+      await stand.sql(`ALTER DATABASE ${name} SET default_transaction_isolation = 'repeatable read'`);
+      const { client } = await connected(stand.url);
+      await client.query('BEGIN');
+      await client.query(ARRIVAL);
+      const moving = refused();
+      const isWaiting = async (): Promise<boolean> =>
+        (await stand.sql('SELECT FROM pg_locks WHERE NOT granted')).length === 1;
+      await eventually(isWaiting, 'the move waits');
+      await client.query('COMMIT');
+      await moving;
+      await client.end();
+      assert.equal(await rows(`message WHERE station = 'accepted'`), 1);
+    });
 
   it('lets an instance that comes at its very end wait, and have all of it', async () => {
     const ids = stand.file.accept(events(3));
