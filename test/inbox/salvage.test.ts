@@ -180,24 +180,6 @@ describe('a damaged file', () => {
     return signal === 'SIGKILL';
   }
 
-  slowIt('gives the same to the next start, at whichever step its salvage is killed', () => {
-    fill(200);
-    damagePage(file, 'message');
-    const damaged = fs.readFileSync(file);
-    salvage(file, NOW);
-    const [open, all, beside] = [rows('open'), rows('all'), names().length];
-    let kills = 0;
-    for (let step = 1; ; step += few(1, 5, 1)) {
-      for (const name of names()) fs.rmSync(path.join(folder(), name));
-      fs.writeFileSync(file, damaged);
-      if (!killedAt(step)) break;
-      kills += 1;
-      assert.equal(kinds(serve()).at(-1), 'opened', `killed at ${step}`);
-      assert.deepEqual([rows('open'), rows('all'), names().length], [open, all, beside], `killed at ${step}`);
-    }
-    assert.ok(kills > 10, `${kills}`);
-  });
-
   for (const [title, spoil] of [
     ['before the log of the one without a name was removed', () => undefined],
     ['after the log of the one without a name was removed', () => fs.rmSync(`${file}-wal`)],
@@ -380,6 +362,24 @@ describe('a damaged file', () => {
         assert.ok(rows('open').length >= least, `${rows('open').length}`);
         assert.ok(names().some((name) => /\.damaged-.*-wal$/.test(name)));
       });
+
+    slowIt('is damaged gives the same to the next start, at whichever step the salvage is killed', () => {
+      killed(200);
+      spoilt(`${file}-wal`, 0.5, 500);
+      const damaged = [file, `${file}-wal`].map((name) => [name, fs.readFileSync(name)] as const);
+      salvage(file, NOW);
+      const [all, beside] = [rows('all'), names().length];
+      let kills = 0;
+      for (let step = 1; ; step += few(1, 5, 1)) {
+        for (const name of names()) fs.rmSync(path.join(folder(), name));
+        for (const [name, content] of damaged) fs.writeFileSync(name, content);
+        if (!killedAt(step)) break;
+        kills += 1;
+        assert.equal(kinds(serve()).at(-1), 'opened', `killed at ${step}`);
+        assert.deepEqual([rows('all'), names().length], [all, beside], `killed at ${step}`);
+      }
+      assert.ok(kills > 10, `${kills}`);
+    });
 
     it('was cut off within its last commit is no damage', () => {
       killed(100);
