@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -12,12 +13,14 @@ import { salvage } from '../../lib/inbox/sqlite/salvage';
 import { Store } from '../../lib/inbox/sqlite/store';
 import { StoreServer } from '../../lib/inbox/sqlite/store-server';
 import type { FromStore } from '../../lib/inbox/sqlite/store-thread';
-import { byLane } from '../support/suite/lanes';
+import { byLane, few, slowIt } from '../support/suite/lanes';
 import { ENDPOINT, proven } from './samples';
 
 const ROOT = `SELECT rootpage FROM sqlite_schema WHERE name = 'message'`;
 const RENAMED = `UPDATE sqlite_schema SET name = 'messagd', tbl_name = 'messagd' WHERE name = 'message'`;
 const NOW = new Date('2026-03-04T05:06:07.089Z');
+const KILLER = path.join(__dirname, '../support/inbox/kill-at-step.js');
+const SALVAGE = `require('./lib/inbox/sqlite/salvage.ts').salvage(process.argv[1], new Date())`;
 
 describe('a damaged file', () => {
   let file: string;
@@ -107,6 +110,27 @@ describe('a damaged file', () => {
     }
   });
 
+  it('gives which node has which endpoint, or had it', () => {
+    fill(100);
+    inStore((work) => {
+      work.claimEndpoint({ endpoint: ':/left', node: 'gone' });
+      work.leaveEndpoint({ node: 'gone' });
+      work.claimEndpoint({ endpoint: ENDPOINT, node: 'node' });
+    });
+    damagePage(file, 'message');
+    salvage(file, NOW);
+    const read = new DatabaseSync(file);
+    const endpoints = read.prepare('SELECT endpoint, node, is_current FROM endpoint ORDER BY node').all();
+    read.close();
+    assert.deepEqual(
+      endpoints.map((row) => Object.values(row)),
+      [
+        [':/left', 'gone', 0],
+        [ENDPOINT, 'node', 1],
+      ],
+    );
+  });
+
   it('gives a new one where nothing of it can be read, and says since when ids may be lost', () => {
     fs.writeFileSync(file, 'no database at all\n'.repeat(1000));
     assert.deepEqual(salvage(file, NOW), {
@@ -144,6 +168,17 @@ describe('a damaged file', () => {
       'inbox.sqlite.damaged-2026-03-04T05-06-07-089Z',
     ]);
   });
+
+  /** Salvages it in a process of its own. @returns true where that was killed before so many steps */
+  function killedAt(step: number): boolean {
+    const { status, signal, stderr } = spawnSync(
+      process.execPath,
+      ['--import=tsx', '--require', KILLER, '-e', SALVAGE, file],
+      { env: { ...process.env, KILL_AT: `${step}` }, encoding: 'utf8' },
+    );
+    assert.ok(status === 0 || signal === 'SIGKILL', stderr);
+    return signal === 'SIGKILL';
+  }
 
   for (const [title, spoil] of [
     ['before the log of the one without a name was removed', () => undefined],
@@ -327,6 +362,24 @@ describe('a damaged file', () => {
         assert.ok(rows('open').length >= least, `${rows('open').length}`);
         assert.ok(names().some((name) => /\.damaged-.*-wal$/.test(name)));
       });
+
+    slowIt('is damaged gives the same to the next start, at whichever step the salvage is killed', () => {
+      killed(200);
+      spoilt(`${file}-wal`, 0.5, 500);
+      const damaged = [file, `${file}-wal`].map((name) => [name, fs.readFileSync(name)] as const);
+      salvage(file, NOW);
+      const [all, beside] = [rows('all'), names().length];
+      let kills = 0;
+      for (let step = 1; ; step += few(1, 5, 1)) {
+        for (const name of names()) fs.rmSync(path.join(folder(), name));
+        for (const [name, content] of damaged) fs.writeFileSync(name, content);
+        if (!killedAt(step)) break;
+        kills += 1;
+        assert.equal(kinds(serve()).at(-1), 'opened', `killed at ${step}`);
+        assert.deepEqual([rows('all'), names().length], [all, beside], `killed at ${step}`);
+      }
+      assert.ok(kills > 10, `${kills}`);
+    });
 
     it('was cut off within its last commit is no damage', () => {
       killed(100);

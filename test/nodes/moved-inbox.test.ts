@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { WebhookFacts } from '../../lib/message/event-message';
 import { runProgram } from '../support/inbox/moving';
@@ -6,7 +7,7 @@ import { PATH, PHRASE, webhookFlow, sharedFlow } from '../support/node-red/flows
 import { NodeRed } from '../support/node-red/node-red';
 import { SharedServer } from '../support/postgres/shared-server';
 import { needs } from '../support/suite/programs';
-import { alarmMessage, sendUntilAnswered } from '../support/webhook/alarm-message';
+import { alarmMessage, post, sendUntilAnswered } from '../support/webhook/alarm-message';
 
 /** What is not settled in time comes again after a minute, and not while a test lasts. */
 const SETTLED = { handledWhen: 'settled', redeliverAfter: 60 };
@@ -50,7 +51,12 @@ describe('Node-RED whose inbox is moved into PostgreSQL', () => {
     const moved = await move();
     assert.equal(moved.code, 0, moved.error);
 
-    nodeRed = await NodeRed.start({ userDir });
+    nodeRed = await NodeRed.start({ userDir, settings: 'safeMode: true,', flowsWait: true });
+    await assert.rejects(
+      post(nodeRed.url + PATH, alarmMessage(), PHRASE),
+      'it is cut, and will be sent again',
+    );
+    assert.ok(!existsSync(path.join(from, 'inbox.sqlite')));
     await nodeRed.deploy(sharedFlow(url, { webhook: SETTLED }));
     assert.deepEqual(
       (await arrived()).map(({ deliveryId, attempt }) => [deliveryId, attempt]),

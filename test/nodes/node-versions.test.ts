@@ -85,7 +85,7 @@ describe('the package on a Node.js that is too old', () => {
 
   it('cuts alarms while flows stand still for want of a type, too', function () {
     const flows = webhookFlow({}, { id: 'missing', type: 'type-that-nobody-has', name: '' });
-    return on(this, '20.20.2', { version: '4.1', flows, waitsForTypes: true }, async (nodeRed) => {
+    return on(this, '20.20.2', { version: '4.1', flows, flowsWait: true }, async (nodeRed) => {
       assert.equal(await answerTo(nodeRed.url + PATH, alarmMessage(), PHRASE), 'cut');
     });
   });

@@ -33,7 +33,7 @@ for (const version of NODE_RED_VERSIONS)
       listening = await freePort();
       const settings = `${SETTINGS} nodesDir: ${JSON.stringify(folder)},`;
       const waiting = [...flows(), node('of-no-package')];
-      nodeRed = await NodeRed.start({ version, settings, flows: waiting, waitsForTypes: true });
+      nodeRed = await NodeRed.start({ version, settings, flows: waiting, flowsWait: true });
       servers = [`${nodeRed.url}/api`, `http://127.0.0.1:${listening}`];
     });
     after(async () => {

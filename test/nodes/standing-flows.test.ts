@@ -203,16 +203,13 @@ for (const version of NODE_RED_VERSIONS) {
     `an alarm is cut at a start whose flows lack a type, and comes in once it is there, on Node-RED ${version}`,
     async () => {
       const flows = webhookFlow({}, MISSING);
-      await NodeRed.with(
-        { version, settings: MOVABLE_CLOCK, flows, waitsForTypes: true },
-        async (nodeRed) => {
-          const first = answerTo(nodeRed.url + PATH, alarmMessage(), PHRASE);
-          assert.equal(await whileTimeFlies(nodeRed, first), 'cut');
-          await nodeRed.deploy(webhookFlow());
-          const then = await sendUntilAnswered(nodeRed.url + PATH, alarmMessage(), PHRASE);
-          assert.equal(then.at(-1), 200);
-        },
-      );
+      await NodeRed.with({ version, settings: MOVABLE_CLOCK, flows, flowsWait: true }, async (nodeRed) => {
+        const first = answerTo(nodeRed.url + PATH, alarmMessage(), PHRASE);
+        assert.equal(await whileTimeFlies(nodeRed, first), 'cut');
+        await nodeRed.deploy(webhookFlow());
+        const then = await sendUntilAnswered(nodeRed.url + PATH, alarmMessage(), PHRASE);
+        assert.equal(then.at(-1), 200);
+      });
     },
   );
 }

@@ -94,7 +94,7 @@ describe('the path of webhook in beside an editor with a root of its own', () =>
       assert.equal(await answered(nodeRed, alarmMessage(), PHRASE, '/flows'), 200);
       await nodeRed.stop();
       const flows = webhookFlow({ webhook: { path: '/flows' } }, node('type-that-nobody-has'));
-      nodeRed = await NodeRed.start({ userDir, port, flows, waitsForTypes: true });
+      nodeRed = await NodeRed.start({ userDir, port, flows, flowsWait: true });
       assert.equal((await fetch(`${nodeRed.url}/flows`)).status, 200);
     },
   );

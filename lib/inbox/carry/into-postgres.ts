@@ -1,76 +1,67 @@
-import { listedCourse } from '../postgres/lists';
-import { BEGIN, isWarning, type Plan, type Row, type Session } from '../postgres/session';
-import { SlotCalls } from '../postgres/slots';
+import { BEGIN, isWarning, type Row, type Session } from '../postgres/session';
 import {
   alarmKey,
-  booleans,
   byteStrings,
   DURABLE,
-  integers,
   messageKey,
-  type Step,
   storable,
-  storableOrNull,
-  storedText,
   type Tables,
   tablesOf,
-  texts,
-  uuids,
   WARNED,
 } from '../postgres/sql';
-import type { MovedEndpoint, MovedQuarantined, MovedSlots } from '../sqlite/file-reader';
-import { type SlotRow, type SlotRowOutcome, type SlotRows, stepFacts } from '../store/port';
-import { isUnfinished, type MovedMessage } from '../store/record';
 import {
-  type ComparedMessage,
-  digestOf,
-  type MessageThere,
-  targetStatements,
-  type TargetStatements,
-} from './target-statements';
+  type CarriedCounts,
+  type CarriedRecord,
+  countsIn,
+  countsSql,
+  MESSAGE_COLUMNS,
+  STEP_COLUMNS,
+} from '../store/carried-record';
 
 /** How far the move of one file has come, as the database keeps it. */
 export interface MoveProgress {
-  /** Messages up to this sequence of the file are there. */
+  /** Of the messages of which nothing becomes any more, those up to this sequence are there. */
   copied: number;
+  /** So many messages are there. */
+  messages: number;
   /** How often the file had been opened by an inbox: where it is another number now, it may have changed. */
   openings: number;
-  /** The newest sequence that was there before. */
-  before: number;
-  /** The clock of the inbox there when the move was begun, in milliseconds. */
-  clock: number;
   /** True once the database has taken over: from then on it delivers. */
   isDone: boolean;
 }
 
-/** Under which name it is kept. @param id of the file */
-function progressName(id: string): string {
-  return `move ${id}`;
+/** What is there before a move begins, or goes on. */
+export interface TargetState {
+  /** Undefined where the move of this file has not begun. */
+  progress: MoveProgress | undefined;
+  messages: number;
+  /** An instance is there, or was, or another file was moved there. */
+  isUsed: boolean;
 }
 
-/** Undefined for what no version of the package has written. */
-function progressIn(text: unknown): MoveProgress | undefined {
-  if (typeof text !== 'string') return undefined;
-  const { copied, openings, before, clock, isDone } = JSON.parse(text) as Partial<MoveProgress>;
-  const numbers = [copied, openings, before, clock];
-  if (!numbers.every(Number.isSafeInteger) || typeof isDone !== 'boolean') return undefined;
-  return { copied, openings, before, clock, isDone } as MoveProgress;
-}
+/** The tables grow too quickly for the server to know them: it would take each statement for one that is worth compiling. */
+const SHORT = `set_config('jit', 'off', true)`;
+const KEPT = `SELECT ${SHORT}, ${WARNED}, ${DURABLE}`;
+const NOT_KEPT = `SELECT ${SHORT}, set_config('synchronous_commit', 'off', true)`;
 
-/** Transactions of several round trips. Statements have no names, so that it works behind any pooler. */
-class TargetSession {
+const NO_BYTES = new Uint8Array();
+
+/**
+ * The tables of an inbox in PostgreSQL that no instance uses yet. All but `transaction` is to be called within one. Statements
+ * have no names, so that it works behind any pooler.
+ */
+export class Target {
+  readonly #sql: ReturnType<typeof targetSql>;
   #warning: string | undefined;
 
-  constructor(private readonly session: Session) {
+  constructor(
+    private readonly session: Session,
+    schema: string,
+  ) {
+    this.#sql = targetSql(tablesOf(schema));
     session.client.on('notice', ({ code, message }) => {
       if (isWarning({ code })) this.#warning ??= message;
     });
-  }
-
-  /** @throws Error of `pg` */
-  async run({ text }: Plan, values: readonly unknown[] = []): Promise<Row[]> {
-    const { rows } = await this.session.client.query<Row>({ text, values: [...values] });
-    return rows;
   }
 
   /**
@@ -93,290 +84,167 @@ class TargetSession {
     }
   }
 
-  async close(): Promise<void> {
-    await this.session.client.end().catch(() => undefined);
-  }
-}
-
-/** The tables grow too quickly for the server to know them: it would take each statement for one that is worth compiling. */
-const SHORT = `set_config('jit', 'off', true)`;
-const KEPT = `SELECT ${SHORT}, ${WARNED}, ${DURABLE}`;
-const NOT_KEPT = `SELECT ${SHORT}, set_config('synchronous_commit', 'off', true)`;
-
-/** Values that flows keep, as they were moved: so many, and so many that were there already. */
-export interface MovedSlotCounts {
-  slots: number;
-  ownSlots: number;
-}
-
-/** The slots of an inbox in PostgreSQL, as far as others are moved to them. Each call is to be made within a transaction of its session. */
-class TargetSlots {
-  readonly #calls: SlotCalls;
-
-  constructor(
-    private readonly session: TargetSession,
-    tables: Tables,
-  ) {
-    this.#calls = new SlotCalls(tables);
-  }
-
-  /**
-   * One that is there stays as it is there; the instances are told of the others.
-   * @param id of the file
-   * @returns undefined where one of them is not there afterwards as it is in the file
-   */
-  async add(id: string, { owner, slots }: MovedSlots): Promise<MovedSlotCounts | undefined> {
-    const outcomes = await this.#put(id, owner, slots);
-    const brought = slots.filter((_, index) => outcomes[index]?.written === true);
-    const there = new Map((await this.#read(owner)).map((slot) => [slot.name, slot.value]));
-    if (!brought.every(({ name, value }) => there.get(name) === value)) return undefined;
-    return { slots: brought.length, ownSlots: slots.length - brought.length };
-  }
-
-  async #put(id: string, owner: string, slots: readonly SlotRow[]): Promise<SlotRowOutcome[]> {
-    const writes = slots.map(({ name, value, left }) => ({
-      name,
-      expected: 0,
-      ...(value !== undefined && { value }),
-      ...(left !== undefined && { lasts: Math.max(0, left) }),
-    }));
-    const request = { id: 0, name: 'putSlots', take: { owner, writes } } as const;
-    return (await this.#run(this.#calls.changes([request], id))) as SlotRowOutcome[];
-  }
-
-  async #read(owner: string): Promise<SlotRow[]> {
-    const step = this.#calls.slots({ id: 0, name: 'slots', take: { owner, since: 0 } });
-    return ((await this.#run([step])) as SlotRows).slots;
-  }
-
-  /** @returns what the last of the statements gives */
-  async #run(steps: readonly Step[]): Promise<unknown> {
-    let give: unknown;
-    for (const step of steps) {
-      const rows = await this.session.run(step.statement, step.values);
-      give = step.read?.(rows).at(-1)?.give;
-    }
-    return give;
-  }
-}
-
-/** A message there, to be compared. */
-export interface FoundMessage extends ComparedMessage {
-  sequence: number;
-}
-
-/** The tables of an inbox in PostgreSQL, as far as messages are moved to them. Each call is to be made within a transaction of `session`. */
-export class Target {
-  readonly session: TargetSession;
-  readonly slots: TargetSlots;
-  readonly #statements: TargetStatements;
-
-  constructor(session: Session, schema: string) {
-    this.session = new TargetSession(session);
-    const tables = tablesOf(schema);
-    this.slots = new TargetSlots(this.session, tables);
-    this.#statements = targetStatements(tables);
-  }
-
-  /** Undefined where the move of this file has not begun. */
-  async progress(id: string): Promise<MoveProgress | undefined> {
-    const [row] = await this.session.run(this.#statements.progress, [progressName(id)]);
-    return progressIn(row?.['value']);
+  /** @param id of the file */
+  async state(id: string): Promise<TargetState> {
+    const [row = {}] = await this.#run(this.#sql.state, [progressName(id)]);
+    const { progress, messages, is_used: isUsed } = row;
+    return {
+      progress: typeof progress === 'string' ? (JSON.parse(progress) as MoveProgress) : undefined,
+      messages: Number(messages),
+      isUsed: isUsed === true,
+    };
   }
 
   async setProgress(id: string, progress: MoveProgress): Promise<void> {
-    await this.session.run(this.#statements.setProgress, [progressName(id), JSON.stringify(progress)]);
+    await this.addRows('meta', [{ name: progressName(id), value: JSON.stringify(progress) }]);
   }
 
-  /** The clock of the inbox, in milliseconds, and the newest sequence that was given away. */
-  async state(): Promise<{ clock: number; newest: number; isInUse: boolean }> {
-    const [row = {}] = await this.session.run(this.#statements.state);
-    return { clock: Number(row['clock']), newest: Number(row['newest']), isInUse: row['is_in_use'] === true };
-  }
-
-  /** Keeps out, until the end of the transaction, who accepts messages with these ids. */
-  async lock(batch: readonly MovedMessage[]): Promise<void> {
-    await this.session.run(this.#statements.lock, [uuids(batch.map(keyOfMoved))]);
-  }
-
-  /** All that have an id in common with one of the batch. */
-  async there(batch: readonly MovedMessage[]): Promise<MessageThere[]> {
-    const rows = await this.session.run(this.#statements.there, [
-      uuids(batch.map(keyOfMoved)),
-      deliveryIds(batch),
-    ]);
-    return rows.map((row) => ({ ...identityOf(row), copy: Number(row['copy']) }));
-  }
-
-  /** Removes what an earlier run has brought of a batch. @param before the newest sequence that was there before the move */
-  async drop(batch: readonly MovedMessage[], before: number): Promise<void> {
-    await this.session.run(this.#statements.drop, [deliveryIds(batch), before]);
-  }
-
-  /** And what of it is open. @param id of the file */
-  async dropUnfinished(id: string): Promise<void> {
-    await this.session.run(this.#statements.dropUnfinished, [id]);
+  /** Keeps out, until the end of the transaction, instances that come. */
+  async lock(): Promise<void> {
+    await this.#run(this.#sql.lock);
   }
 
   /**
-   * @param id of the file
-   * @param clock of the inbox, in milliseconds
+   * Removes all messages.
+   * @param newest sequence of the file: what an instance should accept there gets a later one
    */
-  async add(id: string, messages: readonly MovedMessage[], clock: number): Promise<void> {
-    if (messages.length === 0) return;
-    const contents = messages.flatMap(({ facts, bytes }, index) =>
-      facts === null || bytes === null ? [] : [{ n: index + 1, facts: storable(facts), bytes }],
-    );
-    await this.session.run(this.#statements.add, [
-      deliveryIds(messages),
-      uuids(messages.map(keyOfMoved)),
-      texts(messages.map(({ station }) => storable(station))),
-      texts(messages.map(({ id }) => storable(id))),
-      booleans(messages.map(({ named }) => named)),
-      integers(messages.map(({ copy }) => copy)),
-      texts(messages.map(({ fingerprint }) => storable(fingerprint))),
-      texts(messages.map(({ endpoint }) => storable(endpoint))),
-      texts(messages.map(({ state }) => state)),
-      integers(messages.map(({ attempt }) => attempt)),
-      integers(messages.map(({ cutOff }) => cutOff)),
-      texts(messages.map(({ again }) => again ?? null)),
-      booleans(messages.map(isUnfinished)),
-      booleans(messages.map(({ first }) => first)),
-      booleans(messages.map(({ ended }) => ended)),
-      texts(messages.map(({ alarm }) => (alarm === null ? null : storable(alarm)))),
-      uuids(messages.map(({ station, alarm }) => (alarm === null ? null : alarmKey(station, alarm)))),
-      booleans(messages.map(({ isEnd }) => isEnd)),
-      integers(messages.map(({ rank }) => rank)),
-      integers(messages.map(({ received }) => received)),
-      integers(messages.map(({ age }) => clock - age)),
-      id,
-      integers(contents.map(({ n }) => n)),
-      texts(contents.map(({ facts }) => facts)),
-      byteStrings(contents.map(({ bytes }) => bytes)),
-      integers(messages.map(({ delivered }) => delivered)),
-      integers(messages.map(({ settled }) => settled)),
-      texts(messages.map(({ settledBy }) => (settledBy === null ? null : storable(settledBy)))),
-      integers(messages.map(({ judged }) => judged)),
-      texts(messages.map(({ verdict }) => verdict)),
-      ...stepArrays(messages),
-    ]);
+  async clear(newest: number): Promise<void> {
+    await this.#run(this.#sql.clear);
+    await this.#run(this.#sql.reserve, [newest]);
   }
 
-  /** Those of a batch that are there under their delivery ids, by these. */
-  async found(batch: readonly MovedMessage[]): Promise<Map<string, FoundMessage>> {
-    const rows = await this.session.run(this.#statements.compare, [deliveryIds(batch)]);
-    return new Map(rows.map((row) => [String(row['delivery_id']), foundMessage(row)]));
+  /** Those that are there already, by their delivery ids, stay as they are. */
+  async add(records: readonly CarriedRecord[]): Promise<void> {
+    const rows = records.map((record) => {
+      const { station, named, id, alarm } = record;
+      const alarmIs = alarm === null ? null : alarmKey(station, alarm);
+      return { ...record, key: messageKey(station, named === 1, id), alarm_key: alarmIs };
+    });
+    await this.#addRows(this.#sql.add, rows);
   }
 
-  /** Those of a batch that are there in content and id, under whichever delivery id. */
-  async sentAgain(batch: readonly MovedMessage[]): Promise<MovedMessage[]> {
-    const rows = await this.session.run(this.#statements.sentAgain, [uuids(batch.map(keyOfMoved))]);
-    const contents = new Set(rows.map((row) => `${String(row['key'])}${storedText(row['fingerprint'])}`));
-    return batch.filter((message) => contents.has(`${keyOfMoved(message)}${message.fingerprint}`));
+  /** What else an inbox has; of `meta` in place of what is there under these names. */
+  async addRows(
+    table: 'endpoint' | 'quarantine' | 'slotOwner' | 'slot' | 'meta',
+    rows: readonly object[],
+  ): Promise<void> {
+    await this.#addRows(this.#sql[table], rows);
   }
 
-  /**
-   * From the end of the transaction on what was brought of a file is delivered, or can be had again; the instances are told.
-   * @param id of the file
-   */
-  async handOver(id: string): Promise<{ waiting: number; dead: number }> {
-    const rows = await this.session.run(this.#statements.handOver, [id]);
-    const sum = (name: string): number => rows.reduce((count, row) => count + Number(row[name]), 0);
-    return { waiting: sum('waiting'), dead: sum('dead') };
+  async counts(): Promise<CarriedCounts> {
+    const [row] = await this.#run(this.#sql.counts);
+    return countsIn(row);
   }
 
-  async addEndpoints(endpoints: readonly MovedEndpoint[]): Promise<void> {
-    await this.session.run(this.#statements.addEndpoints, [
-      texts(endpoints.map(({ endpoint }) => storable(endpoint))),
-      texts(endpoints.map(({ node }) => storable(node))),
-      booleans(endpoints.map(({ isCurrent }) => isCurrent)),
-    ]);
+  async close(): Promise<void> {
+    await this.session.client.end().catch(() => undefined);
   }
 
-  /** @param clock of the inbox, in milliseconds */
-  async addQuarantine(messages: readonly MovedQuarantined[], clock: number): Promise<void> {
-    await this.session.run(this.#statements.lockQuarantine);
-    await this.session.run(this.#statements.addQuarantine, [
-      texts(messages.map(({ endpoint }) => storable(endpoint))),
-      texts(messages.map(({ address }) => storable(address))),
-      texts(messages.map(({ facts }) => storable(facts))),
-      byteStrings(messages.map(({ bytes }) => bytes)),
-      integers(messages.map(({ age }) => clock - age)),
-    ]);
+  /** As JSON, which is read in one step whatever the columns are; bytes apart, in the same order. */
+  async #addRows(text: string, rows: readonly object[]): Promise<void> {
+    const json = JSON.stringify(rows, (_name, value: unknown) => inJson(value));
+    const bytes = text.includes('$2') ? [byteStrings(rows.map(bytesOf))] : [];
+    await this.#run(text, [json, ...bytes]);
   }
 
-  /** A key of an inbox. False where there is another one. */
-  async addKey(name: string, value: string): Promise<boolean> {
-    const [row] = await this.session.run(this.#statements.addKey, [name, value]);
-    return row?.['value'] === value;
+  async #run(text: string, values: unknown[] = []): Promise<Row[]> {
+    const { rows } = await this.session.client.query<Row>({ text, values });
+    return rows;
   }
 }
 
-/** Of all messages, each with the number of its own. */
-function stepArrays(messages: readonly MovedMessage[]): Buffer[] {
-  const steps = messages.flatMap((message, index) => message.steps.map((step) => ({ n: index + 1, step })));
-  return [
-    integers(steps.map(({ n }) => n)),
-    integers(steps.map(({ step }) => step.place)),
-    integers(steps.map(({ step }) => step.time)),
-    texts(steps.map(({ step }) => step.step)),
-    integers(steps.map(({ step }) => step.attempt ?? null)),
-    texts(steps.map(({ step }) => storableOrNull(step.by))),
-    texts(steps.map(({ step }) => stepFacts(step))),
-  ];
+/** Under which name it is kept. @param id of the file */
+function progressName(id: string): string {
+  return `move ${id}`;
 }
 
-function deliveryIds(batch: readonly MovedMessage[]): Buffer {
-  return uuids(batch.map(({ deliveryId }) => deliveryId));
+function bytesOf(row: object): Uint8Array {
+  return 'bytes' in row && row.bytes instanceof Uint8Array ? row.bytes : NO_BYTES;
 }
 
-function keyOfMoved({ station, named, id }: MovedMessage): string {
-  return messageKey(station, named, id);
+function inJson(value: unknown): unknown {
+  if (typeof value === 'string') return storable(value);
+  return value instanceof Uint8Array ? undefined : value;
 }
 
-function identityOf(row: Row): Pick<MovedMessage, 'deliveryId' | 'station' | 'id' | 'named' | 'fingerprint'> {
+const TYPES = {
+  integer: 'bigint',
+  'integer?': 'bigint',
+  flag: 'boolean',
+  text: 'text',
+  'text?': 'text',
+  uuid: 'uuid',
+} as const;
+
+function typed(columns: Readonly<Record<string, keyof typeof TYPES>>): string {
+  return Object.entries(columns)
+    .map(([name, kind]) => `${name} ${TYPES[kind]}`)
+    .join(', ');
+}
+
+/** All that is asked of the tables that messages are moved to. */
+function targetSql(tables: Tables) {
+  const { message, body, work, course, history, meta, instance, endpoint, quarantine, sequence } = tables;
+  const { slot, slot_owner: slotOwner } = tables;
+  const isAny = [instance, endpoint, quarantine, slotOwner].map((table) => `EXISTS (SELECT FROM ${table})`);
+  const emptied = [body, course, history].map((table, n) => `of_${n} AS (DELETE FROM ${table})`);
+  /** Rows of JSON, $1, with bytes, $2. */
+  const withBytes = (names: string, columns: string): string =>
+    `ROWS FROM (json_to_recordset($1::json) AS (${columns}), unnest($2::bytea[])) AS item (${names}, bytes)`;
+  const ofRecord = `${typed(MESSAGE_COLUMNS)}, key uuid, alarm_key uuid, facts text, steps json`;
+  const names = `${Object.keys(MESSAGE_COLUMNS).join(', ')}, key, alarm_key, facts, steps`;
   return {
-    deliveryId: String(row['delivery_id']),
-    station: storedText(row['station']),
-    id: storedText(row['id']),
-    named: row['named'] === true,
-    fingerprint: storedText(row['fingerprint']),
-  };
-}
-
-function foundCourse(
-  row: Row,
-): Pick<FoundMessage, 'delivered' | 'settled' | 'settledBy' | 'judged' | 'verdict' | 'steps'> {
-  const { course = {}, verdict, steps = [] } = listedCourse(row);
-  const { delivered = null, settled = null, settledBy = null } = course;
-  return {
-    delivered,
-    settled,
-    settledBy,
-    judged: verdict?.time ?? null,
-    verdict: verdict?.verdict ?? null,
-    steps,
-  };
-}
-
-function foundMessage(row: Row): FoundMessage {
-  const { alarm = null, facts = null, bytes_digest: bytesDigest = null } = row;
-  return {
-    ...identityOf(row),
-    sequence: Number(row['sequence']),
-    endpoint: storedText(row['endpoint']),
-    state: String(row['state']),
-    rank: row['rank'] === 1 ? 1 : 0,
-    attempt: Number(row['attempt']),
-    cutOff: Number(row['cut_off']),
-    again: (row['again'] ?? null) as FoundMessage['again'],
-    first: row['first'] === true,
-    ended: row['ended'] === true,
-    alarm: alarm === null ? null : storedText(alarm),
-    isEnd: row['is_end'] === true,
-    received: Number(row['received']),
-    factsDigest: facts === null ? null : digestOf(storedText(facts)),
-    bytesDigest: typeof bytesDigest === 'string' ? bytesDigest : null,
-    ...foundCourse(row),
+    state: `SELECT (SELECT value FROM ${meta} WHERE name = $1) AS progress, (SELECT count(*) FROM ${message}) AS messages,
+      ${isAny.join(' OR ')} AS is_used`,
+    lock: `LOCK TABLE ${instance} IN SHARE MODE`,
+    clear: `WITH ${emptied.join(', ')} DELETE FROM ${message}`,
+    reserve: `SELECT count(nextval(${sequence})) FROM generate_series(nextval(${sequence}) + 1, $1::bigint)`,
+    // What is open is kept as one that is delivered at once: what becomes of it stands in the other table.
+    add: `WITH item AS MATERIALIZED (
+        SELECT *, state = 'received' OR (state = 'dead' AND again IS NOT DISTINCT FROM 'attempts') AS is_open
+        FROM ${withBytes(names, ofRecord)}
+      ), kept AS (
+        INSERT INTO ${message} (sequence, delivery_id, key, station, id, named, copy, fingerprint, endpoint, state, attempt, again,
+          first, ended, alarm, alarm_key, is_end, rank, received, stored, judged, verdict)
+        SELECT sequence, delivery_id, key, station, id, named, copy, fingerprint, endpoint,
+          CASE WHEN is_open THEN 'delivered' ELSE state END, CASE WHEN is_open THEN 1 ELSE attempt END,
+          CASE WHEN is_open THEN NULL ELSE again END,
+          first, ended, alarm, alarm_key, is_end, rank, received, stored, judged, verdict FROM item
+        ON CONFLICT (delivery_id) DO NOTHING RETURNING sequence
+      ), fresh AS MATERIALIZED (
+        SELECT item.* FROM item JOIN kept USING (sequence)
+      ), opened AS (
+        INSERT INTO ${work} (sequence, endpoint, alarm_key, rank, state, attempt, cut_off, at_flow, again, delivered)
+        SELECT sequence, endpoint, alarm_key, rank, state, attempt, cut_off, false, again, delivered FROM fresh WHERE is_open
+      ), run AS (
+        INSERT INTO ${course} (sequence, delivered, settled, actor)
+        SELECT sequence, delivered, settled, settled_by FROM fresh WHERE NOT is_open AND coalesce(delivered, settled) IS NOT NULL
+      ), noted AS (
+        INSERT INTO ${history} (sequence, ${Object.keys(STEP_COLUMNS).join(', ')})
+        SELECT sequence, step.* FROM fresh, json_to_recordset(steps) AS step (${typed(STEP_COLUMNS)})
+      )
+      INSERT INTO ${body} (sequence, facts, bytes) SELECT sequence, facts, bytes FROM fresh WHERE facts IS NOT NULL`,
+    endpoint: `INSERT INTO ${endpoint} (endpoint, node, is_current)
+      SELECT * FROM json_to_recordset($1::json) AS item (endpoint text, node text, is_current boolean)`,
+    quarantine: `INSERT INTO ${quarantine} (endpoint, address, facts, stored, bytes)
+      SELECT * FROM ${withBytes('endpoint, address, facts, stored', 'endpoint text, address text, facts text, stored bigint')}`,
+    // Of what was removed nothing is carried: whoever asks for what has changed since is given all.
+    slotOwner: `INSERT INTO ${slotOwner} (owner, version, forgotten)
+      SELECT owner, version, version FROM json_to_recordset($1::json) AS item (owner text, version bigint)`,
+    slot: `INSERT INTO ${slot} (owner, name, version, value, ends)
+      SELECT owner, name, version, value, clock_timestamp() + item.left * interval '1 millisecond'
+      FROM json_to_recordset($1::json) AS item (owner text, name text, version bigint, value text, "left" bigint)`,
+    meta: `INSERT INTO ${meta} SELECT * FROM json_to_recordset($1::json) AS item (name text, value text)
+      ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+    counts: countsSql({
+      messages: message,
+      bodies: body,
+      steps: history,
+      waiting: `${work} WHERE state = 'received'`,
+      dead: `${work} WHERE state = 'dead'`,
+      quarantined: quarantine,
+      endpoints: endpoint,
+      slots: `${slot} WHERE value IS NOT NULL`,
+    }),
   };
 }

@@ -1,7 +1,7 @@
 import { SELF_TEST_ID } from '../../message/envelope';
 import type { InboxCounts, InboxFigures, ListQuery, MessageState } from '../model';
 import { type Course, stepRow, type StepRow, type StoredMessage } from '../store/port';
-import type { PagedMessage } from '../store/record';
+import type { PagedMessage } from '../store/stored-pages';
 import { MAX_LISTED } from '../store/stored-message';
 import {
   alarmKey,
@@ -9,7 +9,6 @@ import {
   courseColumns,
   courseOf,
   type InboxClock,
-  MOVING,
   type Plan,
   type Request,
   type Row,
@@ -38,7 +37,7 @@ export function storedMessage(row: Row): StoredMessage {
     fingerprint: storedText(row['fingerprint']),
     endpoint: storedText(row['endpoint']),
     // It will wait here once all of its inbox has come.
-    state: row['state'] === MOVING ? 'received' : (row['state'] as MessageState),
+    state: row['state'] as MessageState,
     rank: row['rank'] === 1 ? 1 : 0,
     attempt: Number(row['attempt']),
     again: (row['again'] ?? undefined) as StoredMessage['again'],
@@ -364,10 +363,8 @@ function deadSql({ work, message }: Tables): string {
     ) AS dead GROUP BY station`;
 }
 
-/** What is on its way from another store waits. */
 function newestSql({ work, message }: Tables): string {
-  const state = `CASE work.state WHEN '${MOVING}' THEN 'received' ELSE coalesce(work.state, message.state) END`;
-  return `SELECT message.station, ${state} AS state, count(*) AS count, max(message.received) AS last FROM (
+  return `SELECT message.station, coalesce(work.state, message.state) AS state, count(*) AS count, max(message.received) AS last FROM (
       SELECT sequence, station, state, received FROM ${message} AS message
       WHERE NOT (message.state = 'other' AND message.id LIKE '${SELF_TEST_ID}%') ORDER BY sequence DESC LIMIT $1::bigint
     ) AS message LEFT JOIN ${work} AS work USING (sequence) GROUP BY 1, 2`;

@@ -123,7 +123,7 @@ CREATE TABLE ${work} (
   endpoint text NOT NULL CHECK (octet_length(endpoint) <= 2000),
   alarm_key uuid,
   rank smallint NOT NULL,
-  -- received, leased, dead; moving: on its way from another inbox, the id of which is its holder
+  -- received, leased, dead
   state text NOT NULL,
   -- Deliveries so far, and those of them that a restart cut off.
   attempt integer NOT NULL,

@@ -78,12 +78,6 @@ export function tablesOf(schema: string): Tables {
   };
 }
 
-/**
- * The state, in `work`, of an event or dead letter that is on its way from the inbox of another store. Until all of that is
- * here it is nobody's: none is delivered, none is removed for its age, and the id of that inbox stands as its holder.
- */
-export const MOVING = 'moving';
-
 /** Begins the notice that tells an instance that there is a wish for it. */
 export const WISH = '!';
 

@@ -88,7 +88,8 @@ rvm-inbox move [options]    moves the inbox of a file into PostgreSQL, while no 
   --to URL                  postgres://user:password@host:5432/database; several hosts: host1:5432,host2:5432
   --to-file FILE            a file that holds nothing but this URL
                             with neither of them, the environment variable ${VARIABLE} holds it
-  --schema rvm              where the tables are; they are made where they are not there and the role may
+  --schema rvm              where the tables are; they are made where they are not there and the role may; no inbox
+                            must have used them yet
   --tls verify              verify = with the certificate authorities of the machine, off = without TLS,
                             else a file in PEM form with the certificate authorities to trust
 

@@ -23,7 +23,7 @@ export async function runMove({ from, to, schema, tls }: MoveRequest, terminal: 
   const folder = path.resolve(from);
   const telling = new Telling(terminal);
   try {
-    const moved = await moveInbox({ folder, settings, onProgress: (...come) => telling.come(...come) });
+    const moved = await moveInbox({ folder, settings, onProgress: (copied, of) => telling.come(copied, of) });
     const lines =
       moved === 'already' ? alreadyMoved(folder) : report(moved, folder, connectionTitle(settings));
     for (const line of lines) terminal.print(line);
@@ -41,11 +41,11 @@ class Telling {
     this.#silence = setInterval(() => terminal.tell(SILENT), LONG).unref();
   }
 
-  come(step: 'copied' | 'compared', count: number, of: number): void {
+  come(copied: number, of: number): void {
     this.#silence.refresh();
     if (performance.now() < this.#toldAt + TELL_EVERY) return;
     this.#toldAt = performance.now();
-    this.terminal.tell(`${step} ${count} of ${plural(of, 'message')}`);
+    this.terminal.tell(`copied ${copied} of ${plural(of, 'message')}`);
   }
 
   end(): void {
@@ -58,33 +58,19 @@ function alreadyMoved(folder: string): string[] {
 }
 
 function report(moved: Moved, folder: string, title: string): string[] {
-  const { same, known, overtaken, waiting, dead, quarantined, slots, ownSlots, ownKeys, aside } = moved;
+  const { messages, waiting, dead, quarantined, slots, aside } = moved;
   const rest: [count: number, line: string][] = [
-    [known, `${plural(known, 'message')} had been there before, and stay as they are there.`],
-    [overtaken, `${plural(overtaken, 'message')} of the past were changed or removed there meanwhile.`],
     [dead, `${plural(dead, 'dead letter')} can be delivered again from the sidebar.`],
     [quarantined, `${plural(quarantined, 'message')} in quarantine.`],
     [slots, `${plural(slots, 'value')} that flows keep, as the groups of alarm state.`],
-    [
-      ownSlots,
-      `${plural(ownSlots, 'value')} that flows keep had been there before, and stay as they are there.`,
-    ],
   ];
   return [
-    `Moved ${folder} to ${title}: ${plural(same, 'message')}, compared row by row; ${waiting} of them wait to be delivered.`,
+    `Moved ${folder} to ${title}: ${plural(messages, 'message')}, counted on both sides; ${waiting} of them wait to be delivered.`,
     ...rest.filter(([count]) => count > 0).map(([, line]) => line),
-    ...ownKeys.map((name) => KEY_LINES[name]),
     `The file is kept as ${aside}: delete it once you need it no more.`,
     NEXT,
   ];
 }
 
-const KEY_LINES = {
-  'view-key':
-    'The database had a key for view links already: links that were made with this file do not open any more.',
-  'quarantine-key':
-    'The database had a key for its quarantine already: what was quarantined in this file with a token cannot be proven any more.',
-} as const;
-
 const NEXT =
-  'Now start Node-RED, choose PostgreSQL in the dialog of the inbox, and deploy. What comes to the file before that is moved by running this once more.';
+  'Now start Node-RED with --safe, choose PostgreSQL in the dialog of the inbox, and deploy: until then no flow runs, and no alarm comes into a new file.';

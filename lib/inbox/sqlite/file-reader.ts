@@ -1,11 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
-import { DatabaseSync, type DatabaseSyncOptions, type SQLOutputValue, type StatementSync } from 'node:sqlite';
+import { DatabaseSync, type DatabaseSyncOptions } from 'node:sqlite';
 import { isJson } from '../../json/json';
-import { type Quarantined, type SlotRow, stepRow, type StepRow } from '../store/port';
-import { courseIn, type MovedMessage } from '../store/record';
+import {
+  type CarriedCounts,
+  type CarriedRecord,
+  countsIn,
+  countsSql,
+  released,
+} from '../store/carried-record';
 import { factsWithWarnings } from '../store/stored-message';
+import { COLUMNS, type NumberedTable, recordsIn } from './carried-rows';
 import {
   alone,
   clockIn,
@@ -19,18 +25,8 @@ import {
   syncFolder,
   UNCERTAIN,
 } from './database';
-import {
-  COLUMNS,
-  END,
-  type Frame,
-  PageRows,
-  RawPages,
-  type RowSource,
-  type SalvagedTable,
-  walFramesOf,
-  WalPages,
-} from './page-reader';
-import { type Row, sequenceIn } from './statements';
+import { END, type Frame, PageRows, RawPages, type RowSource, walFramesOf } from './page-reader';
+import type { Row } from './statements';
 import { SLOT_CLOCK, SlotClock } from './tables';
 
 /** Else newer releases of Node.js refuse to read what is damaged; earlier ones know no such option. */
@@ -62,7 +58,7 @@ export class SalvageSource implements RowSource {
   }
 
   /** The rows of a table, oldest first, as far as they can be read one after the other. */
-  *rows(table: SalvagedTable): Generator<Row> {
+  *rows(table: NumberedTable): Generator<Row> {
     const [key] = COLUMNS[table];
     for (let after = 0, before = -1; after > before;) {
       before = after;
@@ -75,10 +71,8 @@ export class SalvageSource implements RowSource {
     }
   }
 
-  meta(name: string): unknown {
-    return unlessDamaged(() => this.#database?.prepare('SELECT value FROM meta WHERE name = ?').get(name))?.[
-      'value'
-    ];
+  small(table: 'endpoint' | 'meta'): Row[] {
+    return this.#readable(`SELECT * FROM ${table}`);
   }
 
   /** What else stands in its pages, and in its log, read without SQLite. To be called when all that SQLite finds is read. */
@@ -86,7 +80,7 @@ export class SalvageSource implements RowSource {
     this.#endReading();
     const pages = new RawPages(this.#copy);
     try {
-      if (this.#frames.length > 0) yield new PageRows(new WalPages(this.#frames, pages));
+      if (this.#frames.length > 0) yield new PageRows(pages, this.#frames);
       yield new PageRows(pages);
     } finally {
       pages.close();
@@ -123,12 +117,16 @@ export class SalvageSource implements RowSource {
     }
   }
 
-  /** As many as can be read without a break. */
-  #batch(table: SalvagedTable, key: string, after: number): Row[] {
+  #batch(table: NumberedTable, key: string, after: number): Row[] {
     const sql = `SELECT * FROM ${table} WHERE ${key} > ? AND ${key} < ${END} ORDER BY ${key} LIMIT ${BATCH[table]}`;
+    return this.#readable(sql, after);
+  }
+
+  /** As many as can be read without a break. */
+  #readable(sql: string, ...values: number[]): Row[] {
     const rows: Row[] = [];
     unlessDamaged(() => {
-      for (const row of this.#database?.prepare(sql).iterate(after) ?? []) rows.push(row);
+      for (const row of this.#database?.prepare(sql).iterate(...values) ?? []) rows.push(row);
     });
     return rows;
   }
@@ -145,7 +143,7 @@ export function removeDatabase(file: string): void {
 }
 
 /** Rows in memory at a time: what a message holds may be large. */
-const BATCH: Readonly<Record<SalvagedTable, number>> = {
+const BATCH: Readonly<Record<NumberedTable, number>> = {
   message: 1000,
   body: 16,
   quarantine: 16,
@@ -163,59 +161,58 @@ function unlessDamaged<Result>(read: () => Result): Result | undefined {
   }
 }
 
-type SourceRow = Record<string, SQLOutputValue>;
-
-/** An endpoint with a node that has it, or had it before. */
-export interface MovedEndpoint {
-  endpoint: string;
-  node: string;
-  isCurrent: boolean;
-}
-
-/** What was quarantined, and for how long already, in milliseconds. */
-export interface MovedQuarantined extends Quarantined {
-  age: number;
-}
-
-/** What flows keep of one owner, each with the time that is left of it. */
-export interface MovedSlots {
-  owner: string;
-  slots: SlotRow[];
-}
-
 /** The keys of an inbox, as `meta` has them. */
 export const KEYS = ['view-key', 'quarantine-key'] as const;
-export type KeyName = (typeof KEYS)[number];
-
 /** By which a file is known where it was moved to. */
 const MOVE_ID = 'move-id';
-/** What is read in one go, in messages, and in bytes of their bodies. */
+
+/** What is read in one go, in rows, and in bytes of their bodies. */
 const STEP = 200;
 const STEP_BYTES = 4 * 1024 * 1024;
 
-/** A lease ended with the process that had it: as at the next start. */
-const MESSAGE_COLUMNS = `sequence, delivery_id, station, id, named, copy, fingerprint, endpoint, rank, attempt, first, ended, alarm, is_end,
-  received, stored, delivered, settled, settled_by, judged, verdict,
-  CASE state WHEN 'leased' THEN 'received' ELSE state END AS state,
-  CASE state WHEN 'leased' THEN cut_off + at_flow ELSE cut_off END AS cut_off,
-  CASE WHEN state = 'leased' AND at_flow = 1 THEN 'restart' ELSE again END AS again`;
+/** What is made of rows, a few at a time. */
+function* batchesOf<From, Item>(
+  rows: Iterable<From>,
+  make: (row: From) => Item,
+  bytesOf: (item: Item) => number,
+): Generator<Item[]> {
+  let batch: Item[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    const item = make(row);
+    batch.push(item);
+    bytes += bytesOf(item);
+    if (batch.length < STEP && bytes <= STEP_BYTES) continue;
+    yield batch;
+    batch = [];
+    bytes = 0;
+  }
+  if (batch.length > 0) yield batch;
+}
 
-const SQL = {
-  messages: `SELECT ${MESSAGE_COLUMNS}, facts, bytes FROM message LEFT JOIN body USING (sequence) WHERE sequence > ? ORDER BY sequence`,
-  history: 'SELECT place, time, step, attempt, actor, facts FROM history WHERE sequence = ? ORDER BY place',
-  count: 'SELECT count(*) AS count, max(sequence) AS newest FROM message',
-  countUpTo: 'SELECT count(*) AS count FROM message WHERE sequence <= ?',
-  ofSequence: 'SELECT 1 FROM message WHERE sequence = ? AND delivery_id = ?',
-  // In the words of its index.
-  spilledFirst: `SELECT 1 FROM message WHERE delivery_id = ? AND substr(delivery_id, 15, 1) <> '8'`,
-  endpoints: 'SELECT endpoint, node, is_current FROM endpoint ORDER BY endpoint, node',
-  quarantine: 'SELECT endpoint, address, facts, bytes, stored FROM quarantine ORDER BY id',
-  slots:
-    'SELECT owner, name, version, value, ends FROM slot WHERE value IS NOT NULL AND (owner, version) > (?, ?) ORDER BY owner, version',
-  slotsWritten: 'SELECT max(written) AS written FROM slot',
-  meta: 'SELECT value FROM meta WHERE name = ?',
-  setMeta: 'INSERT INTO meta VALUES (?, ?)',
-} as const;
+const WAITS = `state IN ('received', 'leased')`;
+const CAN_BE_HAD_AGAIN = `state = 'dead' AND again IS 'attempts'`;
+const UNFINISHED = `(${WAITS} OR (${CAN_BE_HAD_AGAIN}))`;
+const COUNTS = countsSql({
+  messages: 'message',
+  bodies: 'body',
+  steps: 'history',
+  waiting: `message WHERE ${WAITS}`,
+  dead: `message WHERE ${CAN_BE_HAD_AGAIN}`,
+  quarantined: 'quarantine',
+  endpoints: 'endpoint',
+  slots: 'slot WHERE value IS NOT NULL',
+});
+
+/** A value that flows keep. */
+export interface CarriedSlot {
+  owner: string;
+  name: string;
+  version: number;
+  value: string;
+  /** The time that is left of it, in milliseconds; null where it does not end. */
+  left: number | null;
+}
 
 /**
  * The file of an inbox, for this process alone until it is closed. Nothing in it is changed but that it gets an id, and the
@@ -226,10 +223,10 @@ export class SourceFile {
   readonly id: string;
   /** How often an inbox has opened it: another number says that it may have changed. */
   readonly openings: number;
-  readonly count: number;
+  readonly counts: CarriedCounts;
+  /** The last sequence in it. */
+  readonly newest: number;
   readonly #database: DatabaseSync;
-  readonly #statements: Record<keyof typeof SQL, StatementSync>;
-  readonly #clock: number;
   /** Events up to this sequence may have been delivered without the file knowing it. */
   readonly #doubtfulUpTo: number;
 
@@ -237,15 +234,12 @@ export class SourceFile {
   constructor(readonly file: string) {
     this.#database = openDatabase(file);
     try {
-      const prepared = Object.entries(SQL).map(([name, sql]) => [name, this.#database.prepare(sql)] as const);
-      this.#statements = Object.fromEntries(prepared) as Record<keyof typeof SQL, StatementSync>;
-      this.#clock = clockIn(this.#database);
       this.openings = numberIn(this.meta('openings')) ?? 0;
-      const { count, newest } = this.#statements.count.get() ?? {};
-      this.count = Number(count ?? 0);
+      this.counts = countsIn(this.#one(COUNTS));
+      this.newest = Number(this.#one('SELECT max(sequence) AS newest FROM message')?.['newest'] ?? 0);
       // Put back from a backup: what became of its events since, it does not know.
       const isOlder = this.openings < new OpenCounter(file).seen;
-      this.#doubtfulUpTo = isOlder ? Number(newest ?? 0) : (numberIn(this.meta(UNCERTAIN)) ?? 0);
+      this.#doubtfulUpTo = isOlder ? this.newest : (numberIn(this.meta(UNCERTAIN)) ?? 0);
       this.id = this.meta(MOVE_ID) ?? this.#named();
     } catch (error) {
       this.#database.close();
@@ -253,64 +247,52 @@ export class SourceFile {
     }
   }
 
-  /**
-   * All messages after a sequence, a few at a time, in the order in which they came. A batch is read whole before it is given:
-   * nothing is being read while the caller asks for something else.
-   */
-  *messages(after = 0): Generator<MovedMessage[]> {
-    for (let batch = this.#batch(after); ; batch = this.#batch(batch.at(-1)?.sequence ?? 0)) {
-      if (batch.length === 0) return;
-      yield batch;
-    }
+  /** Its clock, in milliseconds. */
+  get clock(): number {
+    return Math.round(clockIn(this.#database));
   }
 
-  /** How many messages of the file there are up to a sequence. */
-  countUpTo(sequence: number): number {
-    return Number(this.#statements.countUpTo.get(sequence)?.['count'] ?? 0);
+  /** The messages of which nothing becomes any more after a sequence, a few at a time, in the order in which they came. */
+  finished(after: number): Generator<CarriedRecord[]> {
+    return this.#records(`NOT ${UNFINISHED}`, after);
   }
 
-  /** Whether a message of this delivery id is in the file. */
-  has(deliveryId: string): boolean {
-    const sequence = sequenceIn(deliveryId);
-    return sequence === undefined
-      ? this.#statements.spilledFirst.get(deliveryId) !== undefined
-      : this.#statements.ofSequence.get(sequence, deliveryId) !== undefined;
+  /** And those that wait, or are dead letters that can be had again. */
+  unfinished(): Generator<CarriedRecord[]> {
+    return this.#records(UNFINISHED, 0);
   }
 
-  endpoints(): MovedEndpoint[] {
-    return this.#statements.endpoints.all().map((row) => ({
-      endpoint: String(row['endpoint']),
-      node: String(row['node']),
-      isCurrent: row['is_current'] === 1,
-    }));
+  endpoints(): Row[] {
+    return this.#database.prepare('SELECT endpoint, node, is_current FROM endpoint').all();
   }
 
   /** What nothing proved, oldest first: 16 MiB at most. */
-  quarantine(): MovedQuarantined[] {
-    return this.#statements.quarantine.all().map((row) => ({
-      endpoint: String(row['endpoint']),
-      address: String(row['address']),
-      facts: String(row['facts']),
-      bytes: bytesIn(row['bytes']) ?? new Uint8Array(),
-      age: this.#age(row),
-    }));
+  quarantine(): Row[] {
+    return this.#database
+      .prepare('SELECT endpoint, address, facts, bytes, stored FROM quarantine ORDER BY id')
+      .all();
   }
 
-  /** What flows keep, a few of one owner at a time; each batch is read whole, as with messages. */
-  *slots(): Generator<MovedSlots> {
+  slotOwners(): Row[] {
+    return this.#database.prepare('SELECT owner, version FROM slot_owner').all();
+  }
+
+  /** What flows keep, a few at a time. */
+  slots(): Generator<CarriedSlot[]> {
     const clock = this.#slotClock();
-    for (let after = { owner: '', version: 0 }; ;) {
-      const batch = this.#slotBatch(after, clock);
-      const last = batch.slots.at(-1);
-      if (last === undefined) return;
-      yield batch;
-      after = { owner: batch.owner, version: last.version };
-    }
+    const rows = this.#database
+      .prepare('SELECT owner, name, version, value, ends FROM slot WHERE value IS NOT NULL')
+      .iterate();
+    return batchesOf(
+      rows,
+      (row) => slotOf(row, clock),
+      ({ value }) => value.length,
+    );
   }
 
   /** What the file has under this name in `meta`. */
   meta(name: string): string | undefined {
-    const value = this.#statements.meta.get(name)?.['value'];
+    const value = this.#database.prepare('SELECT value FROM meta WHERE name = ?').get(name)?.['value'];
     return value === undefined ? undefined : String(value);
   }
 
@@ -336,75 +318,20 @@ export class SourceFile {
     return aside;
   }
 
-  #batch(after: number): MovedMessage[] {
-    const batch: MovedMessage[] = [];
-    let bytes = 0;
-    for (const row of this.#statements.messages.iterate(after)) {
-      const message = this.#message(row);
-      message.steps = this.#steps(message.sequence);
-      batch.push(message);
-      bytes += message.bytes?.byteLength ?? 0;
-      if (batch.length === STEP || bytes > STEP_BYTES) break;
-    }
-    return batch;
+  #records(condition: string, after: number): Generator<CarriedRecord[]> {
+    return batchesOf(
+      recordsIn(this.#database, condition, after),
+      (record) => this.#carried(record),
+      ({ bytes }) => bytes?.byteLength ?? 0,
+    );
   }
 
-  #slotBatch(after: { owner: string; version: number }, clock: SlotClock): MovedSlots {
-    const slots: SlotRow[] = [];
-    let size = 0;
-    let owner: string | undefined;
-    for (const row of this.#statements.slots.iterate(after.owner, after.version)) {
-      owner ??= String(row['owner']);
-      if (owner !== row['owner'] || slots.length === STEP || size > STEP_BYTES) break;
-      const slot = slotOf(row, clock);
-      slots.push(slot);
-      size += slot.value?.length ?? 0;
-    }
-    return { owner: owner ?? '', slots };
-  }
-
-  #message(row: SourceRow): MovedMessage {
-    const { alarm = null, again = null } = row;
-    return {
-      sequence: Number(row['sequence']),
-      deliveryId: String(row['delivery_id']),
-      station: String(row['station']),
-      id: String(row['id']),
-      named: row['named'] === 1,
-      copy: Number(row['copy']),
-      fingerprint: String(row['fingerprint']),
-      endpoint: String(row['endpoint']),
-      state: String(row['state']) as MovedMessage['state'],
-      rank: row['rank'] === 1 ? 1 : 0,
-      attempt: Number(row['attempt']),
-      cutOff: Number(row['cut_off']),
-      again: again as MovedMessage['again'],
-      first: row['first'] === 1,
-      ended: row['ended'] === 1,
-      alarm: alarm === null ? null : String(alarm),
-      isEnd: row['is_end'] === 1,
-      received: Number(row['received']),
-      age: this.#age(row),
-      facts: this.#facts(row),
-      bytes: bytesIn(row['bytes']),
-      ...courseIn(row),
-      steps: [],
-    };
-  }
-
-  #steps(sequence: number): StepRow[] {
-    return this.#statements.history
-      .all(sequence)
-      .map(({ place, time, step, attempt, actor, facts }) =>
-        stepRow({ place, time, step, attempt, actor, facts }),
-      );
-  }
-
-  /** Those of an event that may have been delivered say so, for where they go nobody else does. */
-  #facts({ facts, state, sequence }: SourceRow): string | null {
-    if (typeof facts !== 'string') return null;
-    const isDoubtful = state === 'received' && Number(sequence) <= this.#doubtfulUpTo;
-    return isDoubtful ? factsWithWarnings(facts, ['may-repeat']) : facts;
+  /** An event that may have been delivered says so, for where it goes nobody else does. */
+  #carried(record: CarriedRecord): CarriedRecord {
+    const carried = released(record);
+    const { state, sequence, facts } = carried;
+    const isDoubtful = state === 'received' && sequence <= this.#doubtfulUpTo && facts !== null;
+    return isDoubtful ? { ...carried, facts: factsWithWarnings(facts, ['may-repeat']) } : carried;
   }
 
   /** As Node-RED would have it that starts now. */
@@ -412,33 +339,30 @@ export class SourceFile {
     const begun = performance.now();
     return new SlotClock({
       kept: this.meta(SLOT_CLOCK),
-      written: Number(this.#statements.slotsWritten.get()?.['written'] ?? 0),
+      written: Number(this.#one('SELECT max(written) AS written FROM slot')?.['written'] ?? 0),
       monotonic: () => performance.now() - begun,
       wall: Date.now,
     });
   }
 
-  #age(row: SourceRow): number {
-    return Math.round(this.#clock) - Number(row['stored']);
+  #one(sql: string): Row | undefined {
+    return this.#database.prepare(sql).get();
   }
 
   #named(): string {
     const id = randomUUID();
-    this.#statements.setMeta.run(MOVE_ID, id);
+    this.#database.prepare('INSERT INTO meta VALUES (?, ?)').run(MOVE_ID, id);
     return id;
   }
 }
 
-function slotOf({ name, version, value, ends }: SourceRow, clock: SlotClock): SlotRow {
+function slotOf({ owner, name, version, value, ends }: Row, clock: SlotClock): CarriedSlot {
   return {
+    owner: String(owner),
     name: String(name),
     version: Number(version),
     // What a damaged disk has changed: as the inbox gives it.
     value: isJson(String(value)) ? String(value) : 'null',
-    ...(typeof ends === 'number' && { left: ends - clock.now() }),
+    left: typeof ends === 'number' ? ends - clock.now() : null,
   };
-}
-
-function bytesIn(value: SQLOutputValue | undefined): Uint8Array | null {
-  return value instanceof Uint8Array ? value : null;
 }

@@ -14,7 +14,7 @@ import {
   type StoreCalls,
   type StoredMessage,
 } from '../store/port';
-import type { PageOfMessages } from '../store/record';
+import type { PageOfMessages } from '../store/stored-pages';
 import { isFurther, isOpenState, MAX_LISTED } from '../store/stored-message';
 import { isDamaged } from './database';
 import { alarmKey, type KnownMessages, messageKey } from './known-ids';

@@ -1,5 +1,6 @@
 import fs from 'node:fs';
 import type { SQLOutputValue } from 'node:sqlite';
+import { COLUMNS, type NumberedTable } from './carried-rows';
 import { PAGE, sizeOf } from './database';
 import type { Row } from './statements';
 
@@ -70,164 +71,73 @@ function valueOf(type: number, bytes: Buffer): SQLOutputValue | undefined {
 /** Beyond every primary key: a delivery id has 48 bits for it. */
 export const END = 2 ** 48;
 
-/** The tables whose rows are salvaged, with the columns of which their rows are made, in their order; the first is the primary key. */
-export const COLUMNS = {
-  message: [
-    'sequence',
-    'delivery_id',
-    'station',
-    'id',
-    'named',
-    'copy',
-    'fingerprint',
-    'endpoint',
-    'state',
-    'rank',
-    'attempt',
-    'cut_off',
-    'at_flow',
-    'again',
-    'first',
-    'ended',
-    'alarm',
-    'is_end',
-    'received',
-    'stored',
-    'id_key',
-    'alarm_key',
-    'delivered',
-    'settled',
-    'settled_by',
-    'judged',
-    'verdict',
-    'node',
-  ],
-  body: ['sequence', 'facts', 'bytes'],
-  quarantine: ['id', 'endpoint', 'address', 'facts', 'bytes', 'stored'],
-  slot: ['number', 'owner', 'name', 'version', 'value', 'ends', 'written'],
-  history: ['number', 'sequence', 'place', 'time', 'step', 'attempt', 'actor', 'facts'],
-} as const;
-
-export type SalvagedTable = keyof typeof COLUMNS;
-
 /** What can be read of a damaged file in one way. */
 export interface RowSource {
-  rows: (table: SalvagedTable) => Iterable<Row>;
-  /** A value of the table of this name; undefined where there is none, or it cannot be read. */
-  meta: (name: string) => unknown;
+  rows: (table: NumberedTable) => Iterable<Row>;
+  /** All of a small table that has no numbers, as far as it can be read. */
+  small: (table: 'endpoint' | 'meta') => Row[];
 }
 
 /** Offsets and limits: https://www.sqlite.org/fileformat2.html, section 1.3 */
 const PAGE_SIZE_AT = 16;
 const FIRST_FREE_AT = 32;
 const MIN_PAGE = 512;
-
-/** Where the pages of a database stand. */
-interface PageSource {
-  /** Bytes of a page. */
-  readonly size: number;
-  /** All of them, old ones too, the newest first. */
-  all: () => Iterable<{ page: number; bytes: Buffer }>;
-  /** What begins in a page and goes on in pages of its own; undefined where these lead nowhere. @param first the number of the first of them */
-  chain: (first: number, length: number) => Buffer | undefined;
-}
+const MAX_PAGE = 65536;
 
 /** The pages of a database, by their numbers from 1 on, read without SQLite. */
-export class RawPages implements PageSource {
-  readonly size: number;
+export class RawPages {
   readonly #count: number;
   readonly #handle: number;
+  readonly #size: number = MIN_PAGE;
 
   /** @throws Error of the disk */
   constructor(file: string) {
     this.#handle = fs.openSync(file, 'r');
-    this.size = MIN_PAGE;
-    this.size = pageSizeIn(this.read(1));
-    this.#count = Math.floor(fs.fstatSync(this.#handle).size / this.size);
+    this.#size = pageSize(this.#read(1).readUInt16BE(PAGE_SIZE_AT));
+    this.#count = Math.floor(fs.fstatSync(this.#handle).size / this.#size);
   }
 
   /** But for those whose rows were deleted. */
   *all(): Generator<{ page: number; bytes: Buffer }> {
     const free = this.#free();
     for (let page = 1; page <= this.#count; page += 1)
-      if (!free.has(page)) yield { page, bytes: this.read(page) };
+      if (!free.has(page)) yield { page, bytes: this.#read(page) };
   }
 
-  /** Zeros beyond the end. */
-  read(page: number): Buffer {
-    const bytes = Buffer.alloc(this.size);
-    fs.readSync(this.#handle, bytes, 0, this.size, (page - 1) * this.size);
-    return bytes;
-  }
-
-  chain(first: number, length: number): Buffer | undefined {
-    return chained(first, length, (page) => (page > this.#count ? undefined : this.read(page)));
-  }
-
-  /** As far as their list can be read. */
-  #free(): ReadonlySet<number> {
-    const free = new Set<number>();
-    let trunk = this.read(1).readUInt32BE(FIRST_FREE_AT);
-    while (trunk > 1 && trunk <= this.#count && !free.has(trunk)) {
-      free.add(trunk);
-      const bytes = this.read(trunk);
-      const leaves = Math.min(bytes.readUInt32BE(4), this.size / 4 - 2);
-      for (let leaf = 0; leaf < leaves; leaf += 1) free.add(bytes.readUInt32BE(8 + 4 * leaf));
-      trunk = bytes.readUInt32BE(0);
-    }
-    return free;
+  /** Undefined where there is none. */
+  read(page: number): Buffer | undefined {
+    return page > this.#count ? undefined : this.#read(page);
   }
 
   close(): void {
     fs.closeSync(this.#handle);
   }
-}
 
-/** The pages that stand in a log, over those of its file. */
-export class WalPages implements PageSource {
-  readonly #newest: Map<number, Buffer>;
-
-  constructor(
-    private readonly frames: readonly Frame[],
-    private readonly pages: RawPages,
-  ) {
-    this.#newest = new Map(frames.map(({ page, bytes }) => [page, bytes]));
+  /** Zeros beyond the end. */
+  #read(page: number): Buffer {
+    const bytes = Buffer.alloc(this.#size);
+    fs.readSync(this.#handle, bytes, 0, this.#size, (page - 1) * this.#size);
+    return bytes;
   }
 
-  get size(): number {
-    return this.frames[0]?.bytes.length ?? this.pages.size;
-  }
-
-  all(): Frame[] {
-    return this.frames.toReversed();
-  }
-
-  chain(first: number, length: number): Buffer | undefined {
-    return chained(first, length, (page) => this.#newest.get(page) ?? this.pages.read(page));
+  /** As far as their list can be read. */
+  #free(): ReadonlySet<number> {
+    const free = new Set<number>();
+    let trunk = this.#read(1).readUInt32BE(FIRST_FREE_AT);
+    while (trunk > 1 && trunk <= this.#count && !free.has(trunk)) {
+      free.add(trunk);
+      const bytes = this.#read(trunk);
+      const leaves = Math.min(bytes.readUInt32BE(4), this.#size / 4 - 2);
+      for (let leaf = 0; leaf < leaves; leaf += 1) free.add(bytes.readUInt32BE(8 + 4 * leaf));
+      trunk = bytes.readUInt32BE(0);
+    }
+    return free;
   }
 }
 
-function chained(
-  first: number,
-  length: number,
-  read: (page: number) => Buffer | undefined,
-): Buffer | undefined {
-  const parts: Buffer[] = [];
-  let page = first;
-  for (let left = length; left > 0;) {
-    const bytes = page < 2 ? undefined : read(page);
-    if (bytes === undefined) return undefined;
-    parts.push(bytes.subarray(4, 4 + left));
-    left -= bytes.length - 4;
-    page = bytes.readUInt32BE(0);
-  }
-  return Buffer.concat(parts);
-}
-
-/** Where the first page is damaged, as files of this version have it. */
-function pageSizeIn(header: Buffer): number {
-  const size = header.readUInt16BE(PAGE_SIZE_AT);
-  return size >= MIN_PAGE && Number.isInteger(Math.log2(size)) ? size : PAGE;
+/** Where what says so is damaged, as files of this version have it. */
+function pageSize(size: number): number {
+  return size >= MIN_PAGE && size <= MAX_PAGE && Number.isInteger(Math.log2(size)) ? size : PAGE;
 }
 
 /** Kinds, places and lengths: https://www.sqlite.org/fileformat2.html, section 1.6 */
@@ -242,10 +152,19 @@ const MAX_RECORD = 4 * 1024 * 1024;
  * lead to them. A page may be an old one: this is for what SQLite itself does not find.
  */
 export class PageRows implements RowSource {
-  constructor(private readonly pages: PageSource) {}
+  /** Pages of the log, by their numbers. */
+  readonly #newest: ReadonlyMap<number, Buffer>;
 
-  *rows(table: SalvagedTable): Generator<Row> {
-    for (const { page, bytes } of this.pages.all()) {
+  /** @param frames of its log: where there are any, their pages are read, old ones too, the newest first, and not those of the file */
+  constructor(
+    private readonly pages: RawPages,
+    private readonly frames: readonly Frame[] = [],
+  ) {
+    this.#newest = new Map(frames.map(({ page, bytes }) => [page, bytes]));
+  }
+
+  *rows(table: NumberedTable): Generator<Row> {
+    for (const { page, bytes } of this.frames.length > 0 ? this.frames.toReversed() : this.pages.all()) {
       const start = page === 1 ? FILE_HEADER : 0;
       if (bytes[start] !== LEAF) continue;
       const end = start + PAGE_HEADER + 2 * bytes.readUInt16BE(start + 3);
@@ -256,21 +175,24 @@ export class PageRows implements RowSource {
     }
   }
 
-  /** Its table has pages of another kind. */
-  meta(): undefined {
-    return undefined;
+  /** They have pages of another kind. */
+  small(): Row[] {
+    return [];
   }
 
-  #row(table: SalvagedTable, page: Buffer, at: number): Row | undefined {
+  #row(table: NumberedTable, page: Buffer, at: number): Row | undefined {
     const length = varint(page, at);
     const key = length && varint(page, length.end);
     if (length === undefined || key === undefined || length.value > MAX_RECORD) return undefined;
-    const local = page.subarray(key.end, key.end + this.#localLength(length.value));
+    const end = key.end + localLength(length.value, page.length);
+    const local = page.subarray(key.end, end);
     if (key.value < 1 || key.value >= END) return undefined;
     // Before the rest is read, of which a body has many pages.
     if (!isOf(table, local)) return undefined;
-    const record = this.#whole(page, local, key.end, length.value);
-    const values = record && valuesOf(record);
+    const missing = length.value - local.length;
+    const first = missing > 0 && end + 4 <= page.length ? page.readUInt32BE(end) : 0;
+    const rest = this.#chained(first, missing);
+    const values = rest && valuesOf(Buffer.concat([local, rest]));
     if (values === undefined) return undefined;
     // In place of the primary key there stands nothing.
     return Object.fromEntries(
@@ -278,26 +200,32 @@ export class PageRows implements RowSource {
     );
   }
 
-  #whole(page: Buffer, local: Buffer, from: number, length: number): Buffer | undefined {
-    if (local.length === length) return local;
-    const at = from + this.#localLength(length);
-    const rest =
-      at + 4 <= page.length ? this.pages.chain(page.readUInt32BE(at), length - local.length) : undefined;
-    return rest && Buffer.concat([local, rest]);
-  }
-
-  /** Bytes of a record that stand in the page itself. */
-  #localLength(length: number): number {
-    const max = this.pages.size - 35;
-    if (length <= max) return length;
-    const min = Math.floor(((this.pages.size - 12) * 32) / 255) - 23;
-    const wanted = min + ((length - min) % (this.pages.size - 4));
-    return wanted <= max ? wanted : min;
+  /** What goes on in pages of its own; undefined where these lead nowhere. */
+  #chained(first: number, length: number): Buffer | undefined {
+    const parts: Buffer[] = [];
+    let page = first;
+    for (let left = length; left > 0;) {
+      const bytes = page < 2 ? undefined : (this.#newest.get(page) ?? this.pages.read(page));
+      if (bytes === undefined) return undefined;
+      parts.push(bytes.subarray(4, 4 + left));
+      left -= bytes.length - 4;
+      page = bytes.readUInt32BE(0);
+    }
+    return Buffer.concat(parts);
   }
 }
 
+/** Bytes of a record that stand in its page itself. @param size of the page */
+function localLength(length: number, size: number): number {
+  const max = size - 35;
+  if (length <= max) return length;
+  const min = Math.floor(((size - 12) * 32) / 255) - 23;
+  const wanted = min + ((length - min) % (size - 4));
+  return wanted <= max ? wanted : min;
+}
+
 /** No two tables have as many values in a row. Once a step of the schema has added columns, rows from before it have fewer. */
-function isOf(table: SalvagedTable, record: Buffer): boolean {
+function isOf(table: NumberedTable, record: Buffer): boolean {
   const types = typesOf(record)?.types ?? [];
   return types[0] === 0 && types.length === COLUMNS[table].length;
 }
@@ -306,7 +234,6 @@ function isOf(table: SalvagedTable, record: Buffer): boolean {
 const LOG_HEADER = 32;
 const FRAME_HEADER = 24;
 const MAGIC = 0x377f0682;
-const MAX_PAGE = 65536;
 
 /** A page as the log has it. */
 export interface Frame {
@@ -323,7 +250,7 @@ export interface Frame {
 export function walFramesOf(file: string): Frame[] {
   const log = fs.existsSync(file) ? fs.readFileSync(file) : Buffer.alloc(0);
   if (log.length < LOG_HEADER + FRAME_HEADER) return [];
-  const size = pageSizeInLog(log);
+  const size = pageSize(log.readUInt32BE(8));
   const sum = new Checksum(log.readUInt32BE(0) === MAGIC);
   sum.add(log.subarray(0, 24));
   let isSound = sum.is(log.readUInt32BE(24), log.readUInt32BE(28));
@@ -353,12 +280,6 @@ export function isLogDamaged(file: string): boolean {
   const isGone = sizeOf(file) === 0;
   const unread = walFramesOf(`${file}-wal`).filter(({ isSound }) => isGone || !isSound);
   return unread.filter(({ isCommit }) => isCommit).length > 1;
-}
-
-/** Where the header is damaged, as files of this version have it. */
-function pageSizeInLog(log: Buffer): number {
-  const size = log.readUInt32BE(8);
-  return size >= MIN_PAGE && size <= MAX_PAGE && Number.isInteger(Math.log2(size)) ? size : PAGE;
 }
 
 /** Of all that was added so far. */

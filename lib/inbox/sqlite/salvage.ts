@@ -3,6 +3,7 @@ import path from 'node:path';
 import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite';
 import { isJson } from '../../json/json';
 import type { MessageState, Salvaged } from '../model';
+import { released } from '../store/carried-record';
 import {
   alone,
   BEYOND_LOST,
@@ -21,107 +22,15 @@ import {
   syncFolder,
   UNCERTAIN,
 } from './database';
-import { removeDatabase, SalvageSource } from './file-reader';
-import { alarmKey, messageKey } from './known-ids';
-import { COLUMNS, isLogDamaged, type RowSource, type SalvagedTable } from './page-reader';
+import { CarriedRows, type NumberedTable, recordsIn } from './carried-rows';
+import { KEYS, removeDatabase, SalvageSource } from './file-reader';
+import { messageKey } from './known-ids';
+import { isLogDamaged, type RowSource } from './page-reader';
 import { makeDeliveryId, type Row } from './statements';
 import { SLOT_CLOCK } from './tables';
 
-/**
- * The messages of another file of the inbox, on their way into one that has messages already: by id. What is known there stays
- * as it is; the others keep sequence and delivery id, unless another message has that sequence by now.
- */
-class Newcomers {
-  /** By key of the id. */
-  readonly #known = new Set<number>();
-  /** By the sequence in the other file: that in this one. */
-  readonly #sequences = new Map<number, number>();
-  /** Numbers of the entries of the history that have come. */
-  readonly #entries = new Set<number>();
-  readonly #taken: StatementSync;
-  #newest: number;
-
-  constructor(
-    private readonly target: DatabaseSync,
-    newest: number,
-  ) {
-    this.#newest = newest;
-    this.#taken = target.prepare('SELECT 1 FROM message WHERE sequence = ?');
-    for (const { id_key: key } of target.prepare('SELECT id_key FROM message').iterate())
-      this.#known.add(Number(key));
-  }
-
-  /** The row as it enters; undefined where its message is known. @param row with its key */
-  message(row: Row): Row | undefined {
-    const from = Number(row['sequence']);
-    const key = Number(row['id_key']);
-    if (this.#known.has(key)) return undefined;
-    this.#known.add(key);
-    const isTaken = this.#taken.get(from) !== undefined;
-    if (isTaken) this.#newest += 1;
-    const sequence = isTaken ? this.#newest : from;
-    this.#sequences.set(from, sequence);
-    this.#newest = Math.max(this.#newest, sequence);
-    if (!isTaken) return row;
-    return { ...row, sequence, delivery_id: makeDeliveryId(sequence, Number(row['received'])) };
-  }
-
-  /** What belongs to a message that has entered, under its sequence; undefined of any other. */
-  partOf(row: Row): Row | undefined {
-    const sequence = this.#sequences.get(Number(row['sequence']));
-    return sequence === undefined ? undefined : { ...row, sequence };
-  }
-
-  /** An entry of the history of such a message, once. */
-  entryOf(row: Row): Row | undefined {
-    const number = Number(row['number']);
-    if (this.#entries.has(number)) return undefined;
-    this.#entries.add(number);
-    const entry = this.partOf(row);
-    return entry && { ...entry, number: null };
-  }
-
-  /** Nobody knows what became of them since. */
-  finish(): void {
-    if (this.#sequences.size === 0) return;
-    this.target.prepare('INSERT OR REPLACE INTO meta VALUES (?, ?)').run(UNCERTAIN, String(this.#newest));
-  }
-
-  /** So many of the messages that have entered. @param sql what is counted of them */
-  count(sql: string): number {
-    const one = this.target.prepare(`SELECT count(*) AS n FROM ${sql} AND sequence = ?`);
-    let sum = 0;
-    for (const sequence of this.#sequences.values()) sum += Number(one.get(sequence)?.['n']);
-    return sum;
-  }
-}
-
 /** Added to the last version of an owner that was found: there may have been later ones, in what is lost. */
 const SLOTS_BEYOND_LOST = 1_000_000;
-
-/** Puts slots that were read of a damaged file into a new one. Of several rows of one slot, old ones among them, the latest counts. */
-class SalvagedSlots {
-  readonly #insert: StatementSync;
-
-  constructor(private readonly target: DatabaseSync) {
-    this.#insert =
-      target.prepare(`INSERT INTO slot (owner, name, version, value, ends, written) VALUES (?, ?, ?, ?, ?, ?)
-      ON CONFLICT (owner, name) DO UPDATE SET version = excluded.version, value = excluded.value, ends = excluded.ends,
-        written = excluded.written WHERE excluded.version > slot.version`);
-  }
-
-  /** @throws Error of SQLite where its values fit no more */
-  add({ owner = null, name = null, version = null, value = null, ends = null, written = null }: Row): void {
-    if (value !== null && !(typeof value === 'string' && isJson(value))) return;
-    this.#insert.run(owner, name, version, value, ends, written);
-  }
-
-  /** Once all are there. Whoever asks for what has changed since a version is given all: nobody knows what else has. */
-  finish(): void {
-    this.target.exec(`INSERT INTO slot_owner (owner, version, forgotten)
-      SELECT owner, max(version) + ${SLOTS_BEYOND_LOST}, max(version) + ${SLOTS_BEYOND_LOST} FROM slot GROUP BY owner`);
-  }
-}
 
 /**
  * Sets a damaged file aside with its log, and builds a new one of what can be read of it. The new one is built beside it and
@@ -135,7 +44,6 @@ export function salvage(file: string, now: Date): Salvaged {
 function salvageAlone(file: string, now: Date): Salvaged {
   if (isInUse(file)) throw new FileInUseError('another process has the file');
   const building = `${file}.salvage`;
-  removeDatabase(building);
   try {
     build(building, file);
     fs.renameSync(building, wholeOf(file));
@@ -161,12 +69,26 @@ export function checkRoom(file: string): void {
   );
 }
 
-/** Builds a new file of what can be read of a damaged one. */
-function build(building: string, file: string): void {
+/**
+ * Builds a new file of what can be read of another one, what SQLite finds first.
+ * @param logs whether to read it with its log, for each time that it is read
+ */
+function build(building: string, file: string, logs: readonly boolean[] = [true, false]): void {
+  removeDatabase(building);
   const target = openDatabase(building);
   try {
-    for (const withLog of [true, false]) readAll(file, withLog, (rows) => new Salvage(rows, target).run());
-    new SalvagedSlots(target).finish();
+    for (const withLog of logs) {
+      const source = new SalvageSource(file, withLog);
+      try {
+        new Salvage(source, target).run();
+        for (const rows of source.leafRows()) new Salvage(rows, target).run();
+      } finally {
+        source.close();
+      }
+    }
+    // Whoever asks for what has changed since a version is given all: nobody knows what else has.
+    target.exec(`INSERT INTO slot_owner (owner, version, forgotten)
+      SELECT owner, max(version) + ${SLOTS_BEYOND_LOST}, max(version) + ${SLOTS_BEYOND_LOST} FROM slot GROUP BY owner`);
     addMeta(target, 'sequence', '0');
     const newest = newestOf(target);
     addMeta(target, 'openings', String(new OpenCounter(file).seen));
@@ -216,29 +138,52 @@ export function writeAnew(
   });
 }
 
-/** @param logs whether to read it with its log, for each time that it is read */
+/**
+ * Takes the messages of another file of the inbox into one that has messages already: by id. What is known there stays as it
+ * is; the others keep sequence and delivery id, unless another message has that sequence by now.
+ */
 function takeIn(building: string, file: string, logs: readonly boolean[]): Counts {
-  const target = openDatabase(building);
+  const found = `${building}-found`;
   try {
-    const newcomers = new Newcomers(target, newestOf(target));
-    for (const withLog of logs) readAll(file, withLog, (rows) => new Salvage(rows, target, newcomers).run());
-    newcomers.finish();
-    emptyLog(target);
-    return countsOf((sql) => newcomers.count(sql));
+    build(found, file, logs);
+    const source = openDatabase(found);
+    const target = openDatabase(building);
+    try {
+      return takeRecords(source, target);
+    } finally {
+      source.close();
+      target.close();
+    }
   } finally {
-    target.close();
+    removeDatabase(found);
   }
 }
 
-/** All that can be read of a file, what SQLite finds first. */
-function readAll(file: string, withLog: boolean, read: (rows: RowSource) => void): void {
-  const source = new SalvageSource(file, withLog);
-  try {
-    read(source);
-    for (const rows of source.leafRows()) read(rows);
-  } finally {
-    source.close();
+function takeRecords(source: DatabaseSync, target: DatabaseSync): Counts {
+  const counts: Counts = { open: 0, ids: 0, rest: 0 };
+  const rows = new CarriedRows(target);
+  const keys = target.prepare('SELECT id_key FROM message').all();
+  const known = new Set(keys.map((row) => row['id_key']));
+  let newest = newestOf(target);
+  target.exec('BEGIN IMMEDIATE');
+  for (const read of recordsIn(source)) {
+    const record = released(read);
+    const { sequence, received, station, named, id, facts } = record;
+    if (known.has(messageKey(station, named === 1, id))) continue;
+    newest = Math.max(newest, sequence);
+    if (!rows.write(record)) {
+      newest += 1;
+      rows.write({ ...record, sequence: newest, delivery_id: makeDeliveryId(newest, received) });
+    }
+    counts[isOpen(record) ? 'open' : 'ids'] += 1;
+    if (!isOpen(record) && facts !== null) counts.rest += 1;
   }
+  // Nobody knows what became of them since.
+  if (counts.open + counts.ids > 0)
+    target.prepare('INSERT OR REPLACE INTO meta VALUES (?, ?)').run(UNCERTAIN, String(newest));
+  target.exec('COMMIT');
+  emptyLog(target);
+  return counts;
 }
 
 /** No database of this process may have it: closing a descriptor of a file ends the locks on it. */
@@ -284,18 +229,14 @@ function countsIn(file: string): Counts {
   try {
     // Before anything is read, so that no shared memory is needed.
     database.exec('PRAGMA locking_mode = EXCLUSIVE');
-    return countsOf(count);
+    return {
+      open: count(`message WHERE ${IS_OPEN}`),
+      ids: count(`message WHERE NOT (${IS_OPEN})`),
+      rest: count(`body JOIN message USING (sequence) WHERE NOT (${IS_OPEN})`),
+    };
   } finally {
     database.close();
   }
-}
-
-function countsOf(count: (sql: string) => number): Counts {
-  return {
-    open: count(`message WHERE ${IS_OPEN}`),
-    ids: count(`message WHERE NOT (${IS_OPEN})`),
-    rest: count(`body JOIN message USING (sequence) WHERE NOT (${IS_OPEN})`),
-  };
 }
 
 function wholeOf(file: string): string {
@@ -328,39 +269,35 @@ function isInUse(file: string): boolean {
 
 type Counts = Pick<Salvaged, 'open' | 'ids' | 'rest'>;
 
-/** What is most needed first: open events, then the ids of the others, then the rest. */
+/**
+ * Puts what can be read of a damaged file in one way into a new one: what is most needed first, open events, then the ids of the
+ * others, then the rest.
+ */
 class Salvage {
-  readonly #insert: StatementSync;
+  readonly #rows: CarriedRows;
+  readonly #insertSlot: StatementSync;
 
   constructor(
     private readonly source: RowSource,
     private readonly target: DatabaseSync,
-    /** Of a file that is not the only one. */
-    private readonly newcomers?: Newcomers,
   ) {
-    this.#insert = this.#insertInto('message', COLUMNS.message);
+    this.#rows = new CarriedRows(target);
+    // Of several rows of one slot, old ones among them, the latest counts.
+    this.#insertSlot =
+      target.prepare(`INSERT INTO slot (owner, name, version, value, ends, written) VALUES (?, ?, ?, ?, ?, ?)
+      ON CONFLICT (owner, name) DO UPDATE SET version = excluded.version, value = excluded.value, ends = excluded.ends,
+        written = excluded.written WHERE excluded.version > slot.version`);
   }
 
   run(): void {
+    this.#inOne(() => this.#each('message', (row) => isOpen(row) && this.#rows.add('message', waiting(row))));
+    this.#inOne(() => this.#each('message', (row) => !isOpen(row) && this.#rows.add('message', row)));
     this.#inOne(() => {
-      for (const row of this.source.rows('message')) if (isOpen(row)) this.#message(waiting(row));
-    });
-    this.#inOne(() => {
-      for (const row of this.source.rows('message')) if (!isOpen(row)) this.#message(row);
-    });
-    this.#inOne(() => {
-      this.#bodies();
-      this.#history();
-      if (this.newcomers !== undefined) return;
-      this.#quarantine();
-      this.#slots();
+      for (const table of ['body', 'history', 'quarantine'] as const)
+        this.#each(table, (row) => isSound(row['facts']) && this.#rows.add(table, row));
+      this.#each('slot', (row) => isSound(row['value']) && this.#addSlot(row));
       this.#meta();
     });
-  }
-
-  #insertInto(table: SalvagedTable, columns: readonly string[]): StatementSync {
-    const values = columns.map(() => '?').join(', ');
-    return this.target.prepare(`INSERT OR IGNORE INTO ${table} (${columns.join(', ')}) VALUES (${values})`);
   }
 
   #inOne(work: () => void): void {
@@ -369,59 +306,38 @@ class Salvage {
     this.target.exec('COMMIT');
   }
 
-  #message(row: Row): void {
-    const { station, named, id, alarm } = row;
-    const own = String(station);
-    const keyed = {
-      ...row,
-      id_key: messageKey(own, named === 1, String(id)),
-      alarm_key: alarm === null ? null : alarmKey(own, String(alarm)),
-    };
-    const entering = this.newcomers === undefined ? keyed : this.newcomers.message(keyed);
-    if (entering !== undefined) unlessUnfit(() => this.#insert.run(...valuesOf('message', entering)));
+  #each(table: NumberedTable, take: (row: Row) => unknown): void {
+    for (const row of this.source.rows(table)) unlessUnfit(() => take(row));
   }
 
-  #bodies(): void {
-    const insert = this.#insertInto('body', COLUMNS.body);
-    for (const read of this.source.rows('body')) {
-      const row = this.newcomers === undefined ? read : this.newcomers.partOf(read);
-      const facts = row?.['facts'];
-      if (row !== undefined && typeof facts === 'string' && isJson(facts))
-        unlessUnfit(() => insert.run(...valuesOf('body', row)));
-    }
-  }
-
-  #history(): void {
-    const insert = this.#insertInto('history', COLUMNS.history);
-    for (const read of this.source.rows('history')) {
-      const row = this.newcomers === undefined ? read : this.newcomers.entryOf(read);
-      const facts = row?.['facts'] ?? null;
-      const isSound = facts === null || (typeof facts === 'string' && isJson(facts));
-      if (isSound && row !== undefined) unlessUnfit(() => insert.run(...valuesOf('history', row)));
-    }
-  }
-
-  #quarantine(): void {
-    const insert = this.#insertInto('quarantine', COLUMNS.quarantine);
-    for (const row of this.source.rows('quarantine'))
-      unlessUnfit(() => insert.run(...valuesOf('quarantine', row)));
-  }
-
-  #slots(): void {
-    const slots = new SalvagedSlots(this.target);
-    for (const row of this.source.rows('slot')) unlessUnfit(() => slots.add(row));
+  #addSlot({
+    owner = null,
+    name = null,
+    version = null,
+    value = null,
+    ends = null,
+    written = null,
+  }: Row): void {
+    this.#insertSlot.run(owner, name, version, value, ends, written);
   }
 
   #meta(): void {
-    for (const name of ['clock', 'sequence']) {
-      const value = numberIn(this.source.meta(name));
-      if (value !== undefined) addMeta(this.target, name, String(value));
+    for (const { name, value } of this.source.small('meta')) {
+      const isSoundNumber = NUMBERS.includes(name) && numberIn(value) !== undefined;
+      if (isSoundNumber || TEXTS.includes(name)) addMeta(this.target, String(name), String(value));
     }
-    for (const name of ['quarantine-key', 'view-key', SLOT_CLOCK]) {
-      const key = this.source.meta(name);
-      if (typeof key === 'string') addMeta(this.target, name, key);
-    }
+    // Not those of the file without its log, where they can be read with it: a node may have left one since.
+    if (this.target.prepare('SELECT 1 FROM endpoint').get() !== undefined) return;
+    for (const row of this.source.small('endpoint')) unlessUnfit(() => this.#rows.add('endpoint', row));
   }
+}
+
+const NUMBERS: readonly unknown[] = ['clock', 'sequence'];
+const TEXTS: readonly unknown[] = [...KEYS, SLOT_CLOCK];
+
+/** JSON, or nothing: of a byte that has changed SQLite knows nothing. */
+function isSound(json: SQLOutputValue | undefined): boolean {
+  return json === null || (typeof json === 'string' && isJson(json));
 }
 
 const IS_OPEN = `state IN ('received', 'leased')`;
@@ -434,17 +350,13 @@ const OVER: readonly unknown[] = [
   'other',
 ] satisfies MessageState[];
 
-function isOpen({ state }: Row): boolean {
+function isOpen({ state }: { state?: unknown }): boolean {
   return !OVER.includes(state);
 }
 
 /** With a state that is none it would neither be delivered nor stand in a list. */
 function waiting(row: Row): Row {
   return row['state'] === 'leased' ? row : { ...row, state: 'received' };
-}
-
-function valuesOf(table: SalvagedTable, row: Row): SQLOutputValue[] {
-  return COLUMNS[table].map((column) => row[column] ?? null);
 }
 
 /** A row whose values have changed may fit no more, nor one to which nothing belongs. */

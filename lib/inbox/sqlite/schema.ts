@@ -11,8 +11,8 @@ export function rollBack(database: DatabaseSync): void {
 
 /**
  * Steps from one version of the schema to the next; `user_version` of a file is how many of them it has taken. A step that was
- * released never changes: what comes later is a step of its own. Columns that it adds to a table of `page-reader` stand
- * last there, too, and its leaf rows are told how many values the rows before it have.
+ * released never changes: what comes later is a step of its own. Columns that it adds to a table of `carried-rows` stand
+ * last there, too, and the leaf rows of `page-reader` are told how many values the rows before it have.
  */
 export const MIGRATIONS: readonly string[] = [
   `
@@ -53,15 +53,15 @@ export const MIGRATIONS: readonly string[] = [
     -- Wall clock at receipt, in milliseconds, to be shown; and the clock of this file, in milliseconds, to age by.
     received INTEGER NOT NULL,
     stored INTEGER NOT NULL,
-    -- As \`key\` makes them of station and id, and of station and alarm; the latter absent where there is no alarm.
-    id_key INTEGER NOT NULL,
-    alarm_key INTEGER,
     -- Wall clock, in milliseconds: of the first delivery, of the settlement, and of the last verdict (real, false).
     delivered INTEGER,
     settled INTEGER,
     settled_by TEXT,
     judged INTEGER,
     verdict TEXT,
+    -- As \`known-ids\` makes them of station and id, and of station and alarm; the latter absent where there is no alarm.
+    id_key INTEGER NOT NULL,
+    alarm_key INTEGER,
     -- In a spare alone: the webhook node whose message it is; its endpoint, where that had no node.
     node TEXT
   ) STRICT;

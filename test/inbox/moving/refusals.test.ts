@@ -76,11 +76,10 @@ describe('an inbox is not moved', () => {
     await refused(/the file in .+ is damaged: start Node-RED once, which salvages it/);
   });
 
-  it('where bodies in its file are damaged, however far it has come', async () => {
+  it('where bodies in its file are damaged', async () => {
     stand.file.close();
     damagePage(stand.file.file, 'body');
     await refused(/the file in .+ is damaged: start Node-RED once, which salvages it/);
-    assert.deepEqual(await stand.sql(`SELECT 1 FROM rvm.work WHERE state <> 'moving'`), []);
   });
 
   it('where another version of the package has written its file', async () => {
@@ -101,7 +100,7 @@ describe('an inbox is not moved', () => {
   });
 
   it('where the role may not write', async () => {
-    await (await stand.instance()).close();
+    await stand.makeTables();
     const url = await roleUrl(
       'GRANT USAGE ON SCHEMA rvm TO ROLE; GRANT SELECT ON ALL TABLES IN SCHEMA rvm TO ROLE;',
     );
@@ -109,7 +108,7 @@ describe('an inbox is not moved', () => {
   });
 
   it('where a newer version of the package has made the tables', async () => {
-    await (await stand.instance()).close();
+    await stand.makeTables();
     await stand.sql(`UPDATE rvm.meta SET value = '999' WHERE name IN ('schema_version', 'readable_from')`);
     await refused(
       /the schema "rvm" is of a newer version of this package .+: install that version here, too/,
@@ -118,7 +117,7 @@ describe('an inbox is not moved', () => {
 
   /** Happens in the database at a message of the second batch. */
   async function atSecondBatch(what: string): Promise<void> {
-    await (await stand.instance()).close();
+    await stand.makeTables();
     await stand.sql(`CREATE FUNCTION happen() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${what}; RETURN NEW; END $$;
       CREATE TRIGGER happen BEFORE INSERT ON rvm.body FOR EACH ROW WHEN (NEW.sequence = 250) EXECUTE FUNCTION happen()`);
   }
@@ -127,16 +126,13 @@ describe('an inbox is not moved', () => {
     await atSecondBatch('PERFORM pg_terminate_backend(pg_backend_pid())');
     await refused(/the database has failed: .+; run this again, and it goes on where it has ended\.$/);
     await stand.sql('DROP TRIGGER happen ON rvm.body');
-    const { same } = await stand.moved();
-    assert.equal(same, 300);
+    assert.equal((await stand.moved()).messages, 300);
   });
 
-  it('where what is there is not what was in the file, which is brought once more', async () => {
-    await atSecondBatch(`NEW.facts := '{}'`);
-    await refused(/1 of its messages .+ as they are in the file: run this again/);
-    await stand.sql('DROP TRIGGER happen ON rvm.body');
-    const { same, different } = await stand.moved();
-    assert.deepEqual([same, different], [300, 0]);
+  it('where not as much is there as in the file', async () => {
+    await atSecondBatch('RETURN NULL');
+    await refused(/299 of 300 bodies have come into the database: .+ another schema with --schema/);
+    assert.deepEqual(await stand.sql('SELECT 1 FROM rvm.work'), []);
   });
 
   it('before its file can have its other name: Node-RED would deliver from it once more', async function () {
@@ -149,7 +145,7 @@ describe('an inbox is not moved', () => {
     };
     try {
       await assert.rejects(
-        stand.move((step) => step === 'compared' && letRename(false)),
+        stand.move(() => letRename(false)),
         /all of it is in the database, but .+ cannot be given another name: .+ \((EPERM|EACCES)\)\.$/,
       );
     } finally {

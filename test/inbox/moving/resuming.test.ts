@@ -1,101 +1,87 @@
 import assert from 'node:assert/strict';
 import { readdirSync, renameSync } from 'node:fs';
-import { messagesIn, type MovingStand } from '../../support/inbox/moving';
-import { finish, lease } from '../../support/postgres/stores';
+import type { MovingStand } from '../../support/inbox/moving';
+import { connected, finish, lease } from '../../support/postgres/stores';
+import { eventually } from '../../support/time/patience';
 import { events, LEASE, MANY, standOfEach } from './stand';
+
+/** Of the messages of a file. */
+const WAITING = 210;
+const FINISHED = MANY - WAITING;
 
 describe('a move that was ended before its end', () => {
   let stand: MovingStand;
   standOfEach('resumed', (made) => (stand = made));
 
-  /** Ends it after so many batches of a step. */
-  async function endedAfter(step: 'copied' | 'compared', batches: number): Promise<void> {
-    let left = batches;
-    const ended = stand.move((at) => {
-      if (at === step) left -= 1;
-      if (left === 0) throw new Error('ended here');
-    });
-    await assert.rejects(ended, /ended here/);
+  /** Messages of which the first wait. @returns their ids */
+  function fill(): string[] {
+    const ids = stand.file.accept(events(MANY));
+    stand.file.ask('markDelivered', ids.slice(WAITING));
+    return ids;
   }
 
-  it('delivers nothing there, and all of it is in the file', async () => {
-    stand.file.accept(events(MANY));
-    await endedAfter('copied', 2);
-    const instance = await stand.instance();
-    assert.deepEqual(await lease(instance), []);
-    assert.deepEqual(await instance.call('openByEndpoint', undefined), {});
-    assert.equal(stand.file.ask('lease', { ...LEASE, limit: MANY }).length, MANY);
-  });
-
-  it('is shown there as what waits, and cannot be delivered, revived or discarded', async () => {
-    const [waiting = '', exhausted = ''] = stand.file.accept(events(MANY));
-    stand.file.ask('lease', { ...LEASE, limit: 2 });
-    stand.file.ask('lapse', { deliveryId: exhausted, again: 'lease', maxAttempts: 1 });
-    await endedAfter('copied', 1);
-    const instance = await stand.instance();
-    for (const deliveryId of [waiting, exhausted]) {
-      const [row] = await instance.call('list', { state: 'all', deliveryId, limit: 1 });
-      assert.equal(row?.state, 'received');
-      assert.equal(await instance.call('revive', { deliveryId }), undefined);
-      assert.equal(await instance.call('dismiss', { deliveryId }), false);
-    }
-    assert.deepEqual(await lease(instance), []);
-  });
+  for (const [title, messages] of [
+    ['while it copied', 1],
+    ['while it took over', FINISHED + 1],
+  ] as const)
+    it(`has nothing to deliver there, and all of it is in the file: ${title}`, async () => {
+      fill();
+      await stand.endedAfter(messages);
+      for (const table of ['work', 'endpoint', 'slot', 'quarantine'])
+        assert.deepEqual(await stand.sql(`SELECT FROM rvm.${table}`), []);
+      assert.equal(stand.file.ask('lease', { ...LEASE, limit: MANY }).length, WAITING);
+    });
 
   it('goes on where it ended', async () => {
-    stand.file.accept(events(MANY));
-    await endedAfter('copied', 2);
+    fill();
+    await stand.endedAfter(1);
     const counts: number[] = [];
-    const moved = await stand.move((step, copied) => step === 'copied' && counts.push(copied));
-    assert.ok(moved !== 'already');
-    assert.deepEqual(counts, [MANY]);
-    assert.deepEqual(await stand.there(), messagesIn(moved.aside));
-  });
-
-  it('compares once more all that it has compared', async () => {
-    stand.file.accept(events(MANY));
-    await endedAfter('compared', 1);
-    const { same, waiting, aside } = await stand.moved();
-    assert.deepEqual([same, waiting], [MANY, MANY]);
-    assert.deepEqual(await stand.there(), messagesIn(aside));
-  });
-
-  it('keeps what it has brought although the inbox there tidies', async () => {
-    stand.file.accept(events(MANY));
-    await endedAfter('copied', 2);
-    const instance = await stand.instance();
-    while (await instance.call('tidy', { keys: -1, bodies: -1 }));
-    const { same } = await stand.moved();
-    assert.equal(same, MANY);
+    await stand.moved((copied) => counts.push(copied));
+    assert.deepEqual(counts, [FINISHED, MANY - 10, MANY]);
   });
 
   it('notices that Node-RED has used the file since, and brings what became of it', async () => {
-    const ids = stand.file.accept(events(MANY));
-    await endedAfter('copied', 2);
+    const ids = fill();
+    await stand.endedAfter(1);
     stand.file.ask('markDelivered', ids.slice(0, 100));
+    stand.file.ask('dismiss', { deliveryId: ids.at(-1) ?? '' });
     stand.file.ask('lease', { ...LEASE, limit: 10 });
     stand.file.accept(events(5));
-    const { same, waiting, aside } = await stand.moved();
-    assert.deepEqual([same, waiting], [MANY + 5, MANY - 95]);
-    const former = messagesIn(aside).map((message) =>
-      message['state'] === 'leased'
-        ? { ...message, state: 'received', again: 'restart', cutOff: 1 }
-        : message,
-    );
-    assert.deepEqual(await stand.there(), former);
+    const { messages, waiting } = await stand.moved();
+    assert.deepEqual([messages, waiting], [MANY + 5, WAITING - 95]);
   });
 
   it('leaves nothing there of what the file keeps no more', async () => {
-    const ids = stand.file.accept(events(MANY));
-    await endedAfter('copied', 2);
-    stand.file.ask('markDelivered', ids.slice(0, 100));
+    fill();
+    await stand.endedAfter(1);
+    stand.file.ask('ping', undefined);
     stand.file.now += 1000;
     while (stand.file.ask('tidy', { keys: 500, bodies: 500 }));
-    const { same, aside } = await stand.moved();
-    assert.equal(same, MANY - 100);
-    assert.deepEqual(await stand.there(), messagesIn(aside));
-    const [bodies] = await stand.sql('SELECT count(*)::int AS count FROM rvm.body');
-    assert.equal(bodies?.['count'], MANY - 100);
+    const { messages, bodies } = await stand.moved();
+    assert.deepEqual([messages, bodies], [WAITING, WAITING]);
+  });
+
+  it('brings nothing twice of a batch of which the commit arrives late', async () => {
+    fill();
+    await stand.endedAfter(1);
+    const tables = ['message', 'body', 'course'];
+    const taken = tables.map(
+      (table) => `CREATE TABLE late_${table} AS SELECT * FROM rvm.${table}; DELETE FROM rvm.${table}`,
+    );
+    await stand.sql(taken.join('; '));
+    await stand.sql(
+      `UPDATE rvm.meta SET value = (value::jsonb || '{"copied":0,"messages":0}')::text WHERE name LIKE 'move %'`,
+    );
+    const { client } = await connected(stand.url);
+    await client.query('BEGIN');
+    for (const table of tables) await client.query(`INSERT INTO rvm.${table} SELECT * FROM late_${table}`);
+    const moving = stand.moved();
+    const isWaiting = async (): Promise<boolean> =>
+      (await stand.sql('SELECT FROM pg_locks WHERE NOT granted')).length === 1;
+    await eventually(isWaiting, 'the move waits');
+    await client.query('COMMIT');
+    assert.equal((await moving).messages, MANY);
+    await client.end();
   });
 
   it('only gives the file its other name where the database has taken over already', async () => {

@@ -12,7 +12,7 @@ describe('moving an inbox to a database with a standby', () => {
 
   beforeEach(async () => {
     stand = await MovingStand.make(postgres.server, `standby${(count += 1)}`);
-    await (await stand.instance()).close();
+    await stand.makeTables();
     stand.file.accept(events(2));
     await waitFor('away');
   });
@@ -49,7 +49,7 @@ describe('moving an inbox to a database with a standby', () => {
     await waiting();
     assert.ok(fs.existsSync(stand.file.file));
     await waitFor('');
-    assert.equal((await moving).same, 2);
+    assert.equal((await moving).messages, 2);
     assert.ok(!fs.existsSync(stand.file.file));
   });
 

@@ -1,18 +1,16 @@
 import assert from 'node:assert/strict';
-import type { ChildProcess } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { messagesIn, MovingStand, type ProgramRun, runProgram } from '../../support/inbox/moving';
+import { contentsOf, MovingStand, type ProgramRun, runProgram } from '../../support/inbox/moving';
 import { StrictServer } from '../../support/postgres/odd-servers';
-import { ENDPOINT } from '../../support/postgres/stores';
-import { nightlyIt } from '../../support/suite/lanes';
+import { few, slowIt } from '../../support/suite/lanes';
 import { needs } from '../../support/suite/programs';
-import { eventually } from '../../support/time/patience';
-import { event, events, standOfEach } from '../moving/stand';
+import { event, events, MANY, standOfEach } from '../moving/stand';
 
-const MANY = 3000;
-/** Before the program is left to come to its end. */
-const KILLS = 6;
+const KILLER = path.join(__dirname, '../../support/inbox/kill-at-step.js');
+
+/** Of `MANY`. */
+const WAITING = 210;
 
 describe('rvm-inbox move', () => {
   let stand: MovingStand;
@@ -34,13 +32,16 @@ describe('rvm-inbox move', () => {
     assert.deepEqual([code, error], [0, '']);
     const [moved = '', kept = '', next = ''] = out.trimEnd().split('\n');
     const { host, pathname } = new URL(stand.url);
-    assert.match(moved, /^Moved .+: 2 messages, compared row by row; 2 of them wait to be delivered\.$/);
+    assert.match(moved, /^Moved .+: 2 messages, counted on both sides; 2 of them wait to be delivered\.$/);
     assert.ok(moved.includes(` to ${host}${pathname}, schema rvm: 2 messages`), moved);
     assert.match(
       kept,
       /^The file is kept as .+inbox\.sqlite\.moved-.+: delete it once you need it no more\.$/,
     );
-    assert.match(next, /^Now start Node-RED, choose PostgreSQL in the dialog of the inbox, and deploy\./);
+    assert.match(
+      next,
+      /^Now start Node-RED with --safe, choose PostgreSQL in the dialog of the inbox, and deploy:/,
+    );
     const once = await move('--to', stand.url);
     assert.equal(once.code, 0);
     assert.match(once.out, /was moved already: nothing is left to be done\./);
@@ -52,9 +53,12 @@ describe('rvm-inbox move', () => {
     writeFileSync(file, `${stand.url}\n`);
     assert.equal((await move('--to-file', file)).code, 0);
     fill(1);
-    const args = ['move', '--from', stand.file.folder, '--tls', 'off'];
+    const args = ['move', '--from', stand.file.folder, '--tls', 'off', '--schema', 'other'];
     assert.equal((await runProgram(args, { RVM_INBOX_URL: stand.url })).code, 0);
-    assert.equal((await stand.there()).length, 2);
+    const counts = await stand.sql(
+      'SELECT count(*)::int FROM rvm.message UNION ALL SELECT count(*)::int FROM other.message',
+    );
+    assert.deepEqual(counts, [{ count: 1 }, { count: 1 }]);
   });
 
   it('ends with 2 where the command line cannot be used, and with 1 where it fails, without a password', async () => {
@@ -70,44 +74,24 @@ describe('rvm-inbox move', () => {
     }
   });
 
-  /** How far it has come, as the database knows it: a sequence of the file. */
-  async function copied(): Promise<number> {
-    const [row] = await stand.sql(
-      `SELECT (value::json ->> 'copied')::int AS copied FROM rvm.meta WHERE name LIKE 'move %'`,
-    );
-    return Number(row?.['copied'] ?? 0);
-  }
-
-  /** @returns true where it was killed before its end */
-  async function killedBehind(sequence: number): Promise<boolean> {
-    let child: ChildProcess | undefined;
+  slowIt('ends right at whichever steps it is killed before, and doubles nothing', async () => {
+    stand.file.ask('markDelivered', stand.file.accept(events(MANY)).slice(WAITING));
+    stand.file.ask('putSlots', { owner: 'alarms:', writes: [{ name: 'a', value: '1' }] });
+    stand.file.close();
+    await stand.makeTables();
     const args = ['move', '--from', stand.file.folder, '--to', stand.url, '--tls', 'off'];
-    const run = runProgram(args, {}, (started) => (child = started));
-    const hasCome = async (): Promise<boolean> => child?.exitCode !== null || (await copied()) >= sequence;
-    await eventually(hasCome, `message ${sequence}`);
-    child?.kill('SIGKILL');
-    return (await run).code === null;
-  }
-
-  nightlyIt('ends right however often it is killed before, and doubles nothing', async () => {
-    const ids = fill(MANY);
-    await (await stand.instance()).close();
-    // Slow enough to be killed in the midst of it.
-    await stand.sql(`CREATE FUNCTION rest() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.03); RETURN NULL; END $$;
-      CREATE TRIGGER rest AFTER INSERT ON rvm.body FOR EACH STATEMENT EXECUTE FUNCTION rest()`);
-    const points = Array.from({ length: KILLS }, () => Math.ceil(Math.random() * MANY));
-    const sorted = [...points.toSorted((one, other) => one - other), MANY];
-    const kills = [];
-    for (const point of sorted) kills.push(await killedBehind(point));
-    assert.ok(kills.filter(Boolean).length >= 2, `killed at ${sorted.join(', ')}: ${kills.join(', ')}`);
-    const { code, error } = await move('--to', stand.url);
-    assert.equal(code, 0, error);
-    const there = await stand.there();
-    const thereIds = there.map((message) => message['deliveryId']);
-    assert.deepEqual(thereIds, ids);
-    assert.deepEqual(there, messagesIn(stand.aside()));
-    const instance = await stand.instance();
-    assert.deepEqual(await instance.call('openByEndpoint', undefined), { [ENDPOINT]: MANY });
+    let kills = 0;
+    for (let step = 1; ; step += few(1, 5, 1)) {
+      const killed = { NODE_OPTIONS: `--require "${KILLER}"`, KILL_AT: `${step}` };
+      const { code, error } = await runProgram(args, killed);
+      if (code === 0) break;
+      assert.equal(code, null, error);
+      kills += 1;
+      const isTaken = (await stand.sql('SELECT FROM rvm.work')).length > 0;
+      assert.ok(isTaken || stand.isThere(), `nobody has it: killed before step ${step}`);
+    }
+    assert.ok(kills > 10, `${kills}`);
+    assert.deepEqual(await stand.contents(), contentsOf(stand.aside()));
   });
 });
 

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type Moved, moveInbox, type MoveOptions } from '../../../lib/inbox/carry/move';
+import { schemaSql } from '../../../lib/inbox/postgres/schema';
 import { storedText } from '../../../lib/inbox/postgres/sql';
 import { readConnection } from '../../../lib/inbox/postgres/connection-settings';
 import { Store } from '../../../lib/inbox/sqlite/store';
@@ -57,9 +58,6 @@ export class FilledFile {
   }
 }
 
-/** What a message is, on whichever side, without its place there. */
-type Content = Record<string, unknown>;
-
 /** The file of an inbox and a database that it is moved to. */
 export class MovingStand {
   readonly file = new FilledFile();
@@ -92,10 +90,25 @@ export class MovingStand {
     return moveInbox({ folder: this.file.folder, settings, ...(onProgress && { onProgress }) });
   }
 
-  async moved(): Promise<Moved> {
-    const moved = await this.move();
+  /** And each row that the file has must be there afterwards, and no other. */
+  async moved(onProgress?: MoveOptions['onProgress'], url = this.url): Promise<Moved> {
+    const moved = await this.move(onProgress, url);
     assert.ok(moved !== 'already');
+    assert.deepEqual(await this.contents(), contentsOf(moved.aside));
     return moved;
+  }
+
+  /** Ends it once so many of its messages are copied. */
+  async endedAfter(messages: number): Promise<void> {
+    const ended = this.move((copied) => {
+      if (copied >= messages) throw new Error('ended here');
+    });
+    await assert.rejects(ended, /ended here/);
+  }
+
+  /** The tables, as an administrator makes them. */
+  async makeTables(): Promise<void> {
+    await this.sql(schemaSql('rvm'));
   }
 
   /** Whether the file has its name still. */
@@ -121,14 +134,32 @@ export class MovingStand {
     return path.join(this.file.folder, name);
   }
 
-  /** All messages there, in the order of their sequences. */
-  async there(): Promise<Content[]> {
-    const rows =
-      await this.sql(`SELECT delivery_id, station, id, named, copy, fingerprint, message.endpoint, message.rank,
-        coalesce(work.state, message.state) AS state, coalesce(work.attempt, message.attempt) AS attempt, work.cut_off,
-        CASE WHEN work.sequence IS NULL THEN message.again ELSE work.again END AS again, first, ended, alarm, is_end, received, facts, bytes
-      FROM rvm.message LEFT JOIN rvm.work USING (sequence) LEFT JOIN rvm.body USING (sequence) ORDER BY sequence`);
-    return rows.map((row) => contentOf(row, storedText));
+  /** All that the inbox there has. */
+  async contents(): Promise<Contents> {
+    const rows = async (sql: string): Promise<Content[]> =>
+      (await this.sql(`SELECT to_json(item) AS item FROM (${sql}) AS item`)).map(({ item }) => stored(item));
+    return {
+      messages:
+        await rows(`SELECT message.sequence, delivery_id, station, id, named::int, copy, fingerprint, message.endpoint,
+          coalesce(work.state, message.state) AS state, message.rank, coalesce(work.attempt, message.attempt) AS attempt, work.cut_off,
+          CASE WHEN work.sequence IS NULL THEN message.again ELSE work.again END AS again, first::int, ended::int, alarm,
+          is_end::int, received, stored, coalesce(work.delivered, course.delivered) AS delivered, settled, actor AS settled_by,
+          judged, verdict, facts, encode(bytes, 'hex') AS bytes, (
+            SELECT coalesce(json_agg(json_build_object('place', place, 'time', time, 'step', step, 'attempt', attempt, 'actor', actor,
+              'facts', facts) ORDER BY place), '[]') FROM rvm.history WHERE history.sequence = message.sequence) AS steps
+        FROM rvm.message LEFT JOIN rvm.work USING (sequence) LEFT JOIN rvm.body USING (sequence) LEFT JOIN rvm.course USING (sequence)
+        ORDER BY sequence`),
+      endpoints: await rows(
+        'SELECT endpoint, node, is_current::int FROM rvm.endpoint ORDER BY endpoint COLLATE "C", node COLLATE "C"',
+      ),
+      quarantine: await rows(
+        `SELECT endpoint, address, facts, encode(bytes, 'hex') AS bytes, stored FROM rvm.quarantine ORDER BY id`,
+      ),
+      slots:
+        await rows(`SELECT owner, name, slot.version, value, (ends IS NOT NULL)::int AS ends, slot_owner.version AS last
+        FROM rvm.slot JOIN rvm.slot_owner USING (owner) ORDER BY owner COLLATE "C", slot.version`),
+      meta: await rows(`SELECT name, value FROM rvm.meta WHERE name IN (${META}) ORDER BY name COLLATE "C"`),
+    };
   }
 
   async remove(): Promise<void> {
@@ -137,48 +168,55 @@ export class MovingStand {
   }
 }
 
-/** All messages of a file, in the order of their sequences. */
-export function messagesIn(file: string): Content[] {
+type Content = Record<string, unknown>;
+/** All rows of an inbox that are carried, in the same words whichever store they are of. */
+type Contents = Record<'messages' | 'endpoints' | 'quarantine' | 'slots' | 'meta', Content[]>;
+
+const META = `'clock', 'quarantine-key', 'view-key'`;
+
+/** All that the inbox of a file has, as the next start finds it. */
+export function contentsOf(file: string): Contents {
   const database = new DatabaseSync(file);
+  const rows = (sql: string): Content[] => database.prepare(sql).all().map(inHex);
   try {
-    const rows = database
-      .prepare('SELECT * FROM message LEFT JOIN body USING (sequence) ORDER BY message.sequence')
-      .all();
-    return rows.map((row) => contentOf(row, String));
+    const steps = database.prepare(
+      'SELECT place, time, step, attempt, actor, facts FROM history WHERE sequence = ? ORDER BY place',
+    );
+    const messages = rows(`SELECT sequence, delivery_id, station, id, named, copy, fingerprint, endpoint,
+        iif(state = 'leased', 'received', state) AS state, rank, attempt,
+        CASE WHEN state = 'leased' THEN cut_off + at_flow WHEN state = 'received' OR again IS 'attempts' THEN cut_off END AS cut_off,
+        iif(state = 'leased' AND at_flow = 1, 'restart', again) AS again, first, ended, alarm, is_end, received, stored, delivered,
+        settled, settled_by, judged, verdict, facts, bytes
+      FROM message LEFT JOIN body USING (sequence) ORDER BY sequence`);
+    return {
+      messages: messages.map((message) => ({
+        ...message,
+        steps: steps.all(Number(message['sequence'])).map((row) => ({ ...row })),
+      })),
+      endpoints: rows('SELECT endpoint, node, is_current FROM endpoint ORDER BY endpoint, node'),
+      quarantine: rows('SELECT endpoint, address, facts, bytes, stored FROM quarantine ORDER BY id'),
+      slots:
+        rows(`SELECT owner, name, slot.version, value, ends IS NOT NULL AS ends, slot_owner.version AS last
+        FROM slot JOIN slot_owner USING (owner) WHERE value IS NOT NULL ORDER BY owner, slot.version`),
+      meta: rows(`SELECT name, value FROM meta WHERE name IN (${META})
+        UNION SELECT 'clock', CAST((SELECT coalesce(max(stored), 0) FROM message) AS TEXT) WHERE NOT EXISTS (
+          SELECT 1 FROM meta WHERE name = 'clock') ORDER BY name`),
+    };
   } finally {
     database.close();
   }
 }
 
-function isUnfinished({ state, again }: Record<string, unknown>): boolean {
-  return state === 'received' || state === 'leased' || (state === 'dead' && again === 'attempts');
+function inHex(row: Content): Content {
+  const { bytes } = row;
+  return bytes instanceof Uint8Array ? { ...row, bytes: Buffer.from(bytes).toString('hex') } : { ...row };
 }
 
-function contentOf(row: Record<string, unknown>, textOf: (text: unknown) => string): Content {
-  const text = (name: string): string | null => (row[name] === null ? null : textOf(row[name]));
-  const bytes = row['bytes'];
-  return {
-    deliveryId: row['delivery_id'],
-    station: text('station'),
-    id: text('id'),
-    named: Number(row['named']),
-    copy: row['copy'],
-    fingerprint: text('fingerprint'),
-    endpoint: text('endpoint'),
-    state: row['state'],
-    rank: row['rank'],
-    attempt: row['attempt'],
-    again: row['again'],
-    // Of what is final, it counts no more.
-    cutOff: isUnfinished(row) ? row['cut_off'] : null,
-    first: Number(row['first']),
-    ended: Number(row['ended']),
-    alarm: text('alarm'),
-    isEnd: Number(row['is_end']),
-    received: Number(row['received']),
-    facts: text('facts'),
-    bytes: bytes instanceof Uint8Array ? Buffer.from(bytes).toString('hex') : null,
-  };
+/** Texts as they were before PostgreSQL stored them. */
+function stored(item: unknown): Content {
+  const told = (_name: string, value: unknown): unknown =>
+    typeof value === 'string' ? storedText(value) : value;
+  return JSON.parse(JSON.stringify(item), told) as Content;
 }
 
 const CLI = path.join(__dirname, '../../../lib/inbox/program/cli.ts');
@@ -190,17 +228,15 @@ export interface ProgramRun {
   error: string;
 }
 
-/** Runs `rvm-inbox` in a process of its own. @param started told of the process */
+/** Runs `rvm-inbox` in a process of its own. */
 export async function runProgram(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
-  started: (child: ChildProcess) => void = () => undefined,
 ): Promise<ProgramRun> {
   const child = spawn(process.execPath, ['--import=tsx', CLI, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...env },
   });
-  started(child);
   const run: ProgramRun = { code: null, out: '', error: '' };
   child.stdout.on('data', (piece: Buffer) => (run.out += piece.toString()));
   child.stderr.on('data', (piece: Buffer) => (run.error += piece.toString()));

@@ -48,8 +48,8 @@ export interface StartOptions {
   flows?: readonly FlowNode[];
   /** Embedded in a host application, instead of the red.js of Node-RED. */
   embedded?: boolean;
-  /** Its flow file names a type that is missing: the flows do not start. */
-  waitsForTypes?: boolean;
+  /** The flows do not start: in safe mode, or its flow file names a type that is missing. */
+  flowsWait?: boolean;
   /** A built checkout of the package in the place of this one. */
   packageRoot?: string;
   /** A palette without this package. */
@@ -156,7 +156,9 @@ export class NodeRed {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
     const nodeRed = new NodeRed(userDir, port, child, keptAs);
-    const started = options.waitsForTypes ? /Waiting for missing types/ : /Started flows/;
+    const started = options.flowsWait
+      ? /Waiting for missing types|Flows stopped in safe mode/
+      : /Started flows/;
     const runs = (): boolean => started.test(nodeRed.log) && /Server now running/.test(nodeRed.log);
     try {
       await nodeRed.until(runs, 'its start');
