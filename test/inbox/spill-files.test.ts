@@ -4,6 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { SPILL_REGISTER } from '../../lib/inbox/spare/spare-folder';
 import { StoreThread } from '../../lib/inbox/sqlite/store-thread';
+import { damagePage } from '../support/inbox/broken-files';
 import { fail, pass } from '../support/inbox/each-store';
 import { type HookedInbox, SpillStand } from '../support/inbox/hooked-inbox';
 import { eventually, PATIENCE, replaceMethod } from '../support/time/patience';
@@ -230,8 +231,8 @@ describe('the spares of an inbox whose store fails', () => {
       });
 
     for (const [title, damage, least] of [
-      ['whose second half is gone', (bytes: Buffer) => bytes.subarray(0, bytes.length / 2), 1],
-      ['of which one page is overwritten', (bytes: Buffer) => bytes.fill(7, 60 * 1024, 61 * 1024), 50],
+      ['whose second half is gone', (file: string) => fs.truncateSync(file, fs.statSync(file).size / 2), 1],
+      ['of which one page is overwritten', (file: string) => damagePage(file, 'body'), 1],
     ] as const)
       it(`give what can be read of a file ${title}, and keep that`, async () => {
         const folder = newFolder();
@@ -241,7 +242,7 @@ describe('the spares of an inbox whose store fails', () => {
         const spare = new StoreThread(file, QUIET, { isSpare: true });
         await spare.call('ping', undefined);
         await spare.close();
-        fs.writeFileSync(file, damage(fs.readFileSync(file)));
+        damage(file);
         const inbox = inThread(folder);
         const taker = new Taker(inbox, { maxInFlight: 100 });
         await eventually(() => taker.ids.length >= least, 'what can be read');

@@ -4,11 +4,12 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { RvmError } from '../../../lib/error';
-import { SpillRegister } from '../../../lib/inbox/spare/spare-folder';
+import { SPARE_FILE, SpillRegister } from '../../../lib/inbox/spare/spare-folder';
 import { MIGRATIONS } from '../../../lib/inbox/sqlite/schema';
+import { Store } from '../../../lib/inbox/sqlite/store';
 import { damagePage } from '../../support/inbox/broken-files';
 import type { MovingStand } from '../../support/inbox/moving';
-import { ENDPOINT } from '../../support/postgres/stores';
+import { ENDPOINT, incoming } from '../../support/postgres/stores';
 import { needs } from '../../support/suite/programs';
 import { events, standOfEach } from './stand';
 
@@ -64,9 +65,11 @@ describe('an inbox is not moved', () => {
     const ofProcess = path.join(elsewhere, `1700000000000-1-${'a'.repeat(12)}`);
     fs.mkdirSync(ofProcess, { recursive: true });
     new SpillRegister(path.join(stand.file.folder, 'spill-folders.json')).write([elsewhere]);
-    fs.writeFileSync(path.join(ofProcess, 'spill-1'), 'frames');
+    const spare = new Store({ file: path.join(ofProcess, SPARE_FILE), resumed: false, isSpare: true });
+    spare.transaction(() => spare.work.accept({ message: incoming({}), lease: 'no' }));
+    spare.close();
     await refused(/messages wait in .+elsewhere that are not in the file yet: start Node-RED/);
-    fs.rmSync(path.join(ofProcess, 'spill-1'));
+    fs.rmSync(ofProcess, { recursive: true });
     assert.notEqual(await stand.move(), 'already');
   });
 
