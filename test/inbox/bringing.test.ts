@@ -5,7 +5,7 @@ import { fail, type Hook, pass } from '../support/inbox/each-store';
 import { type HookedInbox, SpillStand } from '../support/inbox/hooked-inbox';
 import { eventually, Gate } from '../support/time/patience';
 import { MovableTimers } from '../support/time/virtual-time';
-import { proven, SETTLED, Taker } from './samples';
+import { proven, SETTLED, Taker, waitingRecord } from './samples';
 
 /** The inbox works, and takes nothing of what was spilled. */
 const refuse: Hook = (name, act) => (name === 'bring' ? fail() : act());
@@ -225,8 +225,8 @@ describe('what was spilled, on its way into the inbox', () => {
     const { store } = open();
     const message = newMessage(proven());
     const deliveryId = randomUUID();
-    const progress = { state: 'received', attempt: 0, cutOff: 0, atFlow: false } as const;
-    const bring = () => store.transaction(() => store.work.bring({ message, deliveryId, progress }));
+    const record = waitingRecord(message, deliveryId);
+    const bring = () => store.transaction(() => store.work.bring({ record }));
     assert.equal(bring(), 1);
     const lease = { endpoint: message.endpoint, limit: 1, health: 1, ordered: false };
     assert.equal(store.transaction(() => store.work.lease(lease)).length, 1);

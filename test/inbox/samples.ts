@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Acceptance, Consumer, Delivery, Inbox, Consumption, Incident } from '../../lib/inbox/model';
+import type { CarriedRecord } from '../../lib/inbox/store/carried-record';
+import type { NewMessage } from '../../lib/inbox/store/port';
 import type { ProvenMessage } from '../../lib/message/record';
 import { readEnvelope } from '../../lib/message/envelope';
 import { fingerprintOfValue, jsonOf } from '../../lib/message/body';
@@ -106,4 +108,40 @@ export function allSettled(inbox: Inbox, left = 0): Promise<void> {
     return fault === undefined && messages.length <= left;
   };
   return eventually(isSettled, 'the end of all events');
+}
+
+/** A message that waits, as it is carried from one store into another. */
+export function waitingRecord(message: NewMessage, deliveryId: string): CarriedRecord {
+  const { station, id, named, fingerprint, endpoint, rank, alarm = null, isEnd, received } = message;
+  const { facts, bytes } = message;
+  return {
+    sequence: 1,
+    delivery_id: deliveryId,
+    station,
+    id,
+    named: Number(named),
+    copy: 0,
+    fingerprint,
+    endpoint,
+    state: 'received',
+    rank,
+    attempt: 0,
+    cut_off: 0,
+    at_flow: 0,
+    again: null,
+    first: 1,
+    ended: 0,
+    alarm,
+    is_end: Number(isEnd),
+    received,
+    stored: 0,
+    delivered: null,
+    settled: null,
+    settled_by: null,
+    judged: null,
+    verdict: null,
+    facts,
+    bytes: Uint8Array.from(bytes),
+    steps: [],
+  };
 }

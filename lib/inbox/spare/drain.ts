@@ -1,9 +1,9 @@
 import { withTimeout } from '../../concurrency/timers';
 import {
-  type CarriedMessage,
   DISK_FULL,
   endStep,
   reasonOf,
+  type SpareRecord,
   storeFailed,
   type StorePort,
   TOO_SLOW,
@@ -75,7 +75,7 @@ async function moveBatch(
   const batch = await spare.call('carry', { after, limit: BATCH }).catch(() => undefined);
   spare.isStuck = batch === undefined;
   if (batch === undefined) return undefined;
-  const entered: CarriedMessage[] = [];
+  const entered: SpareRecord[] = [];
   try {
     // What an inbox takes that does not answer is offered again all the same: it knows it then.
     const entering = enterAll(spare, main, events, { batch, entered });
@@ -83,8 +83,8 @@ async function moveBatch(
   } finally {
     const done = [...entered];
     // What could not be read any more has gone from its place all the same: its file is kept.
-    for (const { node, brought } of done) if (brought !== undefined) events.entered(node);
-    await withTimeout(spare.gone(done.map(({ deliveryId }) => deliveryId)), timeoutMs);
+    for (const record of done) if (isReadable(record)) events.entered(record.node ?? record.endpoint);
+    await withTimeout(spare.gone(done.map(idOf)), timeoutMs);
   }
   return batch.at(-1)?.sequence;
 }
@@ -94,11 +94,11 @@ async function enterAll(
   spare: Spare,
   main: Pick<StorePort, 'call'>,
   events: DrainEvents,
-  { batch, entered }: { batch: readonly CarriedMessage[]; entered: CarriedMessage[] },
+  { batch, entered }: { batch: readonly SpareRecord[]; entered: SpareRecord[] },
 ): Promise<true> {
-  const ids = await Promise.all(batch.map(async ({ deliveryId }) => spare.late.get(deliveryId)));
-  const entering = batch.map(async (carried, index) => {
-    if (await enter(spare, main, events, { carried, lateId: ids[index] })) entered.push(carried);
+  const ids = await Promise.all(batch.map(async (record) => spare.late.get(idOf(record))));
+  const entering = batch.map(async (record, index) => {
+    if (await enter(spare, main, events, { record, lateId: ids[index] })) entered.push(record);
   });
   for (const outcome of await Promise.allSettled(entering))
     if (outcome.status === 'rejected') throw outcome.reason;
@@ -110,15 +110,15 @@ async function enter(
   spare: Spare,
   main: Pick<StorePort, 'call'>,
   events: DrainEvents,
-  { carried, lateId }: { carried: CarriedMessage; lateId: string | undefined },
+  { record, lateId }: { record: SpareRecord; lateId: string | undefined },
 ): Promise<boolean> {
-  const { deliveryId, brought } = carried;
+  const deliveryId = idOf(record);
   if (!spare.has(deliveryId) || spare.isRefused(deliveryId)) return false;
-  if (brought === undefined) return true;
-  const wasBrought = spare.isBroughtAgain(deliveryId, brought.progress.state);
-  const take = { ...brought, ...(wasBrought && { wasBrought }), ...(lateId !== undefined && { lateId }) };
+  if (!isReadable(record)) return true;
+  const wasBrought = spare.isBroughtAgain(deliveryId, record.state);
+  const take = { record, ...(wasBrought && { wasBrought }), ...(lateId !== undefined && { lateId }) };
   const bring = async (): Promise<true> => {
-    events.counts(brought.message.endpoint, await main.call('bring', take));
+    events.counts(record.endpoint, await main.call('bring', take));
     return true;
   };
   try {
@@ -134,4 +134,13 @@ async function enter(
     events.refused();
     return false;
   });
+}
+
+function idOf(record: SpareRecord): string {
+  return record.delivery_id;
+}
+
+/** False where its body cannot be read any more. */
+function isReadable({ facts, bytes }: SpareRecord): boolean {
+  return facts !== null && bytes !== null;
 }

@@ -287,9 +287,9 @@ export class Spare {
     };
   }
 
-  #entersHere({ deliveryId, message }: Brought, change: number): void {
-    this.#add(deliveryId, message.bytes.byteLength);
-    this.#count(message.endpoint, change);
+  #entersHere({ record }: Brought, change: number): void {
+    this.#add(record.delivery_id, record.bytes?.byteLength ?? 0);
+    this.#count(record.endpoint, change);
   }
 
   /** One list at a time, for it shares the thread with what comes in. @throws RvmError STORE_FAILED */

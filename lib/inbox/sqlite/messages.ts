@@ -9,11 +9,11 @@ import {
   type Known,
   type NewMessage,
   type PageQuery,
-  type Progress,
   type ReturnedLeases,
   type StoreCalls,
   type StoredMessage,
 } from '../store/port';
+import type { CarriedRecord } from '../store/carried-record';
 import type { PageOfMessages } from '../store/stored-pages';
 import { isFurther, isOpenState, MAX_LISTED } from '../store/stored-message';
 import { isDamaged } from './database';
@@ -296,44 +296,42 @@ export class Messages {
    * beside. One that the flow has not had is a repeat of any copy, also of one that waits to come again, and has to say so.
    */
   bring(brought: Brought): number {
-    const { message, deliveryId, progress, lateId } = brought;
-    const inside = this.statements.find.get(...this.#one(deliveryId));
+    const { record, lateId } = brought;
+    const inside = this.statements.find.get(...this.#one(record.delivery_id));
     if (inside !== undefined) return this.#bringOn(inside, brought);
+    const message = messageOf(record);
     const copies = this.known.copiesOf(message);
     const same = copies.filter((row) => row['fingerprint'] === message.fingerprint);
-    const own = same.find((row) => row['delivery_id'] === lateId || mayBeOverlaid(row, progress));
-    if (own === undefined && same.length > 0 && progress.attempt === 0) return 0;
+    const own = same.find((row) => row['delivery_id'] === lateId || mayBeOverlaid(row, record));
+    if (own === undefined && same.length > 0 && record.attempt === 0) return 0;
     const sequence =
       own === undefined
-        ? this.rows.add(message, progress.state, nextCopy(copies), this.known.phaseOf(message)).sequence
+        ? this.rows.add(message, stateOf(record), nextCopy(copies), this.known.phaseOf(message)).sequence
         : Number(own['sequence']);
-    this.#setProgress(sequence, message.endpoint, { deliveryId, progress });
-    if (progress.attempt > 0) this.#overtake(message, sequence);
-    return Number(progress.state === 'received') - Number(own?.['state'] === 'received');
+    this.#setProgress(sequence, record);
+    if (record.attempt > 0) this.#overtake(message, sequence);
+    return Number(record.state === 'received') - Number(own?.['state'] === 'received');
   }
 
   /**
    * It has entered before, and the process ended before that was noted beside: whichever has come further counts. Or this one
    * did not wait for the answer: then it is as it is beside, also where it waits again, which no row that is leased says.
    */
-  #bringOn(inside: Row, brought: Brought): number {
-    const { progress, message, wasBrought = false } = brought;
+  #bringOn(inside: Row, { record, wasBrought }: Brought): number {
     const row = storedMessage(inside);
-    const isOlder = wasBrought && row.state !== 'delivered';
-    if (!isOlder && !isFurther(progress, row)) return 0;
-    this.#setProgress(row.sequence, message.endpoint, brought);
-    return Number(progress.state === 'received') - Number(row.state === 'received');
+    const isOlder = wasBrought === true && row.state !== 'delivered';
+    if (!isOlder && !isFurther({ ...record, state: stateOf(record) }, row)) return 0;
+    this.#setProgress(row.sequence, record);
+    return Number(record.state === 'received') - Number(row.state === 'received');
   }
 
-  #setProgress(
-    sequence: number,
-    endpoint: string,
-    { deliveryId, progress }: Pick<Brought, 'deliveryId' | 'progress'>,
-  ): void {
-    const { state, attempt, cutOff, atFlow, again = null } = progress;
-    this.statements.bring.run(deliveryId, state, attempt, cutOff, Number(atFlow), again, sequence);
-    this.history.replace([sequence, deliveryId], progress.steps ?? []);
-    if (state === 'received') this.#drained.delete(endpoint);
+  #setProgress(sequence: number, record: CarriedRecord): void {
+    const { delivery_id: id, state, attempt, cut_off: cutOff, at_flow: atFlow, again } = record;
+    const { delivered, settled, settled_by: by, judged, verdict } = record;
+    const course = [delivered, settled, by, judged, verdict] as const;
+    this.statements.bring.run(id, state, attempt, cutOff, atFlow, again, ...course, sequence);
+    this.history.replace(sequence, record.steps);
+    if (state === 'received') this.#drained.delete(record.endpoint);
   }
 
   lease({ endpoint, limit, health, ordered, except }: StoreCalls['lease']['take']): StoredMessage[] {
@@ -512,12 +510,36 @@ export class Messages {
   }
 }
 
+function stateOf({ state }: CarriedRecord): MessageState {
+  return state as MessageState;
+}
+
+/** As it was accepted; what has no place in the order of an alarm names none. */
+function messageOf(record: CarriedRecord & { node?: string | null }): NewMessage {
+  const { station, id, fingerprint, endpoint, received, alarm, node = null, facts, bytes } = record;
+  return {
+    station,
+    id,
+    named: record.named === 1,
+    fingerprint,
+    endpoint,
+    ...(node !== null && { node }),
+    state: 'received',
+    rank: record.rank === 1 ? 1 : 0,
+    ...(alarm !== null && { alarm }),
+    isEnd: record.is_end === 1,
+    received,
+    facts: facts ?? '{}',
+    bytes: bytes ?? new Uint8Array(),
+  };
+}
+
 /** Not how many there are: the first may be kept no more. */
 function nextCopy(copies: readonly Row[]): number {
   return copies.reduce((next, row) => Math.max(next, Number(row['copy']) + 1), 0);
 }
 
-function mayBeOverlaid({ state, attempt }: Row, brought: Progress): boolean {
+function mayBeOverlaid({ state, attempt }: Row, brought: CarriedRecord): boolean {
   return state === 'received' && (attempt === 0 || brought.attempt > 0);
 }
 

@@ -1,24 +1,17 @@
 import type { MessageState } from '../model';
-import {
-  type Brought,
-  type CarriedMessage,
-  type KeptMessage,
-  type MessageKey,
-  type NotedStep,
-  type Progress,
-  type StoreCalls,
-} from '../store/port';
+import type { KeptMessage, MessageKey, SpareRecord, StoreCalls } from '../store/port';
 import { factsWithWarnings } from '../store/stored-message';
 import type { KnownMessages } from './known-ids';
 import { oneEvent, type Row, type Statements } from './statements';
-import type { HistoryTable } from './tables';
+
+/** Bodies of a batch on its way, after which it takes no more. */
+const MOST_BYTES = 8 * 1024 * 1024;
 
 /** The messages of a spare, on their way into the inbox. No transactions of its own. */
 export class SpareRows {
   constructor(
     private readonly statements: Statements,
     private readonly known: KnownMessages,
-    private readonly history: HistoryTable,
   ) {}
 
   kept(): KeptMessage[] {
@@ -33,8 +26,17 @@ export class SpareRows {
     }));
   }
 
-  carry({ after, limit }: StoreCalls['carry']['take']): CarriedMessage[] {
-    return this.statements.carry.all(after, limit).map((row) => this.#carried(row));
+  carry({ after, limit }: StoreCalls['carry']['take']): SpareRecord[] {
+    const records: SpareRecord[] = [];
+    let bytes = 0;
+    for (const row of this.statements.carry.iterate(after, limit)) {
+      const steps = this.statements.history.all(row['sequence'] ?? null);
+      const record = { ...row, steps } as unknown as SpareRecord;
+      records.push(record);
+      bytes += record.bytes?.byteLength ?? 0;
+      if (bytes > MOST_BYTES) break;
+    }
+    return records;
   }
 
   remove(deliveryIds: readonly string[]): void {
@@ -64,45 +66,6 @@ export class SpareRows {
       if (typeof facts === 'string')
         this.statements.setFacts.run(factsWithWarnings(facts, ['may-repeat']), sequence);
     }
-  }
-
-  #carried(row: Row): CarriedMessage {
-    const { facts, bytes } = row;
-    const deliveryId = String(row['delivery_id']);
-    const carried = { sequence: Number(row['sequence']), deliveryId, node: nodeIn(row) };
-    if (typeof facts !== 'string' || !(bytes instanceof Uint8Array)) return carried;
-    const message: Brought['message'] = {
-      ...keyIn(row),
-      endpoint: String(row['endpoint']),
-      node: nodeIn(row),
-      // What has no place in the order of an alarm names none here.
-      state: 'received',
-      rank: row['rank'] === 1 ? 1 : 0,
-      isEnd: row['is_end'] === 1,
-      received: Number(row['received']),
-      facts,
-      bytes,
-    };
-    return { ...carried, brought: { message, deliveryId, progress: this.#progressIn(row) } };
-  }
-
-  #progressIn(row: Row): Progress {
-    const { sequence, delivered = null, settled = null, settled_by: by = null } = row;
-    const first: NotedStep[] =
-      delivered === null ? [] : [{ time: Number(delivered), step: 'delivered', attempt: 1 }];
-    const last: NotedStep[] =
-      settled === null
-        ? []
-        : [{ time: Number(settled), step: 'settled', ...(by !== null && { by: String(by) }) }];
-    const between = this.history.of(Number(sequence)).map(({ place: _place, ...step }) => step);
-    return {
-      state: String(row['state']) as MessageState,
-      attempt: Number(row['attempt']),
-      cutOff: Number(row['cut_off']),
-      atFlow: row['at_flow'] === 1,
-      again: (row['again'] ?? undefined) as Progress['again'],
-      steps: [...first, ...between, ...last],
-    };
   }
 }
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
 import { SELF_TEST_ID } from '../../message/envelope';
 import type { ListQuery, MessageState } from '../model';
+import { MESSAGE_COLUMNS } from '../store/carried-record';
 import type { Course, StoredMessage } from '../store/port';
 
 /** Made here: version 8 of RFC 9562, the layout of which is free. */
@@ -90,8 +91,10 @@ const SQL = {
   insert: `INSERT INTO message (sequence, delivery_id, station, id, named, copy, fingerprint, endpoint, state, rank, attempt,
     at_flow, first, ended, alarm, is_end, received, stored, id_key, alarm_key, delivered, node)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  bring: `UPDATE message SET delivery_id = ?, state = ?, attempt = ?, cut_off = ?, at_flow = ?, again = ? WHERE sequence = ?`,
-  bringCourse: 'UPDATE message SET delivered = ?, settled = ?, settled_by = ? WHERE sequence = ?',
+  bring: `UPDATE message SET delivery_id = ?, state = ?, attempt = ?, cut_off = ?, at_flow = ?, again = ?, delivered = ?,
+    settled = ?, settled_by = ?, judged = ?, verdict = ? WHERE sequence = ?`,
+  bringStep:
+    'INSERT INTO history (sequence, place, time, step, attempt, actor, facts) VALUES (?, ?, ?, ?, ?, ?, ?)',
   endOpenOfAlarm: `UPDATE message SET ended = 1
     WHERE endpoint = ? AND alarm_key = ? AND station = ? AND alarm = ? AND ${OPEN} AND sequence <> ?`,
   insertBody: 'INSERT INTO body (sequence, facts, bytes) VALUES (?, ?, ?)',
@@ -161,7 +164,7 @@ const SQL = {
 
   // Of a spare.
   kept: `SELECT ${COLUMNS}, alarm, node, length(bytes) AS size FROM message LEFT JOIN body USING (sequence) ORDER BY sequence`,
-  carry: `SELECT message.*, facts, bytes FROM message LEFT JOIN body USING (sequence) WHERE sequence > ? ORDER BY sequence LIMIT ?`,
+  carry: `SELECT ${Object.keys(MESSAGE_COLUMNS).join(', ')}, node, facts, bytes FROM message LEFT JOIN body USING (sequence) WHERE sequence > ? ORDER BY sequence LIMIT ?`,
   keysOf: `SELECT sequence, id_key, alarm_key FROM message WHERE ${ONE}`,
   moveNode: 'UPDATE message SET endpoint = ?2 WHERE node = ?1 AND endpoint <> ?2',
   renameNode: 'UPDATE message SET node = ?1 WHERE node = ?2',

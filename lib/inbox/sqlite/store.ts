@@ -189,7 +189,7 @@ export class Store {
     const slots = new SlotTable(this.#statements, this.#slotClock, () => this.#keepSlotClock());
     const figures = new Figures(this.#statements, () => this.#clock());
     const endpoints = new EndpointTable(this.#statements, history, (endpoint) => messages.waitsAt(endpoint));
-    const spare = new SpareRows(this.#statements, this.#known, history);
+    const spare = new SpareRows(this.#statements, this.#known);
     const lists = new MessageLists(this.#statements, history, this.#bodies);
     return {
       accept: (take) => messages.accept(take),

@@ -16,6 +16,7 @@ import {
   type StepRow,
   type StoreCalls,
 } from '../store/port';
+import type { CarriedStep } from '../store/carried-record';
 import { isOpenState } from '../store/stored-message';
 import { oneEvent, type OneEvent, type Row, type Statements, storedMessage } from './statements';
 
@@ -161,18 +162,10 @@ export class HistoryTable {
   }
 
   /** In place of what was known. */
-  replace(one: OneEvent, steps: readonly NotedStep[]): void {
-    const [sequence] = one;
-    const first = steps.find(({ step }) => step === 'delivered');
-    const settled = steps.findLast(({ step }) => step === 'settled');
-    this.statements.bringCourse.run(
-      first?.time ?? null,
-      settled?.time ?? null,
-      settled?.by ?? null,
-      sequence,
-    );
+  replace(sequence: number, steps: readonly CarriedStep[]): void {
     this.statements.deleteHistory.run(sequence);
-    for (const step of steps) if (step !== first && step !== settled) this.#bring(one, step);
+    for (const { place, time, step, attempt, actor, facts } of steps)
+      this.statements.bringStep.run(sequence, place, time, step, attempt, actor, facts);
   }
 
   of(sequence: number): StepRow[] {
@@ -181,11 +174,6 @@ export class HistoryTable {
       .map(({ place, time, step, attempt, actor, facts }) =>
         stepRow({ place, time, step, attempt, actor, facts }),
       );
-  }
-
-  #bring(one: OneEvent, step: NotedStep): void {
-    if (step.verdict !== undefined) this.statements.judge.run(step.verdict, step.time, ...one);
-    this.add(one, step);
   }
 }
 

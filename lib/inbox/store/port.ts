@@ -1,4 +1,5 @@
 import { RvmError } from '../../error';
+import type { CarriedRecord } from './carried-record';
 import type { Warning } from '../../message/envelope';
 import {
   cutText,
@@ -68,25 +69,9 @@ export interface Known {
   ended: boolean;
 }
 
-/** How far an event has come. */
-export interface Progress {
-  state: MessageState;
-  /** Deliveries so far, and those of them that a restart cut off. */
-  attempt: number;
-  cutOff: number;
-  /** True while the flow has it. */
-  atFlow: boolean;
-  /** As of a `LeasedMessage`. */
-  again?: LeasedMessage['again'];
-  /** What has become of it beside the inbox, its usual course too. */
-  steps?: readonly NotedStep[];
-}
-
 /** A message that was kept beside the inbox, as it enters it. */
 export interface Brought {
-  message: NewMessage;
-  deliveryId: string;
-  progress: Progress;
+  record: CarriedRecord;
   /** Of its row, where the store took it after all, too late. */
   lateId?: string;
   /** True where this process has brought it before, when it was with the flow, or dead: what the inbox has of it is of then. */
@@ -105,12 +90,8 @@ export interface KeptMessage extends MessageKey {
 }
 
 /** A message of a spare, on its way into the inbox. */
-export interface CarriedMessage {
-  sequence: number;
-  deliveryId: string;
-  node: string;
-  /** Absent where its body cannot be read any more. */
-  brought?: Brought;
+export interface SpareRecord extends CarriedRecord {
+  node: string | null;
 }
 
 /** A message as it goes to the flow. */
@@ -250,8 +231,8 @@ export interface StoreCalls {
   bring: { take: Brought; give: number };
   /** Of a spare: all that is in it, oldest first, without the bodies. */
   kept: { take: undefined; give: KeptMessage[] };
-  /** Of a spare: the records behind a sequence, oldest first, as `bring` takes them. */
-  carry: { take: { after: number; limit: number }; give: CarriedMessage[] };
+  /** Of a spare: the records behind a sequence, oldest first. */
+  carry: { take: { after: number; limit: number }; give: SpareRecord[] };
   /** Of a spare: these are in the inbox. */
   gone: { take: string[]; give: void };
   /** Of a spare: what it has of a node is at this endpoint now. */

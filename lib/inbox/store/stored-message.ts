@@ -20,7 +20,6 @@ import type {
   MessageKey,
   NewMessage,
   NotedStep,
-  Progress,
   Quarantined,
   QuarantinedSum,
   StepRow,
@@ -226,7 +225,7 @@ export function isDeadState(state: MessageState): boolean {
 /** Whether a list of some state has a message: what `sqlite/statements` says of what is in the inbox. */
 export function isListed(
   wanted: ListQuery['state'],
-  { state, again }: Pick<Progress, 'state' | 'again'>,
+  { state, again }: Pick<LeasedMessage, 'state' | 'again'>,
 ): boolean {
   if (wanted === 'all') return true;
   if (wanted === 'open') return isOpenState(state);
@@ -236,7 +235,7 @@ export function isListed(
 }
 
 /** Of one message, of which two places know something: whether the one has come further than the other. */
-export function isFurther(one: Pick<Progress, 'state' | 'attempt'>, other: typeof one): boolean {
+export function isFurther(one: Pick<LeasedMessage, 'state' | 'attempt'>, other: typeof one): boolean {
   if (!isOpenState(other.state)) return false;
   return one.attempt > other.attempt || (one.attempt === other.attempt && !isOpenState(one.state));
 }

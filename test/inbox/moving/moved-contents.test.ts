@@ -7,7 +7,7 @@ import type { StoredMessage } from '../../../lib/inbox/store/port';
 import { newMessage } from '../../../lib/inbox/store/stored-message';
 import type { MovingStand } from '../../support/inbox/moving';
 import { accept, ENDPOINT, finish, idsOf, lease, type StoreSession } from '../../support/postgres/stores';
-import { proven } from '../samples';
+import { proven, waitingRecord } from '../samples';
 import { DAY, event, events, LEASE, standOfEach } from './stand';
 
 const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
@@ -147,9 +147,8 @@ describe('an inbox that was moved', () => {
   });
 
   it('has what was spilled first under the ids of then, in which no sequence stands', async () => {
-    const waits = { state: 'received', attempt: 0, cutOff: 0, atFlow: false } as const;
     const ids = [randomUUID(), randomUUID()];
-    for (const deliveryId of ids) stand.file.ask('bring', { deliveryId, message: event(), progress: waits });
+    for (const deliveryId of ids) stand.file.ask('bring', { record: waitingRecord(event(), deliveryId) });
     stand.file.ask('markDelivered', ids.slice(1));
     const { messages, waiting } = await stand.moved();
     assert.deepEqual([messages, waiting], [2, 1]);
