@@ -7,7 +7,7 @@ import { Endpoints } from './endpoints';
 import { ToldIncidents } from './incidents';
 import { EventQueues } from './queue/event-queues';
 import type { Acceptance, FileIncident, InboxState, InstanceRow, ListQuery, MessageList } from './model';
-import type { Entrance } from './queue/event-queue';
+import type { EventQueue } from './queue/event-queue';
 import { SlotListeners, SlotStore } from './slots';
 import { OutageLog } from './spare/outage-log';
 import type { OpenStore } from './spare/spare';
@@ -48,25 +48,20 @@ export function enter(
 ): Entering {
   if (!isForFlow(record))
     return { storing: store.call('accept', { message, lease: 'no' }), giveUp: () => undefined };
-  return enterEvent(store, queues.of(record.endpointId).entrance, record, message);
+  return enterEvent(store, queues.of(record.endpointId), record, message);
 }
 
-function enterEvent(
-  store: AnyStore,
-  entrance: Entrance,
-  event: ProvenMessage,
-  message: NewMessage,
-): Entering {
-  const lease = entrance.lease(event);
+function enterEvent(store: AnyStore, queue: EventQueue, event: ProvenMessage, message: NewMessage): Entering {
+  const lease = queue.lease(event);
   let isAwaited = true;
   const storing = store.call('accept', { message, lease });
   storing.then(
-    (accepted) => (isAwaited ? entrance.stored(event, lease, accepted) : entrance.storedLate(accepted)),
-    () => isAwaited && entrance.stored(event, lease, undefined),
+    (accepted) => (isAwaited ? queue.stored(event, lease, accepted) : queue.storedLate(accepted)),
+    () => isAwaited && queue.stored(event, lease, undefined),
   );
   const giveUp = (): void => {
     isAwaited = false;
-    entrance.stored(event, lease, undefined);
+    queue.stored(event, lease, undefined);
   };
   return { storing, giveUp };
 }
@@ -256,12 +251,12 @@ class Arrivals {
   ): Promise<AcceptedBeside> {
     const { spares, queues } = this.options;
     const isEvent = isForFlow(record);
-    const { entrance } = queues.of(record.endpointId);
-    const lease = isEvent ? entrance.leaseBeside(record) : 'no';
+    const queue = queues.of(record.endpointId);
+    const lease = isEvent ? queue.leaseBeside(record) : 'no';
     const told = (accepted: AcceptedBeside | undefined): void => {
       if (!isEvent) return;
       const { warnings = [] } = accepted?.spilled ?? {};
-      entrance.spilled(withWarnings(record, warnings), lease, accepted);
+      queue.spilled(withWarnings(record, warnings), lease, accepted);
     };
     const accepted = await spares.accept({ ...spill, lease }).catch((error: unknown) => {
       told(undefined);

@@ -8,6 +8,7 @@ import { SPILL_REGISTER } from '../../lib/inbox/spare/spare-folder';
 import type { ProvenMessage } from '../../lib/message/record';
 import { seededChance } from '../support/inbox/broken-files';
 import { fail, type Hook } from '../support/inbox/each-store';
+import { windowIsKept } from '../support/inbox/flow-model';
 import { HookedInbox } from '../support/inbox/hooked-inbox';
 import { few } from '../support/suite/lanes';
 import { steadyNow } from '../support/time/event-loop';
@@ -79,6 +80,7 @@ class Model {
     else if (dice < 0.9) this.#kill();
     else await delay(5 + this.chance() * 60);
     await delay(this.chance() * 8);
+    if (!windowIsKept(this.#inbox)) this.violations.push('more leased than the window');
   }
 
   /** From now on nothing fails, and the flow settles whatever comes: then all must come to its end. */

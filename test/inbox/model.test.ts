@@ -25,6 +25,7 @@ import {
   LEASE,
   type Sent,
   type Terms,
+  windowIsKept,
 } from '../support/inbox/flow-model';
 import { realImmediate, turn } from '../support/time/virtual-time';
 import { ENDPOINT, proven } from './samples';
@@ -281,6 +282,7 @@ class Model extends FlowModel<Deed> {
 
   #checkWindow(): void {
     for (const [deliveryId, due] of this.#atFlow) if (due <= this.time.now) this.#atFlow.delete(deliveryId);
+    assert.ok(windowIsKept(this.#inbox), 'more than the window');
     const { size } = this.#atFlow;
     assert.ok(this.#hasLost || size <= this.terms.maxInFlight, `${size} with the flow`);
     const leased = this.store.rows('open').filter(({ state }) => state === 'leased').length;

@@ -12,7 +12,14 @@ import {
 import type { ProvenMessage } from '../../lib/message/record';
 import { InstanceStore, SharedFile } from '../support/inbox/shared-store';
 import { may, one } from '../support/suite/deeds';
-import { type Action, FlowModel, holdsWhateverHappens, LEASE, type Terms } from '../support/inbox/flow-model';
+import {
+  type Action,
+  FlowModel,
+  holdsWhateverHappens,
+  LEASE,
+  type Terms,
+  windowIsKept,
+} from '../support/inbox/flow-model';
 import { turn } from '../support/time/virtual-time';
 import { proven } from './samples';
 
@@ -166,6 +173,7 @@ class SharedModel extends FlowModel<Deed> {
       case 'attach':
         this.#change(deed.do, instance);
     }
+    for (const { inbox } of this.#instances) assert.ok(windowIsKept(inbox), 'more than the window');
     await this.checked();
   }
 

@@ -1,273 +1,15 @@
-import type { AnyStore, LeasedMessage, ReturnedLeases, StoreCalls } from '../store/port';
-import type { DeliveryWindow } from './delivery-window';
+import type { ProvenMessage } from '../../message/record';
+import type { Delivery } from '../model';
+import type { AnyStore, LeasedMessage } from '../store/port';
+import { deliveryOf } from '../store/stored-message';
+import type { DeliveryWindow, LeaseTake } from './delivery-window';
 
 /** Where events wait that the inbox could not take. */
 export interface SpilledSource {
   /** Fails never. */
-  lease(take: StoreCalls['lease']['take']): Promise<LeasedMessage[]>;
+  lease(take: LeaseTake): Promise<LeasedMessage[]>;
   /** How many of an endpoint wait. */
   waiting(endpoint: string): number;
-}
-
-interface SpilledBacklogWork {
-  mayLease(): boolean;
-  /** They have been leased just now. */
-  take(events: readonly LeasedMessage[]): void;
-}
-
-/** Events leased in one go. */
-const SPILLED_BATCH = 50;
-
-/** The events of one endpoint that wait beside the inbox. They share the window with those in it, and wait for none of them. */
-export class SpilledBacklog {
-  #isLooking = false;
-  #mustLookAgain = false;
-
-  constructor(
-    private readonly source: SpilledSource,
-    private readonly endpointId: string,
-    private readonly window: DeliveryWindow,
-    private readonly work: SpilledBacklogWork,
-  ) {}
-
-  get waiting(): number {
-    return this.source.waiting(this.endpointId);
-  }
-
-  /** Leases what waits, as far as there is room. */
-  look(): void {
-    this.#mustLookAgain = this.#isLooking;
-    const { window } = this;
-    const limit = Math.min(SPILLED_BATCH, window.capacity, this.waiting);
-    if (this.#isLooking || !this.work.mayLease() || limit <= 0) return;
-    this.#isLooking = true;
-    window.reserve(limit);
-    const health = Math.max(0, Math.min(limit, window.roomForHealth));
-    const asked = { endpoint: this.endpointId, limit, health, ordered: window.isOrdered };
-    void this.source.lease(asked).then((events) => {
-      this.#isLooking = false;
-      window.release(limit);
-      this.work.take(events);
-      if (events.length > 0 || this.#mustLookAgain) this.look();
-    });
-  }
-}
-
-interface BacklogWork {
-  /** False while nothing may be delivered, or it is not known what is leased. */
-  mayLease(): boolean;
-  /** They have been leased just now. */
-  take(events: readonly LeasedMessage[]): void;
-  /** They were leased when nobody waited for them any more. */
-  tooLate(events: readonly LeasedMessage[]): void;
-  /** So many wait while the window is full; told once until none wait any more. */
-  isBlocked(waiting: number): void;
-  /** `waiting` has changed. */
-  changed(): void;
-  /** Does something after a pause. */
-  later(act: () => void): void;
-}
-
-/** Events fetched in one go. */
-const BATCH = 100;
-
-/** The events of one endpoint that wait in the store: how many there are, and when some of them are leased. */
-export class Backlog {
-  /** True where the store may have some that can go. */
-  #mayHoldMore = true;
-  #waiting = 0;
-  /** True where other instances may have put some there that are not counted yet. */
-  #isStirred = false;
-  #isLooking = false;
-  /** Places that are kept for what the store is just leasing. */
-  #kept = 0;
-  /** Counts the answers that are not waited for any more. */
-  #given = 0;
-  #toldBlocked = false;
-
-  constructor(
-    private readonly store: AnyStore,
-    private readonly endpointId: string,
-    private readonly window: DeliveryWindow,
-    private readonly work: BacklogWork,
-  ) {}
-
-  /** Events that wait for their first delivery. */
-  get waiting(): number {
-    return this.#waiting;
-  }
-
-  /** True where some are known to wait, or may. */
-  get hasAny(): boolean {
-    return this.#waiting > 0 || this.#isStirred;
-  }
-
-  /** Another instance has put some there. */
-  stir(): void {
-    this.#isStirred = true;
-    this.lookAnew();
-  }
-
-  /** So many wait, as just counted. */
-  countIs(waiting: number): void {
-    this.#isStirred = false;
-    this.count(waiting - this.#waiting);
-  }
-
-  /** So many more wait, or fewer. */
-  count(change: number): void {
-    if (change === 0) return;
-    this.#waiting = Math.max(0, this.#waiting + change);
-    if (this.#waiting === 0) this.#toldBlocked = false;
-    this.work.changed();
-  }
-
-  /** The store may have some that can go now: at the next look it is asked. */
-  mayHoldMore(): void {
-    this.#mayHoldMore = true;
-  }
-
-  /** Looks although the last look has found nothing. */
-  lookAnew(): void {
-    this.#mayHoldMore = true;
-    this.look();
-  }
-
-  /** The store does not answer: others may have the places that were kept for it. */
-  letGo(): void {
-    if (!this.#isLooking) return;
-    this.#given += 1;
-    this.#answered();
-    this.#mayHoldMore = true;
-  }
-
-  /**
-   * Leases what waits, as far as there is room: more than is known to wait, for only when nothing is left is what arrives
-   * leased at once; but half of the room is for what arrives meanwhile.
-   */
-  look(): void {
-    if (!this.work.mayLease() || !this.#mayHoldMore || this.#isLooking) return;
-    const { window } = this;
-    const limit = Math.min(BATCH, window.capacity, Math.max(this.#waiting, Math.ceil(window.capacity / 2)));
-    if (limit <= 0) return this.#tellBlocked();
-    this.#isLooking = true;
-    this.#kept = limit;
-    window.reserve(limit);
-    this.#mayHoldMore = false;
-    const health = Math.max(0, Math.min(limit, window.roomForHealth));
-    const asked = { endpoint: this.endpointId, limit, health, ordered: window.isOrdered };
-    const given = this.#given;
-    this.store.call('lease', asked).then(
-      (events) => {
-        this.count(-events.length);
-        if (given !== this.#given) return this.work.tooLate(events);
-        // In one step with what comes in: in between, the places that are kept would be free.
-        this.#answered();
-        this.work.take(events);
-        if (events.length === limit) this.#mayHoldMore = true;
-        this.look();
-        if (health === 0) this.#tellBlocked();
-      },
-      () => {
-        if (given !== this.#given) return;
-        this.#answered();
-        this.#mayHoldMore = true;
-        this.work.later(() => this.look());
-      },
-    );
-  }
-
-  #answered(): void {
-    this.#isLooking = false;
-    this.window.release(this.#kept);
-    this.#kept = 0;
-  }
-
-  #tellBlocked(): void {
-    const { window } = this;
-    const isFull = window.capacity <= 0 || window.roomForHealth <= 0;
-    if (!isFull || !window.isOrdered || this.#waiting === 0 || this.#toldBlocked) return;
-    this.#toldBlocked = true;
-    this.work.isBlocked(this.#waiting);
-  }
-}
-
-interface ReturnsWork {
-  /** Whether an event is leased here. */
-  isHeld(deliveryId: string): boolean;
-  /** So many wait again. */
-  returned(count: number): void;
-  /** Does something after a pause. */
-  later(act: () => void): void;
-}
-
-/** Leased events of one endpoint on their way back to those that wait. */
-export class Returns {
-  /** The store is being told of them. */
-  readonly #underWay = new Set<string>();
-  /** Never handed over, as far as the store has not confirmed that. */
-  readonly #unsent = new Set<string>();
-  #isUnsure = false;
-
-  constructor(
-    private readonly store: AnyStore,
-    private readonly endpointId: string,
-    private readonly work: ReturnsWork,
-  ) {}
-
-  /**
-   * True from a failure on until it is known what became of them. Their places seem free, and may not be: nothing is to be
-   * leased meanwhile.
-   */
-  get isUnsure(): boolean {
-    return this.#isUnsure;
-  }
-
-  /** Resolves when that is durable, or failed. */
-  give(back: ReturnedLeases): Promise<void> {
-    return this.#give(back, (count) => this.work.returned(count));
-  }
-
-  async #give(back: ReturnedLeases, returned: (count: number) => void): Promise<void> {
-    const ids = [...back.unsent, ...back.cutOff];
-    if (ids.length === 0) return;
-    for (const id of ids) this.#underWay.add(id);
-    for (const id of back.unsent) this.#unsent.add(id);
-    try {
-      const count = await this.store.call('giveBack', back);
-      for (const id of back.unsent) this.#unsent.delete(id);
-      for (const id of ids) this.#underWay.delete(id);
-      // In one step with the answer: what the store tells next counts them already.
-      returned(count);
-    } catch {
-      for (const id of ids) this.#underWay.delete(id);
-      this.#isUnsure = true;
-      this.work.later(() => this.reconcileLeases());
-    }
-  }
-
-  /**
-   * Gives back what the store has leased and nobody holds. Nobody knows what a store that failed has done of what it was asked
-   * last: the answer may be lost, and the lease on the disk.
-   */
-  reconcileLeases(): void {
-    this.store.call('leased', this.endpointId).then(
-      (leased) => {
-        const lost = leased.filter((id) => !this.work.isHeld(id) && !this.#underWay.has(id));
-        const unsent = lost.filter((id) => this.#unsent.has(id));
-        const cutOff = lost.filter((id) => !this.#unsent.has(id));
-        for (const id of this.#unsent) if (!this.#underWay.has(id)) this.#unsent.delete(id);
-        if (lost.length > 0) void this.#give({ unsent, cutOff }, (count) => this.#known(count));
-        else this.#known(0);
-      },
-      () => this.work.later(() => this.reconcileLeases()),
-    );
-  }
-
-  #known(returned: number): void {
-    this.#isUnsure = false;
-    this.work.returned(returned);
-  }
 }
 
 /** Where a queue has its events. */
@@ -282,4 +24,146 @@ export interface QueueStores {
   isLeaseSafe: () => boolean;
   /** True of an event that another instance has settled, which is told before it is known here that it is leased. */
   isSettled: (deliveryId: string) => boolean;
+}
+
+/** Events leased in one go: of the inbox, and of what waits beside it. */
+const BATCH = 100;
+const SPILLED_BATCH = 50;
+
+/** The events of one endpoint that wait in the inbox: how many, and when some are to be leased. */
+export class Backlog {
+  /** True where the inbox may have some that can go. */
+  mayHoldMore = true;
+  /** True where other instances may have put some there that are not counted yet. */
+  isStirred = false;
+  #waiting = 0;
+  /** What the inbox is asked for just now. */
+  #asked: LeaseTake | undefined;
+  #toldBlocked = false;
+
+  constructor(private readonly window: DeliveryWindow) {}
+
+  /** Events that wait for their first delivery. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /** True where some are known to wait, or may. */
+  get hasAny(): boolean {
+    return this.#waiting > 0 || this.isStirred;
+  }
+
+  /** So many more wait, or fewer. */
+  count(change: number): void {
+    this.#waiting = Math.max(0, this.#waiting + change);
+    if (this.#waiting === 0) this.#toldBlocked = false;
+  }
+
+  /** True while more wait than the inbox is asked for: what arrives meanwhile cannot be leased at once, and needs no place yet. */
+  get isBehind(): boolean {
+    return this.#asked !== undefined && this.#waiting > this.#asked.limit;
+  }
+
+  /** True where the inbox may be asked, and it makes sense. */
+  get isOpen(): boolean {
+    return this.mayHoldMore && this.#asked === undefined;
+  }
+
+  /**
+   * What the inbox is to be asked for: more than is known to wait, for only when nothing is left is what arrives leased at once;
+   * but half of the room is for what arrives meanwhile. Undefined where there is no room.
+   */
+  ask(): LeaseTake | undefined {
+    const { capacity } = this.window;
+    const limit = Math.min(BATCH, capacity, Math.max(this.#waiting, Math.ceil(capacity / 2)));
+    if (limit <= 0) return undefined;
+    this.mayHoldMore = false;
+    this.#asked = this.window.reserve(limit);
+    return this.#asked;
+  }
+
+  /** The places that were kept for it are free. False where it was not waited for any more. */
+  answered(asked: LeaseTake): boolean {
+    if (this.#asked !== asked) return false;
+    this.#asked = undefined;
+    this.window.release(asked.limit);
+    return true;
+  }
+
+  /** The inbox does not answer: others may have the places that were kept for it. */
+  giveUp(): void {
+    if (this.#asked !== undefined && this.answered(this.#asked)) this.mayHoldMore = true;
+  }
+
+  /** True where some wait while the window is full; once until none wait any more. */
+  isNewlyBlocked(): boolean {
+    const { capacity, roomForHealth, isOrdered } = this.window;
+    const isBlocked = isOrdered && (capacity <= 0 || roomForHealth <= 0) && this.#waiting > 0;
+    if (!isBlocked || this.#toldBlocked) return false;
+    this.#toldBlocked = true;
+    return true;
+  }
+}
+
+/** The events of one endpoint that wait beside the inbox. They share the window with those in it, and wait for none of them. */
+export class SpilledBacklog {
+  /** Questions whose answers may have leased something. */
+  underWay = 0;
+  #isAsked = false;
+  #mustAskAgain = false;
+
+  constructor(
+    private readonly source: SpilledSource,
+    private readonly endpointId: string,
+    private readonly window: DeliveryWindow,
+  ) {}
+
+  get waiting(): number {
+    return this.source.waiting(this.endpointId);
+  }
+
+  /** What is to be asked for; undefined where nothing waits, there is no room, or the answer to another question has to come first. */
+  ask(): LeaseTake | undefined {
+    this.#mustAskAgain = this.#isAsked;
+    const limit = Math.min(SPILLED_BATCH, this.window.capacity, this.waiting);
+    if (this.#isAsked || limit <= 0) return undefined;
+    this.#isAsked = true;
+    this.underWay += 1;
+    return this.window.reserve(limit);
+  }
+
+  /** The places that were kept for it are free. True where it is to be asked again. */
+  answered({ limit }: LeaseTake, leased: number): boolean {
+    this.#isAsked = false;
+    this.underWay -= 1;
+    this.window.release(limit);
+    return leased > 0 || this.#mustAskAgain;
+  }
+}
+
+/** Messages remembered, and the longest body, in bytes: a megabyte for each endpoint at most. */
+const REMEMBERED = 256;
+const LONGEST = 4096;
+
+/** Reads stored events. Out of the body takes longer than all else, so those that have waited for a moment only are remembered. */
+export class EventReader {
+  readonly #recent = new Map<string, ProvenMessage>();
+
+  remember(deliveryId: string, message: ProvenMessage): void {
+    if (message.body.byteLength > LONGEST) return;
+    this.#recent.set(deliveryId, message);
+    const [first] = this.#recent.size > REMEMBERED ? this.#recent.keys() : [];
+    if (first !== undefined) this.#recent.delete(first);
+  }
+
+  /** Undefined where it cannot be read any more: what a damaged disk has made of an event ends no Node-RED. */
+  read(event: LeasedMessage): Delivery | undefined {
+    const message = this.#recent.get(event.deliveryId);
+    if (message !== undefined) this.#recent.delete(event.deliveryId);
+    try {
+      return deliveryOf(event, message);
+    } catch {
+      return undefined;
+    }
+  }
 }

@@ -4,201 +4,158 @@ import type { Delivery, DeliveryTerms } from '../model';
 import { alarmOf } from '../store/port';
 import type { StoreCalls } from '../store/port';
 
+/**
+ * Of an event that is leased. `waiting`: it goes to the flow when no other of its alarm has its turn. `next`: about to go.
+ * `at-flow`: the flow has it. `asked`: the store is asked what becomes of it. `paused`: it comes again after a pause. `gone`:
+ * settled, or given back; held no more.
+ */
+export type EventState = 'waiting' | 'next' | 'at-flow' | 'asked' | 'paused' | 'gone';
+
 /** An event that is leased. */
-export interface LeasedEvent {
-  delivery: Delivery;
-  readonly isHealth: boolean;
-  /**
-   * `next`: about to be handed to the flow. `waiting`: that is to be when no other of its alarm is at work. `at-flow`: the flow
-   * has it. `paused`: its lease has ended, and it comes again after a pause. `asking`: the store is being told. `gone`:
-   * settled, or given back; held no more.
-   */
-  phase: 'next' | 'waiting' | 'at-flow' | 'paused' | 'asking' | 'gone';
+export class HeldEvent {
+  state: EventState = 'waiting';
   /** True once it is over for the flow, and the store has only to be told. */
-  isHandled?: boolean;
+  isHandled = false;
+  /** True for a moment after that, while it may be lost if its flow goes. */
+  isLeaving = false;
   /** True while the inbox cannot be told that its lease has ended: others need not wait for it. */
-  isStuck?: boolean;
-}
+  isStuck = false;
+  /** Set while its lease or pause runs. */
+  timer: NodeJS.Timeout | undefined;
 
-/** True of one that was not handed to the flow this time. */
-export function isUnsent({ phase }: LeasedEvent): boolean {
-  return phase === 'next' || phase === 'waiting';
-}
+  /**
+   * @param delivery undefined of one that the disk failed to give
+   * @param alarm as `alarmOf` names it; undefined where no other waits for it
+   */
+  constructor(
+    readonly deliveryId: string,
+    readonly endpointId: string,
+    readonly isHealth: boolean,
+    public delivery: Delivery | undefined,
+    readonly alarm: string | undefined,
+  ) {}
 
-/** Events handed over between two turns of the event loop. */
-const BATCH = 50;
-/** Turns of the event loop that a flow needs to hand an event on, if it does so asynchronously. */
-const TURNS_TO_LEAVE = 3;
-
-interface HandOverWork {
-  /** False while nothing may be handed to a flow; asked before each event. */
-  mayHand(): boolean;
-  /** Hands one event to the flow. True where that is all it takes: then it is `leaving` for a moment. */
-  hand(held: LeasedEvent): boolean;
-  /** These have left. */
-  haveLeft(held: LeasedEvent[]): void;
-}
-
-/** Hands events over in later turns of the event loop, so that their senders have their answers first. */
-export class HandOver {
-  /** The last first: taken from its end, a line need not be moved up. Filled from `#later` when it is empty. */
-  #next: LeasedEvent[] = [];
-  #later: LeasedEvent[] = [];
-  readonly #leaving = new Set<LeasedEvent>();
-  #isHanding = false;
-
-  constructor(private readonly work: HandOverWork) {}
-
-  add(held: LeasedEvent): void {
-    this.#later.push(held);
-    this.goOn();
+  /** False once it was settled or given back; leased again, it is another one. */
+  get isHeld(): boolean {
+    return this.state !== 'gone';
   }
 
-  /** Goes on where it had to stop. */
-  goOn(): void {
-    if (!this.#isHanding) setImmediate(() => this.#handSome());
-    this.#isHanding = true;
-  }
-
-  /** True for an event that was handed over, and may be lost if its flow goes now. */
-  isLeaving(held: LeasedEvent): boolean {
-    return this.#leaving.has(held);
-  }
-
-  /** It is held no more, so it does not count as left. */
-  forget(held: LeasedEvent): void {
-    this.#leaving.delete(held);
-  }
-
-  #handSome(): void {
-    const leaving: LeasedEvent[] = [];
-    for (let count = 0; count < BATCH && this.work.mayHand(); count += 1) {
-      const held = this.#takeNext();
-      if (held === undefined) break;
-      if (!this.work.hand(held)) continue;
-      this.#leaving.add(held);
-      leaving.push(held);
-    }
-    this.#isHanding = this.#next.length + this.#later.length > 0 && this.work.mayHand();
-    if (this.#isHanding) setImmediate(() => this.#handSome());
-    if (leaving.length > 0) afterTurns(TURNS_TO_LEAVE, () => this.#haveLeft(leaving));
-  }
-
-  /** Not what was settled or given back before its turn. */
-  #takeNext(): LeasedEvent | undefined {
-    for (;;) {
-      if (this.#next.length === 0) {
-        this.#next = this.#later.toReversed();
-        this.#later = [];
-      }
-      const held = this.#next.pop();
-      if (held === undefined || held.phase === 'next') return held;
-    }
-  }
-
-  #haveLeft(batch: readonly LeasedEvent[]): void {
-    const left = batch.filter((held) => this.#leaving.delete(held));
-    if (left.length > 0) this.work.haveLeft(left);
+  /** True of one that was not handed to the flow this time. */
+  get isUnsent(): boolean {
+    return this.state === 'next' || this.state === 'waiting' || this.delivery === undefined;
   }
 }
 
-function afterTurns(turns: number, act: () => void): void {
-  if (turns === 0) act();
-  else setImmediate(() => afterTurns(turns - 1, act));
-}
+/** The events that are leased, of all endpoints, by delivery id. */
+export type HeldEvents = Map<string, HeldEvent>;
 
 /** How an event is to be leased as it is accepted. */
 export type LeaseMode = StoreCalls['accept']['take']['lease'];
+export type LeaseTake = StoreCalls['lease']['take'];
 
 /** Part of the window that only alarms get. */
 const FOR_ALARMS = 0.1;
 
 /**
- * The events of one endpoint that are leased, and the room for more. What is asked for with each event is counted, for a window
- * may be ten thousand events wide.
+ * The events of one endpoint that are leased, in which order they go, and the room for more. What is asked for with each event
+ * is counted, for a window may be ten thousand events wide.
  */
 export class DeliveryWindow {
-  readonly #held = new Map<string, LeasedEvent>();
-  /** By alarm, as `alarmOf` names it. */
-  readonly #ofAlarm = new Map<string, Set<LeasedEvent>>();
+  /** By alarm, as `alarmOf` names it, in the order in which they were leased. */
+  readonly #ofAlarm = new Map<string, HeldEvent[]>();
+  #held = 0;
   #health = 0;
-  /** Places kept for events that the store is just leasing, and for those that the disk failed to give. */
+  /** Places kept for events that the store is just leasing. */
   #reserved = 0;
   /** Those of the consumer; undefined while there is none, and so no room. */
   terms: DeliveryTerms | undefined;
 
-  add(delivery: Delivery): LeasedEvent {
-    const held: LeasedEvent = { delivery, isHealth: isHealth(delivery.message.event), phase: 'next' };
-    this.#held.set(delivery.deliveryId, held);
-    if (held.isHealth) this.#health += 1;
-    const alarm = alarmOfHeld(held);
-    if (alarm !== undefined) this.#ofAlarm.set(alarm, (this.#ofAlarm.get(alarm) ?? new Set()).add(held));
-    return held;
+  constructor(
+    private readonly endpointId: string,
+    private readonly index: HeldEvents,
+  ) {}
+
+  add(delivery: Delivery): HeldEvent {
+    const { event, stationKey } = delivery.message;
+    const { alarmId } = event;
+    const hasOrder = this.isOrdered && typeof alarmId === 'string' && alarmId !== '';
+    const alarm = hasOrder ? alarmOf(stationKey, alarmId) : undefined;
+    return this.#hold(new HeldEvent(delivery.deliveryId, this.endpointId, isHealth(event), delivery, alarm));
   }
 
-  remove(held: LeasedEvent): void {
-    if (!this.holds(held)) return;
-    this.#held.delete(held.delivery.deliveryId);
+  /** One that the disk failed to give: it keeps its place, and none of its alarm waits for it here. */
+  addUnread(deliveryId: string, health: boolean): HeldEvent {
+    const held = new HeldEvent(deliveryId, this.endpointId, health, undefined, undefined);
+    held.state = 'paused';
+    return this.#hold(held);
+  }
+
+  remove(held: HeldEvent): void {
+    if (!held.isHeld) return;
+    held.state = 'gone';
+    this.#held -= 1;
     if (held.isHealth) this.#health -= 1;
-    const alarm = alarmOfHeld(held);
-    const sameAlarm = this.#of(alarm);
-    if (sameAlarm.delete(held) && sameAlarm.size === 0 && alarm !== undefined) this.#ofAlarm.delete(alarm);
-    held.phase = 'gone';
+    if (this.index.get(held.deliveryId) === held) this.index.delete(held.deliveryId);
+    const line = held.alarm === undefined ? undefined : this.#ofAlarm.get(held.alarm);
+    if (line === undefined || held.alarm === undefined) return;
+    if (line.length === 1) this.#ofAlarm.delete(held.alarm);
+    else line.splice(line.indexOf(held), 1);
   }
 
-  find(deliveryId: string): LeasedEvent | undefined {
-    return this.#held.get(deliveryId);
+  find(deliveryId: string): HeldEvent | undefined {
+    const held = this.index.get(deliveryId);
+    return held?.endpointId === this.endpointId ? held : undefined;
   }
 
-  /** False once it was settled or given back; leased again, it is another one. */
-  holds(held: LeasedEvent): boolean {
-    return held.phase !== 'gone';
+  all(): HeldEvent[] {
+    return [...this.index.values()].filter(({ endpointId }) => endpointId === this.endpointId);
   }
 
-  all(): LeasedEvent[] {
-    return [...this.#held.values()];
+  /**
+   * The one rule of what goes next. Where events have to be settled, of each alarm one after the other: the first that waits, once
+   * no other has its turn. One whose lease cannot be ended has lost its turn.
+   * @param of an event of that alarm; it need not be held any more
+   */
+  next(of: HeldEvent): HeldEvent | undefined {
+    if (of.alarm === undefined) return of.state === 'waiting' ? of : undefined;
+    const line = this.#ofAlarm.get(of.alarm);
+    return line?.some(hasTurn) === true ? undefined : line?.find(({ state }) => state === 'waiting');
+  }
+
+  /** True where another of its alarm has its turn, which did not wait for it. */
+  isOvertaken({ alarm }: HeldEvent): boolean {
+    return alarm !== undefined && this.#ofAlarm.get(alarm)?.some(hasTurn) === true;
+  }
+
+  /** Alarms, as `alarmOf` names them, of which an event is leased, and its lease can end; where none need be settled, none. */
+  alarmsAtWork(): Set<string> {
+    const alarms = [...this.#ofAlarm].filter(([, line]) => line.some(({ isStuck }) => !isStuck));
+    return new Set(alarms.map(([alarm]) => alarm));
   }
 
   /** Keeps a place for an event that is about to be accepted: how it is to be leased, where there is room. */
   reserveFor({ event }: ProvenMessage): LeaseMode {
-    const hasRoom = this.capacity > 0 && (!isHealth(event) || this.roomForHealth > 0);
+    const hasRoom = this.capacity > 0 && (this.roomForHealth > 0 || !isHealth(event));
     if (!hasRoom) return 'no';
-    this.reserve(1);
+    this.#reserved += 1;
     return this.isOrdered ? 'ordered' : 'any';
   }
 
-  /** Alarms, as `alarmOf` names them, of which an event is leased, and its lease can end. */
-  alarmsAtWork(): Set<string> {
-    const alarms = [...this.#ofAlarm].filter(([, some]) => [...some].some(({ isStuck }) => isStuck !== true));
-    return new Set(alarms.map(([alarm]) => alarm));
+  /** Keeps places for so many events that wait: what is to be leased for them. */
+  reserve(limit: number): LeaseTake {
+    this.#reserved += limit;
+    const health = Math.max(0, Math.min(limit, this.roomForHealth));
+    return { endpoint: this.endpointId, limit, health, ordered: this.isOrdered };
   }
 
-  /** Whether another of its alarm has its turn, and the lease of that can end. */
-  isAlarmAtWork(held: LeasedEvent): boolean {
-    if (!this.isOrdered) return false;
-    const others = [...this.#of(alarmOfHeld(held))].filter((other) => other !== held);
-    return others.some(({ phase, isStuck }) => phase !== 'waiting' && isStuck !== true);
-  }
-
-  /** The first that waits for another of its alarm. */
-  waitingFor(other: LeasedEvent): LeasedEvent | undefined {
-    return [...this.#of(alarmOfHeld(other))].find(({ phase }) => phase === 'waiting');
-  }
-
-  /** @param health how many of them are known to be for health events */
-  reserve(places: number, health = 0): void {
-    this.#reserved += places;
-    this.#health += health;
-  }
-
-  /** What was reserved. */
-  release(places: number, health = 0): void {
-    this.reserve(-places, -health);
+  /** So many of those that were kept. */
+  release(places: number): void {
+    this.#reserved -= places;
   }
 
   /** Places that are free. */
   get capacity(): number {
-    return this.#size - this.#held.size - this.#reserved;
+    return this.#size - this.#held - this.#reserved;
   }
 
   /** Where events have to be settled, a flood of health events leaves room for an alarm. */
@@ -212,18 +169,75 @@ export class DeliveryWindow {
     return this.terms?.handledWhen === 'settled';
   }
 
+  /** What must be true at every moment: what is held and reserved fits into the window. For tests. */
+  inspect(): { held: number; health: number; reserved: number; size: number } {
+    return { held: this.#held, health: this.#health, reserved: this.#reserved, size: this.#size };
+  }
+
   get #size(): number {
     return this.terms?.maxInFlight ?? 0;
   }
 
-  #of(alarm: string | undefined): Set<LeasedEvent> {
-    return (alarm === undefined ? undefined : this.#ofAlarm.get(alarm)) ?? new Set();
+  #hold(held: HeldEvent): HeldEvent {
+    this.#held += 1;
+    if (held.isHealth) this.#health += 1;
+    this.index.set(held.deliveryId, held);
+    if (held.alarm === undefined) return held;
+    const line = this.#ofAlarm.get(held.alarm);
+    if (line === undefined) this.#ofAlarm.set(held.alarm, [held]);
+    else line.push(held);
+    return held;
   }
 }
 
-/** As `alarmOf` names it; undefined of one that is of none. */
-function alarmOfHeld({ delivery: { message } }: LeasedEvent): string | undefined {
-  const { alarmId } = message.event;
-  if (typeof alarmId !== 'string' || alarmId === '') return undefined;
-  return alarmOf(message.stationKey, alarmId);
+function hasTurn({ state, isStuck }: HeldEvent): boolean {
+  return state !== 'waiting' && !isStuck;
+}
+
+/** Turns of the event loop that a flow needs to hand an event on, if it does so asynchronously. */
+const TURNS_TO_LEAVE = 3;
+
+/** Events that are about to go to the flow, and that were just handed to it. */
+export class HandOverLine {
+  /** The last first: taken from its end, a line need not be moved up. Filled from `#later` when it is empty. */
+  #next: HeldEvent[] = [];
+  #later: HeldEvent[] = [];
+  /** Handed over, by turn of the event loop, those of the last one at the end. */
+  readonly #leaving: HeldEvent[][] = [];
+
+  add(held: HeldEvent): void {
+    this.#later.push(held);
+  }
+
+  /** Not what was settled or given back before its turn. */
+  take(): HeldEvent | undefined {
+    for (;;) {
+      if (this.#next.length === 0) [this.#next, this.#later] = [this.#later.reverse(), this.#next];
+      const held = this.#next.pop();
+      if (held === undefined || held.state === 'next') return held;
+    }
+  }
+
+  /**
+   * A turn of the event loop is over, in which these were handed over.
+   * @returns those that have left: not what is held no more
+   */
+  turned(handed: HeldEvent[]): HeldEvent[] {
+    this.#leaving.push(handed);
+    const left = this.#leaving.length > TURNS_TO_LEAVE ? (this.#leaving.shift() ?? []) : [];
+    if (this.#leaving.every(({ length }) => length === 0)) this.#leaving.length = 0;
+    return left.filter((held) => {
+      const { isLeaving } = held;
+      held.isLeaving = false;
+      return isLeaving;
+    });
+  }
+
+  get hasNext(): boolean {
+    return this.#next.length + this.#later.length > 0;
+  }
+
+  get hasLeaving(): boolean {
+    return this.#leaving.length > 0;
+  }
 }

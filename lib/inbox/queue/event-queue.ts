@@ -2,324 +2,51 @@ import type { ProvenMessage } from '../../message/record';
 import { meter } from '../../meter';
 import type { Consumer, Delivery } from '../model';
 import type { AcceptedAnywhere, ActOn, LeasedMessage, ReturnedLeases } from '../store/port';
-import { Backlog, type QueueStores, Returns, SpilledBacklog } from './backlog';
-import { DeliveryWindow, HandOver, isUnsent, type LeasedEvent, type LeaseMode } from './delivery-window';
-import { ASK_AGAIN_AFTER, LeaseTimers } from './leases';
-import { StoredEvents, UnreadEvents } from './unreadable';
+import { Backlog, EventReader, type QueueStores, SpilledBacklog } from './backlog';
+import {
+  DeliveryWindow,
+  HandOverLine,
+  type HeldEvent,
+  type HeldEvents,
+  type LeaseMode,
+  type LeaseTake,
+} from './delivery-window';
+import { ASK_AGAIN_AFTER, backOff, Deadlines, GoingBack } from './leases';
 
-interface DeliveriesWork {
-  consumer(): Consumer | undefined;
-  /** False while nothing may be handed over: what is to be is given back. */
-  isRunning(): boolean;
-  /** They were to be handed over when nothing might be any more. */
-  giveBack(held: readonly LeasedEvent[]): void;
-  /** True where others wait in the store. */
-  hasWaiting(): boolean;
-  /** Marked as delivered. */
-  over(held: readonly LeasedEvent[]): void;
-  /** Does something after a pause. */
-  later(act: () => void): void;
-  /** Told what an operator should know; nothing of an event. */
-  log(line: string): void;
-}
-
-/** Leased events on their way to the consumer; where to be sent is all it takes, until they are marked as delivered. */
-class Deliveries {
-  readonly #handOver = new HandOver({
-    mayHand: () => this.stores.isLeaseSafe(),
-    hand: (held) => this.#hand(held),
-    haveLeft: (batch) => this.#markDelivered(batch),
-  });
-
-  constructor(
-    private readonly stores: Pick<QueueStores, 'both' | 'isLeaseSafe' | 'isSettled'>,
-    private readonly window: DeliveryWindow,
-    private readonly leases: LeaseTimers,
-    private readonly work: DeliveriesWork,
-  ) {}
-
-  /** It has been leased just now. */
-  take(delivery: Delivery): void {
-    if (!this.stores.isSettled(delivery.deliveryId)) this.handSoon(this.window.add(delivery));
-  }
-
-  /** It comes, perhaps again. */
-  handSoon(held: LeasedEvent): void {
-    // An inbox that leases late, or is read again, does not know what has gone from beside it meanwhile.
-    held.phase = this.window.isAlarmAtWork(held) ? 'waiting' : 'next';
-    held.isHandled = false;
-    if (!this.work.isRunning()) this.work.giveBack([held]);
-    else if (held.phase === 'next') this.#handOver.add(held);
-  }
-
-  /** One is held no more, or need not be waited for: the next of its alarm that is held may go. */
-  handAfter(held: LeasedEvent): void {
-    const next = this.window.waitingFor(held);
-    if (next !== undefined) this.handSoon(next);
-  }
-
-  /** `isLeaseSafe` is true again. */
-  goOn(): void {
-    this.#handOver.goOn();
-  }
-
-  /** Not handed over yet, or so lately that it may be lost if its flow goes now. */
-  unsure(): LeasedEvent[] {
-    return this.window.all().filter((held) => isUnsent(held) || this.#handOver.isLeaving(held));
-  }
-
-  /** It is held no more. */
-  forget(held: LeasedEvent): void {
-    this.#handOver.forget(held);
-  }
-
-  /** True where the event is handled a moment from now. */
-  #hand(held: LeasedEvent): boolean {
-    const consumer = this.work.consumer();
-    if (consumer === undefined) return false;
-    const mustSettle = consumer.handledWhen === 'settled';
-    held.phase = 'at-flow';
-    if (mustSettle) this.leases.begin(held, consumer.redeliverAfter);
-    const isAwaited = this.#handTo(consumer, held.delivery) && mustSettle;
-    // The consumer may have gone just then.
-    if (isAwaited || !this.window.holds(held)) return false;
-    this.leases.end(held);
-    held.isHandled = true;
-    return true;
-  }
-
-  #handTo(consumer: Consumer, delivery: Delivery): boolean {
-    countDelivery(delivery);
-    try {
-      return consumer.deliver(delivery);
-    } catch {
-      this.work.log(`The flow could not take delivery ${delivery.deliveryId}.`);
-      return true;
-    }
-  }
-
-  #markDelivered(left: readonly LeasedEvent[]): void {
-    const deliveryIds = left.map(({ delivery }) => delivery.deliveryId);
-    // Best in the commit of the next event, which one of its own would keep waiting; unless others wait for their places.
-    const hurry = this.work.hasWaiting() || this.window.capacity <= 0;
-    this.stores.both.call('markDelivered', deliveryIds, hurry).then(
-      () => this.work.over(left),
-      () => {
-        // Not delivered again meanwhile, unless given back: then it is no longer for us to end.
-        this.work.later(() => this.#markDelivered(left.filter((held) => this.window.holds(held))));
-      },
-    );
-  }
-}
-
-/** By the wall clock: an event may have waited over a restart. */
-function countDelivery({ message, again }: Delivery): void {
-  const { stationKey, receivedTime } = message;
-  meter()?.delivered(stationKey, again, (Date.now() - Date.parse(receivedTime)) / 1000);
-}
-
-interface EntranceWork {
-  /** False while nothing may be leased in the inbox. */
-  mayLease(): boolean;
-  /** False while nothing may be delivered. */
-  isRunning(): boolean;
-  /** It has been leased just now. */
-  take(delivery: Delivery): void;
-  /** Others may go. */
-  look(): void;
-  /** Others beside the inbox may go. */
-  lookBeside(): void;
-}
-
-/** What comes in, as the queue of its endpoint has to do with it: where there is room, it is leased as it is stored. */
-export class Entrance {
-  constructor(
-    private readonly backlog: Backlog,
-    private readonly window: DeliveryWindow,
-    private readonly work: EntranceWork,
-  ) {}
-
-  /** How the store should take the next event: leased at once where there is room. */
-  lease(message: ProvenMessage): LeaseMode {
-    const lease = this.work.mayLease() ? this.window.reserveFor(message) : 'no';
-    if (lease === 'no') this.backlog.mayHoldMore();
-    return lease;
-  }
-
-  /** How an event is to be leased that is about to be spilled. */
-  leaseBeside(message: ProvenMessage): LeaseMode {
-    return this.work.isRunning() ? this.window.reserveFor(message) : 'no';
-  }
-
-  /** What became of an event that was stored. `lease` as it was asked for; undefined = it was not stored. */
-  stored(message: ProvenMessage, lease: LeaseMode, accepted: AcceptedAnywhere | undefined): void {
-    this.#takeAccepted(message, lease, accepted);
-    if (accepted?.leased === false && accepted.outcome === 'new') {
-      this.backlog.mayHoldMore();
-      this.backlog.count(1);
-    }
-    this.work.look();
-  }
-
-  /** And of one that was stored so late that it was spilled: it waits until it is known as the same. */
-  storedLate({ outcome, leased }: AcceptedAnywhere): void {
-    if (outcome === 'new' && !leased) this.backlog.count(1);
-  }
-
-  /** And of one that was spilled. */
-  spilled(message: ProvenMessage, lease: LeaseMode, accepted: AcceptedAnywhere | undefined): void {
-    this.#takeAccepted(message, lease, accepted);
-    this.work.lookBeside();
-  }
-
-  #takeAccepted(message: ProvenMessage, lease: LeaseMode, accepted: AcceptedAnywhere | undefined): void {
-    if (lease !== 'no') this.window.release(1);
-    if (accepted?.leased !== true) return;
-    const { deliveryId, sequence, first, ended } = accepted;
-    this.work.take({ deliveryId, sequence, attempt: 1, first, ended, message });
-  }
-}
+/** Events handed over in one turn of the event loop. */
+const HANDED_AT_ONCE = 50;
 
 /** The events of one endpoint on their way to its consumer: which are leased when, and what becomes of them. */
 export class EventQueue {
-  /** What comes in. */
-  readonly entrance: Entrance;
-  readonly #window = new DeliveryWindow();
+  readonly #window: DeliveryWindow;
   readonly #backlog: Backlog;
   readonly #spilled: SpilledBacklog;
-  readonly #leases: LeaseTimers;
-  readonly #deliveries: Deliveries;
-  readonly #returns: Returns;
-  readonly #unread: UnreadEvents;
-  readonly #storedEvents: StoredEvents;
+  readonly #reader = new EventReader();
+  readonly #line = new HandOverLine();
+  readonly #deadlines = new Deadlines((held) => this.#isDue(held));
+  readonly #goingBack = new GoingBack();
+  /** How often each could not be read in a row, those that wait to be leased again included. */
+  readonly #unread = new Map<string, number>();
   #consumer: Consumer | undefined;
   #running = false;
   #closed = false;
+  #isTurning = false;
 
   /**
+   * @param held the events that are leased, of all queues
    * @param changed told when `waiting` has changed
    * @param log told what an operator should know; nothing of an event
    */
   constructor(
     private readonly stores: QueueStores,
     readonly endpointId: string,
-    changed: () => void,
-    log: (line: string) => void,
+    private readonly held: HeldEvents,
+    private readonly changed: () => void,
+    private readonly log: (line: string) => void,
   ) {
-    const store = stores.both;
-    this.#backlog = new Backlog(store, endpointId, this.#window, {
-      mayLease: () => this.#mayLease,
-      take: (events) => this.#takeStored(events),
-      // As if never leased: others may have their places.
-      tooLate: (events) =>
-        void this.#returns.give({ unsent: events.map(({ deliveryId }) => deliveryId), cutOff: [] }),
-      isBlocked: (waiting) => this.#consumer?.onBlocked(waiting),
-      changed,
-      later: (act) => this.#later(act),
-    });
-    this.#spilled = new SpilledBacklog(stores.spilled, endpointId, this.#window, {
-      mayLease: () => this.#running,
-      take: (events) => this.#takeStored(events),
-    });
-    this.#leases = new LeaseTimers(store, {
-      consumer: () => this.#consumer,
-      isHeld: (held) => this.#window.holds(held),
-      isOvertaken: (held) => this.#window.isAlarmAtWork(held),
-      comesAgain: (held) => this.#deliveries.handSoon(held),
-      isStuck: (held) => {
-        this.#deliveries.handAfter(held);
-        this.#spilled.look();
-      },
-      isOver: (held) => {
-        this.#forget(held);
-        this.look();
-      },
-    });
-    this.#deliveries = new Deliveries(stores, this.#window, this.#leases, {
-      consumer: () => this.#consumer,
-      isRunning: () => this.#running,
-      giveBack: (held) => void this.#giveBack(held),
-      hasWaiting: () => this.waiting > 0,
-      over: (left) => {
-        for (const held of left) this.#forget(held);
-        this.look();
-      },
-      later: (act) => this.#later(act),
-      log,
-    });
-    this.entrance = new Entrance(this.#backlog, this.#window, {
-      mayLease: () => this.#mayLease,
-      isRunning: () => this.#running,
-      take: (delivery) => this.#deliveries.take(delivery),
-      look: () => this.look(),
-      lookBeside: () => this.#spilled.look(),
-    });
-    this.#returns = new Returns(store, endpointId, {
-      isHeld: (deliveryId) => this.holds(deliveryId) || this.#unread.isPaused(deliveryId),
-      returned: (count) => this.#returned(count),
-      later: (act) => this.#later(act),
-    });
-    this.#unread = new UnreadEvents(this.#window, {
-      giveBack: (unsent) => this.#returns.give({ unsent, cutOff: [] }),
-      freed: () => this.lookAnew(),
-      changed,
-      log,
-    });
-    this.#storedEvents = new StoredEvents(store, this.#unread, {
-      take: (delivery) => this.#deliveries.take(delivery),
-      freed: () => this.lookAnew(),
-      later: (act) => this.#later(act),
-      log,
-    });
-  }
-
-  /** Events that wait for their first delivery. */
-  get waiting(): number {
-    return this.#backlog.waiting + this.#spilled.waiting;
-  }
-
-  /** True while the disk fails to give events that it has. */
-  get hasUnread(): boolean {
-    return this.#unread.hasAny;
-  }
-
-  /** The store is open, perhaps once more, with so many events that wait. */
-  storeOpened(waiting: number): void {
-    this.#backlog.countIs(waiting);
-    this.#returns.reconcileLeases();
-    this.lookAnew();
-  }
-
-  /** Gives back what is leased and not held. */
-  reconcile(): void {
-    this.#returns.reconcileLeases();
-  }
-
-  /** So many more wait in the inbox, or fewer, that entered it from beside. */
-  count(change: number): void {
-    this.#backlog.count(change);
-  }
-
-  /** Something may go that could not until now. */
-  lookAnew(): void {
-    this.#spilled.look();
-    this.#backlog.lookAnew();
-  }
-
-  look(): void {
-    this.#spilled.look();
-    this.#backlog.look();
-  }
-
-  /** The inbox does not answer. */
-  onStoreTimeout(): void {
-    this.#backlog.letGo();
-    this.#spilled.look();
-  }
-
-  /** Alarms, as `alarmOf` names them, of which the flow has an event at work. */
-  alarmsAtWork(): Set<string> {
-    return this.#window.alarmsAtWork();
+    this.#window = new DeliveryWindow(endpointId, held);
+    this.#backlog = new Backlog(this.#window);
+    this.#spilled = new SpilledBacklog(stores.spilled, endpointId, this.#window);
   }
 
   attach(consumer: Consumer): void {
@@ -331,15 +58,12 @@ export class EventQueue {
   /** Gives everything back, for the next consumer. Resolves when that is durable, or failed. */
   async detach(): Promise<void> {
     this.#stop();
-    const given = [this.#giveBack(this.#window.all()), this.#unread.giveAllBack()];
+    // For the next one the pauses of what could not be read do not count.
+    this.#forgetUnread();
+    const given = this.#giveBack(this.#window.all());
     this.#consumer = undefined;
     this.#window.terms = undefined;
-    await Promise.all(given);
-  }
-
-  /** Asks nothing of the store any more. */
-  close(): void {
-    this.#closed = true;
+    await given;
   }
 
   get consumer(): Consumer | undefined {
@@ -354,31 +78,315 @@ export class EventQueue {
   resume(): void {
     this.#running = true;
     this.look();
-    this.#leases.resume();
-    this.#unread.resume();
+    this.#deadlines.resume();
   }
 
   /** What the flow has and has to settle stays leased: a deploy of other nodes does not touch it. */
   pause(): void {
     this.#stop();
-    void this.#giveBack(this.#deliveries.unsure());
+    void this.#giveBack(
+      this.#window.all().filter((held) => held.delivery !== undefined && (held.isUnsent || held.isLeaving)),
+    );
   }
 
-  /** Whether this is where an event is leased. */
-  holds(deliveryId: string): boolean {
-    return this.#window.find(deliveryId) !== undefined;
+  /** Asks nothing of the store any more. */
+  close(): void {
+    this.#closed = true;
   }
 
-  /** The flow wants more time for an event. */
-  extend(deliveryId: string): void {
-    const held = this.#window.find(deliveryId);
-    if (held !== undefined) this.#leases.extend(held);
+  #stop(): void {
+    this.#running = false;
+    this.#deadlines.pause();
   }
 
-  /** The flow wants an event again. @throws RvmError STORE_FAILED */
-  async retry({ deliveryId, by }: ActOn): Promise<void> {
-    const held = this.#window.find(deliveryId);
-    if (held !== undefined) await this.#leases.retry(held, by);
+  #later(act: () => void): void {
+    if (!this.#closed) setTimeout(() => this.#closed || act(), ASK_AGAIN_AFTER).unref();
+  }
+
+  /** How the inbox should take the next event: leased at once where there is room. */
+  lease(message: ProvenMessage): LeaseMode {
+    const lease = this.#mayLease && !this.#backlog.isBehind ? this.#window.reserveFor(message) : 'no';
+    if (lease === 'no') this.#backlog.mayHoldMore = true;
+    return lease;
+  }
+
+  /** How an event is to be leased that is about to be spilled. */
+  leaseBeside(message: ProvenMessage): LeaseMode {
+    const lease = this.#running ? this.#window.reserveFor(message) : 'no';
+    if (lease !== 'no') this.#spilled.underWay += 1;
+    return lease;
+  }
+
+  /** What became of an event that was stored. `lease` as it was asked for; undefined = it was not stored. */
+  stored(message: ProvenMessage, lease: LeaseMode, accepted: AcceptedAnywhere | undefined): void {
+    this.#takeAccepted(message, lease, accepted);
+    if (accepted?.leased === false && accepted.outcome === 'new') {
+      this.#backlog.mayHoldMore = true;
+      this.#reader.remember(accepted.deliveryId, message);
+      this.count(1);
+    }
+    this.look();
+  }
+
+  /** And of one that was stored so late that it was spilled: it waits until it is known as the same. */
+  storedLate({ outcome, leased }: AcceptedAnywhere): void {
+    if (outcome === 'new' && !leased) this.count(1);
+  }
+
+  /** And of one that was spilled. */
+  spilled(message: ProvenMessage, lease: LeaseMode, accepted: AcceptedAnywhere | undefined): void {
+    if (lease !== 'no') this.#spilled.underWay -= 1;
+    this.#takeAccepted(message, lease, accepted);
+    this.#lookBeside();
+  }
+
+  #takeAccepted(message: ProvenMessage, lease: LeaseMode, accepted: AcceptedAnywhere | undefined): void {
+    if (lease !== 'no') this.#window.release(1);
+    if (accepted?.leased !== true) return;
+    const { deliveryId, sequence, first, ended } = accepted;
+    this.#take({ deliveryId, sequence, attempt: 1, first, ended, message });
+  }
+
+  /** Events that wait for their first delivery. */
+  get waiting(): number {
+    return this.#backlog.waiting + this.#spilled.waiting;
+  }
+
+  /** The store is open, perhaps once more, with so many events that wait. */
+  storeOpened(waiting: number): void {
+    this.#reconcileLeases();
+    this.waitingIs(waiting);
+    this.lookAnew();
+  }
+
+  /** Gives back what is leased and not held. */
+  reconcile(): void {
+    this.#reconcileLeases();
+  }
+
+  /** So many wait in the inbox, as just counted: also of what other instances have accepted and given back. */
+  waitingIs(count: number): void {
+    this.#backlog.isStirred = false;
+    this.count(count - this.#backlog.waiting);
+    if (count > 0) this.lookAnew();
+  }
+
+  /** So many more wait in the inbox, or fewer. */
+  count(change: number): void {
+    if (change === 0) return;
+    this.#backlog.count(change);
+    this.changed();
+  }
+
+  /** So many wait again, or wait here now, in the store already: dead letters, or events of another endpoint. */
+  cameBack(count: number): void {
+    this.count(count);
+    this.lookAnew();
+  }
+
+  /** Another instance has put some into the inbox. */
+  onNewWork(): void {
+    this.#backlog.isStirred = true;
+    this.lookAnew();
+  }
+
+  /** Something may go that could not until now. */
+  lookAnew(): void {
+    this.#backlog.mayHoldMore = true;
+    this.look();
+  }
+
+  look(): void {
+    this.#lookBeside();
+    this.#lookInside();
+  }
+
+  /** The inbox does not answer. */
+  onStoreTimeout(): void {
+    this.#backlog.giveUp();
+    this.#lookBeside();
+  }
+
+  get #mayLease(): boolean {
+    return this.#running && !this.#goingBack.isUnsure && this.stores.canLease();
+  }
+
+  /** Leases what waits in the inbox, as far as there is room. */
+  #lookInside(): void {
+    if (!this.#backlog.isOpen || !this.#mayLease) return;
+    const asked = this.#backlog.ask();
+    if (asked === undefined) return this.#tellBlocked();
+    this.stores.both.call('lease', asked).then(
+      (events) => this.#leasedInside(asked, events),
+      () => {
+        if (!this.#backlog.answered(asked)) return;
+        this.#backlog.mayHoldMore = true;
+        this.#later(() => this.#lookInside());
+      },
+    );
+  }
+
+  #leasedInside(asked: LeaseTake, events: readonly LeasedMessage[]): void {
+    this.count(-events.length);
+    // In one step with what comes in: in between, the places that are kept would be free.
+    const isAwaited = this.#backlog.answered(asked);
+    // As if never leased: others may have their places.
+    if (!isAwaited) return void this.#return({ unsent: events.map(idOf), cutOff: [] });
+    this.#takeStored(events);
+    if (events.length === asked.limit) this.#backlog.mayHoldMore = true;
+    this.#lookInside();
+    if (asked.health === 0) this.#tellBlocked();
+  }
+
+  #lookBeside(): void {
+    const asked = this.#running ? this.#spilled.ask() : undefined;
+    if (asked === undefined) return;
+    void this.stores.spilled.lease(asked).then((events) => {
+      const mustAskAgain = this.#spilled.answered(asked, events.length);
+      this.#takeStored(events);
+      if (mustAskAgain) this.#lookBeside();
+    });
+  }
+
+  #tellBlocked(): void {
+    if (this.#backlog.isNewlyBlocked()) this.#consumer?.onBlocked(this.#backlog.waiting);
+  }
+
+  /** Alarms, as `alarmOf` names them, of which the flow has an event at work. */
+  alarmsAtWork(): Set<string> {
+    return this.#window.alarmsAtWork();
+  }
+
+  /** What is held and what is reserved of the window: for tests. */
+  inspect(): ReturnType<DeliveryWindow['inspect']> {
+    return this.#window.inspect();
+  }
+
+  /** It has been leased just now. */
+  #take(delivery: Delivery): void {
+    if (!this.stores.isSettled(delivery.deliveryId)) this.#goOn(this.#window.add(delivery));
+  }
+
+  #takeStored(events: readonly LeasedMessage[]): void {
+    const unread = events.filter(({ isUnread }) => isUnread === true);
+    if (unread.length > 0) this.#pauseUnread(unread);
+    for (const event of events) {
+      if (event.isUnread === true) continue;
+      this.#forgetUnread(event.deliveryId);
+      const delivery = this.#reader.read(event);
+      if (delivery === undefined) this.#unreadable(event.deliveryId);
+      else this.#take(delivery);
+    }
+  }
+
+  /** Only a damaged page, a change of the package, or of the file by hand, can bring this about. */
+  #unreadable(deliveryId: string): void {
+    this.log(`The stored event ${deliveryId} cannot be read any more; it is kept as a dead letter.`);
+    const step = { time: Date.now(), step: 'dead', reason: 'unreadable' } as const;
+    this.stores.both.call('finish', { deliveryId, state: 'dead', give: false, step }).then(
+      () => this.lookAnew(),
+      () => this.#later(() => this.#unreadable(deliveryId)),
+    );
+  }
+
+  /** Its alarm goes on, with itself where it waits, and it is its turn. */
+  #goOn(held: HeldEvent): void {
+    const next = this.#running || held.state !== 'waiting' ? this.#window.next(held) : held;
+    if (next === undefined) return;
+    next.state = 'next';
+    // An inbox that leases late, or is read again, does not know what has gone from beside it meanwhile.
+    next.isHandled = false;
+    if (!this.#running) return void this.#giveBack([next]);
+    this.#line.add(next);
+    this.#turnSoon();
+  }
+
+  /** It is held no more: the next of its alarm may go. */
+  #forget(held: HeldEvent): void {
+    if (!held.isHeld) return;
+    this.#letGo(held);
+    if (!this.#window.isOrdered) return;
+    this.#goOn(held);
+    if (this.#backlog.hasAny) this.#backlog.mayHoldMore = true;
+  }
+
+  #letGo(held: HeldEvent): void {
+    this.#window.remove(held);
+    this.#deadlines.clear(held);
+    held.isLeaving = false;
+  }
+
+  /** What is leased may go to the flow again. */
+  onLeaseSafe(): void {
+    this.#turnSoon();
+  }
+
+  #turnSoon(): void {
+    if (!this.#isTurning) setImmediate(this.#turn);
+    this.#isTurning = true;
+  }
+
+  /** Hands events over in later turns of the event loop, so that their senders have their answers first. */
+  readonly #turn = (): void => {
+    const left = this.#line.turned(this.#handSome());
+    if (left.length > 0) this.#markDelivered(left);
+    this.#isTurning = this.#line.hasLeaving || (this.#line.hasNext && this.stores.isLeaseSafe());
+    if (this.#isTurning) setImmediate(this.#turn);
+  };
+
+  /** Those that are handled a moment from now. */
+  #handSome(): HeldEvent[] {
+    const leaving: HeldEvent[] = [];
+    for (let count = 0; count < HANDED_AT_ONCE && this.stores.isLeaseSafe(); count += 1) {
+      const held = this.#line.take();
+      if (held === undefined) break;
+      if (this.#hand(held)) leaving.push(held);
+    }
+    return leaving;
+  }
+
+  /** True where the event is handled a moment from now: where to be sent is all it takes. */
+  #hand(held: HeldEvent): boolean {
+    const consumer = this.#consumer;
+    if (consumer === undefined || held.delivery === undefined) return false;
+    const mustSettle = consumer.handledWhen === 'settled';
+    held.state = 'at-flow';
+    held.isStuck = false;
+    if (mustSettle) this.#deadlines.set(held, consumer.redeliverAfter);
+    const isAwaited = this.#handTo(consumer, held.delivery) && mustSettle;
+    // The consumer may have gone just then.
+    if (isAwaited || !held.isHeld) return false;
+    this.#deadlines.clear(held);
+    held.isHandled = true;
+    held.isLeaving = true;
+    return true;
+  }
+
+  #handTo(consumer: Consumer, delivery: Delivery): boolean {
+    const { stationKey, receivedTime } = delivery.message;
+    // By the wall clock: an event may have waited over a restart.
+    meter()?.delivered(stationKey, delivery.again, (Date.now() - Date.parse(receivedTime)) / 1000);
+    try {
+      return consumer.deliver(delivery);
+    } catch {
+      this.log(`The flow could not take delivery ${delivery.deliveryId}.`);
+      return true;
+    }
+  }
+
+  #markDelivered(left: readonly HeldEvent[]): void {
+    // Best in the commit of the next event, which one of its own would keep waiting; unless others wait for their places.
+    const hurry = this.waiting > 0 || this.#window.capacity <= 0;
+    this.stores.both.call('markDelivered', left.map(idOf), hurry).then(
+      () => {
+        for (const held of left) this.#forget(held);
+        this.look();
+      },
+      () => {
+        // Not delivered again meanwhile, unless given back: then it is no longer for us to end.
+        this.#later(() => this.#markDelivered(left.filter(({ isHeld }) => isHeld)));
+      },
+    );
   }
 
   /**
@@ -386,33 +394,88 @@ export class EventQueue {
    * @returns its last delivery, where it was leased here
    */
   settled(deliveryId: string, wasWaiting: boolean): Delivery | undefined {
-    this.#unread.forget(deliveryId);
+    this.#forgetUnread(deliveryId);
     const held = this.#window.find(deliveryId);
     if (held !== undefined) this.#forget(held);
-    if (wasWaiting) this.#backlog.count(-1);
+    if (wasWaiting) this.count(-1);
     this.look();
     return held?.delivery;
   }
 
-  /** So many wait again, or wait here now, in the store already: dead letters, or events of another endpoint. */
-  cameBack(count: number): void {
-    this.#returned(count);
+  /**
+   * The flow wants more time for an event. One that comes again has no lease: a node that works on it still, as for its video,
+   * must not keep it from that.
+   */
+  extend(deliveryId: string): void {
+    const held = this.#window.find(deliveryId);
+    if (held?.state !== 'at-flow' || held.isStuck) return;
+    this.#deadlines.set(held, this.#consumer?.redeliverAfter ?? 0);
   }
 
-  /** So many wait in the inbox, as just counted: also of what other instances have accepted and given back. */
-  waitingIs(count: number): void {
-    this.#backlog.countIs(count);
-    if (count > 0) this.lookAnew();
+  /** The flow wants an event again. @throws RvmError STORE_FAILED */
+  async retry({ deliveryId, by }: ActOn): Promise<void> {
+    const held = this.#window.find(deliveryId);
+    if (held?.state === 'at-flow') await this.#lapse(held, 'retry', by);
   }
 
-  /** Another instance has put some into the inbox. */
-  onNewWork(): void {
-    this.#backlog.stir();
+  /** Its lease, or its pause, is over. */
+  #isDue(held: HeldEvent): void {
+    // Those that were paused together go back together, or the first would be leased again before the others are there.
+    if (held.delivery === undefined) return void setImmediate(() => void this.#giveUnreadBack());
+    if (held.state === 'paused' && held.isStuck) {
+      if (this.#window.isOvertaken(held)) return this.#deadlines.set(held, ASK_AGAIN_AFTER);
+      // From now on the others wait for it again.
+      held.isStuck = false;
+    }
+    const work = held.state === 'at-flow' ? this.#lapse(held, 'lease') : this.#again(held, held.delivery);
+    // The store is asked again.
+    work.catch(() => undefined);
   }
 
-  /** What is leased may go to the flow again. */
-  onLeaseSafe(): void {
-    this.#deliveries.goOn();
+  /** A lease has ended: the event comes again after a pause, or is a dead letter. */
+  async #lapse(held: HeldEvent, again: 'lease' | 'retry', by?: string): Promise<void> {
+    const { deliveryId, delivery } = held;
+    const consumer = this.#consumer;
+    const maxAttempts = consumer?.maxAttempts ?? Infinity;
+    const lapse = { deliveryId, again, maxAttempts, ...(by !== undefined && { by }) };
+    const lapsed = await this.#ask(held, this.stores.both.call('lapse', lapse));
+    // Given back meanwhile perhaps, but dead it is.
+    if (lapsed?.dead === true && delivery) (this.#consumer ?? consumer)?.onDead(delivery, 'attempts');
+    if (!held.isHeld) return;
+    if (lapsed === undefined || lapsed.dead || !delivery) return void this.settled(deliveryId, false);
+    held.delivery = { ...delivery, again };
+    held.state = 'paused';
+    this.#deadlines.set(held, backOff(lapsed.counted));
+  }
+
+  /** The pause is over. */
+  async #again(held: HeldEvent, delivery: Delivery): Promise<void> {
+    const attempt = await this.#ask(held, this.stores.both.call('again', held.deliveryId));
+    if (!held.isHeld) return;
+    if (attempt === undefined) return void this.settled(held.deliveryId, false);
+    held.delivery = { ...delivery, attempt };
+    held.state = 'waiting';
+    this.#goOn(held);
+  }
+
+  /** Where the store fails, the event stays as it is, and the store is asked again later. */
+  async #ask<Answer>(held: HeldEvent, answer: Promise<Answer>): Promise<Answer> {
+    const { state } = held;
+    held.state = 'asked';
+    this.#deadlines.clear(held);
+    try {
+      return await answer;
+    } catch (error) {
+      if (held.isHeld) {
+        held.state = state;
+        held.isStuck = true;
+        this.#deadlines.set(held, ASK_AGAIN_AFTER);
+        // Those of its alarm need not wait for it.
+        this.#goOn(held);
+        this.#lookBeside();
+      }
+      throw error;
+    }
   }
 
   /**
@@ -420,59 +483,108 @@ export class EventQueue {
    * flow is so all the same.
    */
   leasesLost(): void {
-    for (const held of this.#window.all()) if (held.isHandled !== true) this.#letGo(held);
-    this.#unread.letAllGo();
+    for (const held of this.#window.all()) if (!held.isHandled) this.#letGo(held);
+    this.#forgetUnread();
     this.lookAnew();
   }
 
-  get #mayLease(): boolean {
-    return this.#running && !this.#returns.isUnsure && this.stores.canLease();
-  }
-
-  #stop(): void {
-    this.#running = false;
-    this.#leases.pause();
-    this.#unread.pause();
-  }
-
-  #later(act: () => void): void {
-    if (!this.#closed) setTimeout(() => this.#closed || act(), ASK_AGAIN_AFTER).unref();
-  }
-
-  #takeStored(events: readonly LeasedMessage[]): void {
-    this.#storedEvents.take(events);
-    // Its consumer has gone meanwhile.
-    if (this.#consumer === undefined) void this.#unread.giveAllBack();
-  }
-
-  #returned(count: number): void {
-    this.#backlog.count(count);
-    this.lookAnew();
-  }
-
-  #forget(held: LeasedEvent): void {
-    if (!this.#window.holds(held)) return;
-    this.#letGo(held);
-    if (!this.#window.isOrdered) return;
-    // The next event of its alarm may go now.
-    this.#deliveries.handAfter(held);
-    if (this.#backlog.hasAny) this.#backlog.mayHoldMore();
-  }
-
-  #letGo(held: LeasedEvent): void {
-    this.#window.remove(held);
-    this.#leases.end(held);
-    this.#deliveries.forget(held);
-  }
-
-  async #giveBack(given: readonly LeasedEvent[]): Promise<void> {
-    if (given.length === 0) return;
+  async #giveBack(given: readonly HeldEvent[]): Promise<void> {
     const back: ReturnedLeases = { unsent: [], cutOff: [] };
     for (const held of given) {
-      back[isUnsent(held) ? 'unsent' : 'cutOff'].push(held.delivery.deliveryId);
+      // It goes back already.
+      if (held.state === 'asked' && held.delivery === undefined) continue;
+      back[held.isUnsent ? 'unsent' : 'cutOff'].push(held.deliveryId);
       this.#letGo(held);
     }
-    this.#backlog.mayHoldMore();
-    await this.#returns.give(back);
+    if (given.length > 0) this.#backlog.mayHoldMore = true;
+    await this.#return(back);
   }
+
+  /** Resolves when that is durable, or failed. @param isAll true where the store has leased no others that nobody holds */
+  async #return(back: ReturnedLeases, isAll = false): Promise<void> {
+    if (back.unsent.length + back.cutOff.length === 0) return;
+    this.#goingBack.begin(back);
+    try {
+      const count = await this.stores.both.call('giveBack', back);
+      this.#goingBack.end(back, true);
+      if (isAll) this.#goingBack.isUnsure = false;
+      // In one step with the answer: what the store tells next counts them already.
+      this.cameBack(count);
+    } catch {
+      this.#goingBack.end(back, false);
+      this.#later(() => this.#reconcileLeases());
+    }
+  }
+
+  /**
+   * Gives back what the store has leased and nobody holds. Nobody knows what a store that failed has done of what it was asked
+   * last: the answer may be lost, and the lease on the disk.
+   */
+  #reconcileLeases(): void {
+    this.stores.both.call('leased', this.endpointId).then(
+      (leased) => this.#reconcile(leased),
+      () => this.#later(() => this.#reconcileLeases()),
+    );
+  }
+
+  #reconcile(leased: readonly string[]): void {
+    const lost = leased.filter((id) => !this.held.has(id) && !this.#goingBack.has(id));
+    // Some of them may be on their way here from beside the inbox, whose answers are not in turn with this one.
+    if (lost.length > 0 && this.#spilled.underWay > 0) return this.#later(() => this.#reconcileLeases());
+    const back = this.#goingBack.lost(lost);
+    if (lost.length > 0) return void this.#return(back, true);
+    this.#goingBack.isUnsure = false;
+    this.lookAnew();
+  }
+
+  /** True while the disk fails to give events that it has: until all were read or settled. */
+  get hasUnread(): boolean {
+    return this.#unread.size > 0;
+  }
+
+  /**
+   * The disk may give them later, so each goes back to those that wait after a pause, which grows, for a sector may be lost for
+   * good. Until then it keeps its place in the window: a disk that gives nothing has no more events leased than a flow that
+   * settles nothing. Told once until all were read: a disk that fails is not a line an event.
+   */
+  #pauseUnread(events: readonly LeasedMessage[]): void {
+    const ids = events.map(idOf);
+    // Its consumer has gone meanwhile.
+    if (this.#consumer === undefined) return void this.#return({ unsent: ids, cutOff: [] });
+    const isNews = !this.hasUnread;
+    for (const { deliveryId, rank } of events) {
+      const failures = (this.#unread.get(deliveryId) ?? 0) + 1;
+      this.#unread.set(deliveryId, failures);
+      this.#deadlines.set(this.#window.addUnread(deliveryId, rank === 1), backOff(failures));
+    }
+    if (!isNews) return;
+    const others = ids.length > 1 ? `, nor can ${ids.length - 1} more` : '';
+    this.log(`The stored event ${ids[0]} cannot be read now${others}; it is tried again. See to the disk.`);
+    this.changed();
+  }
+
+  /** All whose pause is over. */
+  async #giveUnreadBack(): Promise<void> {
+    const unread = this.#window
+      .all()
+      .filter(({ delivery, state }) => delivery === undefined && state === 'paused');
+    const given = unread.filter(({ timer }) => timer === undefined);
+    for (const held of given) held.state = 'asked';
+    await this.#return({ unsent: given.map(idOf), cutOff: [] });
+    // Not before: what is leased in their places must not come on top of them.
+    for (const held of given) this.#letGo(held);
+    if (given.length > 0) this.lookAnew();
+  }
+
+  /** They were read, or are settled, or somebody else's; without an id all. */
+  #forgetUnread(deliveryId?: string): void {
+    if (!this.hasUnread) return;
+    if (deliveryId === undefined) this.#unread.clear();
+    else this.#unread.delete(deliveryId);
+    if (!this.hasUnread) this.changed();
+  }
+}
+
+function idOf({ deliveryId }: { deliveryId: string }): string {
+  return deliveryId;
 }

@@ -1,5 +1,6 @@
 import type { Consumer } from '../model';
 import type { QueueStores } from './backlog';
+import type { HeldEvents } from './delivery-window';
 import { EventQueue } from './event-queue';
 
 /** How long an answer of the store may be behind what another instance has told of it, in milliseconds. */
@@ -31,6 +32,8 @@ export class SettledElsewhere {
 /** The queues of an inbox, one for each endpoint. */
 export class EventQueues {
   readonly #queues = new Map<string, EventQueue>();
+  /** What is leased here, of all of them. */
+  readonly #held: HeldEvents = new Map();
   /** By endpoint: what waited when the store was opened last. */
   #waiting: Readonly<Record<string, number>> = {};
 
@@ -48,7 +51,7 @@ export class EventQueues {
   of(endpointId: string): EventQueue {
     const known = this.#queues.get(endpointId);
     if (known !== undefined) return known;
-    const queue = new EventQueue(this.stores, endpointId, this.changed, this.log);
+    const queue = new EventQueue(this.stores, endpointId, this.#held, this.changed, this.log);
     this.#queues.set(endpointId, queue);
     queue.storeOpened(this.#waiting[endpointId] ?? 0);
     return queue;
@@ -56,8 +59,8 @@ export class EventQueues {
 
   /** The one in which an event is leased. */
   queueOf(deliveryId: string): EventQueue | undefined {
-    for (const queue of this.#queues.values()) if (queue.holds(deliveryId)) return queue;
-    return undefined;
+    const held = this.#held.get(deliveryId);
+    return held && this.#queues.get(held.endpointId);
   }
 
   /** Milliseconds; undefined where the flow does not have an event that it has to settle. */
@@ -121,7 +124,8 @@ export class EventQueues {
 
   /** Events of an endpoint that wait for their first delivery. */
   waiting(endpointId: string): number {
-    return this.#queues.get(endpointId)?.waiting ?? this.#waitingUnseen(endpointId);
+    const unseen = (): number => (this.#waiting[endpointId] ?? 0) + this.stores.spilled.waiting(endpointId);
+    return this.#queues.get(endpointId)?.waiting ?? unseen();
   }
 
   /** The same of all endpoints. */
@@ -170,9 +174,5 @@ export class EventQueues {
   /** Endpoints that have a queue, or had something waiting when the store was opened. */
   #known(): string[] {
     return [...new Set([...Object.keys(this.#waiting), ...this.#queues.keys()])];
-  }
-
-  #waitingUnseen(endpointId: string): number {
-    return (this.#waiting[endpointId] ?? 0) + this.stores.spilled.waiting(endpointId);
   }
 }

@@ -1,7 +1,6 @@
 import { clampTimerMs } from '../../concurrency/timers';
-import type { Consumer } from '../model';
-import type { AnyStore } from '../store/port';
-import type { LeasedEvent } from './delivery-window';
+import type { ReturnedLeases } from '../store/port';
+import type { HeldEvent } from './delivery-window';
 
 /** Pauses before the next delivery, in milliseconds; the last one from then on. */
 const PAUSES = [1_000, 5_000, 30_000, 120_000, 600_000] as const;
@@ -18,31 +17,28 @@ export function backOff(attempts: number): number {
 export const ASK_AGAIN_AFTER = 1000;
 
 /**
- * Tells when the time of an item is up; while it is paused, not before it goes on. One timer for each item: Node.js keeps those
- * of one length in a list, so that one more or less costs the same however many there are.
+ * Tells when the lease or the pause of an event is over; while the flow stands still, not before it goes on. One timer for each:
+ * Node.js keeps those of one length in a list, so that one more or less costs the same however many there are.
  */
-export class Deadlines<Item extends object> {
-  readonly #timers = new Map<Item, NodeJS.Timeout>();
+export class Deadlines {
   /** Whose time was up during the pause. */
-  readonly #due = new Set<Item>();
+  readonly #due = new Set<HeldEvent>();
   #isRunning = false;
 
-  constructor(private readonly isUp: (item: Item) => void) {}
+  constructor(private readonly isUp: (held: HeldEvent) => void) {}
 
   /** From now on, instead of what was set for it before. @param length in milliseconds */
-  set(item: Item, length: number): void {
-    this.clear(item);
+  set(held: HeldEvent, length: number): void {
+    this.clear(held);
     const part = clampTimerMs(Math.max(1, length));
-    const timer = setTimeout(() => this.#passed(item, length - part), part);
-    timer.unref();
-    this.#timers.set(item, timer);
+    held.timer = setTimeout(() => this.#passed(held, length - part), part);
+    held.timer.unref();
   }
 
-  clear(item: Item): void {
-    const timer = this.#timers.get(item);
-    if (timer !== undefined) clearTimeout(timer);
-    this.#timers.delete(item);
-    this.#due.delete(item);
+  clear(held: HeldEvent): void {
+    if (held.timer !== undefined) clearTimeout(held.timer);
+    held.timer = undefined;
+    this.#due.delete(held);
   }
 
   pause(): void {
@@ -53,127 +49,50 @@ export class Deadlines<Item extends object> {
     this.#isRunning = true;
     const due = [...this.#due];
     this.#due.clear();
-    for (const item of due) this.isUp(item);
+    for (const held of due) this.isUp(held);
   }
 
-  #passed(item: Item, left: number): void {
-    this.#timers.delete(item);
-    if (left > 0) this.set(item, left);
-    else if (this.#isRunning) this.isUp(item);
-    else this.#due.add(item);
+  #passed(held: HeldEvent, left: number): void {
+    held.timer = undefined;
+    if (left > 0) this.set(held, left);
+    else if (this.#isRunning) this.isUp(held);
+    else this.#due.add(held);
   }
 }
 
-interface LeasesWork {
-  consumer(): Consumer | undefined;
-  /** False once it was settled or given back. */
-  isHeld(held: LeasedEvent): boolean;
-  /** True where a later one of its alarm, which did not wait for it, is at work. */
-  isOvertaken(held: LeasedEvent): boolean;
-  /** The pause after its lease is over. */
-  comesAgain(held: LeasedEvent): void;
-  /** The store cannot be told what becomes of one: those of its alarm beside the inbox need not wait for it. */
-  isStuck(held: LeasedEvent): void;
-  /** It was settled meanwhile, or is a dead letter now. */
-  isOver(held: LeasedEvent): void;
-}
-
-/** The leases of events that the flow has to settle, and the pauses before they come again. */
-export class LeaseTimers {
-  readonly #deadlines = new Deadlines<LeasedEvent>((held) => this.#isDue(held));
-
-  constructor(
-    private readonly store: AnyStore,
-    private readonly work: LeasesWork,
-  ) {}
-
-  /** @param length in milliseconds */
-  begin(held: LeasedEvent, length: number): void {
-    held.phase = 'at-flow';
-    held.isStuck = false;
-    this.#deadlines.set(held, length);
-  }
-
-  end(held: LeasedEvent): void {
-    this.#deadlines.clear(held);
-  }
-
+/** Ids of leased events that are on their way back to those that wait. */
+export class GoingBack {
   /**
-   * The flow wants more time for an event. One that comes again has no lease: a node that works on it still, as for its video,
-   * must not keep it from that.
+   * True from a failure on until it is known what became of them. Their places seem free, and may not be: nothing is to be leased
+   * meanwhile.
    */
-  extend(held: LeasedEvent): void {
-    if (held.phase === 'at-flow' && held.isStuck !== true)
-      this.begin(held, this.work.consumer()?.redeliverAfter ?? 0);
+  isUnsure = false;
+  /** The store is being told of them. */
+  readonly #underWay = new Set<string>();
+  /** Never handed over, as far as the store has not confirmed that. */
+  readonly #unsent = new Set<string>();
+
+  has(deliveryId: string): boolean {
+    return this.#underWay.has(deliveryId);
   }
 
-  /** The flow wants an event again. @throws RvmError STORE_FAILED */
-  async retry(held: LeasedEvent, by?: string): Promise<void> {
-    if (held.phase === 'at-flow') await this.#lapse(held, 'retry', by);
+  begin({ unsent, cutOff }: ReturnedLeases): void {
+    for (const id of [...unsent, ...cutOff]) this.#underWay.add(id);
+    for (const id of unsent) this.#unsent.add(id);
   }
 
-  /** None ends before `resume`. */
-  pause(): void {
-    this.#deadlines.pause();
+  /** @param areBack false where the store failed: nobody knows what it has done */
+  end({ unsent, cutOff }: ReturnedLeases, areBack: boolean): void {
+    for (const id of [...unsent, ...cutOff]) this.#underWay.delete(id);
+    if (areBack) for (const id of unsent) this.#unsent.delete(id);
+    else this.isUnsure = true;
   }
 
-  resume(): void {
-    this.#deadlines.resume();
-  }
-
-  #isDue(held: LeasedEvent): void {
-    if (!this.work.isHeld(held)) return;
-    if (held.phase === 'paused' && held.isStuck === true) {
-      if (this.work.isOvertaken(held)) return this.#deadlines.set(held, ASK_AGAIN_AFTER);
-      // From now on the others wait for it again.
-      held.isStuck = false;
-    }
-    const work = held.phase === 'at-flow' ? this.#lapse(held, 'lease') : this.#again(held);
-    // The store is asked again.
-    work.catch(() => undefined);
-  }
-
-  /** A lease has ended: the event comes again after a pause, or is a dead letter. */
-  async #lapse(held: LeasedEvent, again: 'lease' | 'retry', by?: string): Promise<void> {
-    const { deliveryId } = held.delivery;
-    const consumer = this.work.consumer();
-    const maxAttempts = consumer?.maxAttempts ?? Infinity;
-    const lapse = { deliveryId, again, maxAttempts, ...(by !== undefined && { by }) };
-    const lapsed = await this.#ask(held, () => this.store.call('lapse', lapse));
-    // Given back meanwhile perhaps, but dead it is.
-    if (lapsed?.dead === true) (this.work.consumer() ?? consumer)?.onDead(held.delivery, 'attempts');
-    if (!this.work.isHeld(held)) return;
-    if (lapsed === undefined || lapsed.dead) return this.work.isOver(held);
-    held.delivery = { ...held.delivery, again };
-    held.phase = 'paused';
-    this.#deadlines.set(held, backOff(lapsed.counted));
-  }
-
-  /** The pause is over. */
-  async #again(held: LeasedEvent): Promise<void> {
-    const { deliveryId } = held.delivery;
-    const attempt = await this.#ask(held, () => this.store.call('again', deliveryId));
-    if (!this.work.isHeld(held)) return;
-    if (attempt === undefined) return this.work.isOver(held);
-    held.delivery = { ...held.delivery, attempt };
-    this.work.comesAgain(held);
-  }
-
-  /** Where the store fails, the event stays as it is, and the store is asked again later. */
-  async #ask<Answer>(held: LeasedEvent, ask: () => Promise<Answer>): Promise<Answer> {
-    const { phase } = held;
-    held.phase = 'asking';
-    this.#deadlines.clear(held);
-    try {
-      return await ask();
-    } catch (error) {
-      if (this.work.isHeld(held)) {
-        held.isStuck = true;
-        held.phase = phase;
-        this.#deadlines.set(held, ASK_AGAIN_AFTER);
-        this.work.isStuck(held);
-      }
-      throw error;
-    }
+  /** Those that are leased, and nobody holds them, as they are to go back; of others it need not be known any more. */
+  lost(deliveryIds: readonly string[]): ReturnedLeases {
+    const unsent = deliveryIds.filter((id) => this.#unsent.has(id));
+    const cutOff = deliveryIds.filter((id) => !this.#unsent.has(id));
+    for (const id of this.#unsent) if (!this.#underWay.has(id)) this.#unsent.delete(id);
+    return { unsent, cutOff };
   }
 }

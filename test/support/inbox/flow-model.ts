@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import type { Consumer, Consumption, Delivery, Inbox } from '../../../lib/inbox/model';
+import type { StoreInbox } from '../../../lib/inbox/store-inbox';
 import type { ProvenMessage } from '../../../lib/message/record';
 import { ENDPOINT } from '../../inbox/samples';
 import { runsOf } from '../suite/lanes';
@@ -17,6 +18,14 @@ export type Action = 'done' | 'retry' | 'reject' | 'extend';
 export interface Sent {
   message: ProvenMessage;
   deliveryId?: string;
+}
+
+/** What is leased, and what may come on top of it, has room in the window of the consumer. */
+export function windowIsKept(inbox: StoreInbox): boolean {
+  const { held, health, reserved, size } = inbox['parts'].queues.of(ENDPOINT).inspect();
+  const isSound = held >= 0 && health >= 0 && reserved >= 0;
+  // Without a consumer nothing is leased on top of what is just going back.
+  return isSound && (size === 0 || held + reserved <= size);
 }
 
 /** A sender and a flow of an inbox, or of several instances of it, and what must be true of each delivery. */
