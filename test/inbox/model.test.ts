@@ -137,7 +137,7 @@ class Model extends FlowModel<Deed> {
 
   constructor(store: Store, terms: Terms) {
     super(terms);
-    // No folder: what the store does not take is refused, and sent again.
+    // No folder: what the store does not take is refused, and sent again; from memory it goes to the flow all the same.
     this.#inbox = inboxIn(__filename, {
       spillAfter: 1e9,
       open: (news) => (this.#store = new SteppedStore(store, news)),
@@ -240,7 +240,8 @@ class Model extends FlowModel<Deed> {
   /** Of one alarm and class each comes after those accepted before it; settled before it, where that is what counts. */
   #checkOrder({ deliveryId, sequence, message }: Delivery): void {
     const { alarmId } = message.event;
-    if (alarmId === '') return;
+    // From beside the inbox, it overtakes what waits in a store that failed.
+    if (alarmId === '' || sequence === null) return;
     for (const other of this.sent) {
       if (other.message.event.alarmId !== alarmId || other.deliveryId === undefined) continue;
       const isEarlier = this.#sequenceOf(other) < (sequence ?? Infinity) && other.deliveryId !== deliveryId;
