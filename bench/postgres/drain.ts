@@ -1,4 +1,4 @@
-import type { SharedInbox } from '../../lib/inbox/shared-inbox';
+import type { DurableInbox } from '../../lib/inbox/durable-inbox';
 import type { PostgresServer } from '../../test/support/postgres/postgres-server';
 import type { Row, Scale } from '../measurement';
 import { sideBySide, spreadOf } from '../side-by-side';
@@ -80,7 +80,7 @@ async function bytesOf(server: PostgresServer, schema: string): Promise<number> 
   return Number(row?.['bytes']);
 }
 
-async function fill(inbox: SharedInbox, count: number): Promise<void> {
+async function fill(inbox: DurableInbox, count: number): Promise<void> {
   for (let left = count; left > 0; left -= SHARE)
     await inFlight(sampleEvents(Math.min(left, SHARE)), SENDERS, (event) => inbox.accept(event));
 }

@@ -1,6 +1,6 @@
 import { readConnection } from '../../lib/inbox/postgres/connection-settings';
 import { PostgresStore } from '../../lib/inbox/postgres/store';
-import { SharedInbox } from '../../lib/inbox/shared-inbox';
+import { DurableInbox } from '../../lib/inbox/durable-inbox';
 import { PostgresServer } from '../../test/support/postgres/postgres-server';
 import { eventually } from '../../test/support/time/patience';
 
@@ -13,9 +13,9 @@ export function benchServer(): Promise<PostgresServer> {
 }
 
 /** An inbox in a schema of the server, once it is open. */
-export async function sharedInbox(server: PostgresServer, schema: string): Promise<SharedInbox> {
+export async function sharedInbox(server: PostgresServer, schema: string): Promise<DurableInbox> {
   const settings = readConnection(server.url(), { schema, tls: 'off', instanceName: 'bench' });
-  const inbox = new SharedInbox({ keep: KEEP, open: (news) => new PostgresStore({ settings }, news) });
+  const inbox = new DurableInbox({ keep: KEEP, share: (news) => new PostgresStore({ settings }, news) });
   await eventually(() => inbox.state().durable === true, 'the inbox to open');
   return inbox;
 }

@@ -1,5 +1,5 @@
 import type { Delivery } from '../../lib/inbox/model';
-import type { SharedInbox } from '../../lib/inbox/shared-inbox';
+import type { DurableInbox } from '../../lib/inbox/durable-inbox';
 import type { ProvenMessage } from '../../lib/message/record';
 import type { PostgresServer } from '../../test/support/postgres/postgres-server';
 import { ENDPOINT } from './sample-events';
@@ -19,8 +19,8 @@ export class TwoInstances {
   #delivered: (delivery: Delivery) => void = () => undefined;
 
   private constructor(
-    private readonly accepting: SharedInbox,
-    private readonly delivering: SharedInbox,
+    private readonly accepting: DurableInbox,
+    private readonly delivering: DurableInbox,
   ) {
     const consumption = delivering.consume({
       endpointId: ENDPOINT,

@@ -1,478 +1,440 @@
 import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { ChangeListeners } from '../concurrency/signals';
 import { withTimeout } from '../concurrency/timers';
-import { type DeadLetter, isForFlow, type ProvenMessage } from '../message/record';
+import type { DeadLetter, ProvenMessage } from '../message/record';
 import { plural } from '../text';
+import { Arrivals, type Beside } from './arrivals';
 import { Endpoints } from './endpoints';
+import type { KeptInbox } from './inboxes';
 import { ToldIncidents } from './incidents';
-import { EventQueues } from './queue/event-queues';
-import type { Acceptance, FileIncident, InboxState, InstanceRow, ListQuery, MessageList } from './model';
-import type { EventQueue } from './queue/event-queue';
+import {
+  type Acceptance,
+  type Actor,
+  type Consumer,
+  type Consumption,
+  type FileIncident,
+  type InboxCounts,
+  type InboxFigures,
+  type InboxState,
+  type InstanceRow,
+  type ListQuery,
+  type MessageList,
+  MOST_COUNTED,
+  namedBy,
+  type QuarantinedMessage,
+  type QuarantineSum,
+  type Settlement,
+  type TallyQuery,
+  type TallyRow,
+} from './model';
+import { InboxQuarantine } from './quarantine';
+import { EventQueues, SettledElsewhere } from './queue/event-queues';
+import { listedOf, PatientReading, rowsOf } from './reading';
+import { type RetentionPeriods, Tidying } from './retention';
+import { Settling } from './settling';
+import type { ChangedSlots, SlotOutcome, SlotWrite } from './slot';
 import { SlotListeners, SlotStore } from './slots';
 import { OutageLog } from './spare/outage-log';
 import type { OpenStore } from './spare/spare';
 import { SPILL_REGISTER } from './spare/spare-folder';
-import { type AcceptedBeside, Spares } from './spare/spares';
-import { Stores } from './stores';
+import { Spares } from './spare/spares';
 import { fileSystemWarning } from './sqlite/database';
 import { StoreThread } from './sqlite/store-thread';
 import { type InboxEvents, StoreHealth } from './store-health';
-import { PatientReading } from './reading';
-import { type InboxParts, InboxQuarantine, Settling, StoreInbox } from './store-inbox';
-import { type RetentionPeriods, Tidying } from './retention';
-import {
-  type Accepted,
-  type AnyStore,
-  type Known,
-  type NewMessage,
-  type OpenReport,
-  reasonOf,
-  type StoreEvents,
-  storeFailed,
-  type StorePort,
-  type StoreWarning,
+import type {
+  AnyStore,
+  LeaseRequest,
+  OpenReport,
+  SharedStore,
+  SharedStoreEvents,
+  StoreEvents,
+  StorePort,
+  StoreWarning,
 } from './store/port';
-import { messageKeyOf, newMessage, withWarnings } from './store/stored-message';
+import { Stores } from './stores';
+import { tallyOf } from './tally';
 
-interface Entering {
-  storing: Promise<Accepted>;
-  /** It takes too long: the queue does not wait for it any more. */
-  giveUp: () => void;
+interface CommonOptions {
+  keep: RetentionPeriods;
+  /** Told what an operator should know; nothing of an event. */
+  log?: (news: InboxEvents) => void;
+  /** Time for the store to take a message, and to answer, in milliseconds. Default 2,000; 3,000 of one that is shared. */
+  timeoutMs?: number;
+  /** Between two looks at a store that fails, and at spill folders of processes that may have ended, in milliseconds. Default 5,000; 1,000 of one that is shared. */
+  lookAgain?: number;
 }
 
-/** Gives a message to the store; the queue of an event is told what became of it. */
-export function enter(
-  { store, queues }: { store: AnyStore; queues: EventQueues },
-  record: ProvenMessage | DeadLetter,
-  message: NewMessage,
-): Entering {
-  if (!isForFlow(record))
-    return { storing: store.call('accept', { message, lease: 'no' }), giveUp: () => undefined };
-  return enterEvent(store, queues.of(record.endpointId), record, message);
-}
-
-function enterEvent(store: AnyStore, queue: EventQueue, event: ProvenMessage, message: NewMessage): Entering {
-  const lease = queue.lease(event);
-  let isAwaited = true;
-  const storing = store.call('accept', { message, lease });
-  storing.then(
-    (accepted) => (isAwaited ? queue.stored(event, lease, accepted) : queue.storedLate(accepted)),
-    () => isAwaited && queue.stored(event, lease, undefined),
-  );
-  const giveUp = (): void => {
-    isAwaited = false;
-    queue.stored(event, lease, undefined);
-  };
-  return { storing, giveUp };
-}
-
-/** Time for a store that fails to say whether a message is known, in milliseconds: it may read what it cannot write. */
-const LOOK_WITHIN = 250;
-
-/**
- * What a store that fails knows of messages: asked of all at once, and told in the order in which they came, so that none
- * overtakes another. None waits longer than the store has for an answer, however many wait.
- */
-class KnownIdCheck {
-  /** Settles when all that came until now had their turn. */
-  #last: Promise<unknown> = Promise.resolve();
-  #waiting = 0;
-  /** A question that was not answered in time: it is asked no other until it is. */
-  #unanswered: Promise<unknown> | undefined;
-
-  constructor(private readonly store: StorePort) {}
-
-  /**
-   * Its turn comes when all before it had theirs.
-   * @param message undefined where the store need not be asked
-   * @param act told what the store knows; undefined where it cannot read that now
-   */
-  async inTurn<Result>(
-    message: NewMessage | undefined,
-    act: (known: Known | undefined) => Promise<Result>,
-  ): Promise<Result> {
-    const looking = message && this.#look(message);
-    this.#waiting += 1;
-    // The next one comes when it has begun, not when it is done.
-    const begun = this.#last.then(async () => {
-      const known = await looking;
-      this.#waiting -= 1;
-      return { acting: act(known) };
-    });
-    this.#last = begun;
-    return (await begun).acting;
-  }
-
-  /** True while some that came wait for their turn. */
-  get areAhead(): boolean {
-    return this.#waiting > 0;
-  }
-
-  /** Resolves when all that came until now had their turn. */
-  async ended(): Promise<void> {
-    await this.#last;
-  }
-
-  #look(message: NewMessage): Promise<Known | undefined> {
-    if (this.#unanswered !== undefined) return Promise.resolve(undefined);
-    const asking = this.store.call('look', messageKeyOf(message)).then(
-      (known) => ({ known }),
-      () => ({ known: undefined }),
-    );
-    return withTimeout(asking, LOOK_WITHIN).then((answer) => {
-      if (answer === undefined) this.#hangs(asking);
-      return answer?.known;
-    });
-  }
-
-  #hangs(asking: Promise<unknown>): void {
-    this.#unanswered = asking;
-    void asking.then(() => {
-      if (this.#unanswered === asking) this.#unanswered = undefined;
-    });
-  }
-}
-
-interface ArrivalsOptions {
-  store: StorePort;
-  queues: EventQueues;
-  spares: Spares;
-  outages: OutageLog;
-  health: StoreHealth;
-  incidents: ToldIncidents;
-  /** Time for the store to take a message before it is spilled, in milliseconds. */
-  spillAfter: number;
-  /** True once nothing is accepted any more. */
-  isClosed: () => boolean;
-  /** True while ids may be lost that a repeat could have. */
-  mayRepeat: () => boolean;
-}
-
-/** What comes in, on its way into the store, or beside it. */
-class Arrivals {
-  readonly #looks: KnownIdCheck;
-
-  constructor(private readonly options: ArrivalsOptions) {
-    this.#looks = new KnownIdCheck(options.store);
-  }
-
-  /** @throws RvmError STORE_FAILED */
-  async accept(arrived: ProvenMessage | DeadLetter): Promise<Acceptance> {
-    const { spares, spillAfter, health, isClosed } = this.options;
-    if (isClosed()) throw storeFailed('it is closed');
-    // What was spilled, or is about to be, goes first, or the end of an alarm would come before its beginning.
-    const mustWait = spares.mayHold || this.#looks.areAhead || health.state.durable === undefined;
-    const isSpilled = mustWait && !(await this.#isAllInside());
-    // Only now: a store that was just opened has told what it lacks.
-    const record = this.#marked(arrived);
-    const message = newMessage(record);
-    // What the inbox would not have is known beside it alone.
-    if (isSpilled || (spares.size > 0 && (await spares.concern(message))))
-      return this.#spill(record, message);
-    const begun = performance.now();
-    const { storing, giveUp } = enter(this.options, record, message);
-    const accepted = await withTimeout(storing, spillAfter).catch((error: unknown) => this.#failed(error));
-    if (accepted === 'failed') return this.#spill(record, message);
-    if (accepted === undefined) {
-      giveUp();
-      this.options.queues.onStoreTimeout();
-      health.tooSlow();
-      storing.then(
-        () => health.slow.answered(performance.now() - begun),
-        () => undefined,
-      );
-      return this.#spill(record, message, storing);
-    }
-    health.works();
-    return { outcome: accepted.outcome, deliveryId: accepted.deliveryId };
-  }
-
-  #marked(record: ProvenMessage | DeadLetter): ProvenMessage | DeadLetter {
-    return isForFlow(record) && this.options.mayRepeat() ? withWarnings(record, ['may-repeat']) : record;
-  }
-
-  #failed(error: unknown): 'failed' {
-    if (this.options.isClosed()) throw error;
-    this.options.health.failed(reasonOf(error));
-    return 'failed';
-  }
-
-  /** A store that is known to fail is waited for by no alarm; but what was spilled before has to be known, for its repeats. */
-  async #isAllInside(): Promise<boolean> {
-    const { health, spares, spillAfter } = this.options;
-    let recovering = health.recover().catch(() => undefined);
-    await withTimeout(spares.loaded(), spillAfter);
-    if (health.state.durable === false) return false;
-    if (this.#looks.areAhead) {
-      await this.#looks.ended();
-      recovering = health.recover().catch(() => undefined);
-    }
-    return (await withTimeout(recovering, spillAfter)) === true;
-  }
-
-  /** @param storing where the store may take it after all */
-  #spill(
-    record: ProvenMessage | DeadLetter,
-    message: NewMessage,
-    storing?: Promise<Accepted>,
-  ): Promise<Acceptance> {
-    return this.#looks.inTurn(storing === undefined ? message : undefined, (known) =>
-      this.#spillKnown(record, message, known, storing),
-    );
-  }
-
-  async #spillKnown(
-    record: ProvenMessage | DeadLetter,
-    message: NewMessage,
-    known: Known | undefined,
-    storing: Promise<Accepted> | undefined,
-  ): Promise<Acceptance> {
-    if (known?.outcome === 'repeat' && known.deliveryId !== undefined)
-      return { outcome: 'repeat', deliveryId: known.deliveryId };
-    const late = storing?.then(
-      ({ outcome, deliveryId }) => (outcome === 'repeat' ? undefined : deliveryId),
-      () => undefined,
-    );
-    const { outcome, deliveryId, spilled } = await this.#beside(record, {
-      message,
-      known,
-      ...(late && { late }),
-    });
-    if (spilled !== undefined) {
-      this.options.health.spilled();
-      this.options.outages.spilled(spilled.node);
-    }
-    return { outcome, deliveryId };
-  }
-
-  async #beside(
-    record: ProvenMessage | DeadLetter,
-    spill: { message: NewMessage; known: Known | undefined; late?: Promise<string | undefined> },
-  ): Promise<AcceptedBeside> {
-    const { spares, queues } = this.options;
-    const isEvent = isForFlow(record);
-    const queue = queues.of(record.endpointId);
-    const lease = isEvent ? queue.leaseBeside(record) : 'no';
-    const told = (accepted: AcceptedBeside | undefined): void => {
-      if (!isEvent) return;
-      const { warnings = [] } = accepted?.spilled ?? {};
-      queue.spilled(withWarnings(record, warnings), lease, accepted);
-    };
-    const accepted = await spares.accept({ ...spill, lease }).catch((error: unknown) => {
-      told(undefined);
-      throw this.#refused(reasonOf(error));
-    });
-    told(accepted);
-    // In memory alone: it goes to the flow, and its sender, who is told nothing, keeps it for us.
-    if (accepted.fault !== undefined) throw this.#refused(accepted.fault);
-    return accepted;
-  }
-
-  #refused(spareFault: string): Error {
-    const { health, incidents, isClosed } = this.options;
-    const { fault = 'it is not open yet' } = health.state;
-    if (health.state.durable === false && !isClosed()) incidents.refused(fault);
-    return storeFailed(`${fault}; neither can it spill: ${spareFault}`);
-  }
-}
-
-/** In milliseconds. */
-const LOOK_AGAIN = 5000;
-
-export interface DurableInboxOptions {
+/** An inbox in a file of its own. */
+export interface FileInboxOptions extends CommonOptions {
   /** The SQLite file. */
   file: string;
   /** Where messages go that the store cannot take; best on another disk. */
   spillFolder: string;
-  keep: RetentionPeriods;
   /** A file outside its folder in which its last sequence is remembered: else an older copy of the folder is not noticed. */
   lastSequence?: string;
-  /** Told what an operator should know; nothing of an event. */
-  log?: (news: InboxEvents) => void;
-  /** Time for the store to take a message before it is spilled, in milliseconds. Default 2,000. */
-  spillAfter?: number;
-  /** Between two looks at a store that fails, and at spill folders of processes that may have ended, in milliseconds. Default 5,000. */
-  lookAgain?: number;
   /** The store behind it. Default: the file, in a thread of its own. */
   open?: (news: StoreEvents) => StorePort;
   /** And the store of a spare. Default: likewise. */
   openSpare?: OpenStore;
 }
 
+/** An inbox in a database that several instances of Node-RED share. */
+export interface SharedInboxOptions extends CommonOptions {
+  /** Opens the store behind it. */
+  share: (news: SharedStoreEvents) => SharedStore;
+}
+
+export type DurableInboxOptions = FileInboxOptions | SharedInboxOptions;
+
+/** Between two looks for slots that other instances have changed, in milliseconds. */
+const POLL_EVERY = 1000;
+
 /**
- * The durable inbox: one SQLite file in a thread of its own, files for what it cannot take, and the queues from which events go
- * to their consumers. After a crash each event that was not settled is delivered again, under the same id.
+ * The durable inbox: one SQLite file in a thread of its own with spares for what it cannot take, or tables in PostgreSQL that
+ * several instances share; and the queues from which events go to their consumers. After a crash each event that was not settled
+ * is delivered again, under the same id.
  */
-export class DurableInbox extends StoreInbox {
-  protected readonly parts: InboxParts;
-  readonly #store: StorePort;
-  readonly #both: Stores;
-  readonly #spares: Spares;
-  readonly #outages: OutageLog;
-  readonly #queues: EventQueues;
+export class DurableInbox implements KeptInbox {
+  readonly #store: AnyStore;
+  /** The same, with what is beside it. */
+  readonly #routed: AnyStore;
+  readonly #shared?: SharedStore;
+  readonly #beside?: Beside & { stores: Stores };
+  private readonly queues: EventQueues;
   readonly #incidents: ToldIncidents;
   readonly #endpoints: Endpoints;
   readonly #watchers = new ChangeListeners();
-  readonly #slotWatchers = new SlotListeners();
-  readonly #log: (news: InboxEvents) => void;
+  readonly #slotWatchers: SlotListeners;
+  readonly #slots: SlotStore;
+  readonly #settling: Settling;
+  readonly #settledElsewhere = new SettledElsewhere();
+  readonly #quarantine: InboxQuarantine;
   readonly #health: StoreHealth;
   readonly #arrivals: Arrivals;
   readonly #reading: PatientReading;
   readonly #tidying: Tidying;
+  readonly #log: (news: InboxEvents) => void;
+  readonly #timeoutMs: number;
+  readonly #lookAgain: number;
   #closed = false;
   /** When ids were lost with a part of the file, as `performance.now()` has it. */
   #idsLostAt = -Infinity;
 
   constructor(options: DurableInboxOptions) {
-    super();
+    const isShared = 'share' in options;
     this.#log = options.log ?? (() => undefined);
-    const spillAfter = options.spillAfter ?? 2000;
+    this.#timeoutMs = options.timeoutMs ?? (isShared ? 3000 : 2000);
+    this.#lookAgain = options.lookAgain ?? (isShared ? 1000 : 5000);
     this.#health = new StoreHealth({
-      lookAgain: options.lookAgain ?? LOOK_AGAIN,
+      lookAgain: this.#lookAgain,
       recover: () => this.#tryToRecover(),
       changed: () => this.#healthChanged(),
       log: this.#log,
     });
-    this.#store = this.#open(options);
-    this.#spares = this.#sparesOf(options, spillAfter);
-    this.#both = new Stores(this.#store, {
-      spares: this.#spares,
-      endpointOf: (deliveryId) => this.#queues.queueOf(deliveryId)?.endpointId,
-      onKept: () => this.#health.lookLater(),
-      waits: (endpointId) => this.#waitsBeside(endpointId),
-      timeoutMs: spillAfter,
-    });
-    this.#queues = this.#queuesOf();
-    this.#incidents = new ToldIncidents(this.#queues);
-    this.#endpoints = new Endpoints(this.#store, this.#queues, {
+    if ('share' in options) {
+      this.#shared = options.share(this.#sharedEvents());
+      this.#store = this.#routed = this.#shared;
+    } else {
+      this.#beside = this.#besideOf(options);
+      this.#store = this.#beside.main;
+      this.#routed = this.#beside.stores;
+    }
+    this.queues = this.#queuesOf();
+    this.#incidents = new ToldIncidents(this.queues);
+    this.#endpoints = new Endpoints(this.#store, this.queues, {
       lookAgain: () => this.#health.lookLater(),
       moved: (node, endpoint) => {
-        this.#spares.moveAlong(node, endpoint);
-        this.#outages.adopt(endpoint, node);
+        this.#beside?.spares.moveAlong(node, endpoint);
+        this.#beside?.outages.adopt(endpoint, node);
       },
-      assigned: (from, to) => this.#spares.assign(from, to),
+      assigned: (from, to) => this.#beside?.spares.assign(from, to),
     });
-    this.#outages = new OutageLog(
-      (node) => this.#queues.of(this.#endpoints.endpointOf(node) ?? node).reachable,
-    );
+    const state = (): InboxState => this.#health.state;
     this.#arrivals = new Arrivals({
       store: this.#store,
-      queues: this.#queues,
-      spares: this.#spares,
-      outages: this.#outages,
+      beside: this.#beside,
+      queues: this.queues,
       health: this.#health,
       incidents: this.#incidents,
-      spillAfter,
+      timeoutMs: this.#timeoutMs,
       isClosed: () => this.#closed,
-      mayRepeat: () =>
-        !this.#spares.isAllKnown || performance.now() < this.#idsLostAt + this.#tidying.keep.keys,
+      mayRepeat: () => this.#mayRepeat,
     });
-    this.#reading = new PatientReading(this.#store, {
-      state: () => this.#health.state,
-      hasMore: () => this.#spares.size > 0,
-      timeoutMs: spillAfter,
-    });
+    const timeoutMs = this.#timeoutMs;
+    const hasMore = (): boolean => (this.#beside?.spares.size ?? 0) > 0;
+    this.#reading = new PatientReading(this.#store, { state, hasMore, timeoutMs });
     this.#tidying = new Tidying(this.#store, options.keep);
-    this.parts = {
-      store: this.#both,
-      queues: this.#queues,
-      endpoints: this.#endpoints,
-      settling: new Settling(this.#both, this.#queues),
-      quarantine: new InboxQuarantine(this.#store, this.#reading, () => this.#health.state),
-      reading: this.#reading,
-      slots: new SlotStore(this.#store, {
-        state: () => this.#health.state,
-        watchers: this.#slotWatchers,
-        timeoutMs: spillAfter,
-      }),
-      watchers: this.#watchers,
-    };
+    this.#settling = new Settling(this.#routed, this.queues, async (deliveryId, wish) =>
+      this.#shared?.call('tellHolder', { deliveryId, wish }),
+    );
+    this.#quarantine = new InboxQuarantine(this.#store, this.#reading, state);
+    this.#slotWatchers = isShared
+      ? new SlotListeners({
+          versions: (owners) => this.#store.call('slotVersions', owners),
+          every: POLL_EVERY,
+        })
+      : new SlotListeners();
+    this.#slots = new SlotStore(this.#store, { state, watchers: this.#slotWatchers, timeoutMs });
   }
 
   /** Tells where the spill folder could not serve, before it has to. */
   checkSpillFolder(): void {
-    const { folder } = this.#spares;
-    const reason = this.#spares.check();
+    const { spares } = this.#beside ?? {};
+    if (spares === undefined) return;
+    const { folder } = spares;
+    const reason = spares.check();
     const warning = reason === undefined ? fileSystemWarning(folder) : undefined;
     if (reason !== undefined) this.#log({ kind: 'no-spill', folder, reason });
     else if (warning !== undefined) this.#log({ ...warning, folder });
   }
 
   /** Changes how long messages are kept, and where they are spilled. What was spilled elsewhere is read back all the same. */
-  configure({ keep, spillFolder }: Pick<DurableInboxOptions, 'keep' | 'spillFolder'>): void {
+  configure({ keep, spillFolder }: { keep: RetentionPeriods; spillFolder?: string }): void {
     this.#tidying.keep = keep;
-    this.#spares.moveTo(spillFolder);
-    if (this.#spares.mayHold) this.#health.lookLater();
+    const { spares } = this.#beside ?? {};
+    if (spares === undefined || spillFolder === undefined) return;
+    spares.moveTo(spillFolder);
+    if (spares.mayHold) this.#health.lookLater();
   }
 
-  accept(record: ProvenMessage | DeadLetter): Promise<Acceptance> {
+  async accept(record: ProvenMessage | DeadLetter): Promise<Acceptance> {
     return this.#arrivals.accept(this.#endpoints.atPresent(record));
   }
 
-  list(query: ListQuery): Promise<MessageList> {
-    return this.#both.list(query, this.#reading);
+  async list(query: ListQuery): Promise<MessageList> {
+    if (this.#beside !== undefined) return this.#beside.stores.list(query, this.#reading);
+    const { rows, fault } = await rowsOf(this.#reading, query);
+    return { messages: await listedOf(rows, query), ...(fault && { fault }) };
   }
 
+  /** Those that share it, oldest first. */
   async instances(): Promise<InstanceRow[]> {
-    return [];
+    return this.#shared === undefined ? [] : this.#shared.call('instances', undefined);
   }
 
   state(): InboxState {
     const { state } = this.#health;
-    const spilled = this.#spares.size;
+    const spilled = this.#beside?.spares.size ?? 0;
     const incident = this.#incidents.ofFile();
-    const beside = { ...(spilled > 0 && { spilled }), ...(incident && { incident }) };
-    if (state.durable !== true || !this.#queues.hasUnread) return { ...state, ...beside };
-    return { durable: false, fault: 'stored events cannot be read: see to the disk', ...beside };
+    const more = { ...(spilled > 0 && { spilled }), ...(incident && { incident }) };
+    if (state.durable !== true || !this.queues.hasUnread) return { ...state, ...more };
+    const disk = this.#shared === undefined ? 'the disk' : 'the disk of the database';
+    return { durable: false, fault: `stored events cannot be read: see to ${disk}`, ...more };
   }
 
   async canAccept(): Promise<boolean> {
     const { durable } = this.#health.state;
     if (this.#closed || durable === undefined) return false;
-    return durable || this.#spares.canAccept();
+    return durable || (await this.#beside?.spares.canAccept()) === true;
   }
 
+  /** Of a shared store that does not answer, others find out what was leased here. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#tidying.close();
     this.#slotWatchers.close();
-    await this.#queues.detach();
-    await this.#health.close();
-    await this.#spares.drained();
+    const atRest = Promise.all([this.queues.detach(), this.#health.close()]);
+    await (this.#shared === undefined ? atRest : withTimeout(atRest, this.#timeoutMs));
+    await this.#beside?.spares.drained();
     await this.#store.close();
-    await this.#spares.close();
-    this.#queues.close();
+    await this.#beside?.spares.close();
+    this.queues.close();
   }
 
-  protected override resumed(nodeId: string): void {
-    this.#outages.tellOwed(nodeId);
-    this.#incidents.tellOwed();
+  /** An instance without any consumer is none: at the end of Node-RED nothing else would tell the others. */
+  consume(consumer: Consumer): Consumption {
+    const { endpointId, nodeId } = consumer;
+    const queue = this.queues.of(endpointId);
+    queue.attach(consumer);
+    this.#endpoints.claim(endpointId, nodeId);
+    this.#shared?.takePart();
+    const own = (act: () => void) => (): void => {
+      if (queue.consumer === consumer) act();
+    };
+    return {
+      pause: own(() => queue.pause()),
+      resume: own(() => {
+        this.#endpoints.arrived(nodeId);
+        queue.resume();
+        this.#beside?.outages.tellOwed(nodeId);
+        this.#incidents.tellOwed();
+      }),
+      end: async (isForGood = false) => {
+        if (queue.consumer === consumer) {
+          const detached = queue.detach();
+          if (isForGood) this.#endpoints.leave(nodeId);
+          await detached;
+        }
+        if (!this.queues.haveConsumers) await this.#shared?.standAside();
+      },
+    };
   }
 
-  #sparesOf(
-    { spillFolder, file, openSpare, lookAgain = LOOK_AGAIN }: DurableInboxOptions,
-    timeoutMs: number,
-  ): Spares {
+  /**
+   * The end of an event that a flow has is told to a store that several instances share until it knows, or the inbox is closed:
+   * what was done would come again else.
+   */
+  async settle(deliveryId: string, settlement: Settlement, actor?: Actor): Promise<boolean> {
+    const isEnd = settlement.action === 'done' || settlement.action === 'reject';
+    const mustBeTold = this.#shared && isEnd && this.queues.queueOf(deliveryId) !== undefined;
+    for (;;) {
+      try {
+        return await this.#settling.settle(deliveryId, settlement, actor);
+      } catch (error) {
+        if (mustBeTold !== true || this.#closed) throw error;
+        await pause(this.#lookAgain, undefined, { ref: false });
+      }
+    }
+  }
+
+  dismiss(deliveryId: string, actor?: Actor): Promise<boolean> {
+    return this.#routed.call('dismiss', { deliveryId, ...namedBy(actor) });
+  }
+
+  tally(query: TallyQuery): Promise<TallyRow[]> {
+    return tallyOf((page) => this.#reading.read('page', page), query);
+  }
+
+  quarantine(message: QuarantinedMessage): void {
+    this.#quarantine.add(this.#endpoints.atPresent(message));
+  }
+
+  async quarantined(endpointId: string): Promise<(QuarantinedMessage & { id: number })[]> {
+    // Some of them may be just coming along from another endpoint.
+    await this.#endpoints.told();
+    return this.#quarantine.of(endpointId);
+  }
+
+  quarantineSums(): Promise<QuarantineSum[]> {
+    return this.#quarantine.sums();
+  }
+
+  async releaseUpTo(endpointId: string, lastId: number): Promise<void> {
+    await this.#routed.call('releaseUpTo', { endpoint: endpointId, id: lastId });
+  }
+
+  async release(ids: readonly number[]): Promise<void> {
+    await this.#routed.call('release', [...ids]);
+  }
+
+  viewKey(): Promise<Uint8Array> {
+    return this.#routed.call('viewKey', undefined);
+  }
+
+  quarantineKey(): Promise<Uint8Array> {
+    return this.#quarantine.key();
+  }
+
+  openByEndpoint(): Promise<Record<string, number>> {
+    return this.#endpoints.open();
+  }
+
+  figures(): Promise<InboxFigures> {
+    return this.#routed.call('figures', this.queues.endpointsWaiting());
+  }
+
+  counts(): Promise<InboxCounts> {
+    return this.#reading.read('counts', { newest: MOST_COUNTED });
+  }
+
+  assign(from: string, to: string, actor?: Actor): Promise<number> {
+    return this.#endpoints.assign(from, { to, ...namedBy(actor) });
+  }
+
+  isKnown(station: string, messageId: string): Promise<boolean> {
+    return this.#routed.call('isKnown', { station, id: messageId });
+  }
+
+  slots(owner: string, since?: number): Promise<ChangedSlots> {
+    return this.#slots.slots(owner, since);
+  }
+
+  putSlots(owner: string, writes: readonly SlotWrite[]): Promise<SlotOutcome[]> {
+    return this.#slots.putSlots(owner, writes);
+  }
+
+  slotOwners(prefix: string): Promise<string[]> {
+    return this.#slots.slotOwners(prefix);
+  }
+
+  dropSlots(owner: string): Promise<void> {
+    return this.#slots.dropSlots(owner);
+  }
+
+  watchSlots(owner: string, changed: () => void): () => void {
+    return this.#slots.watchSlots(owner, changed);
+  }
+
+  waiting(endpointId: string): number {
+    return this.queues.waiting(endpointId);
+  }
+
+  allWaiting(): number {
+    return this.queues.allWaiting();
+  }
+
+  hasConsumer(endpointId: string): boolean {
+    return this.queues.hasConsumer(endpointId);
+  }
+
+  leaseOf(deliveryId: string): number | undefined {
+    return this.queues.leaseOf(deliveryId);
+  }
+
+  /** Endpoints that have events waiting and no consumer. */
+  abandoned(): string[] {
+    return this.queues.abandoned();
+  }
+
+  watch(changed: () => void): () => void {
+    return this.#watchers.add(changed);
+  }
+
+  /** True while ids may be lost that a repeat could have. */
+  get #mayRepeat(): boolean {
+    if (this.#beside?.spares.isAllKnown === false) return true;
+    return performance.now() < this.#idsLostAt + this.#tidying.keep.keys;
+  }
+
+  #besideOf(options: FileInboxOptions): Beside & { stores: Stores } {
+    const { file, open, lastSequence } = options;
+    const main = open?.(this.#events()) ?? new StoreThread(file, this.#events(), { last: lastSequence });
+    const spares = this.#sparesOf(options, main);
+    const stores = new Stores(main, {
+      spares,
+      endpointOf: (deliveryId) => this.queues.queueOf(deliveryId)?.endpointId,
+      onKept: () => this.#health.lookLater(),
+      waits: (endpointId) => this.#waitsBeside(endpointId),
+      timeoutMs: this.#timeoutMs,
+    });
+    const outages = new OutageLog(
+      (node) => this.queues.of(this.#endpoints.endpointOf(node) ?? node).reachable,
+    );
+    return { main, spares, stores, outages };
+  }
+
+  #sparesOf({ spillFolder, file, openSpare }: FileInboxOptions, main: StorePort): Spares {
     return new Spares({
       folder: spillFolder,
       register: path.join(path.dirname(file), SPILL_REGISTER),
-      main: this.#store,
+      main,
       openStore: openSpare ?? ((spare, news) => new StoreThread(spare, news, { isSpare: true })),
       endpoints: {
         nodeOf: (endpointId) => this.#endpoints.nodeOf(endpointId),
         endpointOf: (nodeId) => this.#endpoints.endpointOf(nodeId),
       },
-      timeoutMs,
-      lookAgain,
+      timeoutMs: this.#timeoutMs,
+      lookAgain: this.#lookAgain,
       events: {
-        atWork: (endpointId) => this.#queues.of(endpointId).alarmsAtWork(),
+        atWork: (endpointId) => this.queues.of(endpointId).alarmsAtWork(),
         waits: (endpointId) => this.#waitsBeside(endpointId),
-        counts: (endpointId, change) => this.#queues.of(endpointId).count(change),
-        restored: (nodeId) => this.#outages.restored(nodeId),
-        entered: (nodeId) => this.#outages.entered(nodeId),
+        counts: (endpointId, change) => this.queues.of(endpointId).count(change),
+        restored: (nodeId) => this.#beside?.outages.restored(nodeId),
+        entered: (nodeId) => this.#beside?.outages.entered(nodeId),
         found: () => this.#health.lookLater(),
         reopened: () => {
-          this.#queues.reconcile();
+          this.queues.reconcile();
           this.#health.lookLater();
         },
         refused: (count) =>
@@ -490,23 +452,38 @@ export class DurableInbox extends StoreInbox {
     });
   }
 
-  #open({ file, open, lastSequence }: DurableInboxOptions): StorePort {
-    const news: StoreEvents = {
+  #events(): StoreEvents {
+    return {
       onOpened: (opened) => this.#opened(opened),
       onFault: (reason) => this.#health.failed(reason),
       onWarning: (warning) => this.#warned(warning),
       onSlow: (batch) => this.#health.slow.measured(batch),
     };
-    return open?.(news) ?? new StoreThread(file, news, { last: lastSequence });
+  }
+
+  #sharedEvents(): SharedStoreEvents {
+    return {
+      ...this.#events(),
+      onEpochLost: () => this.queues.leasesLost(),
+      onLeaseSafe: () => this.queues.onLeaseSafe(),
+      onStirred: (endpoint) => this.queues.onNewWork(endpoint),
+      onWaiting: (waiting) => {
+        this.queues.waitingAre(waiting);
+        this.#watchers.notify();
+      },
+      onSlots: (owner) => this.#slotWatchers.tell(owner),
+      onWish: (deliveryId, leaseRequest) => this.#wished(deliveryId, leaseRequest),
+    };
   }
 
   #queuesOf(): EventQueues {
+    const { spares } = this.#beside ?? {};
     const stores = {
-      spilled: this.#spares,
-      both: this.#both,
-      canLease: () => this.#health.state.durable === true && !this.#spares.mayHold,
-      isLeaseSafe: () => true,
-      isSettled: () => false,
+      spilled: spares ?? NOTHING_SPILLED,
+      both: this.#routed,
+      canLease: () => this.#health.state.durable === true && spares?.mayHold !== true,
+      isLeaseSafe: () => this.#shared?.isLeaseSafe() ?? true,
+      isSettled: (deliveryId: string) => this.#settledElsewhere.has(deliveryId),
     };
     return new EventQueues(
       stores,
@@ -515,17 +492,27 @@ export class DurableInbox extends StoreInbox {
     );
   }
 
+  /** What the store was told at another instance, the queue that has the event is told here. */
+  #wished(deliveryId: string, leaseRequest: LeaseRequest): void {
+    const queue = this.queues.queueOf(deliveryId);
+    if (leaseRequest === 'settled' && queue === undefined) this.#settledElsewhere.add(deliveryId);
+    if (leaseRequest === 'settled') queue?.settled(deliveryId, false);
+    if (leaseRequest === 'extend') queue?.extend(deliveryId);
+    // A lease that cannot be ended now ends by itself.
+    if (leaseRequest === 'retry') queue?.retry({ deliveryId }).catch(() => undefined);
+  }
+
   #waitsBeside(endpointId: string): void {
-    this.#queues.of(endpointId).lookAnew();
+    this.queues.of(endpointId).lookAnew();
     this.#watchers.notify();
     if (!this.#closed) this.#health.lookLater();
   }
 
   #healthChanged(): void {
     if (this.#health.state.durable === true) {
-      this.#queues.storeWorks();
+      this.queues.storeWorks();
       this.#incidents.takes();
-    } else if (this.#health.state.durable === false) void this.#spares.prepare();
+    } else if (this.#health.state.durable === false) void this.#beside?.spares.prepare();
     this.#watchers.notify();
   }
 
@@ -545,23 +532,28 @@ export class DurableInbox extends StoreInbox {
     this.#idsLostAt = performance.now() - idsLostSince;
     if (restored !== false) this.#befell({ kind: restored === 'anew' ? 'made-anew' : 'restored', ...lost });
     this.#endpoints.storeOpened();
-    this.#queues.storeOpened(waiting);
-    this.parts.slots.storeOpened();
+    this.queues.storeOpened(waiting);
+    this.#slots.storeOpened();
     this.#health.recover().catch(() => undefined);
   }
 
   /** True when nothing that was spilled is left. @throws RvmError STORE_FAILED */
   async #tryToRecover(): Promise<boolean> {
+    const { spares, outages } = this.#beside ?? {};
     await this.#store.call('ping', undefined).catch(async (error: unknown) => {
-      await this.#spares.keepMemory();
+      await spares?.keepMemory();
       throw error;
     });
     this.#endpoints.tellRest();
-    if (this.#spares.areOpen || this.#spares.mayHold) await this.#spares.drain();
-    if (this.#spares.mayHold) return false;
-    const count = this.#outages.over();
+    if (spares === undefined || outages === undefined) return true;
+    if (spares.areOpen || spares.mayHold) await spares.drain();
+    if (spares.mayHold) return false;
+    const count = outages.over();
     if (count > 0) this.#log({ kind: 'read-back', count });
-    this.#queues.storeWorks();
+    this.queues.storeWorks();
     return true;
   }
 }
+
+/** Nothing is kept beside a store that several instances share: what it cannot take, another instance may. */
+const NOTHING_SPILLED = { lease: async () => [], waiting: () => 0 };

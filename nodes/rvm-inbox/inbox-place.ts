@@ -143,7 +143,6 @@ function realFolder(RED: NodeAPI, setting: string): string {
 
 type SettingsModule = typeof import('../../lib/inbox/postgres/connection-settings');
 type StoreModule = typeof import('../../lib/inbox/postgres/store');
-type SharedInboxModule = typeof import('../../lib/inbox/shared-inbox');
 
 /** The place of an inbox that several Node-RED instances share. */
 function sharedPlace(RED: NodeAPI, settings: ConnectionSettings): InboxLocation {
@@ -177,14 +176,14 @@ function refusedPlace({ id, name }: { id: string; name: string }, reason: string
 
 function placeOf(
   place: Pick<InboxLocation, 'title' | 'key' | 'store' | 'servers'>,
-  open: (news: SharedStoreEvents) => SharedStore,
+  share: (news: SharedStoreEvents) => SharedStore,
   log: (news: InboxEvents) => void,
 ): InboxLocation {
   return {
     ...place,
     open: ({ keep }) => {
-      const { SharedInbox } = require('../../lib/inbox/shared-inbox') as SharedInboxModule;
-      return new SharedInbox({ open, keep, log });
+      const { DurableInbox } = require('../../lib/inbox/durable-inbox') as DurableInboxModule;
+      return new DurableInbox({ share, keep, log });
     },
   };
 }

@@ -139,7 +139,7 @@ class Model extends FlowModel<Deed> {
     super(terms);
     // No folder: what the store does not take is refused, and sent again; from memory it goes to the flow all the same.
     this.#inbox = inboxIn(__filename, {
-      spillAfter: 1e9,
+      timeoutMs: 1e9,
       open: (news) => (this.#store = new SteppedStore(store, news)),
     });
     this.store.open();

@@ -20,7 +20,7 @@ describe('an inbox whose folder was changed while Node-RED was off', () => {
 
   function open(): void {
     const spillFolder = path.join(base(), 'spill');
-    inbox = inboxIn(folder(), { spillFolder, lastSequence: last(), spillAfter: PATIENCE });
+    inbox = inboxIn(folder(), { spillFolder, lastSequence: last(), timeoutMs: PATIENCE });
     taker = new Taker(inbox);
   }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Consumer } from '../../lib/inbox/model';
-import type { SharedInbox, SharedInboxOptions } from '../../lib/inbox/shared-inbox';
+import type { DurableInbox, SharedInboxOptions } from '../../lib/inbox/durable-inbox';
 import { InlineInbox } from '../support/inbox/each-store';
 import { type InstanceStore, SharedFile } from '../support/inbox/shared-store';
 import { MovableTimers } from '../support/time/virtual-time';
@@ -8,7 +8,7 @@ import { eventually } from '../support/time/patience';
 import { allSettled, ENDPOINT, proven, Taker } from './samples';
 
 interface Instance {
-  inbox: SharedInbox;
+  inbox: DurableInbox;
   store: InstanceStore;
 }
 

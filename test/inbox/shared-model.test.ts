@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import type { Consumption, Delivery } from '../../lib/inbox/model';
-import { SharedInbox } from '../../lib/inbox/shared-inbox';
+import { DurableInbox } from '../../lib/inbox/durable-inbox';
 import {
   storeFailed,
   type SharedStore,
@@ -119,7 +119,7 @@ type Deed =
   | { do: 'wait'; time: number };
 
 interface Instance {
-  inbox: SharedInbox;
+  inbox: DurableInbox;
   store: SteppedStore;
   consumption: Consumption | undefined;
   /** Which consumer of it may be given something: the last, while it runs. */
@@ -214,10 +214,10 @@ class SharedModel extends FlowModel<Deed> {
 
   #open(): Instance {
     let store: SteppedStore | undefined;
-    const inbox = new SharedInbox({
+    const inbox = new DurableInbox({
       keep: { keys: Infinity, bodies: Infinity },
       timeoutMs: 1e9,
-      open: (news) => (store = new SteppedStore(this.file, news)),
+      share: (news) => (store = new SteppedStore(this.file, news)),
     });
     const instance = {
       inbox,

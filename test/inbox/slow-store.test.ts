@@ -79,7 +79,7 @@ describe('a store that was too slow', () => {
 });
 
 describe('an inbox whose store answers late', () => {
-  const stand = new SpillStand({ spillAfter: 20 });
+  const stand = new SpillStand({ timeoutMs: 20 });
 
   it('spills, is not durable meanwhile, and tells at the end what took so long instead of blaming the disk', async () => {
     const { inbox } = stand;

@@ -9,7 +9,7 @@ const FORMER = ':/north';
 const LATTER = ':/south';
 
 describe('what is spilled of a webhook node whose path changes', () => {
-  const FAILS = { fails: true, spillAfter: PATIENCE };
+  const FAILS = { fails: true, timeoutMs: PATIENCE };
   const stand = new SpillStand(FAILS);
   let inbox: HookedInbox;
   beforeEach(() => ({ inbox } = stand));

@@ -209,7 +209,7 @@ describe('the spares of an inbox whose store fails', () => {
     const inThread = (folder?: string): HookedInbox =>
       stand.open({
         fails: true,
-        spillAfter: PATIENCE,
+        timeoutMs: PATIENCE,
         openSpare: (file, news) => new StoreThread(file, news, { isSpare: true }),
         ...(folder && { folder }),
       });

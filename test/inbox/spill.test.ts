@@ -317,7 +317,7 @@ describe('an inbox whose store fails', () => {
     inbox.fails = true;
     await inbox.accept(proven());
     const gate = new Gate();
-    inbox = stand.open({ folder: inbox.image(), fails: true, spillAfter: 50 });
+    inbox = stand.open({ folder: inbox.image(), fails: true, timeoutMs: 50 });
     let isHeld = true;
     inbox.spareHook = async (name, act) => {
       const isFirst = isHeld && name === 'kept';
@@ -345,7 +345,7 @@ describe('an inbox whose store fails', () => {
 
   for (const handledWhen of ['sent', 'settled'] as const)
     it(`delivers once what the store has taken, and answered too late, and has it once, with events that are ${handledWhen}`, async () => {
-      inbox = await stand.works({ spillAfter: 30 });
+      inbox = await stand.works({ timeoutMs: 30 });
       const taker = new Taker(inbox, { handledWhen });
       // So that the next one is leased as it is stored.
       const first = await taker.takes();

@@ -15,7 +15,7 @@ describe('a list of an inbox whose store fails', () => {
 
   /** One whose store has little time to answer. */
   const openImpatient = async (): Promise<void> => {
-    inbox = await stand.works({ spillAfter: 100 });
+    inbox = await stand.works({ timeoutMs: 100 });
   };
   const list = (state: ListQuery['state'], more: Partial<ListQuery> = {}) =>
     inbox.list({ state, limit: 9, ...more });

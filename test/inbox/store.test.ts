@@ -32,7 +32,7 @@ describe('the store of the inbox, in its thread', () => {
 
   // Threads that start and disks may be slow here: what is tested is what the store answers.
   const open = (): DurableInbox =>
-    inboxIn(folder(), { log: (line) => news.push(line), lookAgain: 100, spillAfter: PATIENCE });
+    inboxIn(folder(), { log: (line) => news.push(line), lookAgain: 100, timeoutMs: PATIENCE });
 
   async function restart(whileClosed: () => void = () => undefined): Promise<void> {
     await inbox.close();

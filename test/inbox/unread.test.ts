@@ -150,7 +150,7 @@ describe('a disk that fails to read bodies', () => {
     news = [];
     const file = path.join(folder(), 'inbox.sqlite');
     inbox = inboxIn(folder(), {
-      spillAfter: PATIENCE,
+      timeoutMs: PATIENCE,
       log: (line) => news.push(line),
       open: (told) => (store = new ServedStore(file, told)),
     });

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { SharedInbox } from '../../lib/inbox/shared-inbox';
 import { SELF_TEST, SELF_TEST_ID } from '../../lib/message/envelope';
 import type { Middleware } from '../../lib/webhook/endpoint';
 import { proven, Taker } from '../inbox/samples';
@@ -95,7 +94,7 @@ inEachStore('what is counted of an inbox', (open) => {
     const inbox = await open();
     await inbox.accept(proven());
     const engines = new Set(meter.told('committed').map(([engine]) => engine));
-    assert.deepEqual([...engines], inbox instanceof SharedInbox ? ['postgres'] : []);
+    assert.deepEqual([...engines], inbox instanceof InlineInbox ? [] : ['postgres']);
   });
 });
 

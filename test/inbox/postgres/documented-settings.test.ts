@@ -3,7 +3,7 @@ import { Client, DatabaseError } from 'pg';
 import { readConnection } from '../../../lib/inbox/postgres/connection-settings';
 import { PostgresStore } from '../../../lib/inbox/postgres/store';
 import { schemaSql } from '../../../lib/inbox/postgres/schema';
-import { SharedInbox } from '../../../lib/inbox/shared-inbox';
+import { DurableInbox } from '../../../lib/inbox/durable-inbox';
 import type { ProvenMessage } from '../../../lib/message/record';
 import { DocumentedServers } from '../../support/postgres/documented-settings';
 import { needs } from '../../support/suite/programs';
@@ -13,7 +13,7 @@ import { DAY, proven } from '../samples';
 /** In their order, as somebody would follow the documentation. */
 describe('PostgreSQL on two machines, as the documentation has it', () => {
   let servers: DocumentedServers;
-  let inbox: SharedInbox | undefined;
+  let inbox: DurableInbox | undefined;
   const stored = proven();
 
   before(async function () {
@@ -26,14 +26,14 @@ describe('PostgreSQL on two machines, as the documentation has it', () => {
     await servers?.remove();
   });
 
-  function openInbox(): SharedInbox {
+  function openInbox(): DurableInbox {
     const tls = { ca: servers.authority.cert };
     const settings = readConnection(servers.url(), { schema: 'rvm', tls, instanceName: 'first' });
     const keep = { keys: 7 * DAY, bodies: 30 * DAY };
-    return new SharedInbox({ keep, open: (news) => new PostgresStore({ settings }, news) });
+    return new DurableInbox({ keep, share: (news) => new PostgresStore({ settings }, news) });
   }
 
-  async function opened(): Promise<SharedInbox> {
+  async function opened(): Promise<DurableInbox> {
     const current = (inbox ??= openInbox());
     await eventually(() => current.state().durable === true, 'the inbox to open');
     return current;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { SETTINGS_STEP } from '../../../lib/inbox/postgres/sql';
-import type { SharedInbox } from '../../../lib/inbox/shared-inbox';
+import type { DurableInbox } from '../../../lib/inbox/durable-inbox';
 import { TcpGate } from '../../support/network/servers';
 import { accept, ENDPOINT, PostgresStand, type StoreSession } from '../../support/postgres/stores';
 import { slowIt } from '../../support/suite/lanes';
@@ -53,7 +53,7 @@ describe('a batch whose answer nobody waits for any more', () => {
 describe('an acceptance whose answer is lost', () => {
   const postgres = PostgresStand.shared();
   let gate: TcpGate;
-  let inbox: SharedInbox;
+  let inbox: DurableInbox;
   let taker: Taker;
   beforeEach(async () => {
     const { server } = postgres;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { SharedInbox } from '../../../lib/inbox/shared-inbox';
+import type { DurableInbox } from '../../../lib/inbox/durable-inbox';
 import { idsOf, PostgresStand } from '../../support/postgres/stores';
 import { eventually } from '../../support/time/patience';
 import { allSettled, proven, SETTLED, Taker } from '../samples';
@@ -9,13 +9,13 @@ const LATTER = ':/south';
 
 describe('a flow that runs on two instances', () => {
   const postgres = PostgresStand.shared();
-  let one: SharedInbox;
-  let other: SharedInbox;
+  let one: DurableInbox;
+  let other: DurableInbox;
   beforeEach(async () => {
     [one, other] = await Promise.all([postgres.inbox(), postgres.inbox()]);
   });
 
-  const arrive = async (inbox: SharedInbox, endpointId = FORMER): Promise<string> =>
+  const arrive = async (inbox: DurableInbox, endpointId = FORMER): Promise<string> =>
     (await inbox.accept(proven({}, { endpointId }))).deliveryId;
   const deliveredTo = (...takers: Taker[]): string[] => takers.flatMap(({ deliveries }) => idsOf(deliveries));
   const came = (ids: readonly string[], ...takers: Taker[]): Promise<void> =>

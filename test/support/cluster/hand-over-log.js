@@ -39,5 +39,4 @@ const logged = (name) => (exports) =>
 
 patchModules({
   'inbox/durable-inbox.js': logged('DurableInbox'),
-  'inbox/shared-inbox.js': logged('SharedInbox'),
 });

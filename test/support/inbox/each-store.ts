@@ -2,11 +2,10 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
-import { DurableInbox, type DurableInboxOptions } from '../../../lib/inbox/durable-inbox';
+import { DurableInbox, type FileInboxOptions } from '../../../lib/inbox/durable-inbox';
 import type { KeptInbox } from '../../../lib/inbox/inboxes';
 import { readConnection } from '../../../lib/inbox/postgres/connection-settings';
 import { PostgresStore } from '../../../lib/inbox/postgres/store';
-import { SharedInbox } from '../../../lib/inbox/shared-inbox';
 import { Store } from '../../../lib/inbox/sqlite/store';
 import type { InboxEvents } from '../../../lib/inbox/store-health';
 import {
@@ -138,7 +137,7 @@ class FailingStore implements SharedStore {
   }
 }
 
-class TestedSharedInbox extends SharedInbox implements TestedInbox {
+class TestedSharedInbox extends DurableInbox implements TestedInbox {
   readonly #port: FailingStore;
   #closing: Promise<void> | undefined;
 
@@ -149,7 +148,7 @@ class TestedSharedInbox extends SharedInbox implements TestedInbox {
       keep: { keys: 7 * DAY, bodies: 30 * DAY },
       timeoutMs: PATIENCE,
       lookAgain: LOOK_AGAIN,
-      open: (news: SharedStoreEvents) => {
+      share: (news: SharedStoreEvents) => {
         port = new FailingStore(new PostgresStore({ settings, ...(steady && { monotonic: steady }) }, news));
         return port;
       },
@@ -263,7 +262,7 @@ function temporaryFolder(): string {
   return folder;
 }
 
-export interface InlineInboxOptions extends Partial<DurableInboxOptions> {
+export interface InlineInboxOptions extends Partial<FileInboxOptions> {
   folder?: string;
   steady?: () => number;
   hook?: Hook;
@@ -292,7 +291,7 @@ export class InlineInbox extends DurableInbox {
       file: path.join(folder, 'inbox.sqlite'),
       spillFolder: path.join(folder, 'spill'),
       keep: { keys: 7 * DAY, bodies: 30 * DAY },
-      spillAfter: PATIENCE,
+      timeoutMs: PATIENCE,
       open: (news) =>
         (port = new InlineStore(path.join(folder, 'inbox.sqlite'), news, { steady: options.steady })),
       openSpare: (file, news) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import type { Consumer, Consumption, Delivery, Inbox } from '../../../lib/inbox/model';
-import type { StoreInbox } from '../../../lib/inbox/store-inbox';
+import type { DurableInbox } from '../../../lib/inbox/durable-inbox';
 import type { ProvenMessage } from '../../../lib/message/record';
 import { ENDPOINT } from '../../inbox/samples';
 import { runsOf } from '../suite/lanes';
@@ -21,8 +21,8 @@ export interface Sent {
 }
 
 /** What is leased, and what may come on top of it, has room in the window of the consumer. */
-export function windowIsKept(inbox: StoreInbox): boolean {
-  const { held, health, reserved, size } = inbox['parts'].queues.of(ENDPOINT).inspect();
+export function windowIsKept(inbox: DurableInbox): boolean {
+  const { held, health, reserved, size } = inbox['queues'].of(ENDPOINT).inspect();
   const isSound = held >= 0 && health >= 0 && reserved >= 0;
   // Without a consumer nothing is leased on top of what is just going back.
   return isSound && (size === 0 || held + reserved <= size);

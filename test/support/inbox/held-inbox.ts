@@ -77,7 +77,7 @@ export class HeldInbox {
       spillFolder: this.spillFolder,
       lastSequence: this.lastSequence,
       keep: { keys: 7 * DAY, bodies: 30 * DAY },
-      spillAfter: PATIENCE,
+      timeoutMs: PATIENCE,
       lookAgain: 100,
     });
     const taker = new Taker(inbox, { handledWhen: 'settled', maxInFlight: 1000 });

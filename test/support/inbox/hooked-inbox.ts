@@ -13,7 +13,7 @@ import { InlineInbox, type InlineInboxOptions, pass } from './each-store';
 /** An inbox whose folder stays, and whose store has little time to do what the test says of each call. */
 export class HookedInbox extends InlineInbox {
   constructor({ folder = temporaryFolder(), ...options }: InlineInboxOptions = {}) {
-    super({ folder, lookAgain: 20, spillAfter: 200, ...options });
+    super({ folder, lookAgain: 20, timeoutMs: 200, ...options });
   }
 
   /** What the disk has of its folder is what a kill leaves there, at this moment. */
@@ -39,7 +39,7 @@ export class SpillStand {
   constructor(options?: InlineInboxOptions) {
     beforeEach(async () => {
       this.news.length = 0;
-      if (options !== undefined) await this.works({ spillAfter: PATIENCE, ...options });
+      if (options !== undefined) await this.works({ timeoutMs: PATIENCE, ...options });
     });
     afterEach(async () => {
       for (const inbox of this.#inboxes) await this.end(inbox);

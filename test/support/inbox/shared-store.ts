@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { SharedInbox, type SharedInboxOptions } from '../../../lib/inbox/shared-inbox';
+import { DurableInbox, type SharedInboxOptions } from '../../../lib/inbox/durable-inbox';
 import { Store } from '../../../lib/inbox/sqlite/store';
 import {
   storeFailed,
@@ -30,13 +30,13 @@ export class SharedFile {
   readonly instances: InstanceStore[] = [];
 
   /** An inbox of one instance, and its store, which does what the test says. */
-  instance(options: Partial<SharedInboxOptions> = {}): { inbox: SharedInbox; store: InstanceStore } {
+  instance(options: Partial<SharedInboxOptions> = {}): { inbox: DurableInbox; store: InstanceStore } {
     let store: InstanceStore | undefined;
-    const inbox = new SharedInbox({
+    const inbox = new DurableInbox({
       keep: { keys: 7 * DAY, bodies: 30 * DAY },
       timeoutMs: PATIENCE,
       lookAgain: 10,
-      open: (news) => (store = new InstanceStore(this, news)),
+      share: (news) => (store = new InstanceStore(this, news)),
       ...options,
     });
     if (store === undefined) throw new Error('The store was not opened.');

@@ -6,7 +6,7 @@ import { PostgresStore, type PostgresStoreOptions } from '../../../lib/inbox/pos
 import { migrate } from '../../../lib/inbox/postgres/schema';
 import { Session } from '../../../lib/inbox/postgres/session';
 import { type Reply, type Request, PlanRunner } from '../../../lib/inbox/postgres/plans';
-import { SharedInbox, type SharedInboxOptions } from '../../../lib/inbox/shared-inbox';
+import { DurableInbox, type SharedInboxOptions } from '../../../lib/inbox/durable-inbox';
 import type {
   SharedStoreEvents,
   Accepted,
@@ -258,11 +258,11 @@ export class PostgresStand<Server extends PostgresServer | SharedServer = Shared
     return open;
   }
 
-  async inbox({ url = this.server.url(), settings, ...options }: InboxOptions = {}): Promise<SharedInbox> {
-    const inbox = new SharedInbox({
+  async inbox({ url = this.server.url(), settings, ...options }: InboxOptions = {}): Promise<DurableInbox> {
+    const inbox = new DurableInbox({
       keep: { keys: 7 * DAY, bodies: 30 * DAY },
       timeoutMs: PATIENCE,
-      open: (news) => new PostgresStore({ settings: settings ?? settingsOf(url, this.schema) }, news),
+      share: (news) => new PostgresStore({ settings: settings ?? settingsOf(url, this.schema) }, news),
       ...options,
     });
     this.closing(() => inbox.close());

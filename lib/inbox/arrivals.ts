@@ -1,0 +1,294 @@
+import { withTimeout } from '../concurrency/timers';
+import { type DeadLetter, isForFlow, type ProvenMessage } from '../message/record';
+import type { ToldIncidents } from './incidents';
+import type { Acceptance } from './model';
+import type { EventQueue } from './queue/event-queue';
+import type { EventQueues } from './queue/event-queues';
+import type { OutageLog } from './spare/outage-log';
+import type { AcceptedBeside, Spares } from './spare/spares';
+import {
+  type Accepted,
+  type AnyStore,
+  type Known,
+  type NewMessage,
+  reasonOf,
+  storeFailed,
+  type StorePort,
+} from './store/port';
+import { messageKeyOf, newMessage, withWarnings } from './store/stored-message';
+import type { StoreHealth } from './store-health';
+
+/** Why a store cannot take anything that has told of no fault. */
+const NOT_OPEN = 'it is not open yet';
+
+/** A message on its way; `storing` where the store may take it after all. */
+interface Arrival {
+  record: ProvenMessage | DeadLetter;
+  message: NewMessage;
+  storing?: Promise<Accepted>;
+}
+
+interface Entering {
+  storing: Promise<Accepted>;
+  /** It takes too long: the queue does not wait for it any more. */
+  giveUp: () => void;
+}
+
+/** Gives a message to the store; the queue of an event is told what became of it. */
+function enter(
+  store: AnyStore,
+  queues: EventQueues,
+  record: ProvenMessage | DeadLetter,
+  message: NewMessage,
+): Entering {
+  if (!isForFlow(record))
+    return { storing: store.call('accept', { message, lease: 'no' }), giveUp: () => undefined };
+  return enterEvent(store, queues.of(record.endpointId), record, message);
+}
+
+function enterEvent(store: AnyStore, queue: EventQueue, event: ProvenMessage, message: NewMessage): Entering {
+  const lease = queue.lease(event);
+  let isAwaited = true;
+  const storing = store.call('accept', { message, lease });
+  storing.then(
+    (accepted) => (isAwaited ? queue.stored(event, lease, accepted) : queue.storedLate(accepted)),
+    () => isAwaited && queue.stored(event, lease, undefined),
+  );
+  const giveUp = (): void => {
+    isAwaited = false;
+    queue.stored(event, lease, undefined);
+  };
+  return { storing, giveUp };
+}
+
+/** Time for a store that fails to say whether a message is known, in milliseconds: it may read what it cannot write. */
+const LOOK_WITHIN = 250;
+
+/**
+ * What a store that fails knows of messages: asked of all at once, and told in the order in which they came, so that none
+ * overtakes another. None waits longer than the store has for an answer, however many wait.
+ */
+class KnownIdCheck {
+  /** Settles when all that came until now had their turn. */
+  #last: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
+  /** A question that was not answered in time: it is asked no other until it is. */
+  #unanswered: Promise<unknown> | undefined;
+
+  constructor(private readonly store: StorePort) {}
+
+  /**
+   * Its turn comes when all before it had theirs.
+   * @param message undefined where the store need not be asked
+   * @param act told what the store knows; undefined where it cannot read that now
+   */
+  async inTurn<Result>(
+    message: NewMessage | undefined,
+    act: (known: Known | undefined) => Promise<Result>,
+  ): Promise<Result> {
+    const looking = message && this.#look(message);
+    this.#waiting += 1;
+    // The next one comes when it has begun, not when it is done.
+    const begun = this.#last.then(async () => {
+      const known = await looking;
+      this.#waiting -= 1;
+      return { acting: act(known) };
+    });
+    this.#last = begun;
+    return (await begun).acting;
+  }
+
+  /** True while some that came wait for their turn. */
+  get areAhead(): boolean {
+    return this.#waiting > 0;
+  }
+
+  /** Resolves when all that came until now had their turn. */
+  async ended(): Promise<void> {
+    await this.#last;
+  }
+
+  #look(message: NewMessage): Promise<Known | undefined> {
+    if (this.#unanswered !== undefined) return Promise.resolve(undefined);
+    const asking = this.store.call('look', messageKeyOf(message)).then(
+      (known) => ({ known }),
+      () => ({ known: undefined }),
+    );
+    return withTimeout(asking, LOOK_WITHIN).then((answer) => {
+      if (answer === undefined) this.#hangs(asking);
+      return answer?.known;
+    });
+  }
+
+  #hangs(asking: Promise<unknown>): void {
+    this.#unanswered = asking;
+    void asking.then(() => {
+      if (this.#unanswered === asking) this.#unanswered = undefined;
+    });
+  }
+}
+
+/** What is beside a store of a file. */
+export interface Beside {
+  /** The store of the file. */
+  main: StorePort;
+  spares: Spares;
+  outages: OutageLog;
+}
+
+interface ArrivalsOptions {
+  store: AnyStore;
+  /** Undefined where several instances share the store: what it cannot take is refused, and its sender comes again, perhaps to another one. */
+  beside: Beside | undefined;
+  queues: EventQueues;
+  health: StoreHealth;
+  incidents: ToldIncidents;
+  /** Time for the store to take a message, in milliseconds. */
+  timeoutMs: number;
+  /** True once nothing is accepted any more. */
+  isClosed: () => boolean;
+  /** True while ids may be lost that a repeat could have. */
+  mayRepeat: () => boolean;
+}
+
+/** What comes in, on its way into the store, or beside it. */
+export class Arrivals {
+  readonly #looks: KnownIdCheck | undefined;
+
+  constructor(private readonly options: ArrivalsOptions) {
+    this.#looks = options.beside && new KnownIdCheck(options.beside.main);
+  }
+
+  /** @throws RvmError STORE_FAILED */
+  async accept(arrived: ProvenMessage | DeadLetter): Promise<Acceptance> {
+    const { beside, isClosed } = this.options;
+    if (isClosed()) throw storeFailed('it is closed');
+    const mustSpill = beside !== undefined && (await this.#mustSpill(beside));
+    // Only now: a store that was just opened has told what it lacks.
+    const record = this.#marked(arrived);
+    const message = newMessage(record);
+    // What the inbox would not have is known beside it alone.
+    if (
+      beside !== undefined &&
+      (mustSpill || (beside.spares.size > 0 && (await beside.spares.concern(message))))
+    )
+      return this.#spill(beside, { record, message });
+    return this.#store(record, message);
+  }
+
+  async #store(record: ProvenMessage | DeadLetter, message: NewMessage): Promise<Acceptance> {
+    const { store, queues, beside, timeoutMs, health } = this.options;
+    const begun = performance.now();
+    const { storing, giveUp } = enter(store, queues, record, message);
+    const accepted = await withTimeout(storing, timeoutMs).catch((error: unknown) => this.#failed(error));
+    if (accepted === 'failed') return this.#spill(beside, { record, message });
+    if (accepted === undefined) {
+      health.tooSlow();
+      storing.then(
+        () => health.slow.answered(performance.now() - begun),
+        () => undefined,
+      );
+      if (beside === undefined) throw storeFailed(health.state.fault ?? NOT_OPEN);
+      giveUp();
+      queues.onStoreTimeout();
+      return this.#spill(beside, { record, message, storing });
+    }
+    health.works();
+    return { outcome: accepted.outcome, deliveryId: accepted.deliveryId };
+  }
+
+  #marked(record: ProvenMessage | DeadLetter): ProvenMessage | DeadLetter {
+    return isForFlow(record) && this.options.mayRepeat() ? withWarnings(record, ['may-repeat']) : record;
+  }
+
+  #failed(error: unknown): 'failed' {
+    const { beside, isClosed, health } = this.options;
+    if (!isClosed()) health.failed(reasonOf(error));
+    if (isClosed() || beside === undefined) throw error;
+    return 'failed';
+  }
+
+  /** What was spilled, or is about to be, goes first, or the end of an alarm would come before its beginning. */
+  async #mustSpill({ spares }: Beside): Promise<boolean> {
+    const mustWait = spares.mayHold || this.#areAhead || this.options.health.state.durable === undefined;
+    return mustWait && !(await this.#isAllInside(spares));
+  }
+
+  get #areAhead(): boolean {
+    return this.#looks?.areAhead === true;
+  }
+
+  /** A store that is known to fail is waited for by no alarm; but what was spilled before has to be known, for its repeats. */
+  async #isAllInside(spares: Spares): Promise<boolean> {
+    const { health, timeoutMs } = this.options;
+    let recovering = health.recover().catch(() => undefined);
+    await withTimeout(spares.loaded(), timeoutMs);
+    if (health.state.durable === false) return false;
+    if (this.#areAhead) {
+      await this.#looks?.ended();
+      recovering = health.recover().catch(() => undefined);
+    }
+    return (await withTimeout(recovering, timeoutMs)) === true;
+  }
+
+  #spill(beside: Beside | undefined, arrival: Arrival): Promise<Acceptance> {
+    if (beside === undefined || this.#looks === undefined) throw storeFailed(NOT_OPEN);
+    const { message, storing } = arrival;
+    return this.#looks.inTurn(storing === undefined ? message : undefined, (known) =>
+      this.#spillKnown(beside, arrival, known),
+    );
+  }
+
+  async #spillKnown(
+    { spares, outages }: Beside,
+    { record, message, storing }: Arrival,
+    known: Known | undefined,
+  ): Promise<Acceptance> {
+    if (known?.outcome === 'repeat' && known.deliveryId !== undefined)
+      return { outcome: 'repeat', deliveryId: known.deliveryId };
+    const late = storing?.then(
+      ({ outcome, deliveryId }) => (outcome === 'repeat' ? undefined : deliveryId),
+      () => undefined,
+    );
+    const { outcome, deliveryId, spilled } = await this.#accepted(spares, record, {
+      message,
+      known,
+      ...(late && { late }),
+    });
+    if (spilled !== undefined) {
+      this.options.health.spilled();
+      outages.spilled(spilled.node);
+    }
+    return { outcome, deliveryId };
+  }
+
+  async #accepted(
+    spares: Spares,
+    record: ProvenMessage | DeadLetter,
+    spill: { message: NewMessage; known: Known | undefined; late?: Promise<string | undefined> },
+  ): Promise<AcceptedBeside> {
+    const queue = this.options.queues.of(record.endpointId);
+    const isEvent = isForFlow(record);
+    const lease = isEvent ? queue.leaseBeside(record) : 'no';
+    const told = (accepted: AcceptedBeside | undefined): void => {
+      if (!isEvent) return;
+      const { warnings = [] } = accepted?.spilled ?? {};
+      queue.spilled(withWarnings(record, warnings), lease, accepted);
+    };
+    const accepted = await spares.accept({ ...spill, lease }).catch((error: unknown) => {
+      told(undefined);
+      throw this.#refused(reasonOf(error));
+    });
+    told(accepted);
+    // In memory alone: it goes to the flow, and its sender, who is told nothing, keeps it for us.
+    if (accepted.fault !== undefined) throw this.#refused(accepted.fault);
+    return accepted;
+  }
+
+  #refused(spareFault: string): Error {
+    const { health, incidents, isClosed } = this.options;
+    const { fault = NOT_OPEN } = health.state;
+    if (health.state.durable === false && !isClosed()) incidents.refused(fault);
+    return storeFailed(`${fault}; neither can it spill: ${spareFault}`);
+  }
+}
