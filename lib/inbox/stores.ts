@@ -132,7 +132,9 @@ export class Stores implements StorePort {
     beside: (spare: Spare) => Promise<Result>,
   ): Promise<Result> {
     const spare = this.options.spares.having(deliveryId);
-    return spare === undefined ? inside() : askedBeside(spare, deliveryId, inside, beside);
+    if (spare === undefined) return inside();
+    // What has left it by then is in the inbox, or was in memory and is in a file.
+    return askedBeside(spare, deliveryId, () => this.#at(deliveryId, inside, beside), beside);
   }
 
   #lease(take: Take<'lease'>): Give<'lease'> {
@@ -197,7 +199,7 @@ export class Stores implements StorePort {
       unsent: unsent.filter((id) => !given.has(id)),
       cutOff: cutOff.filter((id) => !given.has(id)),
     };
-    return rest.unsent.length + rest.cutOff.length === 0 ? 0 : this.main.call('giveBack', rest);
+    return rest.unsent.length + rest.cutOff.length === 0 ? 0 : this.#giveBack(rest);
   }
 
   #markDelivered(ids: readonly string[], hurry?: boolean): Give<'markDelivered'> {
@@ -213,8 +215,8 @@ export class Stores implements StorePort {
         if (own.length > 0) await spare.call('markDelivered', own);
         for (const id of own) marked.add(id);
       });
-    const inside = ids.filter((id) => !marked.has(id));
-    if (inside.length > 0) await this.#markInside(inside, hurry);
+    const rest = ids.filter((id) => !marked.has(id));
+    if (rest.length > 0) await this.#markDelivered(rest, hurry);
   }
 
   async #markInside(ids: string[], hurry?: boolean): Promise<void> {
@@ -286,17 +288,17 @@ export class Stores implements StorePort {
   }
 }
 
-/** It may have entered the inbox before it can be asked beside it. */
+/** @param elsewhere it may have left before it can be asked there */
 async function askedBeside<Result>(
   spare: Spare,
   deliveryId: string,
-  inside: () => Promise<Result>,
+  elsewhere: () => Promise<Result>,
   beside: (spare: Spare) => Promise<Result>,
 ): Promise<Result> {
   const answer = await spare.shared(async () =>
     spare.has(deliveryId) ? { give: await beside(spare) } : undefined,
   );
-  return answer === undefined ? inside() : answer.give;
+  return answer === undefined ? elsewhere() : answer.give;
 }
 
 function keyOf({ station, id, named, fingerprint }: LeasedMessage): string {

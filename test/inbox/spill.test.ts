@@ -108,6 +108,24 @@ describe('an inbox whose store fails', () => {
       assert.deepEqual([next.ids, next.deliveries[0]?.again], [[idOf(message)], 'restart']);
     });
 
+    it('takes what the flow says of it while it goes from memory into a file', async () => {
+      await refused(proven());
+      await taker.came(1);
+      const [deliveryId = ''] = taker.deliveryIds;
+      const [moving, moved] = [new Gate(), new Gate()];
+      inbox.spareHook = (name, act) => {
+        if (name !== 'bring') return act();
+        moving.open();
+        return moved.opened.then(act);
+      };
+      await moving.opened;
+      const settling = inbox.settle(deliveryId, { action: 'done' });
+      moved.open();
+      assert.equal(await settling, true);
+      await stand.mend();
+      assert.equal(await stand.stateOf(deliveryId), 'delivered');
+    });
+
     it('holds a thousand, and hands over none beyond them', async () => {
       const messages = Array.from({ length: 1001 }, () => proven());
       for (const message of messages) await refused(message);
