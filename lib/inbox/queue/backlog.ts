@@ -48,11 +48,6 @@ export class Backlog {
     return this.#waiting;
   }
 
-  /** True where some are known to wait, or may. */
-  get hasAny(): boolean {
-    return this.#waiting > 0 || this.isStirred;
-  }
-
   /** So many more wait, or fewer. */
   count(change: number): void {
     this.#waiting = Math.max(0, this.#waiting + change);

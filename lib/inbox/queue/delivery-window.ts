@@ -233,11 +233,8 @@ export class HandOverLine {
     });
   }
 
-  get hasNext(): boolean {
-    return this.#next.length + this.#later.length > 0;
-  }
-
-  get hasLeaving(): boolean {
-    return this.#leaving.length > 0;
+  /** @param mayHand whether anything may go now */
+  needsTurn(mayHand: boolean): boolean {
+    return this.#leaving.length > 0 || (mayHand && this.#next.length + this.#later.length > 0);
   }
 }

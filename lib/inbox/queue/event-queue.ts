@@ -307,7 +307,7 @@ export class EventQueue {
     this.#letGo(held);
     if (!this.#window.isOrdered) return;
     this.#goOn(held);
-    if (this.#backlog.hasAny) this.#backlog.mayHoldMore = true;
+    if (this.#backlog.waiting > 0 || this.#backlog.isStirred) this.#backlog.mayHoldMore = true;
   }
 
   #letGo(held: HeldEvent): void {
@@ -330,7 +330,7 @@ export class EventQueue {
   readonly #turn = (): void => {
     const left = this.#line.turned(this.#handSome());
     if (left.length > 0) this.#markDelivered(left);
-    this.#isTurning = this.#line.hasLeaving || (this.#line.hasNext && this.stores.isLeaseSafe());
+    this.#isTurning = this.#line.needsTurn(this.stores.isLeaseSafe());
     if (this.#isTurning) setImmediate(this.#turn);
   };
 
@@ -565,10 +565,8 @@ export class EventQueue {
 
   /** All whose pause is over. */
   async #giveUnreadBack(): Promise<void> {
-    const unread = this.#window
-      .all()
-      .filter(({ delivery, state }) => delivery === undefined && state === 'paused');
-    const given = unread.filter(({ timer }) => timer === undefined);
+    const paused = this.#window.all().filter(({ state, timer }) => state === 'paused' && timer === undefined);
+    const given = paused.filter(({ delivery }) => delivery === undefined);
     for (const held of given) held.state = 'asked';
     await this.#return({ unsent: given.map(idOf), cutOff: [] });
     // Not before: what is leased in their places must not come on top of them.

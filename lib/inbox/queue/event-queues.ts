@@ -92,12 +92,10 @@ export class EventQueues {
       if (endpointId === undefined || queue.endpointId === endpointId) queue.onNewWork();
   }
 
-  /** What is leased may go to the flows again. */
   onLeaseSafe(): void {
     for (const queue of this.#queues.values()) queue.onLeaseSafe();
   }
 
-  /** What was leased here is not any more. */
   leasesLost(): void {
     for (const queue of this.#queues.values()) queue.leasesLost();
   }
@@ -117,7 +115,6 @@ export class EventQueues {
     for (const queue of this.#queues.values()) queue.lookAnew();
   }
 
-  /** The inbox does not answer. */
   onStoreTimeout(): void {
     for (const queue of this.#queues.values()) queue.onStoreTimeout();
   }
@@ -166,7 +163,6 @@ export class EventQueues {
     await Promise.all([...this.#queues.values()].map((queue) => queue.detach()));
   }
 
-  /** Asks nothing of the store any more. */
   close(): void {
     for (const queue of this.#queues.values()) queue.close();
   }
