@@ -1,6 +1,7 @@
-import { listedCourse } from '../postgres/lists';
-import { BEGIN, isWarning, type Plan, type Row, type Session } from '../postgres/session';
-import { SlotCalls } from '../postgres/slots';
+import type { Answers, BatchPlanner, Request } from '../postgres/call-plans';
+import { listedCourse } from '../postgres/list-plans';
+import { BEGIN, isWarning, type Statement, type Row, type Session } from '../postgres/session';
+import { plannerOf } from '../postgres/inbox-plans';
 import {
   alarmKey,
   booleans,
@@ -8,16 +9,14 @@ import {
   DURABLE,
   integers,
   messageKey,
-  type Step,
   storable,
   storableOrNull,
   storedText,
-  type Tables,
   tablesOf,
   texts,
   uuids,
   WARNED,
-} from '../postgres/sql';
+} from '../postgres/tables';
 import type { MovedEndpoint, MovedQuarantined, MovedSlots } from '../sqlite/file-reader';
 import { type SlotRow, type SlotRowOutcome, type SlotRows, stepFacts } from '../store/port';
 import { isUnfinished, type MovedMessage } from '../store/record';
@@ -68,7 +67,7 @@ class TargetSession {
   }
 
   /** @throws Error of `pg` */
-  async run({ text }: Plan, values: readonly unknown[] = []): Promise<Row[]> {
+  async run({ text }: Statement, values: readonly unknown[] = []): Promise<Row[]> {
     const { rows } = await this.session.client.query<Row>({ text, values: [...values] });
     return rows;
   }
@@ -111,13 +110,13 @@ export interface MovedSlotCounts {
 
 /** The slots of an inbox in PostgreSQL, as far as others are moved to them. Each call is to be made within a transaction of its session. */
 class TargetSlots {
-  readonly #calls: SlotCalls;
+  readonly #planner: BatchPlanner;
 
   constructor(
     private readonly session: TargetSession,
-    tables: Tables,
+    schema: string,
   ) {
-    this.#calls = new SlotCalls(tables);
+    this.#planner = plannerOf(schema, () => 0);
   }
 
   /**
@@ -140,21 +139,22 @@ class TargetSlots {
       ...(value !== undefined && { value }),
       ...(left !== undefined && { lasts: Math.max(0, left) }),
     }));
-    const request = { id: 0, name: 'putSlots', take: { owner, writes } } as const;
-    return (await this.#run(this.#calls.changes([request], id))) as SlotRowOutcome[];
+    return (await this.#run({ id: 0, name: 'putSlots', take: { owner, writes } }, id)) as SlotRowOutcome[];
   }
 
   async #read(owner: string): Promise<SlotRow[]> {
-    const step = this.#calls.slots({ id: 0, name: 'slots', take: { owner, since: 0 } });
-    return ((await this.#run([step])) as SlotRows).slots;
+    return ((await this.#run({ id: 0, name: 'slots', take: { owner, since: 0 } }, '')) as SlotRows).slots;
   }
 
-  /** @returns what the last of the statements gives */
-  async #run(steps: readonly Step[]): Promise<unknown> {
+  async #run(request: Request, id: string): Promise<unknown> {
+    // The settings are those of the move.
+    const [, ...steps] = this.#planner.steps([request], id);
     let give: unknown;
     for (const step of steps) {
-      const rows = await this.session.run(step.statement, step.values);
-      give = step.read?.(rows).at(-1)?.give;
+      const answers: Row[][] = [];
+      for (const [statement, values] of step.statements)
+        answers.push(await this.session.run(statement, values));
+      give = step.read?.(answers as unknown as Answers).at(-1)?.give;
     }
     return give;
   }
@@ -174,7 +174,7 @@ export class Target {
   constructor(session: Session, schema: string) {
     this.session = new TargetSession(session);
     const tables = tablesOf(schema);
-    this.slots = new TargetSlots(this.session, tables);
+    this.slots = new TargetSlots(this.session, schema);
     this.#statements = targetStatements(tables);
   }
 

@@ -6,7 +6,7 @@ import { connect, type Connected } from '../postgres/connect';
 import type { ConnectionSettings } from '../postgres/connection-settings';
 import { migrate } from '../postgres/schema';
 import { faultText } from '../postgres/session';
-import { MOVING } from '../postgres/sql';
+import { MOVING } from '../postgres/tables';
 import { hasSpilledMessages } from '../spill/spilling';
 import { DamagedError, wasMoved } from '../sqlite/database';
 import { type KeyName, KEYS, SourceFile } from '../sqlite/file-reader';

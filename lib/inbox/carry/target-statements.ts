@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import type { Plan } from '../postgres/session';
-import { courseColumns, courseOf, lockSql, MOVING, type Tables } from '../postgres/sql';
-import { quarantineLockSql } from '../postgres/upkeep';
+import type { Statement } from '../postgres/session';
+import { quarantineLockSql } from '../postgres/endpoint-plans';
+import { courseColumns, courseOf } from '../postgres/list-plans';
+import { lockSql, MOVING, type Tables } from '../postgres/tables';
 import type { MovedMessage } from '../store/record';
 
 /** What of a message must be the same on both sides, bodies by their SHA-256 in hexadecimal digits; null where they are kept no more. */
@@ -122,7 +123,7 @@ export type TargetStatements = Record<
   | 'lockQuarantine'
   | 'addQuarantine'
   | 'addKey',
-  Plan
+  Statement
 >;
 
 /** @param tables those of an inbox */

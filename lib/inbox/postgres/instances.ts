@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { PEER_TIMEOUT } from '../model';
 import type { LeaseRequest, SharedStoreEvents } from '../store/port';
 import type { Connected } from './connect';
-import { cutOffNotedSql, WAITS_AGAIN } from './leasing';
+import { cutOffNotedSql, WAITS_AGAIN } from './event-plans';
 import { Link, type LinkOptions } from './link';
-import { endsConnection, faultText, type Plan, type Row, type Session } from './session';
-import { channelOf, NO_GHOST, quoted, SLOTS, storable, storedText, tablesOf, WISH } from './sql';
+import { endsConnection, faultText, type Statement, type Row, type Session } from './session';
+import { channelOf, NO_GHOST, quoted, SLOTS, storable, storedText, tablesOf, WISH } from './tables';
 
 /** What is told on the channel of an inbox. */
 type Notice = { wishFor: string } | { slotsOf: string; by: string } | { endpoint: string | undefined };
@@ -230,7 +230,7 @@ class PeerMonitor {
  * Nothing here is waited for, or beats would stay away: no standby, for what is lost in a takeover is found out and done again;
  * and no lock, which others may hold for as long as they wait for a standby.
  */
-const LOCAL: Plan = {
+const LOCAL: Statement = {
   name: 'instance-local',
   text: `SELECT set_config('synchronous_commit', 'local', true), set_config('lock_timeout', '500ms', true), ${NO_GHOST}`,
 };
@@ -364,12 +364,12 @@ function statementsOf(schema: string) {
   });
 }
 
-function named<Name extends string>(texts: Record<Name, string>): Record<Name, Plan> {
+function named<Name extends string>(texts: Record<Name, string>): Record<Name, Statement> {
   const statements = Object.entries<string>(texts).map(([name, text]) => [
     name,
     { name: `instance-${name}`, text },
   ]);
-  return Object.fromEntries(statements) as Record<Name, Plan>;
+  return Object.fromEntries(statements) as Record<Name, Statement>;
 }
 
 /** Between two beats, in milliseconds. */

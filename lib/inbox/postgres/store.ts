@@ -2,42 +2,15 @@ import { randomBytes } from 'node:crypto';
 import { withTimeout } from '../../concurrency/timers';
 import { meter } from '../../meter';
 import type { SharedCall, SharedStore, SharedStoreEvents, StoreCalls } from '../store/port';
-import { BatchQueue, type LineOptions } from './batches';
+import { BatchQueue, BatchRunner, type LineOptions } from './batches';
+import type { BatchPlanner } from './call-plans';
 import { applicationName, connect, type Connected, unsafeSettings } from './connect';
 import type { ConnectionSettings } from './connection-settings';
 import { type Clocks, ClusterMember, Heartbeat, InstanceTable } from './instances';
 import { follow, Link, type LinkOptions, LinkWatchdog, type LookedAfter } from './link';
-import { PlanRunner } from './plans';
+import { plannerOf } from './inbox-plans';
 import { migrate } from './schema';
 
-/** The calls that have a connection of their own, so that none of them keeps an event waiting. */
-const ASIDE: ReadonlySet<SharedCall> = new Set<SharedCall>([
-  'list',
-  'quarantine',
-  'quarantined',
-  'quarantinedSums',
-  'release',
-  'releaseUpTo',
-  'quarantineKey',
-  'viewKey',
-  'tidy',
-  'openByEndpoint',
-  'figures',
-  'counts',
-  'isKnown',
-  'instances',
-]);
-/**
- * And those that have one of their own again, from the first of them on: a list takes its time, and what a flow keeps has to be
- * durable in a moment, without messages waiting for the locks that it takes.
- */
-const OF_SLOTS: ReadonlySet<SharedCall> = new Set<SharedCall>([
-  'slots',
-  'putSlots',
-  'slotOwners',
-  'dropSlots',
-  'slotVersions',
-]);
 const TOGETHER = { requests: 500, acceptances: 100, bytes: 8 * 1024 * 1024 };
 const ALONE = { requests: 1, acceptances: 1, bytes: 0 };
 /** For what was asked before it is closed, and for the whole of closing, in milliseconds. */
@@ -60,6 +33,7 @@ export class PostgresStore implements SharedStore {
   readonly #sideLink: Link;
   readonly #slotLink: Link;
   readonly #pulse: Heartbeat;
+  readonly #planner: BatchPlanner;
   readonly #work: BatchQueue;
   readonly #side: BatchQueue;
   readonly #slots: BatchQueue;
@@ -88,11 +62,13 @@ export class PostgresStore implements SharedStore {
     this.#sideLink = this.#otherLink('side', () => this.#side);
     this.#slotLink = this.#otherLink('slots', () => this.#slots);
     this.#pulse = this.#pulseOf();
-    const of = { work: new PlanRunner(schema, () => this.#instance.epoch, options.monotonic) };
+    const monotonic = options.monotonic ?? (() => performance.now());
+    this.#planner = plannerOf(schema, monotonic);
+    const runner = new BatchRunner(this.#planner, () => this.#instance.epoch);
     const onDone = (took: number): void => meter()?.committed('postgres', took / 1000);
-    this.#work = this.#lineOf({ ...of, link: this.#workLink, limits: TOGETHER, onDone });
-    this.#side = this.#lineOf({ ...of, link: this.#sideLink, limits: ALONE });
-    this.#slots = this.#lineOf({ ...of, link: this.#slotLink, limits: TOGETHER });
+    this.#work = this.#lineOf({ runner, link: this.#workLink, limits: TOGETHER, onDone });
+    this.#side = this.#lineOf({ runner, link: this.#sideLink, limits: ALONE });
+    this.#slots = this.#lineOf({ runner, link: this.#slotLink, limits: TOGETHER });
     this.#silence = this.#silenceOf();
     this.#workLink.open();
     this.#silence.open();
@@ -107,8 +83,9 @@ export class PostgresStore implements SharedStore {
   }
 
   #lineFor(name: SharedCall): BatchQueue {
-    if (ASIDE.has(name)) return this.#side;
-    if (!OF_SLOTS.has(name)) return this.#work;
+    const { line } = this.#planner.traits(name);
+    if (line === 'side') return this.#side;
+    if (line === undefined) return this.#work;
     this.#hasSlots = true;
     this.#openSlotLink();
     return this.#slots;
@@ -243,7 +220,7 @@ export class PostgresStore implements SharedStore {
     });
   }
 
-  #lineOf(options: Pick<LineOptions, 'link' | 'work' | 'limits' | 'onDone'>): BatchQueue {
+  #lineOf(options: Pick<LineOptions, 'link' | 'runner' | 'limits' | 'onDone'>): BatchQueue {
     return new BatchQueue({
       ...options,
       onSlow: (batch) => this.news.onSlow(batch),

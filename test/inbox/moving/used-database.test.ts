@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { renameSync } from 'node:fs';
-import { messageKey, lockSql, tablesOf } from '../../../lib/inbox/postgres/sql';
+import { messageKey, lockSql, tablesOf } from '../../../lib/inbox/postgres/tables';
 import { messagesIn, type MovingStand } from '../../support/inbox/moving';
 import * as stores from '../../support/postgres/stores';
 import { accept, connected, ENDPOINT, finish, idsOf, type StoreSession } from '../../support/postgres/stores';
