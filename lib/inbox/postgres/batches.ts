@@ -1,14 +1,14 @@
 import { RvmError } from '../../error';
 import {
   type SharedCall,
-  type SlowBatch,
+  type SharedStoreEvents,
   type StoreCalls,
   type StoredMessage,
   storeFailed,
 } from '../store/port';
 import type { Answers, BatchPlanner, Reply, Request, Step } from './call-plans';
 import { keepsProcess } from './connect';
-import type { Link } from './link';
+import { Link, type LinkOptions } from './link';
 import { codeOf, endsConnection, faultText, isWarning, type Session } from './session';
 
 /** Requests sent without waiting for more of the same turn of the event loop. */
@@ -29,15 +29,12 @@ interface BatchLimits {
   readonly acceptances: number;
 }
 
-export interface LineOptions {
-  link: Pick<Link, 'session' | 'fault' | 'use'>;
-  runner: Pick<BatchRunner, 'planner' | 'run'>;
+export interface BatchQueueOptions extends LinkOptions {
+  runner: BatchRunner;
   limits: BatchLimits;
-  onSlow: (batch: SlowBatch) => void;
+  news: Pick<SharedStoreEvents, 'onSlow'>;
   /** Told of each batch that is durable, and how long it took, in milliseconds. */
   onDone?: (took: number) => void;
-  /** The fencing token of what is leased now. */
-  epoch: () => string;
 }
 
 interface Asked {
@@ -65,7 +62,17 @@ export class BatchQueue {
   #ended = false;
   #idle: (() => void)[] = [];
 
-  constructor(private readonly options: LineOptions) {}
+  readonly link: Link;
+
+  constructor(private readonly options: BatchQueueOptions) {
+    this.link = new Link({
+      ...options,
+      onUp: () => {
+        options.onUp();
+        this.#send();
+      },
+    });
+  }
 
   call<Name extends SharedCall>(
     name: Name,
@@ -78,7 +85,7 @@ export class BatchQueue {
     return new Promise((resolve, reject) => {
       this.#queue.push({
         request,
-        epoch: this.options.epoch(),
+        epoch: this.options.runner.epoch(),
         at: performance.now(),
         resolve: (give) => resolve(give as StoreCalls[Name]['give']),
         reject,
@@ -88,25 +95,22 @@ export class BatchQueue {
     });
   }
 
-  /** There is a connection. */
-  up(): void {
-    this.#send();
-  }
-
-  /** Takes nothing more. Resolves when all that was asked is answered, or failed. */
+  /** Takes nothing more, where there is a connection. Resolves when all that was asked is answered, or failed. */
   async drain(): Promise<void> {
+    if (this.link.session === undefined) return;
     this.#closed = true;
     this.#send();
     if (!this.#isBusy && this.#queue.length === 0) return;
     await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
-  /** What was not sent has failed. */
-  close(): void {
+  /** What was not sent has failed. Resolves when the connection has ended. */
+  async close(): Promise<void> {
     this.#closed = true;
     this.#ended = true;
     this.#failAll(this.#queue.splice(0), storeFailed('it is closed'));
     this.#settleTimers();
+    await this.link.close();
   }
 
   #sendSoon(hurry: boolean): void {
@@ -121,7 +125,7 @@ export class BatchQueue {
     clearTimeout(this.#sendingLater);
     this.#sending = undefined;
     this.#sendingLater = undefined;
-    const { session } = this.options.link;
+    const { session } = this.link;
     if (this.#isBusy || session === undefined || this.#queue.length === 0) return;
     this.#failFormer();
     if (this.#queue.length === 0) return this.#tellIdle();
@@ -147,7 +151,7 @@ export class BatchQueue {
 
   /** What was to be done with a lease of a former epoch would be done with that of another, of the same event. */
   #failFormer(): void {
-    const epoch = this.options.epoch();
+    const epoch = this.options.runner.epoch();
     const isFormer = (asked: Asked): boolean =>
       asked.epoch !== epoch && this.#traitsOf(asked.request).isOfLease === true;
     const former = this.#queue.filter(isFormer);
@@ -173,9 +177,9 @@ export class BatchQueue {
     keepsProcess(session, true);
     try {
       const requests = batch.map(({ request }) => request);
-      const replies = await this.options.link.use(session, () => this.options.runner.run(session, requests));
+      const replies = await this.link.use(session, () => this.options.runner.run(session, requests));
       const took = performance.now() - begun;
-      if (took > LONG) this.options.onSlow({ work: took, sync: 0 });
+      if (took > LONG) this.options.news.onSlow({ work: took, sync: 0 });
       this.options.onDone?.(took);
       this.#reply(batch, replies);
     } catch (error) {
@@ -231,7 +235,7 @@ export class BatchQueue {
     const now = performance.now();
     const late = this.#queue.filter(({ at }) => !isInTime(at, now));
     this.#queue = this.#queue.filter(({ at }) => isInTime(at, now));
-    this.#failAll(late, storeFailed(this.options.link.fault));
+    this.#failAll(late, storeFailed(this.link.fault));
     this.#expireLater();
     if (this.#queue.length === 0 && !this.#isBusy) this.#tellIdle();
   }
@@ -271,7 +275,7 @@ export class BatchRunner {
   /** @param epoch of this instance, as it is now */
   constructor(
     readonly planner: BatchPlanner,
-    private readonly epoch: () => string,
+    readonly epoch: () => string,
   ) {}
 
   /**

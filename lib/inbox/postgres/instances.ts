@@ -30,16 +30,12 @@ const LOOK_EVERY = 1000;
 /** So many times as long as counting took, it is left alone. */
 const REST = 20;
 
-type PulseNews = Pick<SharedStoreEvents, 'onStirred' | 'onWaiting' | 'onSlots' | 'onWish'>;
-
-interface PulseOptions extends Pick<LinkOptions, 'connect'> {
+interface HeartbeatOptions extends Pick<LinkOptions, 'settings' | 'purpose' | 'onUp'> {
   /** Serves where there is no connection of its own to be had. */
   standIn: Link;
-  schema: string;
   instance: ClusterMember;
   table: InstanceTable;
-  news: PulseNews;
-  onUp: () => void;
+  news: Pick<SharedStoreEvents, 'onStirred' | 'onWaiting' | 'onSlots' | 'onWish'>;
   /** Told why this instance cannot show that it lives. */
   onFault: (reason: string) => void;
 }
@@ -58,9 +54,11 @@ export class Heartbeat {
   /** Steady time before which events that wait are not counted. */
   #countedUntil = 0;
 
-  constructor(private readonly options: PulseOptions) {
+  constructor(private readonly options: HeartbeatOptions) {
+    const { settings, purpose } = options;
     this.link = new Link({
-      connect: options.connect,
+      settings,
+      purpose,
       prepare: (connected) => this.#prepare(connected),
       onUp: () => {
         options.onUp();
@@ -82,10 +80,10 @@ export class Heartbeat {
   }
 
   async #prepare({ session }: Connected): Promise<void> {
-    const { instance, schema } = this.options;
+    const { instance, settings } = this.options;
     session.client.on('notification', ({ payload = '' }) => this.#hear(payload));
     // Behind a pooler others would get what is meant for this one.
-    if (!session.isPooled) await session.client.query(`LISTEN ${quoted(channelOf(schema))}`);
+    if (!session.isPooled) await session.client.query(`LISTEN ${quoted(channelOf(settings.schema))}`);
     await instance.beat(session);
   }
 
@@ -383,19 +381,11 @@ export interface Clocks {
   wall: () => number;
 }
 
-interface InstanceNews {
-  /** All that was leased is lost. @param stood milliseconds since the last beat that was answered */
-  onEpochLost: (stood: number) => void;
-  onLeaseSafe: () => void;
-  /** So many events of an instance that is dead wait again. */
-  onTakenOver: (name: string, count: number) => void;
-}
-
 interface InstanceOptions {
   table: InstanceTable;
   /** For people. */
   name: string;
-  news: InstanceNews;
+  news: Pick<SharedStoreEvents, 'onWarning' | 'onEpochLost' | 'onLeaseSafe'>;
   clocks?: Clocks;
 }
 
@@ -508,7 +498,9 @@ export class ClusterMember {
   #lose(): void {
     const since = this.#beatenAt?.monotonic ?? this.#epochBegunAt;
     this.#renew();
-    this.options.news.onEpochLost(this.#clocks.monotonic() - since);
+    const { news } = this.options;
+    news.onWarning({ kind: 'epoch-lost', stood: this.#clocks.monotonic() - since });
+    news.onEpochLost();
   }
 
   #renew(): void {
@@ -519,7 +511,7 @@ export class ClusterMember {
 
   async #reap(session: Session, other: PeerInstance): Promise<void> {
     const count = await this.options.table.reap(session, other);
-    if (count !== undefined) this.options.news.onTakenOver(other.name, count);
+    if (count !== undefined) this.options.news.onWarning({ kind: 'taken-over', name: other.name, count });
   }
 
   #now(): { monotonic: number; wall: number } {
