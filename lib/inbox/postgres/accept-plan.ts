@@ -1,6 +1,5 @@
 import type { Accepted } from '../store/port';
-import type { CallLocks, CallPlans, Request, Step } from './call-plans';
-import { turnsOf } from './call-plans';
+import { type CallLocks, type CallPlans, type Request, type Step, turnsOf } from './call-plans';
 import {
   alarmKey,
   booleans,

@@ -100,10 +100,8 @@ WITH lapsed AS (
       FROM lapsed
     UNION ALL SELECT sequence, 'dead', NULL, '{"reason":"attempts"}' FROM lapsed WHERE dead)`,
         {
+          ...AS_THEY_SAY,
           time: '$5',
-          step: 'noted.step',
-          actor: 'noted.actor',
-          facts: 'noted.facts',
           order: `noted.step = 'dead'`,
         },
       )}
@@ -427,10 +425,8 @@ WITH asked AS MATERIALIZED (
     CASE ending WHEN 'delivered' THEN asked.time END, CASE ending WHEN 'delivered' THEN asked.actor END
   FROM ended JOIN asked USING (sequence)
 ), ${notedSql(tables, `(SELECT asked.* FROM ended JOIN asked USING (sequence) WHERE ending <> 'delivered')`, {
+    ...AS_THEY_SAY,
     time: 'noted.time',
-    step: 'noted.step',
-    actor: 'noted.actor',
-    facts: 'noted.facts',
   })}, unusual AS MATERIALIZED (
   SELECT ended.*, ending, delivery_id FROM ended JOIN asked USING (sequence)
   WHERE ending <> 'delivered' OR attempt <> 1 OR again IS NOT NULL OR (was = 'leased' AND holder <> $4::uuid)
@@ -460,6 +456,9 @@ interface StepSql {
   /** Of several steps of one message. */
   order?: string;
 }
+
+/** Of rows that say so. */
+const AS_THEY_SAY = { step: 'noted.step', actor: 'noted.actor', facts: 'noted.facts' };
 
 /**
  * Two further parts of a `WITH`: a step of each row is noted, and the oldest go where there are many.

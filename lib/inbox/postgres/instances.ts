@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { PEER_TIMEOUT } from '../model';
 import type { LeaseRequest, SharedStoreEvents } from '../store/port';
+import type { Step } from './call-plans';
 import type { Connected } from './connect';
 import { cutOffNotedSql, WAITS_AGAIN } from './event-plans';
 import { Link, type LinkOptions } from './link';
+import { countsBy } from './list-plans';
 import { endsConnection, faultText, type Statement, type Row, type Session } from './session';
 import { channelOf, NO_GHOST, quoted, SLOTS, storable, storedText, tablesOf, WISH } from './tables';
 
@@ -233,18 +235,6 @@ const LOCAL: Statement = {
   text: `SELECT set_config('synchronous_commit', 'local', true), set_config('lock_timeout', '500ms', true), ${NO_GHOST}`,
 };
 
-/** Who shares the inbox with an instance. */
-interface PeerInstances {
-  others: PeerInstance[];
-  /** Holders of leases that have no row: they were declared dead while a lease of theirs was under way. */
-  orphans: string[];
-}
-
-interface WishRow {
-  deliveryId: string;
-  wish: LeaseRequest;
-}
-
 /** The rows that instances have of each other. */
 export class InstanceTable {
   readonly #statements: ReturnType<typeof statementsOf>;
@@ -255,16 +245,20 @@ export class InstanceTable {
 
   /** @param ttl milliseconds without a beat after which others may take it for dead */
   async begin(session: Session, epoch: string, { name, ttl }: { name: string; ttl: number }): Promise<void> {
-    await this.#locally(session, () => [session.run(this.#statements.begin, [epoch, storable(name), ttl])]);
+    await this.#locally(session, [this.#statements.begin, [epoch, storable(name), ttl]]);
   }
 
   /** @returns false where its row is gone: others took it for dead */
   async beat(session: Session, epoch: string): Promise<boolean> {
-    const [beaten = []] = await this.#locally(session, () => [session.run(this.#statements.beat, [epoch])]);
+    const [beaten = []] = await this.#locally(session, [this.#statements.beat, [epoch]]);
     return beaten.length > 0;
   }
 
-  async neighbours(session: Session, epoch: string): Promise<PeerInstances> {
+  /**
+   * Who shares the inbox with an instance. `orphans` are holders of leases that have no row: they were declared dead while a lease
+   * of theirs was under way.
+   */
+  async neighbours(session: Session, epoch: string): Promise<{ others: PeerInstance[]; orphans: string[] }> {
     const { others, orphans } = this.#statements;
     const [rows, holders] = await Promise.all([session.run(others, [epoch]), session.run(orphans)]);
     return { others: rows.map(otherOf), orphans: holders.map((row) => String(row['holder'])) };
@@ -275,50 +269,50 @@ export class InstanceTable {
    * @returns how many events; undefined where it lives, or another was first
    */
   async reap(session: Session, { epoch, beats }: PeerInstance): Promise<number | undefined> {
-    const { remove, forget, reclaim } = this.#statements;
-    const [removed = [], , [reclaimed] = []] = await this.#locally(session, () => [
-      session.run(remove, [epoch, beats]),
-      session.run(forget, [epoch]),
-      session.run(reclaim, [[epoch], Date.now()]),
+    const [removed = [], , [reclaimed] = []] = await this.#end(session, epoch, [
+      this.#statements.remove,
+      [epoch, beats],
     ]);
     return removed.length === 0 ? undefined : Number(reclaimed?.['count']);
   }
 
+  /** The instance ends: what it has leased waits again. */
+  async leave(session: Session, epoch: string): Promise<void> {
+    await this.#end(session, epoch, [this.#statements.leave, [epoch]]);
+  }
+
   /** Leases of holders that have no row wait again. */
   async reclaim(session: Session, holders: readonly string[]): Promise<void> {
-    await this.#locally(session, () => [session.run(this.#statements.reclaim, [holders, Date.now()])]);
+    await this.#locally(session, [this.#statements.reclaim, [holders, Date.now()]]);
   }
 
   /** Takes what others want to be told to an instance. */
-  async takeWishes(session: Session, epoch: string): Promise<WishRow[]> {
+  async takeWishes(session: Session, epoch: string): Promise<{ deliveryId: string; wish: LeaseRequest }[]> {
     const { wishes, takeWishes } = this.#statements;
     if ((await session.run(wishes, [epoch])).length === 0) return [];
-    const [rows = []] = await this.#locally(session, () => [session.run(takeWishes, [epoch])]);
+    const [rows = []] = await this.#locally(session, [takeWishes, [epoch]]);
     const inOrder = rows.toSorted((one, other) => Number(one['number']) - Number(other['number']));
     return inOrder.map((row) => ({
       deliveryId: String(row['delivery_id']),
-      wish: String(row['wish']) as WishRow['wish'],
+      wish: String(row['wish']) as LeaseRequest,
     }));
   }
 
   /** How many events wait, by endpoint. */
   async waiting(session: Session): Promise<Record<string, number>> {
-    const rows = await session.run(this.#statements.waiting);
-    return Object.fromEntries(rows.map((row) => [storedText(row['endpoint']), Number(row['count'])]));
+    return countsBy('endpoint', await session.run(this.#statements.waiting));
   }
 
-  /** The instance ends: what it has leased waits again. */
-  async leave(session: Session, epoch: string): Promise<void> {
-    const { leave, forget, reclaim } = this.#statements;
-    await this.#locally(session, () => [
-      session.run(leave, [epoch]),
-      session.run(forget, [epoch]),
-      session.run(reclaim, [[epoch], Date.now()]),
-    ]);
+  #end(session: Session, epoch: string, removal: Step['statements'][number]): Promise<Row[][]> {
+    const { forget, reclaim } = this.#statements;
+    return this.#locally(session, removal, [forget, [epoch]], [reclaim, [[epoch], Date.now()]]);
   }
 
-  async #locally(session: Session, send: () => Promise<Row[]>[]): Promise<Row[][]> {
-    const [, ...answers] = await session.transaction(() => [session.run(LOCAL), ...send()]);
+  async #locally(session: Session, ...asked: Step['statements']): Promise<Row[][]> {
+    const all: Step['statements'] = [[LOCAL, []], ...asked];
+    const [, ...answers] = await session.transaction(() =>
+      all.map(([statement, values]) => session.run(statement, values)),
+    );
     return answers;
   }
 }

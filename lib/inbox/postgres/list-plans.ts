@@ -218,7 +218,7 @@ export function listPlans(tables: Tables, clock: InboxClock) {
 }
 
 /** Of rows that have a `count`. */
-function countsBy(column: string, rows: readonly Row[]): Record<string, number> {
+export function countsBy(column: string, rows: readonly Row[]): Record<string, number> {
   return Object.fromEntries(rows.map((row) => [storedText(row[column]), Number(row['count'])]));
 }
 

@@ -43,7 +43,6 @@ export const TABLE_NAMES = [
 
 /** The tables of an inbox, as its statements name them. */
 export interface Tables extends Readonly<Record<(typeof TABLE_NAMES)[number], string>> {
-  readonly schema: string;
   /** The sequence that numbers messages, as text. */
   readonly sequence: string;
   /** The notice that something waits. @param endpoint an expression */
@@ -60,20 +59,9 @@ export interface Tables extends Readonly<Record<(typeof TABLE_NAMES)[number], st
 export function tablesOf(schema: string): Tables {
   const within = (table: string): string => `${quoted(schema)}.${table}`;
   const channel = literal(channelOf(schema));
+  const names = TABLE_NAMES.map((table) => [table, within(table)]);
   return {
-    schema: quoted(schema),
-    meta: within('meta'),
-    instance: within('instance'),
-    message: within('message'),
-    body: within('body'),
-    work: within('work'),
-    wish: within('wish'),
-    quarantine: within('quarantine'),
-    endpoint: within('endpoint'),
-    course: within('course'),
-    history: within('history'),
-    slot_owner: within('slot_owner'),
-    slot: within('slot'),
+    ...(Object.fromEntries(names) as Record<(typeof TABLE_NAMES)[number], string>),
     sequence: literal(within('message_sequence_seq')),
     stir: (endpoint) => `pg_notify(${channel}, ${endpoint})`,
     callHolder: (epoch) => `pg_notify(${channel}, ${literal(WISH)} || ${epoch})`,
