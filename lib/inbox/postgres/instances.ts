@@ -9,24 +9,6 @@ import { countsBy } from './list-plans';
 import { endsConnection, faultText, type Statement, type Row, type Session } from './session';
 import { channelOf, NO_GHOST, quoted, SLOTS, storable, storedText, tablesOf, WISH } from './tables';
 
-/** What is told on the channel of an inbox. */
-type Notice = { wishFor: string } | { slotsOf: string; by: string } | { endpoint: string | undefined };
-
-/**
- * @param payload one that begins with `!` is of a wish, or, with `!slots `, of slots: any other is an endpoint; empty where
- * something may wait at any endpoint
- */
-function readNotice(payload: string): Notice {
-  if (payload.startsWith(SLOTS)) return ofSlots(payload.slice(SLOTS.length));
-  if (payload.startsWith(WISH)) return { wishFor: payload.slice(WISH.length) };
-  return { endpoint: payload === '' ? undefined : payload };
-}
-
-function ofSlots(rest: string): Notice {
-  const [by = ''] = rest.split(' ', 1);
-  return { slotsOf: rest.slice(by.length + 1), by };
-}
-
 /** Between two looks at what others have left here, in milliseconds. */
 const LOOK_EVERY = 1000;
 /** So many times as long as counting took, it is left alone. */
@@ -154,18 +136,16 @@ export class Heartbeat {
     if (Object.keys(waiting).length > 0) news.onStirred(undefined);
   }
 
+  /** @param payload as `channelOf` has it; an endpoint is empty where something may wait at any */
   #hear(payload: string): void {
-    const notice = readNotice(payload);
-    if ('wishFor' in notice) {
-      if (notice.wishFor === this.options.instance.epoch) this.#look();
-      return;
-    }
-    if ('slotsOf' in notice) {
-      if (notice.by !== this.options.instance.epoch) this.options.news.onSlots(storedText(notice.slotsOf));
-      return;
-    }
-    const { endpoint } = notice;
-    this.options.news.onStirred(endpoint === undefined ? undefined : storedText(endpoint));
+    const { instance, news } = this.options;
+    if (payload.startsWith(SLOTS)) {
+      const told = payload.slice(SLOTS.length);
+      const [by = ''] = told.split(' ', 1);
+      if (by !== instance.epoch) news.onSlots(storedText(told.slice(by.length + 1)));
+    } else if (payload.startsWith(WISH)) {
+      if (payload.slice(WISH.length) === instance.epoch) this.#look();
+    } else news.onStirred(payload === '' ? undefined : storedText(payload));
   }
 }
 
