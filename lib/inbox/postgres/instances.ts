@@ -5,9 +5,8 @@ import type { Step } from './call-plans';
 import type { Connected } from './connect';
 import { cutOffNotedSql, WAITS_AGAIN } from './event-plans';
 import { Link, type LinkOptions } from './link';
-import { countsBy } from './list-plans';
 import { endsConnection, faultText, type Statement, type Row, type Session } from './session';
-import { channelOf, NO_GHOST, quoted, SLOTS, storable, storedText, tablesOf, WISH } from './tables';
+import { channelOf, countsBy, NO_GHOST, quoted, SLOTS, storable, storedText, tablesOf, WISH } from './tables';
 
 /** Between two looks at what others have left here, in milliseconds. */
 const LOOK_EVERY = 1000;

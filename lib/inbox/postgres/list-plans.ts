@@ -7,6 +7,7 @@ import type { CallPlans } from './call-plans';
 import {
   alarmKey,
   askedId,
+  countsBy,
   type InboxClock,
   messageKey,
   MOVING,
@@ -215,11 +216,6 @@ export function listPlans(tables: Tables, clock: InboxClock) {
       }),
     },
   } satisfies Partial<CallPlans>;
-}
-
-/** Of rows that have a `count`. */
-export function countsBy(column: string, rows: readonly Row[]): Record<string, number> {
-  return Object.fromEntries(rows.map((row) => [storedText(row[column]), Number(row['count'])]));
 }
 
 function listKinds(tables: Tables): Record<string, string> {

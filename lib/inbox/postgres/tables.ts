@@ -157,6 +157,11 @@ export function storedText(text: unknown): string {
   return stored.replaceAll(NUL_ESCAPED, NUL).replaceAll(ESCAPE_ESCAPED, ESCAPE);
 }
 
+/** Of rows that have a `count`. */
+export function countsBy(column: string, rows: readonly Row[]): Record<string, number> {
+  return Object.fromEntries(rows.map((row) => [storedText(row[column]), Number(row['count'])]));
+}
+
 /**
  * Locks what has these keys. Sorted, so that no two batches wait for each other.
  * @param besides what else is selected
