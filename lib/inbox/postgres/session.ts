@@ -187,7 +187,8 @@ export class Session {
       const { rows } = await this.client.query<Row>({ ...named, text, values: [...values] });
       return rows;
     } catch (error) {
-      throw this.#noted(error);
+      if (NO_PLAN.has(codeOf(error) ?? '')) this.#keepsPlans = false;
+      throw error;
     }
   }
 
@@ -215,11 +216,6 @@ export class Session {
     } finally {
       stream.uncork();
     }
-  }
-
-  #noted(error: unknown): unknown {
-    if (codeOf(error) !== undefined && NO_PLAN.has(String(codeOf(error)))) this.#keepsPlans = false;
-    return error;
   }
 }
 
