@@ -1,13 +1,13 @@
 import { Client } from 'pg';
-import { Session, type Row, type Plan } from '../../lib/inbox/postgres/session';
+import { Session, type Row, type Statement } from '../../lib/inbox/postgres/session';
 import type { ProvenMessage } from '../../lib/message/record';
 import { inFlight } from './in-flight';
 
-const INSERT: Plan = {
+const INSERT: Statement = {
   name: 'insert',
   text: 'INSERT INTO bare SELECT * FROM unnest($1::text[], $2::bytea[]) ON CONFLICT DO NOTHING',
 };
-const DELETE: Plan = { name: 'delete', text: 'DELETE FROM bare WHERE id = ANY ($1::text[])' };
+const DELETE: Statement = { name: 'delete', text: 'DELETE FROM bare WHERE id = ANY ($1::text[])' };
 
 /** How often it waits for the disk: for each statement, or once for a batch, as an inbox does. */
 export type Commits = 'each' | 'together';

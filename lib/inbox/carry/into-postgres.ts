@@ -8,7 +8,7 @@ import {
   type Tables,
   tablesOf,
   WARNED,
-} from '../postgres/sql';
+} from '../postgres/tables';
 import {
   type CarriedCounts,
   type CarriedRecord,

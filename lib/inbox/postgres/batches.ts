@@ -1,30 +1,20 @@
 import { RvmError } from '../../error';
-import { type SharedCall, type SlowBatch, type StoreCalls, storeFailed } from '../store/port';
+import {
+  type SharedCall,
+  type SharedStoreEvents,
+  type StoreCalls,
+  type StoredMessage,
+  storeFailed,
+} from '../store/port';
+import type { Answers, BatchPlanner, Reply, Request, Step } from './call-plans';
 import { keepsProcess } from './connect';
-import type { Link } from './link';
-import { endsConnection, faultText, type Session } from './session';
-import type { Reply, Request } from './sql';
+import { Link, type LinkOptions } from './link';
+import { codeOf, endsConnection, faultText, isWarning, type Session } from './session';
 
 /** Requests sent without waiting for more of the same turn of the event loop. */
 const SHARE = 100;
 /** Milliseconds after which what nobody waits for is sent by itself. */
 const NO_HURRY = 5;
-/** What comes to the same when it is done once more: what is accepted is a repeat then, and what is settled stays so. */
-const SENT_AGAIN: ReadonlySet<SharedCall> = new Set<SharedCall>([
-  'accept',
-  'finish',
-  'markDelivered',
-  'dismiss',
-  'note',
-  'page',
-  'slots',
-  'slotOwners',
-  'dropSlots',
-  'slotVersions',
-  'ping',
-]);
-/** What concerns a lease that the one who asks has. */
-const OF_A_LEASE: ReadonlySet<SharedCall> = new Set<SharedCall>(['giveBack', 'lapse', 'again']);
 /** What may not have been sent for so long has failed, in milliseconds. */
 const PATIENCE = 3000;
 /** A batch that took longer is told of, in milliseconds. */
@@ -39,21 +29,12 @@ interface BatchLimits {
   readonly acceptances: number;
 }
 
-/** Does what is asked, a batch at a time. */
-interface Batches {
-  /** @returns what became of each. @throws Error of `pg`: of none it is known */
-  run(session: Session, batch: readonly Request[]): Promise<Reply[]>;
-}
-
-export interface LineOptions {
-  link: Pick<Link, 'session' | 'fault' | 'use'>;
-  work: Batches;
+export interface BatchQueueOptions extends LinkOptions {
+  runner: BatchRunner;
   limits: BatchLimits;
-  onSlow: (batch: SlowBatch) => void;
+  news: Pick<SharedStoreEvents, 'onSlow'>;
   /** Told of each batch that is durable, and how long it took, in milliseconds. */
   onDone?: (took: number) => void;
-  /** The fencing token of what is leased now. */
-  epoch: () => string;
 }
 
 interface Asked {
@@ -81,7 +62,17 @@ export class BatchQueue {
   #ended = false;
   #idle: (() => void)[] = [];
 
-  constructor(private readonly options: LineOptions) {}
+  readonly link: Link;
+
+  constructor(private readonly options: BatchQueueOptions) {
+    this.link = new Link({
+      ...options,
+      onUp: () => {
+        options.onUp();
+        this.#send();
+      },
+    });
+  }
 
   call<Name extends SharedCall>(
     name: Name,
@@ -94,7 +85,7 @@ export class BatchQueue {
     return new Promise((resolve, reject) => {
       this.#queue.push({
         request,
-        epoch: this.options.epoch(),
+        epoch: this.options.runner.epoch(),
         at: performance.now(),
         resolve: (give) => resolve(give as StoreCalls[Name]['give']),
         reject,
@@ -104,25 +95,22 @@ export class BatchQueue {
     });
   }
 
-  /** There is a connection. */
-  up(): void {
-    this.#send();
-  }
-
-  /** Takes nothing more. Resolves when all that was asked is answered, or failed. */
+  /** Takes nothing more, where there is a connection. Resolves when all that was asked is answered, or failed. */
   async drain(): Promise<void> {
+    if (this.link.session === undefined) return;
     this.#closed = true;
     this.#send();
     if (!this.#isBusy && this.#queue.length === 0) return;
     await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
-  /** What was not sent has failed. */
-  close(): void {
+  /** What was not sent has failed. Resolves when the connection has ended. */
+  async close(): Promise<void> {
     this.#closed = true;
     this.#ended = true;
     this.#failAll(this.#queue.splice(0), storeFailed('it is closed'));
     this.#settleTimers();
+    await this.link.close();
   }
 
   #sendSoon(hurry: boolean): void {
@@ -137,7 +125,7 @@ export class BatchQueue {
     clearTimeout(this.#sendingLater);
     this.#sending = undefined;
     this.#sendingLater = undefined;
-    const { session } = this.options.link;
+    const { session } = this.link;
     if (this.#isBusy || session === undefined || this.#queue.length === 0) return;
     this.#failFormer();
     if (this.#queue.length === 0) return this.#tellIdle();
@@ -157,10 +145,15 @@ export class BatchQueue {
     for (const idle of this.#idle.splice(0)) idle();
   }
 
+  #traitsOf({ name }: Request): ReturnType<BatchPlanner['traits']> {
+    return this.options.runner.planner.traits(name);
+  }
+
   /** What was to be done with a lease of a former epoch would be done with that of another, of the same event. */
   #failFormer(): void {
-    const epoch = this.options.epoch();
-    const isFormer = (asked: Asked): boolean => asked.epoch !== epoch && OF_A_LEASE.has(asked.request.name);
+    const epoch = this.options.runner.epoch();
+    const isFormer = (asked: Asked): boolean =>
+      asked.epoch !== epoch && this.#traitsOf(asked.request).isOfLease === true;
     const former = this.#queue.filter(isFormer);
     if (former.length === 0) return;
     this.#queue = this.#queue.filter((asked) => !isFormer(asked));
@@ -172,8 +165,8 @@ export class BatchQueue {
     let accepted = 0;
     let size = 0;
     const end = this.#queue.findIndex(({ request }, index) => {
-      if (isAcceptance(request)) accepted += 1;
-      size += sizeOf(request);
+      if (request.name === 'accept') accepted += 1;
+      size += this.#traitsOf(request).bytes?.(request.take) ?? 0;
       return index === requests || accepted > acceptances || (index > 0 && size > bytes);
     });
     return this.#queue.splice(0, end < 0 ? this.#queue.length : end);
@@ -184,9 +177,9 @@ export class BatchQueue {
     keepsProcess(session, true);
     try {
       const requests = batch.map(({ request }) => request);
-      const replies = await this.options.link.use(session, () => this.options.work.run(session, requests));
+      const replies = await this.link.use(session, () => this.options.runner.run(session, requests));
       const took = performance.now() - begun;
-      if (took > LONG) this.options.onSlow({ work: took, sync: 0 });
+      if (took > LONG) this.options.news.onSlow({ work: took, sync: 0 });
       this.options.onDone?.(took);
       this.#reply(batch, replies);
     } catch (error) {
@@ -212,7 +205,7 @@ export class BatchQueue {
   #failed(batch: readonly Asked[], error: unknown): void {
     const failure = asFailure(error);
     const mayGoAgain = ({ request, at }: Asked): boolean =>
-      !this.#ended && SENT_AGAIN.has(request.name) && isInTime(at);
+      !this.#ended && this.#traitsOf(request).isRepeatable === true && isInTime(at);
     const again = endsConnection(error) ? batch.filter(mayGoAgain) : [];
     const isAgain = new Set(again);
     this.#failAll(
@@ -242,7 +235,7 @@ export class BatchQueue {
     const now = performance.now();
     const late = this.#queue.filter(({ at }) => !isInTime(at, now));
     this.#queue = this.#queue.filter(({ at }) => isInTime(at, now));
-    this.#failAll(late, storeFailed(this.options.link.fault));
+    this.#failAll(late, storeFailed(this.link.fault));
     this.#expireLater();
     if (this.#queue.length === 0 && !this.#isBusy) this.#tellIdle();
   }
@@ -254,24 +247,160 @@ export class BatchQueue {
   }
 }
 
-function isAcceptance(request: Request): request is Request<'accept'> {
-  return request.name === 'accept';
-}
-
-function sizeOf(request: Request): number {
-  if (isAcceptance(request)) return request.take.message.bytes.byteLength;
-  if (!isPut(request)) return 0;
-  return request.take.writes.reduce((sum, { value = '' }) => sum + value.length, 0);
-}
-
-function isPut(request: Request): request is Request<'putSlots'> {
-  return request.name === 'putSlots';
-}
-
 function isInTime(at: number, now = performance.now()): boolean {
   return now - at < PATIENCE;
 }
 
 function asFailure(error: unknown): RvmError {
   return error instanceof RvmError ? error : storeFailed(`its database: ${faultText(error)}`);
+}
+
+/** A deadlock, a failure to serialise, and plans that are not on this connection: the same again may succeed. */
+const TRY_AGAIN = new Set(['40P01', '40001', '26000', '42P05']);
+/** How often a batch is tried. */
+const MOST_TRIES = 5;
+/**
+ * Errors that are of one call, its data, a constraint, a limit, a damaged row; or of all together: no place is left for so many
+ * locks.
+ */
+const NOT_TOGETHER = /^(22...|23...|54...|53200|XX00[12])$/;
+/** A damaged row, or its entry in an index. */
+const DAMAGED = /^XX00[12]$/;
+
+/** What became of all of a batch; or the error of what it asks, and nothing of it has taken effect. */
+type Outcome = { replies: readonly Reply[] } | { error: unknown };
+
+/** Runs batches of calls. */
+export class BatchRunner {
+  /** @param epoch of this instance, as it is now */
+  constructor(
+    readonly planner: BatchPlanner,
+    readonly epoch: () => string,
+  ) {}
+
+  /**
+   * Runs the calls of a batch in one transaction and one round trip. Where one of them is at fault, each runs in a transaction
+   * of its own, so that it keeps no other out. What was leased by an epoch that has ended meanwhile is not given.
+   * @returns what became of each, in the order in which they took effect
+   * @throws Error of `pg` where the connection or the database has failed; Error without code where the server warns, which is
+   * to say that what it has committed may be on one disk alone: the connection is of no use any more
+   */
+  async run(session: Session, batch: readonly Request[]): Promise<readonly Reply[]> {
+    const epoch = this.epoch();
+    const replies = await this.#run(session, batch, epoch);
+    return this.epoch() === epoch ? replies : this.#withoutLeases(batch, replies);
+  }
+
+  async #run(session: Session, batch: readonly Request[], epoch: string): Promise<readonly Reply[]> {
+    const outcome = await this.#runTogether(session, batch, epoch);
+    if (!('error' in outcome)) return outcome.replies;
+    const [first, ...others] = batch;
+    if (first !== undefined && others.length === 0)
+      return this.#runBare(session, first, { epoch, error: outcome.error });
+    const replies: Reply[] = [];
+    for (const request of batch) replies.push(...(await this.#runAlone(session, request, epoch)));
+    return replies;
+  }
+
+  /** What fails here says nothing of those before it, which have taken effect; unless it is known of none any more what has. */
+  async #runAlone(session: Session, request: Request, epoch: string): Promise<readonly Reply[]> {
+    try {
+      return await this.#run(session, [request], epoch);
+    } catch (error) {
+      if (endsConnection(error)) throw error;
+      return [{ id: request.id, error }];
+    }
+  }
+
+  /** A body that a damaged disk does not give keeps no other from being given. @param error of the call as a whole */
+  async #runBare(
+    session: Session,
+    request: Request,
+    { epoch, error }: { epoch: string; error: unknown },
+  ): Promise<readonly Reply[]> {
+    const { id, name, take } = request;
+    if (!DAMAGED.test(codeOf(error) ?? '') || this.planner.traits(name).givesBodies?.(take) !== true)
+      return [{ id, error }];
+    const outcome = await this.#runSteps(session, this.planner.steps([request], epoch, true));
+    if ('error' in outcome) return [{ id, error: outcome.error }];
+    if (name !== 'lease') return outcome.replies;
+    const leased = outcome.replies.flatMap(({ give }) => give as StoredMessage[]);
+    const give: StoredMessage[] = [];
+    for (const message of leased) give.push(await this.#withBody(session, message, epoch));
+    return [{ id, give }];
+  }
+
+  /** A message that was leased, as far as it can be read now: it stays leased. */
+  async #withBody(session: Session, message: StoredMessage, epoch: string): Promise<StoredMessage> {
+    const take = { state: 'all', deliveryId: message.deliveryId, limit: 1 } as const;
+    const steps = this.planner.steps([{ id: 0, name: 'list', take }], epoch);
+    const outcome = await this.#runSteps(session, steps).catch((error: unknown) => {
+      if (endsConnection(error)) throw error;
+      return { error };
+    });
+    if ('error' in outcome) return { ...message, isUnread: true };
+    const [read] = outcome.replies.flatMap(({ give }) => give as StoredMessage[]);
+    const { facts, bytes } = read ?? {};
+    return facts === undefined || bytes === undefined
+      ? { ...message, isIncomplete: true }
+      : { ...message, facts, bytes };
+  }
+
+  /** What cannot be sent, a time that is no number say, is the fault of its call. */
+  async #runTogether(session: Session, batch: readonly Request[], epoch: string): Promise<Outcome> {
+    let steps: readonly Step[];
+    try {
+      steps = this.planner.steps(batch, epoch);
+    } catch (error) {
+      return { error };
+    }
+    return this.#runSteps(session, steps);
+  }
+
+  /** @throws Error of `pg` where it is not of what was asked */
+  async #runSteps(session: Session, steps: readonly Step[]): Promise<Outcome> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        const answers = await certainAnswers(session, steps);
+        return { replies: steps.flatMap((step, index) => step.read?.(answers[index] as Answers) ?? []) };
+      } catch (error) {
+        if (NOT_TOGETHER.test(codeOf(error) ?? '')) return { error };
+        if (tries === MOST_TRIES || !TRY_AGAIN.has(codeOf(error) ?? '')) throw error;
+      }
+    }
+  }
+
+  /** Others have taken this instance for dead, and have what it has leased, or will. */
+  #withoutLeases(batch: readonly Request[], replies: readonly Reply[]): Reply[] {
+    const names = new Map(batch.map(({ id, name }) => [id, name]));
+    return replies.map((reply) => {
+      const name = names.get(reply.id);
+      const without = name && this.planner.traits(name).withoutLease;
+      if (without === undefined || 'error' in reply) return reply;
+      return { ...reply, give: without(reply.give as never) };
+    });
+  }
+}
+
+/**
+ * A commit whose wait for the standby was cancelled is answered as if all was well, with a warning: it is on one disk alone.
+ * Nothing else of a batch gives reason for a warning.
+ */
+async function certainAnswers(session: Session, steps: readonly Step[]): Promise<Answers[]> {
+  let warning: string | undefined;
+  const hear = ({ code, message }: { code?: string | undefined; message?: string | undefined }): void => {
+    if (isWarning({ code })) warning ??= message ?? code;
+  };
+  session.client.on('notice', hear);
+  try {
+    const rows = await session.transaction(() =>
+      steps.flatMap(({ statements }) =>
+        statements.map(([statement, values]) => session.run(statement, values)),
+      ),
+    );
+    if (warning !== undefined) throw new Error(`the database warns: ${warning}`);
+    return steps.map(({ statements: { length } }) => rows.splice(0, length) as unknown as Answers);
+  } finally {
+    session.client.off('notice', hear);
+  }
 }

@@ -25,24 +25,17 @@ async function firstReached<Result>(
   for (const start of tries) {
     underWay.push(start());
     const reached = await withTimeout(Promise.any(underWay), HEAD_START).catch(() => undefined);
-    if (reached !== undefined) return without(underWay, reached, drop);
+    if (reached !== undefined) break;
   }
-  return without(underWay, await Promise.any(underWay), drop);
-}
-
-function without<Result>(
-  underWay: readonly Promise<Result>[],
-  reached: Result,
-  drop: (late: Result) => void,
-): Result {
+  const first = await Promise.any(underWay);
   for (const each of underWay)
     each.then(
       (result) => {
-        if (result !== reached) drop(result);
+        if (result !== first) drop(result);
       },
       () => undefined,
     );
-  return reached;
+  return first;
 }
 
 /** What keeps a server from being as durable as an inbox should be. */

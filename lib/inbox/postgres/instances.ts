@@ -1,45 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import { PEER_TIMEOUT } from '../model';
 import type { LeaseRequest, SharedStoreEvents } from '../store/port';
+import type { Step } from './call-plans';
 import type { Connected } from './connect';
-import { cutOffNotedSql, WAITS_AGAIN } from './leasing';
+import { cutOffNotedSql, WAITS_AGAIN } from './event-plans';
 import { Link, type LinkOptions } from './link';
-import { endsConnection, faultText, type Plan, type Row, type Session } from './session';
-import { channelOf, NO_GHOST, quoted, SLOTS, storable, storedText, tablesOf, WISH } from './sql';
-
-/** What is told on the channel of an inbox. */
-type Notice = { wishFor: string } | { slotsOf: string; by: string } | { endpoint: string | undefined };
-
-/**
- * @param payload one that begins with `!` is of a wish, or, with `!slots `, of slots: any other is an endpoint; empty where
- * something may wait at any endpoint
- */
-function readNotice(payload: string): Notice {
-  if (payload.startsWith(SLOTS)) return ofSlots(payload.slice(SLOTS.length));
-  if (payload.startsWith(WISH)) return { wishFor: payload.slice(WISH.length) };
-  return { endpoint: payload === '' ? undefined : payload };
-}
-
-function ofSlots(rest: string): Notice {
-  const [by = ''] = rest.split(' ', 1);
-  return { slotsOf: rest.slice(by.length + 1), by };
-}
+import { endsConnection, faultText, type Statement, type Row, type Session } from './session';
+import { channelOf, countsBy, NO_GHOST, quoted, SLOTS, storable, storedText, tablesOf, WISH } from './tables';
 
 /** Between two looks at what others have left here, in milliseconds. */
 const LOOK_EVERY = 1000;
 /** So many times as long as counting took, it is left alone. */
 const REST = 20;
 
-type PulseNews = Pick<SharedStoreEvents, 'onStirred' | 'onWaiting' | 'onSlots' | 'onWish'>;
-
-interface PulseOptions extends Pick<LinkOptions, 'connect'> {
+interface HeartbeatOptions extends Pick<LinkOptions, 'settings' | 'purpose' | 'onUp'> {
   /** Serves where there is no connection of its own to be had. */
   standIn: Link;
-  schema: string;
   instance: ClusterMember;
   table: InstanceTable;
-  news: PulseNews;
-  onUp: () => void;
+  news: Pick<SharedStoreEvents, 'onStirred' | 'onWaiting' | 'onSlots' | 'onWish'>;
   /** Told why this instance cannot show that it lives. */
   onFault: (reason: string) => void;
 }
@@ -58,9 +37,11 @@ export class Heartbeat {
   /** Steady time before which events that wait are not counted. */
   #countedUntil = 0;
 
-  constructor(private readonly options: PulseOptions) {
+  constructor(private readonly options: HeartbeatOptions) {
+    const { settings, purpose } = options;
     this.link = new Link({
-      connect: options.connect,
+      settings,
+      purpose,
       prepare: (connected) => this.#prepare(connected),
       onUp: () => {
         options.onUp();
@@ -82,10 +63,10 @@ export class Heartbeat {
   }
 
   async #prepare({ session }: Connected): Promise<void> {
-    const { instance, schema } = this.options;
+    const { instance, settings } = this.options;
     session.client.on('notification', ({ payload = '' }) => this.#hear(payload));
     // Behind a pooler others would get what is meant for this one.
-    if (!session.isPooled) await session.client.query(`LISTEN ${quoted(channelOf(schema))}`);
+    if (!session.isPooled) await session.client.query(`LISTEN ${quoted(channelOf(settings.schema))}`);
     await instance.beat(session);
   }
 
@@ -154,18 +135,16 @@ export class Heartbeat {
     if (Object.keys(waiting).length > 0) news.onStirred(undefined);
   }
 
+  /** @param payload as `channelOf` has it; an endpoint is empty where something may wait at any */
   #hear(payload: string): void {
-    const notice = readNotice(payload);
-    if ('wishFor' in notice) {
-      if (notice.wishFor === this.options.instance.epoch) this.#look();
-      return;
-    }
-    if ('slotsOf' in notice) {
-      if (notice.by !== this.options.instance.epoch) this.options.news.onSlots(storedText(notice.slotsOf));
-      return;
-    }
-    const { endpoint } = notice;
-    this.options.news.onStirred(endpoint === undefined ? undefined : storedText(endpoint));
+    const { instance, news } = this.options;
+    if (payload.startsWith(SLOTS)) {
+      const told = payload.slice(SLOTS.length);
+      const [by = ''] = told.split(' ', 1);
+      if (by !== instance.epoch) news.onSlots(storedText(told.slice(by.length + 1)));
+    } else if (payload.startsWith(WISH)) {
+      if (payload.slice(WISH.length) === instance.epoch) this.#look();
+    } else news.onStirred(payload === '' ? undefined : storedText(payload));
   }
 }
 
@@ -230,22 +209,10 @@ class PeerMonitor {
  * Nothing here is waited for, or beats would stay away: no standby, for what is lost in a takeover is found out and done again;
  * and no lock, which others may hold for as long as they wait for a standby.
  */
-const LOCAL: Plan = {
+const LOCAL: Statement = {
   name: 'instance-local',
   text: `SELECT set_config('synchronous_commit', 'local', true), set_config('lock_timeout', '500ms', true), ${NO_GHOST}`,
 };
-
-/** Who shares the inbox with an instance. */
-interface PeerInstances {
-  others: PeerInstance[];
-  /** Holders of leases that have no row: they were declared dead while a lease of theirs was under way. */
-  orphans: string[];
-}
-
-interface WishRow {
-  deliveryId: string;
-  wish: LeaseRequest;
-}
 
 /** The rows that instances have of each other. */
 export class InstanceTable {
@@ -257,16 +224,20 @@ export class InstanceTable {
 
   /** @param ttl milliseconds without a beat after which others may take it for dead */
   async begin(session: Session, epoch: string, { name, ttl }: { name: string; ttl: number }): Promise<void> {
-    await this.#locally(session, () => [session.run(this.#statements.begin, [epoch, storable(name), ttl])]);
+    await this.#locally(session, [this.#statements.begin, [epoch, storable(name), ttl]]);
   }
 
   /** @returns false where its row is gone: others took it for dead */
   async beat(session: Session, epoch: string): Promise<boolean> {
-    const [beaten = []] = await this.#locally(session, () => [session.run(this.#statements.beat, [epoch])]);
+    const [beaten = []] = await this.#locally(session, [this.#statements.beat, [epoch]]);
     return beaten.length > 0;
   }
 
-  async neighbours(session: Session, epoch: string): Promise<PeerInstances> {
+  /**
+   * Who shares the inbox with an instance. `orphans` are holders of leases that have no row: they were declared dead while a lease
+   * of theirs was under way.
+   */
+  async neighbours(session: Session, epoch: string): Promise<{ others: PeerInstance[]; orphans: string[] }> {
     const { others, orphans } = this.#statements;
     const [rows, holders] = await Promise.all([session.run(others, [epoch]), session.run(orphans)]);
     return { others: rows.map(otherOf), orphans: holders.map((row) => String(row['holder'])) };
@@ -277,50 +248,50 @@ export class InstanceTable {
    * @returns how many events; undefined where it lives, or another was first
    */
   async reap(session: Session, { epoch, beats }: PeerInstance): Promise<number | undefined> {
-    const { remove, forget, reclaim } = this.#statements;
-    const [removed = [], , [reclaimed] = []] = await this.#locally(session, () => [
-      session.run(remove, [epoch, beats]),
-      session.run(forget, [epoch]),
-      session.run(reclaim, [[epoch], Date.now()]),
+    const [removed = [], , [reclaimed] = []] = await this.#end(session, epoch, [
+      this.#statements.remove,
+      [epoch, beats],
     ]);
     return removed.length === 0 ? undefined : Number(reclaimed?.['count']);
   }
 
+  /** The instance ends: what it has leased waits again. */
+  async leave(session: Session, epoch: string): Promise<void> {
+    await this.#end(session, epoch, [this.#statements.leave, [epoch]]);
+  }
+
   /** Leases of holders that have no row wait again. */
   async reclaim(session: Session, holders: readonly string[]): Promise<void> {
-    await this.#locally(session, () => [session.run(this.#statements.reclaim, [holders, Date.now()])]);
+    await this.#locally(session, [this.#statements.reclaim, [holders, Date.now()]]);
   }
 
   /** Takes what others want to be told to an instance. */
-  async takeWishes(session: Session, epoch: string): Promise<WishRow[]> {
+  async takeWishes(session: Session, epoch: string): Promise<{ deliveryId: string; wish: LeaseRequest }[]> {
     const { wishes, takeWishes } = this.#statements;
     if ((await session.run(wishes, [epoch])).length === 0) return [];
-    const [rows = []] = await this.#locally(session, () => [session.run(takeWishes, [epoch])]);
+    const [rows = []] = await this.#locally(session, [takeWishes, [epoch]]);
     const inOrder = rows.toSorted((one, other) => Number(one['number']) - Number(other['number']));
     return inOrder.map((row) => ({
       deliveryId: String(row['delivery_id']),
-      wish: String(row['wish']) as WishRow['wish'],
+      wish: String(row['wish']) as LeaseRequest,
     }));
   }
 
   /** How many events wait, by endpoint. */
   async waiting(session: Session): Promise<Record<string, number>> {
-    const rows = await session.run(this.#statements.waiting);
-    return Object.fromEntries(rows.map((row) => [storedText(row['endpoint']), Number(row['count'])]));
+    return countsBy('endpoint', await session.run(this.#statements.waiting));
   }
 
-  /** The instance ends: what it has leased waits again. */
-  async leave(session: Session, epoch: string): Promise<void> {
-    const { leave, forget, reclaim } = this.#statements;
-    await this.#locally(session, () => [
-      session.run(leave, [epoch]),
-      session.run(forget, [epoch]),
-      session.run(reclaim, [[epoch], Date.now()]),
-    ]);
+  #end(session: Session, epoch: string, removal: Step['statements'][number]): Promise<Row[][]> {
+    const { forget, reclaim } = this.#statements;
+    return this.#locally(session, removal, [forget, [epoch]], [reclaim, [[epoch], Date.now()]]);
   }
 
-  async #locally(session: Session, send: () => Promise<Row[]>[]): Promise<Row[][]> {
-    const [, ...answers] = await session.transaction(() => [session.run(LOCAL), ...send()]);
+  async #locally(session: Session, ...asked: Step['statements']): Promise<Row[][]> {
+    const all: Step['statements'] = [[LOCAL, []], ...asked];
+    const [, ...answers] = await session.transaction(() =>
+      all.map(([statement, values]) => session.run(statement, values)),
+    );
     return answers;
   }
 }
@@ -364,12 +335,12 @@ function statementsOf(schema: string) {
   });
 }
 
-function named<Name extends string>(texts: Record<Name, string>): Record<Name, Plan> {
+function named<Name extends string>(texts: Record<Name, string>): Record<Name, Statement> {
   const statements = Object.entries<string>(texts).map(([name, text]) => [
     name,
     { name: `instance-${name}`, text },
   ]);
-  return Object.fromEntries(statements) as Record<Name, Plan>;
+  return Object.fromEntries(statements) as Record<Name, Statement>;
 }
 
 /** Between two beats, in milliseconds. */
@@ -383,19 +354,11 @@ export interface Clocks {
   wall: () => number;
 }
 
-interface InstanceNews {
-  /** All that was leased is lost. @param stood milliseconds since the last beat that was answered */
-  onEpochLost: (stood: number) => void;
-  onLeaseSafe: () => void;
-  /** So many events of an instance that is dead wait again. */
-  onTakenOver: (name: string, count: number) => void;
-}
-
 interface InstanceOptions {
   table: InstanceTable;
   /** For people. */
   name: string;
-  news: InstanceNews;
+  news: Pick<SharedStoreEvents, 'onWarning' | 'onEpochLost' | 'onLeaseSafe'>;
   clocks?: Clocks;
 }
 
@@ -508,7 +471,9 @@ export class ClusterMember {
   #lose(): void {
     const since = this.#beatenAt?.monotonic ?? this.#epochBegunAt;
     this.#renew();
-    this.options.news.onEpochLost(this.#clocks.monotonic() - since);
+    const { news } = this.options;
+    news.onWarning({ kind: 'epoch-lost', stood: this.#clocks.monotonic() - since });
+    news.onEpochLost();
   }
 
   #renew(): void {
@@ -519,7 +484,7 @@ export class ClusterMember {
 
   async #reap(session: Session, other: PeerInstance): Promise<void> {
     const count = await this.options.table.reap(session, other);
-    if (count !== undefined) this.options.news.onTakenOver(other.name, count);
+    if (count !== undefined) this.options.news.onWarning({ kind: 'taken-over', name: other.name, count });
   }
 
   #now(): { monotonic: number; wall: number } {

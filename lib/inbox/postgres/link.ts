@@ -1,7 +1,7 @@
 import { lenientTimeout } from '../../concurrency/timers';
 import { storeFailed } from '../store/port';
-import { type Connected, destroy, keepsProcess } from './connect';
-import type { Host } from './connection-settings';
+import { applicationName, connect, type Connected, destroy, keepsProcess } from './connect';
+import type { ConnectionSettings, Host } from './connection-settings';
 import { endsConnection, faultText, type Session } from './session';
 
 /** Between two looks at connections that owe an answer, in milliseconds. */
@@ -22,21 +22,6 @@ const FOR_STANDBY =
   'the database waits for its synchronous standby: see that the standby runs, or take it out of synchronous_standby_names';
 const BUSY = 'the database is busy with what was asked before: see to its load and its disk';
 
-/** A connection that is looked after. */
-export interface LookedAfter {
-  readonly link: Link;
-  /** Its name in `pg_stat_activity`. */
-  readonly name: string;
-  /** Told at each look why it does not answer. */
-  readonly onFault?: (reason: string) => void;
-}
-
-interface SilenceOptions {
-  /** Makes a connection to ask on. */
-  connect: () => Promise<Connected>;
-  all: readonly LookedAfter[];
-}
-
 /**
  * Looks after connections that owe an answer. One for which the server is at work is kept, however long it takes: while a
  * standby is away each further connection would be one more that waits for it, until the server has none left. One that nobody
@@ -47,7 +32,12 @@ export class LinkWatchdog {
   #timer: NodeJS.Timeout | undefined;
   #isLooking = false;
 
-  constructor(private readonly options: SilenceOptions) {}
+  /** @param purpose of the connections on which it asks */
+  constructor(
+    private readonly settings: ConnectionSettings,
+    private readonly purpose: string,
+    private readonly all: readonly Link[],
+  ) {}
 
   open(): void {
     this.#timer = setInterval(() => this.#look(), LOOK_EVERY).unref();
@@ -58,8 +48,8 @@ export class LinkWatchdog {
   }
 
   #look(): void {
-    const silent = this.options.all.filter(({ link }) => isSilent(link));
-    for (const { link } of this.options.all) if (!isSilent(link)) this.#looks.delete(link);
+    const silent = this.all.filter((link) => isSilent(link));
+    for (const link of this.all) if (!isSilent(link)) this.#looks.delete(link);
     if (silent.length === 0 || this.#isLooking) return;
     this.#isLooking = true;
     this.#ask(silent)
@@ -68,14 +58,13 @@ export class LinkWatchdog {
   }
 
   /** @throws Error of `pg`, RvmError STORE_FAILED */
-  async #ask(silent: readonly LookedAfter[]): Promise<void> {
-    const { session, host } = await this.options.connect();
+  async #ask(silent: readonly Link[]): Promise<void> {
+    const { session, host } = await connect(this.settings, this.purpose);
     const late = setTimeout(() => destroy(session), LOOK_EVERY * LOOKS);
     try {
-      for (const each of silent) {
-        const { host: theirs } = each.link;
-        if (theirs === undefined || !isSame(theirs, host)) this.#giveUp(each.link, MOVED);
-        else await this.#askAbout(each, session);
+      for (const link of silent) {
+        if (link.host === undefined || !isSame(link.host, host)) this.#giveUp(link, MOVED);
+        else await this.#askAbout(link, session);
       }
     } finally {
       clearTimeout(late);
@@ -83,12 +72,12 @@ export class LinkWatchdog {
     }
   }
 
-  async #askAbout(each: LookedAfter, { client }: Session): Promise<void> {
-    const { rows } = await client.query<{ wait_event: string | null }>(AT_WORK, [each.name]);
+  async #askAbout(link: Link, { client }: Session): Promise<void> {
+    const { rows } = await client.query<{ wait_event: string | null }>(AT_WORK, [link.name]);
     const [atWork] = rows;
-    if (atWork === undefined) return this.#giveUp(each.link, LOST);
-    this.#looks.delete(each.link);
-    this.#told([each], atWork.wait_event === STANDBY ? FOR_STANDBY : BUSY);
+    if (atWork === undefined) return this.#giveUp(link, LOST);
+    this.#looks.delete(link);
+    this.#told([link], atWork.wait_event === STANDBY ? FOR_STANDBY : BUSY);
   }
 
   /** Its answer may be on its way still: not at the first look. */
@@ -100,12 +89,8 @@ export class LinkWatchdog {
     link.drop(reason);
   }
 
-  #told(silent: readonly LookedAfter[], reason: string): void {
-    for (const { link, onFault } of silent) {
-      if (!isSilent(link)) continue;
-      link.waitsFor(reason);
-      if (isSilent(link, TOLD_AFTER)) onFault?.(reason);
-    }
+  #told(silent: readonly Link[], reason: string): void {
+    for (const link of silent) if (isSilent(link)) link.waitsFor(reason, isSilent(link, TOLD_AFTER));
   }
 }
 
@@ -127,18 +112,20 @@ const MOVED = 'another one of the databases can be written now';
 const LOST = 'the connection to the database was lost';
 
 export interface LinkOptions {
-  /** @throws RvmError STORE_FAILED, CONFIG_MISSING */
-  connect: () => Promise<Connected>;
+  settings: ConnectionSettings;
+  /** Tells the connections of an instance apart. */
+  purpose: string;
   /** Makes a new connection ready, before anything else is asked on it. */
-  prepare: (connected: Connected) => Promise<void>;
-  onUp: (session: Session) => void;
-  /** Told at each try why there is no connection. */
+  prepare?: (connected: Connected) => Promise<void>;
+  onUp: () => void;
+  /** Told at each try why there is no connection, and at each look why it does not answer. */
   onFault?: (reason: string) => void;
 }
 
 /** One connection that is made again whenever it is lost. */
 export class Link {
   #connected: Connected | undefined;
+  #isOpen = false;
   #isReady = false;
   #pause = 0;
   /** Steady time, in milliseconds. */
@@ -150,6 +137,11 @@ export class Link {
   readonly #underWay = new Set<{ since: number }>();
 
   constructor(private readonly options: LinkOptions) {}
+
+  /** As `pg_stat_activity` shows it. */
+  get name(): string {
+    return applicationName(this.options.purpose, this.options.settings.instanceName);
+  }
 
   /** Undefined while there is none that is ready. */
   get session(): Session | undefined {
@@ -172,8 +164,10 @@ export class Link {
     return this.#connected === undefined ? undefined : oldest?.since;
   }
 
+  /** Once, however often it is told to. */
   open(): void {
-    void this.#connect();
+    if (!this.#isOpen) void this.#connect();
+    this.#isOpen = true;
   }
 
   /**
@@ -193,9 +187,10 @@ export class Link {
     }
   }
 
-  /** Says why it does not answer; the connection stays. */
-  waitsFor(reason: string): void {
+  /** Says why it does not answer; the connection stays. @param isTold whether somebody should know */
+  waitsFor(reason: string, isTold: boolean): void {
     this.#fault = reason;
+    if (isTold) this.options.onFault?.(reason);
   }
 
   /** Ends the connection, for it is of no use any more; another one follows. */
@@ -220,7 +215,7 @@ export class Link {
   async #connect(): Promise<void> {
     this.#timer = undefined;
     try {
-      const connected = await this.options.connect();
+      const connected = await connect(this.options.settings, this.options.purpose);
       if (this.#closed) return destroy(connected.session);
       this.#connected = connected;
       await this.#prepare(connected);
@@ -234,7 +229,7 @@ export class Link {
     session.client.on('end', () => this.#lost(session));
     keepsProcess(session, false);
     try {
-      await this.use(session, () => this.options.prepare(connected));
+      await this.use(session, async () => this.options.prepare?.(connected));
     } catch (error) {
       destroy(session);
       this.#connected = undefined;
@@ -245,7 +240,7 @@ export class Link {
     this.#isReady = true;
     this.#readyAt = performance.now();
     this.#fault = LOST;
-    this.options.onUp(session);
+    this.options.onUp();
   }
 
   #failed(error: unknown): void {

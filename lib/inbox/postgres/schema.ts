@@ -1,6 +1,6 @@
 import { storeFailed } from '../store/port';
 import { BEGIN, codeOf, type Row, type Session } from './session';
-import { literal, quoted, TABLE_NAMES, tablesOf } from './sql';
+import { literal, quoted, TABLE_NAMES, tablesOf } from './tables';
 
 /** @throws RvmError STORE_FAILED where the role of a connection lacks a right on the tables of an inbox */
 async function checkRights({ client }: Session, schema: string): Promise<void> {
@@ -366,23 +366,15 @@ async function versionsOf({ client }: Session, schema: string): Promise<Versions
       WHERE nspname = ${literal(schema)} AND relname = 'meta'`,
   );
   if (rowCount === 0) return { schema: 0, readableFrom: 0 };
-  return versionsIn(await metaOf({ client }, schema));
-}
-
-async function metaOf({ client }: Pick<Session, 'client'>, schema: string): Promise<Row[]> {
   try {
     const { rows } = await client.query<Row>(
       `SELECT name, value FROM ${tablesOf(schema).meta} WHERE name IN ('schema_version', 'readable_from')`,
     );
-    return rows;
+    const values = new Map(rows.map(({ name, value }) => [name, Number(value)]));
+    return { schema: values.get('schema_version') ?? 0, readableFrom: values.get('readable_from') ?? 0 };
   } catch (error) {
     throw codeOf(error) === NO_RIGHT ? mayNotUse(schema) : error;
   }
-}
-
-function versionsIn(rows: readonly Row[]): Versions {
-  const of = (name: string): number => Number(rows.find((row) => row['name'] === name)?.['value'] ?? 0);
-  return { schema: of('schema_version'), readableFrom: of('readable_from') };
 }
 
 /** Notes how far the schema has come. Never back: an older package may have waited for a newer one. */

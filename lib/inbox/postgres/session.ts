@@ -2,7 +2,7 @@ import type { Client } from 'pg';
 import { RvmError } from '../../error';
 import { tlsFault } from '../../tls';
 import { reasonOf } from '../store/port';
-import type { Plan, Row } from './sql';
+import type { Statement, Row } from './tables';
 
 /** What is read of an answer that is none of PostgreSQL's. */
 const GARBLED = 'garbled answer';
@@ -149,7 +149,7 @@ function asEnd(sentence: string): string {
   return `${sentence.charAt(0).toLowerCase()}${sentence.slice(1).replace(/\.$/, '')}`;
 }
 
-export type { Row, Plan } from './sql';
+export type { Row, Statement } from './tables';
 
 /** What PostgreSQL says of a statement or plan that is not there: behind a pooler that shares connections between transactions. */
 const NO_PLAN = new Set(['26000', '42P05']);
@@ -181,13 +181,14 @@ export class Session {
   }
 
   /** @throws Error of `pg`, with `code` where the server says one */
-  async run({ name, text }: Plan, values: readonly unknown[] = []): Promise<Row[]> {
+  async run({ name, text }: Statement, values: readonly unknown[] = []): Promise<Row[]> {
     const named = this.#keepsPlans ? { name } : {};
     try {
       const { rows } = await this.client.query<Row>({ ...named, text, values: [...values] });
       return rows;
     } catch (error) {
-      throw this.#noted(error);
+      if (NO_PLAN.has(codeOf(error) ?? '')) this.#keepsPlans = false;
+      throw error;
     }
   }
 
@@ -215,11 +216,6 @@ export class Session {
     } finally {
       stream.uncork();
     }
-  }
-
-  #noted(error: unknown): unknown {
-    if (codeOf(error) !== undefined && NO_PLAN.has(String(codeOf(error)))) this.#keepsPlans = false;
-    return error;
   }
 }
 

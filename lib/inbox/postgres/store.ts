@@ -2,42 +2,15 @@ import { randomBytes } from 'node:crypto';
 import { withTimeout } from '../../concurrency/timers';
 import { meter } from '../../meter';
 import type { SharedCall, SharedStore, SharedStoreEvents, StoreCalls } from '../store/port';
-import { BatchQueue, type LineOptions } from './batches';
-import { applicationName, connect, type Connected, unsafeSettings } from './connect';
+import { BatchQueue, type BatchQueueOptions, BatchRunner } from './batches';
+import type { BatchPlanner } from './call-plans';
+import { type Connected, unsafeSettings } from './connect';
 import type { ConnectionSettings } from './connection-settings';
 import { type Clocks, ClusterMember, Heartbeat, InstanceTable } from './instances';
-import { follow, Link, type LinkOptions, LinkWatchdog, type LookedAfter } from './link';
-import { PlanRunner } from './plans';
+import { follow, type Link, LinkWatchdog } from './link';
+import { plannerOf } from './inbox-plans';
 import { migrate } from './schema';
 
-/** The calls that have a connection of their own, so that none of them keeps an event waiting. */
-const ASIDE: ReadonlySet<SharedCall> = new Set<SharedCall>([
-  'list',
-  'quarantine',
-  'quarantined',
-  'quarantinedSums',
-  'release',
-  'releaseUpTo',
-  'quarantineKey',
-  'viewKey',
-  'tidy',
-  'openByEndpoint',
-  'figures',
-  'counts',
-  'isKnown',
-  'instances',
-]);
-/**
- * And those that have one of their own again, from the first of them on: a list takes its time, and what a flow keeps has to be
- * durable in a moment, without messages waiting for the locks that it takes.
- */
-const OF_SLOTS: ReadonlySet<SharedCall> = new Set<SharedCall>([
-  'slots',
-  'putSlots',
-  'slotOwners',
-  'dropSlots',
-  'slotVersions',
-]);
 const TOGETHER = { requests: 500, acceptances: 100, bytes: 8 * 1024 * 1024 };
 const ALONE = { requests: 1, acceptances: 1, bytes: 0 };
 /** For what was asked before it is closed, and for the whole of closing, in milliseconds. */
@@ -56,20 +29,15 @@ export interface PostgresStoreOptions {
 export class PostgresStore implements SharedStore {
   readonly #table: InstanceTable;
   readonly #instance: ClusterMember;
-  readonly #workLink: Link;
-  readonly #sideLink: Link;
-  readonly #slotLink: Link;
-  readonly #pulse: Heartbeat;
+  readonly #planner: BatchPlanner;
   readonly #work: BatchQueue;
   readonly #side: BatchQueue;
   readonly #slots: BatchQueue;
-  readonly #silence: LinkWatchdog;
-  /** Tells the connections of this store from those of another of the same name. */
-  readonly #mark = randomBytes(4).toString('hex');
+  readonly #pulse: Heartbeat;
+  readonly #watchdog: LinkWatchdog;
   #waiting: Record<string, number> = {};
   #wasOpen = false;
   #hasSlots = false;
-  #isSlotLinkOpen = false;
   #takesPart = true;
   #closing: Promise<void> | undefined;
 
@@ -77,25 +45,53 @@ export class PostgresStore implements SharedStore {
     private readonly options: PostgresStoreOptions,
     private readonly news: SharedStoreEvents,
   ) {
-    const { schema } = options.settings;
-    this.#table = new InstanceTable(schema);
-    this.#instance = this.#instanceOf();
-    this.#workLink = this.#linkOf('work', {
+    const { settings, clocks, monotonic = () => performance.now() } = options;
+    const { schema, instanceName: name } = settings;
+    const table = new InstanceTable(schema);
+    const instance = new ClusterMember({ table, name, news, ...(clocks && { clocks }) });
+    this.#table = table;
+    this.#instance = instance;
+    this.#planner = plannerOf(schema, monotonic);
+    const runner = new BatchRunner(this.#planner, () => instance.epoch);
+    // Tells the connections of this store from those of another of the same name.
+    const mark = randomBytes(4).toString('hex');
+    const queueOf = (
+      purpose: string,
+      options: Pick<BatchQueueOptions, 'limits'> & Partial<BatchQueueOptions>,
+    ): BatchQueue => {
+      const queue: BatchQueue = new BatchQueue({
+        settings,
+        purpose: `${purpose} ${mark}`,
+        runner,
+        news,
+        onUp: () => this.#follow(queue.link),
+        ...options,
+      });
+      return queue;
+    };
+    const onFault = (reason: string): void => this.#failed(reason);
+    this.#work = queueOf('work', {
+      limits: TOGETHER,
       prepare: (connected) => this.#prepare(connected),
       onUp: () => this.#opened(),
-      onFault: (reason) => this.#failed(reason),
+      onFault,
+      onDone: (took) => meter()?.committed('postgres', took / 1000),
     });
-    this.#sideLink = this.#otherLink('side', () => this.#side);
-    this.#slotLink = this.#otherLink('slots', () => this.#slots);
-    this.#pulse = this.#pulseOf();
-    const of = { work: new PlanRunner(schema, () => this.#instance.epoch, options.monotonic) };
-    const onDone = (took: number): void => meter()?.committed('postgres', took / 1000);
-    this.#work = this.#lineOf({ ...of, link: this.#workLink, limits: TOGETHER, onDone });
-    this.#side = this.#lineOf({ ...of, link: this.#sideLink, limits: ALONE });
-    this.#slots = this.#lineOf({ ...of, link: this.#slotLink, limits: TOGETHER });
-    this.#silence = this.#silenceOf();
-    this.#workLink.open();
-    this.#silence.open();
+    this.#side = queueOf('side', { limits: ALONE });
+    this.#slots = queueOf('slots', { limits: TOGETHER });
+    this.#pulse = new Heartbeat({
+      settings,
+      purpose: `pulse ${mark}`,
+      instance,
+      table,
+      news,
+      standIn: this.#work.link,
+      onUp: () => this.#follow(this.#pulse.link),
+      onFault,
+    });
+    this.#watchdog = new LinkWatchdog(settings, `probe ${mark}`, this.#links());
+    this.#work.link.open();
+    this.#watchdog.open();
   }
 
   call<Name extends SharedCall>(
@@ -103,22 +99,21 @@ export class PostgresStore implements SharedStore {
     take: StoreCalls[Name]['take'],
     hurry = true,
   ): Promise<StoreCalls[Name]['give']> {
-    return this.#lineFor(name).call(name, take, hurry);
+    return this.#queueFor(name).call(name, take, hurry);
   }
 
-  #lineFor(name: SharedCall): BatchQueue {
-    if (ASIDE.has(name)) return this.#side;
-    if (!OF_SLOTS.has(name)) return this.#work;
+  #queueFor(name: SharedCall): BatchQueue {
+    const { line } = this.#planner.traits(name);
+    if (line === 'side') return this.#side;
+    if (line === undefined) return this.#work;
     this.#hasSlots = true;
-    this.#openSlotLink();
+    this.#openSlots();
     return this.#slots;
   }
 
-  /** The tables are made on the first connection. */
-  #openSlotLink(): void {
-    if (!this.#hasSlots || !this.#wasOpen || this.#isSlotLinkOpen || this.#closing !== undefined) return;
-    this.#isSlotLinkOpen = true;
-    this.#slotLink.open();
+  /** From the first call of them on; the tables are made on the first connection. */
+  #openSlots(): void {
+    if (this.#hasSlots && this.#wasOpen && this.#closing === undefined) this.#slots.link.open();
   }
 
   isLeaseSafe(): boolean {
@@ -149,25 +144,17 @@ export class PostgresStore implements SharedStore {
   }
 
   async #close(): Promise<void> {
-    this.#silence.close();
+    this.#watchdog.close();
     await withTimeout(this.#leave(), GOODBYE).catch(() => undefined);
-    this.#work.close();
-    this.#side.close();
-    this.#slots.close();
-    const links = [this.#workLink, this.#sideLink, this.#slotLink, this.#pulse];
-    await Promise.all(links.map((link) => link.close()));
+    await Promise.all([this.#work, this.#side, this.#slots, this.#pulse].map((each) => each.close()));
   }
 
   async #leave(): Promise<void> {
     this.#instance.end();
-    const drains = [
-      ...(this.#workLink.session === undefined ? [] : [this.#work.drain()]),
-      ...(this.#sideLink.session === undefined ? [] : [this.#side.drain()]),
-      ...(this.#slotLink.session === undefined ? [] : [this.#slots.drain()]),
-    ];
+    const drains = [this.#work, this.#side, this.#slots].map((queue) => queue.drain());
     await withTimeout(Promise.all(drains), LAST_CALLS);
     // Not behind what is under way still.
-    const session = this.#pulse.link.session ?? this.#workLink.session;
+    const session = this.#pulse.link.session ?? this.#work.link.session;
     if (session !== undefined) await this.#table.leave(session, this.#instance.epoch);
   }
 
@@ -184,100 +171,23 @@ export class PostgresStore implements SharedStore {
   #opened(): void {
     if (!this.#wasOpen) {
       this.#pulse.open();
-      this.#sideLink.open();
+      this.#side.link.open();
     }
     this.#wasOpen = true;
-    this.#openSlotLink();
-    this.#follow(this.#workLink);
+    this.#openSlots();
+    this.#follow(this.#work.link);
     this.news.onOpened({ waiting: this.#waiting, restored: false });
-    this.#work.up();
+  }
+
+  #links(): Link[] {
+    return [this.#work, this.#side, this.#slots, this.#pulse].map(({ link }) => link);
   }
 
   #follow(reached: Link): void {
-    follow(reached, [this.#workLink, this.#sideLink, this.#slotLink, this.#pulse.link]);
-  }
-
-  #instanceOf(): ClusterMember {
-    const { settings, clocks } = this.options;
-    return new ClusterMember({
-      table: this.#table,
-      name: settings.instanceName,
-      ...(clocks && { clocks }),
-      news: {
-        onEpochLost: (stood) => {
-          this.news.onWarning({ kind: 'epoch-lost', stood });
-          this.news.onEpochLost();
-        },
-        onLeaseSafe: () => this.news.onLeaseSafe(),
-        onTakenOver: (name, count) => this.news.onWarning({ kind: 'taken-over', name, count }),
-      },
-    });
-  }
-
-  #linkOf(purpose: string, options: Omit<LinkOptions, 'connect'>): Link {
-    return new Link({ ...options, connect: () => this.#connect(purpose) });
-  }
-
-  /** Of what is not to keep an event waiting. */
-  #otherLink(purpose: string, line: () => BatchQueue): Link {
-    const link: Link = this.#linkOf(purpose, {
-      prepare: () => Promise.resolve(),
-      onUp: () => {
-        this.#follow(link);
-        line().up();
-      },
-    });
-    return link;
-  }
-
-  #pulseOf(): Heartbeat {
-    return new Heartbeat({
-      schema: this.options.settings.schema,
-      instance: this.#instance,
-      table: this.#table,
-      news: this.news,
-      connect: () => this.#connect('pulse'),
-      standIn: this.#workLink,
-      onUp: () => this.#follow(this.#pulse.link),
-      onFault: (reason) => this.#failed(reason),
-    });
-  }
-
-  #lineOf(options: Pick<LineOptions, 'link' | 'work' | 'limits' | 'onDone'>): BatchQueue {
-    return new BatchQueue({
-      ...options,
-      onSlow: (batch) => this.news.onSlow(batch),
-      epoch: () => this.#instance.epoch,
-    });
-  }
-
-  #silenceOf(): LinkWatchdog {
-    const of = (purpose: string, link: Link): LookedAfter => ({ link, name: this.#nameOf(purpose) });
-    return new LinkWatchdog({
-      connect: () => this.#connect('probe'),
-      all: [
-        { ...of('work', this.#workLink), onFault: (reason) => this.#failed(reason) },
-        of('side', this.#sideLink),
-        of('slots', this.#slotLink),
-        of('pulse', this.#pulse.link),
-      ],
-    });
+    follow(reached, this.#links());
   }
 
   #failed(reason: string): void {
     if (this.#closing === undefined) this.news.onFault(reason);
-  }
-
-  #connect(purpose: string): Promise<Connected> {
-    return connect(this.options.settings, this.#marked(purpose));
-  }
-
-  /** As `pg_stat_activity` shows it. */
-  #nameOf(purpose: string): string {
-    return applicationName(this.#marked(purpose), this.options.settings.instanceName);
-  }
-
-  #marked(purpose: string): string {
-    return `${purpose} ${this.#mark}`;
   }
 }

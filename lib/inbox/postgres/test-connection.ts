@@ -3,10 +3,10 @@ import { TLSSocket } from 'node:tls';
 import { withTimeout } from '../../concurrency/timers';
 import { type ConnectionReport, hostText, type ConnectionSettings } from './connection-settings';
 import { connect, type Connected, type ServerFacts, unsafeSettings } from './connect';
-import { faultText, TIMED_OUT, type Session, type Plan } from './session';
+import { faultText, TIMED_OUT, type Session, type Statement } from './session';
 import { goodbye } from './link';
 import { inspect } from './schema';
-import { DURABLE, quoted } from './sql';
+import { DURABLE, quoted } from './tables';
 
 /** For a notice to oneself to come through, in milliseconds. */
 const NOTICE = 1000;
@@ -17,7 +17,7 @@ const COMMIT = 3000;
 const ROUND_TRIPS = 5;
 
 /** Something to commit. */
-const NOTHING: Plan = {
+const NOTHING: Statement = {
   name: 'nothing',
   text: `SELECT ${DURABLE}, pg_logical_emit_message(true, 'rvm', '')`,
 };

@@ -5,12 +5,12 @@ import { pipeline } from 'node:stream/promises';
 import { RvmError } from '../../error';
 import { plural } from '../../text';
 import { INBOX_FILE } from '../model';
+import { BatchRunner } from '../postgres/batches';
 import { connect } from '../postgres/connect';
 import { type ConnectionSettings, readConnection } from '../postgres/connection-settings';
-import { Paging } from '../postgres/lists';
+import { plannerOf } from '../postgres/inbox-plans';
 import { inspect, SCHEMA_VERSION } from '../postgres/schema';
 import { faultText, type Session } from '../postgres/session';
-import { SETTINGS_STEP, tablesOf } from '../postgres/sql';
 import { hasSpilledMessages } from '../spare/spare-folder';
 import { openDatabase } from '../sqlite/database';
 import { Bodies, MessageLists } from '../sqlite/messages';
@@ -135,14 +135,14 @@ async function openDatabaseSource(settings: ConnectionSettings): Promise<ExportS
     await close();
     throw error;
   }
-  const paging = new Paging(tablesOf(settings.schema));
+  const runner = new BatchRunner(
+    plannerOf(settings.schema, () => performance.now()),
+    () => '',
+  );
   return {
     page: async (take) => {
-      const step = paging.page({ id: 0, name: 'page', take });
-      const rows = await session
-        .transaction(() => [session.run(SETTINGS_STEP.statement), session.run(step.statement, step.values)])
-        .catch(failed);
-      const [reply] = step.read?.(rows[1] ?? []) ?? [];
+      const [reply] = await runner.run(session, [{ id: 0, name: 'page', take }]).catch(failed);
+      if (reply?.error !== undefined) failed(reply.error);
       return (reply?.give ?? []) as PageOfMessages;
     },
     close,

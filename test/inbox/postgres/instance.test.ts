@@ -24,9 +24,12 @@ class Played {
       name,
       clocks: { monotonic: () => this.#now.steady, wall: () => this.#now.wall },
       news: {
-        onEpochLost: (stood) => this.told.push(`lost after ${stood}`),
+        onEpochLost: () => undefined,
         onLeaseSafe: () => this.told.push('may hand over'),
-        onTakenOver: (other, count) => this.told.push(`${count} of ${other}`),
+        onWarning: (warning) => {
+          if (warning.kind === 'epoch-lost') this.told.push(`lost after ${warning.stood}`);
+          if (warning.kind === 'taken-over') this.told.push(`${warning.count} of ${warning.name}`);
+        },
       },
     });
   }

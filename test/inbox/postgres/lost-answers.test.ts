@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { SETTINGS_STEP } from '../../../lib/inbox/postgres/sql';
 import type { DurableInbox } from '../../../lib/inbox/durable-inbox';
+import { SETTINGS } from '../../../lib/inbox/postgres/call-plans';
 import { TcpGate } from '../../support/network/servers';
 import { accept, ENDPOINT, PostgresStand, type StoreSession } from '../../support/postgres/stores';
 import { slowIt } from '../../support/suite/lanes';
@@ -43,7 +43,7 @@ describe('a batch whose answer nobody waits for any more', () => {
   it('keeps nothing locked for long where the rest of it never comes', async () => {
     const { client } = former.session;
     await client.query('BEGIN');
-    await former.session.run(SETTINGS_STEP.statement);
+    await former.session.run(SETTINGS);
     const { rows } = await client.query('SHOW idle_in_transaction_session_timeout');
     assert.deepEqual(rows, [{ idle_in_transaction_session_timeout: '10s' }]);
     await client.query('ROLLBACK');

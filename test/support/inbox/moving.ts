@@ -7,7 +7,7 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type Moved, moveInbox, type MoveOptions } from '../../../lib/inbox/carry/move';
 import { schemaSql } from '../../../lib/inbox/postgres/schema';
-import { storedText } from '../../../lib/inbox/postgres/sql';
+import { storedText } from '../../../lib/inbox/postgres/tables';
 import { readConnection } from '../../../lib/inbox/postgres/connection-settings';
 import { Store } from '../../../lib/inbox/sqlite/store';
 import type { LocalCall, NewMessage, StoreCalls } from '../../../lib/inbox/store/port';

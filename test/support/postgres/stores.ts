@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
-import { tablesOf } from '../../../lib/inbox/postgres/sql';
+import { tablesOf } from '../../../lib/inbox/postgres/tables';
 import { type ConnectionSettings, readConnection } from '../../../lib/inbox/postgres/connection-settings';
 import { PostgresStore, type PostgresStoreOptions } from '../../../lib/inbox/postgres/store';
 import { migrate } from '../../../lib/inbox/postgres/schema';
 import { Session } from '../../../lib/inbox/postgres/session';
-import { type Reply, type Request, PlanRunner } from '../../../lib/inbox/postgres/plans';
+import { BatchRunner } from '../../../lib/inbox/postgres/batches';
+import type { Reply, Request } from '../../../lib/inbox/postgres/call-plans';
+import { plannerOf } from '../../../lib/inbox/postgres/inbox-plans';
 import { DurableInbox, type SharedInboxOptions } from '../../../lib/inbox/durable-inbox';
 import type {
   SharedStoreEvents,
@@ -91,17 +93,17 @@ type Lease = StoreCalls['accept']['take']['lease'];
 
 /** The instance of an inbox that a test plays: a connection, and the statements on it. */
 export class StoreSession {
-  readonly work: PlanRunner;
+  readonly work: BatchRunner;
   #epoch: string;
 
   private constructor(
     readonly session: Session,
     readonly schema: string,
     epoch: string,
-    steady?: () => number,
+    steady: () => number = () => performance.now(),
   ) {
     this.#epoch = epoch;
-    this.work = new PlanRunner(schema, () => this.epoch, steady);
+    this.work = new BatchRunner(plannerOf(schema, steady), () => this.epoch);
   }
 
   /** @param url of a database; the schema is brought up to date, and the instance has its row */

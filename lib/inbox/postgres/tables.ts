@@ -1,15 +1,19 @@
 import { hash, randomUUID } from 'node:crypto';
 import { LONGEST_NAME } from '../model';
-import { MOST_STEPS, type SharedCall, stepFacts, type StoreCalls } from '../store/port';
 
 /** A statement, planned once for each connection. */
-export interface Plan {
+export interface Statement {
   /** Unique among all; names its plan on the connection. */
   readonly name: string;
   readonly text: string;
 }
 
 export type Row = Record<string, unknown>;
+
+/** The rows that belong to the items of an array: its column `n` says to which, counted from 1. */
+export function byNumber(rows: readonly Row[]): Map<number, Row> {
+  return new Map(rows.map((row) => [Number(row['n']), row]));
+}
 
 /** Name of a schema as it stands in a statement. */
 export function quoted(name: string): string {
@@ -39,7 +43,6 @@ export const TABLE_NAMES = [
 
 /** The tables of an inbox, as its statements name them. */
 export interface Tables extends Readonly<Record<(typeof TABLE_NAMES)[number], string>> {
-  readonly schema: string;
   /** The sequence that numbers messages, as text. */
   readonly sequence: string;
   /** The notice that something waits. @param endpoint an expression */
@@ -56,20 +59,9 @@ export interface Tables extends Readonly<Record<(typeof TABLE_NAMES)[number], st
 export function tablesOf(schema: string): Tables {
   const within = (table: string): string => `${quoted(schema)}.${table}`;
   const channel = literal(channelOf(schema));
+  const names = TABLE_NAMES.map((table) => [table, within(table)]);
   return {
-    schema: quoted(schema),
-    meta: within('meta'),
-    instance: within('instance'),
-    message: within('message'),
-    body: within('body'),
-    work: within('work'),
-    wish: within('wish'),
-    quarantine: within('quarantine'),
-    endpoint: within('endpoint'),
-    course: within('course'),
-    history: within('history'),
-    slot_owner: within('slot_owner'),
-    slot: within('slot'),
+    ...(Object.fromEntries(names) as Record<(typeof TABLE_NAMES)[number], string>),
     sequence: literal(within('message_sequence_seq')),
     stir: (endpoint) => `pg_notify(${channel}, ${endpoint})`,
     callHolder: (epoch) => `pg_notify(${channel}, ${literal(WISH)} || ${epoch})`,
@@ -148,6 +140,10 @@ export function storable(text: string): string {
   return text.replaceAll(ESCAPE, ESCAPE_ESCAPED).replaceAll(NUL, NUL_ESCAPED);
 }
 
+export function storableOrNull(text: string | undefined): string | null {
+  return text === undefined ? null : storable(text);
+}
+
 /** The text that was stored. */
 export function storedText(text: unknown): string {
   const stored = String(text);
@@ -155,69 +151,9 @@ export function storedText(text: unknown): string {
   return stored.replaceAll(NUL_ESCAPED, NUL).replaceAll(ESCAPE_ESCAPED, ESCAPE);
 }
 
-/** One call of a batch. */
-export interface Request<Name extends SharedCall = SharedCall> {
-  readonly id: number;
-  readonly name: Name;
-  readonly take: StoreCalls[Name]['take'];
-}
-
-/** What became of it. */
-export interface Reply {
-  readonly id: number;
-  readonly give?: unknown;
-  readonly error?: unknown;
-}
-
-/** One statement of a batch, which may serve several calls. */
-export interface Step {
-  readonly statement: Plan;
-  readonly values: readonly unknown[];
-  /** Called once the transaction has been committed, in the order of the steps. Absent where the statement answers nothing. */
-  read?(rows: readonly Row[]): Reply[];
-}
-
-/** The rows that belong to the calls of a statement: its column `n` says to which, counted from 1. */
-export function byNumber(rows: readonly Row[]): Map<number, Row> {
-  return new Map(rows.map((row) => [Number(row['n']), row]));
-}
-
-/**
- * Parts of a list, in none of which two items touch the same thing: what touches it later is in a later part. So each part can
- * be done in any order.
- */
-export function turnsOf<Item>(
-  items: readonly Item[],
-  touchedBy: (item: Item) => readonly string[],
-): Item[][] {
-  const next = new Map<string, number>();
-  const turns: Item[][] = [];
-  for (const item of items) {
-    const touched = touchedBy(item);
-    const turn = touched.reduce((latest, one) => Math.max(latest, next.get(one) ?? 0), 0);
-    for (const one of touched) next.set(one, turn + 1);
-    (turns[turn] ??= []).push(item);
-  }
-  return turns;
-}
-
-/** What a batch locks before it does anything, until the end of its transaction. */
-export class Locks {
-  readonly #lock: Plan;
-
-  constructor(tables: Tables) {
-    this.#lock = { name: 'rvm_lock', text: lockSql(tables, `${BATCH_SETTINGS},`) };
-  }
-
-  /**
-   * Batches of one instance go one after the other, also where the connection of the former is lost and the server still at
-   * work on it: or what that leases in the end would be leased, and nobody would know.
-   * @param keys of the messages and alarms in it
-   * @param epoch of the instance
-   */
-  step(keys: Iterable<string>, epoch: string): Step {
-    return { statement: this.#lock, values: [uuids([...keys, epoch])] };
-  }
+/** Of rows that have a `count`. */
+export function countsBy(column: string, rows: readonly Row[]): Record<string, number> {
+  return Object.fromEntries(rows.map((row) => [storedText(row[column]), Number(row['count'])]));
 }
 
 /**
@@ -342,13 +278,7 @@ export const NO_GHOST = `set_config('idle_in_transaction_session_timeout', '1000
 export const DURABLE = `CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END`;
 
 /** The settings of each batch. */
-const BATCH_SETTINGS = [PLANNING, WARNED, NO_GHOST, DURABLE].join(', ');
-
-/** Sets them, for a batch of which no other statement does. */
-export const SETTINGS_STEP: Step = {
-  statement: { name: 'rvm_settings', text: `SELECT ${BATCH_SETTINGS}` },
-  values: [],
-};
+export const BATCH_SETTINGS = [PLANNING, WARNED, NO_GHOST, DURABLE].join(', ');
 
 /**
  * The clock of an inbox, as this process knows it: it runs while any instance has the inbox open, and no wall clock moves it.
@@ -374,104 +304,4 @@ export class InboxClock {
     this.#heard = clock;
     this.#heardAt = this.monotonic();
   }
-}
-
-/** What is noted of a step, as expressions of a row of `noted`. */
-interface StepSql {
-  time: string;
-  step: string;
-  attempt?: string;
-  actor?: string;
-  facts?: string;
-  /** Of several steps of one message. */
-  order?: string;
-}
-
-/**
- * Two further parts of a `WITH`: a step of each row is noted, and the oldest go where there are many.
- * @param from rows that have a `sequence`: a name, or a query in brackets
- */
-export function notedSql(
-  { history }: Tables,
-  from: string,
-  { time, step, attempt = 'NULL', actor = 'NULL', facts = 'NULL', order = 'noted.sequence' }: StepSql,
-): string {
-  return `noted_step AS (
-  INSERT INTO ${history} (sequence, place, time, step, attempt, actor, facts)
-  SELECT noted.sequence,
-    (SELECT coalesce(max(known.place), 0) FROM ${history} AS known WHERE known.sequence = noted.sequence)
-      + row_number() OVER (PARTITION BY noted.sequence ORDER BY ${order}),
-    ${time}::bigint, ${step}::text, ${attempt}::integer, ${actor}::text, ${facts}::text
-  FROM ${from} AS noted
-  RETURNING sequence, place
-), trimmed_steps AS (
-  DELETE FROM ${history} AS former USING noted_step
-  WHERE former.sequence = noted_step.sequence AND former.place <= noted_step.place - ${MOST_STEPS}
-)`;
-}
-
-/** Of the instance of an epoch, as facts of a step. @param epoch an expression */
-export function instanceFactsSql({ instance }: Tables, epoch: string): string {
-  return `(SELECT json_build_object('instance', sharing.name)::text FROM ${instance} AS sharing WHERE sharing.epoch = ${epoch})`;
-}
-
-/** What has become of `message`, beside its row of `work`. @param isAsked an expression: whether its steps are wanted, too */
-export function courseColumns({ instance, history }: Tables, isAsked: string): string {
-  return `coalesce(course.delivered, work.delivered) AS delivered, course.settled, course.actor AS settled_by,
-  coalesce(course.instance, (SELECT sharing.name FROM ${instance} AS sharing WHERE sharing.epoch = work.holder)) AS instance,
-  message.verdict, message.judged, CASE WHEN ${isAsked} THEN (
-    SELECT coalesce(json_agg(json_build_array(step.place, step.time, step.step, step.attempt, step.actor, step.facts)
-      ORDER BY step.place)::text, '[]')
-    FROM ${history} AS step WHERE step.sequence = message.sequence) END AS steps`;
-}
-
-/** To be joined for `courseColumns`. */
-export function courseOf({ course }: Tables): string {
-  return `LEFT JOIN LATERAL (SELECT * FROM ${course} AS one WHERE one.sequence = message.sequence LIMIT 1) AS course ON true`;
-}
-
-/** Notes steps of messages, whoever has leased them. */
-export class HistoryPlans {
-  readonly #note: Plan;
-
-  constructor(tables: Tables) {
-    this.#note = { name: 'rvm_note', text: noteSql(tables) };
-  }
-
-  note({ id, take: { deliveryId, step, ifOpen = false } }: Request<'note'>): Step {
-    return {
-      statement: this.#note,
-      values: [
-        askedId(deliveryId),
-        Math.round(step.time),
-        step.step,
-        storableOrNull(step.by),
-        stepFacts(step),
-        step.verdict ?? null,
-        ifOpen,
-      ],
-      read: ([row]) => [{ id, give: row?.['state'] }],
-    };
-  }
-}
-
-export function storableOrNull(text: string | undefined): string | null {
-  return text === undefined ? null : storable(text);
-}
-
-function noteSql(tables: Tables): string {
-  const { message, work, history } = tables;
-  return `
-WITH asked AS MATERIALIZED (
-  SELECT message.sequence, coalesce(work.state, message.state) AS state
-  FROM ${message} AS message LEFT JOIN ${work} AS work USING (sequence) WHERE message.delivery_id = $1::uuid
-), fresh AS MATERIALIZED (
-  SELECT sequence FROM asked WHERE (NOT $7::boolean OR state IN ('received', 'leased')) AND NOT EXISTS (
-    SELECT FROM ${history} AS known WHERE known.sequence = asked.sequence AND known.time = $2::bigint AND known.step = $3::text
-      AND known.facts IS NOT DISTINCT FROM $5::text)
-), ${notedSql(tables, 'fresh', { time: '$2', step: '$3', actor: '$4', facts: '$5' })}, judged AS (
-  UPDATE ${message} AS message SET verdict = $6::text, judged = $2::bigint
-  FROM fresh WHERE message.sequence = fresh.sequence AND $6::text IS NOT NULL
-)
-SELECT state FROM asked`;
 }

@@ -1,4 +1,5 @@
 import type { Accepted } from '../store/port';
+import { type CallLocks, type CallPlans, type Request, type Step, turnsOf } from './call-plans';
 import {
   alarmKey,
   booleans,
@@ -7,17 +8,14 @@ import {
   integers,
   makeDeliveryId,
   messageKey,
-  type Plan,
-  type Reply,
-  type Request,
   type Row,
-  type Step,
+  type Statement,
   storable,
+  storableOrNull,
   type Tables,
   texts,
-  turnsOf,
   uuids,
-} from './sql';
+} from './tables';
 
 type Acceptance = Request<'accept'>;
 
@@ -27,18 +25,19 @@ const MOST_UNANSWERED = 10_000;
 /** An acceptance with the keys of its message. */
 interface Keyed {
   readonly request: Acceptance;
+  /** One that is sent again knows by it what its first try has done. */
+  readonly deliveryId: string;
   readonly key: string;
   /** Of an event that has an alarm. */
   readonly alarm: string | null;
 }
 
 /** Takes messages in, all of a batch at once. */
-export class AcceptPlan {
-  readonly #accept: Plan;
+export class Acceptances {
+  readonly #accept: Statement;
   /** Where an alarm is there twice. */
-  readonly #acceptChained: Plan;
-  /** One that is sent again knows by its id what its first try has done. */
-  readonly #ids = new WeakMap<Acceptance, string>();
+  readonly #acceptChained: Statement;
+  readonly #keyed = new WeakMap<Acceptance, Keyed>();
   /** By id of events that were to be leased, and of which no answer has told: the epoch for which they may be. */
   readonly #unanswered = new Map<string, string>();
 
@@ -50,15 +49,26 @@ export class AcceptPlan {
     this.#acceptChained = { name: 'rvm_accept_chained', text: acceptSql(tables, BEHIND_OTHERS) };
   }
 
-  /**
-   * Messages of one id go one after the other: none but the first of them is new.
-   * @returns keys to be locked before all else of the batch, and the steps that accept
-   */
-  steps(requests: readonly Acceptance[], epoch: string): { keys: Set<string>; accepts: Step[] } {
-    const keyed = requests.map(keyedOf);
+  readonly keysOf: CallLocks['keysOf'] = (requests) =>
+    requests.flatMap((request) => {
+      const { key, alarm } = this.#keyedOf(request);
+      return alarm === null ? [key] : [key, alarm];
+    });
+
+  /** Messages of one id go one after the other: none but the first of them is new. */
+  plans(): Pick<CallPlans, 'accept'> {
     return {
-      keys: new Set(keyed.flatMap(({ key, alarm }) => (alarm === null ? [key] : [key, alarm]))),
-      accepts: turnsOf(keyed, ({ key }) => [key]).map((turn) => this.#acceptStep(turn, epoch)),
+      accept: {
+        phase: 'accept',
+        isRepeatable: true,
+        bytes: ({ message }) => message.bytes.byteLength,
+        withoutLease: (give) => ({ ...give, leased: false }),
+        steps: (requests, epoch) =>
+          turnsOf(
+            requests.map((request) => this.#keyedOf(request)),
+            ({ key }) => [key],
+          ).map((turn) => this.#acceptStep(turn, epoch)),
+      },
     };
   }
 
@@ -72,73 +82,64 @@ export class AcceptPlan {
     return new Set(never);
   }
 
-  #idOf(request: Acceptance, now: number): string {
-    const id = this.#ids.get(request) ?? makeDeliveryId(now);
-    this.#ids.set(request, id);
-    return id;
+  #keyedOf(request: Acceptance): Keyed {
+    const { station, named, id, state, alarm } = request.take.message;
+    const isOfAlarm = state === 'received' && alarm !== undefined;
+    const keyed = this.#keyed.get(request) ?? {
+      request,
+      deliveryId: makeDeliveryId(Date.now()),
+      key: messageKey(station, named, id),
+      alarm: isOfAlarm ? alarmKey(station, alarm) : null,
+    };
+    this.#keyed.set(request, keyed);
+    return keyed;
   }
 
   #acceptStep(turn: readonly Keyed[], epoch: string): Step {
     const messages = turn.map(({ request }) => request.take.message);
-    const now = Date.now();
-    const deliveryIds = turn.map(({ request }) => this.#idOf(request, now));
-    for (const [index, { request }] of turn.entries())
-      if (request.take.lease !== 'no') this.#unanswered.set(deliveryIds[index] ?? '', epoch);
+    for (const { request, deliveryId } of turn)
+      if (request.take.lease !== 'no') this.#unanswered.set(deliveryId, epoch);
     for (const oldest of this.#unanswered.keys()) {
       if (this.#unanswered.size <= MOST_UNANSWERED) break;
       this.#unanswered.delete(oldest);
     }
+    const values = [
+      uuids(turn.map(({ deliveryId }) => deliveryId)),
+      uuids(turn.map(({ key }) => key)),
+      texts(messages.map(({ station }) => storable(station))),
+      texts(messages.map(({ id }) => storable(id))),
+      booleans(messages.map(({ named }) => named)),
+      texts(messages.map(({ fingerprint }) => storable(fingerprint))),
+      texts(messages.map(({ endpoint }) => storable(endpoint))),
+      texts(messages.map(({ state }) => state)),
+      texts(messages.map(({ alarm }) => storableOrNull(alarm))),
+      uuids(turn.map(({ alarm }) => alarm)),
+      booleans(messages.map(({ isEnd }) => isEnd)),
+      integers(messages.map(({ rank }) => rank)),
+      integers(messages.map(({ received }) => received)),
+      texts(messages.map(({ facts }) => storable(facts))),
+      byteStrings(messages.map(({ bytes }) => bytes)),
+      texts(turn.map(({ request }) => request.take.lease)),
+      epoch,
+      this.clock.now(),
+    ];
     return {
-      statement: hasAlarmTwice(turn) ? this.#acceptChained : this.#accept,
-      values: [
-        uuids(deliveryIds),
-        uuids(turn.map(({ key }) => key)),
-        texts(messages.map(({ station }) => storable(station))),
-        texts(messages.map(({ id }) => storable(id))),
-        booleans(messages.map(({ named }) => named)),
-        texts(messages.map(({ fingerprint }) => storable(fingerprint))),
-        texts(messages.map(({ endpoint }) => storable(endpoint))),
-        texts(messages.map(({ state }) => state)),
-        texts(messages.map(({ alarm }) => (alarm === undefined ? null : storable(alarm)))),
-        uuids(turn.map(({ alarm }) => alarm)),
-        booleans(messages.map(({ isEnd }) => isEnd)),
-        integers(messages.map(({ rank }) => rank)),
-        integers(messages.map(({ received }) => received)),
-        texts(messages.map(({ facts }) => storable(facts))),
-        byteStrings(messages.map(({ bytes }) => bytes)),
-        texts(turn.map(({ request }) => request.take.lease)),
-        epoch,
-        this.clock.now(),
-      ],
-      read: (rows) => this.#replies(turn, deliveryIds, rows),
+      statements: [[hasAlarmTwice(turn) ? this.#acceptChained : this.#accept, values]],
+      read: ([rows]) => {
+        this.clock.heard(Number(rows[0]?.['clock'] ?? 0));
+        for (const { deliveryId } of turn) this.#unanswered.delete(deliveryId);
+        return rows.flatMap((row) => {
+          const { request, deliveryId } = turn[Number(row['n']) - 1] ?? {};
+          return request === undefined ? [] : [{ id: request.id, give: acceptedOf(row, deliveryId ?? '') }];
+        });
+      },
     };
-  }
-
-  #replies(turn: readonly Keyed[], deliveryIds: readonly string[], rows: readonly Row[]): Reply[] {
-    this.clock.heard(Number(rows[0]?.['clock'] ?? 0));
-    for (const id of deliveryIds) this.#unanswered.delete(id);
-    return rows.flatMap((row) => {
-      const index = Number(row['n']) - 1;
-      const { request } = turn[index] ?? {};
-      if (request === undefined) return [];
-      return [{ id: request.id, give: acceptedOf(row, deliveryIds[index] ?? '') }];
-    });
   }
 }
 
 function hasAlarmTwice(turn: readonly Keyed[]): boolean {
   const alarms = turn.flatMap(({ alarm }) => alarm ?? []);
   return new Set(alarms).size < alarms.length;
-}
-
-function keyedOf(request: Acceptance): Keyed {
-  const { station, named, id, state, alarm } = request.take.message;
-  const isOfAlarm = state === 'received' && alarm !== undefined;
-  return {
-    request,
-    key: messageKey(station, named, id),
-    alarm: isOfAlarm ? alarmKey(station, alarm) : null,
-  };
 }
 
 function acceptedOf(row: Row, deliveryId: string): Accepted {
