@@ -16,7 +16,7 @@ import {
 import { factsWithWarnings, messageKeyOf } from '../store/stored-message';
 import { drain, type DrainEvents } from './drain';
 import { markTwins, settleDoubt } from './left-spares';
-import { MemoryStore } from '../sqlite/memory-store';
+import { MemoryStore } from '../sqlite/store';
 import { BESIDE, type EventEnd, type OpenStore, Spare } from './spare';
 import { hasSpare, numberOf, removePlace, SpareFolders, type SparePlace } from './spare-folder';
 

@@ -15,6 +15,8 @@ import type { LastMessage } from './file-identity';
 import {
   BEYOND_LOST,
   clockIn,
+  faultText,
+  IN_MEMORY,
   UNCERTAIN,
   IDS_LOST,
   numberIn,
@@ -24,7 +26,14 @@ import {
   wasMoved,
 } from './database';
 import type { LostTime } from '../model';
-import type { LocalCall, OpenReport, StoreCalls } from '../store/port';
+import {
+  type LocalCall,
+  type OpenReport,
+  type StoreCalls,
+  type StoreEvents,
+  storeFailed,
+  type StorePort,
+} from '../store/port';
 import { prepareStatements, type Statements } from './statements';
 import { rollBack } from './schema';
 import { SpareRows } from './spare-rows';
@@ -318,4 +327,28 @@ function lostTime({ sequence, received }: LastMessage, last: LastMessage | undef
     ...(sequence > 0 && received > 0 && { from: received }),
     ...(last && last.received > 0 && { to: last.received }),
   };
+}
+
+/** A store in the memory of this thread, where no file can be written. */
+export class MemoryStore implements StorePort {
+  readonly #store = new Store({ file: IN_MEMORY, resumed: false, isSpare: true });
+
+  constructor(news: StoreEvents) {
+    queueMicrotask(() => news.onOpened(this.#store.opened));
+  }
+
+  async call<Name extends LocalCall>(
+    name: Name,
+    take: StoreCalls[Name]['take'],
+  ): Promise<StoreCalls[Name]['give']> {
+    try {
+      return this.#store.transaction(() => this.#store.work[name](take));
+    } catch (error) {
+      throw storeFailed(faultText(error));
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#store.close();
+  }
 }
