@@ -43,7 +43,7 @@ const DAY = 24 * 60 * 60 * 1000;
 const MOST_COUNTED = 1000;
 
 /** How an inbox is kept. */
-export interface Keeping {
+interface Keeping {
   /** Nothing is spilled beside an inbox that has no folder. */
   spillFolder: string;
   keep: RetentionPeriods;

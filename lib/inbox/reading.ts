@@ -54,7 +54,7 @@ export class PatientReading {
 }
 
 /** What of the inbox belongs into a list; `fault`: why it is missing. */
-export interface InboxRows {
+interface InboxRows {
   rows: LeasedMessage[];
   fault?: RvmError;
 }

@@ -157,6 +157,6 @@ function sumOf(row: Row): QuarantinedSum {
 }
 
 /** Keeps others from adding to the quarantine until the end of the transaction. */
-export function quarantineLockSql({ salt }: Tables): string {
+function quarantineLockSql({ salt }: Tables): string {
   return `SELECT pg_advisory_xact_lock(hashtextextended('quarantine', ${salt}))`;
 }

@@ -59,7 +59,7 @@ function pagedMessage(row: Row): PagedMessage {
 }
 
 /** What has become of it alone, as `courseColumns` give it. */
-export function listedCourse(row: Row): Pick<StoredMessage, 'course' | 'verdict'> & { steps?: StepRow[] } {
+function listedCourse(row: Row): Pick<StoredMessage, 'course' | 'verdict'> & { steps?: StepRow[] } {
   const { verdict = null, judged = null, steps = null } = row;
   return {
     course: courseIn(row),
@@ -94,7 +94,7 @@ function stepsIn(text: string): StepRow[] {
 }
 
 /** What has become of `message`, beside its row of `work`. @param isAsked an expression: whether its steps are wanted, too */
-export function courseColumns({ instance, history }: Tables, isAsked: string): string {
+function courseColumns({ instance, history }: Tables, isAsked: string): string {
   return `coalesce(course.delivered, work.delivered) AS delivered, course.settled, course.actor AS settled_by,
   coalesce(course.instance, (SELECT sharing.name FROM ${instance} AS sharing WHERE sharing.epoch = work.holder)) AS instance,
   message.verdict, message.judged, CASE WHEN ${isAsked} THEN (

@@ -5,7 +5,7 @@ import { deliveryOf } from '../store/stored-message';
 import type { DeliveryWindow, LeaseTake } from './delivery-window';
 
 /** Where events wait that the inbox could not take. */
-export interface SpilledSource {
+interface SpilledSource {
   /** Fails never. */
   lease(take: LeaseTake): Promise<LeasedMessage[]>;
   /** How many of an endpoint wait. */

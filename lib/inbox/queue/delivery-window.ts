@@ -9,7 +9,7 @@ import type { StoreCalls } from '../store/port';
  * `at-flow`: the flow has it. `asked`: the store is asked what becomes of it. `paused`: it comes again after a pause. `gone`:
  * settled, or given back; held no more.
  */
-export type EventState = 'waiting' | 'next' | 'at-flow' | 'asked' | 'paused' | 'gone';
+type EventState = 'waiting' | 'next' | 'at-flow' | 'asked' | 'paused' | 'gone';
 
 /** An event that is leased. */
 export class HeldEvent {

@@ -35,7 +35,7 @@ export type EventEnd = Pick<Finish, 'deliveryId' | 'state' | 'step'>;
 /** Opens the store of a spare. */
 export type OpenStore = (file: string, events: StoreEvents) => StorePort;
 
-export interface SpareOptions {
+interface SpareOptions {
   openStore: OpenStore;
   /** Time for it to answer, in milliseconds. */
   timeoutMs: number;

@@ -32,7 +32,7 @@ const OFFER_AGAIN = 60_000;
 /** Before a spare that could not be opened or read is tried again, in milliseconds. */
 const TRY_AGAIN = 1000;
 
-export interface SparesOptions {
+interface SparesOptions {
   /** The spill folder. */
   folder: string;
   /** File that names the folders in which messages may wait. */
@@ -50,7 +50,7 @@ export interface SparesOptions {
 }
 
 /** Told what becomes of messages beside the inbox. */
-export interface SparesEvents extends Pick<DrainEvents, 'counts' | 'entered' | 'waits'> {
+interface SparesEvents extends Pick<DrainEvents, 'counts' | 'entered' | 'waits'> {
   /** Alarms, as `alarmOf` names them, of which the flow of an endpoint has an event. */
   atWork(endpoint: string): ReadonlySet<string>;
   /** One of a node is known that a former process has left. */

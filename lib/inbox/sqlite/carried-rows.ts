@@ -16,7 +16,7 @@ export const COLUMNS = {
   endpoint: ['endpoint', 'node', 'is_current'],
 } as const satisfies Record<string, readonly string[]>;
 
-export type CarriedTable = keyof typeof COLUMNS;
+type CarriedTable = keyof typeof COLUMNS;
 /** Those whose primary key is a number. */
 export type NumberedTable = Exclude<CarriedTable, 'endpoint'>;
 

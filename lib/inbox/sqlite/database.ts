@@ -69,7 +69,7 @@ export interface FolderLock {
 }
 
 /** Where a folder has its lock, unless told otherwise. */
-export const LOCK_FILE = 'lock';
+const LOCK_FILE = 'lock';
 
 /**
  * Takes a folder for this process: the lock of SQLite on an empty file, which the system lets go with the process, on every

@@ -205,7 +205,7 @@ const COUNTS = countsSql({
 });
 
 /** A value that flows keep. */
-export interface CarriedSlot {
+interface CarriedSlot {
   owner: string;
   name: string;
   version: number;

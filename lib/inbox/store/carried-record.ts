@@ -49,7 +49,7 @@ export const STEP_COLUMNS = {
   facts: 'text?',
 } as const satisfies Columns;
 
-export type CarriedMessage = RowOf<typeof MESSAGE_COLUMNS>;
+type CarriedMessage = RowOf<typeof MESSAGE_COLUMNS>;
 export type CarriedStep = RowOf<typeof STEP_COLUMNS>;
 
 /**

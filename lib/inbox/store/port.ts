@@ -293,7 +293,7 @@ export type CallName = keyof StoreCalls;
 /** What a store is asked that belongs to one instance, beside which messages may be spilled. */
 export type LocalCall = Exclude<CallName, 'tellHolder' | 'instances'>;
 /** What a spare alone is asked, and what concerns one. */
-export type SpareCall =
+type SpareCall =
   | 'bring'
   | 'look'
   | 'kept'
