@@ -30,6 +30,8 @@ describe('a store whose database goes away', () => {
       const { deliveryId } = await accept(store, {}, 'any');
       const accepted: string[] = [];
       const over = new AbortController();
+      // Also where it fails: a store that is closed refuses each at once, and nothing else would have its turn.
+      postgres.closing(() => over.abort());
       const sending = Promise.all(
         Array.from({ length: 8 }, async (_, sender) => {
           for (let number = 0; !over.signal.aborted; number += 1) {
