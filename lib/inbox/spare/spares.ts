@@ -92,6 +92,7 @@ export class Spares {
   #own: Spare | undefined;
   /** The one that takes it where no file can be written. */
   #memory: Spare | undefined;
+  #openingMemory: Promise<Spare> | undefined;
   #keeping: Promise<void> | undefined;
   #opening: Promise<Spare> | undefined;
   #taking: Promise<void>;
@@ -216,8 +217,10 @@ export class Spares {
         const limit = take.limit - leased.length;
         if (limit <= 0) break;
         leased.push(...(await spare.lease({ ...take, limit, except })));
-        // Those of the same alarm that came later are in those that come now.
-        if (take.ordered) except.push(...(await spare.call('openAlarms', take.endpoint)));
+        // Those of the same alarm that came later are in those that come now. Without them no other answer comes in between: who
+        // settles an event at this moment finds it at its queue.
+        if (take.ordered && spare !== some.at(-1))
+          except.push(...(await spare.call('openAlarms', take.endpoint)));
       }
     } catch {
       setTimeout(() => this.options.events.waits(take.endpoint), TRY_AGAIN).unref();
@@ -340,7 +343,8 @@ export class Spares {
 
   /** @param error why no file takes it. @throws RvmError STORE_FAILED where memory takes no more either */
   async #beginInMemory(spill: Spill, error: unknown): Promise<() => Promise<AcceptedBeside>> {
-    const memory = (this.#memory ??= await this.#openMemory());
+    this.#openingMemory ??= this.#openMemory();
+    const memory = await this.#openingMemory;
     const bytes = memory.bytes + spill.message.bytes.byteLength;
     if (this.#isClosed || memory.size >= MOST_IN_MEMORY || bytes > MEMORY_BYTES) throw error;
     const finish = await this.#beginIn(memory, spill);
@@ -352,6 +356,7 @@ export class Spares {
     const openStore: OpenStore = (_file, news) => new MemoryStore(news);
     const memory = await Spare.open(undefined, { openStore, timeoutMs, onUnsure: () => events.reopened() });
     this.#add(memory);
+    this.#memory = memory;
     return memory;
   }
 
@@ -556,7 +561,7 @@ export class Spares {
       if (kept?.length !== 0 || !spare.isEmpty || this.#entering > 0) continue;
       this.#all = this.#all.filter((other) => other !== spare);
       if (this.#own === spare) this.#own = undefined;
-      if (this.#memory === spare) this.#memory = undefined;
+      if (this.#memory === spare) this.#memory = this.#openingMemory = undefined;
       await this.#end(spare);
     }
     if (this.#all.length === 0 && !this.#hasUnread) this.#folders.forget();
