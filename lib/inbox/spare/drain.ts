@@ -127,9 +127,11 @@ async function enter(
     // One that cannot be stored must not keep those behind it; unless nothing can be.
     await main.call('ping', undefined);
   }
-  return bring().catch((error: unknown) => {
+  return bring().catch(async (error: unknown) => {
     // It has room for a ping, and for none of them.
     if (reasonOf(error).startsWith(DISK_FULL)) throw error;
+    // Taken the first time without an answer, it would go to the flow from there, too.
+    if ((await main.call('stateOf', deliveryId)) !== undefined) throw error;
     spare.refuse(deliveryId);
     events.refused();
     return false;
