@@ -406,6 +406,7 @@ export class DurableInbox implements KeptInbox {
       endpointOf: (deliveryId) => this.queues.queueOf(deliveryId)?.endpointId,
       onKept: () => this.#health.lookLater(),
       waits: (endpointId) => this.#waitsBeside(endpointId),
+      counted: (waiting) => this.queues.waitingAre(waiting),
       timeoutMs: this.#timeoutMs,
     });
     const outages = new OutageLog(

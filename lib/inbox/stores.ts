@@ -28,6 +28,8 @@ interface StoresOptions {
   onKept: () => void;
   /** Told that more of an endpoint wait beside the inbox, or may go now. */
   waits: (endpoint: string) => void;
+  /** Told how many wait in the inbox, by endpoint, as counted just now. */
+  counted: (waiting: Record<string, number>) => void;
   /** Time for a store to answer, in milliseconds. */
   timeoutMs: number;
 }
@@ -199,7 +201,11 @@ export class Stores implements StorePort {
       unsent: unsent.filter((id) => !given.has(id)),
       cutOff: cutOff.filter((id) => !given.has(id)),
     };
-    return rest.unsent.length + rest.cutOff.length === 0 ? 0 : this.#giveBack(rest);
+    if (rest.unsent.length + rest.cutOff.length === 0) return 0;
+    await this.#giveBack(rest);
+    // Not in one step with the answer any more: what the store has told since may count them already.
+    await this.main.call('waiting', undefined).then((waiting) => this.options.counted(waiting));
+    return 0;
   }
 
   #markDelivered(ids: readonly string[], hurry?: boolean): Give<'markDelivered'> {
