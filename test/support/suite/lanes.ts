@@ -78,6 +78,7 @@ const SLOW: readonly string[] = [
   'test/nodes/package.test.ts',
   'test/scripts/start.test.ts',
   // Processes that are killed, and one after the other upon one inbox.
+  'test/faults/failing-store-kills.test.ts',
   'test/faults/kill.test.ts',
   'test/faults/two-processes.test.ts',
   'test/nodes/flow-run.test.ts',
@@ -215,7 +216,11 @@ export const ALONE: readonly string[] = [
 ];
 
 /** Files, or folders, whose output is shown where they pass, too: what they have counted. */
-export const SHOWN: readonly string[] = ['test/cluster/', 'test/video/rtsp/sweep.test.ts'];
+export const SHOWN: readonly string[] = [
+  'test/cluster/',
+  'test/faults/failing-store-kills.test.ts',
+  'test/video/rtsp/sweep.test.ts',
+];
 
 /** @param name of a file, from the root of the project */
 export function isIn(list: readonly string[], name: string): boolean {
