@@ -5,7 +5,7 @@ import type { Acceptance } from './model';
 import type { EventQueue } from './queue/event-queue';
 import type { EventQueues } from './queue/event-queues';
 import type { OutageLog } from './spare/outage-log';
-import type { AcceptedBeside, Spares } from './spare/spares';
+import type { AcceptedBeside, Spares, Spill } from './spare/spares';
 import {
   type Accepted,
   type AnyStore,
@@ -234,15 +234,16 @@ export class Arrivals {
   #spill(beside: Beside | undefined, arrival: Arrival): Promise<Acceptance> {
     if (beside === undefined || this.#looks === undefined) throw storeFailed(NOT_OPEN);
     const { message, storing } = arrival;
+    const { moves } = beside.spares;
     return this.#looks.inTurn(storing === undefined ? message : undefined, (known) =>
-      this.#spillKnown(beside, arrival, known),
+      this.#spillKnown(beside, arrival, { known, moves }),
     );
   }
 
   async #spillKnown(
     { spares, outages }: Beside,
     { record, message, storing }: Arrival,
-    known: Known | undefined,
+    { known, moves }: { known: Known | undefined; moves: number },
   ): Promise<Acceptance> {
     if (known?.outcome === 'repeat' && known.deliveryId !== undefined)
       return { outcome: 'repeat', deliveryId: known.deliveryId };
@@ -253,6 +254,7 @@ export class Arrivals {
     const { outcome, deliveryId, spilled } = await this.#accepted(spares, record, {
       message,
       known,
+      moves,
       ...(late && { late }),
     });
     if (spilled !== undefined) {
@@ -265,7 +267,7 @@ export class Arrivals {
   async #accepted(
     spares: Spares,
     record: ProvenMessage | DeadLetter,
-    spill: { message: NewMessage; known: Known | undefined; late?: Promise<string | undefined> },
+    spill: Omit<Spill, 'lease'>,
   ): Promise<AcceptedBeside> {
     const queue = this.options.queues.of(record.endpointId);
     const isEvent = isForFlow(record);

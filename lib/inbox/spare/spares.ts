@@ -27,6 +27,7 @@ const LARGEST = 4 * 1024 * 1024;
 /** What is kept in memory alone, where no file can be written: messages, and bytes of their bodies. */
 const MOST_IN_MEMORY = 1000;
 const MEMORY_BYTES = 32 * 1024 * 1024;
+const IN_MEMORY_ALONE = 'what is in memory alone goes first';
 /** Before what the inbox would not have is offered to it again, in milliseconds. */
 const OFFER_AGAIN = 60_000;
 /** Before a spare that could not be opened or read is tried again, in milliseconds. */
@@ -68,11 +69,13 @@ interface SparesEvents extends Pick<DrainEvents, 'counts' | 'entered' | 'waits'>
 }
 
 /** A message on its way beside the inbox. */
-interface Spill {
+export interface Spill {
   message: NewMessage;
   lease: StoreCalls['accept']['take']['lease'];
   /** What the inbox knows of it; undefined where that cannot be read. */
   known: Known | undefined;
+  /** `moves` when that was asked. */
+  moves: number;
   /** The delivery id of its row, once it is known that the store took it after all. */
   late?: Promise<string | undefined>;
 }
@@ -93,6 +96,7 @@ export class Spares {
   /** The one that takes it where no file can be written. */
   #memory: Spare | undefined;
   #openingMemory: Promise<Spare> | undefined;
+  #moves = 0;
   #keeping: Promise<void> | undefined;
   #opening: Promise<Spare> | undefined;
   #taking: Promise<void>;
@@ -162,6 +166,11 @@ export class Spares {
   /** How many of an endpoint wait. */
   waiting(endpoint: string): number {
     return this.#all.reduce((sum, spare) => sum + spare.waiting(endpoint), 0);
+  }
+
+  /** Counts the batches that have left for the inbox. */
+  get moves(): number {
+    return this.#moves;
   }
 
   /** Resolves when it is known what former processes have left. */
@@ -315,10 +324,14 @@ export class Spares {
 
   async #beginIn(own: Spare, { message, late, ...spill }: Spill): Promise<() => Promise<AcceptedBeside>> {
     const others = this.filled.filter((spare) => spare !== own);
+    // A repeat of what is in memory alone must not be acknowledged.
+    if (own.isDurable && others.some(({ isDurable }) => !isDurable)) throw storeFailed(IN_MEMORY_ALONE);
     const before = await this.#knownIn(others, message);
     if (before?.outcome === 'repeat') return async () => repeatOf(before);
     const isAllKnown = before !== undefined && this.isAllKnown;
-    const known = spill.known && isAllKnown ? both(spill.known, before) : undefined;
+    // What left this place since the inbox was asked may be the same.
+    const isOfNow = spill.moves === this.#moves;
+    const known = spill.known && isAllKnown && isOfNow ? both(spill.known, before) : undefined;
     const node = this.options.endpoints.nodeOf(message.endpoint) ?? message.endpoint;
     // One in memory comes again whatever becomes of it, for it is not acknowledged: after an end of the process nobody knows it.
     const mayRepeat: Warning[] = known === undefined || !own.isDurable ? ['may-repeat'] : [];
@@ -373,12 +386,15 @@ export class Spares {
       this.#failed ??= { error, at: performance.now() };
     });
     if (own === undefined) return;
+    // Nothing that is empty goes meanwhile.
+    this.#entering += 1;
     const { waits } = this.options.events;
     const events = { waits, counts: nothing, entered: nothing, refused: nothing };
     await drain(memory, own.asTarget, events, this.options.timeoutMs).catch((error: unknown) => {
       this.#failed = { error, at: performance.now() };
     });
     await own.load().catch(() => undefined);
+    this.#entering -= 1;
   }
 
   /** True where nothing of its alarm is at work, and nothing waits in another spare. */
@@ -524,7 +540,12 @@ export class Spares {
   async #drainAll(): Promise<void> {
     const { main, events, timeoutMs } = this.options;
     await this.takeMore();
-    const { counts, entered, waits } = events;
+    await this.#keeping;
+    const { counts, waits } = events;
+    const entered = (node: string): void => {
+      this.#moves += 1;
+      events.entered(node);
+    };
     const refused = (): void => {
       this.#refusals += 1;
       if (this.#refusals === 1) setTimeout(() => this.#offerAgain(), OFFER_AGAIN).unref();
