@@ -9,8 +9,10 @@ import {
   type Brought,
   type Finish,
   type KeptMessage,
+  type Known,
   type LeasedMessage,
   type LocalCall,
+  type NewMessage,
   reasonOf,
   type StoreCalls,
   type StoreEvents,
@@ -19,6 +21,7 @@ import {
   TOO_SLOW,
 } from '../store/port';
 import { syncFolder } from '../sqlite/database';
+import { messageKeyOf } from '../store/stored-message';
 import { hasSpare, removePlace, SPARE_FILE, type SparePlace } from './spare-folder';
 
 /** The owner of the slots that hold ends of events which the inbox could not be told; by delivery id. */
@@ -459,4 +462,33 @@ export const BESIDE: readonly Warning[] = ['not-in-inbox'];
 /** A message of a spare, as the flow or a list has it. */
 function asBeside(row: LeasedMessage): LeasedMessage {
   return { ...row, sequence: null, warnings: BESIDE };
+}
+
+/** Alarms of an endpoint, as `alarmOf` names them, of which one is open in some spares. One that cannot be read has none. */
+export async function openAlarmsIn(some: readonly Spare[], endpoint: string): Promise<string[]> {
+  const open = some.map((spare) => spare.call('openAlarms', endpoint).catch(() => []));
+  return (await Promise.all(open)).flat();
+}
+
+/** What some spares know of a message; undefined where one of them cannot tell. */
+export async function knownIn(some: readonly Spare[], message: NewMessage): Promise<Known | undefined> {
+  let known: Known = { outcome: 'new', first: true, ended: false };
+  try {
+    for (const spare of some) known = bothKnow(known, await spare.call('look', messageKeyOf(message)));
+    return known;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What two places know of one message; the other is asked after the one. */
+export function bothKnow(one: Known, other: Known): Known {
+  const found = one.outcome === 'repeat' ? one : other;
+  const outcome = found.outcome === 'new' ? one.outcome : found.outcome;
+  return {
+    outcome,
+    ...(found.deliveryId !== undefined && { deliveryId: found.deliveryId }),
+    first: one.first && other.first,
+    ended: one.ended || other.ended,
+  };
 }

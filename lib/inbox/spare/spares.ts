@@ -13,11 +13,11 @@ import {
   type StorePort,
   TOO_SLOW,
 } from '../store/port';
-import { factsWithWarnings, messageKeyOf } from '../store/stored-message';
+import { factsWithWarnings } from '../store/stored-message';
 import { drain, type DrainEvents } from './drain';
 import { markTwins, settleDoubt } from './left-spares';
 import { MemoryStore } from '../sqlite/store';
-import { BESIDE, type EventEnd, type OpenStore, Spare } from './spare';
+import { BESIDE, bothKnow, type EventEnd, knownIn, openAlarmsIn, type OpenStore, Spare } from './spare';
 import { hasSpare, numberOf, removePlace, SpareFolders, type SparePlace } from './spare-folder';
 
 /** What is kept beside an inbox at most, in bytes of bodies; beyond it the senders keep their messages. */
@@ -204,7 +204,7 @@ export class Spares {
 
   /** Whether one that arrives is known here, or has its turn behind one that is open here. */
   async concern(message: NewMessage): Promise<boolean> {
-    const known = await this.#knownIn(this.filled, message);
+    const known = await knownIn(this.filled, message);
     if (known !== undefined && known.outcome !== 'new') return true;
     return this.#isOpenIn(this.filled, message);
   }
@@ -326,12 +326,12 @@ export class Spares {
     const others = this.filled.filter((spare) => spare !== own);
     // A repeat of what is in memory alone must not be acknowledged.
     if (own.isDurable && others.some(({ isDurable }) => !isDurable)) throw storeFailed(IN_MEMORY_ALONE);
-    const before = await this.#knownIn(others, message);
+    const before = await knownIn(others, message);
     if (before?.outcome === 'repeat') return async () => repeatOf(before);
     const isAllKnown = before !== undefined && this.isAllKnown;
     // What left this place since the inbox was asked may be the same.
     const isOfNow = spill.moves === this.#moves;
-    const known = spill.known && isAllKnown && isOfNow ? both(spill.known, before) : undefined;
+    const known = spill.known && isAllKnown && isOfNow ? bothKnow(spill.known, before) : undefined;
     const node = this.options.endpoints.nodeOf(message.endpoint) ?? message.endpoint;
     // One in memory comes again whatever becomes of it, for it is not acknowledged: after an end of the process nobody knows it.
     const mayRepeat: Warning[] = known === undefined || !own.isDurable ? ['may-repeat'] : [];
@@ -412,17 +412,6 @@ export class Spares {
   async #isOpenIn(some: readonly Spare[], { station, alarm, endpoint }: NewMessage): Promise<boolean> {
     if (some.length === 0 || alarm === undefined) return false;
     return (await openAlarmsIn(some, endpoint)).includes(alarmOf(station, alarm));
-  }
-
-  /** Undefined where one of them cannot tell. */
-  async #knownIn(some: readonly Spare[], message: NewMessage): Promise<Known | undefined> {
-    let known: Known = { outcome: 'new', first: true, ended: false };
-    try {
-      for (const spare of some) known = both(known, await spare.call('look', messageKeyOf(message)));
-      return known;
-    } catch {
-      return undefined;
-    }
   }
 
   /** It goes to the flow all the same, and what is sent again is a repeat of it. */
@@ -597,24 +586,6 @@ function nothing(): void {
   // Of what goes from one place beside the inbox to another, nobody is told.
 }
 
-/** As `alarmOf` names them. One that cannot be read has none. */
-async function openAlarmsIn(some: readonly Spare[], endpoint: string): Promise<string[]> {
-  const open = some.map((spare) => spare.call('openAlarms', endpoint).catch(() => []));
-  return (await Promise.all(open)).flat();
-}
-
 function repeatOf({ deliveryId = '', first, ended }: Known): AcceptedBeside {
   return { outcome: 'repeat', deliveryId, sequence: null, first, ended, leased: false };
-}
-
-/** What two places know of one message; the other is asked after the one. */
-function both(one: Known, other: Known): Known {
-  const found = one.outcome === 'repeat' ? one : other;
-  const outcome = found.outcome === 'new' ? one.outcome : found.outcome;
-  return {
-    outcome,
-    ...(found.deliveryId !== undefined && { deliveryId: found.deliveryId }),
-    first: one.first && other.first,
-    ended: one.ended || other.ended,
-  };
 }
