@@ -83,7 +83,7 @@ class Child {
       file,
       spillFolder: this.#spill,
       keep: KEEP,
-      spillAfter: 200,
+      timeoutMs: 200,
       lookAgain: 20,
       open: (news) => this.#main.over(new StoreThread(file, news)),
       openSpare: (spare, news) => this.#spare.over(new StoreThread(spare, news, { isSpare: true })),
