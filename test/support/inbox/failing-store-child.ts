@@ -64,7 +64,7 @@ class Breaker {
   }
 }
 
-class Child {
+class KilledInbox {
   readonly #threads = new Set<Worker>();
   readonly #main = new Breaker();
   readonly #spare = new Breaker();
@@ -178,4 +178,4 @@ class Child {
   }
 }
 
-if (require.main === module) process.once('message', (orders: Orders) => void new Child(orders).run());
+if (require.main === module) process.once('message', (orders: Orders) => void new KilledInbox(orders).run());
