@@ -225,6 +225,9 @@ export class Spare {
     });
     const { deliveryId, outcome, leased } = accepted;
     const { endpoint, bytes, state } = take.message;
+    const isKnown = this.has(deliveryId) || this.#entered.has(deliveryId);
+    // Of one whose answer was lost nobody knew here: it may have been heard elsewhere meanwhile.
+    if (outcome === 'repeat' && !isKnown) await this.#port.call('doubt', [deliveryId]);
     if (!this.#entered.has(deliveryId)) this.#add(deliveryId, bytes.byteLength);
     if (outcome === 'repeat') return accepted;
     if (late !== undefined) this.late.set(deliveryId, late);
