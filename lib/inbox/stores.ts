@@ -153,8 +153,10 @@ export class Stores implements StorePort {
 
   async #leasedInBoth(endpoint: string): Give<'leased'> {
     const { filled } = this.options.spares;
-    const all = [this.main, ...filled].map((store) => store.call('leased', endpoint));
-    return (await Promise.all(all)).flat().filter((id) => !filled.some((spare) => spare.isFresh(id)));
+    // One that fails keeps nothing of the inbox from its queue.
+    const beside = filled.map((spare) => spare.call('leased', endpoint).catch(() => []));
+    const all = await Promise.all([this.main.call('leased', endpoint), ...beside]);
+    return all.flat().filter((id) => !filled.some((spare) => spare.isFresh(id)));
   }
 
   /** It waits beside the inbox then, where it looks for itself. */

@@ -89,6 +89,8 @@ export class SpareFolders {
     this.#isShared = false;
     const places: SparePlace[] = [];
     for (const base of this.#all) {
+      // On a disk that is not there now.
+      if (base !== this.#current && !fs.existsSync(base)) this.#isShared = true;
       try {
         const { left, isShared } = takeLeft(base, known);
         this.#isShared ||= isShared;
@@ -150,7 +152,8 @@ function takeLeft(base: string, known: ReadonlySet<string>): { left: SparePlace[
 }
 
 export function hasSpare({ folder }: SparePlace): boolean {
-  return fs.existsSync(path.join(folder, SPARE_FILE));
+  const file = path.join(folder, SPARE_FILE);
+  return fs.existsSync(file) || fs.existsSync(`${file}.salvaged`);
 }
 
 /**

@@ -464,7 +464,7 @@ export const BESIDE: readonly Warning[] = ['not-in-inbox'];
 
 /** A message of a spare, as the flow or a list has it. */
 function asBeside(row: LeasedMessage): LeasedMessage {
-  return { ...row, sequence: null, warnings: BESIDE };
+  return { ...row, sequence: null, warnings: [...BESIDE, ...(row.warnings ?? [])] };
 }
 
 /** Alarms of an endpoint, as `alarmOf` names them, of which one is open in some spares. One that cannot be read has none. */

@@ -27,7 +27,6 @@ const LARGEST = 4 * 1024 * 1024;
 /** What is kept in memory alone, where no file can be written: messages, and bytes of their bodies. */
 const MOST_IN_MEMORY = 1000;
 const MEMORY_BYTES = 32 * 1024 * 1024;
-const IN_MEMORY_ALONE = 'what is in memory alone goes first';
 /** Before what the inbox would not have is offered to it again, in milliseconds. */
 const OFFER_AGAIN = 60_000;
 /** Before a spare that could not be opened or read is tried again, in milliseconds. */
@@ -108,6 +107,8 @@ export class Spares {
   #isClosed = false;
   /** Settles when all that came until now have begun. */
   #last: Promise<unknown> = Promise.resolve();
+  /** Endpoints whose events could not be leased a moment ago. */
+  readonly #waitingLater = new Set<string>();
   /** Messages and ends on their way in. */
   #entering = 0;
   /** Messages that a spare has not answered for in time: it is asked nothing else until it does. */
@@ -224,17 +225,26 @@ export class Spares {
       const some = this.#hasInMemory && this.#memory ? [this.#memory] : this.filled;
       for (const spare of some) {
         const limit = take.limit - leased.length;
-        if (limit <= 0) break;
+        if (limit <= 0 || spare.isDoubtful) break;
         leased.push(...(await spare.lease({ ...take, limit, except })));
-        // Those of the same alarm that came later are in those that come now. Without them no other answer comes in between: who
-        // settles an event at this moment finds it at its queue.
+        // Not behind the last, or who settles an event at this moment would not find it at its queue.
         if (take.ordered && spare !== some.at(-1))
           except.push(...(await spare.call('openAlarms', take.endpoint)));
       }
     } catch {
-      setTimeout(() => this.options.events.waits(take.endpoint), TRY_AGAIN).unref();
+      this.#waitsLater(take.endpoint);
     }
     return leased;
+  }
+
+  /** Once, however often it is asked. */
+  #waitsLater(endpoint: string): void {
+    if (this.#waitingLater.has(endpoint)) return;
+    this.#waitingLater.add(endpoint);
+    setTimeout(() => {
+      this.#waitingLater.delete(endpoint);
+      this.options.events.waits(endpoint);
+    }, TRY_AGAIN).unref();
   }
 
   /** Keeps the end of an event that is in the inbox. @throws RvmError STORE_FAILED */
@@ -293,7 +303,7 @@ export class Spares {
 
   /** Resolves with whether a message could be kept now: the folder is tried, at most once a second. */
   async canAccept(): Promise<boolean> {
-    return !this.#isClosed && this.#bytes + LARGEST < MAX_BYTES && this.#folders.canWrite();
+    return !this.#isClosed && bytesOf(this.#all) + LARGEST < MAX_BYTES && this.#folders.canWrite();
   }
 
   async close(): Promise<void> {
@@ -302,10 +312,6 @@ export class Spares {
     await this.#opening?.catch(() => undefined);
     await this.#taking;
     for (const spare of this.#all) await this.#end(spare);
-  }
-
-  get #bytes(): number {
-    return this.#all.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
   /** @returns what is left to do: to wait for the answer. @throws RvmError STORE_FAILED */
@@ -325,7 +331,7 @@ export class Spares {
   async #beginIn(own: Spare, { message, late, ...spill }: Spill): Promise<() => Promise<AcceptedBeside>> {
     const others = this.filled.filter((spare) => spare !== own);
     // A repeat of what is in memory alone must not be acknowledged.
-    if (own.isDurable && others.some(({ isDurable }) => !isDurable)) throw storeFailed(IN_MEMORY_ALONE);
+    if (own.isDurable && others.some(({ isDurable }) => !isDurable)) throw storeFailed('memory goes first');
     const before = await knownIn(others, message);
     if (before?.outcome === 'repeat') return async () => repeatOf(before);
     const isAllKnown = before !== undefined && this.isAllKnown;
@@ -386,14 +392,13 @@ export class Spares {
       this.#failed ??= { error, at: performance.now() };
     });
     if (own === undefined) return;
-    // Nothing that is empty goes meanwhile.
     this.#entering += 1;
     const { waits } = this.options.events;
     const events = { waits, counts: nothing, entered: nothing, refused: nothing };
     await drain(memory, own.asTarget, events, this.options.timeoutMs).catch((error: unknown) => {
       this.#failed = { error, at: performance.now() };
     });
-    await own.load().catch(() => undefined);
+    await withTimeout(own.load(), this.options.timeoutMs).catch(() => undefined);
     this.#entering -= 1;
   }
 
@@ -427,7 +432,7 @@ export class Spares {
   async #writable(bytes: number): Promise<Spare> {
     if (this.#isClosed) throw storeFailed('it is closed');
     if (this.#unanswered > 0) throw storeFailed(TOO_SLOW);
-    if (this.#bytes + bytes > MAX_BYTES) throw storeFailed('the spill folder is full');
+    if (bytesOf(this.#all) + bytes > MAX_BYTES) throw storeFailed('the spill folder is full');
     if (this.#own !== undefined) return this.#own;
     const { error, at } = this.#failed ?? { at: -Infinity };
     if (performance.now() - at < TRY_AGAIN) throw error;
@@ -509,6 +514,7 @@ export class Spares {
       kept,
       this.filled.filter((other) => other !== spare),
     )
+      .catch(() => undefined)
       .then(() => settleDoubt(spare, kept, main, timeoutMs))
       .catch(() => undefined)
       .then(() => {
@@ -565,9 +571,9 @@ export class Spares {
 
   /** Closes those in which nothing is left. */
   async #drop(): Promise<void> {
-    for (const spare of this.#all.filter(({ isEmpty }) => isEmpty)) {
+    for (const spare of this.#all.filter(({ isEmpty, isStuck }) => isEmpty && !isStuck)) {
       // The file itself is asked: what is known here may be wrong, and what is removed is gone.
-      const kept = await spare.load().catch(() => undefined);
+      const kept = await withTimeout(spare.load(), this.options.timeoutMs).catch(() => undefined);
       if (kept?.length !== 0 || !spare.isEmpty || this.#entering > 0) continue;
       this.#all = this.#all.filter((other) => other !== spare);
       if (this.#own === spare) this.#own = undefined;
@@ -582,10 +588,13 @@ export class Spares {
   }
 }
 
-function nothing(): void {
-  // Of what goes from one place beside the inbox to another, nobody is told.
-}
+/** Of what goes from one place beside the inbox to another, nobody is told. */
+const nothing = (): void => undefined;
 
 function repeatOf({ deliveryId = '', first, ended }: Known): AcceptedBeside {
   return { outcome: 'repeat', deliveryId, sequence: null, first, ended, leased: false };
+}
+
+function bytesOf(some: readonly Spare[]): number {
+  return some.reduce((sum, { bytes }) => sum + bytes, 0);
 }
