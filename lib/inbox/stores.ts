@@ -216,15 +216,19 @@ export class Stores implements StorePort {
   }
 
   async #markEach(ids: readonly string[], hurry?: boolean): Promise<void> {
-    const marked = new Set<string>();
-    for (const spare of this.options.spares.filled)
-      await spare.shared(async () => {
+    const asked = new Set<string>();
+    const marking = this.options.spares.filled.map((spare) =>
+      spare.shared(async () => {
         const own = ids.filter((id) => spare.has(id));
+        for (const id of own) asked.add(id);
         if (own.length > 0) await spare.call('markDelivered', own);
-        for (const id of own) marked.add(id);
-      });
-    const rest = ids.filter((id) => !marked.has(id));
+      }),
+    );
+    const outcomes = await Promise.allSettled(marking);
+    const rest = ids.filter((id) => !asked.has(id));
     if (rest.length > 0) await this.#markDelivered(rest, hurry);
+    // One that fails keeps none of the others from being told.
+    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
   }
 
   async #markInside(ids: string[], hurry?: boolean): Promise<void> {

@@ -48,13 +48,10 @@ export async function drain(
   }
 }
 
-/** What the inbox has taken after all goes to the flow from there, too, for nobody can say now how far it has come here. */
+/** What the inbox has taken after all, or too late, goes to the flow from there, too: nobody can say now how far it has come here. */
 async function doubtTwins(spare: Spare, main: Pick<StorePort, 'call'>): Promise<void> {
-  const ids = await Promise.all(spare.late.values());
-  await main.call(
-    'doubt',
-    ids.filter((id) => id !== undefined),
-  );
+  const late = await Promise.all(spare.late.values());
+  await main.call('doubt', [...spare.deliveryIds, ...late.filter((id) => id !== undefined)]);
 }
 
 async function tellEnds(spare: Spare, main: Pick<StorePort, 'call'>, events: DrainEvents): Promise<void> {

@@ -6,6 +6,7 @@ import type { Warning } from '../../message/envelope';
 import type { ListQuery } from '../model';
 import {
   type AcceptedAnywhere,
+  alarmOf,
   type Brought,
   type Finish,
   type KeptMessage,
@@ -71,6 +72,7 @@ export class Spare {
   readonly #lock = new ReadWriteLock();
   readonly #lists = new Semaphore(1);
   readonly #port: StorePort;
+  readonly #opening: Promise<void>;
   #waiting: Record<string, number> = {};
   #bytes = 0;
   /** Calls that were not answered in time: it is asked nothing else until they are. */
@@ -81,16 +83,17 @@ export class Spare {
   private constructor(
     readonly place: SparePlace | undefined,
     private readonly options: SpareOptions,
-    opened: (error?: Error) => void,
   ) {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#opening = promise;
     let isOpen = false;
     this.#port = options.openStore(place === undefined ? '' : path.join(place.folder, SPARE_FILE), {
       onOpened: () => {
         if (isOpen) void this.#reopened();
         isOpen = true;
-        opened();
+        resolve();
       },
-      onFault: (reason) => opened(storeFailed(reason)),
+      onFault: (reason) => reject(storeFailed(reason)),
       onWarning: () => undefined,
       onSlow: () => undefined,
     });
@@ -103,18 +106,16 @@ export class Spare {
    */
   static async open(place: SparePlace | undefined, options: SpareOptions): Promise<Spare> {
     const isNew = place !== undefined && !hasSpare(place);
-    let spare: Spare | undefined;
+    const spare = new Spare(place, options);
     try {
-      await new Promise<void>((resolve, reject) => {
-        spare = new Spare(place, options, (error) => (error ? reject(error) : resolve()));
-      });
-      await spare?.loadPatiently();
+      await spare.#opening;
+      await spare.#loadPatiently();
       if (isNew) syncFolder(place.folder);
+      return spare;
     } catch (error) {
-      await spare?.close();
+      await spare.close();
       throw error;
     }
-    return spare as unknown as Spare;
   }
 
   /** False where it is in memory alone. */
@@ -138,6 +139,10 @@ export class Spare {
 
   get isEmpty(): boolean {
     return this.#sizes.size === 0 && this.ends.size === 0 && this.#entered.size === 0;
+  }
+
+  get deliveryIds(): string[] {
+    return [...this.#sizes.keys()];
   }
 
   has(deliveryId: string): boolean {
@@ -254,7 +259,7 @@ export class Spare {
   async #whileUnsure(work: () => Promise<unknown>): Promise<void> {
     this.#unsure += 1;
     await work().then(
-      () => (this.#unsure -= 1),
+      () => (this.#unsure = Math.max(0, this.#unsure - 1)),
       // Until it is opened once more.
       () => undefined,
     );
@@ -362,8 +367,7 @@ export class Spare {
   /** They are in the inbox: what becomes of them from now on is known there; also after a crash, if that can be written. */
   async gone(deliveryIds: readonly string[]): Promise<void> {
     for (const id of deliveryIds) {
-      this.#bytes -= this.#sizes.get(id) ?? 0;
-      for (const each of [this.#sizes, this.#refused, this.#brought, this.late]) each.delete(id);
+      this.#forget(id);
       this.#entered.add(id);
     }
     if (this.#entered.size > 0) await this.#remove().catch(() => undefined);
@@ -380,14 +384,16 @@ export class Spare {
   async load(): Promise<KeptMessage[]> {
     const before = [...this.#sizes.keys()];
     const kept = await this.#port.call('kept', undefined);
+    // At this moment: what is removed while the rest is asked does not come back.
+    const unknown = kept.filter(({ deliveryId: id }) => !this.has(id) && !this.#entered.has(id));
     const { slots } = await this.#port.call('slots', { owner: ENDS, since: 0 });
     const ids = new Set(kept.map(({ deliveryId }) => deliveryId));
-    const unknown = [...ids].filter((id) => !this.has(id) && !this.#entered.has(id));
     // Their senders were not told that they are here.
-    if (this.#isLoaded && unknown.length > 0) await this.#port.call('doubt', unknown);
+    const unheard = unknown.map(({ deliveryId }) => deliveryId);
+    if (this.#isLoaded && unheard.length > 0) await this.#port.call('doubt', unheard);
     this.#isLoaded = true;
     for (const id of before) if (!ids.has(id)) this.#forget(id);
-    for (const { deliveryId, size } of kept) if (!this.#entered.has(deliveryId)) this.#add(deliveryId, size);
+    for (const { deliveryId, size } of unknown) this.#add(deliveryId, size);
     for (const { name, value } of slots)
       if (value !== undefined) this.ends.set(name, JSON.parse(value) as EventEnd);
     await this.recount();
@@ -395,7 +401,7 @@ export class Spare {
   }
 
   /** @throws RvmError STORE_FAILED */
-  async loadPatiently(): Promise<KeptMessage[]> {
+  async #loadPatiently(): Promise<KeptMessage[]> {
     for (let look = 1; ; look += 1) {
       try {
         return await this.load();
@@ -445,7 +451,7 @@ export class Spare {
 
   #forget(deliveryId: string): void {
     this.#bytes -= this.#sizes.get(deliveryId) ?? 0;
-    this.#sizes.delete(deliveryId);
+    for (const each of [this.#sizes, this.#refused, this.#brought, this.late]) each.delete(deliveryId);
   }
 
   /** The way to a queue takes a moment. */
@@ -494,4 +500,23 @@ export function bothKnow(one: Known, other: Known): Known {
     first: one.first && other.first,
     ended: one.ended || other.ended,
   };
+}
+
+/** The answer to a message that a place knows. */
+export function repeatOf({ deliveryId = '', first, ended }: Known): AcceptedAnywhere {
+  return { outcome: 'repeat', deliveryId, sequence: null, first, ended, leased: false };
+}
+
+/** Of the bodies in some spares. */
+export function bytesOf(some: readonly Spare[]): number {
+  return some.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+/** Whether one of the alarm of a message is open in some spares. */
+export async function isOpenIn(
+  some: readonly Spare[],
+  { station, alarm, endpoint }: Pick<NewMessage, 'station' | 'alarm' | 'endpoint'>,
+): Promise<boolean> {
+  if (some.length === 0 || alarm === undefined) return false;
+  return (await openAlarmsIn(some, endpoint)).includes(alarmOf(station, alarm));
 }

@@ -17,7 +17,18 @@ import { factsWithWarnings } from '../store/stored-message';
 import { drain, type DrainEvents } from './drain';
 import { markTwins, settleDoubt } from './left-spares';
 import { MemoryStore } from '../sqlite/store';
-import { BESIDE, bothKnow, type EventEnd, knownIn, openAlarmsIn, type OpenStore, Spare } from './spare';
+import {
+  BESIDE,
+  bothKnow,
+  bytesOf,
+  isOpenIn,
+  repeatOf,
+  type EventEnd,
+  knownIn,
+  openAlarmsIn,
+  type OpenStore,
+  Spare,
+} from './spare';
 import { hasSpare, numberOf, removePlace, SpareFolders, type SparePlace } from './spare-folder';
 
 /** What is kept beside an inbox at most, in bytes of bodies; beyond it the senders keep their messages. */
@@ -29,8 +40,9 @@ const MOST_IN_MEMORY = 1000;
 const MEMORY_BYTES = 32 * 1024 * 1024;
 /** Before what the inbox would not have is offered to it again, in milliseconds. */
 const OFFER_AGAIN = 60_000;
-/** Before a spare that could not be opened or read is tried again, in milliseconds. */
+/** Before a spare that failed is tried again; and for one that was left to be opened, in milliseconds. */
 const TRY_AGAIN = 1000;
+const LEFT_WITHIN = 10_000;
 
 interface SparesOptions {
   /** The spill folder. */
@@ -107,6 +119,8 @@ export class Spares {
   #isClosed = false;
   /** Settles when all that came until now have begun. */
   #last: Promise<unknown> = Promise.resolve();
+  /** Folders of former processes that are being opened. */
+  readonly #underWay = new Set<string>();
   /** Endpoints whose events could not be leased a moment ago. */
   readonly #waitingLater = new Set<string>();
   /** Messages and ends on their way in. */
@@ -207,7 +221,7 @@ export class Spares {
   async concern(message: NewMessage): Promise<boolean> {
     const known = await knownIn(this.filled, message);
     if (known !== undefined && known.outcome !== 'new') return true;
-    return this.#isOpenIn(this.filled, message);
+    return isOpenIn(this.filled, message);
   }
 
   /** Alarms of an endpoint, as `alarmOf` names them, of which one is open here, or at work until its end is on the disk. */
@@ -394,6 +408,7 @@ export class Spares {
     if (own === undefined) return;
     this.#entering += 1;
     const { waits } = this.options.events;
+    const nothing = (): void => undefined;
     const events = { waits, counts: nothing, entered: nothing, refused: nothing };
     await drain(memory, own.asTarget, events, this.options.timeoutMs).catch((error: unknown) => {
       this.#failed = { error, at: performance.now() };
@@ -411,12 +426,7 @@ export class Spares {
     if (others.some((spare) => spare.waiting(endpoint) > 0)) return false;
     if (lease !== 'ordered' || alarm === undefined) return true;
     if (this.options.events.atWork(endpoint).has(alarmOf(station, alarm))) return false;
-    return !(await this.#isOpenIn(others, message));
-  }
-
-  async #isOpenIn(some: readonly Spare[], { station, alarm, endpoint }: NewMessage): Promise<boolean> {
-    if (some.length === 0 || alarm === undefined) return false;
-    return (await openAlarmsIn(some, endpoint)).includes(alarmOf(station, alarm));
+    return !(await isOpenIn(others, message));
   }
 
   /** It goes to the flow all the same, and what is sent again is a repeat of it. */
@@ -482,11 +492,16 @@ export class Spares {
 
   async #take(): Promise<void> {
     if (this.#isClosed) return;
-    const known = new Set(this.#all.map(({ place }) => place?.folder ?? ''));
+    const known = new Set([...this.#all.map(({ place }) => place?.folder ?? ''), ...this.#underWay]);
     let hasUnread = false;
-    for (const place of this.#folders.take(known)) hasUnread = !(await this.#adopt(place)) || hasUnread;
-    this.#hasUnread = hasUnread;
-    if (hasUnread || this.#folders.isShared) this.#takeLater();
+    for (const place of this.#folders.take(known)) {
+      this.#underWay.add(place.folder);
+      const adopting = this.#adopt(place).finally(() => this.#underWay.delete(place.folder));
+      // One whose disk hangs is waited for no longer.
+      hasUnread = (await withTimeout(adopting, LEFT_WITHIN)) !== true || hasUnread;
+    }
+    this.#hasUnread = hasUnread || this.#underWay.size > 0;
+    if (this.#hasUnread || this.#folders.isShared) this.#takeLater();
   }
 
   /** False where it could not be read: it is left for the next look. */
@@ -499,6 +514,7 @@ export class Spares {
       this.options.events.unreadable(place.folder, reasonOf(error));
     });
     if (spare === undefined) return false;
+    if (this.#isClosed) return this.#end(spare).then(() => true);
     const { main, endpoints, timeoutMs, events } = this.options;
     spare.isDoubtful = true;
     this.#add(spare);
@@ -547,13 +563,8 @@ export class Spares {
     };
     for (const spare of this.#all) await drain(spare, main, { counts, entered, waits, refused }, timeoutMs);
     await this.#drop();
-    if (this.#all.some(({ isStuck }) => isStuck)) setTimeout(() => this.#tryAgain(), TRY_AGAIN).unref();
+    if (this.#all.some(({ isStuck }) => isStuck)) setTimeout(() => events.found(), TRY_AGAIN).unref();
     if (this.#refusals > 0) events.refused(this.#refusals);
-  }
-
-  #tryAgain(): void {
-    for (const spare of this.#all) spare.isStuck = false;
-    this.options.events.found();
   }
 
   #offerAgain(): void {
@@ -586,15 +597,4 @@ export class Spares {
   async #end(spare: Spare): Promise<void> {
     for (const file of await spare.end()) this.options.events.left(file);
   }
-}
-
-/** Of what goes from one place beside the inbox to another, nobody is told. */
-const nothing = (): void => undefined;
-
-function repeatOf({ deliveryId = '', first, ended }: Known): AcceptedBeside {
-  return { outcome: 'repeat', deliveryId, sequence: null, first, ended, leased: false };
-}
-
-function bytesOf(some: readonly Spare[]): number {
-  return some.reduce((sum, { bytes }) => sum + bytes, 0);
 }
