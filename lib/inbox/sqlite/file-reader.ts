@@ -320,7 +320,7 @@ export class SourceFile {
 
   #records(condition: string, after: number): Generator<CarriedRecord[]> {
     return batchesOf(
-      recordsIn(this.#database, condition, after),
+      recordsIn(this.#database, { condition, after }),
       (record) => this.#carried(record),
       ({ bytes }) => bytes?.byteLength ?? 0,
     );

@@ -257,11 +257,15 @@ export class KnownMessages {
     this.#change({ table: this.#alarms, key: alarm, before, after: sequence });
   }
 
-  /** It is kept no more. */
-  remove(sequence: number, key: number, alarm: number | null): void {
-    this.#change({ table: this.#messages, key, before: sequence });
-    if (alarm === null || !this.#alarms.of(alarm).includes(sequence)) return;
-    this.#change({ table: this.#alarms, key: alarm, before: sequence });
+  /** Removes a message, of which the row has its keys, here and in the file. */
+  remove(row: Row): void {
+    const sequence = Number(row['sequence']);
+    this.statements.deleteMessage.run(sequence);
+    this.#change({ table: this.#messages, key: Number(row['id_key']), before: sequence });
+    // None has the key 0.
+    const alarm = Number(row['alarm_key'] ?? 0);
+    if (this.#alarms.of(alarm).includes(sequence))
+      this.#change({ table: this.#alarms, key: alarm, before: sequence });
   }
 
   /** What was changed is in the file. */

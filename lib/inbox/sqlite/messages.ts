@@ -8,27 +8,25 @@ import {
   type Finish,
   type Known,
   type NewMessage,
-  type PageQuery,
   type ReturnedLeases,
   type StoreCalls,
   type StoredMessage,
 } from '../store/port';
 import type { CarriedRecord } from '../store/carried-record';
-import type { PageOfMessages } from '../store/stored-pages';
 import { isFurther, isOpenState, MAX_LISTED } from '../store/stored-message';
 import { isDamaged } from './database';
 import { alarmKey, type KnownMessages, messageKey } from './known-ids';
 import {
-  LIST,
+  countsBy,
   listedMessage,
   makeDeliveryId,
   oneEvent,
   type OneEvent,
-  PAGE,
   type Row,
   type Statements,
   storedMessage,
   UNKNOWN_PHASE,
+  type Work,
 } from './statements';
 import type { HistoryTable } from './tables';
 
@@ -103,43 +101,43 @@ export class NewRows {
 /** Before the first message that was received at a time. */
 const FIRST = -1;
 
-/** The messages of an inbox as they are shown. */
-export class MessageLists {
-  /** @param bodies adds the bodies to what is given, once the transaction is over */
-  constructor(
-    private readonly statements: Statements,
-    private readonly history: HistoryTable,
-    private readonly bodies: Bodies,
-  ) {}
-
-  list(query: ListQuery): StoredMessage[] {
-    const messages = this.#rowsOf(query).map(listedMessage);
-    if (query.history === true) this.#addSteps(messages);
-    this.bodies.list(messages);
-    return messages;
-  }
-
-  page({ state, since, until, after, limit, bodies, steps }: PageQuery): PageOfMessages {
-    const { received, sequence } = after ?? { received: since, sequence: FIRST };
-    const rows = this.statements[PAGE[state]].all(received, sequence, until, limit);
-    const messages = rows.map((row) => ({
-      ...listedMessage(row),
-      ...(row['alarm_key'] !== null && { alarm: String(row['alarm_key']) }),
-    }));
-    if (steps) this.#addSteps(messages);
-    if (bodies) this.bodies.list(messages);
-    return messages;
-  }
-
-  #addSteps(messages: readonly StoredMessage[]): void {
-    for (const message of messages) message.steps = this.history.of(message.sequence);
-  }
-
-  #rowsOf({ state, since = 0, until = Number.MAX_SAFE_INTEGER, alarm, deliveryId, limit }: ListQuery): Row[] {
-    if (deliveryId !== undefined) return this.statements.find.all(...oneEvent(this.statements, deliveryId));
-    if (alarm === undefined) return this.statements[LIST[state]].all(since, until, limit);
-    return this.statements.listAlarm.all(alarm.station, alarm.alarmId, since, until, limit);
-  }
+/**
+ * The messages of an inbox as they are shown.
+ * @param bodies adds the bodies to what is given, once the transaction is over
+ */
+export function messageLists(
+  statements: Statements,
+  history: HistoryTable,
+  bodies: Bodies,
+): Pick<Work, 'list' | 'page'> {
+  const addSteps = (messages: readonly StoredMessage[]): void => {
+    for (const message of messages) message.steps = history.of(message.sequence);
+  };
+  const rowsOf = ({ state, since = 0, until = Number.MAX_SAFE_INTEGER, ...query }: ListQuery): Row[] => {
+    const { alarm, deliveryId, limit } = query;
+    if (deliveryId !== undefined) return statements.find.all(...oneEvent(statements, deliveryId));
+    if (alarm === undefined) return statements[`list-${state}`].all(since, until, limit);
+    return statements.listAlarm.all(alarm.station, alarm.alarmId, since, until, limit);
+  };
+  return {
+    list(query) {
+      const messages = rowsOf(query).map(listedMessage);
+      if (query.history === true) addSteps(messages);
+      bodies.list(messages);
+      return messages;
+    },
+    page({ state, since, until, after, limit, bodies: withBodies, steps }) {
+      const { received, sequence } = after ?? { received: since, sequence: FIRST };
+      const rows = statements[`page-${state}`].all(received, sequence, until, limit);
+      const messages = rows.map((row) => ({
+        ...listedMessage(row),
+        ...(row['alarm_key'] !== null && { alarm: String(row['alarm_key']) }),
+      }));
+      if (steps) addSteps(messages);
+      if (withBodies) bodies.list(messages);
+      return messages;
+    },
+  };
 }
 
 /** The bodies of the messages that a transaction gives, read once it is over. */
@@ -228,7 +226,7 @@ export class RetentionSweep {
       // Names and remarks of people are in it.
       this.statements.deleteHistory.run(sequence);
     });
-    return this.#pass('messages', Math.min(keys, bodies), (row) => this.#removeMessage(row)) || more;
+    return this.#pass('messages', Math.min(keys, bodies), (row) => this.known.remove(row)) || more;
   }
 
   #pass(what: 'bodies' | 'messages', before: number, remove: (row: Row) => void): boolean {
@@ -242,11 +240,6 @@ export class RetentionSweep {
       done.sequence = Number(sequence);
     }
     return rows.length === STEP;
-  }
-
-  #removeMessage({ sequence = null, id_key: key, alarm_key: alarm = null }: Row): void {
-    this.statements.deleteMessage.run(sequence);
-    this.known.remove(Number(sequence), Number(key), alarm === null ? null : Number(alarm));
   }
 }
 
@@ -443,8 +436,7 @@ export class Messages {
 
   /** By endpoint: events that wait. */
   waiting(): Record<string, number> {
-    const rows = this.statements.waiting.all();
-    return Object.fromEntries(rows.map((row) => [String(row['endpoint']), Number(row['count'])]));
+    return countsBy('endpoint', this.statements.waiting);
   }
 
   /** As `alarmOf` names them. */

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
 import { SELF_TEST_ID } from '../../message/envelope';
-import type { ListQuery, MessageState } from '../model';
-import { MESSAGE_COLUMNS } from '../store/carried-record';
-import type { Course, StoredMessage } from '../store/port';
+import type { MessageState } from '../model';
+import type { Course, LocalCall, StoreCalls, StoredMessage } from '../store/port';
 
 /** Made here: version 8 of RFC 9562, the layout of which is free. */
 const OURS = /^[\da-f]{8}-[\da-f]{4}-8[\da-f]{3}-[\da-f]{4}-([\da-f]{12})$/;
@@ -149,22 +148,21 @@ const SQL = {
     SELECT station, state, received FROM message WHERE ${NO_SELF_TEST} ORDER BY sequence DESC LIMIT ?) GROUP BY station, state`,
   countsOfDead: `SELECT count(*) AS count, total(${EXHAUSTED}) AS exhausted FROM message WHERE ${DEAD} AND again IS NOT 'dismissed'`,
   // By the time of receipt it would have to walk past all those that are not open any more.
-  listOpen: list(OPEN, 'INDEXED BY message_open'),
-  listSettled: list(`state = 'delivered'`),
-  listDead: list(`${DEAD} AND again IS NOT 'dismissed'`),
-  listFiltered: list(`state = 'filtered'`),
-  listAll: list(NO_SELF_TEST),
+  'list-open': list(OPEN, 'INDEXED BY message_open'),
+  'list-settled': list(`state = 'delivered'`),
+  'list-dead': list(`${DEAD} AND again IS NOT 'dismissed'`),
+  'list-filtered': list(`state = 'filtered'`),
+  'list-all': list(NO_SELF_TEST),
   listAlarm: list('station = ? AND alarm = ?'),
-  pageOpen: page(`+${OPEN}`),
-  pageSettled: page(`state = 'delivered'`),
-  pageDead: page(`+${DEAD} AND again IS NOT 'dismissed'`),
-  pageFiltered: page(`state = 'filtered'`),
-  pageAll: page('TRUE'),
+  'page-open': page(`+${OPEN}`),
+  'page-settled': page(`state = 'delivered'`),
+  'page-dead': page(`+${DEAD} AND again IS NOT 'dismissed'`),
+  'page-filtered': page(`state = 'filtered'`),
+  'page-all': page('TRUE'),
   body: 'SELECT facts, bytes FROM body WHERE sequence = ?',
 
   // Of a spare.
   kept: `SELECT ${COLUMNS}, alarm, node, length(bytes) AS size FROM message LEFT JOIN body USING (sequence) ORDER BY sequence`,
-  carry: `SELECT ${Object.keys(MESSAGE_COLUMNS).join(', ')}, node, facts, bytes FROM message LEFT JOIN body USING (sequence) WHERE sequence > ? ORDER BY sequence LIMIT ?`,
   keysOf: `SELECT sequence, id_key, alarm_key FROM message WHERE ${ONE}`,
   moveNode: 'UPDATE message SET endpoint = ?2 WHERE node = ?1 AND endpoint <> ?2',
   renameNode: 'UPDATE message SET node = ?1 WHERE node = ?2',
@@ -249,23 +247,13 @@ export function prepareStatements(database: DatabaseSync): Statements {
 /** What a statement gives. */
 export type Row = Record<string, SQLOutputValue>;
 
-/** By what a list is asked for. */
-export const LIST: Readonly<Record<ListQuery['state'], keyof Statements>> = {
-  open: 'listOpen',
-  settled: 'listSettled',
-  dead: 'listDead',
-  filtered: 'listFiltered',
-  all: 'listAll',
-};
+/** What a store does for each of its calls. */
+export type Work = { [Name in LocalCall]: (take: StoreCalls[Name]['take']) => StoreCalls[Name]['give'] };
 
-/** And a page. */
-export const PAGE: Readonly<Record<ListQuery['state'], keyof Statements>> = {
-  open: 'pageOpen',
-  settled: 'pageSettled',
-  dead: 'pageDead',
-  filtered: 'pageFiltered',
-  all: 'pageAll',
-};
+/** The counts that a statement gives by a column. */
+export function countsBy(column: string, statement: StatementSync): Record<string, number> {
+  return Object.fromEntries(statement.all().map((row) => [String(row[column]), Number(row['count'])]));
+}
 
 /** A message as `COLUMNS` give it; its body is not among them. */
 export function storedMessage(row: Row): StoredMessage {

@@ -1,15 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
-import { Bodies, MessageLists, Messages, NewRows, RetentionSweep } from './messages';
+import { spareTable } from './carried-rows';
+import { Bodies, messageLists, Messages, NewRows, RetentionSweep } from './messages';
 import { KnownMessages } from './known-ids';
 import {
+  endpointTable,
+  figures,
+  forgetSlots,
   HistoryTable,
-  EndpointTable,
-  Figures,
-  QuarantineTable,
+  quarantineTable,
   SLOT_CLOCK,
   SlotClock,
-  SlotTable,
+  slotTable,
 } from './tables';
 import type { LastMessage } from './file-identity';
 import {
@@ -34,11 +36,8 @@ import {
   storeFailed,
   type StorePort,
 } from '../store/port';
-import { prepareStatements, type Statements } from './statements';
+import { prepareStatements, type Statements, type Work } from './statements';
 import { rollBack } from './schema';
-import { SpareRows } from './spare-rows';
-
-type Work = { [Name in LocalCall]: (take: StoreCalls[Name]['take']) => StoreCalls[Name]['give'] };
 
 /** Of the key to what is quarantined. */
 const KEY_BYTES = 32;
@@ -193,13 +192,9 @@ export class Store {
   }
 
   #workOf(messages: Messages, history: HistoryTable): Work {
-    const quarantine = new QuarantineTable(this.#statements, () => this.#clock());
-    const retention = new RetentionSweep(this.#statements, this.#known);
-    const slots = new SlotTable(this.#statements, this.#slotClock, () => this.#keepSlotClock());
-    const figures = new Figures(this.#statements, () => this.#clock());
-    const endpoints = new EndpointTable(this.#statements, history, (endpoint) => messages.waitsAt(endpoint));
-    const spare = new SpareRows(this.#statements, this.#known);
-    const lists = new MessageLists(this.#statements, history, this.#bodies);
+    const [database, statements, known] = [this.#database, this.#statements, this.#known];
+    const clock = (): number => this.#clock();
+    const retention = new RetentionSweep(statements, known);
     return {
       accept: (take) => messages.accept(take),
       lease: (take) => messages.lease(take),
@@ -212,44 +207,26 @@ export class Store {
       revive: (take) => messages.revive(take),
       dismiss: (take) => messages.dismiss(take),
       stateOf: (take) => messages.stateOf(take),
-      note: (take) => history.note(take),
-      list: (take) => lists.list(take),
-      page: (take) => lists.page(take),
       bring: (take) => messages.bring(take),
-      look: (take) => this.#known.look(take),
-      kept: () => spare.kept(),
-      carry: (take) => spare.carry(take),
-      gone: (take) => spare.remove(take),
-      moveNode: (take) => spare.moveNode(take),
-      giveNode: (take) => spare.giveNode(take),
-      doubt: (take) => spare.doubt(take),
       waiting: () => messages.waiting(),
       openAlarms: (take) => messages.openAlarms(take),
-      quarantine: (take) => quarantine.add(take),
-      quarantined: (take) => quarantine.ofEndpoint(take),
-      quarantinedSums: () => quarantine.sums(),
-      release: (take) => quarantine.release(take),
-      releaseUpTo: ({ endpoint, id }) => quarantine.releaseUpTo(endpoint, id),
+      note: (take) => history.note(take),
+      look: (take) => known.look(take),
+      isKnown: ({ station, id }) => known.copiesOf({ station, id, named: true }).length > 0,
+      ...messageLists(statements, history, this.#bodies),
+      ...spareTable(database, statements, known),
+      ...quarantineTable(statements, clock),
+      ...figures(statements, clock),
+      ...endpointTable(statements, history, (endpoint) => messages.waitsAt(endpoint)),
+      ...slotTable(statements, this.#slotClock, () => this.#keepSlotClock()),
       quarantineKey: () => this.#key('quarantine-key'),
       viewKey: () => this.#key('view-key'),
-      figures: (take) => figures.all(take),
-      counts: (take) => figures.counts(take),
-      claimEndpoint: (take) => endpoints.claim(take),
-      leaveEndpoint: (take) => endpoints.leave(take),
-      openByEndpoint: () => endpoints.open(),
-      assign: (take) => endpoints.assign(take),
-      isKnown: ({ station, id }) => this.#known.copiesOf({ station, id, named: true }).length > 0,
-      slots: (take) => slots.slots(take),
-      putSlots: (take) => slots.put(take),
-      slotOwners: (take) => slots.owners(take),
-      dropSlots: (take) => slots.drop(take),
-      slotVersions: (take) => slots.versions(take),
       tidy: ({ keys, bodies }) => {
         const now = this.#keepClock();
         // The newest message may go with the others, and its sequence must not be given away once more.
         this.#setMeta('sequence', String(this.#rows.newest));
-        quarantine.tidy(now - bodies);
-        slots.tidy();
+        statements.releaseOld.run(now - bodies);
+        forgetSlots(statements, this.#slotClock);
         return retention.tidy(now - bodies, now - keys);
       },
       // Written, for a disk that is full can still be read.

@@ -1,15 +1,12 @@
-import type { InboxCounts, InboxFigures, MessageState } from '../model';
+import type { MessageState } from '../model';
 import {
   MOST_REMOVED,
   MOST_STEPS,
   type NotedStep,
   QUARANTINE_LIMITS,
-  type Quarantined,
-  type QuarantinedSum,
   REMOVED_FOR,
   type SlotRow,
   type SlotRowOutcome,
-  type SlotRows,
   type SlotRowWrite,
   stepFacts,
   stepRow,
@@ -18,100 +15,88 @@ import {
 } from '../store/port';
 import type { CarriedStep } from '../store/carried-record';
 import { isOpenState } from '../store/stored-message';
-import { oneEvent, type OneEvent, type Row, type Statements, storedMessage } from './statements';
+import {
+  countsBy,
+  oneEvent,
+  type OneEvent,
+  type Row,
+  type Statements,
+  storedMessage,
+  type Work,
+} from './statements';
 
 /**
  * Which webhook node has which endpoint; or had, where it is deleted or disabled. The id of a node counts as an endpoint that
  * it had: what goes along waits there while nodes exchange their paths, and would be nobody's where this table is lost with a
  * damaged file.
+ * @param moved told of an endpoint at which events wait now that were elsewhere
  */
-export class EndpointTable {
-  /** @param moved told of an endpoint at which events wait now that were elsewhere */
-  constructor(
-    private readonly statements: Statements,
-    private readonly history: HistoryTable,
-    private readonly moved: (endpoint: string) => void,
-  ) {}
-
-  claim({ endpoint, node }: StoreCalls['claimEndpoint']['take']): number {
-    this.statements.formerEndpoints.run(node, endpoint);
-    this.statements.claimEndpoint.run(endpoint, node);
-    const left = this.statements.endpointsLeft.all(node, node, endpoint);
-    for (const row of left) this.#move(String(row['endpoint']), endpoint);
-    this.statements.forgetFormer.run(node, endpoint);
-    return this.#waitingAt(endpoint);
-  }
-
-  leave({ node }: StoreCalls['leaveEndpoint']['take']): void {
-    this.statements.leaveEndpoint.run(node);
-  }
-
-  assign({ from, ...assigned }: StoreCalls['assign']['take']): number {
-    const { to } = assigned;
-    if (from !== to) this.history.assigned(from, assigned);
-    this.#move(from, to);
-    return this.#waitingAt(to);
-  }
-
-  open(): Record<string, number> {
-    const rows = this.statements.openByEndpoint.all();
-    return Object.fromEntries(rows.map((row) => [String(row['endpoint']), Number(row['count'])]));
-  }
-
-  #move(from: string, to: string): void {
-    this.statements.moveOpen.run(to, from);
-    this.statements.moveDead.run(to, from);
-    this.statements.moveQuarantined.run(to, from);
-    this.moved(to);
-  }
-
-  #waitingAt(endpoint: string): number {
-    return Number(this.statements.waitingAt.get(endpoint)?.['count'] ?? 0);
-  }
+export function endpointTable(
+  statements: Statements,
+  history: HistoryTable,
+  moved: (endpoint: string) => void,
+): Pick<Work, 'claimEndpoint' | 'leaveEndpoint' | 'assign' | 'openByEndpoint'> {
+  const move = (from: string, to: string): void => {
+    for (const name of ['moveOpen', 'moveDead', 'moveQuarantined'] as const) statements[name].run(to, from);
+    moved(to);
+  };
+  const waitingAt = (endpoint: string): number => Number(statements.waitingAt.get(endpoint)?.['count'] ?? 0);
+  return {
+    claimEndpoint({ endpoint, node }) {
+      statements.formerEndpoints.run(node, endpoint);
+      statements.claimEndpoint.run(endpoint, node);
+      const left = statements.endpointsLeft.all(node, node, endpoint);
+      for (const row of left) move(String(row['endpoint']), endpoint);
+      statements.forgetFormer.run(node, endpoint);
+      return waitingAt(endpoint);
+    },
+    leaveEndpoint({ node }) {
+      statements.leaveEndpoint.run(node);
+    },
+    assign({ from, ...assigned }) {
+      const { to } = assigned;
+      if (from !== to) history.assigned(from, assigned);
+      move(from, to);
+      return waitingAt(to);
+    },
+    openByEndpoint: () => countsBy('endpoint', statements.openByEndpoint),
+  };
 }
 
 /** The order of delivery: what waits longest of either may be the oldest. */
 const RANKS = [0, 1];
 
-/** How a file stands. No transactions of its own. */
-export class Figures {
-  /** @param clock the clock of the file, in milliseconds */
-  constructor(
-    private readonly statements: Statements,
-    private readonly clock: () => number,
-  ) {}
-
-  /** @param endpoints those at which events may wait */
-  all(endpoints: readonly string[]): InboxFigures {
-    const oldest = endpoints.flatMap((endpoint) => {
-      const stored = RANKS.flatMap((rank) => this.statements.oldestAt.get(endpoint, rank)?.['stored'] ?? []);
-      return stored.length === 0 ? [] : [[endpoint, this.#since(Math.min(...stored.map(Number)))] as const];
-    });
-    const dead = this.statements.deadByStation.all();
-    return {
-      oldest: Object.fromEntries(oldest),
-      dead: Object.fromEntries(dead.map((row) => [String(row['station']), Number(row['count'])])),
-    };
-  }
-
-  counts({ newest }: { newest: number }): InboxCounts {
-    const rows = this.statements.countsOfNewest.all(newest);
-    const dead = this.statements.countsOfDead.get();
-    return {
-      newest: rows.map((row) => ({
-        station: String(row['station']),
-        state: String(row['state']) as MessageState,
-        count: Number(row['count']),
-        last: Number(row['last']),
-      })),
-      dead: Number(dead?.['count']),
-      exhausted: Number(dead?.['exhausted']),
-    };
-  }
-
-  #since(stored: number): number {
-    return Math.max(0, Math.round(this.clock() - stored));
-  }
+/**
+ * How a file stands.
+ * @param clock the clock of the file, in milliseconds
+ */
+export function figures(statements: Statements, clock: () => number): Pick<Work, 'figures' | 'counts'> {
+  return {
+    figures(endpoints) {
+      const oldest = endpoints.flatMap((endpoint) => {
+        const stored = RANKS.flatMap((rank) => statements.oldestAt.get(endpoint, rank)?.['stored'] ?? []);
+        const since = Math.round(clock() - Math.min(...stored.map(Number)));
+        return stored.length === 0 ? [] : [[endpoint, Math.max(0, since)] as const];
+      });
+      return {
+        oldest: Object.fromEntries(oldest),
+        dead: countsBy('station', statements.deadByStation),
+      };
+    },
+    counts({ newest }) {
+      const dead = statements.countsOfDead.get();
+      return {
+        newest: statements.countsOfNewest.all(newest).map(({ station, state, count, last }) => ({
+          station: String(station),
+          state: String(state) as MessageState,
+          count: Number(count),
+          last: Number(last),
+        })),
+        dead: Number(dead?.['count']),
+        exhausted: Number(dead?.['exhausted']),
+      };
+    },
+  };
 }
 
 /** The steps of messages beyond their usual course, which stands in the rows of the messages. */
@@ -132,9 +117,9 @@ export class HistoryTable {
     if (row === undefined) return undefined;
     const { state } = storedMessage(row);
     if (ifOpen && !isOpenState(state)) return state;
-    const { time, step: name } = step;
+    const { time, step: name, verdict } = step;
     if (this.statements.isNoted.get(one[0], time, name, stepFacts(step)) !== undefined) return state;
-    if (step.verdict !== undefined) this.statements.judge.run(step.verdict, step.time, ...one);
+    if (verdict !== undefined) this.statements.judge.run(verdict, time, ...one);
     this.add(one, step);
     return state;
   }
@@ -169,75 +154,61 @@ export class HistoryTable {
   }
 
   of(sequence: number): StepRow[] {
-    return this.statements.history
-      .all(sequence)
-      .map(({ place, time, step, attempt, actor, facts }) =>
-        stepRow({ place, time, step, attempt, actor, facts }),
-      );
+    return this.statements.history.all(sequence).map((row) => {
+      const { place, time, step, attempt, actor, facts } = row;
+      return stepRow({ place, time, step, attempt, actor, facts });
+    });
   }
 }
 
-/** Messages that nothing proved, the oldest of which make room for new ones. */
-export class QuarantineTable {
-  #bytes: number;
-
-  /** @param clock the clock of the file, in milliseconds */
-  constructor(
-    private readonly statements: Statements,
-    private readonly clock: () => number,
-  ) {
-    this.#bytes = this.#measure().bytes;
-  }
-
-  add({ endpoint, address, facts, bytes }: Quarantined): void {
-    this.statements.quarantine.run(endpoint, address, facts, bytes, Math.round(this.clock()));
-    this.statements.trimAddress.run(address, QUARANTINE_LIMITS.ofAddress);
-    this.statements.trim.run(QUARANTINE_LIMITS.messages);
-    this.#bytes += bytes.byteLength;
-    // Measured anew only when it may be too much: what was trimmed is counted out then, too.
-    while (this.#bytes > QUARANTINE_LIMITS.bytes) {
-      const { count, bytes: held } = this.#measure();
-      this.#bytes = held;
-      if (held > QUARANTINE_LIMITS.bytes) this.statements.trim.run(Math.floor(count * 0.9));
-    }
-  }
-
-  ofEndpoint(endpoint: string): (Quarantined & { id: number })[] {
-    return this.statements.quarantined.all(endpoint).map((row) => ({
-      id: Number(row['id']),
-      endpoint: String(row['endpoint']),
-      address: String(row['address']),
-      facts: String(row['facts']),
-      bytes: row['bytes'] instanceof Uint8Array ? row['bytes'] : new Uint8Array(),
-    }));
-  }
-
-  sums(): QuarantinedSum[] {
-    return this.statements.quarantinedSums.all().map((row) => ({
-      endpoint: String(row['endpoint']),
-      count: Number(row['count']),
-      id: Number(row['id']),
-      facts: String(row['facts']),
-    }));
-  }
-
-  releaseUpTo(endpoint: string, id: number): void {
-    this.statements.releaseUpTo.run(endpoint, id);
-  }
-
-  release(ids: readonly number[]): void {
-    for (const id of ids) this.statements.release.run(id);
-  }
-
-  /** @param before what was stored before this time, in milliseconds of the clock of the file, goes */
-  tidy(before: number): void {
-    this.statements.releaseOld.run(before);
-  }
-
-  #measure(): { count: number; bytes: number } {
-    const row = this.statements.quarantineSize.get();
-    return { count: Number(row?.['count'] ?? 0), bytes: Number(row?.['bytes'] ?? 0) };
-  }
+/**
+ * Messages that nothing proved, the oldest of which make room for new ones.
+ * @param clock the clock of the file, in milliseconds
+ */
+export function quarantineTable(
+  statements: Statements,
+  clock: () => number,
+): Pick<Work, 'quarantine' | 'quarantined' | 'quarantinedSums' | 'release' | 'releaseUpTo'> {
+  const measure = (): { count: number; bytes: number } => {
+    const { count = 0, bytes = 0 } = statements.quarantineSize.get() ?? {};
+    return { count: Number(count), bytes: Number(bytes) };
+  };
+  let held = measure().bytes;
+  return {
+    quarantine({ endpoint, address, facts, bytes }) {
+      statements.quarantine.run(endpoint, address, facts, bytes, Math.round(clock()));
+      statements.trimAddress.run(address, QUARANTINE_LIMITS.ofAddress);
+      statements.trim.run(QUARANTINE_LIMITS.messages);
+      held += bytes.byteLength;
+      // Measured anew only when it may be too much: what was trimmed is counted out then, too.
+      while (held > QUARANTINE_LIMITS.bytes) {
+        const measured = measure();
+        held = measured.bytes;
+        if (held > QUARANTINE_LIMITS.bytes) statements.trim.run(Math.floor(measured.count * 0.9));
+      }
+    },
+    quarantined: (at) =>
+      statements.quarantined.all(at).map(({ id, endpoint, address, facts, bytes }) => ({
+        id: Number(id),
+        endpoint: String(endpoint),
+        address: String(address),
+        facts: String(facts),
+        bytes: bytes instanceof Uint8Array ? bytes : new Uint8Array(),
+      })),
+    quarantinedSums: () =>
+      statements.quarantinedSums.all().map(({ endpoint, count, id, facts }) => ({
+        endpoint: String(endpoint),
+        count: Number(count),
+        id: Number(id),
+        facts: String(facts),
+      })),
+    release(ids) {
+      for (const id of ids) statements.release.run(id);
+    },
+    releaseUpTo({ endpoint, id }) {
+      statements.releaseUpTo.run(endpoint, id);
+    },
+  };
 }
 
 /** Under which name of `meta` it is kept: what it showed, and what the wall clock showed then, in milliseconds. */
@@ -282,85 +253,74 @@ export class SlotClock {
   }
 }
 
-/** What flows keep, by owner and name. The versions of an owner are counted up. */
-export class SlotTable {
-  /** @param keepClock told of each write, for the clock is to be kept with it */
-  constructor(
-    private readonly statements: Statements,
-    private readonly clock: SlotClock,
-    private readonly keepClock: () => void,
-  ) {}
-
-  slots({ owner, since }: StoreCalls['slots']['take']): SlotRows {
-    const { version, forgotten } = this.#ownerOf(owner);
-    const isAll = since === 0 || since < forgotten || since > version;
-    const rows = isAll ? this.statements.slots.all(owner) : this.statements.slotsSince.all(owner, since);
-    return { version, isAll, slots: rows.map((row) => this.#slotOf(row)) };
-  }
-
-  put({ owner, writes }: StoreCalls['putSlots']['take']): SlotRowOutcome[] {
-    const { version: before } = this.#ownerOf(owner);
-    let version = before;
-    const outcomes = writes.map((write) => {
-      const found = this.statements.slot.get(owner, write.name);
-      if (write.expected !== undefined && write.expected !== Number(found?.['version'] ?? 0))
-        return { written: false, ...(found && { slot: this.#slotOf(found) }) };
-      if (write.value === undefined && found === undefined) return { written: true };
-      version += 1;
-      return { written: true, ...this.#write(owner, write, version) };
-    });
-    if (version > before) this.#setVersion(owner, version);
-    return outcomes;
-  }
-
-  owners(prefix: string): string[] {
-    return this.statements.slotOwners.all(prefix).map((row) => String(row['owner']));
-  }
-
-  drop({ owner }: StoreCalls['dropSlots']['take']): void {
-    const names = this.statements.slots.all(owner).map((row) => String(row['name']));
-    this.put({ owner, writes: names.map((name) => ({ name })) });
-  }
-
-  versions(owners: readonly string[]): Record<string, number> {
-    return Object.fromEntries(owners.map((owner) => [owner, this.#ownerOf(owner).version]));
-  }
-
-  /** Forgets what was removed long ago. */
-  tidy(): void {
-    const before = this.clock.now() - REMOVED_FOR;
-    for (const { owner = null } of this.statements.slotOwnersRemoved.all()) {
-      const version = this.statements.slotForgotten.get(owner, before, MOST_REMOVED)?.['version'] ?? null;
-      if (version === null) continue;
-      this.statements.forgetSlots.run(owner, version);
-      this.statements.setForgotten.run(owner, version);
-    }
-  }
-
-  #write(owner: string, { name, value, lasts }: SlotRowWrite, version: number): { slot?: SlotRow } {
-    const now = this.clock.now();
+/**
+ * What flows keep, by owner and name. The versions of an owner are counted up.
+ * @param keepClock told of each write, for the clock is to be kept with it
+ */
+export function slotTable(
+  statements: Statements,
+  clock: SlotClock,
+  keepClock: () => void,
+): Pick<Work, 'slots' | 'putSlots' | 'slotOwners' | 'dropSlots' | 'slotVersions'> {
+  const ownerOf = (owner: string): { version: number; forgotten: number } => {
+    const { version = 0, forgotten = 0 } = statements.slotOwner.get(owner) ?? {};
+    return { version: Number(version), forgotten: Number(forgotten) };
+  };
+  const slotOf = ({ name, version, value, ends }: Row): SlotRow => ({
+    name: String(name),
+    version: Number(version),
+    ...(typeof value === 'string' && { value }),
+    ...(typeof ends === 'number' && { left: ends - clock.now() }),
+  });
+  const write = (owner: string, { name, value, lasts }: SlotRowWrite, version: number): SlotRowOutcome => {
+    const now = clock.now();
     const isRemoved = value === undefined;
     const ends = isRemoved || lasts === undefined ? null : now + lasts;
-    this.statements.putSlot.run(owner, name, version, value ?? null, ends, now);
-    return isRemoved ? {} : { slot: { name, version, ...(lasts !== undefined && { left: lasts }) } };
-  }
+    statements.putSlot.run(owner, name, version, value ?? null, ends, now);
+    const slot = { name, version, ...(lasts !== undefined && { left: lasts }) };
+    return { written: true, ...(!isRemoved && { slot }) };
+  };
+  const putSlots: Work['putSlots'] = ({ owner, writes }) => {
+    const { version: before } = ownerOf(owner);
+    let version = before;
+    const outcomes = writes.map((wanted) => {
+      const found = statements.slot.get(owner, wanted.name);
+      if (wanted.expected !== undefined && wanted.expected !== Number(found?.['version'] ?? 0))
+        return { written: false, ...(found && { slot: slotOf(found) }) };
+      if (wanted.value === undefined && found === undefined) return { written: true };
+      version += 1;
+      return write(owner, wanted, version);
+    });
+    if (version > before) {
+      statements.setSlotOwner.run(owner, version);
+      keepClock();
+    }
+    return outcomes;
+  };
+  return {
+    putSlots,
+    slots({ owner, since }) {
+      const { version, forgotten } = ownerOf(owner);
+      const isAll = since === 0 || since < forgotten || since > version;
+      const rows = isAll ? statements.slots.all(owner) : statements.slotsSince.all(owner, since);
+      return { version, isAll, slots: rows.map(slotOf) };
+    },
+    slotOwners: (prefix) => statements.slotOwners.all(prefix).map(({ owner }) => String(owner)),
+    dropSlots({ owner }) {
+      const writes = statements.slots.all(owner).map(({ name }) => ({ name: String(name) }));
+      putSlots({ owner, writes });
+    },
+    slotVersions: (owners) => Object.fromEntries(owners.map((owner) => [owner, ownerOf(owner).version])),
+  };
+}
 
-  #setVersion(owner: string, version: number): void {
-    this.statements.setSlotOwner.run(owner, version);
-    this.keepClock();
-  }
-
-  #ownerOf(owner: string): { version: number; forgotten: number } {
-    const row = this.statements.slotOwner.get(owner);
-    return { version: Number(row?.['version'] ?? 0), forgotten: Number(row?.['forgotten'] ?? 0) };
-  }
-
-  #slotOf({ name, version, value, ends }: Row): SlotRow {
-    return {
-      name: String(name),
-      version: Number(version),
-      ...(typeof value === 'string' && { value }),
-      ...(typeof ends === 'number' && { left: ends - this.clock.now() }),
-    };
+/** Forgets what was removed long ago. */
+export function forgetSlots(statements: Statements, clock: SlotClock): void {
+  const before = clock.now() - REMOVED_FOR;
+  for (const { owner = null } of statements.slotOwnersRemoved.all()) {
+    const version = statements.slotForgotten.get(owner, before, MOST_REMOVED)?.['version'] ?? null;
+    if (version === null) continue;
+    statements.forgetSlots.run(owner, version);
+    statements.setForgotten.run(owner, version);
   }
 }
