@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { FileIdentity, type Nameless } from '../../lib/inbox/sqlite/file-identity';
+import { FileIdentity, type Nameless } from '../../lib/inbox/sqlite/database';
 import { Store } from '../../lib/inbox/sqlite/store';
 import { StoreServer } from '../../lib/inbox/sqlite/store-server';
 import { newMessage } from '../../lib/inbox/store/stored-message';

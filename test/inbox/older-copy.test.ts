@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import type { DurableInbox } from '../../lib/inbox/durable-inbox';
-import { LastSequence } from '../../lib/inbox/sqlite/file-identity';
+import { LastSequence } from '../../lib/inbox/sqlite/database';
 import { StoreServer } from '../../lib/inbox/sqlite/store-server';
 import type { NewMessage } from '../../lib/inbox/store/port';
 import { newMessage } from '../../lib/inbox/store/stored-message';

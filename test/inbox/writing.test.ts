@@ -38,7 +38,7 @@ describe('what the store writes', () => {
       if (isObject(give) && typeof give.deliveryId === 'string') delivered.push(give.deliveryId);
   }
 
-  function request<Name extends LocalCall>(name: Name, take: StoreCalls[Name]['take']): Request<Name> {
+  function request<Name extends LocalCall>(name: Name, take: StoreCalls[Name]['take']): Request {
     lastId += 1;
     return { id: lastId, name, take };
   }

@@ -1,17 +1,42 @@
+import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
 import { RvmError } from '../../error';
+import { isJson } from '../../json/json';
 import { INBOX_FILE } from '../model';
 import { connect, type Connected } from '../postgres/connect';
 import type { ConnectionSettings } from '../postgres/connection-settings';
 import { migrate } from '../postgres/schema';
 import { faultText } from '../postgres/session';
 import { hasSpilledMessages } from '../spare/spare-folder';
-import { DamagedError, wasMoved } from '../sqlite/database';
-import { KEYS, SourceFile } from '../sqlite/file-reader';
+import { recordsIn } from '../sqlite/carried-rows';
+import {
+  alone,
+  clockIn,
+  DamagedError,
+  KEYS,
+  MOVED,
+  numberIn,
+  OpenCounter,
+  openDatabase,
+  OPENINGS,
+  syncFolder,
+  UNCERTAIN,
+  wasMoved,
+} from '../sqlite/database';
 import { offlineFault, openOffline } from '../sqlite/salvage';
-import type { CarriedCounts } from '../store/carried-record';
+import type { Row } from '../sqlite/statements';
+import { SLOT_CLOCK, SlotClock } from '../sqlite/tables';
+import {
+  type CarriedCounts,
+  type CarriedRecord,
+  countsIn,
+  countsSql,
+  released,
+} from '../store/carried-record';
 import { reasonOf, storeFailed } from '../store/port';
+import { factsWithWarnings } from '../store/stored-message';
 import { type MoveProgress, Target, type TargetState } from './into-postgres';
 
 export interface MoveOptions {
@@ -242,4 +267,208 @@ function writingFailed(error: unknown): Error {
   return unmovable(
     `the database has failed: ${faultText(error)}; run this again, and it goes on where it has ended`,
   );
+}
+
+/** By which a file is known where it was moved to. */
+const MOVE_ID = 'move-id';
+
+/** What is read in one go, in rows, and in bytes of their bodies. */
+const STEP = 200;
+const STEP_BYTES = 4 * 1024 * 1024;
+
+/** What is made of rows, a few at a time. */
+function* batchesOf<From, Item>(
+  rows: Iterable<From>,
+  make: (row: From) => Item,
+  bytesOf: (item: Item) => number,
+): Generator<Item[]> {
+  let batch: Item[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    const item = make(row);
+    batch.push(item);
+    bytes += bytesOf(item);
+    if (batch.length < STEP && bytes <= STEP_BYTES) continue;
+    yield batch;
+    batch = [];
+    bytes = 0;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+const WAITS = `state IN ('received', 'leased')`;
+const CAN_BE_HAD_AGAIN = `state = 'dead' AND again IS 'attempts'`;
+const UNFINISHED = `(${WAITS} OR (${CAN_BE_HAD_AGAIN}))`;
+const COUNTS = countsSql({
+  messages: 'message',
+  bodies: 'body',
+  steps: 'history',
+  waiting: `message WHERE ${WAITS}`,
+  dead: `message WHERE ${CAN_BE_HAD_AGAIN}`,
+  quarantined: 'quarantine',
+  endpoints: 'endpoint',
+  slots: 'slot WHERE value IS NOT NULL',
+});
+
+/** A value that flows keep. */
+interface CarriedSlot {
+  owner: string;
+  name: string;
+  version: number;
+  value: string;
+  /** The time that is left of it, in milliseconds; null where it does not end. */
+  left: number | null;
+}
+
+/**
+ * The file of an inbox, for this process alone until it is closed. Nothing in it is changed but that it gets an id, and the
+ * schema of this package.
+ */
+class SourceFile {
+  /** Of this file, in whatever folder. */
+  readonly id: string;
+  /** How often an inbox has opened it: another number says that it may have changed. */
+  readonly openings: number;
+  readonly counts: CarriedCounts;
+  /** The last sequence in it. */
+  readonly newest: number;
+  readonly #database: DatabaseSync;
+  /** Events up to this sequence may have been delivered without the file knowing it. */
+  readonly #doubtfulUpTo: number;
+
+  /** To be made `alone`. @throws Error as `openDatabase` does */
+  constructor(readonly file: string) {
+    this.#database = openDatabase(file);
+    try {
+      this.openings = numberIn(this.meta('openings')) ?? 0;
+      this.counts = countsIn(this.#one(COUNTS));
+      this.newest = Number(this.#one('SELECT max(sequence) AS newest FROM message')?.['newest'] ?? 0);
+      // Put back from a backup: what became of its events since, it does not know.
+      const isOlder = this.openings < new OpenCounter(file).seen;
+      this.#doubtfulUpTo = isOlder ? this.newest : (numberIn(this.meta(UNCERTAIN)) ?? 0);
+      this.id = this.meta(MOVE_ID) ?? this.#named();
+    } catch (error) {
+      this.#database.close();
+      throw error;
+    }
+  }
+
+  /** Its clock, in milliseconds. */
+  get clock(): number {
+    return Math.round(clockIn(this.#database));
+  }
+
+  /** The messages of which nothing becomes any more after a sequence, a few at a time, in the order in which they came. */
+  finished(after: number): Generator<CarriedRecord[]> {
+    return this.#records(`NOT ${UNFINISHED}`, after);
+  }
+
+  /** And those that wait, or are dead letters that can be had again. */
+  unfinished(): Generator<CarriedRecord[]> {
+    return this.#records(UNFINISHED, 0);
+  }
+
+  endpoints(): Row[] {
+    return this.#database.prepare('SELECT endpoint, node, is_current FROM endpoint').all();
+  }
+
+  /** What nothing proved, oldest first: 16 MiB at most. */
+  quarantine(): Row[] {
+    return this.#database
+      .prepare('SELECT endpoint, address, facts, bytes, stored FROM quarantine ORDER BY id')
+      .all();
+  }
+
+  slotOwners(): Row[] {
+    return this.#database.prepare('SELECT owner, version FROM slot_owner').all();
+  }
+
+  /** What flows keep, a few at a time. */
+  slots(): Generator<CarriedSlot[]> {
+    const clock = this.#slotClock();
+    const rows = this.#database
+      .prepare('SELECT owner, name, version, value, ends FROM slot WHERE value IS NOT NULL')
+      .iterate();
+    return batchesOf(
+      rows,
+      (row) => slotOf(row, clock),
+      ({ value }) => value.length,
+    );
+  }
+
+  /** What the file has under this name in `meta`. */
+  meta(name: string): string | undefined {
+    const value = this.#database.prepare('SELECT value FROM meta WHERE name = ?').get(name)?.['value'];
+    return value === undefined ? undefined : String(value);
+  }
+
+  close(): void {
+    if (this.#database.isOpen) this.#database.close();
+  }
+
+  /**
+   * Closes it and gives it another name, so that no inbox delivers its events once more. Meanwhile no inbox opens it.
+   * @returns its name from now on
+   * @throws Error of the disk, or where another process is at the file
+   */
+  putAside(now: Date): string {
+    const aside = `${this.file}${MOVED}${now.toISOString().replace(/[:.]/g, '-')}`;
+    alone(this.file, () => {
+      this.close();
+      fs.renameSync(this.file, aside);
+      const folder = path.dirname(this.file);
+      // What comes next is a new inbox, and not a copy of this one from which something is missing.
+      fs.rmSync(path.join(folder, OPENINGS), { force: true });
+      syncFolder(folder);
+    });
+    return aside;
+  }
+
+  #records(condition: string, after: number): Generator<CarriedRecord[]> {
+    return batchesOf(
+      recordsIn(this.#database, { condition, after }),
+      (record) => this.#carried(record),
+      ({ bytes }) => bytes?.byteLength ?? 0,
+    );
+  }
+
+  /** An event that may have been delivered says so, for where it goes nobody else does. */
+  #carried(record: CarriedRecord): CarriedRecord {
+    const carried = released(record);
+    const { state, sequence, facts } = carried;
+    const isDoubtful = state === 'received' && sequence <= this.#doubtfulUpTo && facts !== null;
+    return isDoubtful ? { ...carried, facts: factsWithWarnings(facts, ['may-repeat']) } : carried;
+  }
+
+  /** As Node-RED would have it that starts now. */
+  #slotClock(): SlotClock {
+    const begun = performance.now();
+    return new SlotClock({
+      kept: this.meta(SLOT_CLOCK),
+      written: Number(this.#one('SELECT max(written) AS written FROM slot')?.['written'] ?? 0),
+      monotonic: () => performance.now() - begun,
+      wall: Date.now,
+    });
+  }
+
+  #one(sql: string): Row | undefined {
+    return this.#database.prepare(sql).get();
+  }
+
+  #named(): string {
+    const id = randomUUID();
+    this.#database.prepare('INSERT INTO meta VALUES (?, ?)').run(MOVE_ID, id);
+    return id;
+  }
+}
+
+function slotOf({ owner, name, version, value, ends }: Row, clock: SlotClock): CarriedSlot {
+  return {
+    owner: String(owner),
+    name: String(name),
+    version: Number(version),
+    // What a damaged disk has changed: as the inbox gives it.
+    value: isJson(String(value)) ? String(value) : 'null',
+    left: typeof ends === 'number' ? ends - clock.now() : null,
+  };
 }

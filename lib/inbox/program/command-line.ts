@@ -10,8 +10,30 @@ export function tlsOf(choice: string): ConnectionChoices['tls'] {
   try {
     return { ca: fs.readFileSync(choice) };
   } catch {
-    throw new RvmError('BAD_INPUT', `The file of --tls cannot be read: ${choice}. See rvm-inbox --help.`);
+    throw unusable(`The file of --tls cannot be read: ${choice}`);
   }
+}
+
+/** The connection that an option names, or its file. @param instead what else may be given */
+type Connection = (option: 'to' | 'url', instead: string) => string;
+
+/** Where a program writes: what it was asked for, and what happens meanwhile. Lines without their ends. */
+export interface Terminal {
+  print(line: string): void;
+  tell(line: string): void;
+}
+
+/** Between two lines about how far it has come, in milliseconds. */
+const TELL_EVERY = 2000;
+
+/** Tells now and then how far it has come. */
+export function tellProgress(terminal: Terminal): (line: string) => void {
+  let toldAt = performance.now();
+  return (line) => {
+    if (performance.now() < toldAt + TELL_EVERY) return;
+    toldAt = performance.now();
+    terminal.tell(line);
+  };
 }
 
 /** What the command line asks for. */
@@ -66,7 +88,7 @@ const OPTIONS = {
   'url-file': TEXT,
   out: TEXT,
 } as const;
-type Values = ReturnType<typeof parseStrictly>['values'];
+type Values = ReturnType<typeof parse>['values'];
 
 /** The options of each command. */
 const COMMANDS: Readonly<Record<string, readonly (keyof Values)[]>> = {
@@ -127,8 +149,20 @@ export function readCommandLine(
   if (rest.length > 0) throw unusable(`${command} takes options alone`);
   const [foreign] = Object.keys(values).filter((name) => !known.some((option) => option === name));
   if (foreign !== undefined) throw unusable(`${command} has no option --${foreign}`);
+
+  const connection: Connection = (option, instead) => {
+    const ofFile = `${option}-file` as const;
+    const { [option]: given, [ofFile]: file } = values;
+    if (given !== undefined && file !== undefined)
+      throw unusable(`--${option} and --${ofFile} exclude each other`);
+    const found = file === undefined ? (given ?? env[VARIABLE]) : textIn(`--${ofFile}`, file, readText);
+    const text = found?.trim() ?? '';
+    if (text === '')
+      throw unusable(`The connection is missing: ${instead}, --${ofFile} or the variable ${VARIABLE}`);
+    return text;
+  };
   if (command === 'sql') return sqlRequest(values);
-  return command === 'move' ? moveRequest(values, env, readText) : exportRequest(values, env, readText);
+  return command === 'move' ? moveRequest(values, connection) : exportRequest(values, connection);
 }
 
 function sqlRequest({ schema, role }: Values): SqlRequest {
@@ -139,38 +173,27 @@ function sqlRequest({ schema, role }: Values): SqlRequest {
   };
 }
 
-function moveRequest(
-  values: Values,
-  env: Readonly<Record<string, string | undefined>>,
-  readText: (file: string) => string,
-): MoveRequest {
-  const { from, schema, tls } = values;
+function moveRequest({ from, schema, tls }: Values, connection: Connection): MoveRequest {
   if (from === undefined || from === '') throw unusable('--from is missing: the folder of the inbox');
   return {
     name: 'move',
     from,
-    to: connectionIn(values, env, readText),
+    to: connection('to', '--to'),
     schema: nameOf('--schema', schema ?? 'rvm'),
     tls: tls ?? 'verify',
   };
 }
 
-function exportRequest(
-  values: Values,
-  env: Readonly<Record<string, string | undefined>>,
-  readText: (file: string) => string,
-): ExportRequest {
+function exportRequest(values: Values, connection: Connection): ExportRequest {
   const { folder, url, 'url-file': file, schema, tls, out } = values;
   if (folder !== undefined && (url !== undefined || file !== undefined))
     throw unusable('--folder excludes --url and --url-file');
-  const asked = { text: url, file, names: ['--url', '--url-file'] } as const;
-  const source =
-    folder === undefined
-      ? { url: connectionOf(asked, env, readText, '--folder, --url') }
-      : { folder: nameOf('--folder', folder) };
   return {
     name: 'export',
-    source,
+    source:
+      folder === undefined
+        ? { url: connection('url', '--folder, --url') }
+        : { folder: nameOf('--folder', folder) },
     schema: nameOf('--schema', schema ?? 'rvm'),
     tls: tls ?? 'verify',
     since: timeOf('--from', values.from) ?? 0,
@@ -186,33 +209,6 @@ function timeOf(option: string, text: string | undefined): number | undefined {
   return time.getTime();
 }
 
-function connectionIn(
-  { to, 'to-file': file }: Values,
-  env: Readonly<Record<string, string | undefined>>,
-  readText: (file: string) => string,
-): string {
-  return connectionOf({ text: to, file, names: ['--to', '--to-file'] }, env, readText, '--to');
-}
-
-/** @param instead what else may be given */
-function connectionOf(
-  {
-    text: given,
-    file,
-    names: [name, fileName],
-  }: { text: string | undefined; file: string | undefined; names: readonly [string, string] },
-  env: Readonly<Record<string, string | undefined>>,
-  readText: (file: string) => string,
-  instead: string,
-): string {
-  if (given !== undefined && file !== undefined) throw unusable(`${name} and ${fileName} exclude each other`);
-  const found = file === undefined ? (given ?? env[VARIABLE]) : textIn(fileName, file, readText);
-  const text = found?.trim() ?? '';
-  if (text === '')
-    throw unusable(`The connection is missing: ${instead}, ${fileName} or the variable ${VARIABLE}`);
-  return text;
-}
-
 function textIn(option: string, file: string, readText: (file: string) => string): string {
   try {
     return readText(file);
@@ -226,18 +222,14 @@ function nameOf(option: string, text: string): string {
   return text;
 }
 
-function parse(argv: readonly string[]): ReturnType<typeof parseStrictly> {
+function parse(argv: readonly string[]) {
   try {
-    return parseStrictly(argv);
+    return parseArgs({ args: [...argv], options: OPTIONS, strict: true, allowPositionals: true });
   } catch (error) {
     throw unusable(error instanceof Error ? (error.message.split(/[.\n]/)[0] ?? '') : '');
   }
 }
 
-function parseStrictly(argv: readonly string[]) {
-  return parseArgs({ args: [...argv], options: OPTIONS, strict: true, allowPositionals: true });
-}
-
-function unusable(reason: string): RvmError {
+export function unusable(reason: string): RvmError {
   return new RvmError('BAD_INPUT', `${reason}. See rvm-inbox --help.`);
 }

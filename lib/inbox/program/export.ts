@@ -20,8 +20,7 @@ import { HistoryTable } from '../sqlite/tables';
 import { type PageQuery, reasonOf } from '../store/port';
 import { type PagedMessage, type PageOfMessages, pagesOf } from '../store/stored-pages';
 import { eventRow, listed } from '../store/stored-message';
-import { type ExportRequest, tlsOf } from './command-line';
-import type { Terminal } from './move-command';
+import { type ExportRequest, tellProgress, type Terminal, tlsOf, unusable } from './command-line';
 
 /** A cell of a table; null and undefined are empty. */
 type Cell = string | number | null | undefined;
@@ -56,12 +55,6 @@ function notReadable(reason: string): RvmError {
   return new RvmError('STORE_FAILED', `The inbox cannot be read: ${reason}.`);
 }
 
-/** What is exported: received at or after one time, and before the other, in milliseconds since 1970. */
-interface ExportPeriod {
-  since: number;
-  until: number;
-}
-
 const COLUMNS = [
   'time',
   'station',
@@ -90,12 +83,12 @@ const COLUMNS = [
  */
 async function* exportLines(
   source: Pick<ExportSource, 'page'>,
-  period: ExportPeriod,
+  { since, until }: Pick<ExportRequest, 'since' | 'until'>,
   told: (events: number) => void,
 ): AsyncGenerator<string> {
   yield csvLine(COLUMNS);
   let count = 0;
-  const query = { state: 'all', ...period, bodies: true, steps: true } as const;
+  const query = { state: 'all', since, until, bodies: true, steps: true } as const;
   for await (const page of pagesOf((next) => source.page(next), query)) {
     for (const message of page) yield linesOf(message).join('');
     count += page.length;
@@ -107,17 +100,7 @@ function linesOf(stored: PagedMessage): string[] {
   const message = listed(stored, true);
   const { time: _received, ...event } = eventRow(message);
   return (message.history ?? []).map((entry) => {
-    const cells: Record<(typeof COLUMNS)[number], Cell> = {
-      ...event,
-      ...entry,
-      by: entry.by,
-      from: entry.from,
-      proof: entry.proof,
-      attempt: entry.attempt,
-      reason: entry.reason,
-      note: entry.note,
-      verdict: entry.verdict,
-    };
+    const cells: Partial<Record<(typeof COLUMNS)[number], Cell>> = { ...event, ...entry };
     return csvLine(COLUMNS.map((column) => cells[column]));
   });
 }
@@ -210,9 +193,6 @@ function sourceOf(file: string, folder: string): ExportSource {
   }
 }
 
-/** Between two lines about how far it has come, in milliseconds. */
-const TELL_EVERY = 2000;
-
 /** @param output takes what is not to be written into a file. @throws RvmError */
 export async function runExport(request: ExportRequest, terminal: Terminal, output: Writable): Promise<void> {
   const source = await openSource(request, terminal);
@@ -238,19 +218,17 @@ async function openSource({ source, schema, tls }: ExportRequest, terminal: Term
 
 async function write(
   source: ExportSource,
-  { since, until, out }: ExportRequest,
+  request: ExportRequest,
   terminal: Terminal,
   output: Writable,
 ): Promise<void> {
   let events = 0;
-  let toldAt = performance.now();
-  const lines = exportLines(source, { since, until }, (count) => {
+  const progress = tellProgress(terminal);
+  const lines = exportLines(source, request, (count) => {
     events = count;
-    if (performance.now() < toldAt + TELL_EVERY) return;
-    toldAt = performance.now();
-    terminal.tell(`exported ${plural(count, 'event')}`);
+    progress(`exported ${plural(count, 'event')}`);
   });
-  const target = out === undefined ? output : openFile(out);
+  const target = request.out === undefined ? output : openFile(request.out);
   // Whoever reads it decides how quickly: what is not taken yet is not read from the inbox.
   await pipeline(Readable.from(lines), target, { end: target !== output });
   terminal.tell(`Exported ${plural(events, 'event')}.`);
@@ -263,6 +241,6 @@ function openFile(file: string): Writable {
   } catch (error) {
     const exists = error instanceof Error && 'code' in error && error.code === 'EEXIST';
     const reason = exists ? 'is there already: name another one' : 'cannot be written: see to its folder';
-    throw new RvmError('BAD_INPUT', `The file of --out ${reason}: ${file}. See rvm-inbox --help.`);
+    throw unusable(`The file of --out ${reason}: ${file}`);
   }
 }

@@ -7,32 +7,26 @@ import { DISK_FULL, type StoreWarning } from '../store/port';
 import { migrate } from './schema';
 
 /** Magic numbers of Linux file systems, from linux/magic.h. */
-const VOLATILE: Readonly<Record<number, string>> = {
-  0x01021994: 'tmpfs',
-  0x858458f6: 'ramfs',
-  0x794c7630: 'overlay',
-  0x61756673: 'aufs',
-};
-const NETWORK: Readonly<Record<number, string>> = {
-  0x6969: 'NFS',
-  0x517b: 'SMB',
-  0xff534d42: 'CIFS',
-  0xfe534d42: 'SMB',
-  0x01021997: '9p',
-  0x00c36400: 'Ceph',
-  0x5346414f: 'AFS',
-  0x65735546: 'FUSE',
+const FILE_SYSTEMS: Readonly<Record<number, StoreWarning>> = {
+  0x01021994: { kind: 'volatile', fileSystem: 'tmpfs' },
+  0x858458f6: { kind: 'volatile', fileSystem: 'ramfs' },
+  0x794c7630: { kind: 'volatile', fileSystem: 'overlay' },
+  0x61756673: { kind: 'volatile', fileSystem: 'aufs' },
+  0x6969: { kind: 'network', fileSystem: 'NFS' },
+  0x517b: { kind: 'network', fileSystem: 'SMB' },
+  0xff534d42: { kind: 'network', fileSystem: 'CIFS' },
+  0xfe534d42: { kind: 'network', fileSystem: 'SMB' },
+  0x01021997: { kind: 'network', fileSystem: '9p' },
+  0x00c36400: { kind: 'network', fileSystem: 'Ceph' },
+  0x5346414f: { kind: 'network', fileSystem: 'AFS' },
+  0x65735546: { kind: 'network', fileSystem: 'FUSE' },
 };
 
 /** Warns where a folder lies on a file system that forgets, or whose locks and syncs cannot be relied on. */
 export function fileSystemWarning(folder: string): StoreWarning | undefined {
   // A share of Windows; there the type of a file system says nothing.
   if (/^[\\/]{2}[^\\/?.]/.test(folder)) return { kind: 'network', fileSystem: 'SMB' };
-  const type = statOf(folder)?.type ?? 0;
-  const volatile = VOLATILE[type];
-  if (volatile !== undefined) return { kind: 'volatile', fileSystem: volatile };
-  const network = NETWORK[type];
-  return network === undefined ? undefined : { kind: 'network', fileSystem: network };
+  return FILE_SYSTEMS[statOf(folder)?.type ?? 0];
 }
 
 /** Free space of the file system under a folder, in bytes; Infinity where it cannot be told. */
@@ -43,8 +37,16 @@ export function freeOf(folder: string): number {
 
 /** Makes names in a folder durable: without it one may be gone, or back, after a power loss. @throws Error of the disk */
 export function syncFolder(folder: string): void {
-  if (process.platform === 'win32') return;
-  const handle = fs.openSync(folder, 'r');
+  if (process.platform !== 'win32') sync(folder, 'r');
+}
+
+/** Makes a file durable. No database of this process may have it: closing a descriptor of a file ends the locks on it. */
+export function syncFile(file: string): void {
+  sync(file, 'r+');
+}
+
+function sync(name: string, flags: string): void {
+  const handle = fs.openSync(name, flags);
   try {
     fs.fsyncSync(handle);
   } finally {
@@ -60,25 +62,18 @@ function statOf(folder: string): fs.StatsFs | undefined {
   }
 }
 
-/** Primary result code of SQLite: https://sqlite.org/rescode.html */
-const BUSY = 5;
-
 /** The right to a folder, which ends with its process, however that ends. */
 export interface FolderLock {
   release(): void;
 }
 
-/** Where a folder has its lock, unless told otherwise. */
-const LOCK_FILE = 'lock';
-
 /**
- * Takes a folder for this process: the lock of SQLite on an empty file, which the system lets go with the process, on every
- * system.
+ * Takes a folder for this process: the lock of SQLite on an empty file, which every system lets go with the process.
  * @param options `wait`: for who has it, in milliseconds
  * @returns undefined where somebody has it
  * @throws Error where the folder takes no lock
  */
-export function lockFolder(folder: string, { name = LOCK_FILE, wait = 0 } = {}): FolderLock | undefined {
+export function lockFolder(folder: string, { name = 'lock', wait = 0 } = {}): FolderLock | undefined {
   const file = path.join(folder, name);
   const database = new DatabaseSync(file);
   try {
@@ -96,13 +91,9 @@ export function lockFolder(folder: string, { name = LOCK_FILE, wait = 0 } = {}):
   return { release: () => database.close() };
 }
 
-/** True where another process has the lock of a file. */
-export function isBusy(error: unknown): boolean {
-  return error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === BUSY;
-}
-
 /** Primary result codes of SQLite: https://sqlite.org/rescode.html */
 const ERROR = 1;
+const BUSY = 5;
 const READONLY = 8;
 const IOERR = 10;
 const CORRUPT = 11;
@@ -131,14 +122,15 @@ const CURES: Readonly<Record<number, string>> = {
   [NOTADB]: `inbox.sqlite is not a database: ${MOVE_AWAY}`,
 };
 
-function extendedCodeOf(error: unknown): number {
-  return error instanceof Error && 'errcode' in error ? Number(error.errcode) : 0;
-}
-
 /** Extended codes carry the primary one in their lowest byte. */
 function codeOf(error: unknown): number {
-  const code = extendedCodeOf(error);
+  const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) : 0;
   return code === SHORT_READ ? CORRUPT : code & 0xff;
+}
+
+/** True where another process has the lock of a file. */
+export function isBusy(error: unknown): boolean {
+  return codeOf(error) === BUSY;
 }
 
 /** True after a fault of disk or file: nobody knows what of it can be relied on before it is opened and checked again. */
@@ -221,7 +213,7 @@ const held = new Set<string>();
 /** Another process has the file. */
 export class FileInUseError extends Error {
   /** As SQLite says it. */
-  readonly errcode = 5;
+  readonly errcode = BUSY;
 }
 
 /**
@@ -243,20 +235,20 @@ export function alone<Result>(file: string, work: () => Result): Result {
 
 /** A folder that takes no lock has no second process to fear, as far as anybody can tell; and what is wrong with it, the file will say. */
 function lockOf(file: string): FolderLock | undefined {
-  const lock = tryToLock(path.dirname(file));
-  if (lock === 'taken') throw new FileInUseError('another process is opening the file');
-  return lock;
-}
-
-function tryToLock(folder: string): FolderLock | 'taken' | undefined {
+  const folder = path.dirname(file);
+  let lock: FolderLock | undefined;
   try {
     ensurePrivateFolder(folder);
-    return lockFolder(folder, { name: STORE_LOCK, wait: BUSY_TIMEOUT }) ?? 'taken';
+    lock = lockFolder(folder, { name: STORE_LOCK, wait: BUSY_TIMEOUT });
   } catch {
     return undefined;
   }
+  if (lock === undefined) throw new FileInUseError('another process is opening the file');
+  return lock;
 }
 
+/** The keys of an inbox, as `meta` has them. */
+export const KEYS = ['view-key', 'quarantine-key'] as const;
 /** Since when ids may be lost, by the clock of the file, in milliseconds. */
 export const IDS_LOST = 'ids-lost';
 /** The last sequence of what may have been delivered without the file knowing it: events that were read from a damaged file, or an older copy. */
@@ -334,6 +326,137 @@ function countIn(file: string): number {
   }
 }
 
+/** The newest message of an inbox: its sequence, and when it was received, in milliseconds since 1970. */
+export interface LastMessage {
+  sequence: number;
+  received: number;
+}
+
+/** Between two writings while messages come, in milliseconds. */
+const WRITE_EVERY = 1000;
+
+/**
+ * The newest message of an inbox, remembered where no copy of its folder takes it along. One that is behind, after a crash,
+ * tells less than it could and nothing that is wrong; so it is written now and then, and not synced.
+ */
+export class LastSequence {
+  #known: LastMessage | undefined;
+  #writtenAt = -Infinity;
+
+  constructor(private readonly file: string) {
+    this.#known = read(file);
+  }
+
+  get known(): LastMessage | undefined {
+    return this.#known;
+  }
+
+  get isDue(): boolean {
+    return performance.now() - this.#writtenAt >= WRITE_EVERY;
+  }
+
+  /** @param last as the inbox has it on its disk */
+  keep(last: LastMessage): void {
+    if (last.sequence === this.#known?.sequence) return;
+    this.#known = last;
+    this.#writtenAt = performance.now();
+    const coming = `${this.file}.new`;
+    try {
+      ensurePrivateFolder(path.dirname(this.file));
+      fs.writeFileSync(coming, `${JSON.stringify(last)}\n`, { mode: 0o600 });
+      fs.renameSync(coming, this.file);
+    } catch {
+      // On a full disk: then an older copy would not be noticed.
+    }
+  }
+}
+
+function read(file: string): LastMessage | undefined {
+  try {
+    const { sequence, received } = JSON.parse(fs.readFileSync(file, 'utf8')) as LastMessage;
+    return Number.isSafeInteger(sequence) && Number.isSafeInteger(received)
+      ? { sequence, received }
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What of an open database no longer has its name: `log` where the file still has it. */
+export type Nameless = 'file' | 'log';
+
+/** What was just done stands in what the end of the process would remove, or what no start would find: it is not committed. */
+export class NamelessError extends Error {
+  constructor(what: Nameless) {
+    super(`its ${what} was removed or renamed while it was open; it is written anew from what is open`);
+  }
+}
+
+interface Held {
+  name: string;
+  handle: number;
+}
+
+/**
+ * Whether the file and the log of an open database are still what stands under their names. Each is held open here, too, so
+ * that its inode cannot become that of another file, and that a network file system which makes inodes up goes on with the same
+ * one. Their folder needs no look of its own: it is on the way to both.
+ *
+ * To be closed after the database: closing any descriptor of a file ends the locks of the process on it
+ * (https://sqlite.org/howtocorrupt.html, section 2.2).
+ */
+export class FileIdentity {
+  readonly #file: Held | undefined;
+  readonly #log: Held | undefined;
+  /** False where the file system gives two answers to one question: then nothing can be said later. */
+  readonly canTell: boolean;
+
+  /** @param file of a database that is open */
+  constructor(file: string) {
+    this.#file = hold(file);
+    this.#log = hold(`${file}-wal`);
+    this.canTell = !hasLostName(this.#file) && !hasLostName(this.#log);
+  }
+
+  /** Undefined where all is where it was. */
+  nameless(): Nameless | undefined {
+    if (!this.canTell) return undefined;
+    if (hasLostName(this.#file)) return 'file';
+    return this.hasLog ? undefined : 'log';
+  }
+
+  /** True where the log that stands beside the name of the file is the one of what is open. */
+  get hasLog(): boolean {
+    return !hasLostName(this.#log);
+  }
+
+  close(): void {
+    for (const each of [this.#file, this.#log]) if (each !== undefined) fs.closeSync(each.handle);
+  }
+}
+
+function hold(name: string): Held | undefined {
+  try {
+    return { name, handle: fs.openSync(name, 'r') };
+  } catch {
+    // As one that cannot be compared.
+    return undefined;
+  }
+}
+
+/** False where the disk does not answer: that is no other file. */
+function hasLostName(held: Held | undefined): boolean {
+  if (held === undefined) return true;
+  const { name, handle } = held;
+  try {
+    const open = fs.fstatSync(handle, { bigint: true });
+    const named = fs.statSync(name, { bigint: true, throwIfNoEntry: false });
+    return named === undefined || open.nlink === 0n || named.dev !== open.dev || named.ino !== open.ino;
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'ENOTDIR';
+  }
+}
+
 /** Time to wait for a lock that another process holds for a moment, in milliseconds. */
 const BUSY_TIMEOUT = 2000;
 /**
@@ -365,13 +488,19 @@ const REQUIRED: readonly [pragma: string, value: string][] = [
  * @throws Error where the file is locked, damaged, of a newer version, or cannot be made durable
  */
 export function openDatabase(file: string): DatabaseSync {
-  if (file === IN_MEMORY) return openInMemory();
-  ensurePrivateFolder(path.dirname(file));
+  if (file !== IN_MEMORY) ensurePrivateFolder(path.dirname(file));
   // With nothing in the log the last process ended in peace: then a large file need not be read for it.
   const mustCheck = sizeOf(`${file}-wal`) > 0 || sizeOf(file) <= SMALL;
   const database = new DatabaseSync(file);
   try {
-    prepare(database, file, mustCheck);
+    if (file !== IN_MEMORY) makeDurable(database, file);
+    database.exec('PRAGMA foreign_keys = ON');
+    migrate(database);
+    // Not the bodies, which are many times as large: a start has to be quick.
+    const found = mustCheck ? valueOf(database, 'quick_check(message)') : 'ok';
+    if (found !== 'ok') throw new DamagedError(found.slice(0, 200));
+    // After a failed sync nobody knows what of the log is on the disk: written into the file, it is.
+    database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     return database;
   } catch (error) {
     database.close();
@@ -379,14 +508,7 @@ export function openDatabase(file: string): DatabaseSync {
   }
 }
 
-function openInMemory(): DatabaseSync {
-  const database = new DatabaseSync(IN_MEMORY);
-  database.exec('PRAGMA foreign_keys = ON');
-  migrate(database);
-  return database;
-}
-
-function prepare(database: DatabaseSync, file: string, mustCheck: boolean): void {
+function makeDurable(database: DatabaseSync, file: string): void {
   database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT}`);
   // Changes nothing in a file that is there: all of it would have to be written anew.
   database.exec(`PRAGMA page_size = ${PAGE}`);
@@ -394,7 +516,6 @@ function prepare(database: DatabaseSync, file: string, mustCheck: boolean): void
   database.exec('PRAGMA locking_mode = EXCLUSIVE');
   database.exec('PRAGMA journal_mode = WAL');
   database.exec('PRAGMA synchronous = FULL');
-  database.exec('PRAGMA foreign_keys = ON');
   database.exec(`PRAGMA cache_size = -${CACHE}`);
   database.exec(`PRAGMA wal_autocheckpoint = ${Math.ceil(LOG / Number(valueOf(database, 'page_size')))}`);
   for (const [pragma, value] of REQUIRED) {
@@ -402,16 +523,6 @@ function prepare(database: DatabaseSync, file: string, mustCheck: boolean): void
     if (found !== value) throw new Error(`it cannot be made durable, for ${pragma} is ${found}`);
   }
   fs.chmodSync(file, 0o600);
-  migrate(database);
-  if (mustCheck) check(database);
-  // After a failed sync nobody knows what of the log is on the disk: written into the file, it is.
-  database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
-}
-
-/** Not the bodies, which are many times as large: a start has to be quick. */
-function check(database: DatabaseSync): void {
-  const found = valueOf(database, 'quick_check(message)');
-  if (found !== 'ok') throw new DamagedError(found.slice(0, 200));
 }
 
 /** The file is no longer what was written. */

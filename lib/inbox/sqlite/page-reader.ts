@@ -1,7 +1,7 @@
 import fs from 'node:fs';
-import type { SQLOutputValue } from 'node:sqlite';
+import { DatabaseSync, type DatabaseSyncOptions, type SQLOutputValue } from 'node:sqlite';
 import { COLUMNS, type NumberedTable } from './carried-rows';
-import { PAGE, sizeOf } from './database';
+import { isMisread, PAGE, sizeOf } from './database';
 import type { Row } from './statements';
 
 /** A number of one to nine bytes, and where it ends; undefined beyond the bytes, or where no sequence, length or type is so large. */
@@ -69,7 +69,7 @@ function valueOf(type: number, bytes: Buffer): SQLOutputValue | undefined {
 }
 
 /** Beyond every primary key: a delivery id has 48 bits for it. */
-export const END = 2 ** 48;
+const END = 2 ** 48;
 
 /** What can be read of a damaged file in one way. */
 export interface RowSource {
@@ -85,7 +85,7 @@ const MIN_PAGE = 512;
 const MAX_PAGE = 65536;
 
 /** The pages of a database, by their numbers from 1 on, read without SQLite. */
-export class RawPages {
+class RawPages {
   readonly #count: number;
   readonly #handle: number;
   readonly #size: number = MIN_PAGE;
@@ -151,7 +151,7 @@ const MAX_RECORD = 4 * 1024 * 1024;
  * The rows that stand in the pages of a file, one page after the other, whatever has become of the schema and the trees that
  * lead to them. A page may be an old one: this is for what SQLite itself does not find.
  */
-export class PageRows implements RowSource {
+class PageRows implements RowSource {
   /** Pages of the log, by their numbers. */
   readonly #newest: ReadonlyMap<number, Buffer>;
 
@@ -236,7 +236,7 @@ const FRAME_HEADER = 24;
 const MAGIC = 0x377f0682;
 
 /** A page as the log has it. */
-export interface Frame {
+interface Frame {
   /** Its number. */
   readonly page: number;
   readonly bytes: Buffer;
@@ -247,7 +247,7 @@ export interface Frame {
 }
 
 /** The frames that a log holds since it was last begun anew, sound or not; none where there is no log. @throws Error of the disk */
-export function walFramesOf(file: string): Frame[] {
+function walFramesOf(file: string): Frame[] {
   const log = fs.existsSync(file) ? fs.readFileSync(file) : Buffer.alloc(0);
   if (log.length < LOG_HEADER + FRAME_HEADER) return [];
   const size = pageSize(log.readUInt32BE(8));
@@ -299,5 +299,133 @@ class Checksum {
 
   is(first: number, second: number): boolean {
     return this.#first === first && this.#second === second;
+  }
+}
+
+/** Else newer releases of Node.js refuse to read what is damaged; earlier ones know no such option. */
+const LENIENT: DatabaseSyncOptions & { defensive: boolean } = { defensive: false };
+
+/** Rows in memory at a time: what a message holds may be large. */
+const BATCH: Readonly<Record<NumberedTable, number>> = {
+  message: 1000,
+  body: 16,
+  quarantine: 16,
+  history: 1000,
+  slot: 16,
+};
+
+/** A copy of a damaged file, of which each row is read that can be: the file itself is not touched. */
+export class SalvageSource implements RowSource {
+  #database: DatabaseSync | undefined;
+  readonly #copy: string;
+  /** What its log holds, where SQLite has not read all of it. */
+  readonly #frames: readonly Frame[];
+
+  /** @param withLog false where its log is left out: it may be of another file */
+  constructor(file: string, withLog: boolean) {
+    this.#copy = `${file}.reading`;
+    removeDatabase(this.#copy);
+    try {
+      copy(file, this.#copy);
+      if (withLog) copy(`${file}-wal`, `${this.#copy}-wal`);
+      const frames = walFramesOf(`${this.#copy}-wal`);
+      this.#database = unlessDamaged(() => this.#open());
+      const isRead =
+        sizeOf(file) > 0 && this.#database !== undefined && frames.every(({ isSound }) => isSound);
+      this.#frames = isRead ? [] : frames;
+    } catch (error) {
+      removeDatabase(this.#copy);
+      throw error;
+    }
+  }
+
+  /** The rows of a table, oldest first, as far as they can be read one after the other. */
+  *rows(table: NumberedTable): Generator<Row> {
+    const [key] = COLUMNS[table];
+    const sql = `SELECT * FROM ${table} WHERE ${key} > ? AND ${key} < ${END} ORDER BY ${key} LIMIT ${BATCH[table]}`;
+    for (let after = 0, before = -1; after > before;) {
+      before = after;
+      for (const row of this.#readable(sql, after)) {
+        // Damaged pages may lead in circles.
+        if (Number(row[key]) <= after) continue;
+        after = Number(row[key]);
+        yield row;
+      }
+    }
+  }
+
+  small(table: 'endpoint' | 'meta'): Row[] {
+    return this.#readable(`SELECT * FROM ${table}`);
+  }
+
+  /** What else stands in its pages, and in its log, read without SQLite. To be called when all that SQLite finds is read. */
+  *leafRows(): Generator<RowSource> {
+    this.#endReading();
+    const pages = new RawPages(this.#copy);
+    try {
+      if (this.#frames.length > 0) yield new PageRows(pages, this.#frames);
+      yield new PageRows(pages);
+    } finally {
+      pages.close();
+    }
+  }
+
+  close(): void {
+    try {
+      this.#endReading();
+    } finally {
+      removeDatabase(this.#copy);
+    }
+  }
+
+  /** The log is written into the copy by that. */
+  #endReading(): void {
+    const database = this.#database;
+    this.#database = undefined;
+    unlessDamaged(() => database?.close());
+  }
+
+  #open(): DatabaseSync {
+    const database = new DatabaseSync(this.#copy, LENIENT);
+    try {
+      // Before anything is read, so that no shared memory is needed.
+      database.exec('PRAGMA locking_mode = EXCLUSIVE');
+      // Or nothing could be read of a file that is shorter than it says.
+      database.exec('PRAGMA writable_schema = ON');
+      database.prepare('SELECT count(*) FROM sqlite_master').get();
+      return database;
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+  }
+
+  /** As many as can be read without a break. */
+  #readable(sql: string, ...values: number[]): Row[] {
+    const rows: Row[] = [];
+    unlessDamaged(() => {
+      for (const row of this.#database?.prepare(sql).iterate(...values) ?? []) rows.push(row);
+    });
+    return rows;
+  }
+}
+
+/** Nothing where there is none. */
+function copy(file: string, to: string): void {
+  if (fs.existsSync(file)) fs.copyFileSync(file, to, fs.constants.COPYFILE_FICLONE);
+}
+
+/** With its logs. */
+export function removeDatabase(file: string): void {
+  for (const end of ['', '-wal', '-journal']) fs.rmSync(`${file}${end}`, { force: true });
+}
+
+/** Undefined where a page is damaged. @throws Error of any other kind: a disk that fails to read may be able to the next time */
+function unlessDamaged<Result>(read: () => Result): Result | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (isMisread(error)) return undefined;
+    throw error;
   }
 }

@@ -15,17 +15,18 @@ import {
   IDS_LOST,
   isBusy,
   isMisread,
+  KEYS,
   numberIn,
   OpenCounter,
   openDatabase,
   sizeOf,
+  syncFile,
   syncFolder,
   UNCERTAIN,
 } from './database';
 import { CarriedRows, type NumberedTable, recordsIn } from './carried-rows';
-import { KEYS, removeDatabase, SalvageSource } from './file-reader';
 import { messageKey } from './known-ids';
-import { isLogDamaged, type RowSource } from './page-reader';
+import { isLogDamaged, removeDatabase, type RowSource, SalvageSource } from './page-reader';
 import { makeDeliveryId, type Row } from './statements';
 import { SLOT_CLOCK } from './tables';
 
@@ -184,16 +185,6 @@ function takeRecords(source: DatabaseSync, target: DatabaseSync): Counts {
   target.exec('COMMIT');
   emptyLog(target);
   return counts;
-}
-
-/** No database of this process may have it: closing a descriptor of a file ends the locks on it. */
-function syncFile(file: string): void {
-  const handle = fs.openSync(file, 'r+');
-  try {
-    fs.fsyncSync(handle);
-  } finally {
-    fs.closeSync(handle);
-  }
 }
 
 /** Puts a file that was salvaged in its place. @returns what was salvaged; undefined where nothing was */

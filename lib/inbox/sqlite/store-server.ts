@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { ensurePrivateFolder } from '../../files';
 import {
   fileSystemWarning,
@@ -12,13 +13,21 @@ import {
   isMisread,
   DamagedError,
 } from './database';
-import { FileIdentity, NamelessError, type Nameless, LastSequence } from './file-identity';
+import { FileIdentity, NamelessError, type Nameless, LastSequence } from './database';
 import { isLogDamaged } from './page-reader';
 import { checkRoom, finishSalvage, salvage, writeAnew } from './salvage';
 import type { Salvaged } from '../model';
 import type { LocalCall, StoreWarning } from '../store/port';
 import { Store } from './store';
-import type { FromStore, Reply, Request, StoreThreadOptions } from './store-thread';
+import {
+  BATCH,
+  type FromStore,
+  type Reply,
+  type Request,
+  type StoreThreadOptions,
+  type ToStore,
+  type WorkerData,
+} from './store-thread';
 
 /** Requests after which the log is written into the file when there is time: few enough for a moment, and so many that a page which each of them changes is written once for all. */
 const SOME = 256;
@@ -42,6 +51,8 @@ const READS: ReadonlySet<LocalCall> = new Set([
   'waiting',
   'openAlarms',
 ]);
+/** Between two looks at whether the file is still there, in milliseconds. */
+const LOOK_EVERY = 1000;
 /** Between two attempts to open the file, in milliseconds; and the longest between two to write it anew. */
 const RETRY = 1000;
 const ANEW_AGAIN = 10_000;
@@ -86,9 +97,8 @@ export class StoreServer {
     private readonly tell: (news: FromStore) => void,
     private readonly own: StoreThreadOptions = {},
   ) {
-    const { last } = own;
     this.#resumed = resumed;
-    this.#last = last === undefined ? undefined : new LastSequence(last);
+    this.#last = own.last === undefined ? undefined : new LastSequence(own.last);
     this.#reserve = new Reserve(path.dirname(file));
     this.#open();
   }
@@ -99,7 +109,8 @@ export class StoreServer {
     this.#synced = 0;
     const replies = this.#answer(batch);
     const took = performance.now() - begun;
-    this.#tellIfLong(took);
+    const sync = this.#synced;
+    if (took > LONG) this.tell({ slow: { work: took - sync, sync } });
     const isWritten = this.#store !== undefined && batch.some(({ name }) => !READS.has(name));
     this.tell({ replies, ...(isWritten && { took }) });
     // At once after a pause: Node-RED ends without closing it.
@@ -107,8 +118,7 @@ export class StoreServer {
     this.#closeAfterReadFault();
     if (replies.some(({ error }) => error !== undefined)) this.#hasName();
     this.#inLog += batch.length;
-    const isTidy = batch.some(({ name, id }) => name === 'tidy' && isGiven(replies, id, false));
-    if (isTidy) this.#rest();
+    if (batch.some(({ name }, index) => name === 'tidy' && replies[index]?.give === false)) this.#rest();
   }
 
   /** Nothing is asked at the moment: time for what a batch would have to wait for. */
@@ -203,15 +213,13 @@ export class StoreServer {
       this.#failed(error);
       return;
     }
-    this.#identify();
-    if (!this.#resumed && this.own.isSpare !== true) this.#warn(fileSystemWarning(path.dirname(this.file)));
+    this.#identity = new FileIdentity(this.file);
+    if (!this.#resumed) {
+      if (!this.#identity.canTell) this.#warn({ kind: 'unwatched' });
+      if (this.own.isSpare !== true) this.#warn(fileSystemWarning(path.dirname(this.file)));
+    }
     this.#resumed = true;
     this.tell({ opened: this.#store.opened });
-  }
-
-  #identify(): void {
-    this.#identity = new FileIdentity(this.file);
-    if (!this.#identity.canTell && !this.#resumed) this.#warn({ kind: 'unwatched' });
   }
 
   #openAlone(): Store {
@@ -224,23 +232,19 @@ export class StoreServer {
   #opened(isSalvaged = false): Store {
     try {
       if (isLogDamaged(this.file)) throw new DamagedError('its log');
-      return this.#openedStore(isSalvaged);
+      return new Store({
+        file: this.file,
+        resumed: this.#resumed,
+        last: this.#last?.known,
+        isSalvaged,
+        isSpare: this.own.isSpare === true,
+        onReadFault: (error) => (this.#readFault = error),
+        onSynced: (ms) => (this.#synced += ms),
+      });
     } catch (error) {
       if (!isMisread(error)) throw error;
       return this.#openSalvaged(error);
     }
-  }
-
-  #openedStore(isSalvaged: boolean): Store {
-    return new Store({
-      file: this.file,
-      resumed: this.#resumed,
-      last: this.#last?.known,
-      isSalvaged,
-      isSpare: this.own.isSpare === true,
-      onReadFault: (error) => (this.#readFault = error),
-      onSynced: (ms) => (this.#synced += ms),
-    });
   }
 
   /** A disk that damages each new file, too, would be filled with what is set aside. */
@@ -265,11 +269,6 @@ export class StoreServer {
       this.#salvageError = error;
       throw error;
     }
-  }
-
-  #tellIfLong(took: number): void {
-    const sync = this.#synced;
-    if (took > LONG) this.tell({ slow: { work: took - sync, sync } });
   }
 
   #answer(batch: readonly Request[]): Reply[] {
@@ -350,12 +349,34 @@ export class StoreServer {
   }
 }
 
-function isGiven(replies: readonly Reply[], id: number, give: unknown): boolean {
-  return replies.some((reply) => reply.id === id && reply.error === undefined && reply.give === give);
-}
-
 function perform(store: Store, { name, take }: Request): unknown {
   // A name and its argument belong together; across the threads the compiler cannot see that.
   const work = store.work[name] as (argument: unknown) => unknown;
   return work(take);
 }
+
+/** Takes orders from the main thread. What is sent while a batch is under way goes together: a sync costs the same for one as for hundreds. */
+function serve(port: MessagePort): void {
+  const { file, resumed, own } = workerData as WorkerData;
+  const server = new StoreServer(file, resumed, (news) => port.postMessage(news), own);
+  const looking = setInterval(() => server.look(), LOOK_EVERY);
+  const next = (): ToStore | undefined => receiveMessageOnPort(port)?.message as ToStore | undefined;
+  port.on('message', (first: ToStore) => {
+    let order: ToStore | undefined = first;
+    let batch: Request[] = [];
+    while (order !== undefined && order !== 'close') {
+      batch.push(...order.batch);
+      order = next();
+      if (order !== undefined && order !== 'close' && batch.length < BATCH) continue;
+      server.run(batch);
+      batch = [];
+      order ??= next();
+    }
+    if (order === undefined) return server.pause();
+    clearInterval(looking);
+    server.close();
+    port.close();
+  });
+}
+
+if (parentPort !== null) serve(parentPort);

@@ -20,11 +20,18 @@ export interface StoreThreadOptions {
   isSpare?: boolean;
 }
 
+export interface WorkerData {
+  file: string;
+  /** Longer than a thread lives: the process had the file open in another one. */
+  resumed: boolean;
+  own: StoreThreadOptions;
+}
+
 /** One call, on its way to the thread of a store. */
-export interface Request<Name extends LocalCall = LocalCall> {
+export interface Request {
   id: number;
-  name: Name;
-  take: StoreCalls[Name]['take'];
+  name: LocalCall;
+  take: StoreCalls[LocalCall]['take'];
 }
 
 export interface Reply {
@@ -89,14 +96,13 @@ export class StoreThread implements StorePort {
   ): Promise<StoreCalls[Name]['give']> {
     if (this.#closing !== undefined) return Promise.reject(storeFailed('it is closed'));
     this.#lastId += 1;
-    const request: Request<Name> = { id: this.#lastId, name, take };
+    const id = this.#lastId;
     return new Promise((resolve, reject) => {
-      this.#pending.set(request.id, {
-        resolve: (give) => resolve(give as StoreCalls[Name]['give']),
-        reject,
-      });
-      this.#queue.push(request);
-      this.#sendSoon(hurry);
+      this.#pending.set(id, { resolve: (give) => resolve(give as StoreCalls[Name]['give']), reject });
+      this.#queue.push({ id, name, take });
+      if (this.#queue.length >= SHARE) this.#send();
+      else if (hurry) this.#sending ??= setImmediate(() => this.#send());
+      else this.#sendingLater ??= setTimeout(() => this.#send(), NO_HURRY);
     });
   }
 
@@ -112,25 +118,17 @@ export class StoreThread implements StorePort {
 
   #start(): void {
     this.#pause = undefined;
-    const worker = new Worker(path.join(__dirname, `worker${path.extname(__filename)}`), {
-      workerData: { file: this.file, resumed: this.#wasOpen, own: this.own },
+    const worker = new Worker(path.join(__dirname, `store-server${path.extname(__filename)}`), {
+      workerData: { file: this.file, resumed: this.#wasOpen, own: this.own } satisfies WorkerData,
     });
     this.#worker = worker;
     // A thread that waits for work keeps no process alive; one that has work does.
     worker.unref();
     let reason = 'its thread has ended';
     worker.on('message', (news: FromStore) => this.#hear(news));
-    worker.on('error', (error) => {
-      reason = error.message;
-    });
+    worker.on('error', ({ message }) => (reason = message));
     worker.on('exit', () => this.#lost(reason));
     this.#send();
-  }
-
-  #sendSoon(hurry: boolean): void {
-    if (this.#queue.length >= SHARE) this.#send();
-    else if (hurry) this.#sending ??= setImmediate(() => this.#send());
-    else this.#sendingLater ??= setTimeout(() => this.#send(), NO_HURRY);
   }
 
   #send(): void {

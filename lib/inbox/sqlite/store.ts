@@ -13,7 +13,7 @@ import {
   SlotClock,
   slotTable,
 } from './tables';
-import type { LastMessage } from './file-identity';
+import type { LastMessage } from './database';
 import {
   BEYOND_LOST,
   clockIn,
