@@ -1,10 +1,9 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import type { MessageState } from '../model';
 import { type CarriedRecord, type CarriedStep, MESSAGE_COLUMNS, STEP_COLUMNS } from '../store/carried-record';
 import type { SpareRecord } from '../store/port';
 import { factsWithWarnings } from '../store/stored-message';
 import { alarmKey, type KnownMessages, messageKey } from './known-ids';
-import { oneEvent, type Row, type Statements, type Work } from './statements';
+import { oneEvent, type Row, type Statements, storedMessage, type Work } from './statements';
 
 const OF_MESSAGE = Object.keys(MESSAGE_COLUMNS);
 const OF_STEP = Object.keys(STEP_COLUMNS);
@@ -105,16 +104,9 @@ export function spareTable(
 ): Pick<Work, 'kept' | 'carry' | 'gone' | 'moveNode' | 'giveNode' | 'doubt'> {
   return {
     kept: () =>
-      statements.kept.all().map(({ alarm = null, ...row }) => ({
-        station: String(row['station']),
-        id: String(row['id']),
-        named: row['named'] === 1,
-        fingerprint: String(row['fingerprint']),
-        ...(alarm !== null && { alarm: String(alarm) }),
-        deliveryId: String(row['delivery_id']),
-        endpoint: String(row['endpoint']),
-        state: String(row['state']) as MessageState,
-        attempt: Number(row['attempt']),
+      statements.kept.all().map((row) => ({
+        ...storedMessage(row),
+        ...(row['alarm'] !== null && { alarm: String(row['alarm']) }),
         size: Number(row['size'] ?? 0),
         node: String(row['node'] ?? row['endpoint']),
       })),

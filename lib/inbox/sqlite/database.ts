@@ -26,13 +26,22 @@ const FILE_SYSTEMS: Readonly<Record<number, StoreWarning>> = {
 export function fileSystemWarning(folder: string): StoreWarning | undefined {
   // A share of Windows; there the type of a file system says nothing.
   if (/^[\\/]{2}[^\\/?.]/.test(folder)) return { kind: 'network', fileSystem: 'SMB' };
-  return FILE_SYSTEMS[statOf(folder)?.type ?? 0];
+  return FILE_SYSTEMS[orUndefined(() => fs.statfsSync(folder))?.type ?? 0];
 }
 
 /** Free space of the file system under a folder, in bytes; Infinity where it cannot be told. */
 export function freeOf(folder: string): number {
-  const stat = statOf(folder);
+  const stat = orUndefined(() => fs.statfsSync(folder));
   return stat === undefined ? Infinity : stat.bavail * stat.bsize;
+}
+
+/** Undefined where it cannot be told. */
+function orUndefined<Result>(read: () => Result): Result | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
 }
 
 /** Makes names in a folder durable: without it one may be gone, or back, after a power loss. @throws Error of the disk */
@@ -54,21 +63,13 @@ function sync(name: string, flags: string): void {
   }
 }
 
-function statOf(folder: string): fs.StatsFs | undefined {
-  try {
-    return fs.statfsSync(folder);
-  } catch {
-    return undefined;
-  }
-}
-
-/** The right to a folder, which ends with its process, however that ends. */
 export interface FolderLock {
   release(): void;
 }
 
 /**
- * Takes a folder for this process: the lock of SQLite on an empty file, which every system lets go with the process.
+ * Takes a folder for this process: the lock of SQLite on an empty file, which every system lets go with the process, however
+ * that ends.
  * @param options `wait`: for who has it, in milliseconds
  * @returns undefined where somebody has it
  * @throws Error where the folder takes no lock
@@ -91,7 +92,7 @@ export function lockFolder(folder: string, { name = 'lock', wait = 0 } = {}): Fo
   return { release: () => database.close() };
 }
 
-/** Primary result codes of SQLite: https://sqlite.org/rescode.html */
+/** Primary result codes: https://sqlite.org/rescode.html */
 const ERROR = 1;
 const BUSY = 5;
 const READONLY = 8;
@@ -156,6 +157,12 @@ export function isMisread(error: unknown): boolean {
   return isDamaged(error) || MISREAD.has(codeOf(error)) || error instanceof RangeError;
 }
 
+/** True where a table refuses a row, or nothing could be made of it: never after a fault of the disk. */
+export function isUnfit(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === 0 || code === CONSTRAINT || code === MISMATCH;
+}
+
 /** What failed and what to do, as the end of a sentence. Texts of SQLite and of the system hold nothing of a message. */
 export function faultText(error: unknown): string {
   if (error instanceof DamagedError) return `${CURES[CORRUPT]} (${error.message})`;
@@ -169,13 +176,12 @@ const RESERVE = 16 * 1024 * 1024;
 /** Below this free space the operator is told, and no reserve is made, in bytes. */
 const LOW = 256 * 1024 * 1024;
 
-/** Warns long before the disk is full. */
 export function checkDisk(folder: string): StoreWarning | undefined {
   const freeBytes = freeOf(folder);
   return freeBytes < LOW ? { kind: 'disk-low', freeBytes } : undefined;
 }
 
-/** A file of noise, which no file system can squeeze, given up for the last messages when the disk is full: it buys the time to make room. */
+/** A file of noise, which no file system can squeeze, given up when the disk is full: it buys the time to make room. */
 export class Reserve {
   readonly #file: string;
 
@@ -318,12 +324,8 @@ export class OpenCounter {
 }
 
 function countIn(file: string): number {
-  try {
-    const count = Number(fs.readFileSync(file, 'utf8'));
-    return Number.isSafeInteger(count) ? count : 0;
-  } catch {
-    return 0;
-  }
+  const count = Number(orUndefined(() => fs.readFileSync(file, 'utf8')));
+  return Number.isSafeInteger(count) ? count : 0;
 }
 
 /** The newest message of an inbox: its sequence, and when it was received, in milliseconds since 1970. */
@@ -344,7 +346,7 @@ export class LastSequence {
   #writtenAt = -Infinity;
 
   constructor(private readonly file: string) {
-    this.#known = read(file);
+    this.#known = orUndefined(() => lastIn(file));
   }
 
   get known(): LastMessage | undefined {
@@ -371,15 +373,10 @@ export class LastSequence {
   }
 }
 
-function read(file: string): LastMessage | undefined {
-  try {
-    const { sequence, received } = JSON.parse(fs.readFileSync(file, 'utf8')) as LastMessage;
-    return Number.isSafeInteger(sequence) && Number.isSafeInteger(received)
-      ? { sequence, received }
-      : undefined;
-  } catch {
-    return undefined;
-  }
+function lastIn(file: string): LastMessage | undefined {
+  const { sequence, received } = JSON.parse(fs.readFileSync(file, 'utf8')) as LastMessage;
+  const isSound = Number.isSafeInteger(sequence) && Number.isSafeInteger(received);
+  return isSound ? { sequence, received } : undefined;
 }
 
 /** What of an open database no longer has its name: `log` where the file still has it. */
@@ -413,6 +410,9 @@ export class FileIdentity {
 
   /** @param file of a database that is open */
   constructor(file: string) {
+    // What cannot be opened cannot be compared.
+    const hold = (name: string): Held | undefined =>
+      orUndefined(() => ({ name, handle: fs.openSync(name, 'r') }));
     this.#file = hold(file);
     this.#log = hold(`${file}-wal`);
     this.canTell = !hasLostName(this.#file) && !hasLostName(this.#log);
@@ -432,15 +432,6 @@ export class FileIdentity {
 
   close(): void {
     for (const each of [this.#file, this.#log]) if (each !== undefined) fs.closeSync(each.handle);
-  }
-}
-
-function hold(name: string): Held | undefined {
-  try {
-    return { name, handle: fs.openSync(name, 'r') };
-  } catch {
-    // As one that cannot be compared.
-    return undefined;
   }
 }
 

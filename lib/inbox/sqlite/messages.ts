@@ -60,10 +60,8 @@ export class NewRows {
     const isLeased = state === 'leased';
     const isEvent = message.state === 'received' && state !== 'conflict';
     const alarm = isEvent ? (message.alarm ?? null) : null;
-    const keys = [
-      messageKey(message.station, message.named, message.id),
-      alarm === null ? null : alarmKey(message.station, alarm),
-    ] as const;
+    const { station, named, id } = message;
+    const keys = [messageKey(station, named, id), alarm === null ? null : alarmKey(station, alarm)] as const;
     this.#newest += 1;
     const sequence = this.#newest;
     const now = Date.now();
@@ -71,9 +69,9 @@ export class NewRows {
     this.statements.insert.run(
       sequence,
       deliveryId,
-      message.station,
-      message.id,
-      Number(message.named),
+      station,
+      id,
+      Number(named),
       copy,
       message.fingerprint,
       message.endpoint,
@@ -190,12 +188,11 @@ export class Bodies {
       if (message.facts === undefined || message.bytes === undefined) message.isIncomplete = true;
     } catch (error) {
       // A page that is damaged stays so; a disk that fails to read may be able to the next time.
-      if (isDamaged(error)) {
-        message.isIncomplete = true;
-        return;
+      if (isDamaged(error)) message.isIncomplete = true;
+      else {
+        message.isUnread = true;
+        this.onFault(error);
       }
-      message.isUnread = true;
-      this.onFault(error);
     }
   }
 }
@@ -250,10 +247,8 @@ export class Messages {
   #doubtfulUpTo = 0;
 
   /**
-   * @param known what is in the file already; the caller tells it what becomes of a transaction
+   * @param known the caller tells it what becomes of a transaction
    * @param bodies adds the bodies to what is given, once the transaction is over
-   * @param history is told what becomes of them beyond their usual course
-   * @param rows takes the new ones
    * @param isSpare true of those beside an inbox, which say `first` and `ended` as far as the inbox is known
    */
   constructor(
@@ -299,7 +294,8 @@ export class Messages {
     if (own === undefined && same.length > 0 && record.attempt === 0) return 0;
     const sequence =
       own === undefined
-        ? this.rows.add(message, stateOf(record), nextCopy(copies), this.known.phaseOf(message)).sequence
+        ? this.rows.add(message, record.state as MessageState, nextCopy(copies), this.known.phaseOf(message))
+            .sequence
         : Number(own['sequence']);
     this.#setProgress(sequence, record);
     if (record.attempt > 0) this.#overtake(message, sequence);
@@ -313,7 +309,7 @@ export class Messages {
   #bringOn(inside: Row, { record, wasBrought }: Brought): number {
     const row = storedMessage(inside);
     const isOlder = wasBrought === true && row.state !== 'delivered';
-    if (!isOlder && !isFurther({ ...record, state: stateOf(record) }, row)) return 0;
+    if (!isOlder && !isFurther({ ...record, state: record.state as MessageState }, row)) return 0;
     this.#setProgress(row.sequence, record);
     return Number(record.state === 'received') - Number(row.state === 'received');
   }
@@ -337,18 +333,29 @@ export class Messages {
     for (const row of rows) this.statements.lease.run(time, row['sequence'] ?? null);
     if (rows.length < limit && rows.length === next.length) this.#drained.add(endpoint);
     const messages = rows.map((row) => this.#storedEvent(row));
-    for (const message of messages) this.#deliver(message, time);
+    for (const message of messages) {
+      message.attempt += 1;
+      const { sequence, deliveryId, attempt } = message;
+      // The first is in its row.
+      if (attempt > 1) this.history.add([sequence, deliveryId], { time, step: 'delivered', attempt });
+    }
     this.bodies.want(...messages);
     return messages;
   }
 
   giveBack({ unsent, cutOff }: ReturnedLeases): number {
     this.#drained.clear();
-    const counts = [
-      ...unsent.map((id) => this.#unsend(this.#one(id))),
-      ...cutOff.map((id) => this.#cutOff(this.#one(id))),
-    ];
-    return counts.reduce((sum, count) => sum + count, 0);
+    let count = 0;
+    for (const one of unsent.map((id) => this.#one(id))) {
+      const changes = Number(this.statements.unsend.run(...one).changes);
+      if (changes > 0) this.history.unsent(one);
+      count += changes;
+    }
+    for (const one of cutOff.map((id) => this.#one(id))) {
+      this.history.cutOff(one);
+      count += Number(this.statements.cutOff.run(...one).changes);
+    }
+    return count;
   }
 
   lapse({ deliveryId, again, maxAttempts, by }: StoreCalls['lapse']['take']): StoreCalls['lapse']['give'] {
@@ -448,25 +455,6 @@ export class Messages {
     return oneEvent(this.statements, deliveryId);
   }
 
-  /** The flow has it, once more. */
-  #deliver(message: StoredMessage, time: number): void {
-    message.attempt += 1;
-    const { sequence, deliveryId, attempt } = message;
-    // The first is in its row.
-    if (attempt > 1) this.history.add([sequence, deliveryId], { time, step: 'delivered', attempt });
-  }
-
-  #unsend(one: OneEvent): number {
-    const changes = Number(this.statements.unsend.run(...one).changes);
-    if (changes > 0) this.history.unsent(one);
-    return changes;
-  }
-
-  #cutOff(one: OneEvent): number {
-    this.history.cutOff(one);
-    return Number(this.statements.cutOff.run(...one).changes);
-  }
-
   #storedEvent(row: Row): StoredMessage {
     const message = storedMessage(row);
     return message.sequence > this.#doubtfulUpTo ? message : { ...message, warnings: ['may-repeat'] };
@@ -478,14 +466,15 @@ export class Messages {
     this.statements.endOpenOfAlarm.run(endpoint, alarmKey(station, alarm), station, alarm, sequence);
   }
 
-  #mayLease(message: NewMessage, lease: 'no' | 'any' | 'ordered'): boolean {
-    if (lease === 'no' || !this.#isDrained(message.endpoint)) return false;
-    return lease === 'any' || !this.#isOpen(message);
-  }
-
-  /** A spare is asked for each: while nothing waits in it, nobody leases of it. */
-  #isDrained(endpoint: string): boolean {
-    return this.isSpare ? this.statements.anyWaits.get(endpoint) === undefined : this.#drained.has(endpoint);
+  #mayLease({ station, alarm, endpoint }: NewMessage, lease: 'no' | 'any' | 'ordered'): boolean {
+    if (lease === 'no') return false;
+    // A spare is asked for each: while nothing waits in it, nobody leases of it.
+    const isDrained = this.isSpare
+      ? this.statements.anyWaits.get(endpoint) === undefined
+      : this.#drained.has(endpoint);
+    if (!isDrained || lease === 'any' || alarm === undefined) return isDrained;
+    const key = alarmKey(station, alarm);
+    return this.statements.openOfAlarm.get(endpoint, key, station, alarm) === undefined;
   }
 
   #phaseOf(message: NewMessage, known: Known | undefined): Phase {
@@ -494,16 +483,6 @@ export class Messages {
     if (known === undefined) return { first: null, ended: null };
     return { first: known.first && own.first, ended: known.ended || own.ended };
   }
-
-  #isOpen({ station, alarm, endpoint }: NewMessage): boolean {
-    if (alarm === undefined) return false;
-    const key = alarmKey(station, alarm);
-    return this.statements.openOfAlarm.get(endpoint, key, station, alarm) !== undefined;
-  }
-}
-
-function stateOf({ state }: CarriedRecord): MessageState {
-  return state as MessageState;
 }
 
 /** As it was accepted; what has no place in the order of an alarm names none. */
@@ -540,12 +519,6 @@ const NO_PHASE = { first: false, ended: false };
 const UNSEEN = { first: true, ended: false };
 
 function repeated(copy: Row): Accepted {
-  const { delivery_id: deliveryId, sequence } = copy;
-  return {
-    outcome: 'repeat',
-    deliveryId: String(deliveryId),
-    sequence: Number(sequence),
-    ...NO_PHASE,
-    leased: false,
-  };
+  const [deliveryId, sequence] = [String(copy['delivery_id']), Number(copy['sequence'])];
+  return { outcome: 'repeat', deliveryId, sequence, ...NO_PHASE, leased: false };
 }

@@ -15,6 +15,7 @@ import {
   IDS_LOST,
   isBusy,
   isMisread,
+  isUnfit,
   KEYS,
   numberIn,
   OpenCounter,
@@ -39,22 +40,25 @@ const SLOTS_BEYOND_LOST = 1_000_000;
  * @throws Error of the disk, or where another process has the file; then the file is where it was
  */
 export function salvage(file: string, now: Date): Salvaged {
-  return alone(file, () => salvageAlone(file, now));
+  return alone(file, () => {
+    refuseInUse(file);
+    putBeside(file, (building) => build(building, file));
+    return finishSalvage(file, now) ?? { open: 0, ids: 0, rest: 0, file };
+  });
 }
 
-function salvageAlone(file: string, now: Date): Salvaged {
-  if (isInUse(file)) throw new FileInUseError('another process has the file');
+/** Puts a whole file beside the one that it is to replace; or none, for the disk may be full because of it. */
+function putBeside(file: string, make: (building: string) => void): void {
   const building = `${file}.salvage`;
+  removeDatabase(building);
   try {
-    build(building, file);
+    make(building);
     fs.renameSync(building, wholeOf(file));
     syncFolder(path.dirname(file));
   } catch (error) {
-    // The disk may be full because of it.
     removeDatabase(building);
     throw error;
   }
-  return finishAlone(file, now) ?? { open: 0, ids: 0, rest: 0, file };
 }
 
 /** Free room that it takes, in sizes of the file: a copy of it to read from, the new one, and the log of that. */
@@ -75,7 +79,6 @@ export function checkRoom(file: string): void {
  * @param logs whether to read it with its log, for each time that it is read
  */
 function build(building: string, file: string, logs: readonly boolean[] = [true, false]): void {
-  removeDatabase(building);
   const target = openDatabase(building);
   try {
     for (const withLog of logs) {
@@ -116,25 +119,17 @@ export function writeAnew(
   now: Date,
 ): Salvaged | undefined {
   return alone(file, () => {
-    const isOther = sizeOf(file) > 0;
-    if (isOther && isInUse(file)) throw new FileInUseError('another process has the file');
-    const building = `${file}.salvage`;
-    removeDatabase(building);
+    refuseInUse(file);
     let counts: Counts | undefined;
-    try {
+    putBeside(file, (building) => {
       fs.writeFileSync(building, '', { mode: 0o600 });
       open.copyTo(building);
-      if (isOther) counts = takeIn(building, file, open.hasLog ? [false] : [true, false]);
+      if (sizeOf(file) > 0) counts = takeIn(building, file, open.hasLog ? [false] : [true, false]);
       syncFile(building);
-      fs.renameSync(building, wholeOf(file));
-      syncFolder(path.dirname(file));
-    } catch (error) {
-      removeDatabase(building);
-      throw error;
-    }
+    });
     // That of what is open: all of it is in the new file.
     if (open.hasLog) fs.rmSync(`${file}-wal`, { force: true });
-    const kept = finishAlone(file, now, 'found')?.file ?? '';
+    const kept = finishSalvage(file, now, 'found')?.file ?? '';
     return counts && { ...counts, file: kept };
   });
 }
@@ -145,6 +140,7 @@ export function writeAnew(
  */
 function takeIn(building: string, file: string, logs: readonly boolean[]): Counts {
   const found = `${building}-found`;
+  removeDatabase(found);
   try {
     build(found, file, logs);
     const source = openDatabase(found);
@@ -187,19 +183,13 @@ function takeRecords(source: DatabaseSync, target: DatabaseSync): Counts {
   return counts;
 }
 
-/** Puts a file that was salvaged in its place. @returns what was salvaged; undefined where nothing was */
-export function finishSalvage(file: string, now: Date): Salvaged | undefined {
-  return alone(file, () => finishAlone(file, now));
-}
-
-/** Whether a file was salvaged that is not in its place yet. */
-function isSalvaging(file: string): boolean {
-  return fs.existsSync(wholeOf(file));
-}
-
-/** @param why as what the file that was there is kept */
-function finishAlone(file: string, now: Date, why = 'damaged'): Salvaged | undefined {
-  if (!isSalvaging(file)) return undefined;
+/**
+ * Puts a file that was salvaged in its place, while the caller is `alone` with it.
+ * @param why as what the file that was there is kept
+ * @returns what was salvaged; undefined where nothing was
+ */
+export function finishSalvage(file: string, now: Date, why = 'damaged'): Salvaged | undefined {
+  if (!fs.existsSync(wholeOf(file))) return undefined;
   const counts = countsIn(wholeOf(file));
   const kept = `${file}.${why}-${now.toISOString().replace(/[:.]/g, '-')}`;
   // The log first: it must not lie beside the new file.
@@ -230,6 +220,7 @@ function countsIn(file: string): Counts {
   }
 }
 
+/** A file that was salvaged, and is not in its place yet. */
 function wholeOf(file: string): string {
   return `${file}.salvaged`;
 }
@@ -240,10 +231,13 @@ function emptyLog(database: DatabaseSync): void {
   if (busy !== 0 || log !== 0) throw new Error('what was salvaged could not be written');
 }
 
-/** Read only, for nothing may change: with the damage found while it was open, another may have opened it since. */
-function isInUse(file: string): boolean {
+/**
+ * Read only, for nothing may change: with the damage found while it was open, another may have opened it since.
+ * @throws FileInUseError where another process has it
+ */
+function refuseInUse(file: string): void {
   // SQLite would delete the log of an empty one.
-  if (sizeOf(file) === 0) return false;
+  if (sizeOf(file) === 0) return;
   try {
     const database = new DatabaseSync(file, { readOnly: true });
     try {
@@ -253,9 +247,8 @@ function isInUse(file: string): boolean {
       database.close();
     }
   } catch (error) {
-    return isBusy(error);
+    if (isBusy(error)) throw new FileInUseError('another process has the file');
   }
-  return false;
 }
 
 type Counts = Pick<Salvaged, 'open' | 'ids' | 'rest'>;
@@ -274,19 +267,23 @@ class Salvage {
   ) {
     this.#rows = new CarriedRows(target);
     // Of several rows of one slot, old ones among them, the latest counts.
-    this.#insertSlot =
-      target.prepare(`INSERT INTO slot (owner, name, version, value, ends, written) VALUES (?, ?, ?, ?, ?, ?)
+    this.#insertSlot = target.prepare(`INSERT INTO slot (${OF_SLOT.join(', ')}) VALUES (?, ?, ?, ?, ?, ?)
       ON CONFLICT (owner, name) DO UPDATE SET version = excluded.version, value = excluded.value, ends = excluded.ends,
         written = excluded.written WHERE excluded.version > slot.version`);
   }
 
   run(): void {
-    this.#inOne(() => this.#each('message', (row) => isOpen(row) && this.#rows.add('message', waiting(row))));
-    this.#inOne(() => this.#each('message', (row) => !isOpen(row) && this.#rows.add('message', row)));
+    const rows = this.#rows;
+    this.#inOne(() => this.#each('message', (row) => isOpen(row) && rows.add('message', waiting(row))));
+    this.#inOne(() => this.#each('message', (row) => !isOpen(row) && rows.add('message', row)));
     this.#inOne(() => {
       for (const table of ['body', 'history', 'quarantine'] as const)
-        this.#each(table, (row) => isSound(row['facts']) && this.#rows.add(table, row));
-      this.#each('slot', (row) => isSound(row['value']) && this.#addSlot(row));
+        this.#each(table, (row) => isSound(row['facts']) && rows.add(table, row));
+      this.#each(
+        'slot',
+        (row) =>
+          isSound(row['value']) && this.#insertSlot.run(...OF_SLOT.map((column) => row[column] ?? null)),
+      );
       this.#meta();
     });
   }
@@ -301,17 +298,6 @@ class Salvage {
     for (const row of this.source.rows(table)) unlessUnfit(() => take(row));
   }
 
-  #addSlot({
-    owner = null,
-    name = null,
-    version = null,
-    value = null,
-    ends = null,
-    written = null,
-  }: Row): void {
-    this.#insertSlot.run(owner, name, version, value, ends, written);
-  }
-
   #meta(): void {
     for (const { name, value } of this.source.small('meta')) {
       const isSoundNumber = NUMBERS.includes(name) && numberIn(value) !== undefined;
@@ -323,6 +309,7 @@ class Salvage {
   }
 }
 
+const OF_SLOT = ['owner', 'name', 'version', 'value', 'ends', 'written'] as const;
 const NUMBERS: readonly unknown[] = ['clock', 'sequence'];
 const TEXTS: readonly unknown[] = [...KEYS, SLOT_CLOCK];
 
@@ -355,13 +342,9 @@ function unlessUnfit(insert: () => void): void {
   try {
     insert();
   } catch (error) {
-    if (error instanceof Error && 'errcode' in error && !UNFIT.includes(Number(error.errcode) % 256))
-      throw error;
+    if (!isUnfit(error)) throw error;
   }
 }
-
-/** Primary result codes of SQLite for a value of the wrong kind: https://sqlite.org/rescode.html */
-const UNFIT: readonly number[] = [19, 20];
 
 /** Of what was found, or known to have been given. */
 function newestOf(database: DatabaseSync): number {
@@ -381,9 +364,9 @@ function addMeta(database: DatabaseSync, name: string, value: string): void {
  */
 export function openOffline<Opened>(file: string, open: () => Opened): Opened {
   return alone(file, () => {
-    if (isInUse(file)) throw new FileInUseError('another process has the file');
+    refuseInUse(file);
     // The log is read before SQLite opens it, which would leave out what it cannot read, without a word.
-    if (isSalvaging(file) || isLogDamaged(file)) throw new DamagedError('its log');
+    if (fs.existsSync(wholeOf(file)) || isLogDamaged(file)) throw new DamagedError('its log');
     return open();
   });
 }
