@@ -44,8 +44,6 @@ const SHORT = `set_config('jit', 'off', true)`;
 const KEPT = `SELECT ${SHORT}, ${WARNED}, ${DURABLE}`;
 const NOT_KEPT = `SELECT ${SHORT}, set_config('synchronous_commit', 'off', true)`;
 
-const NO_BYTES = new Uint8Array();
-
 /**
  * The tables of an inbox in PostgreSQL that no instance uses yet. All but `transaction` is to be called within one. Statements
  * have no names, so that it works behind any pooler.
@@ -120,15 +118,21 @@ export class Target {
       const alarmIs = alarm === null ? null : alarmKey(station, alarm);
       return { ...record, key: messageKey(station, named === 1, id), alarm_key: alarmIs };
     });
-    await this.#addRows(this.#sql.add, rows);
+    await this.addRows('message', rows);
   }
 
-  /** What else an inbox has; of `meta` in place of what is there under these names. */
+  /**
+   * What an inbox has, of `meta` in place of what is there under these names. As JSON, which is read in one step whatever the
+   * columns are; bytes apart, in the same order.
+   */
   async addRows(
-    table: 'endpoint' | 'quarantine' | 'slotOwner' | 'slot' | 'meta',
+    table: 'message' | 'endpoint' | 'quarantine' | 'slotOwner' | 'slot' | 'meta',
     rows: readonly object[],
   ): Promise<void> {
-    await this.#addRows(this.#sql[table], rows);
+    const text = this.#sql[table];
+    const json = JSON.stringify(rows, (_name, value: unknown) => inJson(value));
+    const bytes = text.includes('$2') ? [byteStrings(rows.map(bytesOf))] : [];
+    await this.#run(text, [json, ...bytes]);
   }
 
   async counts(): Promise<CarriedCounts> {
@@ -138,13 +142,6 @@ export class Target {
 
   async close(): Promise<void> {
     await this.session.client.end().catch(() => undefined);
-  }
-
-  /** As JSON, which is read in one step whatever the columns are; bytes apart, in the same order. */
-  async #addRows(text: string, rows: readonly object[]): Promise<void> {
-    const json = JSON.stringify(rows, (_name, value: unknown) => inJson(value));
-    const bytes = text.includes('$2') ? [byteStrings(rows.map(bytesOf))] : [];
-    await this.#run(text, [json, ...bytes]);
   }
 
   async #run(text: string, values: unknown[] = []): Promise<Row[]> {
@@ -159,7 +156,7 @@ function progressName(id: string): string {
 }
 
 function bytesOf(row: object): Uint8Array {
-  return 'bytes' in row && row.bytes instanceof Uint8Array ? row.bytes : NO_BYTES;
+  return 'bytes' in row && row.bytes instanceof Uint8Array ? row.bytes : new Uint8Array();
 }
 
 function inJson(value: unknown): unknown {
@@ -200,7 +197,7 @@ function targetSql(tables: Tables) {
     clear: `WITH ${emptied.join(', ')} DELETE FROM ${message}`,
     reserve: `SELECT count(nextval(${sequence})) FROM generate_series(nextval(${sequence}) + 1, $1::bigint)`,
     // What is open is kept as one that is delivered at once: what becomes of it stands in the other table.
-    add: `WITH item AS MATERIALIZED (
+    message: `WITH item AS MATERIALIZED (
         SELECT *, state = 'received' OR (state = 'dead' AND again IS NOT DISTINCT FROM 'attempts') AS is_open
         FROM ${withBytes(names, ofRecord)}
       ), kept AS (

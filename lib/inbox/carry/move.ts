@@ -5,7 +5,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { RvmError } from '../../error';
 import { isJson } from '../../json/json';
 import { INBOX_FILE } from '../model';
-import { connect, type Connected } from '../postgres/connect';
+import { connect } from '../postgres/connect';
 import type { ConnectionSettings } from '../postgres/connection-settings';
 import { migrate } from '../postgres/schema';
 import { faultText } from '../postgres/session';
@@ -16,6 +16,7 @@ import {
   clockIn,
   DamagedError,
   KEYS,
+  metaIn,
   MOVED,
   numberIn,
   OpenCounter,
@@ -27,7 +28,7 @@ import {
 } from '../sqlite/database';
 import { offlineFault, openOffline } from '../sqlite/salvage';
 import type { Row } from '../sqlite/statements';
-import { SLOT_CLOCK, SlotClock } from '../sqlite/tables';
+import { SlotClock } from '../sqlite/tables';
 import {
   type CarriedCounts,
   type CarriedRecord,
@@ -60,7 +61,7 @@ export interface Moved extends CarriedCounts {
  * @throws RvmError STORE_FAILED
  */
 export async function moveInbox(options: MoveOptions): Promise<Moved | 'already'> {
-  const source = await openSource(options.folder);
+  const source = openSource(options.folder);
   if (source === undefined) return 'already';
   try {
     return await moveTo(source, options);
@@ -70,13 +71,16 @@ export async function moveInbox(options: MoveOptions): Promise<Moved | 'already'
 }
 
 async function moveTo(source: SourceFile, options: MoveOptions): Promise<Moved | 'already'> {
-  const { session } = await connected(options.settings);
-  const target = new Target(session, options.settings.schema);
+  const { folder, settings } = options;
+  const { session } = await connect(settings, 'move').catch((error: unknown) => {
+    throw writingFailed(error);
+  });
+  const target = new Target(session, settings.schema);
   try {
-    await migrate(session, options.settings.schema);
+    await migrate(session, settings.schema);
     return await new Move(source, target, options).run();
   } catch (error) {
-    throw isOfFile(error) ? readingFailed(error, options.folder) : writingFailed(error);
+    throw isOfFile(error) ? unmovable(offlineFault(error, folder)) : writingFailed(error);
   } finally {
     await target.close();
   }
@@ -158,9 +162,7 @@ class Move {
         messages += batch.length;
         this.#tell(messages);
       }
-      await target.addRows('endpoint', source.endpoints());
-      await target.addRows('quarantine', source.quarantine());
-      await target.addRows('slotOwner', source.slotOwners());
+      for (const [table, rows] of source.small()) await target.addRows(table, rows);
       for (const batch of source.slots()) await target.addRows('slot', batch);
       const keys = KEYS.map((name) => ({ name, value: source.meta(name) })).filter(({ value }) => value);
       await target.addRows('meta', [...keys, { name: 'clock', value: `${source.clock}` }]);
@@ -200,55 +202,30 @@ function compare(file: CarriedCounts, there: CarriedCounts): void {
  * @returns undefined where it was moved already
  * @throws RvmError STORE_FAILED that says why it cannot be moved now
  */
-async function openSource(folder: string): Promise<SourceFile | undefined> {
+function openSource(folder: string): SourceFile | undefined {
   const file = path.join(folder, INBOX_FILE);
   if (!fs.existsSync(file)) {
     if (wasMoved(file)) return undefined;
     throw unmovable(`there is no ${INBOX_FILE} in ${folder}: name the folder of the inbox with --from`);
   }
-  const source = open(folder, file);
+  let source: SourceFile | undefined;
   try {
-    await refuseSpilled(folder);
-    return source;
+    source = openOffline(file, () => new SourceFile(file));
+    // What waits beside the file would be left behind.
+    const spilled = hasSpilledMessages(folder);
+    if (spilled === undefined) return source;
+    throw unmovable(
+      `messages wait in ${spilled} that are not in the file yet: start Node-RED, wait until the inbox says that they are read back, stop it, and run this again`,
+    );
   } catch (error) {
-    source.close();
-    throw error;
+    source?.close();
+    throw error instanceof RvmError ? error : unmovable(offlineFault(error, folder));
   }
-}
-
-/** What failed while the file was read, as a user should know it. */
-function readingFailed(error: unknown, folder: string): RvmError {
-  return unmovable(offlineFault(error, folder));
-}
-
-function open(folder: string, file: string): SourceFile {
-  try {
-    return openOffline(file, () => new SourceFile(file));
-  } catch (error) {
-    throw readingFailed(error, folder);
-  }
-}
-
-/** What waits beside the file would be left behind. */
-async function refuseSpilled(folder: string): Promise<void> {
-  const spilled = hasSpilledMessages(folder);
-  if (spilled === undefined) return;
-  throw unmovable(
-    `messages wait in ${spilled} that are not in the file yet: start Node-RED, wait until the inbox says that they are read back, stop it, and run this again`,
-  );
 }
 
 /** @param reason the end of a sentence: what is in the way, and what to do */
 function unmovable(reason: string): RvmError {
   return new RvmError('STORE_FAILED', `The inbox cannot be moved: ${reason}.`);
-}
-
-async function connected(settings: ConnectionSettings): Promise<Connected> {
-  try {
-    return await connect(settings, 'move');
-  } catch (error) {
-    throw writingFailed(error);
-  }
 }
 
 /** SQLite's own, or one of what it has read: also of a number beyond all. */
@@ -346,7 +323,8 @@ class SourceFile {
       // Put back from a backup: what became of its events since, it does not know.
       const isOlder = this.openings < new OpenCounter(file).seen;
       this.#doubtfulUpTo = isOlder ? this.newest : (numberIn(this.meta(UNCERTAIN)) ?? 0);
-      this.id = this.meta(MOVE_ID) ?? this.#named();
+      this.id = this.meta(MOVE_ID) ?? randomUUID();
+      this.#database.prepare('INSERT OR IGNORE INTO meta VALUES (?, ?)').run(MOVE_ID, this.id);
     } catch (error) {
       this.#database.close();
       throw error;
@@ -368,24 +346,21 @@ class SourceFile {
     return this.#records(UNFINISHED, 0);
   }
 
-  endpoints(): Row[] {
-    return this.#database.prepare('SELECT endpoint, node, is_current FROM endpoint').all();
-  }
-
-  /** What nothing proved, oldest first: 16 MiB at most. */
-  quarantine(): Row[] {
-    return this.#database
-      .prepare('SELECT endpoint, address, facts, bytes, stored FROM quarantine ORDER BY id')
-      .all();
-  }
-
-  slotOwners(): Row[] {
-    return this.#database.prepare('SELECT owner, version FROM slot_owner').all();
+  /** The rows of small tables: of what is quarantined there are 16 MiB at most. */
+  small() {
+    const all = (sql: string): Row[] => this.#database.prepare(sql).all();
+    return [
+      ['endpoint', all('SELECT endpoint, node, is_current FROM endpoint')],
+      ['quarantine', all('SELECT endpoint, address, facts, bytes, stored FROM quarantine ORDER BY id')],
+      ['slotOwner', all('SELECT owner, version FROM slot_owner')],
+    ] as const;
   }
 
   /** What flows keep, a few at a time. */
   slots(): Generator<CarriedSlot[]> {
-    const clock = this.#slotClock();
+    const begun = performance.now();
+    // As Node-RED would have it that starts now.
+    const clock = new SlotClock(this.#database, () => performance.now() - begun);
     const rows = this.#database
       .prepare('SELECT owner, name, version, value, ends FROM slot WHERE value IS NOT NULL')
       .iterate();
@@ -396,10 +371,8 @@ class SourceFile {
     );
   }
 
-  /** What the file has under this name in `meta`. */
   meta(name: string): string | undefined {
-    const value = this.#database.prepare('SELECT value FROM meta WHERE name = ?').get(name)?.['value'];
-    return value === undefined ? undefined : String(value);
+    return metaIn(this.#database, name);
   }
 
   close(): void {
@@ -440,25 +413,8 @@ class SourceFile {
     return isDoubtful ? { ...carried, facts: factsWithWarnings(facts, ['may-repeat']) } : carried;
   }
 
-  /** As Node-RED would have it that starts now. */
-  #slotClock(): SlotClock {
-    const begun = performance.now();
-    return new SlotClock({
-      kept: this.meta(SLOT_CLOCK),
-      written: Number(this.#one('SELECT max(written) AS written FROM slot')?.['written'] ?? 0),
-      monotonic: () => performance.now() - begun,
-      wall: Date.now,
-    });
-  }
-
   #one(sql: string): Row | undefined {
     return this.#database.prepare(sql).get();
-  }
-
-  #named(): string {
-    const id = randomUUID();
-    this.#database.prepare('INSERT INTO meta VALUES (?, ?)').run(MOVE_ID, id);
-    return id;
   }
 }
 

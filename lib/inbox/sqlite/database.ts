@@ -271,9 +271,15 @@ export function numberIn(text: unknown): number | undefined {
   return typeof text === 'string' && NUMBER.test(text) ? Number(text) : undefined;
 }
 
+/** What a file has under a name in `meta`. */
+export function metaIn(database: DatabaseSync, name: string): string | undefined {
+  const row = database.prepare('SELECT value FROM meta WHERE name = ?').get(name);
+  return row === undefined ? undefined : String(row['value']);
+}
+
 /** The clock of a file as it was kept, in milliseconds; where that cannot be read, as of the newest message. */
 export function clockIn(database: DatabaseSync): number {
-  const kept = numberIn(database.prepare(`SELECT value FROM meta WHERE name = 'clock'`).get()?.['value']);
+  const kept = numberIn(metaIn(database, 'clock'));
   if (kept !== undefined) return kept;
   const newest = database.prepare('SELECT stored FROM message ORDER BY sequence DESC LIMIT 1').get();
   return Number(newest?.['stored'] ?? 0);

@@ -17,6 +17,7 @@ import {
   isMisread,
   isUnfit,
   KEYS,
+  metaIn,
   numberIn,
   OpenCounter,
   openDatabase,
@@ -349,8 +350,7 @@ function unlessUnfit(insert: () => void): void {
 /** Of what was found, or known to have been given. */
 function newestOf(database: DatabaseSync): number {
   const found = database.prepare('SELECT max(sequence) AS newest FROM message').get()?.['newest'];
-  const known = database.prepare(`SELECT value FROM meta WHERE name = 'sequence'`).get()?.['value'];
-  return Math.max(Number(found ?? 0), numberIn(known) ?? 0);
+  return Math.max(Number(found ?? 0), numberIn(metaIn(database, 'sequence')) ?? 0);
 }
 
 /** What stands there already stays. */

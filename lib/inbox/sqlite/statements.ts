@@ -229,10 +229,8 @@ const SQL = {
     OR version <= (SELECT version FROM slot WHERE owner = ?1 AND value IS NULL ORDER BY version DESC LIMIT 1 OFFSET ?3))`,
   forgetSlots: 'DELETE FROM slot WHERE owner = ? AND value IS NULL AND version <= ?',
   setForgotten: 'UPDATE slot_owner SET forgotten = ?2 WHERE owner = ?1',
-  slotsWritten: 'SELECT max(written) AS written FROM slot',
 
   // What the file knows of itself.
-  meta: 'SELECT value FROM meta WHERE name = ?',
   setMeta: 'INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
 } as const;
 

@@ -2,18 +2,21 @@ import path from 'node:path';
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { ensurePrivateFolder } from '../../files';
 import {
-  fileSystemWarning,
   alone,
   checkDisk,
-  Reserve,
+  DamagedError,
   faultText,
+  FileIdentity,
+  fileSystemWarning,
   isBroken,
   isDamaged,
   isFull,
   isMisread,
-  DamagedError,
+  LastSequence,
+  type Nameless,
+  NamelessError,
+  Reserve,
 } from './database';
-import { FileIdentity, NamelessError, type Nameless, LastSequence } from './database';
 import { isLogDamaged } from './page-reader';
 import { checkRoom, finishSalvage, salvage, writeAnew } from './salvage';
 import type { Salvaged } from '../model';

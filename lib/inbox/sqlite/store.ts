@@ -13,18 +13,19 @@ import {
   SlotClock,
   slotTable,
 } from './tables';
-import type { LastMessage } from './database';
 import {
   BEYOND_LOST,
   clockIn,
   faultText,
   IN_MEMORY,
-  UNCERTAIN,
   IDS_LOST,
+  type LastMessage,
+  metaIn,
   numberIn,
   openDatabase,
-  sizeOf,
   OpenCounter,
+  sizeOf,
+  UNCERTAIN,
   wasMoved,
 } from './database';
 import type { LostTime } from '../model';
@@ -88,23 +89,27 @@ export class Store {
     const isNew = sizeOf(file) === 0;
     this.#database = openDatabase(file);
     try {
-      this.#statements = prepareStatements(this.#database);
+      const statements = prepareStatements(this.#database);
+      this.#statements = statements;
       const openedAt = monotonic();
       this.#monotonic = () => monotonic() - openedAt;
       this.#clockAtOpen = clockIn(this.#database);
-      this.#slotClock = this.#slotClockOf(options.wall ?? Date.now);
-      this.#bodies = new Bodies(this.#statements, onReadFault ?? (() => undefined));
-      this.#known = new KnownMessages(this.#statements);
-      this.#known.fill(this.#database);
+      this.#slotClock = new SlotClock(this.#database, this.#monotonic, options.wall);
+      const bodies = new Bodies(statements, onReadFault ?? (() => undefined));
+      this.#bodies = bodies;
+      const known = new KnownMessages(statements);
+      this.#known = known;
+      known.fill(this.#database);
       const newest = this.newest;
       const { last } = options;
       const isOther = isNew && wasMoved(file);
       const isBehind = last !== undefined && newest.sequence < last.sequence && !isOther;
       // Sequences that were given away since are not given twice.
-      this.#rows = this.#rowsOf(isBehind ? last.sequence + BEYOND_LOST : newest.sequence, isSpare);
-      const history = new HistoryTable(this.#statements);
-      const [bodies, rows] = [this.#bodies, this.#rows];
-      const messages = new Messages(this.#statements, this.#known, bodies, history, rows, isSpare);
+      const given = isBehind ? last.sequence + BEYOND_LOST : newest.sequence;
+      const rows = new NewRows(statements, known, () => this.#clock(), given, isSpare);
+      this.#rows = rows;
+      const history = new HistoryTable(statements);
+      const messages = new Messages(statements, known, bodies, history, rows, isSpare);
       this.#messages = messages;
       const openings = new OpenCounter(file);
       this.opened = this.transaction(() => {
@@ -112,8 +117,8 @@ export class Store {
         const isOlder = this.#countOpening(openings) || (isBehind && options.isSalvaged !== true);
         if (isOlder) this.#noteLost();
         // Or the next start would find it behind once more.
-        if (isBehind) this.#setMeta('sequence', String(this.#rows.newest));
-        messages.doubt(this.#number(UNCERTAIN, this.#rows.newest) ?? 0);
+        if (isBehind) this.#setMeta('sequence', String(rows.newest));
+        messages.doubt(this.#number(UNCERTAIN, rows.newest) ?? 0);
         this.#keepSlotClock();
         const restored = isOlder && (isNew ? 'anew' : 'older');
         const lost = isOlder && { lost: lostTime(newest, isBehind ? last : undefined) };
@@ -129,7 +134,19 @@ export class Store {
 
   /** All of it is on the disk when this returns, or nothing is, and it throws. */
   transaction<Result>(work: () => Result): Result {
-    const result = this.#committed(work);
+    this.#database.exec('BEGIN IMMEDIATE');
+    let result: Result;
+    try {
+      result = work();
+      this.#commit();
+      this.#known.committed();
+    } catch (error) {
+      rollBack(this.#database);
+      this.#known.rolledBack();
+      this.#messages.forgetWork();
+      this.#bodies.forget();
+      throw error;
+    }
     this.#bodies.read();
     return result;
   }
@@ -162,22 +179,6 @@ export class Store {
     this.#database.close();
   }
 
-  #committed<Result>(work: () => Result): Result {
-    this.#database.exec('BEGIN IMMEDIATE');
-    try {
-      const result = work();
-      this.#commit();
-      this.#known.committed();
-      return result;
-    } catch (error) {
-      rollBack(this.#database);
-      this.#known.rolledBack();
-      this.#messages.forgetWork();
-      this.#bodies.forget();
-      throw error;
-    }
-  }
-
   #commit(): void {
     const begun = performance.now();
     try {
@@ -185,10 +186,6 @@ export class Store {
     } finally {
       this.#onSynced(performance.now() - begun);
     }
-  }
-
-  #rowsOf(newest: number, isSpare?: boolean): NewRows {
-    return new NewRows(this.#statements, this.#known, () => this.#clock(), newest, isSpare);
   }
 
   #workOf(messages: Messages, history: HistoryTable): Work {
@@ -264,32 +261,22 @@ export class Store {
     return now;
   }
 
-  #slotClockOf(wall: () => number): SlotClock {
-    const written = Number(this.#statements.slotsWritten.get()?.['written'] ?? 0);
-    return new SlotClock({ kept: this.#meta(SLOT_CLOCK), written, monotonic: this.#monotonic, wall });
-  }
-
   #keepSlotClock(): void {
     this.#setMeta(SLOT_CLOCK, String(this.#slotClock));
   }
 
   /** A key of this inbox, made when it is first asked for. */
   #key(name: string): Uint8Array {
-    const known = Buffer.from(this.#meta(name) ?? '', 'hex');
+    const known = Buffer.from(metaIn(this.#database, name) ?? '', 'hex');
     if (known.length === KEY_BYTES) return known;
     const key = randomBytes(KEY_BYTES);
     this.#setMeta(name, key.toString('hex'));
     return key;
   }
 
-  #meta(name: string): string | undefined {
-    const row = this.#statements.meta.get(name);
-    return row === undefined ? undefined : String(row['value']);
-  }
-
   /** Undefined where the file has none; `unreadable` where it is no number. */
   #number(name: string, unreadable: number): number | undefined {
-    const text = this.#meta(name);
+    const text = metaIn(this.#database, name);
     return text === undefined ? undefined : (numberIn(text) ?? unreadable);
   }
 

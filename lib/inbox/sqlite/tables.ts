@@ -1,3 +1,4 @@
+import type { DatabaseSync } from 'node:sqlite';
 import type { MessageState } from '../model';
 import {
   MOST_REMOVED,
@@ -15,6 +16,7 @@ import {
 } from '../store/port';
 import type { CarriedStep } from '../store/carried-record';
 import { isOpenState } from '../store/stored-message';
+import { metaIn } from './database';
 import {
   countsBy,
   oneEvent,
@@ -216,17 +218,6 @@ export const SLOT_CLOCK = 'slot-clock';
 
 const KEPT = /^(\d{1,15}) (\d{1,15})$/;
 
-interface SlotClockOptions {
-  /** As `meta` has it. */
-  kept: string | undefined;
-  /** When a slot was written last, in milliseconds of this clock: where it cannot be read. */
-  written: number;
-  /** Milliseconds since the file was opened, of a clock that never jumps. */
-  monotonic: () => number;
-  /** Milliseconds since 1970. */
-  wall: () => number;
-}
-
 /**
  * The clock by which slots end: that of the file does not run while it is closed, but a level that was to last a minute is over
  * after an hour without Node-RED. While the file is open no wall clock moves it; for the time it was closed there is no other,
@@ -235,21 +226,30 @@ interface SlotClockOptions {
 export class SlotClock {
   readonly #atOpen: number;
 
-  constructor(private readonly options: SlotClockOptions) {
-    const { kept, written, wall } = options;
-    const [, clock, then] = KEPT.exec(kept ?? '') ?? [];
+  /**
+   * @param monotonic milliseconds since the file was opened, of a clock that never jumps
+   * @param wall milliseconds since 1970
+   */
+  constructor(
+    database: DatabaseSync,
+    private readonly monotonic: () => number,
+    private readonly wall: () => number = Date.now,
+  ) {
+    const [, clock, then] = KEPT.exec(metaIn(database, SLOT_CLOCK) ?? '') ?? [];
     const closed = then === undefined ? 0 : Math.max(0, wall() - Number(then));
-    this.#atOpen = Math.max(Number(clock ?? 0), written) + closed;
+    // Where it cannot be read: as when a slot was written last.
+    const last = database.prepare('SELECT max(written) AS written FROM slot').get();
+    this.#atOpen = Math.max(Number(clock ?? 0), Number(last?.['written'] ?? 0)) + closed;
   }
 
   /** In milliseconds, a whole number. */
   now(): number {
-    return Math.round(this.#atOpen + this.options.monotonic());
+    return Math.round(this.#atOpen + this.monotonic());
   }
 
   /** As it is to be kept. */
   toString(): string {
-    return `${this.now()} ${Math.max(0, Math.round(this.options.wall()))}`;
+    return `${this.now()} ${Math.max(0, Math.round(this.wall()))}`;
   }
 }
 
