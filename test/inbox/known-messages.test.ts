@@ -4,7 +4,7 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import * as fc from 'fast-check';
 import { makeDeliveryId, sequenceIn, prepareStatements } from '../../lib/inbox/sqlite/statements';
-import { Bodies, Messages, NewRows, RetentionSweep } from '../../lib/inbox/sqlite/messages';
+import { Bodies, Messages, RetentionSweep } from '../../lib/inbox/sqlite/messages';
 import { alarmKey, messageKey, KnownMessages } from '../../lib/inbox/sqlite/known-ids';
 import { HistoryTable } from '../../lib/inbox/sqlite/tables';
 import { openDatabase } from '../../lib/inbox/sqlite/database';
@@ -174,8 +174,8 @@ describe('what the store knows of messages and alarms', () => {
     const statements = prepareStatements(database);
     const known = new KnownMessages(statements);
     const bodies = new Bodies(statements, () => assert.fail());
-    const rows = new NewRows(statements, known, () => now, 0);
-    const messages = new Messages(statements, known, bodies, new HistoryTable(statements), rows);
+    const history = new HistoryTable(statements);
+    const messages = new Messages(statements, known, bodies, history, () => now, 0);
     for (const id of ['a', 'b', 'c']) {
       now += DAY;
       const { deliveryId } = messages.accept({ message: message({ id }), lease: 'no' });

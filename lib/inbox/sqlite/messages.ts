@@ -1,4 +1,4 @@
-import type { ListQuery, MessageState } from '../model';
+import type { HistoryStep, ListQuery, MessageState } from '../model';
 import { randomUUID } from 'node:crypto';
 import {
   type Accepted,
@@ -31,70 +31,6 @@ import {
 import type { HistoryTable } from './tables';
 
 type Phase = Pick<Accepted, 'first' | 'ended'>;
-
-/** Rows of new messages, each under a sequence of its own. */
-export class NewRows {
-  #newest: number;
-
-  /**
-   * @param clock the clock of the file, in milliseconds
-   * @param newest the last sequence that was given away
-   * @param isSpare true where an id must not tell the sequence: in the inbox it has another
-   */
-  constructor(
-    private readonly statements: Statements,
-    private readonly known: KnownMessages,
-    private readonly clock: () => number,
-    newest: number,
-    private readonly isSpare = false,
-  ) {
-    this.#newest = newest;
-  }
-
-  /** The last sequence that was given away: also where its message is kept no more, none is given twice. */
-  get newest(): number {
-    return this.#newest;
-  }
-
-  add(message: NewMessage, state: MessageState, copy: number, { first, ended }: Phase): Accepted {
-    const isLeased = state === 'leased';
-    const isEvent = message.state === 'received' && state !== 'conflict';
-    const alarm = isEvent ? (message.alarm ?? null) : null;
-    const { station, named, id } = message;
-    const keys = [messageKey(station, named, id), alarm === null ? null : alarmKey(station, alarm)] as const;
-    this.#newest += 1;
-    const sequence = this.#newest;
-    const now = Date.now();
-    const deliveryId = this.isSpare ? randomUUID() : makeDeliveryId(sequence, now);
-    this.statements.insert.run(
-      sequence,
-      deliveryId,
-      station,
-      id,
-      Number(named),
-      copy,
-      message.fingerprint,
-      message.endpoint,
-      state,
-      message.rank,
-      Number(isLeased),
-      Number(isLeased),
-      Number(first ?? UNKNOWN_PHASE),
-      Number(ended ?? UNKNOWN_PHASE),
-      alarm,
-      Number(message.isEnd),
-      message.received,
-      Math.round(this.clock()),
-      ...keys,
-      isLeased ? now : null,
-      this.isSpare ? (message.node ?? null) : null,
-    );
-    this.statements.insertBody.run(sequence, message.facts, message.bytes);
-    this.known.add(sequence, ...keys);
-    const outcome = state === 'conflict' ? 'conflict' : 'new';
-    return { outcome, deliveryId, sequence, first, ended, leased: isLeased };
-  }
-}
 
 /** Before the first message that was received at a time. */
 const FIRST = -1;
@@ -240,25 +176,40 @@ export class RetentionSweep {
   }
 }
 
+/** What the flow had of a message is over with the process, or the consumer. */
+const CUT_OFF: HistoryStep = 'cut-off';
+
 /** The messages of an inbox and their states. No transactions of its own. */
 export class Messages {
   /** Endpoints of which the last lease left none that could be delivered: what comes next need not wait behind others. */
   readonly #drained = new Set<string>();
   #doubtfulUpTo = 0;
+  #newest: number;
 
   /**
    * @param known the caller tells it what becomes of a transaction
    * @param bodies adds the bodies to what is given, once the transaction is over
-   * @param isSpare true of those beside an inbox, which say `first` and `ended` as far as the inbox is known
+   * @param clock the clock of the file, in milliseconds
+   * @param newest the last sequence that was given away
+   * @param isSpare true of those beside an inbox, which say `first` and `ended` as far as the inbox is known; in the inbox they
+   *   have another sequence, which their id must not tell
    */
   constructor(
     private readonly statements: Statements,
     private readonly known: KnownMessages,
     private readonly bodies: Bodies,
     private readonly history: HistoryTable,
-    private readonly rows: NewRows,
+    private readonly clock: () => number,
+    newest: number,
     private readonly isSpare = false,
-  ) {}
+  ) {
+    this.#newest = newest;
+  }
+
+  /** The last sequence that was given away: also where its message is kept no more, none is given twice. */
+  get newest(): number {
+    return this.#newest;
+  }
 
   /** Events up to this sequence may have been delivered already: they say so. */
   doubt(sequence: number): void {
@@ -270,13 +221,13 @@ export class Messages {
     const same = copies.find((row) => row['fingerprint'] === message.fingerprint);
     if (same !== undefined) return repeated(same);
     if (copies.length > 0 || known?.outcome === 'conflict')
-      return this.rows.add(message, 'conflict', nextCopy(copies), NO_PHASE);
-    if (message.state === 'filtered') return this.rows.add(message, message.state, 0, UNSEEN);
-    if (message.state !== 'received') return this.rows.add(message, message.state, 0, NO_PHASE);
+      return this.#add(message, 'conflict', nextCopy(copies), NO_PHASE);
+    if (message.state === 'filtered') return this.#add(message, message.state, 0, UNSEEN);
+    if (message.state !== 'received') return this.#add(message, message.state, 0, NO_PHASE);
     const phase = this.#phaseOf(message, known);
     const leased = this.#mayLease(message, lease);
     if (!leased) this.#drained.delete(message.endpoint);
-    return this.rows.add(message, leased ? 'leased' : 'received', 0, phase);
+    return this.#add(message, leased ? 'leased' : 'received', 0, phase);
   }
 
   /**
@@ -294,7 +245,7 @@ export class Messages {
     if (own === undefined && same.length > 0 && record.attempt === 0) return 0;
     const sequence =
       own === undefined
-        ? this.rows.add(message, record.state as MessageState, nextCopy(copies), this.known.phaseOf(message))
+        ? this.#add(message, record.state as MessageState, nextCopy(copies), this.known.phaseOf(message))
             .sequence
         : Number(own['sequence']);
     this.#setProgress(sequence, record);
@@ -319,7 +270,9 @@ export class Messages {
     const { delivered, settled, settled_by: by, judged, verdict } = record;
     const course = [delivered, settled, by, judged, verdict] as const;
     this.statements.bring.run(id, state, attempt, cutOff, atFlow, again, ...course, sequence);
-    this.history.replace(sequence, record.steps);
+    this.statements.deleteHistory.run(sequence);
+    for (const { place, time, step, attempt: of, actor, facts } of record.steps)
+      this.statements.bringStep.run(sequence, place, time, step, of, actor, facts);
     if (state === 'received') this.#drained.delete(record.endpoint);
   }
 
@@ -348,11 +301,11 @@ export class Messages {
     let count = 0;
     for (const one of unsent.map((id) => this.#one(id))) {
       const changes = Number(this.statements.unsend.run(...one).changes);
-      if (changes > 0) this.history.unsent(one);
+      if (changes > 0) this.statements.forgetUnsent.run(one[0]);
       count += changes;
     }
     for (const one of cutOff.map((id) => this.#one(id))) {
-      this.history.cutOff(one);
+      this.statements.noteCutOff.run(Date.now(), CUT_OFF, null, null, ...one);
       count += Number(this.statements.cutOff.run(...one).changes);
     }
     return count;
@@ -437,7 +390,7 @@ export class Messages {
 
   /** What an earlier process had leased waits again: its leases ended with it. */
   forgetLeases(): void {
-    this.history.cutOffAll();
+    this.statements.noteCutOffAll.run(Date.now(), CUT_OFF, null, null);
     this.statements.cutOffAll.run();
   }
 
@@ -449,6 +402,46 @@ export class Messages {
   /** As `alarmOf` names them. */
   openAlarms(endpoint: string): string[] {
     return this.statements.openAlarms.all(endpoint).map((row) => String(row['alarm']));
+  }
+
+  /** A new row, under a sequence of its own. */
+  #add(message: NewMessage, state: MessageState, copy: number, { first, ended }: Phase): Accepted {
+    const isLeased = state === 'leased';
+    const isEvent = message.state === 'received' && state !== 'conflict';
+    const alarm = isEvent ? (message.alarm ?? null) : null;
+    const { station, named, id } = message;
+    const keys = [messageKey(station, named, id), alarm === null ? null : alarmKey(station, alarm)] as const;
+    this.#newest += 1;
+    const sequence = this.#newest;
+    const now = Date.now();
+    const deliveryId = this.isSpare ? randomUUID() : makeDeliveryId(sequence, now);
+    this.statements.insert.run(
+      sequence,
+      deliveryId,
+      station,
+      id,
+      Number(named),
+      copy,
+      message.fingerprint,
+      message.endpoint,
+      state,
+      message.rank,
+      Number(isLeased),
+      Number(isLeased),
+      Number(first ?? UNKNOWN_PHASE),
+      Number(ended ?? UNKNOWN_PHASE),
+      alarm,
+      Number(message.isEnd),
+      message.received,
+      Math.round(this.clock()),
+      ...keys,
+      isLeased ? now : null,
+      this.isSpare ? (message.node ?? null) : null,
+    );
+    this.statements.insertBody.run(sequence, message.facts, message.bytes);
+    this.known.add(sequence, ...keys);
+    const outcome = state === 'conflict' ? 'conflict' : 'new';
+    return { outcome, deliveryId, sequence, first, ended, leased: isLeased };
   }
 
   #one(deliveryId: string): OneEvent {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import { spareTable } from './carried-rows';
-import { Bodies, messageLists, Messages, NewRows, RetentionSweep } from './messages';
+import { Bodies, messageLists, Messages, RetentionSweep } from './messages';
 import { KnownMessages } from './known-ids';
 import {
   endpointTable,
@@ -75,7 +75,6 @@ export class Store {
   readonly #statements: Statements;
   readonly #known: KnownMessages;
   readonly #messages: Messages;
-  readonly #rows: NewRows;
   readonly #bodies: Bodies;
   readonly #monotonic: () => number;
   readonly #clockAtOpen: number;
@@ -106,10 +105,9 @@ export class Store {
       const isBehind = last !== undefined && newest.sequence < last.sequence && !isOther;
       // Sequences that were given away since are not given twice.
       const given = isBehind ? last.sequence + BEYOND_LOST : newest.sequence;
-      const rows = new NewRows(statements, known, () => this.#clock(), given, isSpare);
-      this.#rows = rows;
       const history = new HistoryTable(statements);
-      const messages = new Messages(statements, known, bodies, history, rows, isSpare);
+      const clock = (): number => this.#clock();
+      const messages = new Messages(statements, known, bodies, history, clock, given, isSpare);
       this.#messages = messages;
       const openings = new OpenCounter(file);
       this.opened = this.transaction(() => {
@@ -117,8 +115,8 @@ export class Store {
         const isOlder = this.#countOpening(openings) || (isBehind && options.isSalvaged !== true);
         if (isOlder) this.#noteLost();
         // Or the next start would find it behind once more.
-        if (isBehind) this.#setMeta('sequence', String(rows.newest));
-        messages.doubt(this.#number(UNCERTAIN, rows.newest) ?? 0);
+        if (isBehind) this.#setMeta('sequence', String(messages.newest));
+        messages.doubt(this.#number(UNCERTAIN, messages.newest) ?? 0);
         this.#keepSlotClock();
         const restored = isOlder && (isNew ? 'anew' : 'older');
         const lost = isOlder && { lost: lostTime(newest, isBehind ? last : undefined) };
@@ -214,14 +212,14 @@ export class Store {
       ...spareTable(database, statements, known),
       ...quarantineTable(statements, clock),
       ...figures(statements, clock),
-      ...endpointTable(statements, history, (endpoint) => messages.waitsAt(endpoint)),
+      ...endpointTable(statements, (endpoint) => messages.waitsAt(endpoint)),
       ...slotTable(statements, this.#slotClock, () => this.#keepSlotClock()),
       quarantineKey: () => this.#key('quarantine-key'),
       viewKey: () => this.#key('view-key'),
       tidy: ({ keys, bodies }) => {
         const now = this.#keepClock();
         // The newest message may go with the others, and its sequence must not be given away once more.
-        this.#setMeta('sequence', String(this.#rows.newest));
+        this.#setMeta('sequence', String(this.#messages.newest));
         statements.releaseOld.run(now - bodies);
         forgetSlots(statements, this.#slotClock);
         return retention.tidy(now - bodies, now - keys);
@@ -246,7 +244,7 @@ export class Store {
   /** What came to the file that was here is not in this one; nor what became since of what is in it. */
   #noteLost(): void {
     this.#setMeta(IDS_LOST, String(Math.round(this.#clock())));
-    this.#setMeta(UNCERTAIN, String(this.#rows.newest));
+    this.#setMeta(UNCERTAIN, String(this.#messages.newest));
   }
 
   #idsLost(): Pick<OpenReport, 'idsLostSince'> {

@@ -14,7 +14,6 @@ import {
   type StepRow,
   type StoreCalls,
 } from '../store/port';
-import type { CarriedStep } from '../store/carried-record';
 import { isOpenState } from '../store/stored-message';
 import { metaIn } from './database';
 import {
@@ -35,7 +34,6 @@ import {
  */
 export function endpointTable(
   statements: Statements,
-  history: HistoryTable,
   moved: (endpoint: string) => void,
 ): Pick<Work, 'claimEndpoint' | 'leaveEndpoint' | 'assign' | 'openByEndpoint'> {
   const move = (from: string, to: string): void => {
@@ -55,9 +53,12 @@ export function endpointTable(
     leaveEndpoint({ node }) {
       statements.leaveEndpoint.run(node);
     },
-    assign({ from, ...assigned }) {
-      const { to } = assigned;
-      if (from !== to) history.assigned(from, assigned);
+    assign({ from, to, by = null }) {
+      const step: NotedStep = { time: Date.now(), step: 'assigned', reason: to };
+      // Before they are changed.
+      if (from !== to)
+        for (const name of ['noteMoved', 'noteMovedDead'] as const)
+          statements[name].run(step.time, step.step, null, by, stepFacts(step), from);
       move(from, to);
       return waitingAt(to);
     },
@@ -124,35 +125,6 @@ export class HistoryTable {
     if (verdict !== undefined) this.statements.judge.run(verdict, time, ...one);
     this.add(one, step);
     return state;
-  }
-
-  /** What the flow had of a message is over with the process, or the consumer; to be told before the message is changed. */
-  cutOff(one: OneEvent): void {
-    this.statements.noteCutOff.run(Date.now(), 'cut-off', null, null, ...one);
-  }
-
-  /** And of all that are leased. */
-  cutOffAll(): void {
-    this.statements.noteCutOffAll.run(Date.now(), 'cut-off', null, null);
-  }
-
-  /** It was not delivered after all; to be told after the message is changed. */
-  unsent([sequence]: OneEvent): void {
-    this.statements.forgetUnsent.run(sequence);
-  }
-
-  /** Open events and dead letters of an endpoint are given to another; to be told before they are changed. */
-  assigned(from: string, { to, by = null }: { to: string; by?: string | null }): void {
-    const step: NotedStep = { time: Date.now(), step: 'assigned', reason: to };
-    for (const statement of ['noteMoved', 'noteMovedDead'] as const)
-      this.statements[statement].run(step.time, step.step, null, by, stepFacts(step), from);
-  }
-
-  /** In place of what was known. */
-  replace(sequence: number, steps: readonly CarriedStep[]): void {
-    this.statements.deleteHistory.run(sequence);
-    for (const { place, time, step, attempt, actor, facts } of steps)
-      this.statements.bringStep.run(sequence, place, time, step, attempt, actor, facts);
   }
 
   of(sequence: number): StepRow[] {
