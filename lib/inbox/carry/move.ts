@@ -287,16 +287,6 @@ const COUNTS = countsSql({
   slots: 'slot WHERE value IS NOT NULL',
 });
 
-/** A value that flows keep. */
-interface CarriedSlot {
-  owner: string;
-  name: string;
-  version: number;
-  value: string;
-  /** The time that is left of it, in milliseconds; null where it does not end. */
-  left: number | null;
-}
-
 /**
  * The file of an inbox, for this process alone until it is closed. Nothing in it is changed but that it gets an id, and the
  * schema of this package.
@@ -357,7 +347,7 @@ class SourceFile {
   }
 
   /** What flows keep, a few at a time. */
-  slots(): Generator<CarriedSlot[]> {
+  slots() {
     const begun = performance.now();
     // As Node-RED would have it that starts now.
     const clock = new SlotClock(this.#database, () => performance.now() - begun);
@@ -418,13 +408,14 @@ class SourceFile {
   }
 }
 
-function slotOf({ owner, name, version, value, ends }: Row, clock: SlotClock): CarriedSlot {
+function slotOf({ owner, name, version, value, ends }: Row, clock: SlotClock) {
   return {
     owner: String(owner),
     name: String(name),
     version: Number(version),
     // What a damaged disk has changed: as the inbox gives it.
     value: isJson(String(value)) ? String(value) : 'null',
+    // Milliseconds until its end.
     left: typeof ends === 'number' ? ends - clock.now() : null,
   };
 }

@@ -17,9 +17,8 @@ export function tlsOf(choice: string): ConnectionChoices['tls'] {
 /** The connection that an option names, or its file. @param instead what else may be given */
 type Connection = (option: 'to' | 'url', instead: string) => string;
 
-/** Where a program writes: what it was asked for, and what happens meanwhile. Lines without their ends. */
+/** Where a program tells what happens, beside what it was asked for. Lines without their ends. */
 export interface Terminal {
-  print(line: string): void;
   tell(line: string): void;
 }
 

@@ -185,15 +185,6 @@ export class SequenceTable {
   }
 }
 
-/** What was changed since the last commit, to be taken back where the next one fails. */
-interface Change {
-  table: SequenceTable;
-  key: number;
-  /** Not given where there was none, or is none any more. */
-  before?: number | undefined;
-  after?: number | undefined;
-}
-
 /**
  * Which messages and alarms are in the file: an index in memory, for the ids are random, and one in the file would write a page
  * of its own for each event, twice. What it finds is confirmed in the file, so that a key which two messages share does no
@@ -203,7 +194,8 @@ interface Change {
 export class KnownMessages {
   readonly #messages = new SequenceTable();
   readonly #alarms = new SequenceTable();
-  #changes: Change[] = [];
+  /** Takes back what was changed since the last commit. */
+  #undo: (() => void)[] = [];
 
   constructor(private readonly statements: Statements) {}
 
@@ -245,50 +237,43 @@ export class KnownMessages {
   /** Whether a message is the first of its alarm, and comes after its end. */
   phaseOf({ station, alarm }: Pick<MessageKey, 'station' | 'alarm'>): Pick<Known, 'first' | 'ended'> {
     if (alarm === undefined) return { first: true, ended: false };
-    const before = this.#lastOfAlarm(station, alarm);
+    const [sequence = 0] = this.#alarms.of(alarmKey(station, alarm));
+    const before = sequence === 0 ? undefined : this.statements.ofAlarm.get(sequence, station, alarm);
     return { first: before === undefined, ended: before?.['is_end'] === 1 || before?.['ended'] === 1 };
   }
 
   /** @param alarm the key of an alarm; of an event alone */
   add(sequence: number, key: number, alarm: number | null): void {
-    this.#change({ table: this.#messages, key, after: sequence });
+    this.#messages.add(key, sequence);
+    this.#undo.push(() => this.#messages.remove(key, sequence));
     if (alarm === null) return;
     const [before] = this.#alarms.of(alarm);
-    this.#change({ table: this.#alarms, key: alarm, before, after: sequence });
+    if (before === undefined) this.#alarms.add(alarm, sequence);
+    else this.#alarms.replace(alarm, before, sequence);
+    this.#undo.push(() => {
+      if (before === undefined) this.#alarms.remove(alarm, sequence);
+      else this.#alarms.replace(alarm, sequence, before);
+    });
   }
 
   /** Removes a message, of which the row has its keys, here and in the file. */
   remove(row: Row): void {
     const sequence = Number(row['sequence']);
     this.statements.deleteMessage.run(sequence);
-    this.#change({ table: this.#messages, key: Number(row['id_key']), before: sequence });
-    // None has the key 0.
-    const alarm = Number(row['alarm_key'] ?? 0);
-    if (this.#alarms.of(alarm).includes(sequence))
-      this.#change({ table: this.#alarms, key: alarm, before: sequence });
+    // No alarm has the key 0.
+    const [key, alarm] = [Number(row['id_key']), Number(row['alarm_key'] ?? 0)];
+    if (this.#messages.remove(key, sequence)) this.#undo.push(() => this.#messages.add(key, sequence));
+    if (this.#alarms.remove(alarm, sequence)) this.#undo.push(() => this.#alarms.add(alarm, sequence));
   }
 
   /** What was changed is in the file. */
   committed(): void {
-    this.#changes = [];
+    this.#undo = [];
   }
 
   /** Nothing of what was changed is in the file. */
   rolledBack(): void {
-    const changes = this.#changes.reverse();
-    this.#changes = [];
-    for (const { table, key, before, after } of changes) apply({ table, key, before: after, after: before });
-  }
-
-  /** The last message of an alarm that is kept. */
-  #lastOfAlarm(station: string, alarm: string): Row | undefined {
-    const [sequence] = this.#alarms.of(alarmKey(station, alarm));
-    return sequence === undefined ? undefined : this.statements.ofAlarm.get(sequence, station, alarm);
-  }
-
-  #change(change: Change): void {
-    apply(change);
-    this.#changes.push(change);
+    for (const undo of this.#undo.splice(0).reverse()) undo();
   }
 
   /** Rows come by the time of receipt, which is not always their order. */
@@ -297,10 +282,4 @@ export class KnownMessages {
     if (last === undefined) this.#alarms.add(key, sequence);
     else if (last < sequence) this.#alarms.replace(key, last, sequence);
   }
-}
-
-function apply({ table, key, before, after }: Change): void {
-  if (before === undefined && after !== undefined) table.add(key, after);
-  else if (before !== undefined && after === undefined) table.remove(key, before);
-  else if (before !== undefined && after !== undefined) table.replace(key, before, after);
 }

@@ -160,20 +160,14 @@ export function migrate(database: DatabaseSync, steps: readonly string[] = MIGRA
   // A table that is replaced would take with it what refers to it. Has no effect within a transaction.
   database.exec('PRAGMA foreign_keys = OFF');
   try {
-    takeSteps(database, steps, version);
-  } finally {
-    database.exec('PRAGMA foreign_keys = ON');
-  }
-}
-
-function takeSteps(database: DatabaseSync, steps: readonly string[], version: number): void {
-  database.exec('BEGIN IMMEDIATE');
-  try {
+    database.exec('BEGIN IMMEDIATE');
     for (const step of steps.slice(version)) database.exec(step);
     database.exec(`PRAGMA user_version = ${steps.length}`);
     database.exec('COMMIT');
   } catch (error) {
     rollBack(database);
     throw error;
+  } finally {
+    database.exec('PRAGMA foreign_keys = ON');
   }
 }

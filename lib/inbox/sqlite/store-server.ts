@@ -278,7 +278,12 @@ export class StoreServer {
     const store = this.#store;
     if (store === undefined) return batch.map(({ id }) => ({ id, error: this.#fault }));
     try {
-      return this.#commit(store, batch);
+      return store.transaction(() => {
+        const replies = batch.map((request) => ({ id: request.id, give: perform(store, request) }));
+        const what = this.#identity?.nameless();
+        if (what !== undefined) throw new NamelessError(what);
+        return replies;
+      });
     } catch (error) {
       if (isFull(error) && this.#reserve.release()) {
         this.#warn({ kind: 'reserve-used' });
@@ -301,15 +306,6 @@ export class StoreServer {
   #readFromFull(request: Request, error: unknown): Reply {
     const [read] = READS.has(request.name) ? this.#answer([request]) : [];
     return read ?? { id: request.id, error: faultText(error) };
-  }
-
-  #commit(store: Store, batch: readonly Request[]): Reply[] {
-    return store.transaction(() => {
-      const replies = batch.map((request) => ({ id: request.id, give: perform(store, request) }));
-      const what = this.#identity?.nameless();
-      if (what !== undefined) throw new NamelessError(what);
-      return replies;
-    });
   }
 
   /** What was committed has happened, and is answered as such; but the disk cannot be relied on. */
