@@ -19,9 +19,9 @@ import {
   metaIn,
   MOVED,
   numberIn,
-  OpenCounter,
   openDatabase,
   OPENINGS,
+  openingsBeside,
   syncFolder,
   UNCERTAIN,
   wasMoved,
@@ -311,7 +311,7 @@ class SourceFile {
       this.counts = countsIn(this.#one(COUNTS));
       this.newest = Number(this.#one('SELECT max(sequence) AS newest FROM message')?.['newest'] ?? 0);
       // Put back from a backup: what became of its events since, it does not know.
-      const isOlder = this.openings < new OpenCounter(file).seen;
+      const isOlder = this.openings < openingsBeside(file);
       this.#doubtfulUpTo = isOlder ? this.newest : (numberIn(this.meta(UNCERTAIN)) ?? 0);
       this.id = this.meta(MOVE_ID) ?? randomUUID();
       this.#database.prepare('INSERT OR IGNORE INTO meta VALUES (?, ?)').run(MOVE_ID, this.id);

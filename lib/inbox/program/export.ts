@@ -82,8 +82,8 @@ const COLUMNS = [
  * @throws RvmError STORE_FAILED
  */
 async function* exportLines(
-  source: Pick<ExportSource, 'page'>,
-  { since, until }: Pick<ExportRequest, 'since' | 'until'>,
+  source: ExportSource,
+  { since, until }: ExportRequest,
   told: (events: number) => void,
 ): AsyncGenerator<string> {
   yield csvLine(COLUMNS);
@@ -196,8 +196,17 @@ function sourceOf(file: string, folder: string): ExportSource {
 /** @param output takes what is not to be written into a file. @throws RvmError */
 export async function runExport(request: ExportRequest, terminal: Terminal, output: Writable): Promise<void> {
   const source = await openSource(request, terminal);
+  const progress = tellProgress(terminal);
+  let events = 0;
+  const lines = exportLines(source, request, (count) => {
+    events = count;
+    progress(`exported ${plural(count, 'event')}`);
+  });
   try {
-    await write(source, request, terminal, output);
+    const target = request.out === undefined ? output : openFile(request.out);
+    // Whoever reads it decides how quickly: what is not taken yet is not read from the inbox.
+    await pipeline(Readable.from(lines), target, { end: target !== output });
+    terminal.tell(`Exported ${plural(events, 'event')}.`);
   } finally {
     await source.close();
   }
@@ -214,24 +223,6 @@ async function openSource({ source, schema, tls }: ExportRequest, terminal: Term
       `Messages wait in ${spilled} that are not in the file yet: they are missing in what follows.`,
     );
   return opened;
-}
-
-async function write(
-  source: ExportSource,
-  request: ExportRequest,
-  terminal: Terminal,
-  output: Writable,
-): Promise<void> {
-  let events = 0;
-  const progress = tellProgress(terminal);
-  const lines = exportLines(source, request, (count) => {
-    events = count;
-    progress(`exported ${plural(count, 'event')}`);
-  });
-  const target = request.out === undefined ? output : openFile(request.out);
-  // Whoever reads it decides how quickly: what is not taken yet is not read from the inbox.
-  await pipeline(Readable.from(lines), target, { end: target !== output });
-  terminal.tell(`Exported ${plural(events, 'event')}.`);
 }
 
 /** For its owner alone, as the inbox is: names of people and places are in it. */

@@ -35,7 +35,7 @@ export function freeOf(folder: string): number {
   return stat === undefined ? Infinity : stat.bavail * stat.bsize;
 }
 
-/** Undefined where it cannot be told. */
+/** Undefined where it fails. */
 function orUndefined<Result>(read: () => Result): Result | undefined {
   try {
     return read();
@@ -299,39 +299,18 @@ export function wasMoved(file: string): boolean {
 }
 
 /**
- * Openings are counted in the file and beside it. Where the file has seen fewer, it is an old copy: what came since the copy
- * was made is not known to it.
+ * How often a file was opened, as counted beside it. Where the file itself has seen fewer openings, it is an old copy: what came
+ * since the copy was made is not known to it.
  */
-export class OpenCounter {
-  readonly #file: string | undefined;
-  /** As counted beside the file. */
-  readonly seen: number;
-  #count = 0;
-
-  constructor(file: string) {
-    this.#file = file === IN_MEMORY ? undefined : path.join(path.dirname(file), OPENINGS);
-    this.seen = this.#file === undefined ? 0 : countIn(this.#file);
-  }
-
-  next(inFile: number): number {
-    this.#count = Math.max(inFile, this.seen) + 1;
-    return this.#count;
-  }
-
-  /** Only what the file knows is written beside it: otherwise it would seem older than it is. */
-  write(): void {
-    if (this.#file === undefined) return;
-    try {
-      fs.writeFileSync(this.#file, `${this.#count}\n`, { mode: 0o600 });
-    } catch {
-      // On a full disk: then an older copy would not be noticed.
-    }
-  }
+export function openingsBeside(file: string): number {
+  const count = Number(orUndefined(() => fs.readFileSync(path.join(path.dirname(file), OPENINGS), 'utf8')));
+  return Number.isSafeInteger(count) ? count : 0;
 }
 
-function countIn(file: string): number {
-  const count = Number(orUndefined(() => fs.readFileSync(file, 'utf8')));
-  return Number.isSafeInteger(count) ? count : 0;
+/** Only what the file knows is to be written beside it: otherwise it would seem older than it is. */
+export function writeOpenings(file: string, count: number): void {
+  // On a full disk it is not written: then an older copy would not be noticed.
+  orUndefined(() => fs.writeFileSync(path.join(path.dirname(file), OPENINGS), `${count}\n`, { mode: 0o600 }));
 }
 
 /** The newest message of an inbox: its sequence, and when it was received, in milliseconds since 1970. */

@@ -187,8 +187,10 @@ class PageRows implements RowSource {
     const end = key.end + localLength(length.value, page.length);
     const local = page.subarray(key.end, end);
     if (key.value < 1 || key.value >= END) return undefined;
-    // Before the rest is read, of which a body has many pages.
-    if (!isOf(table, local)) return undefined;
+    // Before the rest is read, of which a body has many pages. No two tables have as many values in a row. Once a step of the
+    // schema has added columns, rows from before it have fewer.
+    const types = typesOf(local)?.types ?? [];
+    if (types[0] !== 0 || types.length !== COLUMNS[table].length) return undefined;
     const missing = length.value - local.length;
     const first = missing > 0 && end + 4 <= page.length ? page.readUInt32BE(end) : 0;
     const rest = this.#chained(first, missing);
@@ -222,12 +224,6 @@ function localLength(length: number, size: number): number {
   const min = Math.floor(((size - 12) * 32) / 255) - 23;
   const wanted = min + ((length - min) % (size - 4));
   return wanted <= max ? wanted : min;
-}
-
-/** No two tables have as many values in a row. Once a step of the schema has added columns, rows from before it have fewer. */
-function isOf(table: NumberedTable, record: Buffer): boolean {
-  const types = typesOf(record)?.types ?? [];
-  return types[0] === 0 && types.length === COLUMNS[table].length;
 }
 
 /** Sizes and places: https://www.sqlite.org/fileformat2.html, section 4 */
@@ -301,9 +297,6 @@ class Checksum {
     return this.#first === first && this.#second === second;
   }
 }
-
-/** Else newer releases of Node.js refuse to read what is damaged; earlier ones know no such option. */
-const LENIENT: DatabaseSyncOptions & { defensive: boolean } = { defensive: false };
 
 /** Rows in memory at a time: what a message holds may be large. */
 const BATCH: Readonly<Record<NumberedTable, number>> = {
@@ -386,7 +379,9 @@ export class SalvageSource implements RowSource {
   }
 
   #open(): DatabaseSync {
-    const database = new DatabaseSync(this.#copy, LENIENT);
+    // Else newer releases of Node.js refuse to read what is damaged; earlier ones know no such option.
+    const lenient: DatabaseSyncOptions & { defensive: boolean } = { defensive: false };
+    const database = new DatabaseSync(this.#copy, lenient);
     try {
       // Before anything is read, so that no shared memory is needed.
       database.exec('PRAGMA locking_mode = EXCLUSIVE');

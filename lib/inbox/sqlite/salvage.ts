@@ -19,8 +19,8 @@ import {
   KEYS,
   metaIn,
   numberIn,
-  OpenCounter,
   openDatabase,
+  openingsBeside,
   sizeOf,
   syncFile,
   syncFolder,
@@ -96,7 +96,7 @@ function build(building: string, file: string, logs: readonly boolean[] = [true,
       SELECT owner, max(version) + ${SLOTS_BEYOND_LOST}, max(version) + ${SLOTS_BEYOND_LOST} FROM slot GROUP BY owner`);
     addMeta(target, 'sequence', '0');
     const newest = newestOf(target);
-    addMeta(target, 'openings', String(new OpenCounter(file).seen));
+    addMeta(target, 'openings', String(openingsBeside(file)));
     addMeta(target, IDS_LOST, String(clockIn(target)));
     addMeta(target, UNCERTAIN, String(newest));
     target.prepare(`UPDATE meta SET value = ? WHERE name = 'sequence'`).run(String(newest + BEYOND_LOST));

@@ -23,10 +23,11 @@ import {
   metaIn,
   numberIn,
   openDatabase,
-  OpenCounter,
+  openingsBeside,
   sizeOf,
   UNCERTAIN,
   wasMoved,
+  writeOpenings,
 } from './database';
 import type { LostTime } from '../model';
 import {
@@ -109,10 +110,13 @@ export class Store {
       const clock = (): number => this.#clock();
       const messages = new Messages(statements, known, bodies, history, clock, given, isSpare);
       this.#messages = messages;
-      const openings = new OpenCounter(file);
+      const seen = file === IN_MEMORY ? 0 : openingsBeside(file);
+      const inFile = this.#number('openings', 0) ?? 0;
+      const openings = Math.max(inFile, seen) + 1;
       this.opened = this.transaction(() => {
         if (!resumed) messages.forgetLeases();
-        const isOlder = this.#countOpening(openings) || (isBehind && options.isSalvaged !== true);
+        this.#setMeta('openings', String(openings));
+        const isOlder = inFile < seen || (isBehind && options.isSalvaged !== true);
         if (isOlder) this.#noteLost();
         // Or the next start would find it behind once more.
         if (isBehind) this.#setMeta('sequence', String(messages.newest));
@@ -122,7 +126,7 @@ export class Store {
         const lost = isOlder && { lost: lostTime(newest, isBehind ? last : undefined) };
         return { waiting: messages.waiting(), restored, ...lost, ...this.#idsLost() };
       });
-      openings.write();
+      if (file !== IN_MEMORY) writeOpenings(file, openings);
       this.work = this.#workOf(messages, history);
     } catch (error) {
       this.#database.close();
@@ -232,13 +236,6 @@ export class Store {
   /** Milliseconds that the file has been open, over all its openings. */
   #clock(): number {
     return this.#clockAtOpen + this.#monotonic();
-  }
-
-  /** True where the file has seen fewer than there were. */
-  #countOpening(openings: OpenCounter): boolean {
-    const inFile = this.#number('openings', 0) ?? 0;
-    this.#setMeta('openings', String(openings.next(inFile)));
-    return inFile < openings.seen;
   }
 
   /** What came to the file that was here is not in this one; nor what became since of what is in it. */
