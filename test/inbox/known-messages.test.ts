@@ -4,7 +4,7 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import * as fc from 'fast-check';
 import { makeDeliveryId, sequenceIn, prepareStatements } from '../../lib/inbox/sqlite/statements';
-import { Bodies, Messages, RetentionSweep } from '../../lib/inbox/sqlite/messages';
+import { Bodies, Messages, retentionSweep } from '../../lib/inbox/sqlite/messages';
 import { alarmKey, messageKey, KnownMessages } from '../../lib/inbox/sqlite/known-ids';
 import { HistoryTable } from '../../lib/inbox/sqlite/tables';
 import { openDatabase } from '../../lib/inbox/sqlite/database';
@@ -182,10 +182,10 @@ describe('what the store knows of messages and alarms', () => {
       messages.markDelivered([deliveryId]);
     }
     assert.deepEqual(known.size, { messages: 3, alarms: 1 });
-    const retention = new RetentionSweep(statements, known);
-    retention.tidy(now, now);
+    const sweep = retentionSweep(statements, known);
+    sweep(now, now);
     assert.deepEqual(known.size, { messages: 1, alarms: 1 });
-    retention.tidy(now + 1, now + 1);
+    sweep(now + 1, now + 1);
     assert.deepEqual(known.size, { messages: 0, alarms: 0 });
     database.close();
   });

@@ -8,7 +8,7 @@ import type { Worker } from 'node:worker_threads';
 import type { DurableInbox } from '../../lib/inbox/durable-inbox';
 import type { InboxEvents } from '../../lib/inbox/store-health';
 import { ensurePrivateFolder } from '../../lib/files';
-import { fileSystemWarning, Reserve } from '../../lib/inbox/sqlite/database';
+import { fileSystemWarning, keepReserve, releaseReserve } from '../../lib/inbox/sqlite/database';
 import { migrate, MIGRATIONS } from '../../lib/inbox/sqlite/schema';
 import { Store } from '../../lib/inbox/sqlite/store';
 import { folderOfEach, inboxIn } from '../support/inbox/folders';
@@ -292,13 +292,12 @@ describe('the disk under the inbox', () => {
 
   it('keeps a reserve, which is given up once', () => {
     const reserved = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-reserve-'));
-    const reserve = new Reserve(reserved);
-    assert.equal(reserve.release(), false);
-    reserve.keep();
-    reserve.keep();
+    assert.equal(releaseReserve(reserved), false);
+    keepReserve(reserved);
+    keepReserve(reserved);
     assert.equal(fs.statSync(path.join(reserved, 'reserve')).size, 16 * 1024 * 1024);
-    assert.equal(reserve.release(), true);
-    assert.equal(reserve.release(), false);
+    assert.equal(releaseReserve(reserved), true);
+    assert.equal(releaseReserve(reserved), false);
     fs.rmSync(reserved, { recursive: true });
   });
 });

@@ -182,31 +182,27 @@ export function checkDisk(folder: string): StoreWarning | undefined {
 }
 
 /** A file of noise, which no file system can squeeze, given up when the disk is full: it buys the time to make room. */
-export class Reserve {
-  readonly #file: string;
+function reserveOf(folder: string): string {
+  return path.join(folder, 'reserve');
+}
 
-  constructor(private readonly folder: string) {
-    this.#file = path.join(folder, 'reserve');
+/** True where there was one. */
+export function releaseReserve(folder: string): boolean {
+  try {
+    fs.unlinkSync(reserveOf(folder));
+    return true;
+  } catch {
+    return false;
   }
+}
 
-  /** True where there was one. */
-  release(): boolean {
-    try {
-      fs.unlinkSync(this.#file);
-      return true;
-    } catch {
-      return false;
-    }
-  }
-
-  /** Makes it where it is lacking and the disk has room. */
-  keep(): void {
-    if (fs.existsSync(this.#file) || freeOf(this.folder) < LOW) return;
-    try {
-      fs.writeFileSync(this.#file, randomBytes(RESERVE), { mode: 0o600 });
-    } catch {
-      this.release();
-    }
+/** Makes it where it is lacking and the disk has room. */
+export function keepReserve(folder: string): void {
+  if (fs.existsSync(reserveOf(folder)) || freeOf(folder) < LOW) return;
+  try {
+    fs.writeFileSync(reserveOf(folder), randomBytes(RESERVE), { mode: 0o600 });
+  } catch {
+    releaseReserve(folder);
   }
 }
 

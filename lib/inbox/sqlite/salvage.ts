@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite';
+import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
 import { isJson } from '../../json/json';
 import type { MessageState, Salvaged } from '../model';
 import { released } from '../store/carried-record';
@@ -85,8 +85,8 @@ function build(building: string, file: string, logs: readonly boolean[] = [true,
     for (const withLog of logs) {
       const source = new SalvageSource(file, withLog);
       try {
-        new Salvage(source, target).run();
-        for (const rows of source.leafRows()) new Salvage(rows, target).run();
+        salvageRows(source, target);
+        for (const rows of source.leafRows()) salvageRows(rows, target);
       } finally {
         source.close();
       }
@@ -258,56 +258,36 @@ type Counts = Pick<Salvaged, 'open' | 'ids' | 'rest'>;
  * Puts what can be read of a damaged file in one way into a new one: what is most needed first, open events, then the ids of the
  * others, then the rest.
  */
-class Salvage {
-  readonly #rows: CarriedRows;
-  readonly #insertSlot: StatementSync;
-
-  constructor(
-    private readonly source: RowSource,
-    private readonly target: DatabaseSync,
-  ) {
-    this.#rows = new CarriedRows(target);
-    // Of several rows of one slot, old ones among them, the latest counts.
-    this.#insertSlot = target.prepare(`INSERT INTO slot (${OF_SLOT.join(', ')}) VALUES (?, ?, ?, ?, ?, ?)
-      ON CONFLICT (owner, name) DO UPDATE SET version = excluded.version, value = excluded.value, ends = excluded.ends,
-        written = excluded.written WHERE excluded.version > slot.version`);
-  }
-
-  run(): void {
-    const rows = this.#rows;
-    this.#inOne(() => this.#each('message', (row) => isOpen(row) && rows.add('message', waiting(row))));
-    this.#inOne(() => this.#each('message', (row) => !isOpen(row) && rows.add('message', row)));
-    this.#inOne(() => {
-      for (const table of ['body', 'history', 'quarantine'] as const)
-        this.#each(table, (row) => isSound(row['facts']) && rows.add(table, row));
-      this.#each(
-        'slot',
-        (row) =>
-          isSound(row['value']) && this.#insertSlot.run(...OF_SLOT.map((column) => row[column] ?? null)),
-      );
-      this.#meta();
-    });
-  }
-
-  #inOne(work: () => void): void {
-    this.target.exec('BEGIN IMMEDIATE');
-    work();
-    this.target.exec('COMMIT');
-  }
-
-  #each(table: NumberedTable, take: (row: Row) => unknown): void {
-    for (const row of this.source.rows(table)) unlessUnfit(() => take(row));
-  }
-
-  #meta(): void {
-    for (const { name, value } of this.source.small('meta')) {
+function salvageRows(source: RowSource, target: DatabaseSync): void {
+  const rows = new CarriedRows(target);
+  // Of several rows of one slot, old ones among them, the latest counts.
+  const insertSlot = target.prepare(`INSERT INTO slot (${OF_SLOT.join(', ')}) VALUES (?, ?, ?, ?, ?, ?)
+    ON CONFLICT (owner, name) DO UPDATE SET version = excluded.version, value = excluded.value, ends = excluded.ends,
+      written = excluded.written WHERE excluded.version > slot.version`);
+  const addSlot = (row: Row): unknown => insertSlot.run(...OF_SLOT.map((column) => row[column] ?? null));
+  const each = (table: NumberedTable, take: (row: Row) => unknown): void => {
+    for (const row of source.rows(table)) unlessUnfit(() => take(row));
+  };
+  inOne(target, () => each('message', (row) => isOpen(row) && rows.add('message', waiting(row))));
+  inOne(target, () => each('message', (row) => !isOpen(row) && rows.add('message', row)));
+  inOne(target, () => {
+    for (const table of ['body', 'history', 'quarantine'] as const)
+      each(table, (row) => isSound(row['facts']) && rows.add(table, row));
+    each('slot', (row) => isSound(row['value']) && addSlot(row));
+    for (const { name, value } of source.small('meta')) {
       const isSoundNumber = NUMBERS.includes(name) && numberIn(value) !== undefined;
-      if (isSoundNumber || TEXTS.includes(name)) addMeta(this.target, String(name), String(value));
+      if (isSoundNumber || TEXTS.includes(name)) addMeta(target, String(name), String(value));
     }
     // Not those of the file without its log, where they can be read with it: a node may have left one since.
-    if (this.target.prepare('SELECT 1 FROM endpoint').get() !== undefined) return;
-    for (const row of this.source.small('endpoint')) unlessUnfit(() => this.#rows.add('endpoint', row));
-  }
+    if (target.prepare('SELECT 1 FROM endpoint').get() !== undefined) return;
+    for (const row of source.small('endpoint')) unlessUnfit(() => rows.add('endpoint', row));
+  });
+}
+
+function inOne(database: DatabaseSync, work: () => void): void {
+  database.exec('BEGIN IMMEDIATE');
+  work();
+  database.exec('COMMIT');
 }
 
 const OF_SLOT = ['owner', 'name', 'version', 'value', 'ends', 'written'] as const;

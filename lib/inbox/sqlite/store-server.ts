@@ -12,10 +12,11 @@ import {
   isDamaged,
   isFull,
   isMisread,
+  keepReserve,
   LastSequence,
   type Nameless,
   NamelessError,
-  Reserve,
+  releaseReserve,
 } from './database';
 import { isLogDamaged } from './page-reader';
 import { checkRoom, finishSalvage, salvage, writeAnew } from './salvage';
@@ -65,7 +66,7 @@ const ANEW_AGAIN = 10_000;
  * transaction, with one sync. After a fault of the disk the file is closed and opened again, checked as at a start.
  */
 export class StoreServer {
-  readonly #reserve: Reserve;
+  readonly #folder: string;
   readonly #last: LastSequence | undefined;
   #store: Store | undefined;
   /** Of what is open. */
@@ -102,7 +103,7 @@ export class StoreServer {
   ) {
     this.#resumed = resumed;
     this.#last = own.last === undefined ? undefined : new LastSequence(own.last);
-    this.#reserve = new Reserve(path.dirname(file));
+    this.#folder = path.dirname(file);
     this.#open();
   }
 
@@ -202,7 +203,7 @@ export class StoreServer {
 
   #copied(store: Store): Salvaged | undefined {
     // Made again where it is gone.
-    ensurePrivateFolder(path.dirname(this.file));
+    ensurePrivateFolder(this.#folder);
     const hasLog = this.#identity?.hasLog === true;
     return writeAnew(this.file, { copyTo: (file) => store.copyTo(file), hasLog }, new Date());
   }
@@ -219,7 +220,7 @@ export class StoreServer {
     this.#identity = new FileIdentity(this.file);
     if (!this.#resumed) {
       if (!this.#identity.canTell) this.#warn({ kind: 'unwatched' });
-      if (this.own.isSpare !== true) this.#warn(fileSystemWarning(path.dirname(this.file)));
+      if (this.own.isSpare !== true) this.#warn(fileSystemWarning(this.#folder));
     }
     this.#resumed = true;
     this.tell({ opened: this.#store.opened });
@@ -285,7 +286,7 @@ export class StoreServer {
         return replies;
       });
     } catch (error) {
-      if (isFull(error) && this.#reserve.release()) {
+      if (isFull(error) && releaseReserve(this.#folder)) {
         this.#warn({ kind: 'reserve-used' });
         return this.#answer(batch);
       }
@@ -339,8 +340,8 @@ export class StoreServer {
     } catch (error) {
       this.#close(error);
     }
-    this.#reserve.keep();
-    this.#warn(checkDisk(path.dirname(this.file)));
+    keepReserve(this.#folder);
+    this.#warn(checkDisk(this.#folder));
   }
 
   #warn(warning: StoreWarning | undefined): void {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import { spareTable } from './carried-rows';
-import { Bodies, messageLists, Messages, RetentionSweep } from './messages';
+import { Bodies, messageLists, Messages, retentionSweep } from './messages';
 import { KnownMessages } from './known-ids';
 import {
   endpointTable,
@@ -193,7 +193,7 @@ export class Store {
   #workOf(messages: Messages, history: HistoryTable): Work {
     const [database, statements, known] = [this.#database, this.#statements, this.#known];
     const clock = (): number => this.#clock();
-    const retention = new RetentionSweep(statements, known);
+    const sweep = retentionSweep(statements, known);
     return {
       accept: (take) => messages.accept(take),
       lease: (take) => messages.lease(take),
@@ -226,7 +226,7 @@ export class Store {
         this.#setMeta('sequence', String(this.#messages.newest));
         statements.releaseOld.run(now - bodies);
         forgetSlots(statements, this.#slotClock);
-        return retention.tidy(now - bodies, now - keys);
+        return sweep(now - bodies, now - keys);
       },
       // Written, for a disk that is full can still be read.
       ping: () => void this.#keepClock(),
