@@ -130,7 +130,8 @@ describe('an inbox of which something is removed or renamed while it is open', (
       ['refuses', 'takes'],
     );
     const { ids } = await held.afterKill();
-    assert.deepEqual(ids.toSorted(), held.acknowledged.toSorted());
+    // What was cut came to the flow from memory, and entered the inbox with what was acknowledged.
+    assert.deepEqual(ids.toSorted(), [...held.acknowledged, 'cut', 'cut again'].toSorted());
   });
 
   it('writes nothing anew where a file is copied over it in place', async () => {

@@ -24,7 +24,7 @@ describe('moving an inbox through a pooler that gives each transaction another c
 
   it('brings all of it', async () => {
     stand.file.accept(events(MANY));
-    const { messages, waiting } = await stand.moved(undefined, pooler.url);
+    const { messages, waiting } = await stand.moved(undefined, pooler.urlOf(server.nameOf(stand.database)));
     assert.deepEqual([messages, waiting], [MANY, MANY]);
   });
 });

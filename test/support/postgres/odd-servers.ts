@@ -147,8 +147,13 @@ export class PgBouncer {
     return pooler;
   }
 
+  /** Of the first database of the file. */
   get url(): string {
-    return `postgres://admin@127.0.0.1:${this.port}/${this.database}`;
+    return this.urlOf(this.database);
+  }
+
+  urlOf(database: string): string {
+    return `postgres://admin@127.0.0.1:${this.port}/${database}`;
   }
 
   async remove(): Promise<void> {
