@@ -42,15 +42,16 @@ import { Spares } from './spare/spares';
 import { fileSystemWarning } from './sqlite/database';
 import { StoreThread } from './sqlite/store-thread';
 import { type InboxEvents, StoreHealth } from './store-health';
-import type {
-  AnyStore,
-  LeaseRequest,
-  OpenReport,
-  SharedStore,
-  SharedStoreEvents,
-  StoreEvents,
-  StorePort,
-  StoreWarning,
+import {
+  type AnyStore,
+  isFileIncident,
+  type LeaseRequest,
+  type OpenReport,
+  type SharedStore,
+  type SharedStoreEvents,
+  type StoreEvents,
+  type StorePort,
+  type StoreWarning,
 } from './store/port';
 import { Stores } from './stores';
 import { tallyOf } from './tally';
@@ -434,10 +435,13 @@ export class DurableInbox implements KeptInbox {
         restored: (nodeId) => this.#beside?.outages.restored(nodeId),
         entered: (nodeId) => this.#beside?.outages.entered(nodeId),
         found: () => this.#health.lookLater(),
-        reopened: () => {
+        answersLost: () => {
           this.queues.reconcile();
           this.#health.lookLater();
         },
+        givenUp: (deliveryIds, folder) => this.#givenUp(deliveryIds, folder),
+        befell: (incident, folder) => this.#befell({ ...incident, folder }),
+        idsLost: (since) => this.#idsLost(since),
         refused: (count) =>
           this.#log({
             kind: 'line',
@@ -518,19 +522,31 @@ export class DurableInbox implements KeptInbox {
   }
 
   #warned(warning: StoreWarning): void {
-    const { kind } = warning;
-    if (kind === 'moved' || kind === 'found' || kind === 'salvaged') this.#befell(warning);
+    if (isFileIncident(warning)) this.#befell(warning);
     else this.#log(warning);
   }
 
-  #befell(incident: FileIncident): void {
+  /** Others go on without them; once their spare answers, they wait again. */
+  #givenUp(deliveryIds: readonly string[], folder: string): void {
+    if (deliveryIds.length === 0) return;
+    for (const id of deliveryIds) this.queues.queueOf(id)?.settled(id, false);
+    const line = `The spare in the spill folder, ${folder}, fails, or does not answer: see to its disk. Of its ${plural(deliveryIds.length, 'message')} those that are not settled come again once it works.`;
+    this.#log({ kind: 'line', line });
+  }
+
+  #idsLost(since: number): void {
+    this.#idsLostAt = Math.max(this.#idsLostAt, performance.now() - since);
+  }
+
+  /** @param incident with the folder of its file, where that is not the one of the inbox */
+  #befell(incident: FileIncident & { folder?: string }): void {
     this.#log(incident);
     this.#incidents.add(incident);
     this.#watchers.notify();
   }
 
   #opened({ waiting, restored, lost, idsLostSince = Infinity }: OpenReport): void {
-    this.#idsLostAt = performance.now() - idsLostSince;
+    this.#idsLost(idsLostSince);
     if (restored !== false) this.#befell({ kind: restored === 'anew' ? 'made-anew' : 'restored', ...lost });
     this.#endpoints.storeOpened();
     this.queues.storeOpened(waiting);

@@ -1,5 +1,5 @@
 import { forEachTimeSliced } from '../concurrency/iteration';
-import { withTimeout } from '../concurrency/timers';
+import { TimeoutBreaker, withTimeout } from '../concurrency/timers';
 import { RvmError } from '../error';
 import type { InboxState, ListQuery, ListedMessage } from './model';
 import { type AnyStore, type AnyCall, type StoreCalls, storeFailed, type LeasedMessage } from './store/port';
@@ -15,8 +15,8 @@ interface PatientReadingOptions {
 
 /** What is asked of a store for somebody to see it: one that fails and hangs is not waited for. */
 export class PatientReading {
-  /** Questions that were not waited for: it is asked no other until it has answered them. */
-  #unanswered = 0;
+  /** Open while questions are not answered that were not waited for: it is asked no other. */
+  readonly #breaker = new TimeoutBreaker();
 
   constructor(
     private readonly store: AnyStore,
@@ -29,13 +29,15 @@ export class PatientReading {
     take: StoreCalls[Name]['take'],
   ): Promise<StoreCalls[Name]['give']> {
     const known = this.#fault();
-    if (this.#unanswered > 0 && known !== undefined) throw storeFailed(known);
+    if (this.#breaker.isOpen && known !== undefined) throw storeFailed(known);
     const reading = this.store.call(name, take).then((give) => ({ give }));
     for (;;) {
       const answer = await withTimeout(reading, this.options.timeoutMs);
       if (answer !== undefined) return answer.give;
       const reason = this.#fault();
-      if (reason !== undefined) throw this.#givenUp(reading, reason);
+      if (reason === undefined) continue;
+      this.#breaker.trip(reading);
+      throw storeFailed(reason);
     }
   }
 
@@ -44,12 +46,6 @@ export class PatientReading {
     const { state, hasMore } = this.options;
     const { durable = !hasMore(), fault = 'it is not open yet' } = state();
     return durable ? undefined : fault;
-  }
-
-  #givenUp(reading: Promise<unknown>, reason: string): Error {
-    this.#unanswered += 1;
-    void reading.catch(() => undefined).then(() => (this.#unanswered -= 1));
-    return storeFailed(reason);
   }
 }
 

@@ -1,4 +1,4 @@
-import { withTimeout } from '../concurrency/timers';
+import { TimeoutBreaker, withTimeout } from '../concurrency/timers';
 import type { ListQuery, MessageList } from './model';
 import { listedOf, type PatientReading, rowsOf } from './reading';
 import type { EventEnd, Spare } from './spare/spare';
@@ -53,6 +53,8 @@ export class Stores implements StorePort {
     note: (take) => this.#note(take),
     finish: (take) => this.#finish(take),
   };
+
+  readonly #notes = new TimeoutBreaker();
 
   constructor(
     private readonly main: StorePort,
@@ -243,11 +245,16 @@ export class Stores implements StorePort {
   }
 
   /** What becomes of an event does not wait for what is said of it. @throws RvmError STORE_FAILED */
-  async #note(take: Take<'note'>): Give<'note'> {
-    const noting = this.#ask('note', take, take.deliveryId).then((give) => ({ give }));
-    const noted = await withTimeout(noting, this.options.timeoutMs);
-    if (noted === undefined) throw storeFailed(TOO_SLOW);
-    return noted.give;
+  #note(take: Take<'note'>): Give<'note'> {
+    return this.#at(
+      take.deliveryId,
+      async () => {
+        const noted = await this.#notes.within(this.main.call('note', take), this.options.timeoutMs);
+        if (noted === undefined) throw storeFailed(TOO_SLOW);
+        return noted.give;
+      },
+      (spare) => spare.call('note', take),
+    );
   }
 
   #finish(take: Take<'finish'>): Give<'finish'> {

@@ -1,16 +1,19 @@
 import { withTimeout } from '../../concurrency/timers';
+import type { MessageState } from '../model';
 import {
   DISK_FULL,
   endStep,
+  type KeptMessage,
   reasonOf,
   type SpareRecord,
   storeFailed,
   type StorePort,
   TOO_SLOW,
 } from '../store/port';
+import { isOpenState, messageKeyOf } from '../store/stored-message';
 import type { Spare } from './spare';
 
-/** Messages that enter together. */
+/** Messages that enter, or of which is asked, together. */
 const BATCH = 100;
 
 /** Told what enters the inbox. */
@@ -69,21 +72,31 @@ async function moveBatch(
   events: DrainEvents,
   { after, timeoutMs }: { after: number; timeoutMs: number },
 ): Promise<number | undefined> {
-  const batch = await spare.call('carry', { after, limit: BATCH }).catch(() => undefined);
-  spare.isStuck = batch === undefined;
+  const asked = { after, limit: BATCH };
+  const isThere = await spare.takeBack();
+  const batch = isThere ? await spare.call('carry', asked).catch(() => undefined) : undefined;
+  spare.wasRead(batch !== undefined);
   if (batch === undefined) return undefined;
-  const entered: SpareRecord[] = [];
+  const entry: Entry = { batch, entered: [], isOver: false };
   try {
     // What an inbox takes that does not answer is offered again all the same: it knows it then.
-    const entering = enterAll(spare, main, events, { batch, entered });
+    const entering = enterAll(spare, main, events, entry);
     if ((await withTimeout(entering, timeoutMs)) === undefined) throw storeFailed(TOO_SLOW);
   } finally {
-    const done = [...entered];
-    // What could not be read any more has gone from its place all the same: its file is kept.
-    for (const record of done) if (isReadable(record)) events.entered(record.node ?? record.endpoint);
+    entry.isOver = true;
+    const done = [...entry.entered];
+    for (const { node, endpoint } of done) events.entered(node ?? endpoint);
     await withTimeout(spare.gone(done.map(idOf)), timeoutMs);
   }
   return batch.at(-1)?.sequence;
+}
+
+/** A batch on its way. */
+interface Entry {
+  batch: readonly SpareRecord[];
+  entered: SpareRecord[];
+  /** Its time is over: what has not entered is brought with the next one. */
+  isOver: boolean;
 }
 
 /** @throws RvmError STORE_FAILED where the inbox stores nothing */
@@ -91,11 +104,12 @@ async function enterAll(
   spare: Spare,
   main: Pick<StorePort, 'call'>,
   events: DrainEvents,
-  { batch, entered }: { batch: readonly SpareRecord[]; entered: SpareRecord[] },
+  entry: Entry,
 ): Promise<true> {
+  const { batch, entered } = entry;
   const ids = await Promise.all(batch.map(async (record) => spare.late.get(idOf(record))));
   const entering = batch.map(async (record, index) => {
-    if (await enter(spare, main, events, { record, lateId: ids[index] })) entered.push(record);
+    if (await enter(spare, main, events, { record, lateId: ids[index], entry })) entered.push(record);
   });
   for (const outcome of await Promise.allSettled(entering))
     if (outcome.status === 'rejected') throw outcome.reason;
@@ -107,11 +121,10 @@ async function enter(
   spare: Spare,
   main: Pick<StorePort, 'call'>,
   events: DrainEvents,
-  { record, lateId }: { record: SpareRecord; lateId: string | undefined },
+  { record, lateId, entry }: { record: SpareRecord; lateId: string | undefined; entry: Entry },
 ): Promise<boolean> {
   const deliveryId = idOf(record);
-  if (!spare.has(deliveryId) || spare.isRefused(deliveryId)) return false;
-  if (!isReadable(record)) return true;
+  if (entry.isOver || !spare.has(deliveryId) || spare.isRefused(deliveryId)) return false;
   const wasBrought = spare.isBroughtAgain(deliveryId, record.state);
   const take = { record, ...(wasBrought && { wasBrought }), ...(lateId !== undefined && { lateId }) };
   const bring = async (): Promise<true> => {
@@ -120,13 +133,15 @@ async function enter(
   };
   try {
     return await bring();
-  } catch {
+  } catch (error) {
+    if (entry.isOver) throw error;
     // One that cannot be stored must not keep those behind it; unless nothing can be.
     await main.call('ping', undefined);
+    if (entry.isOver) throw error;
   }
   return bring().catch(async (error: unknown) => {
     // It has room for a ping, and for none of them.
-    if (reasonOf(error).startsWith(DISK_FULL)) throw error;
+    if (entry.isOver || reasonOf(error).startsWith(DISK_FULL)) throw error;
     // Taken the first time without an answer, it would go to the flow from there, too.
     if ((await main.call('stateOf', deliveryId)) !== undefined) throw error;
     spare.refuse(deliveryId);
@@ -139,7 +154,72 @@ function idOf(record: SpareRecord): string {
   return record.delivery_id;
 }
 
-/** False where its body cannot be read any more. */
-function isReadable({ facts, bytes }: SpareRecord): boolean {
-  return facts !== null && bytes !== null;
+/**
+ * What a former process has left may have entered the inbox, and been settled there, where it could not remove it here any more:
+ * so the inbox is asked before it goes to the flow. Where that does not tell, an event that the flow has not had says that it
+ * may come twice; one that it has had says so anyway.
+ * @param timeoutMs time for the inbox to tell of a batch, in milliseconds; at a start it is to be opened first
+ */
+export async function settleDoubt(
+  spare: Spare,
+  kept: readonly KeptMessage[],
+  main: StorePort,
+  timeoutMs: number,
+): Promise<void> {
+  const open = kept.filter(({ state }) => isOpenState(state));
+  let isAnswered = true;
+  for (let at = 0; at < open.length; at += BATCH) {
+    const batch = open.slice(at, at + BATCH);
+    const asking = Promise.all(batch.map((row) => isInside(main, row)));
+    const answers: (boolean | undefined)[] | undefined = isAnswered
+      ? await withTimeout(asking, timeoutMs)
+      : undefined;
+    isAnswered = answers !== undefined;
+    const having = (answer: boolean | undefined): string[] =>
+      batch.filter((_row, index) => answers?.[index] === answer).map(({ deliveryId }) => deliveryId);
+    const unknown = new Set(having(undefined));
+    const unsure = batch.filter(({ deliveryId, attempt }) => attempt === 0 && unknown.has(deliveryId));
+    if (unsure.length > 0)
+      await spare
+        .call(
+          'doubt',
+          unsure.map(({ deliveryId }) => deliveryId),
+        )
+        .catch(() => undefined);
+    await removeOpen(spare, having(true));
+  }
+}
+
+/** Not one of which somebody has said meanwhile that it is settled. */
+function removeOpen(spare: Spare, deliveryIds: readonly string[]): Promise<void> {
+  return spare.alone(async () => {
+    const states = await Promise.all(deliveryIds.map((id) => spare.call('stateOf', id)));
+    const isOpen = (state: MessageState | undefined): boolean => state !== undefined && isOpenState(state);
+    await spare.gone(deliveryIds.filter((_id, index) => isOpen(states[index])));
+  });
+}
+
+/** Whether the inbox has it, and need not be told of it; undefined where it cannot tell. */
+async function isInside(main: StorePort, row: KeptMessage): Promise<boolean | undefined> {
+  try {
+    if (row.attempt === 0) return (await main.call('look', messageKeyOf(row))).outcome === 'repeat';
+    const state = await main.call('stateOf', row.deliveryId);
+    return state !== undefined && !isOpenState(state);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What came to two processes goes to the flow twice: both say so. */
+export async function markTwins(
+  spare: Spare,
+  kept: readonly KeptMessage[],
+  others: readonly Spare[],
+): Promise<void> {
+  for (const other of others)
+    for (const row of kept) {
+      const { outcome, deliveryId } = await other.call('look', messageKeyOf(row));
+      if (outcome !== 'repeat' || deliveryId === undefined) continue;
+      await Promise.all([spare.call('doubt', [row.deliveryId]), other.call('doubt', [deliveryId])]);
+    }
 }

@@ -1,4 +1,4 @@
-import { withTimeout } from '../../concurrency/timers';
+import { TimeoutBreaker, withTimeout } from '../../concurrency/timers';
 import type { Warning } from '../../message/envelope';
 import type { Endpoints } from '../endpoints';
 import {
@@ -14,8 +14,7 @@ import {
   TOO_SLOW,
 } from '../store/port';
 import { factsWithWarnings } from '../store/stored-message';
-import { drain, type DrainEvents } from './drain';
-import { markTwins, settleDoubt } from './left-spares';
+import { drain, type DrainEvents, markTwins, settleDoubt } from './drain';
 import { MemoryStore } from '../sqlite/store';
 import {
   BESIDE,
@@ -27,7 +26,9 @@ import {
   knownIn,
   openAlarmsIn,
   type OpenStore,
+  type OpenedSpare,
   Spare,
+  type SpareEvents,
 } from './spare';
 import { hasSpare, numberOf, removePlace, SpareFolders, type SparePlace } from './spare-folder';
 
@@ -40,9 +41,10 @@ const MOST_IN_MEMORY = 1000;
 const MEMORY_BYTES = 32 * 1024 * 1024;
 /** Before what the inbox would not have is offered to it again, in milliseconds. */
 const OFFER_AGAIN = 60_000;
-/** Before a spare that failed is tried again; and for one that was left to be opened, in milliseconds. */
+/** Before a spare that failed is tried again, in milliseconds. */
 const TRY_AGAIN = 1000;
-const LEFT_WITHIN = 10_000;
+/** For one that was left to be opened, as a multiple of the time for an answer. */
+const LEFT_WITHIN = 5;
 
 interface SparesOptions {
   /** The spill folder. */
@@ -62,15 +64,13 @@ interface SparesOptions {
 }
 
 /** Told what becomes of messages beside the inbox. */
-interface SparesEvents extends Pick<DrainEvents, 'counts' | 'entered' | 'waits'> {
+interface SparesEvents extends SpareEvents, Pick<DrainEvents, 'counts' | 'entered'> {
   /** Alarms, as `alarmOf` names them, of which the flow of an endpoint has an event. */
   atWork(endpoint: string): ReadonlySet<string>;
   /** One of a node is known that a former process has left. */
   restored(node: string): void;
   /** Something was found that is to enter the inbox. */
   found(): void;
-  /** Nobody knows what became of what a spare was asked last. */
-  reopened(): void;
   /** The inbox works, and will not have so many. */
   refused(count: number): void;
   /** What a former process has left cannot be read. */
@@ -125,8 +125,8 @@ export class Spares {
   readonly #waitingLater = new Set<string>();
   /** Messages and ends on their way in. */
   #entering = 0;
-  /** Messages that a spare has not answered for in time: it is asked nothing else until it does. */
-  #unanswered = 0;
+  /** Open while a spare has not opened in time, or not answered for a message. */
+  readonly #breaker = new TimeoutBreaker();
   #refusals = 0;
   /** Why a spare could not be opened, and when. */
   #failed: { error: unknown; at: number } | undefined;
@@ -154,7 +154,9 @@ export class Spares {
   /** False while a message may be here that nobody knows of: a repeat cannot be told. */
   get isAllKnown(): boolean {
     return (
-      this.#isLoaded && !this.#hasUnread && !this.#all.some(({ isStuck, isUnsure }) => isStuck || isUnsure)
+      this.#isLoaded &&
+      !this.#hasUnread &&
+      !this.#all.some(({ isStuck, isUnsure, size }) => isUnsure || (isStuck && size > 0))
     );
   }
 
@@ -236,7 +238,7 @@ export class Spares {
     const except = take.ordered ? [...this.options.events.atWork(take.endpoint)] : [];
     try {
       // What is in memory goes before what waits in a file that failed, and may be the same: it enters that first.
-      const some = this.#hasInMemory && this.#memory ? [this.#memory] : this.filled;
+      const some = this.#hasInMemory && this.#memory ? [this.#memory] : this.filled.filter(isNotStuck);
       for (const spare of some) {
         const limit = take.limit - leased.length;
         if (limit <= 0 || spare.isDoubtful) break;
@@ -385,9 +387,8 @@ export class Spares {
   }
 
   async #openMemory(): Promise<Spare> {
-    const { timeoutMs, events } = this.options;
     const openStore: OpenStore = (_file, news) => new MemoryStore(news);
-    const memory = await Spare.open(undefined, { openStore, timeoutMs, onUnsure: () => events.reopened() });
+    const { spare: memory } = await Spare.open(undefined, { ...this.options, openStore });
     this.#add(memory);
     this.#memory = memory;
     return memory;
@@ -415,6 +416,8 @@ export class Spares {
     });
     await withTimeout(own.load(), this.options.timeoutMs).catch(() => undefined);
     this.#entering -= 1;
+    // What waits in a file had to wait for what was in memory.
+    for (const { endpointsWaiting } of this.#all) for (const endpoint of endpointsWaiting) waits(endpoint);
   }
 
   /** True where nothing of its alarm is at work, and nothing waits in another spare. */
@@ -423,7 +426,7 @@ export class Spares {
     { message, lease }: Pick<Spill, 'message' | 'lease'>,
   ): Promise<boolean> {
     const { station, alarm, endpoint } = message;
-    if (others.some((spare) => spare.waiting(endpoint) > 0)) return false;
+    if (others.filter(isNotStuck).some((spare) => spare.waiting(endpoint) > 0)) return false;
     if (lease !== 'ordered' || alarm === undefined) return true;
     if (this.options.events.atWork(endpoint).has(alarmOf(station, alarm))) return false;
     return !(await isOpenIn(others, message));
@@ -431,17 +434,13 @@ export class Spares {
 
   /** It goes to the flow all the same, and what is sent again is a repeat of it. */
   #takeLate(own: Spare, endpoint: string, accepting: Promise<AcceptedAnywhere>): void {
-    this.#unanswered += 1;
-    void own
-      .acceptLate(accepting)
-      .then(() => this.options.events.waits(endpoint))
-      .finally(() => (this.#unanswered -= 1));
+    this.#breaker.trip(own.acceptLate(accepting).then(() => this.options.events.waits(endpoint)));
   }
 
   /** The spare that may take so many bytes more. @throws RvmError STORE_FAILED */
   async #writable(bytes: number): Promise<Spare> {
     if (this.#isClosed) throw storeFailed('it is closed');
-    if (this.#unanswered > 0) throw storeFailed(TOO_SLOW);
+    if (this.#breaker.isOpen || this.#own?.hangs === true) throw storeFailed(TOO_SLOW);
     if (bytesOf(this.#all) + bytes > MAX_BYTES) throw storeFailed('the spill folder is full');
     if (this.#own !== undefined) return this.#own;
     const { error, at } = this.#failed ?? { at: -Infinity };
@@ -452,20 +451,16 @@ export class Spares {
 
   /** One that does not open in time is waited for by nobody else. @throws RvmError STORE_FAILED */
   async #openInTime(): Promise<Spare> {
-    const opening = this.#open();
-    const opened = await withTimeout(opening, this.options.timeoutMs);
-    if (opened !== undefined) return opened;
-    this.#unanswered += 1;
-    void opening.catch(() => undefined).finally(() => (this.#unanswered -= 1));
-    throw storeFailed(TOO_SLOW);
+    const opened = await this.#breaker.within(this.#open(), this.options.timeoutMs);
+    if (opened === undefined) throw storeFailed(TOO_SLOW);
+    return opened.give;
   }
 
   /** @throws RvmError STORE_FAILED */
   async #open(): Promise<Spare> {
     const base = this.#folders.current;
     try {
-      const spare = await this.#opened(this.#folders.make());
-      this.#add(spare);
+      const { spare } = await this.#opened(this.#folders.make());
       if (base === this.#folders.current) this.#own = spare;
       return spare;
     } catch (error) {
@@ -475,9 +470,16 @@ export class Spares {
     }
   }
 
-  #opened(place: SparePlace): Promise<Spare> {
-    const { openStore, timeoutMs, events } = this.options;
-    return Spare.open(place, { openStore, timeoutMs, onUnsure: () => events.reopened() });
+  /** @throws RvmError STORE_FAILED; also where it was closed meanwhile */
+  async #opened(place: SparePlace, isDoubtful = false): Promise<OpenedSpare> {
+    const opened = await Spare.open(place, this.options);
+    if (!this.#isClosed) {
+      opened.spare.isDoubtful = isDoubtful;
+      this.#add(opened.spare);
+      return opened;
+    }
+    await this.#end(opened.spare);
+    throw storeFailed('it is closed');
   }
 
   async #move<Name extends 'moveNode' | 'giveNode'>(
@@ -498,7 +500,7 @@ export class Spares {
       this.#underWay.add(place.folder);
       const adopting = this.#adopt(place).finally(() => this.#underWay.delete(place.folder));
       // One whose disk hangs is waited for no longer.
-      hasUnread = (await withTimeout(adopting, LEFT_WITHIN)) !== true || hasUnread;
+      hasUnread = (await withTimeout(adopting, LEFT_WITHIN * this.options.timeoutMs)) !== true || hasUnread;
     }
     this.#hasUnread = hasUnread || this.#underWay.size > 0;
     if (this.#hasUnread || this.#folders.isShared) this.#takeLater();
@@ -510,15 +512,12 @@ export class Spares {
       removePlace(place);
       return true;
     }
-    const spare = await this.#opened(place).catch((error: unknown) => {
-      this.options.events.unreadable(place.folder, reasonOf(error));
-    });
-    if (spare === undefined) return false;
-    if (this.#isClosed) return this.#end(spare).then(() => true);
     const { main, endpoints, timeoutMs, events } = this.options;
-    spare.isDoubtful = true;
-    this.#add(spare);
-    const kept = await spare.load().catch(() => []);
+    const opened = await this.#opened(place, true).catch((error: unknown) => {
+      if (!this.#isClosed) events.unreadable(place.folder, reasonOf(error));
+    });
+    if (opened === undefined) return false;
+    const { spare, kept } = opened;
     for (const node of new Set(kept.map((row) => row.node))) {
       const present = endpoints.endpointOf(node);
       if (present !== undefined) await this.#move(spare, 'moveNode', { node, endpoint: present });
@@ -597,4 +596,8 @@ export class Spares {
   async #end(spare: Spare): Promise<void> {
     for (const file of await spare.end()) this.options.events.left(file);
   }
+}
+
+function isNotStuck({ isStuck }: Spare): boolean {
+  return !isStuck;
 }
