@@ -1,10 +1,9 @@
 import { TimeoutBreaker, withTimeout } from '../concurrency/timers';
 import { type DeadLetter, isForFlow, type ProvenMessage } from '../message/record';
-import type { ToldIncidents } from './incidents';
+import type { OutageLog, ToldIncidents } from './incidents';
 import type { Acceptance } from './model';
 import type { EventQueue } from './queue/event-queue';
 import type { EventQueues } from './queue/event-queues';
-import type { OutageLog } from './spare/outage-log';
 import type { AcceptedBeside, Spares, Spill } from './spare/spares';
 import {
   type Accepted,

@@ -7,7 +7,7 @@ import { plural } from '../text';
 import { Arrivals, type Beside } from './arrivals';
 import { Endpoints } from './endpoints';
 import type { KeptInbox } from './inboxes';
-import { ToldIncidents } from './incidents';
+import { OutageLog, ToldIncidents } from './incidents';
 import {
   type Acceptance,
   type Actor,
@@ -30,12 +30,10 @@ import {
 } from './model';
 import { InboxQuarantine } from './quarantine';
 import { EventQueues, SettledElsewhere } from './queue/event-queues';
-import { listedOf, PatientReading, rowsOf } from './reading';
 import { type RetentionPeriods, Tidying } from './retention';
 import { Settling } from './settling';
 import type { ChangedSlots, SlotOutcome, SlotWrite } from './slot';
 import { SlotListeners, SlotStore } from './slots';
-import { OutageLog } from './spare/outage-log';
 import type { OpenStore } from './spare/spare';
 import { SPILL_REGISTER } from './spare/spare-folder';
 import { Spares } from './spare/spares';
@@ -53,7 +51,7 @@ import {
   type StorePort,
   type StoreWarning,
 } from './store/port';
-import { Stores } from './stores';
+import { listedOf, PatientReading, rowsOf, Stores } from './stores';
 import { tallyOf } from './tally';
 
 interface CommonOptions {

@@ -183,8 +183,9 @@ describe('a spare that fails, too', () => {
       await former.accept(message);
       await former.close();
       fs.renameSync(elsewhere, `${elsewhere}-away`);
-      const inbox = stand.open({ folder: former.folder });
-      await new Taker(inbox).takes();
+      const inbox = failing(former.folder);
+      await inbox.accept(proven());
+      await stand.mend(inbox);
       await stand.end(inbox);
       fs.renameSync(`${elsewhere}-away`, elsewhere);
       const taker = new Taker(stand.open({ folder: former.folder }));

@@ -255,14 +255,18 @@ describe('the spares of an inbox whose store fails', () => {
       });
 
     it('tell where one of them was damaged what was read of it, and mark that, and what comes while ids may be missing', async () => {
-      const folder = newFolder();
-      await leave(folder, 3);
+      const former = failing();
+      // And says that it does not know them.
+      former.isReadable = true;
+      await accept(3);
+      const folder = former.image();
       const [file = ''] = stand.files({ folder });
       const spare = new StoreThread(file, QUIET, { isSpare: true });
       await spare.call('ping', undefined);
       await spare.close();
       damagePage(file, 'message_received');
       const inbox = inThread(folder);
+      inbox.isReadable = true;
       const taker = new Taker(inbox);
       await taker.came(3);
       const isMarked = ({ message }: Delivery): boolean => message.warnings.includes('may-repeat');

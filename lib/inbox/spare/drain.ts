@@ -1,4 +1,4 @@
-import { withTimeout } from '../../concurrency/timers';
+import { TimeoutBreaker, withTimeout } from '../../concurrency/timers';
 import type { MessageState } from '../model';
 import {
   DISK_FULL,
@@ -28,126 +28,113 @@ export interface DrainEvents {
   waits(endpoint: string): void;
 }
 
-/**
- * Moves what a spare has into the inbox, in order, in the state it has: what the flow has at work goes on under its delivery id.
- * A message is in both between the commit there and its removal here; brought again it is known by its delivery id, and
- * whichever has come further counts.
- * @param timeoutMs time for the inbox to take a batch, in milliseconds
- * @throws RvmError STORE_FAILED of the inbox; what has not entered stays. A spare that cannot be read is stuck
- */
-export async function drain(
-  spare: Spare,
-  main: Pick<StorePort, 'call'>,
-  events: DrainEvents,
-  timeoutMs: number,
-): Promise<void> {
-  await tellEnds(spare, main, events);
-  for (let after = 0; ;) {
-    const last = await spare.alone(() => moveBatch(spare, main, events, { after, timeoutMs }));
-    if (spare.isStuck) await doubtTwins(spare, main);
-    for (const endpoint of spare.endpointsWaiting) events.waits(endpoint);
-    if (last === undefined) return;
-    after = last;
-  }
-}
-
-/** What the inbox has taken after all, or too late, goes to the flow from there, too: nobody can say now how far it has come here. */
-async function doubtTwins(spare: Spare, main: Pick<StorePort, 'call'>): Promise<void> {
-  const late = await Promise.all(spare.late.values());
-  await main.call('doubt', [...spare.deliveryIds, ...late.filter((id) => id !== undefined)]);
-}
-
-async function tellEnds(spare: Spare, main: Pick<StorePort, 'call'>, events: DrainEvents): Promise<void> {
-  for (const { deliveryId, state, step = endStep(state) } of spare.ends.values()) {
-    const finished = await main.call('finish', { deliveryId, state, give: false, step });
-    if (finished?.was === 'received') events.counts(finished.endpoint, -1);
-    await spare.dropEnd(deliveryId);
-  }
-}
-
-/** @returns the last sequence; undefined where there are no more. @throws RvmError STORE_FAILED */
-async function moveBatch(
-  spare: Spare,
-  main: Pick<StorePort, 'call'>,
-  events: DrainEvents,
-  { after, timeoutMs }: { after: number; timeoutMs: number },
-): Promise<number | undefined> {
-  const asked = { after, limit: BATCH };
-  const isThere = await spare.takeBack();
-  const batch = isThere ? await spare.call('carry', asked).catch(() => undefined) : undefined;
-  spare.wasRead(batch !== undefined);
-  if (batch === undefined) return undefined;
-  const entry: Entry = { batch, entered: [], isOver: false };
-  try {
-    // What an inbox takes that does not answer is offered again all the same: it knows it then.
-    const entering = enterAll(spare, main, events, entry);
-    if ((await withTimeout(entering, timeoutMs)) === undefined) throw storeFailed(TOO_SLOW);
-  } finally {
-    entry.isOver = true;
-    const done = [...entry.entered];
-    for (const { node, endpoint } of done) events.entered(node ?? endpoint);
-    await withTimeout(spare.gone(done.map(idOf)), timeoutMs);
-  }
-  return batch.at(-1)?.sequence;
-}
-
 /** A batch on its way. */
 interface Entry {
-  batch: readonly SpareRecord[];
+  spare: Spare;
   entered: SpareRecord[];
   /** Its time is over: what has not entered is brought with the next one. */
   isOver: boolean;
 }
 
-/** @throws RvmError STORE_FAILED where the inbox stores nothing */
-async function enterAll(
-  spare: Spare,
-  main: Pick<StorePort, 'call'>,
-  events: DrainEvents,
-  entry: Entry,
-): Promise<true> {
-  const { batch, entered } = entry;
-  const ids = await Promise.all(batch.map(async (record) => spare.late.get(idOf(record))));
-  const entering = batch.map(async (record, index) => {
-    if (await enter(spare, main, events, { record, lateId: ids[index], entry })) entered.push(record);
-  });
-  for (const outcome of await Promise.allSettled(entering))
-    if (outcome.status === 'rejected') throw outcome.reason;
-  return true;
-}
+/**
+ * Moves what a spare has into the inbox, in order, in the state it has: what the flow has at work goes on under its delivery id.
+ * A message is in both between the commit there and its removal here; brought again it is known by its delivery id, and
+ * whichever has come further counts.
+ */
+export class SpareDrain {
+  /** @param timeoutMs time for the inbox to take a batch, in milliseconds */
+  constructor(
+    private readonly main: Pick<StorePort, 'call'>,
+    private readonly events: DrainEvents,
+    private readonly timeoutMs: number,
+  ) {}
 
-/** True where it has entered. @throws RvmError STORE_FAILED where the inbox stores nothing */
-async function enter(
-  spare: Spare,
-  main: Pick<StorePort, 'call'>,
-  events: DrainEvents,
-  { record, lateId, entry }: { record: SpareRecord; lateId: string | undefined; entry: Entry },
-): Promise<boolean> {
-  const deliveryId = idOf(record);
-  if (entry.isOver || !spare.has(deliveryId) || spare.isRefused(deliveryId)) return false;
-  const wasBrought = spare.isBroughtAgain(deliveryId, record.state);
-  const take = { record, ...(wasBrought && { wasBrought }), ...(lateId !== undefined && { lateId }) };
-  const bring = async (): Promise<true> => {
-    events.counts(record.endpoint, await main.call('bring', take));
-    return true;
-  };
-  try {
-    return await bring();
-  } catch (error) {
-    if (entry.isOver) throw error;
-    // One that cannot be stored must not keep those behind it; unless nothing can be.
-    await main.call('ping', undefined);
-    if (entry.isOver) throw error;
+  /** @throws RvmError STORE_FAILED of the inbox; what has not entered stays. A spare that cannot be read is stuck */
+  async run(spare: Spare): Promise<void> {
+    await this.#tellEnds(spare);
+    for (let after = 0; ;) {
+      const last = await spare.alone(() => this.#moveBatch(spare, after));
+      if (spare.isStuck) await this.#doubtTwins(spare);
+      for (const endpoint of spare.endpointsWaiting) this.events.waits(endpoint);
+      if (last === undefined) return;
+      after = last;
+    }
   }
-  return bring().catch(async (error: unknown) => {
-    // It has room for a ping, and for none of them.
-    if (entry.isOver || reasonOf(error).startsWith(DISK_FULL)) throw error;
-    // Taken the first time without an answer, it would go to the flow from there, too.
-    if ((await main.call('stateOf', deliveryId)) !== undefined) throw error;
-    spare.refuse(deliveryId);
-    events.refused();
-    return false;
-  });
+
+  /** What the inbox has taken after all, or too late, goes to the flow from there, too: nobody can say now how far it has come here. */
+  async #doubtTwins(spare: Spare): Promise<void> {
+    const late = await Promise.all(spare.late.values());
+    await this.main.call('doubt', [...spare.deliveryIds, ...late.filter((id) => id !== undefined)]);
+  }
+
+  async #tellEnds(spare: Spare): Promise<void> {
+    for (const { deliveryId, state, step = endStep(state) } of spare.ends.values()) {
+      const finished = await this.main.call('finish', { deliveryId, state, give: false, step });
+      if (finished?.was === 'received') this.events.counts(finished.endpoint, -1);
+      await spare.dropEnd(deliveryId);
+    }
+  }
+
+  /** @returns the last sequence; undefined where there are no more. @throws RvmError STORE_FAILED */
+  async #moveBatch(spare: Spare, after: number): Promise<number | undefined> {
+    const isThere = await spare.takeBack();
+    const reading = isThere ? spare.call('carry', { after, limit: BATCH }) : undefined;
+    const batch = await reading?.catch(() => undefined);
+    spare.wasRead(batch !== undefined);
+    if (batch === undefined) return undefined;
+    const entry: Entry = { spare, entered: [], isOver: false };
+    try {
+      // What an inbox takes that does not answer is offered again all the same: it knows it then.
+      const entering = this.#enterAll(entry, batch).then(() => true);
+      if ((await withTimeout(entering, this.timeoutMs)) === undefined) throw storeFailed(TOO_SLOW);
+    } finally {
+      entry.isOver = true;
+      const done = [...entry.entered];
+      for (const { node, endpoint } of done) this.events.entered(node ?? endpoint);
+      await withTimeout(spare.gone(done.map(idOf)), this.timeoutMs);
+    }
+    return batch.at(-1)?.sequence;
+  }
+
+  /** @throws RvmError STORE_FAILED where the inbox stores nothing */
+  async #enterAll(entry: Entry, batch: readonly SpareRecord[]): Promise<void> {
+    const ids = await Promise.all(batch.map(async (record) => entry.spare.late.get(idOf(record))));
+    const entering = batch.map(async (record, index) => {
+      if (await this.#enter(entry, record, ids[index])) entry.entered.push(record);
+    });
+    for (const outcome of await Promise.allSettled(entering))
+      if (outcome.status === 'rejected') throw outcome.reason;
+  }
+
+  /** True where it has entered. @throws RvmError STORE_FAILED where the inbox stores nothing */
+  async #enter(entry: Entry, record: SpareRecord, lateId: string | undefined): Promise<boolean> {
+    const { spare } = entry;
+    const deliveryId = idOf(record);
+    if (entry.isOver || !spare.has(deliveryId) || spare.refused.has(deliveryId)) return false;
+    const wasBrought = spare.isBroughtAgain(deliveryId, record.state);
+    const take = { record, ...(wasBrought && { wasBrought }), ...(lateId !== undefined && { lateId }) };
+    const bring = async (): Promise<true> => {
+      this.events.counts(record.endpoint, await this.main.call('bring', take));
+      return true;
+    };
+    try {
+      return await bring();
+    } catch (error) {
+      if (entry.isOver) throw error;
+      // One that cannot be stored must not keep those behind it; unless nothing can be.
+      await this.main.call('ping', undefined);
+      if (entry.isOver) throw error;
+    }
+    return bring().catch(async (error: unknown) => {
+      // It has room for a ping, and for none of them.
+      if (entry.isOver || reasonOf(error).startsWith(DISK_FULL)) throw error;
+      // Taken the first time without an answer, it would go to the flow from there, too.
+      if ((await this.main.call('stateOf', deliveryId)) !== undefined) throw error;
+      spare.refused.add(deliveryId);
+      this.events.refused();
+      return false;
+    });
+  }
 }
 
 function idOf(record: SpareRecord): string {
@@ -158,35 +145,27 @@ function idOf(record: SpareRecord): string {
  * What a former process has left may have entered the inbox, and been settled there, where it could not remove it here any more:
  * so the inbox is asked before it goes to the flow. Where that does not tell, an event that the flow has not had says that it
  * may come twice; one that it has had says so anyway.
+ * What came to two processes goes to the flow twice: both say so. Fails never.
+ * @param kept what is in it
  * @param timeoutMs time for the inbox to tell of a batch, in milliseconds; at a start it is to be opened first
  */
 export async function settleDoubt(
   spare: Spare,
   kept: readonly KeptMessage[],
-  main: StorePort,
-  timeoutMs: number,
+  { others, main, timeoutMs }: { others: readonly Spare[]; main: StorePort; timeoutMs: number },
 ): Promise<void> {
+  await markTwins(spare, kept, others).catch(() => undefined);
   const open = kept.filter(({ state }) => isOpenState(state));
-  let isAnswered = true;
+  const breaker = new TimeoutBreaker();
   for (let at = 0; at < open.length; at += BATCH) {
     const batch = open.slice(at, at + BATCH);
-    const asking = Promise.all(batch.map((row) => isInside(main, row)));
-    const answers: (boolean | undefined)[] | undefined = isAnswered
-      ? await withTimeout(asking, timeoutMs)
-      : undefined;
-    isAnswered = answers !== undefined;
-    const having = (answer: boolean | undefined): string[] =>
-      batch.filter((_row, index) => answers?.[index] === answer).map(({ deliveryId }) => deliveryId);
-    const unknown = new Set(having(undefined));
-    const unsure = batch.filter(({ deliveryId, attempt }) => attempt === 0 && unknown.has(deliveryId));
-    if (unsure.length > 0)
-      await spare
-        .call(
-          'doubt',
-          unsure.map(({ deliveryId }) => deliveryId),
-        )
-        .catch(() => undefined);
-    await removeOpen(spare, having(true));
+    const asking = breaker.isOpen ? [] : batch.map((row) => isInside(main, row));
+    const answers = (await breaker.within(Promise.all(asking), timeoutMs))?.give ?? [];
+    const having = (answer: boolean | undefined): KeptMessage[] =>
+      batch.filter((_row, index) => answers[index] === answer);
+    const unsure = having(undefined).filter(({ attempt }) => attempt === 0);
+    await spare.call('doubt', unsure.map(keptId)).catch(() => undefined);
+    await removeOpen(spare, having(true).map(keptId)).catch(() => undefined);
   }
 }
 
@@ -210,8 +189,7 @@ async function isInside(main: StorePort, row: KeptMessage): Promise<boolean | un
   }
 }
 
-/** What came to two processes goes to the flow twice: both say so. */
-export async function markTwins(
+async function markTwins(
   spare: Spare,
   kept: readonly KeptMessage[],
   others: readonly Spare[],
@@ -222,4 +200,8 @@ export async function markTwins(
       if (outcome !== 'repeat' || deliveryId === undefined) continue;
       await Promise.all([spare.call('doubt', [row.deliveryId]), other.call('doubt', [deliveryId])]);
     }
+}
+
+function keptId({ deliveryId }: KeptMessage): string {
+  return deliveryId;
 }

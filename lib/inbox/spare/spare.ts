@@ -78,13 +78,13 @@ export class Spare {
   readonly ends = new Map<string, EventEnd>();
   /** The delivery id of its row in the inbox, where that took a message after all, too late; by the one here. */
   readonly late = new Map<string, Promise<string | undefined>>();
+  /** The inbox works, and will not have them. */
+  readonly refused = new Set<string>();
   /** Nothing of it may go, for it is not known yet what the inbox has of it. */
   isDoubtful = false;
   readonly #sizes = new Map<string, number>();
   /** In the inbox, and perhaps still in the file. */
   readonly #entered = new Set<string>();
-  /** The inbox works, and will not have them. */
-  readonly #refused = new Set<string>();
   /** The inbox was to take them when they were with the flow, or dead, and may do so late. */
   readonly #brought = new Set<string>();
   /** Leased in the last moment, and perhaps held by no queue yet. */
@@ -178,7 +178,7 @@ export class Spare {
 
   /** True where something is to enter the inbox. */
   get hasPending(): boolean {
-    return !this.isStuck && (this.ends.size > 0 || this.#sizes.size > this.#refused.size);
+    return !this.isStuck && (this.ends.size > 0 || this.#sizes.size > this.refused.size);
   }
 
   get isEmpty(): boolean {
@@ -244,12 +244,12 @@ export class Spare {
   }
 
   async #lookNow(): Promise<void> {
-    const isWell = await this.call('ping', undefined).then(
-      () => !this.#isUnreadable,
-      () => false,
-    );
+    const isWell = await this.call('ping', undefined)
+      .then(() => this.call('carry', { after: 0, limit: 1 }))
+      .then(Boolean, () => false);
     clearTimeout(this.#look);
     this.#look = undefined;
+    this.#isUnreadable &&= !isWell;
     if (this.#isClosed || (isWell && (await this.takeBack()))) return;
     this.#lookLater();
     if (this.#givenUp !== undefined) return;
@@ -340,21 +340,18 @@ export class Spare {
 
   /** @throws RvmError STORE_FAILED */
   async lease(take: StoreCalls['lease']['take']): Promise<LeasedMessage[]> {
-    if (this.isDoubtful || this.waiting(take.endpoint) === 0) return [];
+    // Not before what it was given up with is taken back.
+    if (this.isDoubtful || this.#givenUp !== undefined || this.waiting(take.endpoint) === 0) return [];
     return this.shared(async () => {
       // What is in the inbox could not be removed here until now.
       if (this.#entered.size > 0) await this.#remove();
       const events = await this.call('lease', take);
+      const ids = events.map(({ deliveryId }) => deliveryId);
       this.#count(take.endpoint, -events.length);
-      this.#freshen(events.map(({ deliveryId }) => deliveryId));
+      this.#freshen(ids);
       if (!this.isUnsure) return events.map(asBeside);
       // Others may have been heard elsewhere, too.
-      void this.#port
-        .call(
-          'doubt',
-          events.map(({ deliveryId }) => deliveryId),
-        )
-        .catch(() => undefined);
+      void this.#port.call('doubt', ids).catch(() => undefined);
       return events.map((event) => ({ ...asBeside(event), warnings: [...BESIDE, 'may-repeat'] }));
     });
   }
@@ -413,21 +410,6 @@ export class Spare {
     this.ends.delete(deliveryId);
     const writes = [{ name: deliveryId }];
     await this.call('putSlots', { owner: ENDS, writes }).catch(() => undefined);
-  }
-
-  isRefused(deliveryId: string): boolean {
-    return this.#refused.has(deliveryId);
-  }
-
-  refuse(deliveryId: string): void {
-    this.#refused.add(deliveryId);
-  }
-
-  /** True where some were refused: they are offered again. */
-  offerAgain(): boolean {
-    const any = this.#refused.size > 0;
-    this.#refused.clear();
-    return any;
   }
 
   /** To be called before it is brought. True where it was before, in a state which the inbox may say of it only later. */
@@ -530,7 +512,7 @@ export class Spare {
 
   #forget(deliveryId: string): void {
     this.#bytes -= this.#sizes.get(deliveryId) ?? 0;
-    for (const each of [this.#sizes, this.#refused, this.#brought, this.late]) each.delete(deliveryId);
+    for (const each of [this.#sizes, this.refused, this.#brought, this.late]) each.delete(deliveryId);
   }
 
   /** The way to a queue takes a moment. */
@@ -591,11 +573,6 @@ export function bothKnow(one: Known, other: Known): Known {
 /** The answer to a message that a place knows. */
 export function repeatOf({ deliveryId = '', first, ended }: Known): AcceptedAnywhere {
   return { outcome: 'repeat', deliveryId, sequence: null, first, ended, leased: false };
-}
-
-/** Of the bodies in some spares. */
-export function bytesOf(some: readonly Spare[]): number {
-  return some.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
 /** Whether one of the alarm of a message is open in some spares. */

@@ -14,12 +14,11 @@ import {
   TOO_SLOW,
 } from '../store/port';
 import { factsWithWarnings } from '../store/stored-message';
-import { drain, type DrainEvents, markTwins, settleDoubt } from './drain';
+import { type DrainEvents, settleDoubt, SpareDrain } from './drain';
 import { MemoryStore } from '../sqlite/store';
 import {
   BESIDE,
   bothKnow,
-  bytesOf,
   isOpenIn,
   repeatOf,
   type EventEnd,
@@ -100,6 +99,7 @@ export type AcceptedBeside = AcceptedAnywhere & {
 /** What is beside an inbox that fails: the spare of this process, and those that are still to be emptied, oldest first. */
 export class Spares {
   readonly #folders: SpareFolders;
+  readonly #drain: SpareDrain;
   readonly #loading: Promise<void>;
   #all: Spare[] = [];
   /** The one that takes what comes. */
@@ -132,6 +132,16 @@ export class Spares {
   #failed: { error: unknown; at: number } | undefined;
 
   constructor(private readonly options: SparesOptions) {
+    const { main, events, timeoutMs } = options;
+    const entered = (node: string): void => {
+      this.#moves += 1;
+      events.entered(node);
+    };
+    const refused = (): void => {
+      this.#refusals += 1;
+      if (this.#refusals === 1) setTimeout(() => this.#offerAgain(), OFFER_AGAIN).unref();
+    };
+    this.#drain = new SpareDrain(main, { ...events, entered, refused }, timeoutMs);
     this.#folders = new SpareFolders(options.folder, options.register);
     this.#loading = this.#take().then(() => void (this.#isLoaded = true));
     this.#taking = this.#loading;
@@ -144,6 +154,11 @@ export class Spares {
   /** Messages in all of them. */
   get size(): number {
     return this.#all.reduce((sum, { size }) => sum + size, 0);
+  }
+
+  /** Of all bodies. */
+  get #bytes(): number {
+    return this.#all.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
   /** True where something may not be in the inbox yet: what arrives must not overtake it. */
@@ -236,19 +251,20 @@ export class Spares {
   async lease(take: StoreCalls['lease']['take']): Promise<LeasedMessage[]> {
     const leased: LeasedMessage[] = [];
     const except = take.ordered ? [...this.options.events.atWork(take.endpoint)] : [];
-    try {
-      // What is in memory goes before what waits in a file that failed, and may be the same: it enters that first.
-      const some = this.#hasInMemory && this.#memory ? [this.#memory] : this.filled.filter(isNotStuck);
-      for (const spare of some) {
-        const limit = take.limit - leased.length;
-        if (limit <= 0 || spare.isDoubtful) break;
+    // What is in memory goes before what waits in a file that failed, and may be the same: it enters that first.
+    const some = this.#hasInMemory && this.#memory ? [this.#memory] : this.filled;
+    for (const spare of some) {
+      const limit = take.limit - leased.length;
+      if (limit <= 0 || spare.isDoubtful) break;
+      try {
         leased.push(...(await spare.lease({ ...take, limit, except })));
         // Not behind the last, or who settles an event at this moment would not find it at its queue.
         if (take.ordered && spare !== some.at(-1))
           except.push(...(await spare.call('openAlarms', take.endpoint)));
+      } catch {
+        // One that fails keeps none of the others waiting.
+        this.#waitsLater(take.endpoint);
       }
-    } catch {
-      this.#waitsLater(take.endpoint);
     }
     return leased;
   }
@@ -319,7 +335,7 @@ export class Spares {
 
   /** Resolves with whether a message could be kept now: the folder is tried, at most once a second. */
   async canAccept(): Promise<boolean> {
-    return !this.#isClosed && bytesOf(this.#all) + LARGEST < MAX_BYTES && this.#folders.canWrite();
+    return !this.#isClosed && this.#bytes + LARGEST < MAX_BYTES && this.#folders.canWrite();
   }
 
   async close(): Promise<void> {
@@ -411,7 +427,8 @@ export class Spares {
     const { waits } = this.options.events;
     const nothing = (): void => undefined;
     const events = { waits, counts: nothing, entered: nothing, refused: nothing };
-    await drain(memory, own.asTarget, events, this.options.timeoutMs).catch((error: unknown) => {
+    const drain = new SpareDrain(own.asTarget, events, this.options.timeoutMs);
+    await drain.run(memory).catch((error: unknown) => {
       this.#failed = { error, at: performance.now() };
     });
     await withTimeout(own.load(), this.options.timeoutMs).catch(() => undefined);
@@ -426,7 +443,7 @@ export class Spares {
     { message, lease }: Pick<Spill, 'message' | 'lease'>,
   ): Promise<boolean> {
     const { station, alarm, endpoint } = message;
-    if (others.filter(isNotStuck).some((spare) => spare.waiting(endpoint) > 0)) return false;
+    if (others.some((spare) => spare.waiting(endpoint) > 0)) return false;
     if (lease !== 'ordered' || alarm === undefined) return true;
     if (this.options.events.atWork(endpoint).has(alarmOf(station, alarm))) return false;
     return !(await isOpenIn(others, message));
@@ -441,7 +458,7 @@ export class Spares {
   async #writable(bytes: number): Promise<Spare> {
     if (this.#isClosed) throw storeFailed('it is closed');
     if (this.#breaker.isOpen || this.#own?.hangs === true) throw storeFailed(TOO_SLOW);
-    if (bytesOf(this.#all) + bytes > MAX_BYTES) throw storeFailed('the spill folder is full');
+    if (this.#bytes + bytes > MAX_BYTES) throw storeFailed('the spill folder is full');
     if (this.#own !== undefined) return this.#own;
     const { error, at } = this.#failed ?? { at: -Infinity };
     if (performance.now() - at < TRY_AGAIN) throw error;
@@ -524,18 +541,11 @@ export class Spares {
     }
     for (const { node } of kept) events.restored(node);
     events.found();
-    void markTwins(
-      spare,
-      kept,
-      this.filled.filter((other) => other !== spare),
-    )
-      .catch(() => undefined)
-      .then(() => settleDoubt(spare, kept, main, timeoutMs))
-      .catch(() => undefined)
-      .then(() => {
-        spare.isDoubtful = false;
-        for (const endpoint of spare.endpointsWaiting) events.waits(endpoint);
-      });
+    const others = this.filled.filter((other) => other !== spare);
+    void settleDoubt(spare, kept, { others, main, timeoutMs }).then(() => {
+      spare.isDoubtful = false;
+      for (const endpoint of spare.endpointsWaiting) events.waits(endpoint);
+    });
     return true;
   }
 
@@ -548,19 +558,10 @@ export class Spares {
   }
 
   async #drainAll(): Promise<void> {
-    const { main, events, timeoutMs } = this.options;
+    const { events } = this.options;
     await this.takeMore();
     await this.#keeping;
-    const { counts, waits } = events;
-    const entered = (node: string): void => {
-      this.#moves += 1;
-      events.entered(node);
-    };
-    const refused = (): void => {
-      this.#refusals += 1;
-      if (this.#refusals === 1) setTimeout(() => this.#offerAgain(), OFFER_AGAIN).unref();
-    };
-    for (const spare of this.#all) await drain(spare, main, { counts, entered, waits, refused }, timeoutMs);
+    for (const spare of this.#all) await this.#drain.run(spare);
     await this.#drop();
     if (this.#all.some(({ isStuck }) => isStuck)) setTimeout(() => events.found(), TRY_AGAIN).unref();
     if (this.#refusals > 0) events.refused(this.#refusals);
@@ -568,8 +569,8 @@ export class Spares {
 
   #offerAgain(): void {
     this.#refusals = 0;
-    const any = this.#all.map((spare) => spare.offerAgain()).includes(true);
-    if (any) this.options.events.found();
+    if (this.#all.some(({ refused }) => refused.size > 0)) this.options.events.found();
+    for (const { refused } of this.#all) refused.clear();
   }
 
   /** In the order in which they are drained: what is in memory came last. */
@@ -596,8 +597,4 @@ export class Spares {
   async #end(spare: Spare): Promise<void> {
     for (const file of await spare.end()) this.options.events.left(file);
   }
-}
-
-function isNotStuck({ isStuck }: Spare): boolean {
-  return !isStuck;
 }
