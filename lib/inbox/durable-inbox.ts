@@ -179,10 +179,10 @@ export class DurableInbox implements KeptInbox {
 
   /** Tells where the spill folder could not serve, before it has to. */
   checkSpillFolder(): void {
-    const { spares } = this.#beside ?? {};
-    if (spares === undefined) return;
-    const { folder } = spares;
-    const reason = spares.check();
+    const { folders } = this.#beside?.spares ?? {};
+    if (folders === undefined) return;
+    const { current: folder } = folders;
+    const reason = folders.check();
     const warning = reason === undefined ? fileSystemWarning(folder) : undefined;
     if (reason !== undefined) this.#log({ kind: 'no-spill', folder, reason });
     else if (warning !== undefined) this.#log({ ...warning, folder });
@@ -399,7 +399,10 @@ export class DurableInbox implements KeptInbox {
   #besideOf(options: FileInboxOptions): Beside & { stores: Stores } {
     const { file, open, lastSequence } = options;
     const main = open?.(this.#events()) ?? new StoreThread(file, this.#events(), { last: lastSequence });
-    const spares = this.#sparesOf(options, main);
+    const outages = new OutageLog(
+      (node) => this.queues.of(this.#endpoints.endpointOf(node) ?? node).reachable,
+    );
+    const spares = this.#sparesOf(options, main, outages);
     const stores = new Stores(main, {
       spares,
       endpointOf: (deliveryId) => this.queues.queueOf(deliveryId)?.endpointId,
@@ -408,13 +411,10 @@ export class DurableInbox implements KeptInbox {
       counted: (waiting) => this.queues.waitingAre(waiting),
       timeoutMs: this.#timeoutMs,
     });
-    const outages = new OutageLog(
-      (node) => this.queues.of(this.#endpoints.endpointOf(node) ?? node).reachable,
-    );
     return { main, spares, stores, outages };
   }
 
-  #sparesOf({ spillFolder, file, openSpare }: FileInboxOptions, main: StorePort): Spares {
+  #sparesOf({ spillFolder, file, openSpare }: FileInboxOptions, main: StorePort, outages: OutageLog): Spares {
     return new Spares({
       folder: spillFolder,
       register: path.join(path.dirname(file), SPILL_REGISTER),
@@ -426,12 +426,12 @@ export class DurableInbox implements KeptInbox {
       },
       timeoutMs: this.#timeoutMs,
       lookAgain: this.#lookAgain,
+      outages,
+      log: this.#log,
       events: {
         atWork: (endpointId) => this.queues.of(endpointId).alarmsAtWork(),
         waits: (endpointId) => this.#waitsBeside(endpointId),
         counts: (endpointId, change) => this.queues.of(endpointId).count(change),
-        restored: (nodeId) => this.#beside?.outages.restored(nodeId),
-        entered: (nodeId) => this.#beside?.outages.entered(nodeId),
         found: () => this.#health.lookLater(),
         answersLost: () => {
           this.queues.reconcile();
@@ -440,17 +440,6 @@ export class DurableInbox implements KeptInbox {
         givenUp: (deliveryIds, folder) => this.#givenUp(deliveryIds, folder),
         befell: (incident, folder) => this.#befell({ ...incident, folder }),
         idsLost: (since) => this.#idsLost(since),
-        refused: (count) =>
-          this.#log({
-            kind: 'line',
-            line: `The inbox does not take ${plural(count, 'message')} of the spill folder: what it does not take stays there, and is offered to it again. See to the room on its disk.`,
-          }),
-        unreadable: (folder, reason) =>
-          this.#log({
-            kind: 'line',
-            line: `What a former process has left in ${folder} cannot be read, and is looked at again: ${reason}.`,
-          }),
-        left: (left) => this.#log({ kind: 'left', file: left }),
       },
     });
   }

@@ -1,6 +1,7 @@
 import { TimeoutBreaker, withTimeout } from '../../concurrency/timers';
 import type { Warning } from '../../message/envelope';
 import type { Endpoints } from '../endpoints';
+import type { OutageLog } from '../incidents';
 import {
   type AcceptedAnywhere,
   alarmOf,
@@ -14,6 +15,8 @@ import {
   TOO_SLOW,
 } from '../store/port';
 import { factsWithWarnings } from '../store/stored-message';
+import type { InboxEvents } from '../store-health';
+import { plural } from '../../text';
 import { type DrainEvents, settleDoubt, SpareDrain } from './drain';
 import { MemoryStore } from '../sqlite/store';
 import {
@@ -59,23 +62,19 @@ interface SparesOptions {
   timeoutMs: number;
   /** Between two looks at what other processes have left, while there are any, in milliseconds. */
   lookAgain: number;
+  /** Told what is spilled, and enters. */
+  outages: Pick<OutageLog, 'restored' | 'entered'>;
+  /** Told what an operator should know. */
+  log: (news: InboxEvents) => void;
   events: SparesEvents;
 }
 
 /** Told what becomes of messages beside the inbox. */
-interface SparesEvents extends SpareEvents, Pick<DrainEvents, 'counts' | 'entered'> {
+interface SparesEvents extends SpareEvents, Pick<DrainEvents, 'counts'> {
   /** Alarms, as `alarmOf` names them, of which the flow of an endpoint has an event. */
   atWork(endpoint: string): ReadonlySet<string>;
-  /** One of a node is known that a former process has left. */
-  restored(node: string): void;
   /** Something was found that is to enter the inbox. */
   found(): void;
-  /** The inbox works, and will not have so many. */
-  refused(count: number): void;
-  /** What a former process has left cannot be read. */
-  unreadable(folder: string, reason: string): void;
-  /** A damaged file stays, though nothing of it is needed. */
-  left(file: string): void;
 }
 
 /** A message on its way beside the inbox. */
@@ -98,7 +97,7 @@ export type AcceptedBeside = AcceptedAnywhere & {
 
 /** What is beside an inbox that fails: the spare of this process, and those that are still to be emptied, oldest first. */
 export class Spares {
-  readonly #folders: SpareFolders;
+  readonly folders: SpareFolders;
   readonly #drain: SpareDrain;
   readonly #loading: Promise<void>;
   #all: Spare[] = [];
@@ -107,7 +106,8 @@ export class Spares {
   /** The one that takes it where no file can be written. */
   #memory: Spare | undefined;
   #openingMemory: Promise<Spare> | undefined;
-  #moves = 0;
+  /** Counts the messages that have left for the inbox. */
+  moves = 0;
   #keeping: Promise<void> | undefined;
   #opening: Promise<Spare> | undefined;
   #taking: Promise<void>;
@@ -132,23 +132,19 @@ export class Spares {
   #failed: { error: unknown; at: number } | undefined;
 
   constructor(private readonly options: SparesOptions) {
-    const { main, events, timeoutMs } = options;
+    const { main, events, outages, timeoutMs } = options;
     const entered = (node: string): void => {
-      this.#moves += 1;
-      events.entered(node);
+      this.moves += 1;
+      outages.entered(node);
     };
     const refused = (): void => {
       this.#refusals += 1;
       if (this.#refusals === 1) setTimeout(() => this.#offerAgain(), OFFER_AGAIN).unref();
     };
     this.#drain = new SpareDrain(main, { ...events, entered, refused }, timeoutMs);
-    this.#folders = new SpareFolders(options.folder, options.register);
+    this.folders = new SpareFolders(options.folder, options.register);
     this.#loading = this.#take().then(() => void (this.#isLoaded = true));
     this.#taking = this.#loading;
-  }
-
-  get folder(): string {
-    return this.#folders.current;
   }
 
   /** Messages in all of them. */
@@ -198,11 +194,6 @@ export class Spares {
   /** How many of an endpoint wait. */
   waiting(endpoint: string): number {
     return this.#all.reduce((sum, spare) => sum + spare.waiting(endpoint), 0);
-  }
-
-  /** Counts the batches that have left for the inbox. */
-  get moves(): number {
-    return this.#moves;
   }
 
   /** Resolves when it is known what former processes have left. */
@@ -304,8 +295,8 @@ export class Spares {
 
   /** From now on messages are kept there; what is elsewhere is known all the same. */
   moveTo(folder: string): void {
-    if (folder === this.#folders.current) return;
-    this.#folders.moveTo(folder);
+    if (folder === this.folders.current) return;
+    this.folders.moveTo(folder);
     this.#failed = undefined;
     this.#own = undefined;
     void this.takeMore();
@@ -328,14 +319,9 @@ export class Spares {
     await this.#draining?.catch(() => undefined);
   }
 
-  /** What is wrong with the folder, before it is needed: undefined where it can be written. */
-  check(): string | undefined {
-    return this.#folders.check();
-  }
-
   /** Resolves with whether a message could be kept now: the folder is tried, at most once a second. */
   async canAccept(): Promise<boolean> {
-    return !this.#isClosed && this.#bytes + LARGEST < MAX_BYTES && this.#folders.canWrite();
+    return !this.#isClosed && this.#bytes + LARGEST < MAX_BYTES && this.folders.canWrite();
   }
 
   async close(): Promise<void> {
@@ -368,7 +354,7 @@ export class Spares {
     if (before?.outcome === 'repeat') return async () => repeatOf(before);
     const isAllKnown = before !== undefined && this.isAllKnown;
     // What left this place since the inbox was asked may be the same.
-    const isOfNow = spill.moves === this.#moves;
+    const isOfNow = spill.moves === this.moves;
     const known = spill.known && isAllKnown && isOfNow ? bothKnow(spill.known, before) : undefined;
     const node = this.options.endpoints.nodeOf(message.endpoint) ?? message.endpoint;
     // One in memory comes again whatever becomes of it, for it is not acknowledged: after an end of the process nobody knows it.
@@ -475,10 +461,10 @@ export class Spares {
 
   /** @throws RvmError STORE_FAILED */
   async #open(): Promise<Spare> {
-    const base = this.#folders.current;
+    const base = this.folders.current;
     try {
-      const { spare } = await this.#opened(this.#folders.make());
-      if (base === this.#folders.current) this.#own = spare;
+      const { spare } = await this.#opened(this.folders.make());
+      if (base === this.folders.current) this.#own = spare;
       return spare;
     } catch (error) {
       const failure = storeFailed(reasonOf(error));
@@ -513,14 +499,14 @@ export class Spares {
     if (this.#isClosed) return;
     const known = new Set([...this.#all.map(({ place }) => place?.folder ?? ''), ...this.#underWay]);
     let hasUnread = false;
-    for (const place of this.#folders.take(known)) {
+    for (const place of this.folders.take(known)) {
       this.#underWay.add(place.folder);
       const adopting = this.#adopt(place).finally(() => this.#underWay.delete(place.folder));
       // One whose disk hangs is waited for no longer.
       hasUnread = (await withTimeout(adopting, LEFT_WITHIN * this.options.timeoutMs)) !== true || hasUnread;
     }
     this.#hasUnread = hasUnread || this.#underWay.size > 0;
-    if (this.#hasUnread || this.#folders.isShared) this.#takeLater();
+    if (this.#hasUnread || this.folders.isShared) this.#takeLater();
   }
 
   /** False where it could not be read: it is left for the next look. */
@@ -529,9 +515,12 @@ export class Spares {
       removePlace(place);
       return true;
     }
-    const { main, endpoints, timeoutMs, events } = this.options;
+    const { main, endpoints, outages, timeoutMs, events } = this.options;
     const opened = await this.#opened(place, true).catch((error: unknown) => {
-      if (!this.#isClosed) events.unreadable(place.folder, reasonOf(error));
+      if (this.#isClosed) return;
+      this.#tell(
+        `What a former process has left in ${place.folder} cannot be read, and is looked at again: ${reasonOf(error)}.`,
+      );
     });
     if (opened === undefined) return false;
     const { spare, kept } = opened;
@@ -539,7 +528,7 @@ export class Spares {
       const present = endpoints.endpointOf(node);
       if (present !== undefined) await this.#move(spare, 'moveNode', { node, endpoint: present });
     }
-    for (const { node } of kept) events.restored(node);
+    for (const { node } of kept) outages.restored(node);
     events.found();
     const others = this.filled.filter((other) => other !== spare);
     void settleDoubt(spare, kept, { others, main, timeoutMs }).then(() => {
@@ -564,7 +553,10 @@ export class Spares {
     for (const spare of this.#all) await this.#drain.run(spare);
     await this.#drop();
     if (this.#all.some(({ isStuck }) => isStuck)) setTimeout(() => events.found(), TRY_AGAIN).unref();
-    if (this.#refusals > 0) events.refused(this.#refusals);
+    if (this.#refusals > 0)
+      this.#tell(
+        `The inbox does not take ${plural(this.#refusals, 'message')} of the spill folder: what it does not take stays there, and is offered to it again. See to the room on its disk.`,
+      );
   }
 
   #offerAgain(): void {
@@ -591,10 +583,14 @@ export class Spares {
       if (this.#memory === spare) this.#memory = this.#openingMemory = undefined;
       await this.#end(spare);
     }
-    if (this.#all.length === 0 && !this.#hasUnread) this.#folders.forget();
+    if (this.#all.length === 0 && !this.#hasUnread) this.folders.forget();
   }
 
   async #end(spare: Spare): Promise<void> {
-    for (const file of await spare.end()) this.options.events.left(file);
+    for (const file of await spare.end()) this.options.log({ kind: 'left', file });
+  }
+
+  #tell(line: string): void {
+    this.options.log({ kind: 'line', line });
   }
 }
