@@ -26,6 +26,48 @@ export function withTimeout<Result>(work: Promise<Result>, duration: number): Pr
 }
 
 /**
+ * A circuit breaker for work that hangs: it opens with a timeout, and closes when the work that was not waited for has ended after
+ * all. Until then nothing else is waited for.
+ */
+export class TimeoutBreaker {
+  #hanging = 0;
+
+  /** @param onClosed told when nothing hangs any more */
+  constructor(private readonly onClosed: () => void = () => undefined) {}
+
+  get isOpen(): boolean {
+    return this.#hanging > 0;
+  }
+
+  /** The work is not waited for any more. */
+  trip(work: Promise<unknown>): void {
+    this.#hanging += 1;
+    const ended = (): void => {
+      this.#hanging -= 1;
+      if (!this.isOpen) this.onClosed();
+    };
+    work.then(ended, ended);
+  }
+
+  /**
+   * The outcome of work that is under way; undefined after a timeout, or at once while it is open.
+   * @param duration timeout in milliseconds
+   */
+  async within<Result>(work: Promise<Result>, duration: number): Promise<{ give: Result } | undefined> {
+    if (this.isOpen) {
+      work.catch(() => undefined);
+      return undefined;
+    }
+    const given = await withTimeout(
+      work.then((give) => ({ give })),
+      duration,
+    );
+    if (given === undefined) this.trip(work);
+    return given;
+  }
+}
+
+/**
  * The outcome of work that is not cancelled itself.
  * @throws the reason of the token, where that comes first
  */

@@ -1,10 +1,9 @@
-import { withTimeout } from '../concurrency/timers';
+import { TimeoutBreaker, withTimeout } from '../concurrency/timers';
 import { type DeadLetter, isForFlow, type ProvenMessage } from '../message/record';
-import type { ToldIncidents } from './incidents';
+import type { OutageLog, ToldIncidents } from './incidents';
 import type { Acceptance } from './model';
 import type { EventQueue } from './queue/event-queue';
 import type { EventQueues } from './queue/event-queues';
-import type { OutageLog } from './spare/outage-log';
 import type { AcceptedBeside, Spares, Spill } from './spare/spares';
 import {
   type Accepted,
@@ -72,8 +71,8 @@ class KnownIdCheck {
   /** Settles when all that came until now had their turn. */
   #last: Promise<unknown> = Promise.resolve();
   #waiting = 0;
-  /** A question that was not answered in time: it is asked no other until it is. */
-  #unanswered: Promise<unknown> | undefined;
+  /** It is asked nothing while a question is not answered. */
+  readonly #breaker = new TimeoutBreaker();
 
   constructor(private readonly store: StorePort) {}
 
@@ -108,23 +107,10 @@ class KnownIdCheck {
     await this.#last;
   }
 
-  #look(message: NewMessage): Promise<Known | undefined> {
-    if (this.#unanswered !== undefined) return Promise.resolve(undefined);
-    const asking = this.store.call('look', messageKeyOf(message)).then(
-      (known) => ({ known }),
-      () => ({ known: undefined }),
-    );
-    return withTimeout(asking, LOOK_WITHIN).then((answer) => {
-      if (answer === undefined) this.#hangs(asking);
-      return answer?.known;
-    });
-  }
-
-  #hangs(asking: Promise<unknown>): void {
-    this.#unanswered = asking;
-    void asking.then(() => {
-      if (this.#unanswered === asking) this.#unanswered = undefined;
-    });
+  async #look(message: NewMessage): Promise<Known | undefined> {
+    if (this.#breaker.isOpen) return undefined;
+    const looking = this.store.call('look', messageKeyOf(message)).catch(() => undefined);
+    return (await this.#breaker.within(looking, LOOK_WITHIN))?.give;
   }
 }
 
@@ -241,7 +227,7 @@ export class Arrivals {
   }
 
   async #spillKnown(
-    { spares, outages }: Beside,
+    beside: Beside,
     { record, message, storing }: Arrival,
     { known, moves }: { known: Known | undefined; moves: number },
   ): Promise<Acceptance> {
@@ -251,24 +237,14 @@ export class Arrivals {
       ({ outcome, deliveryId }) => (outcome === 'repeat' ? undefined : deliveryId),
       () => undefined,
     );
-    const { outcome, deliveryId, spilled } = await this.#accepted(spares, record, {
-      message,
-      known,
-      moves,
-      ...(late && { late }),
-    });
-    if (spilled !== undefined) {
-      this.options.health.spilled();
-      outages.spilled(spilled.node);
-    }
-    return { outcome, deliveryId };
+    return this.#accepted(beside, record, { message, known, moves, ...(late && { late }) });
   }
 
   async #accepted(
-    spares: Spares,
+    { spares, outages }: Beside,
     record: ProvenMessage | DeadLetter,
     spill: Omit<Spill, 'lease'>,
-  ): Promise<AcceptedBeside> {
+  ): Promise<Acceptance> {
     const queue = this.options.queues.of(record.endpointId);
     const isEvent = isForFlow(record);
     const lease = isEvent ? queue.leaseBeside(record) : 'no';
@@ -282,9 +258,12 @@ export class Arrivals {
       throw this.#refused(reasonOf(error));
     });
     told(accepted);
+    const { outcome, deliveryId, spilled, fault } = accepted;
+    if (spilled !== undefined) outages.spilled(spilled.node);
     // In memory alone: it goes to the flow, and its sender, who is told nothing, keeps it for us.
-    if (accepted.fault !== undefined) throw this.#refused(accepted.fault);
-    return accepted;
+    if (fault !== undefined) throw this.#refused(fault);
+    if (spilled !== undefined) this.options.health.spilled();
+    return { outcome, deliveryId };
   }
 
   #refused(spareFault: string): Error {

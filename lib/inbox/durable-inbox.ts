@@ -7,7 +7,7 @@ import { plural } from '../text';
 import { Arrivals, type Beside } from './arrivals';
 import { Endpoints } from './endpoints';
 import type { KeptInbox } from './inboxes';
-import { ToldIncidents } from './incidents';
+import { OutageLog, ToldIncidents } from './incidents';
 import {
   type Acceptance,
   type Actor,
@@ -30,29 +30,28 @@ import {
 } from './model';
 import { InboxQuarantine } from './quarantine';
 import { EventQueues, SettledElsewhere } from './queue/event-queues';
-import { listedOf, PatientReading, rowsOf } from './reading';
 import { type RetentionPeriods, Tidying } from './retention';
 import { Settling } from './settling';
 import type { ChangedSlots, SlotOutcome, SlotWrite } from './slot';
 import { SlotListeners, SlotStore } from './slots';
-import { OutageLog } from './spare/outage-log';
 import type { OpenStore } from './spare/spare';
 import { SPILL_REGISTER } from './spare/spare-folder';
 import { Spares } from './spare/spares';
 import { fileSystemWarning } from './sqlite/database';
 import { StoreThread } from './sqlite/store-thread';
 import { type InboxEvents, StoreHealth } from './store-health';
-import type {
-  AnyStore,
-  LeaseRequest,
-  OpenReport,
-  SharedStore,
-  SharedStoreEvents,
-  StoreEvents,
-  StorePort,
-  StoreWarning,
+import {
+  type AnyStore,
+  isFileIncident,
+  type LeaseRequest,
+  type OpenReport,
+  type SharedStore,
+  type SharedStoreEvents,
+  type StoreEvents,
+  type StorePort,
+  type StoreWarning,
 } from './store/port';
-import { Stores } from './stores';
+import { listedOf, PatientReading, rowsOf, Stores } from './stores';
 import { tallyOf } from './tally';
 
 interface CommonOptions {
@@ -180,10 +179,10 @@ export class DurableInbox implements KeptInbox {
 
   /** Tells where the spill folder could not serve, before it has to. */
   checkSpillFolder(): void {
-    const { spares } = this.#beside ?? {};
-    if (spares === undefined) return;
-    const { folder } = spares;
-    const reason = spares.check();
+    const { folders } = this.#beside?.spares ?? {};
+    if (folders === undefined) return;
+    const { current: folder } = folders;
+    const reason = folders.check();
     const warning = reason === undefined ? fileSystemWarning(folder) : undefined;
     if (reason !== undefined) this.#log({ kind: 'no-spill', folder, reason });
     else if (warning !== undefined) this.#log({ ...warning, folder });
@@ -400,7 +399,10 @@ export class DurableInbox implements KeptInbox {
   #besideOf(options: FileInboxOptions): Beside & { stores: Stores } {
     const { file, open, lastSequence } = options;
     const main = open?.(this.#events()) ?? new StoreThread(file, this.#events(), { last: lastSequence });
-    const spares = this.#sparesOf(options, main);
+    const outages = new OutageLog(
+      (node) => this.queues.of(this.#endpoints.endpointOf(node) ?? node).reachable,
+    );
+    const spares = this.#sparesOf(options, main, outages);
     const stores = new Stores(main, {
       spares,
       endpointOf: (deliveryId) => this.queues.queueOf(deliveryId)?.endpointId,
@@ -409,13 +411,10 @@ export class DurableInbox implements KeptInbox {
       counted: (waiting) => this.queues.waitingAre(waiting),
       timeoutMs: this.#timeoutMs,
     });
-    const outages = new OutageLog(
-      (node) => this.queues.of(this.#endpoints.endpointOf(node) ?? node).reachable,
-    );
     return { main, spares, stores, outages };
   }
 
-  #sparesOf({ spillFolder, file, openSpare }: FileInboxOptions, main: StorePort): Spares {
+  #sparesOf({ spillFolder, file, openSpare }: FileInboxOptions, main: StorePort, outages: OutageLog): Spares {
     return new Spares({
       folder: spillFolder,
       register: path.join(path.dirname(file), SPILL_REGISTER),
@@ -427,28 +426,20 @@ export class DurableInbox implements KeptInbox {
       },
       timeoutMs: this.#timeoutMs,
       lookAgain: this.#lookAgain,
+      outages,
+      log: this.#log,
       events: {
         atWork: (endpointId) => this.queues.of(endpointId).alarmsAtWork(),
         waits: (endpointId) => this.#waitsBeside(endpointId),
         counts: (endpointId, change) => this.queues.of(endpointId).count(change),
-        restored: (nodeId) => this.#beside?.outages.restored(nodeId),
-        entered: (nodeId) => this.#beside?.outages.entered(nodeId),
         found: () => this.#health.lookLater(),
-        reopened: () => {
+        answersLost: () => {
           this.queues.reconcile();
           this.#health.lookLater();
         },
-        refused: (count) =>
-          this.#log({
-            kind: 'line',
-            line: `The inbox does not take ${plural(count, 'message')} of the spill folder: what it does not take stays there, and is offered to it again. See to the room on its disk.`,
-          }),
-        unreadable: (folder, reason) =>
-          this.#log({
-            kind: 'line',
-            line: `What a former process has left in ${folder} cannot be read, and is looked at again: ${reason}.`,
-          }),
-        left: (left) => this.#log({ kind: 'left', file: left }),
+        givenUp: (deliveryIds, folder) => this.#givenUp(deliveryIds, folder),
+        befell: (incident, folder) => this.#befell({ ...incident, folder }),
+        idsLost: (since) => this.#idsLost(since),
       },
     });
   }
@@ -518,19 +509,31 @@ export class DurableInbox implements KeptInbox {
   }
 
   #warned(warning: StoreWarning): void {
-    const { kind } = warning;
-    if (kind === 'moved' || kind === 'found' || kind === 'salvaged') this.#befell(warning);
+    if (isFileIncident(warning)) this.#befell(warning);
     else this.#log(warning);
   }
 
-  #befell(incident: FileIncident): void {
+  /** Others go on without them; once their spare answers, they wait again. */
+  #givenUp(deliveryIds: readonly string[], folder: string): void {
+    if (deliveryIds.length === 0) return;
+    for (const id of deliveryIds) this.queues.queueOf(id)?.settled(id, false);
+    const line = `The spare in the spill folder, ${folder}, fails, or does not answer: see to its disk. Of its ${plural(deliveryIds.length, 'message')} those that are not settled come again once it works.`;
+    this.#log({ kind: 'line', line });
+  }
+
+  #idsLost(since: number): void {
+    this.#idsLostAt = Math.max(this.#idsLostAt, performance.now() - since);
+  }
+
+  /** @param incident with the folder of its file, where that is not the one of the inbox */
+  #befell(incident: FileIncident & { folder?: string }): void {
     this.#log(incident);
     this.#incidents.add(incident);
     this.#watchers.notify();
   }
 
   #opened({ waiting, restored, lost, idsLostSince = Infinity }: OpenReport): void {
-    this.#idsLostAt = performance.now() - idsLostSince;
+    this.#idsLost(idsLostSince);
     if (restored !== false) this.#befell({ kind: restored === 'anew' ? 'made-anew' : 'restored', ...lost });
     this.#endpoints.storeOpened();
     this.queues.storeOpened(waiting);

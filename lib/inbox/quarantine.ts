@@ -1,5 +1,5 @@
 import type { InboxState, QuarantinedMessage, QuarantineSum } from './model';
-import type { PatientReading } from './reading';
+import type { PatientReading } from './stores';
 import type { AnyStore } from './store/port';
 import { messageOfRow, quarantinedRow, quarantineSum } from './store/stored-message';
 

@@ -106,12 +106,12 @@ function causeOf(sync: number, slowSyncs: number): SlowPeriod['cause'] {
 
 /** What an operator should know of an inbox; nothing of an event. */
 export type InboxEvents =
-  | (StoreWarning & { folder?: string })
+  /** `folder`: where that is not the one of the inbox. */
+  | ((StoreWarning | FileIncident) & { folder?: string })
   | { kind: 'no-spill'; folder: string; reason: string }
   | { kind: 'fault'; reason: string }
   /** It can store again, after a fault that was told. */
   | { kind: 'back' }
-  | FileIncident
   | { kind: 'spilling' }
   /** So many messages, those of all endpoints, are no longer kept beside it. */
   | { kind: 'read-back'; count: number }
@@ -186,7 +186,7 @@ export class StoreHealth {
     this.#cannotStore(TOO_SLOW);
   }
 
-  /** A message is in the spill file now. */
+  /** A message is in the spill folder now. */
   spilled(): void {
     meter()?.spilled();
     if (!this.#toldSpilling) this.options.log({ kind: 'spilling' });

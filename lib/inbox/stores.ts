@@ -1,12 +1,14 @@
-import { withTimeout } from '../concurrency/timers';
-import type { ListQuery, MessageList } from './model';
-import { listedOf, type PatientReading, rowsOf } from './reading';
+import { forEachTimeSliced } from '../concurrency/iteration';
+import { TimeoutBreaker, withTimeout } from '../concurrency/timers';
+import { RvmError } from '../error';
+import type { InboxState, ListedMessage, ListQuery, MessageList } from './model';
 import type { EventEnd, Spare } from './spare/spare';
 import type { Spares } from './spare/spares';
 import {
+  type AnyCall,
+  type AnyStore,
   type CallName,
   endStep,
-  type Finish,
   type LeasedMessage,
   type LocalCall,
   type StoreCalls,
@@ -14,7 +16,78 @@ import {
   type StorePort,
   TOO_SLOW,
 } from './store/port';
-import { isListed, isOpenState } from './store/stored-message';
+import { isListed, isOpenState, listed } from './store/stored-message';
+
+interface PatientReadingOptions {
+  state: () => InboxState;
+  /** True where there is something to see without the store: then nobody waits until it is open. */
+  hasMore: () => boolean;
+  /** Time for a store that fails to answer, in milliseconds. */
+  timeoutMs: number;
+}
+
+/** What is asked of a store for somebody to see it: one that fails and hangs is not waited for. */
+export class PatientReading {
+  /** Open while questions are not answered that were not waited for: it is asked no other. */
+  readonly #breaker = new TimeoutBreaker();
+
+  constructor(
+    private readonly store: AnyStore,
+    private readonly options: PatientReadingOptions,
+  ) {}
+
+  /** @throws RvmError STORE_FAILED */
+  async read<Name extends AnyCall>(
+    name: Name,
+    take: StoreCalls[Name]['take'],
+  ): Promise<StoreCalls[Name]['give']> {
+    const known = this.#fault();
+    if (this.#breaker.isOpen && known !== undefined) throw storeFailed(known);
+    const reading = this.store.call(name, take).then((give) => ({ give }));
+    for (;;) {
+      const answer = await withTimeout(reading, this.options.timeoutMs);
+      if (answer !== undefined) return answer.give;
+      const reason = this.#fault();
+      if (reason === undefined) continue;
+      this.#breaker.trip(reading);
+      throw storeFailed(reason);
+    }
+  }
+
+  /** Why the store fails; undefined where its answer is worth waiting for, however long it takes. */
+  #fault(): string | undefined {
+    const { state, hasMore } = this.options;
+    const { durable = !hasMore(), fault = 'it is not open yet' } = state();
+    return durable ? undefined : fault;
+  }
+}
+
+/** What of the inbox belongs into a list; `fault`: why it is missing. */
+interface InboxRows {
+  rows: LeasedMessage[];
+  fault?: RvmError;
+}
+
+export async function rowsOf(reading: PatientReading, query: ListQuery): Promise<InboxRows> {
+  try {
+    return { rows: await reading.read('list', query) };
+  } catch (error) {
+    if (!(error instanceof RvmError)) throw error;
+    return { rows: [], fault: error };
+  }
+}
+
+/** Newest first. @param rows of one moment, those that came later first */
+export async function listedOf(
+  rows: LeasedMessage[],
+  { limit, history }: Pick<ListQuery, 'limit' | 'history'>,
+): Promise<ListedMessage[]> {
+  rows.sort((one, other) => other.received - one.received);
+  const messages: ListedMessage[] = [];
+  // Each body is read as JSON.
+  await forEachTimeSliced(rows.slice(0, limit), (row) => messages.push(listed(row, history)));
+  return messages;
+}
 
 type Take<Name extends CallName> = StoreCalls[Name]['take'];
 type Give<Name extends CallName> = Promise<StoreCalls[Name]['give']>;
@@ -53,6 +126,8 @@ export class Stores implements StorePort {
     note: (take) => this.#note(take),
     finish: (take) => this.#finish(take),
   };
+
+  readonly #notes = new TimeoutBreaker();
 
   constructor(
     private readonly main: StorePort,
@@ -231,23 +306,23 @@ export class Stores implements StorePort {
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
   }
 
-  async #markInside(ids: string[], hurry?: boolean): Promise<void> {
+  #markInside(ids: string[], hurry?: boolean): Give<'markDelivered'> {
     const step = endStep('delivered');
-    const marking = this.main.call('markDelivered', ids, hurry).then(() => true);
-    try {
-      if ((await withTimeout(marking, this.options.timeoutMs)) === true) return;
-    } catch (error) {
-      return this.#keepEnds(ids, { state: 'delivered', step }, () => Promise.reject(error));
-    }
-    await this.#keepEnds(ids, { state: 'delivered', step }, async () => void (await marking));
+    const ends = ids.map((deliveryId) => ({ deliveryId, state: 'delivered', step }) as const);
+    return this.#orKeep(this.main.call('markDelivered', ids, hurry), ends, undefined);
   }
 
   /** What becomes of an event does not wait for what is said of it. @throws RvmError STORE_FAILED */
-  async #note(take: Take<'note'>): Give<'note'> {
-    const noting = this.#ask('note', take, take.deliveryId).then((give) => ({ give }));
-    const noted = await withTimeout(noting, this.options.timeoutMs);
-    if (noted === undefined) throw storeFailed(TOO_SLOW);
-    return noted.give;
+  #note(take: Take<'note'>): Give<'note'> {
+    return this.#at(
+      take.deliveryId,
+      async () => {
+        const noted = await this.#notes.within(this.main.call('note', take), this.options.timeoutMs);
+        if (noted === undefined) throw storeFailed(TOO_SLOW);
+        return noted.give;
+      },
+      (spare) => spare.call('note', take),
+    );
   }
 
   #finish(take: Take<'finish'>): Give<'finish'> {
@@ -264,38 +339,30 @@ export class Stores implements StorePort {
     );
   }
 
-  /** An inbox that fails cannot be told that an event is settled; so that is kept beside it, and told later. */
   #finishInside(take: Take<'finish'>): Give<'finish'> {
     const finishing = this.main.call('finish', take);
     const endpoint = this.options.endpointOf(take.deliveryId);
-    return endpoint === undefined ? finishing : this.#finishOrKeep(take, finishing, endpoint);
+    if (endpoint === undefined) return finishing;
+    const { deliveryId, state, step = endStep(state) } = take;
+    return this.#orKeep(finishing, [{ deliveryId, state, step }], { was: 'leased', endpoint });
   }
 
-  async #finishOrKeep(take: Finish, finishing: Give<'finish'>, endpoint: string): Give<'finish'> {
-    const told = finishing.then((give) => ({ give }));
-    let otherwise: () => Promise<void> = async () => void (await told);
+  /**
+   * An inbox that fails cannot be told that events are settled; so that is kept beside it, and told later.
+   * @param telling the inbox is being told
+   * @throws RvmError STORE_FAILED where neither of them takes it
+   */
+  async #orKeep<Given>(telling: Promise<Given>, ends: readonly EventEnd[], given: Given): Promise<Given> {
+    const { spares, onKept, timeoutMs } = this.options;
+    const told = telling.then((give) => ({ give }));
+    const first = await withTimeout(told, timeoutMs).catch(() => undefined);
+    if (first !== undefined) return first.give;
     try {
-      const finished = await withTimeout(told, this.options.timeoutMs);
-      if (finished !== undefined) return finished.give;
-    } catch (error) {
-      otherwise = () => Promise.reject(error);
-    }
-    await this.#keepEnds([take.deliveryId], take, otherwise);
-    return { was: 'leased', endpoint };
-  }
-
-  /** @param otherwise where that cannot be written either */
-  async #keepEnds(
-    ids: readonly string[],
-    { state, step = endStep(state) }: Pick<EventEnd, 'state' | 'step'>,
-    otherwise: () => Promise<void>,
-  ): Promise<void> {
-    const { spares, onKept } = this.options;
-    try {
-      await Promise.all(ids.map((deliveryId) => spares.keepEnd({ deliveryId, state, step })));
+      await Promise.all(ends.map((end) => spares.keepEnd(end)));
       onKept();
+      return given;
     } catch {
-      await otherwise();
+      return (await told).give;
     }
   }
 }

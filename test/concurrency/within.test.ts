@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { MessageChannel } from 'node:worker_threads';
-import { withTimeout } from '../../lib/concurrency/timers';
+import { TimeoutBreaker, withTimeout } from '../../lib/concurrency/timers';
 import { blockFor } from '../support/time/event-loop';
 
 describe('work within a time', () => {
@@ -23,5 +23,21 @@ describe('work within a time', () => {
     });
     assert.equal(await outcome, 'stored');
     port1.close();
+  });
+});
+
+describe('a breaker for work that hangs', () => {
+  it('waits for no other work until what hung has ended, and tells when it has', async () => {
+    let closed = 0;
+    const breaker = new TimeoutBreaker(() => (closed += 1));
+    const hanging = Promise.withResolvers<number>();
+    assert.deepEqual(await breaker.within(Promise.resolve(7), 1000), { give: 7 });
+    assert.equal(await breaker.within(hanging.promise, 1), undefined);
+    assert.equal(await breaker.within(Promise.resolve(7), 1_000_000), undefined);
+    assert.deepEqual([breaker.isOpen, closed], [true, 0]);
+    hanging.reject(new Error('failed'));
+    await assert.rejects(hanging.promise);
+    assert.deepEqual([breaker.isOpen, closed], [false, 1]);
+    assert.deepEqual(await breaker.within(Promise.resolve(7), 1000), { give: 7 });
   });
 });

@@ -21,6 +21,7 @@ const SEED = Number(process.env['RVM_MODEL_SEED'] ?? 1);
 const DEEDS = 60;
 /** Milliseconds. */
 const REOPENED_AFTER = 30;
+const GIVEN_UP = /not settled come again/;
 /** They wait most of the time. */
 const AT_ONCE = 5;
 
@@ -116,10 +117,26 @@ class Model {
     this.#atFlow.clear();
     this.#hanging = [];
     this.#isGone = false;
-    const inbox = new HookedInbox({ hook: this.#hookOf(this.#life), ...(folder && { folder }) });
+    const life = this.#life;
+    const inbox = new HookedInbox({
+      hook: this.#hookOf(life),
+      log: (news) => {
+        if (news.kind === 'line' && GIVEN_UP.test(news.line) && life === this.#life) this.#giveUp();
+      },
+      ...(folder && { folder }),
+    });
     inbox.spareHook = this.#spareHookOf(this.#life);
     this.#consume(inbox, this.#life);
     return inbox;
+  }
+
+  /** What a spare has that fails for long is with the flow no more: it comes again. */
+  #giveUp(): void {
+    for (const [deliveryId, sent] of this.#atFlow) {
+      if (this.#inbox.leaseOf(deliveryId) !== undefined) continue;
+      this.#note(sent, 'given up', deliveryId);
+      this.#atFlow.delete(deliveryId);
+    }
   }
 
   #consume(inbox: HookedInbox, life: number): void {

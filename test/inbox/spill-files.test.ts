@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import type { Delivery } from '../../lib/inbox/model';
 import { SPILL_REGISTER } from '../../lib/inbox/spare/spare-folder';
 import { StoreThread } from '../../lib/inbox/sqlite/store-thread';
 import { damagePage } from '../support/inbox/broken-files';
@@ -252,6 +253,32 @@ describe('the spares of an inbox whose store fails', () => {
         const left = stand.news.flatMap((news) => (news.kind === 'left' ? news.file : []));
         assert.equal(left.length > 0 && left.every((each) => fs.existsSync(each)), true);
       });
+
+    it('tell where one of them was damaged what was read of it, and mark that, and what comes while ids may be missing', async () => {
+      const former = failing();
+      // And says that it does not know them.
+      former.isReadable = true;
+      await accept(3);
+      const folder = former.image();
+      const [file = ''] = stand.files({ folder });
+      const spare = new StoreThread(file, QUIET, { isSpare: true });
+      await spare.call('ping', undefined);
+      await spare.close();
+      damagePage(file, 'message_received');
+      const inbox = inThread(folder);
+      inbox.isReadable = true;
+      const taker = new Taker(inbox);
+      await taker.came(3);
+      const isMarked = ({ message }: Delivery): boolean => message.warnings.includes('may-repeat');
+      assert.ok(taker.deliveries.every(isMarked));
+      const [told] = taker.incidents;
+      assert.ok(told?.kind === 'salvaged' && fs.existsSync(told.file));
+      assert.deepEqual([told.open, told.ids, told.rest], [3, 0, 0]);
+      assert.ok(stand.news.some((news) => news.kind === 'salvaged' && news.folder === path.dirname(file)));
+      await stand.mend(inbox);
+      await taker.takes();
+      assert.ok(taker.deliveries.every(isMarked));
+    });
   });
 });
 

@@ -126,6 +126,20 @@ describe('an inbox whose store fails', () => {
       assert.equal(await stand.stateOf(deliveryId), 'delivered');
     });
 
+    it('counts it among those that the flow is told of, begin and end, once', async () => {
+      const message = proven();
+      await refused(message);
+      await refused(message);
+      assert.deepEqual(taker.spells, [{ count: 1, isOver: false }]);
+      inbox.spareHook = pass;
+      await stand.mend();
+      assert.deepEqual(taker.spells.slice(1), [{ count: 1, isOver: true }]);
+      assert.equal(
+        stand.news.some(({ kind }) => kind === 'spilling'),
+        false,
+      );
+    });
+
     it('holds a thousand, and hands over none beyond them', async () => {
       const messages = Array.from({ length: 1001 }, () => proven());
       for (const message of messages) await refused(message);

@@ -161,8 +161,8 @@ export function hasSpare({ folder }: SparePlace): boolean {
  * @returns where that is now
  */
 export function removePlace({ folder, lock }: SparePlace): string[] {
-  lock?.release();
   try {
+    lock?.release();
     const kept = setAside(folder);
     fs.rmSync(folder, { recursive: true, force: true });
     return kept;

@@ -1,14 +1,15 @@
 import path from 'node:path';
 import { ReadWriteLock, Semaphore } from '../../concurrency/semaphore';
 import { CancelToken } from '../../concurrency/signals';
-import { sleep, withTimeout } from '../../concurrency/timers';
+import { sleep, TimeoutBreaker, withTimeout } from '../../concurrency/timers';
 import type { Warning } from '../../message/envelope';
-import type { ListQuery } from '../model';
+import type { FileIncident, ListQuery } from '../model';
 import {
   type AcceptedAnywhere,
   alarmOf,
   type Brought,
   type Finish,
+  isFileIncident,
   type KeptMessage,
   type Known,
   type LeasedMessage,
@@ -30,6 +31,8 @@ const ENDS = 'ends';
 /** Looks at a file until it is given up for now, and between two of them, in milliseconds: a damaged page shows when it is read, and the next opening salvages the file. */
 const LOOKS = 3;
 const LOOK_AGAIN = 1100;
+/** Before one that answers with faults, or not at all, is looked at, and given up, as a multiple of the time for an answer. */
+const GIVEN_UP_AFTER = 5;
 /** Nothing that is asked of a spare is called off. */
 const NEVER = new CancelToken();
 
@@ -39,12 +42,31 @@ export type EventEnd = Pick<Finish, 'deliveryId' | 'state' | 'step'>;
 /** Opens the store of a spare. */
 export type OpenStore = (file: string, events: StoreEvents) => StorePort;
 
+/** Told what befalls a spare. */
+export interface SpareEvents {
+  /** Nobody knows what became of what it was asked last. */
+  answersLost(): void;
+  /** It is given up for now: nobody can be told what becomes of these. @param folder of the spare */
+  givenUp(deliveryIds: readonly string[], folder: string): void;
+  /** Its file was damaged, or gone. */
+  befell(incident: FileIncident, folder: string): void;
+  /** Ids were lost with a part of the file, so many milliseconds ago. */
+  idsLost(since: number): void;
+  /** More of an endpoint wait, or may go now. */
+  waits: (endpoint: string) => void;
+}
+
+/** With what was in it when it was opened. */
+export interface OpenedSpare {
+  spare: Spare;
+  kept: KeptMessage[];
+}
+
 interface SpareOptions {
   openStore: OpenStore;
   /** Time for it to answer, in milliseconds. */
   timeoutMs: number;
-  /** Told that what it was asked last may be done, and was not answered. */
-  onUnsure: () => void;
+  events: SpareEvents;
 }
 
 /**
@@ -56,15 +78,13 @@ export class Spare {
   readonly ends = new Map<string, EventEnd>();
   /** The delivery id of its row in the inbox, where that took a message after all, too late; by the one here. */
   readonly late = new Map<string, Promise<string | undefined>>();
+  /** The inbox works, and will not have them. */
+  readonly refused = new Set<string>();
   /** Nothing of it may go, for it is not known yet what the inbox has of it. */
   isDoubtful = false;
-  /** It could not be read when it was to enter the inbox, which goes on without it until the next try. */
-  isStuck = false;
   readonly #sizes = new Map<string, number>();
   /** In the inbox, and perhaps still in the file. */
   readonly #entered = new Set<string>();
-  /** The inbox works, and will not have them. */
-  readonly #refused = new Set<string>();
   /** The inbox was to take them when they were with the flow, or dead, and may do so late. */
   readonly #brought = new Set<string>();
   /** Leased in the last moment, and perhaps held by no queue yet. */
@@ -75,10 +95,15 @@ export class Spare {
   readonly #opening: Promise<void>;
   #waiting: Record<string, number> = {};
   #bytes = 0;
-  /** Calls that were not answered in time: it is asked nothing else until they are. */
-  #unanswered = 0;
+  readonly #breaker: TimeoutBreaker;
+  /** It could not be read when it was to enter the inbox. */
+  #isUnreadable = false;
+  /** And for so long, or not written, that what was in it then is with no flow any more, as far as anybody here knows. */
+  #givenUp: readonly string[] | undefined;
+  #look: NodeJS.Timeout | undefined;
   #unsure = 0;
   #isLoaded = false;
+  #isClosed = false;
 
   private constructor(
     readonly place: SparePlace | undefined,
@@ -86,15 +111,24 @@ export class Spare {
   ) {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#opening = promise;
+    const { events, openStore } = options;
+    this.#breaker = new TimeoutBreaker(() => {
+      events.answersLost();
+      if (this.#givenUp !== undefined) void this.#lookNow();
+    });
     let isOpen = false;
-    this.#port = options.openStore(place === undefined ? '' : path.join(place.folder, SPARE_FILE), {
-      onOpened: () => {
+    this.#port = openStore(place === undefined ? '' : path.join(place.folder, SPARE_FILE), {
+      onOpened: ({ idsLostSince }) => {
+        if (idsLostSince !== undefined) events.idsLost(idsLostSince);
         if (isOpen) void this.#reopened();
         isOpen = true;
         resolve();
       },
       onFault: (reason) => reject(storeFailed(reason)),
-      onWarning: () => undefined,
+      onWarning: (warning) => {
+        if (place !== undefined && isFileIncident(warning))
+          events.befell(inFolder(warning, place), place.folder);
+      },
       onSlow: () => undefined,
     });
   }
@@ -104,14 +138,14 @@ export class Spare {
    * @param place undefined of one in memory
    * @throws RvmError STORE_FAILED where it cannot be opened and read
    */
-  static async open(place: SparePlace | undefined, options: SpareOptions): Promise<Spare> {
+  static async open(place: SparePlace | undefined, options: SpareOptions): Promise<OpenedSpare> {
     const isNew = place !== undefined && !hasSpare(place);
     const spare = new Spare(place, options);
     try {
       await spare.#opening;
-      await spare.#loadPatiently();
+      const kept = await spare.#loadPatiently();
       if (isNew) syncFolder(place.folder);
-      return spare;
+      return { spare, kept };
     } catch (error) {
       await spare.close();
       throw error;
@@ -132,9 +166,19 @@ export class Spare {
     return this.#bytes;
   }
 
+  /** True while all else goes on without it. */
+  get isStuck(): boolean {
+    return this.#isUnreadable || this.#givenUp !== undefined;
+  }
+
+  /** True while it does not answer. */
+  get hangs(): boolean {
+    return this.#breaker.isOpen;
+  }
+
   /** True where something is to enter the inbox. */
   get hasPending(): boolean {
-    return !this.isStuck && (this.ends.size > 0 || this.#sizes.size > this.#refused.size);
+    return !this.isStuck && (this.ends.size > 0 || this.#sizes.size > this.refused.size);
   }
 
   get isEmpty(): boolean {
@@ -180,27 +224,56 @@ export class Spare {
     return this.#inTime(this.#port.call(name, take));
   }
 
-  /** One that hangs is waited for but once. */
+  /** @throws RvmError STORE_FAILED, at once while it hangs */
   async #inTime<Give>(asking: Promise<Give>): Promise<Give> {
-    if (this.#unanswered > 0) {
-      asking.catch(() => undefined);
-      throw failed(TOO_SLOW);
-    }
-    const answer = await withTimeout(
-      asking.then((give) => ({ give })),
-      this.options.timeoutMs,
-    ).catch((error: unknown) => {
+    try {
+      const answer = await this.#breaker.within(asking, this.options.timeoutMs);
+      if (answer !== undefined) return answer.give;
+    } catch (error) {
+      this.#lookLater();
       throw failed(reasonOf(error));
-    });
-    if (answer !== undefined) return answer.give;
-    this.#unanswered += 1;
-    void asking
-      .catch(() => undefined)
-      .then(() => {
-        this.#unanswered -= 1;
-        this.options.onUnsure();
-      });
+    }
+    this.#lookLater();
     throw failed(TOO_SLOW);
+  }
+
+  /** What can be told of its events to nobody must not keep all else waiting for ever. */
+  #lookLater(): void {
+    if (this.#isClosed) return;
+    this.#look ??= setTimeout(() => void this.#lookNow(), GIVEN_UP_AFTER * this.options.timeoutMs).unref();
+  }
+
+  async #lookNow(): Promise<void> {
+    const isWell = await this.call('ping', undefined)
+      .then(() => this.call('carry', { after: 0, limit: 1 }))
+      .then(Boolean, () => false);
+    clearTimeout(this.#look);
+    this.#look = undefined;
+    this.#isUnreadable &&= !isWell;
+    if (this.#isClosed || (isWell && (await this.takeBack()))) return;
+    this.#lookLater();
+    if (this.#givenUp !== undefined) return;
+    this.#givenUp = this.deliveryIds;
+    this.options.events.givenUp(this.#givenUp, this.place?.folder ?? '');
+  }
+
+  /** What it was given up with, and no queue holds any more, waits again, as a further delivery. False where that cannot be written. */
+  async takeBack(): Promise<boolean> {
+    if (this.#givenUp === undefined) return true;
+    const cutOff = this.#givenUp.filter((id) => this.has(id));
+    const given = await this.call('giveBack', { unsent: [], cutOff }).catch(() => undefined);
+    if (given === undefined) return false;
+    this.#givenUp = undefined;
+    await this.recount();
+    this.options.events.answersLost();
+    for (const endpoint of this.endpointsWaiting) this.options.events.waits(endpoint);
+    return true;
+  }
+
+  /** Whether it could be read when it was to enter the inbox. */
+  wasRead(isRead: boolean): void {
+    this.#isUnreadable = !isRead;
+    if (!isRead) this.#lookLater();
   }
 
   /** Does something while nothing is asked of its events; not where it does not answer what it was asked before: then it is stuck. */
@@ -209,7 +282,7 @@ export class Spare {
     const release = await withTimeout(acquiring, this.options.timeoutMs);
     if (release === undefined) {
       void acquiring.then((late) => late());
-      this.isStuck = true;
+      this.wasRead(false);
       return undefined;
     }
     try {
@@ -267,21 +340,18 @@ export class Spare {
 
   /** @throws RvmError STORE_FAILED */
   async lease(take: StoreCalls['lease']['take']): Promise<LeasedMessage[]> {
-    if (this.isDoubtful || this.waiting(take.endpoint) === 0) return [];
+    // Not before what it was given up with is taken back.
+    if (this.isDoubtful || this.#givenUp !== undefined || this.waiting(take.endpoint) === 0) return [];
     return this.shared(async () => {
       // What is in the inbox could not be removed here until now.
       if (this.#entered.size > 0) await this.#remove();
       const events = await this.call('lease', take);
+      const ids = events.map(({ deliveryId }) => deliveryId);
       this.#count(take.endpoint, -events.length);
-      this.#freshen(events.map(({ deliveryId }) => deliveryId));
+      this.#freshen(ids);
       if (!this.isUnsure) return events.map(asBeside);
       // Others may have been heard elsewhere, too.
-      void this.#port
-        .call(
-          'doubt',
-          events.map(({ deliveryId }) => deliveryId),
-        )
-        .catch(() => undefined);
+      void this.#port.call('doubt', ids).catch(() => undefined);
       return events.map((event) => ({ ...asBeside(event), warnings: [...BESIDE, 'may-repeat'] }));
     });
   }
@@ -289,12 +359,14 @@ export class Spare {
   /** As a store that messages of another spare enter. */
   get asTarget(): Pick<StorePort, 'call'> {
     return {
-      call: async (name, take) => {
-        const given = await this.#port.call(name, take);
-        // In one step with the answer: what is asked of it from now on is asked here.
-        if (name === 'bring') this.#entersHere(take as Brought, given as number);
-        return given;
-      },
+      call: (name, take) =>
+        this.#inTime(
+          this.#port.call(name, take).then((given) => {
+            // In one step with the answer: what is asked of it from now on is asked here.
+            if (name === 'bring') this.#entersHere(take as Brought, given as number);
+            return given;
+          }),
+        ),
     };
   }
 
@@ -315,12 +387,10 @@ export class Spare {
   }
 
   /** Counts anew what waits, after something that may have changed it. */
-  recount(): Promise<void> {
+  async recount(): Promise<void> {
     // In one step with the answer: those before and after it count, too.
-    return this.#port.call('waiting', undefined).then(
-      (waiting) => void (this.#waiting = waiting),
-      () => undefined,
-    );
+    const counting = this.#port.call('waiting', undefined).then((waiting) => void (this.#waiting = waiting));
+    await this.#inTime(counting).catch(() => undefined);
   }
 
   /** So many more of an endpoint wait, or fewer. */
@@ -340,21 +410,6 @@ export class Spare {
     this.ends.delete(deliveryId);
     const writes = [{ name: deliveryId }];
     await this.call('putSlots', { owner: ENDS, writes }).catch(() => undefined);
-  }
-
-  isRefused(deliveryId: string): boolean {
-    return this.#refused.has(deliveryId);
-  }
-
-  refuse(deliveryId: string): void {
-    this.#refused.add(deliveryId);
-  }
-
-  /** True where some were refused: they are offered again. */
-  offerAgain(): boolean {
-    const any = this.#refused.size > 0;
-    this.#refused.clear();
-    return any;
   }
 
   /** To be called before it is brought. True where it was before, in a state which the inbox may say of it only later. */
@@ -419,7 +474,7 @@ export class Spare {
   async end(): Promise<string[]> {
     // What is known here may be wrong, and what is removed is gone.
     const kept = this.isEmpty ? await this.load().catch(() => undefined) : undefined;
-    await this.#port.close();
+    await this.#close();
     if (this.place === undefined) return [];
     if (kept?.length === 0 && this.isEmpty) return removePlace(this.place);
     this.place.lock?.release();
@@ -428,10 +483,16 @@ export class Spare {
 
   /** Closes what could not be read; a folder without a file goes. */
   async close(): Promise<void> {
-    await this.#port.close();
+    await this.#close();
     if (this.place === undefined) return;
     if (hasSpare(this.place)) this.place.lock?.release();
     else removePlace(this.place);
+  }
+
+  #close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#look);
+    return this.#port.close();
   }
 
   /** Perhaps salvaged: what is lost in it is nowhere any more. */
@@ -441,7 +502,7 @@ export class Spare {
       () => (this.#unsure = 0),
       () => undefined,
     );
-    this.options.onUnsure();
+    this.options.events.answersLost();
   }
 
   #add(deliveryId: string, size: number): void {
@@ -451,7 +512,7 @@ export class Spare {
 
   #forget(deliveryId: string): void {
     this.#bytes -= this.#sizes.get(deliveryId) ?? 0;
-    for (const each of [this.#sizes, this.#refused, this.#brought, this.late]) each.delete(deliveryId);
+    for (const each of [this.#sizes, this.refused, this.#brought, this.late]) each.delete(deliveryId);
   }
 
   /** The way to a queue takes a moment. */
@@ -462,7 +523,14 @@ export class Spare {
 }
 
 function failed(reason: string): Error {
-  return storeFailed(`the spill folder cannot be written: ${reason}`);
+  return storeFailed(
+    `the spill folder cannot be written: ${reason}. See to its disk: what is in it and not settled comes again`,
+  );
+}
+
+/** Whole, so that a person finds it beside that of the inbox. */
+function inFolder<Of extends FileIncident>(incident: Of, { folder }: SparePlace): Of {
+  return 'file' in incident ? { ...incident, file: path.join(folder, incident.file) } : incident;
 }
 
 /** What the flow is told of each message that is in no inbox. */
@@ -505,11 +573,6 @@ export function bothKnow(one: Known, other: Known): Known {
 /** The answer to a message that a place knows. */
 export function repeatOf({ deliveryId = '', first, ended }: Known): AcceptedAnywhere {
   return { outcome: 'repeat', deliveryId, sequence: null, first, ended, leased: false };
-}
-
-/** Of the bodies in some spares. */
-export function bytesOf(some: readonly Spare[]): number {
-  return some.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
 /** Whether one of the alarm of a message is open in some spares. */

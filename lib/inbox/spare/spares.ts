@@ -1,6 +1,7 @@
-import { withTimeout } from '../../concurrency/timers';
+import { TimeoutBreaker, withTimeout } from '../../concurrency/timers';
 import type { Warning } from '../../message/envelope';
 import type { Endpoints } from '../endpoints';
+import type { OutageLog } from '../incidents';
 import {
   type AcceptedAnywhere,
   alarmOf,
@@ -14,20 +15,22 @@ import {
   TOO_SLOW,
 } from '../store/port';
 import { factsWithWarnings } from '../store/stored-message';
-import { drain, type DrainEvents } from './drain';
-import { markTwins, settleDoubt } from './left-spares';
+import type { InboxEvents } from '../store-health';
+import { plural } from '../../text';
+import { type DrainEvents, settleDoubt, SpareDrain } from './drain';
 import { MemoryStore } from '../sqlite/store';
 import {
   BESIDE,
   bothKnow,
-  bytesOf,
   isOpenIn,
   repeatOf,
   type EventEnd,
   knownIn,
   openAlarmsIn,
   type OpenStore,
+  type OpenedSpare,
   Spare,
+  type SpareEvents,
 } from './spare';
 import { hasSpare, numberOf, removePlace, SpareFolders, type SparePlace } from './spare-folder';
 
@@ -40,9 +43,10 @@ const MOST_IN_MEMORY = 1000;
 const MEMORY_BYTES = 32 * 1024 * 1024;
 /** Before what the inbox would not have is offered to it again, in milliseconds. */
 const OFFER_AGAIN = 60_000;
-/** Before a spare that failed is tried again; and for one that was left to be opened, in milliseconds. */
+/** Before a spare that failed is tried again, in milliseconds. */
 const TRY_AGAIN = 1000;
-const LEFT_WITHIN = 10_000;
+/** For one that was left to be opened, as a multiple of the time for an answer. */
+const LEFT_WITHIN = 5;
 
 interface SparesOptions {
   /** The spill folder. */
@@ -58,25 +62,19 @@ interface SparesOptions {
   timeoutMs: number;
   /** Between two looks at what other processes have left, while there are any, in milliseconds. */
   lookAgain: number;
+  /** Told what is spilled, and enters. */
+  outages: Pick<OutageLog, 'restored' | 'entered'>;
+  /** Told what an operator should know. */
+  log: (news: InboxEvents) => void;
   events: SparesEvents;
 }
 
 /** Told what becomes of messages beside the inbox. */
-interface SparesEvents extends Pick<DrainEvents, 'counts' | 'entered' | 'waits'> {
+interface SparesEvents extends SpareEvents, Pick<DrainEvents, 'counts'> {
   /** Alarms, as `alarmOf` names them, of which the flow of an endpoint has an event. */
   atWork(endpoint: string): ReadonlySet<string>;
-  /** One of a node is known that a former process has left. */
-  restored(node: string): void;
   /** Something was found that is to enter the inbox. */
   found(): void;
-  /** Nobody knows what became of what a spare was asked last. */
-  reopened(): void;
-  /** The inbox works, and will not have so many. */
-  refused(count: number): void;
-  /** What a former process has left cannot be read. */
-  unreadable(folder: string, reason: string): void;
-  /** A damaged file stays, though nothing of it is needed. */
-  left(file: string): void;
 }
 
 /** A message on its way beside the inbox. */
@@ -99,7 +97,8 @@ export type AcceptedBeside = AcceptedAnywhere & {
 
 /** What is beside an inbox that fails: the spare of this process, and those that are still to be emptied, oldest first. */
 export class Spares {
-  readonly #folders: SpareFolders;
+  readonly folders: SpareFolders;
+  readonly #drain: SpareDrain;
   readonly #loading: Promise<void>;
   #all: Spare[] = [];
   /** The one that takes what comes. */
@@ -107,7 +106,8 @@ export class Spares {
   /** The one that takes it where no file can be written. */
   #memory: Spare | undefined;
   #openingMemory: Promise<Spare> | undefined;
-  #moves = 0;
+  /** Counts the messages that have left for the inbox. */
+  moves = 0;
   #keeping: Promise<void> | undefined;
   #opening: Promise<Spare> | undefined;
   #taking: Promise<void>;
@@ -125,25 +125,36 @@ export class Spares {
   readonly #waitingLater = new Set<string>();
   /** Messages and ends on their way in. */
   #entering = 0;
-  /** Messages that a spare has not answered for in time: it is asked nothing else until it does. */
-  #unanswered = 0;
+  /** Open while a spare has not opened in time, or not answered for a message. */
+  readonly #breaker = new TimeoutBreaker();
   #refusals = 0;
   /** Why a spare could not be opened, and when. */
   #failed: { error: unknown; at: number } | undefined;
 
   constructor(private readonly options: SparesOptions) {
-    this.#folders = new SpareFolders(options.folder, options.register);
+    const { main, events, outages, timeoutMs } = options;
+    const entered = (node: string): void => {
+      this.moves += 1;
+      outages.entered(node);
+    };
+    const refused = (): void => {
+      this.#refusals += 1;
+      if (this.#refusals === 1) setTimeout(() => this.#offerAgain(), OFFER_AGAIN).unref();
+    };
+    this.#drain = new SpareDrain(main, { ...events, entered, refused }, timeoutMs);
+    this.folders = new SpareFolders(options.folder, options.register);
     this.#loading = this.#take().then(() => void (this.#isLoaded = true));
     this.#taking = this.#loading;
-  }
-
-  get folder(): string {
-    return this.#folders.current;
   }
 
   /** Messages in all of them. */
   get size(): number {
     return this.#all.reduce((sum, { size }) => sum + size, 0);
+  }
+
+  /** Of all bodies. */
+  get #bytes(): number {
+    return this.#all.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
   /** True where something may not be in the inbox yet: what arrives must not overtake it. */
@@ -154,7 +165,9 @@ export class Spares {
   /** False while a message may be here that nobody knows of: a repeat cannot be told. */
   get isAllKnown(): boolean {
     return (
-      this.#isLoaded && !this.#hasUnread && !this.#all.some(({ isStuck, isUnsure }) => isStuck || isUnsure)
+      this.#isLoaded &&
+      !this.#hasUnread &&
+      !this.#all.some(({ isStuck, isUnsure, size }) => isUnsure || (isStuck && size > 0))
     );
   }
 
@@ -181,11 +194,6 @@ export class Spares {
   /** How many of an endpoint wait. */
   waiting(endpoint: string): number {
     return this.#all.reduce((sum, spare) => sum + spare.waiting(endpoint), 0);
-  }
-
-  /** Counts the batches that have left for the inbox. */
-  get moves(): number {
-    return this.#moves;
   }
 
   /** Resolves when it is known what former processes have left. */
@@ -234,19 +242,20 @@ export class Spares {
   async lease(take: StoreCalls['lease']['take']): Promise<LeasedMessage[]> {
     const leased: LeasedMessage[] = [];
     const except = take.ordered ? [...this.options.events.atWork(take.endpoint)] : [];
-    try {
-      // What is in memory goes before what waits in a file that failed, and may be the same: it enters that first.
-      const some = this.#hasInMemory && this.#memory ? [this.#memory] : this.filled;
-      for (const spare of some) {
-        const limit = take.limit - leased.length;
-        if (limit <= 0 || spare.isDoubtful) break;
+    // What is in memory goes before what waits in a file that failed, and may be the same: it enters that first.
+    const some = this.#hasInMemory && this.#memory ? [this.#memory] : this.filled;
+    for (const spare of some) {
+      const limit = take.limit - leased.length;
+      if (limit <= 0 || spare.isDoubtful) break;
+      try {
         leased.push(...(await spare.lease({ ...take, limit, except })));
         // Not behind the last, or who settles an event at this moment would not find it at its queue.
         if (take.ordered && spare !== some.at(-1))
           except.push(...(await spare.call('openAlarms', take.endpoint)));
+      } catch {
+        // One that fails keeps none of the others waiting.
+        this.#waitsLater(take.endpoint);
       }
-    } catch {
-      this.#waitsLater(take.endpoint);
     }
     return leased;
   }
@@ -286,8 +295,8 @@ export class Spares {
 
   /** From now on messages are kept there; what is elsewhere is known all the same. */
   moveTo(folder: string): void {
-    if (folder === this.#folders.current) return;
-    this.#folders.moveTo(folder);
+    if (folder === this.folders.current) return;
+    this.folders.moveTo(folder);
     this.#failed = undefined;
     this.#own = undefined;
     void this.takeMore();
@@ -310,14 +319,9 @@ export class Spares {
     await this.#draining?.catch(() => undefined);
   }
 
-  /** What is wrong with the folder, before it is needed: undefined where it can be written. */
-  check(): string | undefined {
-    return this.#folders.check();
-  }
-
   /** Resolves with whether a message could be kept now: the folder is tried, at most once a second. */
   async canAccept(): Promise<boolean> {
-    return !this.#isClosed && bytesOf(this.#all) + LARGEST < MAX_BYTES && this.#folders.canWrite();
+    return !this.#isClosed && this.#bytes + LARGEST < MAX_BYTES && this.folders.canWrite();
   }
 
   async close(): Promise<void> {
@@ -350,7 +354,7 @@ export class Spares {
     if (before?.outcome === 'repeat') return async () => repeatOf(before);
     const isAllKnown = before !== undefined && this.isAllKnown;
     // What left this place since the inbox was asked may be the same.
-    const isOfNow = spill.moves === this.#moves;
+    const isOfNow = spill.moves === this.moves;
     const known = spill.known && isAllKnown && isOfNow ? bothKnow(spill.known, before) : undefined;
     const node = this.options.endpoints.nodeOf(message.endpoint) ?? message.endpoint;
     // One in memory comes again whatever becomes of it, for it is not acknowledged: after an end of the process nobody knows it.
@@ -385,9 +389,8 @@ export class Spares {
   }
 
   async #openMemory(): Promise<Spare> {
-    const { timeoutMs, events } = this.options;
     const openStore: OpenStore = (_file, news) => new MemoryStore(news);
-    const memory = await Spare.open(undefined, { openStore, timeoutMs, onUnsure: () => events.reopened() });
+    const { spare: memory } = await Spare.open(undefined, { ...this.options, openStore });
     this.#add(memory);
     this.#memory = memory;
     return memory;
@@ -410,11 +413,14 @@ export class Spares {
     const { waits } = this.options.events;
     const nothing = (): void => undefined;
     const events = { waits, counts: nothing, entered: nothing, refused: nothing };
-    await drain(memory, own.asTarget, events, this.options.timeoutMs).catch((error: unknown) => {
+    const drain = new SpareDrain(own.asTarget, events, this.options.timeoutMs);
+    await drain.run(memory).catch((error: unknown) => {
       this.#failed = { error, at: performance.now() };
     });
     await withTimeout(own.load(), this.options.timeoutMs).catch(() => undefined);
     this.#entering -= 1;
+    // What waits in a file had to wait for what was in memory.
+    for (const { endpointsWaiting } of this.#all) for (const endpoint of endpointsWaiting) waits(endpoint);
   }
 
   /** True where nothing of its alarm is at work, and nothing waits in another spare. */
@@ -431,18 +437,14 @@ export class Spares {
 
   /** It goes to the flow all the same, and what is sent again is a repeat of it. */
   #takeLate(own: Spare, endpoint: string, accepting: Promise<AcceptedAnywhere>): void {
-    this.#unanswered += 1;
-    void own
-      .acceptLate(accepting)
-      .then(() => this.options.events.waits(endpoint))
-      .finally(() => (this.#unanswered -= 1));
+    this.#breaker.trip(own.acceptLate(accepting).then(() => this.options.events.waits(endpoint)));
   }
 
   /** The spare that may take so many bytes more. @throws RvmError STORE_FAILED */
   async #writable(bytes: number): Promise<Spare> {
     if (this.#isClosed) throw storeFailed('it is closed');
-    if (this.#unanswered > 0) throw storeFailed(TOO_SLOW);
-    if (bytesOf(this.#all) + bytes > MAX_BYTES) throw storeFailed('the spill folder is full');
+    if (this.#breaker.isOpen || this.#own?.hangs === true) throw storeFailed(TOO_SLOW);
+    if (this.#bytes + bytes > MAX_BYTES) throw storeFailed('the spill folder is full');
     if (this.#own !== undefined) return this.#own;
     const { error, at } = this.#failed ?? { at: -Infinity };
     if (performance.now() - at < TRY_AGAIN) throw error;
@@ -452,21 +454,17 @@ export class Spares {
 
   /** One that does not open in time is waited for by nobody else. @throws RvmError STORE_FAILED */
   async #openInTime(): Promise<Spare> {
-    const opening = this.#open();
-    const opened = await withTimeout(opening, this.options.timeoutMs);
-    if (opened !== undefined) return opened;
-    this.#unanswered += 1;
-    void opening.catch(() => undefined).finally(() => (this.#unanswered -= 1));
-    throw storeFailed(TOO_SLOW);
+    const opened = await this.#breaker.within(this.#open(), this.options.timeoutMs);
+    if (opened === undefined) throw storeFailed(TOO_SLOW);
+    return opened.give;
   }
 
   /** @throws RvmError STORE_FAILED */
   async #open(): Promise<Spare> {
-    const base = this.#folders.current;
+    const base = this.folders.current;
     try {
-      const spare = await this.#opened(this.#folders.make());
-      this.#add(spare);
-      if (base === this.#folders.current) this.#own = spare;
+      const { spare } = await this.#opened(this.folders.make());
+      if (base === this.folders.current) this.#own = spare;
       return spare;
     } catch (error) {
       const failure = storeFailed(reasonOf(error));
@@ -475,9 +473,16 @@ export class Spares {
     }
   }
 
-  #opened(place: SparePlace): Promise<Spare> {
-    const { openStore, timeoutMs, events } = this.options;
-    return Spare.open(place, { openStore, timeoutMs, onUnsure: () => events.reopened() });
+  /** @throws RvmError STORE_FAILED; also where it was closed meanwhile */
+  async #opened(place: SparePlace, isDoubtful = false): Promise<OpenedSpare> {
+    const opened = await Spare.open(place, this.options);
+    if (!this.#isClosed) {
+      opened.spare.isDoubtful = isDoubtful;
+      this.#add(opened.spare);
+      return opened;
+    }
+    await this.#end(opened.spare);
+    throw storeFailed('it is closed');
   }
 
   async #move<Name extends 'moveNode' | 'giveNode'>(
@@ -494,14 +499,14 @@ export class Spares {
     if (this.#isClosed) return;
     const known = new Set([...this.#all.map(({ place }) => place?.folder ?? ''), ...this.#underWay]);
     let hasUnread = false;
-    for (const place of this.#folders.take(known)) {
+    for (const place of this.folders.take(known)) {
       this.#underWay.add(place.folder);
       const adopting = this.#adopt(place).finally(() => this.#underWay.delete(place.folder));
       // One whose disk hangs is waited for no longer.
-      hasUnread = (await withTimeout(adopting, LEFT_WITHIN)) !== true || hasUnread;
+      hasUnread = (await withTimeout(adopting, LEFT_WITHIN * this.options.timeoutMs)) !== true || hasUnread;
     }
     this.#hasUnread = hasUnread || this.#underWay.size > 0;
-    if (this.#hasUnread || this.#folders.isShared) this.#takeLater();
+    if (this.#hasUnread || this.folders.isShared) this.#takeLater();
   }
 
   /** False where it could not be read: it is left for the next look. */
@@ -510,33 +515,26 @@ export class Spares {
       removePlace(place);
       return true;
     }
-    const spare = await this.#opened(place).catch((error: unknown) => {
-      this.options.events.unreadable(place.folder, reasonOf(error));
+    const { main, endpoints, outages, timeoutMs, events } = this.options;
+    const opened = await this.#opened(place, true).catch((error: unknown) => {
+      if (this.#isClosed) return;
+      this.#tell(
+        `What a former process has left in ${place.folder} cannot be read, and is looked at again: ${reasonOf(error)}.`,
+      );
     });
-    if (spare === undefined) return false;
-    if (this.#isClosed) return this.#end(spare).then(() => true);
-    const { main, endpoints, timeoutMs, events } = this.options;
-    spare.isDoubtful = true;
-    this.#add(spare);
-    const kept = await spare.load().catch(() => []);
+    if (opened === undefined) return false;
+    const { spare, kept } = opened;
     for (const node of new Set(kept.map((row) => row.node))) {
       const present = endpoints.endpointOf(node);
       if (present !== undefined) await this.#move(spare, 'moveNode', { node, endpoint: present });
     }
-    for (const { node } of kept) events.restored(node);
+    for (const { node } of kept) outages.restored(node);
     events.found();
-    void markTwins(
-      spare,
-      kept,
-      this.filled.filter((other) => other !== spare),
-    )
-      .catch(() => undefined)
-      .then(() => settleDoubt(spare, kept, main, timeoutMs))
-      .catch(() => undefined)
-      .then(() => {
-        spare.isDoubtful = false;
-        for (const endpoint of spare.endpointsWaiting) events.waits(endpoint);
-      });
+    const others = this.filled.filter((other) => other !== spare);
+    void settleDoubt(spare, kept, { others, main, timeoutMs }).then(() => {
+      spare.isDoubtful = false;
+      for (const endpoint of spare.endpointsWaiting) events.waits(endpoint);
+    });
     return true;
   }
 
@@ -549,28 +547,22 @@ export class Spares {
   }
 
   async #drainAll(): Promise<void> {
-    const { main, events, timeoutMs } = this.options;
+    const { events } = this.options;
     await this.takeMore();
     await this.#keeping;
-    const { counts, waits } = events;
-    const entered = (node: string): void => {
-      this.#moves += 1;
-      events.entered(node);
-    };
-    const refused = (): void => {
-      this.#refusals += 1;
-      if (this.#refusals === 1) setTimeout(() => this.#offerAgain(), OFFER_AGAIN).unref();
-    };
-    for (const spare of this.#all) await drain(spare, main, { counts, entered, waits, refused }, timeoutMs);
+    for (const spare of this.#all) await this.#drain.run(spare);
     await this.#drop();
     if (this.#all.some(({ isStuck }) => isStuck)) setTimeout(() => events.found(), TRY_AGAIN).unref();
-    if (this.#refusals > 0) events.refused(this.#refusals);
+    if (this.#refusals > 0)
+      this.#tell(
+        `The inbox does not take ${plural(this.#refusals, 'message')} of the spill folder: what it does not take stays there, and is offered to it again. See to the room on its disk.`,
+      );
   }
 
   #offerAgain(): void {
     this.#refusals = 0;
-    const any = this.#all.map((spare) => spare.offerAgain()).includes(true);
-    if (any) this.options.events.found();
+    if (this.#all.some(({ refused }) => refused.size > 0)) this.options.events.found();
+    for (const { refused } of this.#all) refused.clear();
   }
 
   /** In the order in which they are drained: what is in memory came last. */
@@ -591,10 +583,14 @@ export class Spares {
       if (this.#memory === spare) this.#memory = this.#openingMemory = undefined;
       await this.#end(spare);
     }
-    if (this.#all.length === 0 && !this.#hasUnread) this.#folders.forget();
+    if (this.#all.length === 0 && !this.#hasUnread) this.folders.forget();
   }
 
   async #end(spare: Spare): Promise<void> {
-    for (const file of await spare.end()) this.options.events.left(file);
+    for (const file of await spare.end()) this.options.log({ kind: 'left', file });
+  }
+
+  #tell(line: string): void {
+    this.options.log({ kind: 'line', line });
   }
 }

@@ -239,7 +239,7 @@ export interface StoreCalls {
   moveNode: { take: { node: string; endpoint: string }; give: void };
   /** Of a spare: what it has at an endpoint is of this node now, and at its endpoint. */
   giveNode: { take: { from: string; node: string; endpoint: string }; give: void };
-  /** Of a spare: these may have come to the flow before, and say so. */
+  /** These may have come to the flow before, or come to it from elsewhere, too, and say so. */
   doubt: { take: string[]; give: void };
   /** By endpoint: how many wait. */
   waiting: { take: undefined; give: Record<string, number> };
@@ -504,6 +504,11 @@ export type StoreWarning =
   /** Whether its file is removed or renamed cannot be told here. */
   | { kind: 'unwatched' }
   | Exclude<FileIncident, LostTime & { kind: 'restored' | 'made-anew' }>;
+
+/** True where it befell the file of a store. */
+export function isFileIncident(warning: StoreWarning): warning is Extract<StoreWarning, FileIncident> {
+  return warning.kind === 'moved' || warning.kind === 'found' || warning.kind === 'salvaged';
+}
 
 /** Asks of the store. Calls that concern the same event or message take effect in the order in which they are made. */
 export interface StorePort<Served extends CallName = LocalCall> {
