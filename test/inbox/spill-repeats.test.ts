@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { ProvenMessage } from '../../lib/message/record';
 import { fail, type Hook, pass } from '../support/inbox/each-store';
 import { type HookedInbox, SpillStand } from '../support/inbox/hooked-inbox';
-import { eventually } from '../support/time/patience';
+import { eventually, Gate } from '../support/time/patience';
 import { allSettled, idOf, proven, SETTLED, Taker } from './samples';
 
 /** The disk can be read, but not written. */
@@ -83,6 +83,32 @@ describe('what is spilled, and may be known to the inbox', () => {
     const [delivery] = taker.deliveries;
     assert.notEqual(delivery?.sequence, null);
     assert.deepEqual(delivery?.message.warnings, ['may-repeat']);
+  });
+
+  it('says so where it has entered the inbox since that was asked', async () => {
+    const inbox = open(readable);
+    const taker = new Taker(inbox, SETTLED);
+    const [before, message] = [proven(), proven({ alarmId: 'of two' })];
+    for (const each of [before, message]) {
+      const { deliveryId } = await taker.takes(each);
+      await inbox.settle(deliveryId, { action: 'done' });
+      inbox.configure({ keep: { keys: 1e9, bodies: 1e9 }, spillFolder: path.join(inbox.folder, 'another') });
+    }
+    const [asked, entered] = [new Gate(), new Gate()];
+    inbox.spareHook = async (name, act) => {
+      if (name !== 'openAlarms') return act();
+      asked.open();
+      await entered.opened;
+      return act();
+    };
+    const repeating = inbox.accept(message);
+    await asked.opened;
+    inbox.hook = pass;
+    await eventually(() => inbox.questions.filter((name) => name === 'bring').length === 2, 'both inside');
+    entered.open();
+    await repeating;
+    await taker.came(3);
+    assert.deepEqual(taker.deliveries[2]?.message.warnings, ['not-in-inbox', 'may-repeat']);
   });
 
   it('says so each time that it comes', async () => {

@@ -352,15 +352,15 @@ export class Spares {
     if (own.isDurable && others.some(({ isDurable }) => !isDurable)) throw storeFailed('memory goes first');
     const before = await knownIn(others, message);
     if (before?.outcome === 'repeat') return async () => repeatOf(before);
+    const lease = (await this.#mayGo(others, { message, lease: spill.lease })) ? spill.lease : 'no';
     const isAllKnown = before !== undefined && this.isAllKnown;
-    // What left this place since the inbox was asked may be the same.
+    // What left this place since the inbox was asked may be the same. Nothing is waited for from here on.
     const isOfNow = spill.moves === this.moves;
     const known = spill.known && isAllKnown && isOfNow ? bothKnow(spill.known, before) : undefined;
     const node = this.options.endpoints.nodeOf(message.endpoint) ?? message.endpoint;
     // One in memory comes again whatever becomes of it, for it is not acknowledged: after an end of the process nobody knows it.
     const mayRepeat: Warning[] = known === undefined || !own.isDurable ? ['may-repeat'] : [];
     const facts = factsWithWarnings(message.facts, mayRepeat);
-    const lease = (await this.#mayGo(others, { message, lease: spill.lease })) ? spill.lease : 'no';
     const take = { message: { ...message, node, facts }, lease, ...(known && { known }) };
     const accepting = own.accept(take, late);
     return async () => {
