@@ -1,4 +1,4 @@
-import type { ListQuery, MessageState } from '../model';
+import type { ListQuery, MessageState, PlaceQuery } from '../model';
 import { randomUUID } from 'node:crypto';
 import {
   type Accepted,
@@ -15,7 +15,7 @@ import {
 } from '../store/port';
 import type { CarriedRecord } from '../store/carried-record';
 import type { PageOfMessages } from '../store/stored-pages';
-import { isFurther, isOpenState, MAX_LISTED } from '../store/stored-message';
+import { isFurther, isOpenState, MAX_LISTED, placesAsked } from '../store/stored-message';
 import { isDamaged } from './database';
 import { alarmKey, type KnownMessages, messageKey } from './known-ids';
 import {
@@ -119,9 +119,9 @@ export class MessageLists {
     return messages;
   }
 
-  page({ state, since, until, after, limit, bodies, steps }: PageQuery): PageOfMessages {
+  page({ state, since, until, after, limit, bodies, steps, ...places }: PageQuery): PageOfMessages {
     const { received, sequence } = after ?? { received: since, sequence: FIRST };
-    const rows = this.statements[PAGE[state]].all(received, sequence, until, limit);
+    const rows = this.statements[PAGE[state]].all(received, sequence, until, placesIn(places), limit);
     const messages = rows.map((row) => ({
       ...listedMessage(row),
       ...(row['alarm_key'] !== null && { alarm: String(row['alarm_key']) }),
@@ -135,11 +135,16 @@ export class MessageLists {
     for (const message of messages) message.steps = this.history.of(message.sequence);
   }
 
-  #rowsOf({ state, since = 0, until = Number.MAX_SAFE_INTEGER, alarm, deliveryId, limit }: ListQuery): Row[] {
+  #rowsOf(query: ListQuery): Row[] {
+    const { state, since = 0, until = Number.MAX_SAFE_INTEGER, alarm, deliveryId, limit } = query;
     if (deliveryId !== undefined) return this.statements.find.all(...oneEvent(this.statements, deliveryId));
-    if (alarm === undefined) return this.statements[LIST[state]].all(since, until, limit);
-    return this.statements.listAlarm.all(alarm.station, alarm.alarmId, since, until, limit);
+    if (alarm === undefined) return this.statements[LIST[state]].all(since, until, placesIn(query), limit);
+    return this.statements.listAlarm.all(alarm.station, alarm.alarmId, since, until, null, limit);
   }
+}
+
+function placesIn(query: PlaceQuery): string | null {
+  return placesAsked(query) ?? null;
 }
 
 /** The bodies of the messages that a transaction gives, read once it is over. */
