@@ -215,7 +215,13 @@ export type ListedState = 'open' | 'settled' | 'dead' | 'filtered' | 'all';
 /** By what events are counted: the hour of their receipt in UTC, or what they say themselves. */
 export const GROUPINGS = ['hour', 'site', 'camera', 'rule'] as const;
 
-export interface TallyQuery {
+/** Events by what they are of: any of these, in any spelling, as the filters of a webhook node have them. Absent: of all. */
+export interface PlaceQuery {
+  sites?: readonly string[];
+  cameras?: readonly string[];
+}
+
+export interface TallyQuery extends PlaceQuery {
   by: (typeof GROUPINGS)[number];
   /** Received at or after this time, and before that one, in milliseconds since 1970. */
   since?: number;
@@ -367,14 +373,14 @@ export type Settlement = (
   finding?: PersonVerdict;
 };
 
-export interface ListQuery {
+export interface ListQuery extends PlaceQuery {
   state: ListedState;
   /** Received at or after this time, and before that one, in milliseconds since 1970. */
   since?: number;
   until?: number;
-  /** Of one alarm alone; then of any state. */
+  /** Of one alarm alone; then of any state, and wherever it is. */
   alarm?: { station: string; alarmId: string };
-  /** This message alone; then of any state. */
+  /** This message alone; then likewise. */
   deliveryId?: string;
   /** Each with its history. */
   history?: true;

@@ -13,11 +13,12 @@ export async function tallyOf(
   read: (query: PageQuery) => Promise<PageOfMessages>,
   query: TallyQuery,
 ): Promise<TallyRow[]> {
-  const { by, since = 0, until = Number.MAX_SAFE_INTEGER, state = 'all' } = query;
+  const { by, since = 0, until = Number.MAX_SAFE_INTEGER, state = 'all', limit, ...places } = query;
   const tally = new Tally(by);
-  for await (const page of pagesOf(read, { state, since, until, bodies: by !== 'hour', steps: false }))
+  const of = { state, since, until, ...places };
+  for await (const page of pagesOf(read, { ...of, bodies: by !== 'hour', steps: false }))
     await forEachTimeSliced(page, (message) => tally.add(message));
-  return orderedRows(tally.rows(), query);
+  return orderedRows(tally.rows(), { by, limit });
 }
 
 /** Of several inboxes: an alarm that is in two of them counts in each. */

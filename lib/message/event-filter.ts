@@ -56,7 +56,22 @@ export function idsOf(name: FilterName, event: RvmEvent): string[] {
  * and the encoding of accents do not count. A GUID may have braces and dashes or none.
  */
 export function idForm(name: FilterName, id: string): string {
-  const text = beginOf(id.trim(), LONGEST_ID).normalize('NFC');
+  const known = name === 'cameras' ? forms.cameras : forms.names;
+  const begin = beginOf(id.trim(), LONGEST_ID);
+  const form = known.get(begin);
+  if (form !== undefined) return form;
+  if (known.size === MOST_FORMS) known.clear();
+  const made = newForm(name, begin);
+  known.set(begin, made);
+  return made;
+}
+
+/** Of ids that came lately: events repeat a few, and making a form takes longer than all else that is done with it. */
+const forms = { cameras: new Map<string, string>(), names: new Map<string, string>() };
+const MOST_FORMS = 1000;
+
+function newForm(name: FilterName, id: string): string {
+  const text = id.normalize('NFC');
   const guid = guidForm(text.replace(BARE_GUID, '$1-$2-$3-$4-$5'));
   return guid ?? (name === 'cameras' ? text : nameForm(text));
 }

@@ -21,6 +21,12 @@ RED.nodes.registerType('rvm-list-events', {
     state: { value: 'open' },
     since: { value: '' },
     sinceType: { value: 'str' },
+    until: { value: '' },
+    untilType: { value: 'str' },
+    site: { value: '' },
+    siteType: { value: 'str' },
+    camera: { value: '' },
+    cameraType: { value: 'str' },
     limit: { value: 100, validate: reasoned((node, value) => numberOrReason(node, value, 1, 10_000)) },
     history: { value: false },
     groupBy: { value: '' },
@@ -42,7 +48,7 @@ RED.nodes.registerType('rvm-list-events', {
   },
   oneditprepare() {
     prepareForm(this, 'node');
-    typedField('since', 'str');
+    for (const name of ['since', 'until', 'site', 'camera']) typedField(name, 'str');
     $('#node-input-groupBy, #node-input-state').on('change', showRows);
     showRows();
   },

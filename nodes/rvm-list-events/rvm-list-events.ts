@@ -4,6 +4,7 @@ import { eventRow, type EventRow } from '../../lib/inbox/store/stored-message';
 import { type Inbox, type ListQuery, GROUPINGS, type TallyQuery, type TallyRow } from '../../lib/inbox/model';
 import type { InboxClaim } from '../../lib/inbox/inboxes';
 import { listAll, tallyAll } from '../../lib/inbox/searches';
+import { idsIn } from '../../lib/message/event-filter';
 import { readTime, timeOf } from '../../lib/time';
 import { allInboxes, claimInbox } from '../rvm-inbox/inboxes';
 import { FailureStatus, onInput } from '../support/input';
@@ -19,28 +20,53 @@ import {
 import { showFromStart, unsetStatus } from '../support/status';
 import { typedValue } from '../support/typed-input';
 
-const SINCE = { value: '', type: 'str' };
+const EMPTY = { value: '', type: 'str' };
 const LIMIT = 100;
 /** Maximum: all rows are sent in one message. */
 const MOST = 10_000;
 
 /**
- * @returns milliseconds since 1970; undefined = from the beginning
+ * @param end of the period that it is
+ * @returns milliseconds since 1970; undefined = without that end
  * @throws RvmError BAD_INPUT
  */
-function sinceOf(value: unknown): number | undefined {
-  if (value === undefined || value === null || value === '') return undefined;
+function endOf(value: unknown, end: 'from' | 'up to'): number | undefined {
+  if (isEmpty(value)) return undefined;
   const time = timeOf(value) ?? timeIn(value);
   if (!Number.isNaN(time)) return time;
   throw new RvmError(
     'BAD_INPUT',
-    'The time to list events from cannot be read: give ISO 8601, such as 2026-03-04T05:06:07Z, or milliseconds.',
+    `The time to list events ${end} cannot be read: give ISO 8601, such as 2026-03-04T05:06:07Z, or milliseconds.`,
   );
 }
 
 function timeIn(value: unknown): number {
   if (typeof value !== 'string' && typeof value !== 'number') return NaN;
   return readTime(value)?.getTime() ?? Number(value);
+}
+
+/**
+ * Ids and names: of a text as the filters of *webhook in* have it, of a list each.
+ * @returns undefined = all
+ * @throws RvmError BAD_INPUT
+ */
+function placesOf(value: unknown, what: 'site' | 'camera'): string[] | undefined {
+  if (isEmpty(value)) return undefined;
+  const ids = typeof value === 'string' ? idsIn(value) : [value].flat().map(idOf);
+  if (ids.includes(undefined))
+    throw new RvmError(
+      'BAD_INPUT',
+      `A ${what} to list events of must be text or a number, or a list of them.`,
+    );
+  return ids.length === 0 ? undefined : (ids as string[]);
+}
+
+function idOf(value: unknown): string | undefined {
+  return typeof value === 'string' || typeof value === 'number' ? `${value}` : undefined;
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === undefined || value === null || value === '';
 }
 
 /** Rows, and the fault that makes them incomplete. */
@@ -91,11 +117,21 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
       if (unset !== undefined) throw unsetVariableError(unset);
       const state = choiceOf(properties, 'state', ['open', 'settled', 'dead', 'filtered', 'all']);
       const limit = Math.min(MOST, Math.floor(numberOf(properties, 'limit', LIMIT, 1)));
-      const since = sinceOf(
-        await typedValue(RED, node, { properties, name: 'since', byDefault: SINCE }, msg),
-      );
+      const given = (name: string): Promise<unknown> =>
+        typedValue(RED, node, { properties, name, byDefault: EMPTY }, msg);
+      const since = endOf(await given('since'), 'from');
+      const until = endOf(await given('until'), 'up to');
+      const sites = placesOf(await given('site'), 'site');
+      const cameras = placesOf(await given('camera'), 'camera');
       const by = choiceOf(properties, 'groupBy', ['', ...GROUPINGS]);
-      const query = { state, limit, ...(since !== undefined && { since }) };
+      const query = {
+        state,
+        limit,
+        ...(since !== undefined && { since }),
+        ...(until !== undefined && { until }),
+        ...(sites && { sites }),
+        ...(cameras && { cameras }),
+      };
       const { rows, fault } =
         by === ''
           ? await eventsOf(inboxes(), { ...query, ...(flagOf(properties, 'history') && { history: true }) })

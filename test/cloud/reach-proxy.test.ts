@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import http from 'node:http';
+import type { Socket } from 'node:net';
 import type { StationClientOptions } from '../../lib/cloud/station-client';
 import type { RvmErrorCode } from '../../lib/error';
 import { Authority, type Issued } from '../support/network/certificates';
@@ -7,7 +9,7 @@ import { cannotRun, needs } from '../support/suite/programs';
 import { failure, rtspForEvent, ScriptedStation, through } from '../support/service/scripted-station';
 import { Tinyproxy } from '../support/network/proxies';
 import { eventually } from '../support/time/patience';
-import { Wiretap } from '../support/network/servers';
+import { LocalServer, Wiretap } from '../support/network/servers';
 
 const PASSWORD = 'Proxy-pass.word_1';
 /** As it may stand in an address. */
@@ -15,6 +17,34 @@ const ENCODED = PASSWORD.replace('.', '%2E');
 const LOGIN = { username: 'someone', password: PASSWORD };
 const ENVIRONMENT = { proxy: { kind: 'environment' } } as const;
 const VARIABLES = ['http_proxy', 'https_proxy', 'no_proxy', 'HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY'];
+
+/** As one whose end of a connection and the next request on it pass each other: that is lost. */
+class HastyProxy extends LocalServer {
+  private constructor() {
+    const answered = new WeakSet<Socket>();
+    super(
+      http.createServer((request, response) => {
+        const { url = '', method, headers, socket } = request;
+        if (answered.has(socket)) {
+          socket.destroy();
+          return;
+        }
+        answered.add(socket);
+        const asked = http.request(url, { method, headers }, (answer) => {
+          const { connection: _ofTheService, ...told } = answer.headers;
+          response.removeHeader('connection');
+          response.writeHead(answer.statusCode ?? 502, told);
+          answer.pipe(response);
+        });
+        request.pipe(asked);
+      }),
+    );
+  }
+
+  static start(): Promise<HastyProxy> {
+    return new HastyProxy().listening();
+  }
+}
 
 describe('a service behind a proxy', () => {
   let authority: Authority;
@@ -133,6 +163,15 @@ describe('a service behind a proxy', () => {
     assert.match(service.last('POST', '/rtsp/Gate')?.headers.cookie ?? '', /sid=session-value-1/);
     assert.equal(service.last('POST', '/rtsp/Gate')?.headers.host, `127.0.0.1:${service.port}`);
     assert.equal(service.last('GET', '/devices')?.headers['proxy-authorization'], undefined);
+  });
+
+  it('over http:// is reached by a proxy that ends each connection after its first answer, and does not say so', async () => {
+    const proxy = await HastyProxy.start();
+    const client = clear.client(through(`http://127.0.0.1:${proxy.port}`));
+    assert.equal((await client.listDevices()).length, 2);
+    await rtspForEvent(client);
+    await client.close();
+    await proxy.close();
   });
 
   it('over http:// is TIMEOUT where it is silent behind the proxy, and works again', async () => {

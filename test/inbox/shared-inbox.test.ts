@@ -215,6 +215,23 @@ describe('an inbox that instances share', () => {
       assert.deepEqual(taker.dead, []);
     });
 
+    it('tells so also the one that has leased it by then, and has not handed it over yet', async () => {
+      const [one, other] = await two();
+      const there = new Taker(other.inbox);
+      other.store.stall();
+      const here = new Taker(one.inbox, {
+        deliver: () => {
+          file.reap(one.store);
+          return true;
+        },
+      });
+      await one.inbox.accept(proven());
+      await allSettled(one.inbox);
+      other.store.wake();
+      await turns();
+      assert.deepEqual([there.deliveries, here.dead], [[], []]);
+    });
+
     it('tells so once the store works again', async () => {
       const { inbox, store } = await instance();
       const taker: Taker = new Taker(inbox, {

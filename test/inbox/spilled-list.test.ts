@@ -19,7 +19,8 @@ describe('a list of an inbox whose store fails', () => {
   };
   const list = (state: ListQuery['state'], more: Partial<ListQuery> = {}) =>
     inbox.list({ state, limit: 9, ...more });
-  const idsOf = (messages: readonly ListedMessage[]) => messages.map(({ deliveryId }) => deliveryId);
+  const idsOf = (messages: readonly Pick<ListedMessage, 'deliveryId'>[]) =>
+    messages.map(({ deliveryId }) => deliveryId);
 
   it('has what is spilled, newest first, with all that a row has, and says why it is not all', async () => {
     await inbox.accept(proven({}, UNATTENDED));
@@ -108,6 +109,19 @@ describe('a list of an inbox whose store fails', () => {
     assert.deepEqual(await seconds({ limit: 3 }), [4, 4, 3]);
     assert.deepEqual(await seconds({ since: Date.parse(at(3).receivedTime) }), [4, 4, 3]);
     assert.deepEqual(await seconds({ limit: 1 }), [4]);
+  });
+
+  it('has those of a site and a camera, be they in the inbox or beside it', async () => {
+    const of = (locationName: string) =>
+      inbox.accept(proven({ locationName, locationId: 'id', cameraId: 'a' }, UNATTENDED));
+    const inside = [await of('North'), await of('South')];
+    inbox.fails = true;
+    const beside = [await of('North'), await of('South')];
+    const where = { sites: ['north'], cameras: ['a'] };
+    assert.deepEqual(idsOf((await list('open', where)).messages), idsOf(beside.slice(0, 1)));
+    await stand.mend();
+    const [one, other] = idsOf([...inside, ...beside].filter((_, index) => index % 2 === 0));
+    assert.deepEqual(idsOf((await list('open', where)).messages), [other, one]);
   });
 
   it('has one message by its delivery id, be it in the inbox or beside it, and none by an id of no message', async () => {

@@ -40,6 +40,22 @@ function settledFlow(webhook: Message = {}, settler: Message = {}, ...further: F
     probe('listed'),
     ...entrance('recent', 'list-recent'),
     list({ id: 'list-recent', state: 'all', since: 'from', sinceType: 'msg', limit: '1' }),
+    ...entrance('which', 'list-which', 'count-which'),
+    ...(['list', 'count'] as const).map((how) =>
+      list({
+        id: `${how}-which`,
+        state: 'all',
+        until: 'to',
+        untilType: 'msg',
+        site: 'site',
+        siteType: 'msg',
+        camera: 'camera',
+        cameraType: 'msg',
+        groupBy: how === 'count' ? 'camera' : '',
+        wires: [[`${how}ed`], [`un${how}ed`]],
+      }),
+    ),
+    ...probes('counted', 'unlisted', 'uncounted'),
     ...further,
   );
 }
@@ -208,6 +224,52 @@ for (const version of NODE_RED_VERSIONS)
       const of = { time, messageId, deliveryId, site, camera, rule, alarmId: 'list-2', station: 'north' };
       const how = { class: 'security', phase: 'start', state: 'leased', attempts: 1 };
       assert.deepEqual(payload, [{ ...of, ...how }]);
+    });
+
+    describe('asked for those of some sites and cameras', () => {
+      const pier = { locationName: 'Pier, 7', locationId: '77' };
+      let asked = 0;
+      const ask = async (which: Message, ...ends: string[]): Promise<Message[]> => {
+        asked += 1;
+        const tag = asked;
+        await inject(nodeRed, 'which', { ...which, tag });
+        return Promise.all(ends.map((end) => nodeRed.message(end, (msg) => msg.tag === tag)));
+      };
+      const idsOf = async (which: Message): Promise<string[]> => {
+        const [{ payload }] = (await ask(which, 'listed')) as [Message];
+        return (payload as { deliveryId: string }[]).map(({ deliveryId }) => deliveryId);
+      };
+
+      it('lists and counts them by ids and names in the message, in any spelling, and before a time', async () => {
+        const one = facts(await raise(nodeRed, { ...pier, cameraId: 'p-1', cameraName: 'North' }));
+        const two = facts(await raise(nodeRed, { ...pier, cameraId: 'p-2', cameraName: 'South' }));
+        await raise(nodeRed, { locationName: 'Elsewhere', cameraId: 'p-3' });
+        const both = [two.deliveryId, one.deliveryId];
+        for (const site of ['"PIER,  7"', '77', 77, 'nowhere, 77', ['Pier, 7']])
+          assert.deepEqual(await idsOf({ site }), both, String(site));
+        assert.deepEqual(await idsOf({ site: '77', camera: 'p-1, p-3' }), [one.deliveryId]);
+        assert.deepEqual(await idsOf({ site: '77', to: two.receivedTime }), [one.deliveryId]);
+        const [counted] = (await ask({ site: '77' }, 'counted')) as [Message];
+        const rows = counted.payload as { group: string; events: number }[];
+        assert.deepEqual(
+          rows.map(({ group, events }) => [group, events]),
+          [
+            ['North', 1],
+            ['South', 1],
+          ],
+        );
+      });
+
+      it('lists all where none is named', async () => {
+        const { deliveryId } = facts(await raise(nodeRed));
+        for (const site of ['', ' , ', null, []]) assert.ok((await idsOf({ site })).includes(deliveryId));
+      });
+
+      it('is BAD_INPUT for what is neither text nor a number, nor a time', async () => {
+        for (const which of [{ site: {} }, { camera: ['a', true] }, { to: 'tomorrow' }])
+          for (const failed of await ask(which, 'unlisted', 'uncounted'))
+            assert.equal(codeOf(failed), 'BAD_INPUT');
+      });
     });
   });
 

@@ -111,7 +111,8 @@ function proxyConnector(proxy: Proxy, timeoutMs: number): Connector {
 
 /**
  * Connections to a proxy that forwards requests to a service without TLS: each request names the whole address (RFC 9112,
- * section 3.2.2). Most proxies reject CONNECT to ports other than 443.
+ * section 3.2.2). Most proxies reject CONNECT to ports other than 443. Each request has a connection of its own: some proxies end
+ * one after an answer without saying so, and a request that is just on its way then is lost.
  */
 class ForwardingPool extends Pool {
   readonly #proxy: Proxy;
@@ -133,7 +134,8 @@ class ForwardingPool extends Pool {
       host: this.#target.host,
       ...(authorization === undefined ? {} : { 'proxy-authorization': authorization }),
     };
-    return super.dispatch({ ...options, path: `${this.#target.origin}${options.path}`, headers }, handler);
+    const path = `${this.#target.origin}${options.path}`;
+    return super.dispatch({ ...options, path, headers, reset: true }, handler);
   }
 }
 

@@ -1,8 +1,8 @@
 import { SELF_TEST_ID } from '../../message/envelope';
-import type { InboxFigures, ListQuery, MessageState } from '../model';
+import type { InboxFigures, ListQuery, MessageState, PlaceQuery } from '../model';
 import { type Course, stepRow, type StepRow, type StoredMessage } from '../store/port';
 import type { PagedMessage } from '../store/stored-pages';
-import { MAX_LISTED } from '../store/stored-message';
+import { MAX_LISTED, placesAsked } from '../store/stored-message';
 import type { CallPlans } from './call-plans';
 import {
   alarmKey,
@@ -146,14 +146,15 @@ export function listPlans(tables: Tables, clock: InboxClock) {
       line: 'side',
       givesBodies: () => true,
       sql: listKinds(tables),
-      kind: ({ state, alarm, deliveryId }, isBare) => {
-        const of = alarm === undefined ? state : 'alarm';
+      kind: ({ state, alarm, deliveryId, ...places }, isBare) => {
+        const of = alarm === undefined ? placed(state, places) : 'alarm';
         return `${deliveryId === undefined ? of : 'one'}${isBare ? '_bare' : ''}`;
       },
-      args: ({ since = 0, until = LAST, alarm, deliveryId, limit, history = false }) => {
+      args: ({ since = 0, until = LAST, alarm, deliveryId, limit, history = false, ...places }) => {
         if (deliveryId !== undefined) return [FIRST, 1, history, LAST, askedId(deliveryId)];
         const period = [whole(since), Math.max(0, whole(limit)), history, whole(until)];
-        return alarm === undefined ? period : [...period, alarmKey(alarm.station, alarm.alarmId)];
+        if (alarm !== undefined) return [...period, alarmKey(alarm.station, alarm.alarmId)];
+        return [...period, placesAsked(places) ?? []].flat();
       },
       read: ([rows]) => rows.map(listedMessage),
     },
@@ -161,10 +162,10 @@ export function listPlans(tables: Tables, clock: InboxClock) {
     page: {
       isRepeatable: true,
       sql: pageKinds(tables),
-      kind: ({ state, bodies }) => `${state}${bodies ? '' : '_bare'}`,
-      args: ({ since, until, after, limit, steps }) => {
+      kind: ({ state, bodies, ...places }) => `${placed(state, places)}${bodies ? '' : '_bare'}`,
+      args: ({ since, until, after, limit, steps, ...places }) => {
         const { received, sequence } = after ?? { received: whole(since), sequence: BEFORE_FIRST };
-        return [received, sequence, whole(until), limit, steps];
+        return [received, sequence, whole(until), limit, steps, placesAsked(places) ?? []].flat();
       },
       read: ([rows]) => rows.map(pagedMessage),
     },
@@ -221,15 +222,21 @@ function listKinds(tables: Tables): Record<string, string> {
     ORDER BY message.received DESC, message.sequence DESC LIMIT $2::bigint`;
   const period = 'message.received >= $1::bigint AND message.received < $4::bigint';
   const all = `${message} AS message WHERE ${period}`;
-  const atWork = `${message} AS message JOIN ${work} AS work USING (sequence) WHERE ${period}`;
-  const pages: Record<ListQuery['state'] | 'alarm' | 'one', string> = {
-    open: page(`${atWork} AND work.state IN ('received', 'leased')`),
-    settled: page(`${all} AND message.state = 'delivered'
+  const ofState = (places: string): Record<ListQuery['state'], string> => {
+    const some = `${all}${places}`;
+    const atWork = `${message} AS message JOIN ${work} AS work USING (sequence) WHERE ${period}${places}`;
+    return {
+      open: page(`${atWork} AND work.state IN ('received', 'leased')`),
+      settled: page(`${some} AND message.state = 'delivered'
       AND NOT EXISTS (SELECT FROM ${work} AS work WHERE work.sequence = message.sequence)`),
-    filtered: page(`${all} AND message.state = 'filtered'`),
-    dead: page(`((${page(`${all} AND ${DEAD}`)})
+      filtered: page(`${some} AND message.state = 'filtered'`),
+      dead: page(`((${page(`${some} AND ${DEAD}`)})
       UNION ALL (${page(`${atWork} AND work.state = 'dead'`)})) AS message`),
-    all: page(`${all} AND ${NO_SELF_TEST}`),
+      all: page(`${some} AND ${NO_SELF_TEST}`),
+    };
+  };
+  const pages = {
+    ...placedKinds(ofState(''), ofState(ofPlaces(tables, '$5'))),
     alarm: page(`${all} AND message.alarm_key = $5::uuid`),
     one: page(`${all} AND message.delivery_id = $5::uuid`),
   };
@@ -240,12 +247,36 @@ function listKinds(tables: Tables): Record<string, string> {
 
 function pageKinds(tables: Tables): Record<string, string> {
   const { work, message } = tables;
-  return kindsOf(PAGE, (condition, bodies) => {
+  const some = Object.entries(PAGE).map(([state, condition]) => [
+    state,
+    `${condition}${ofPlaces(tables, '$6')}`,
+  ]);
+  return kindsOf(placedKinds(PAGE, Object.fromEntries(some)), (condition, bodies) => {
     const page = `SELECT message.sequence, message.received FROM ${message} AS message LEFT JOIN ${work} AS work USING (sequence)
   WHERE (message.received, message.sequence) > ($1::bigint, $2::bigint) AND message.received < $3::bigint AND ${condition}
   ORDER BY message.received, message.sequence LIMIT $4::bigint`;
     return listedSql(tables, page, { order: 'ASC', steps: '$5::boolean', bodies });
   });
+}
+
+/** By the places that are asked for, as `placesAsked` has them. */
+function ofPlaces({ body }: Tables, asked: string): string {
+  return ` AND NOT EXISTS (SELECT FROM json_array_elements(${asked}::json) AS kind (places) WHERE NOT EXISTS (
+    SELECT FROM ${body} AS kept, json_array_elements_text(kind.places) AS one (place)
+    WHERE kept.sequence = message.sequence AND strpos(kept.facts, one.place) > 0))`;
+}
+
+/** The kind of a question: where no place is asked for, with a plan of its own. */
+function placed(state: ListQuery['state'], places: PlaceQuery): string {
+  return placesAsked(places) === undefined ? state : `${state}_placed`;
+}
+
+function placedKinds(
+  all: Readonly<Record<string, string>>,
+  some: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const kinds = Object.entries(some).map(([state, text]) => [`${state}_placed`, text]);
+  return { ...all, ...Object.fromEntries(kinds) };
 }
 
 /** Each with bodies and without. */

@@ -1,4 +1,4 @@
-import type { HistoryStep, ListQuery, MessageState } from '../model';
+import type { HistoryStep, ListQuery, MessageState, PlaceQuery } from '../model';
 import { randomUUID } from 'node:crypto';
 import {
   type Accepted,
@@ -13,7 +13,7 @@ import {
   type StoredMessage,
 } from '../store/port';
 import type { CarriedRecord } from '../store/carried-record';
-import { isFurther, isOpenState, MAX_LISTED } from '../store/stored-message';
+import { isFurther, isOpenState, MAX_LISTED, placesAsked } from '../store/stored-message';
 import { isDamaged } from './database';
 import { alarmKey, type KnownMessages, messageKey } from './known-ids';
 import {
@@ -50,8 +50,8 @@ export function messageLists(
   const rowsOf = ({ state, since = 0, until = Number.MAX_SAFE_INTEGER, ...query }: ListQuery): Row[] => {
     const { alarm, deliveryId, limit } = query;
     if (deliveryId !== undefined) return statements.find.all(...oneEvent(statements, deliveryId));
-    if (alarm === undefined) return statements[`list-${state}`].all(since, until, limit);
-    return statements.listAlarm.all(alarm.station, alarm.alarmId, since, until, limit);
+    if (alarm === undefined) return statements[`list-${state}`].all(since, until, placesIn(query), limit);
+    return statements.listAlarm.all(alarm.station, alarm.alarmId, since, until, null, limit);
   };
   return {
     list(query) {
@@ -60,9 +60,9 @@ export function messageLists(
       bodies.list(messages);
       return messages;
     },
-    page({ state, since, until, after, limit, bodies: withBodies, steps }) {
+    page({ state, since, until, after, limit, bodies: withBodies, steps, ...places }) {
       const { received, sequence } = after ?? { received: since, sequence: FIRST };
-      const rows = statements[`page-${state}`].all(received, sequence, until, limit);
+      const rows = statements[`page-${state}`].all(received, sequence, until, placesIn(places), limit);
       const messages = rows.map((row) => ({
         ...listedMessage(row),
         ...(row['alarm_key'] !== null && { alarm: String(row['alarm_key']) }),
@@ -72,6 +72,10 @@ export function messageLists(
       return messages;
     },
   };
+}
+
+function placesIn(query: PlaceQuery): string | null {
+  return placesAsked(query) ?? null;
 }
 
 /** The bodies of the messages that a transaction gives, read once it is over. */

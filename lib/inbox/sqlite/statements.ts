@@ -63,13 +63,17 @@ const ONE = 'sequence = ? AND delivery_id = ?';
 const CUT_OFF = `SET state = 'received', cut_off = cut_off + at_flow,
   again = CASE at_flow WHEN 1 THEN 'restart' ELSE again END, at_flow = 0`;
 
+/** As `placesAsked` has it; null: wherever it is. */
+const OF_PLACES = `NOT EXISTS (SELECT 1 FROM json_each(?) AS kind WHERE NOT EXISTS (
+  SELECT 1 FROM body, json_each(kind.value) AS place WHERE body.sequence = message.sequence AND instr(body.facts, place.value) > 0))`;
+
 function list(condition: string, index = ''): string {
-  return `SELECT ${COLUMNS} FROM message ${index} WHERE ${condition} AND received >= ? AND received < ?
+  return `SELECT ${COLUMNS} FROM message ${index} WHERE ${condition} AND received >= ? AND received < ? AND ${OF_PLACES}
     ORDER BY received DESC, sequence DESC LIMIT ?`;
 }
 
 function page(condition: string): string {
-  return `SELECT ${COLUMNS}, alarm_key FROM message WHERE (received, sequence) > (?, ?) AND received < ? AND ${condition}
+  return `SELECT ${COLUMNS}, alarm_key FROM message WHERE (received, sequence) > (?, ?) AND received < ? AND ${condition} AND ${OF_PLACES}
     ORDER BY received, sequence LIMIT ?`;
 }
 

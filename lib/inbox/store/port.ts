@@ -9,6 +9,7 @@ import {
   type InboxFigures,
   type InstanceRow,
   type ListedState,
+  type PlaceQuery,
   type ListQuery,
   type LostTime,
   type MessageState,
@@ -442,7 +443,7 @@ export const REMOVED_FOR = 24 * 60 * 60 * 1000;
 export const MOST_REMOVED = 10_000;
 
 /** A page of the messages of a period, in the order of their receipt. */
-export interface PageQuery {
+export interface PageQuery extends PlaceQuery {
   state: ListedState;
   /** Received at or after this time, and before that one, in milliseconds since 1970. */
   since: number;

@@ -2,6 +2,7 @@ import { isEnd, isHealth } from '../../event';
 import { isRecord } from '../../json/json';
 import { jsonOf } from '../../message/body';
 import { readEnvelope, type Warning } from '../../message/envelope';
+import { idForm, idsOf } from '../../message/event-filter';
 import { type DeadLetter, isForFlow, type ProvenMessage } from '../../message/record';
 import { matchAll, type SearchTerms } from '../../text';
 import type {
@@ -12,6 +13,7 @@ import type {
   ListedMessage,
   ListQuery,
   MessageState,
+  PlaceQuery,
   QuarantinedMessage,
   QuarantineSum,
 } from '../model';
@@ -33,7 +35,10 @@ export function timeText(ms: number): string {
 
 /** What a message carries besides its body and its columns. The event itself is in the body. */
 type Facts = RecordFacts & OwnFacts;
-type RecordFacts = Pick<ProvenMessage, 'stationName' | 'sandbox' | 'remoteAddress' | 'provenTime'>;
+type RecordFacts = Pick<ProvenMessage, 'stationName' | 'sandbox' | 'remoteAddress' | 'provenTime'> & {
+  /** What the event is of, for `placesAsked`. */
+  places?: string[];
+};
 type OwnFacts =
   | Pick<ProvenMessage, 'kind' | 'proof' | 'secret' | 'warnings' | 'filteredBy'>
   | Pick<DeadLetter, 'kind' | 'reason'>;
@@ -80,16 +85,42 @@ function columns(
   record: ProvenMessage | DeadLetter,
   own: OwnFacts,
 ): Pick<NewMessage, 'station' | 'fingerprint' | 'endpoint' | 'received' | 'facts' | 'bytes'> {
-  const { stationName, sandbox, remoteAddress, provenTime } = record;
+  const { stationName, sandbox, remoteAddress, provenTime, event = {} } = record;
+  const places = PLACES.flatMap((kind) => idsOf(kind, event).map((id) => placeText(kind, id)));
   return {
     station: record.stationKey,
     fingerprint: record.fingerprint,
     endpoint: record.endpointId,
     received: Date.parse(record.receivedTime),
-    facts: JSON.stringify({ stationName, sandbox, remoteAddress, provenTime, ...own }),
+    facts: JSON.stringify({
+      stationName,
+      sandbox,
+      remoteAddress,
+      provenTime,
+      ...own,
+      ...(places.length > 0 && { places }),
+    }),
     // What a view lies in, all of it, would go to the other thread.
     bytes: isWhole(record.body) ? record.body : new Uint8Array(record.body),
   };
+}
+
+const PLACES = ['sites', 'cameras'] as const;
+
+function placeText(kind: (typeof PLACES)[number], id: string): string {
+  return `${kind}: ${idForm(kind, id)}`;
+}
+
+/**
+ * What a store looks for in the text of the facts, of each kind that is asked for any: as it stands there, for a store that read
+ * them as JSON would fail at what a damaged disk has made of one. A list of lists as JSON; undefined where nothing is asked for.
+ */
+export function placesAsked(query: PlaceQuery): string | undefined {
+  const asked = PLACES.flatMap((kind) => {
+    const ids = query[kind];
+    return ids === undefined ? [] : [ids.map((id) => JSON.stringify(placeText(kind, id)))];
+  });
+  return asked.length === 0 ? undefined : JSON.stringify(asked);
 }
 
 function isWhole({ byteLength, buffer }: Uint8Array): boolean {

@@ -17,7 +17,7 @@ const DIALOGS: Record<string, string> = {
   listener: 'port host tls',
   inbox: 'folder spillFolder keyDays',
   settle: 'name 0',
-  events: 'state 0 limit',
+  events: 'state 0 1 2 3 limit',
   proof: 'name station',
   picture: 'mode offsets layout width waitForVideo deadline',
   clip: 'mode seconds preRoll untilEnd folder deadline',

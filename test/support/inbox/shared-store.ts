@@ -208,7 +208,10 @@ export class InstanceStore implements SharedStore {
       again: (deliveryId) => (isOwn(deliveryId) ? work.again(deliveryId) : undefined),
       markDelivered: (deliveryIds) => {
         work.markDelivered(deliveryIds);
-        for (const deliveryId of deliveryIds) file.letGo(deliveryId);
+        for (const deliveryId of deliveryIds) {
+          this.#tell(deliveryId, 'settled');
+          file.letGo(deliveryId);
+        }
       },
       finish: (take) => {
         this.#tell(take.deliveryId, 'settled');

@@ -263,7 +263,7 @@ const acceptance = fc.record({
   alarm: one(...ALARMS, undefined),
   isEnd: fc.boolean(),
   received: hour,
-  facts: one('{}', '{"text":"\u0000 \\u0000"}', '{"kind":"event"}'),
+  facts: one('{}', '{"text":"\u0000 \\u0000"}', '{"kind":"event"}', '{"places":["sites: A","cameras: a"]}'),
   bytes: fc.uint8Array({ maxLength: 8 }),
   lease: one('no', 'any', 'ordered'),
 });
@@ -273,6 +273,8 @@ const query = fc.record({
   state: one('open', 'settled', 'dead', 'filtered', 'all'),
   since: fc.option(hour, { nil: undefined }),
   alarm: fc.option(fc.record({ station, alarmId: one(...ALARMS) }), { nil: undefined }),
+  sites: fc.option(one(['a'], ['b', ' A'], []), { nil: undefined }),
+  cameras: fc.option(one(['a'], ['A']), { nil: undefined }),
   limit: one(1, 3, 100),
 });
 
