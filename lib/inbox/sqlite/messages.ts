@@ -14,8 +14,7 @@ import {
   type StoredMessage,
 } from '../store/port';
 import type { CarriedRecord } from '../store/carried-record';
-import type { PageOfMessages } from '../store/stored-pages';
-import { isFurther, isOpenState, MAX_LISTED } from '../store/stored-message';
+import { isFurther, isOpenState, MAX_LISTED, type PageOfMessages } from '../store/stored-message';
 import { isDamaged } from './database';
 import { alarmKey, type KnownMessages, messageKey } from './known-ids';
 import {
