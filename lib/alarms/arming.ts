@@ -1,4 +1,4 @@
-import type { Slot, SlotOutcome, SlotWrite } from '../inbox/slot';
+import type { Slot, SlotOutcome, SlotWrite } from '../inbox/slots';
 
 const ARMED = 'armed';
 const TEST = 'test';

@@ -1,7 +1,13 @@
 import { forEachTimeSliced } from '../concurrency/iteration';
-import { eventRow, isDeadState, listed } from './store/stored-message';
+import {
+  eventRow,
+  isDeadState,
+  listed,
+  type PagedMessage,
+  type PageOfMessages,
+  pagesOf,
+} from './store/stored-message';
 import { cutText, type Verdict, type TallyQuery, type TallyRow } from './model';
-import { pagesOf, type PagedMessage, type PageOfMessages } from './store/stored-pages';
 import type { PageQuery } from './store/port';
 
 const HOUR = 3_600_000;

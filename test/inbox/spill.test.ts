@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
-import { ASK_AGAIN_AFTER } from '../../lib/inbox/queue/leases';
+import { ASK_AGAIN_AFTER } from '../../lib/inbox/queue/delivery-window';
 import { endOfAlarm } from '../../lib/inbox/searches';
 import type { ProvenMessage } from '../../lib/message/record';
 import { fail, pass } from '../support/inbox/each-store';

@@ -1,8 +1,7 @@
 import { SELF_TEST_ID } from '../../message/envelope';
 import type { InboxFigures, ListQuery, MessageState, PlaceQuery } from '../model';
 import { type Course, stepRow, type StepRow, type StoredMessage } from '../store/port';
-import type { PagedMessage } from '../store/stored-pages';
-import { MAX_LISTED, placesAsked } from '../store/stored-message';
+import { MAX_LISTED, type PagedMessage, placesAsked } from '../store/stored-message';
 import type { CallPlans } from './call-plans';
 import {
   alarmKey,

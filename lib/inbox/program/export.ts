@@ -18,8 +18,7 @@ import { offlineFault, openOffline } from '../sqlite/salvage';
 import { prepareStatements } from '../sqlite/statements';
 import { HistoryTable } from '../sqlite/tables';
 import { type PageQuery, reasonOf } from '../store/port';
-import { type PagedMessage, type PageOfMessages, pagesOf } from '../store/stored-pages';
-import { eventRow, listed } from '../store/stored-message';
+import { eventRow, listed, type PagedMessage, type PageOfMessages, pagesOf } from '../store/stored-message';
 import { type ExportRequest, tellProgress, type Terminal, tlsOf, unusable } from './command-line';
 
 /** A cell of a table; null and undefined are empty. */

@@ -4,14 +4,17 @@ import type { Consumer, Delivery } from '../model';
 import type { AcceptedAnywhere, ActOn, LeasedMessage, ReturnedLeases } from '../store/port';
 import { Backlog, EventReader, type QueueStores, SpilledBacklog } from './backlog';
 import {
+  ASK_AGAIN_AFTER,
+  backOff,
+  Deadlines,
   DeliveryWindow,
+  GoingBack,
   HandOverLine,
   type HeldEvent,
   type HeldEvents,
   type LeaseMode,
   type LeaseTake,
 } from './delivery-window';
-import { ASK_AGAIN_AFTER, backOff, Deadlines, GoingBack } from './leases';
 
 /** Events handed over in one turn of the event loop. */
 const HANDED_AT_ONCE = 50;

@@ -18,6 +18,7 @@ import {
   type PersonVerdict,
   type Verdict,
 } from '../model';
+import type { ChangedSlots, Slot, SlotOutcome, SlotWrite } from '../slots';
 
 /** A message on its way into the store: plain values only, for it goes to another thread. */
 export interface NewMessage {
@@ -406,37 +407,13 @@ export function endStep(state: 'delivered' | 'dead'): NotedStep {
   return { time: Date.now(), step: state === 'dead' ? 'rejected' : 'settled' };
 }
 
-/** A slot as it is stored: its value as JSON; absent where it was removed. */
-export interface SlotRow {
-  name: string;
-  version: number;
-  value?: string;
-  /** Milliseconds until its end; absent where it has none. */
-  left?: number;
-}
-
-export interface SlotRowWrite {
-  name: string;
-  /** 0 = none is expected there. Absent = whatever is there. */
-  expected?: number;
-  /** Absent = it is removed. */
-  value?: string;
-  /** Milliseconds, a whole number. */
-  lasts?: number;
-}
-
-/** `slot` is the one that is there where it was not written. */
-export interface SlotRowOutcome {
-  written: boolean;
-  slot?: SlotRow;
-}
-
-/** As `ChangedSlots`. */
-export interface SlotRows {
-  version: number;
-  isAll: boolean;
-  slots: SlotRow[];
-}
+/** As it is stored: its value as JSON; absent where it is removed. */
+type AsJson<Of> = Omit<Of, 'value'> & { value?: string };
+export type SlotRow = AsJson<Slot>;
+/** Times in it are whole numbers. */
+export type SlotRowWrite = AsJson<SlotWrite>;
+export type SlotRowOutcome = Pick<SlotOutcome, 'written'> & { slot?: SlotRow };
+export type SlotRows = Omit<ChangedSlots, 'slots'> & { slots: SlotRow[] };
 
 /** How long it is known what was removed, in milliseconds, and of how many slots of an owner. */
 export const REMOVED_FOR = 24 * 60 * 60 * 1000;

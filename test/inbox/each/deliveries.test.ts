@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { backOff } from '../../../lib/inbox/queue/leases';
+import { backOff } from '../../../lib/inbox/queue/delivery-window';
 import type { ProvenMessage } from '../../../lib/message/record';
 import { uncertainProblem } from '../../../lib/webhook/problem';
 import { inEachStore, type TestedInbox } from '../../support/inbox/each-store';
