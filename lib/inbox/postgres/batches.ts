@@ -7,7 +7,6 @@ import {
   storeFailed,
 } from '../store/port';
 import type { Answers, BatchPlanner, Reply, Request, Step } from './call-plans';
-import { keepsProcess } from './connect';
 import { Link, type LinkOptions } from './link';
 import { codeOf, endsConnection, faultText, isWarning, type Session } from './session';
 
@@ -174,7 +173,7 @@ export class BatchQueue {
 
   async #run(session: Session, batch: readonly Asked[]): Promise<void> {
     const begun = performance.now();
-    keepsProcess(session, true);
+    session.keepProcess(true);
     try {
       const requests = batch.map(({ request }) => request);
       const replies = await this.link.use(session, () => this.options.runner.run(session, requests));
@@ -185,7 +184,7 @@ export class BatchQueue {
     } catch (error) {
       this.#failed(batch, error);
     } finally {
-      keepsProcess(session, false);
+      session.keepProcess(false);
     }
   }
 
@@ -393,13 +392,12 @@ async function certainAnswers(session: Session, steps: readonly Step[]): Promise
   };
   session.client.on('notice', hear);
   try {
-    const rows = await session.transaction(() =>
-      steps.flatMap(({ statements }) =>
-        statements.map(([statement, values]) => session.run(statement, values)),
-      ),
-    );
+    const rows = await session.transaction(steps.flatMap(({ statements }) => statements));
     if (warning !== undefined) throw new Error(`the database warns: ${warning}`);
-    return steps.map(({ statements: { length } }) => rows.splice(0, length) as unknown as Answers);
+    return steps.map(({ statements: { length } }) => {
+      const [first = [], second = [], third = [], fourth = [], ...others] = rows.splice(0, length);
+      return [first, second, third, fourth, ...others];
+    });
   } finally {
     session.client.off('notice', hear);
   }

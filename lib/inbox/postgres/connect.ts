@@ -1,4 +1,3 @@
-import net from 'node:net';
 import tls from 'node:tls';
 import { Client, type ClientConfig } from 'pg';
 import { withTimeout } from '../../concurrency/timers';
@@ -6,7 +5,8 @@ import { tlsOptions, type TlsSettings } from '../../tls';
 import { LONGEST_NAME } from '../model';
 import { storeFailed, type UnsafeSetting } from '../store/port';
 import { type ConnectionSettings, type Host, hostText } from './connection-settings';
-import { endGarbled, faultText, type Row, Session, TIMED_OUT } from './session';
+import { endGarbled, faultText, Session, TIMED_OUT } from './session';
+import type { Row } from './tables';
 
 /** Before the next one is tried, too, in milliseconds: what answers at all does so sooner. */
 const HEAD_START = 1000;
@@ -96,7 +96,7 @@ export async function connect(settings: ConnectionSettings, purpose: string): Pr
   const config = configOf(settings, purpose);
   const tries = hosts.map((host) => () => connectTo(host, config));
   try {
-    return await firstReached(tries, ({ session }) => destroy(session));
+    return await firstReached(tries, ({ session }) => session.destroy());
   } catch (error) {
     const { errors } = error as AggregateError;
     const reasons = Map.groupBy(hosts.entries(), ([index]) => faultText(errors[index]));
@@ -108,19 +108,6 @@ export async function connect(settings: ConnectionSettings, purpose: string): Pr
   }
 }
 
-/** Ends a connection at once, whatever is under way on it. */
-export function destroy({ client }: Session): void {
-  client.connection.stream.destroy();
-}
-
-/** Whether a process stays for this connection. */
-export function keepsProcess({ client }: Session, keeps: boolean): void {
-  const { stream } = client.connection;
-  if (!(stream instanceof net.Socket)) return;
-  if (keeps) stream.ref();
-  else stream.unref();
-}
-
 async function connectTo(host: Host, config: ClientConfig): Promise<Connected> {
   // Nobody speaks TLS on a Unix socket.
   const ssl = host.name.startsWith('/') ? false : config.ssl;
@@ -130,23 +117,17 @@ async function connectTo(host: Host, config: ClientConfig): Promise<Connected> {
   const connecting = client.connect();
   endGarbled(client, ssl !== false);
   await connecting;
-  const session = new Session(client);
   try {
     const answer = await withTimeout(client.query<Row>(FACTS), PATIENCE);
     if (answer === undefined) throw new Error(TIMED_OUT);
     const [row = {}] = answer.rows;
-    const facts = usable(row);
-    if (row['pid'] !== processOf(client)) session.pool();
-    return { session, host, facts };
+    // What it was told to be served by: a pooler makes up a number.
+    const { processID } = client as Client & { readonly processID?: unknown };
+    return { session: new Session(client, row['pid'] !== processID), host, facts: usable(row) };
   } catch (error) {
-    destroy(session);
+    client.connection.stream.destroy();
     throw error;
   }
-}
-
-/** What the connection was told to be served by: a pooler makes up a number. */
-function processOf(client: Client): unknown {
-  return (client as Client & { readonly processID?: unknown }).processID;
 }
 
 /** @throws RvmError CONFIG_MISSING */

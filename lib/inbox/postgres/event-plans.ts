@@ -3,20 +3,8 @@ import { endStep, MOST_STEPS, type NotedStep, stepFacts } from '../store/port';
 import type { Acceptances } from './accept-plan';
 import type { CallPlans, Reply, Request, Step } from './call-plans';
 import { MESSAGE_WITH_BODY, messageIn, STORED_COLUMNS } from './list-plans';
-import {
-  askedId,
-  booleans,
-  byNumber,
-  integers,
-  type Row,
-  type Statement,
-  storable,
-  storableOrNull,
-  storedText,
-  type Tables,
-  texts,
-  uuids,
-} from './tables';
+import type { Statement } from './session';
+import { askedId, booleans, byNumber, integers, type Row, type Tables, texts, uuids } from './tables';
 
 /** A limit that is a parameter is planned as a tenth of the table, with another plan where that is large: so it stands in the text. */
 const LIMITS = [1, 10, 50, 100] as const;
@@ -112,7 +100,7 @@ SELECT dead, counted FROM lapsed`,
         again,
         Math.min(maxAttempts, Number.MAX_SAFE_INTEGER),
         Date.now(),
-        storableOrNull(by),
+        by,
       ],
       read: ([[row]]) => row && { dead: row['dead'] === true, counted: Number(row['counted']) },
     },
@@ -151,8 +139,8 @@ WITH revived AS (
   SELECT sequence, endpoint FROM revived UNION ALL SELECT sequence, endpoint FROM opened
 ), ${notedSql(tables, 'waiting', { time: '$2', step: `'delivered-again'`, actor: '$3' })}
 SELECT endpoint, ${stir('endpoint')} AS noted FROM waiting`,
-      args: ({ deliveryId, by }) => [askedId(deliveryId), Date.now(), storableOrNull(by)],
-      read: ([[row]]) => row && storedText(row['endpoint']),
+      args: ({ deliveryId, by }) => [askedId(deliveryId), Date.now(), by],
+      read: ([[row]]) => row && String(row['endpoint']),
     },
     /** A dead letter that could be had again cannot any more. */
     dismiss: {
@@ -171,7 +159,7 @@ WITH asked AS (
 UPDATE ${message} AS message SET again = 'dismissed', attempt = coalesce(asked.attempt, message.attempt),
   state = CASE WHEN asked.attempt IS NULL THEN message.state ELSE 'dead' END
 FROM asked WHERE message.sequence = asked.sequence RETURNING 1`,
-      args: ({ deliveryId, by }) => [askedId(deliveryId), Date.now(), storableOrNull(by)],
+      args: ({ deliveryId, by }) => [askedId(deliveryId), Date.now(), by],
       read: ([rows]) => rows.length > 0,
     },
     note: {
@@ -194,7 +182,7 @@ SELECT state FROM asked`,
         askedId(deliveryId),
         Math.round(step.time),
         step.step,
-        storableOrNull(step.by),
+        step.by,
         stepFacts(step),
         step.verdict ?? null,
         ifOpen,
@@ -223,7 +211,7 @@ SELECT ${callHolder('holder')} AS noted FROM told`,
       kind: ({ limit, ordered }, isBare) =>
         leaseKind([...LIMITS, MOST].find((most) => most >= limit) ?? MOST, ordered, isBare),
       args: ({ endpoint, limit, health }, epoch) => [
-        storable(endpoint),
+        endpoint,
         epoch,
         Math.max(0, Math.min(limit, MOST)),
         Math.max(0, health),
@@ -237,7 +225,7 @@ SELECT ${callHolder('holder')} AS noted FROM told`,
       withoutLease: () => [],
       sql: `SELECT message.delivery_id FROM ${work} AS work JOIN ${message} AS message USING (sequence)
         WHERE work.holder = $1::uuid AND work.state = 'leased' AND work.endpoint = $2`,
-      args: (endpoint, epoch) => [epoch, storable(endpoint)],
+      args: (endpoint, epoch) => [epoch, endpoint],
       read: ([rows]) => rows.map((row) => String(row['delivery_id'])),
     },
     stateOf: {
@@ -358,7 +346,7 @@ function endingValues(endings: readonly Ending[], epoch: string): unknown[] {
     epoch,
     integers(endings.map(({ step }) => Math.round(step.time))),
     texts(endings.map(({ step }) => step.step)),
-    texts(endings.map(({ step }) => storableOrNull(step.by))),
+    texts(endings.map(({ step }) => step.by)),
     texts(endings.map(({ step }) => stepFacts(step))),
   ];
 }
@@ -396,7 +384,7 @@ function finishReplies(
     const row = found.get(index + 1);
     if (row === undefined) return { id };
     const message = take.give && given !== undefined ? { message: messages.get(take.deliveryId) } : {};
-    return { id, give: { was: row['was'], endpoint: storedText(row['endpoint']), ...message } };
+    return { id, give: { was: row['was'], endpoint: String(row['endpoint']), ...message } };
   });
 }
 

@@ -1,6 +1,6 @@
 import { SELF_TEST_ID } from '../../message/envelope';
-import type { InboxFigures, ListQuery, MessageState } from '../model';
-import { type Course, stepRow, type StepRow, type StoredMessage } from '../store/port';
+import type { InboxFigures, MessageState } from '../model';
+import { stepRow, type StepRow, type StoredMessage } from '../store/port';
 import type { PagedMessage } from '../store/stored-pages';
 import { MAX_LISTED } from '../store/stored-message';
 import type { CallPlans } from './call-plans';
@@ -10,10 +10,11 @@ import {
   countsBy,
   type InboxClock,
   messageKey,
+  readerOf,
   type Row,
-  storable,
   storedText,
   type Tables,
+  texts,
 } from './tables';
 
 /** What of a message is given, of `message` and its row of `work`, where it has one. */
@@ -30,11 +31,11 @@ export function messageIn(row: Row): StoredMessage {
   const message: StoredMessage = {
     sequence: Number(row['sequence']),
     deliveryId: String(row['delivery_id']),
-    station: storedText(row['station']),
-    id: storedText(row['id']),
+    station: String(row['station']),
+    id: String(row['id']),
     named: row['named'] === true,
-    fingerprint: storedText(row['fingerprint']),
-    endpoint: storedText(row['endpoint']),
+    fingerprint: String(row['fingerprint']),
+    endpoint: String(row['endpoint']),
     state: row['state'] as MessageState,
     rank: row['rank'] === 1 ? 1 : 0,
     attempt: Number(row['attempt']),
@@ -45,24 +46,24 @@ export function messageIn(row: Row): StoredMessage {
   };
   if (facts === undefined || hasRoom !== true) return message;
   if (typeof facts !== 'string' || !(bytes instanceof Uint8Array)) return { ...message, isIncomplete: true };
-  return { ...message, facts: storedText(facts), bytes };
+  return { ...message, facts, bytes };
+}
+
+function stateIn(value: unknown): MessageState {
+  return value as MessageState;
 }
 
 /** As a list gives it, with `courseColumns`. */
 function listedMessage(row: Row): StoredMessage {
-  return { ...messageIn(row), ...listedCourse(row) };
-}
-
-function pagedMessage(row: Row): PagedMessage {
-  const { alarm_key: alarm } = row;
-  return { ...listedMessage(row), ...(typeof alarm === 'string' && { alarm }) };
-}
-
-/** What has become of it alone, as `courseColumns` give it. */
-function listedCourse(row: Row): Pick<StoredMessage, 'course' | 'verdict'> & { steps?: StepRow[] } {
-  const { verdict = null, judged = null, steps = null } = row;
+  const { delivered, instance, settled, settled_by: by, verdict, judged, steps } = row;
   return {
-    course: courseIn(row),
+    ...messageIn(row),
+    course: {
+      ...(delivered !== null && { delivered: Number(delivered) }),
+      ...(typeof instance === 'string' && { instance }),
+      ...(settled !== null && { settled: Number(settled) }),
+      ...(typeof by === 'string' && { settledBy: by }),
+    },
     ...(verdict !== null && {
       verdict: { verdict: verdict === 'real' ? 'real' : 'false', time: Number(judged) },
     }),
@@ -70,26 +71,15 @@ function listedCourse(row: Row): Pick<StoredMessage, 'course' | 'verdict'> & { s
   };
 }
 
-function courseIn({ delivered = null, instance = null, settled = null, settled_by: by = null }: Row): Course {
-  return {
-    ...(delivered !== null && { delivered: Number(delivered) }),
-    ...(instance !== null && { instance: storedText(instance) }),
-    ...(settled !== null && { settled: Number(settled) }),
-    ...(by !== null && { settledBy: storedText(by) }),
-  };
+function pagedMessage(row: Row): PagedMessage {
+  const { alarm_key: alarm } = row;
+  return { ...listedMessage(row), ...(typeof alarm === 'string' && { alarm }) };
 }
 
 function stepsIn(text: string): StepRow[] {
-  const rows = JSON.parse(text) as unknown[][];
-  return rows.map(([place, time, step, attempt, actor, facts]) =>
-    stepRow({
-      place,
-      time,
-      step,
-      attempt,
-      actor: typeof actor === 'string' ? storedText(actor) : actor,
-      facts,
-    }),
+  const rows = JSON.parse(text) as Parameters<typeof stepRow>[0][];
+  return rows.map(({ actor, ...row }) =>
+    stepRow({ ...row, actor: typeof actor === 'string' ? storedText(actor) : actor }),
   );
 }
 
@@ -98,28 +88,12 @@ function courseColumns({ instance, history }: Tables, isAsked: string): string {
   return `coalesce(course.delivered, work.delivered) AS delivered, course.settled, course.actor AS settled_by,
   coalesce(course.instance, (SELECT sharing.name FROM ${instance} AS sharing WHERE sharing.epoch = work.holder)) AS instance,
   message.verdict, message.judged, CASE WHEN ${isAsked} THEN (
-    SELECT coalesce(json_agg(json_build_array(step.place, step.time, step.step, step.attempt, step.actor, step.facts)
-      ORDER BY step.place)::text, '[]')
-    FROM ${history} AS step WHERE step.sequence = message.sequence) END AS steps`;
-}
-
-/** To be joined for `courseColumns`. */
-export function courseOf({ course }: Tables): string {
-  return `LEFT JOIN LATERAL (SELECT * FROM ${course} AS one WHERE one.sequence = message.sequence LIMIT 1) AS course ON true`;
+    SELECT coalesce(json_agg(noted ORDER BY noted.place)::text, '[]') FROM ${history} AS noted WHERE noted.sequence = message.sequence) END AS steps`;
 }
 
 /** Dead letters that nobody has dealt with; those that can be had again are in `work` alone. */
 const DEAD = `message.state IN ('dead', 'conflict', 'stale') AND message.again IS DISTINCT FROM 'dismissed'`;
 const NO_SELF_TEST = `NOT (message.state = 'other' AND message.id LIKE '${SELF_TEST_ID}%')`;
-
-/** The messages of a page, of `message` and `work`. */
-const PAGE: Readonly<Record<ListQuery['state'], string>> = {
-  open: `work.state IN ('received', 'leased')`,
-  settled: `message.state = 'delivered' AND work.sequence IS NULL`,
-  dead: `coalesce(work.state, message.state) IN ('dead', 'conflict', 'stale') AND message.again IS DISTINCT FROM 'dismissed'`,
-  filtered: `message.state = 'filtered'`,
-  all: 'TRUE',
-};
 
 /** Before the first message that was received at a time. */
 const BEFORE_FIRST = -1;
@@ -145,7 +119,17 @@ export function listPlans(tables: Tables, clock: InboxClock) {
     list: {
       line: 'side',
       givesBodies: () => true,
-      sql: listKinds(tables),
+      sql: pageKinds(tables, {
+        order: 'DESC',
+        period: 'message.received >= $1::bigint AND message.received < $4::bigint',
+        limit: '$2',
+        steps: '$3::boolean',
+        conditions: {
+          all: NO_SELF_TEST,
+          alarm: 'message.alarm_key = $5::uuid',
+          one: 'message.delivery_id = $5::uuid',
+        },
+      }),
       kind: ({ state, alarm, deliveryId }, isBare) => {
         const of = alarm === undefined ? state : 'alarm';
         return `${deliveryId === undefined ? of : 'one'}${isBare ? '_bare' : ''}`;
@@ -160,7 +144,14 @@ export function listPlans(tables: Tables, clock: InboxClock) {
     /** Of a period, oldest first. */
     page: {
       isRepeatable: true,
-      sql: pageKinds(tables),
+      sql: pageKinds(tables, {
+        order: 'ASC',
+        period:
+          '(message.received, message.sequence) > ($1::bigint, $2::bigint) AND message.received < $3::bigint',
+        limit: '$4',
+        steps: '$5::boolean',
+        conditions: { all: 'true' },
+      }),
       kind: ({ state, bodies }) => `${state}${bodies ? '' : '_bare'}`,
       args: ({ since, until, after, limit, steps }) => {
         const { received, sequence } = after ?? { received: whole(since), sequence: BEFORE_FIRST };
@@ -176,11 +167,11 @@ export function listPlans(tables: Tables, clock: InboxClock) {
     figures: {
       line: 'side',
       sql: [oldestSql(tables), deadSql(tables), STANDBY],
-      args: (endpoints) => [[endpoints.map(storable)], [], []],
+      args: (endpoints) => [[texts(endpoints)], [], []],
       read: ([oldest, dead, [standby]]) => {
         for (const row of oldest) clock.heard(Number(row['clock'] ?? 0));
         const ages = oldest.map((row) => [
-          storedText(row['endpoint']),
+          String(row['endpoint']),
           Math.max(0, clock.now() - Number(row['stored'])),
         ]);
         const figures: InboxFigures = { oldest: Object.fromEntries(ages), dead: countsBy('station', dead) };
@@ -202,12 +193,7 @@ export function listPlans(tables: Tables, clock: InboxClock) {
       ],
       args: ({ newest }) => [[newest], []],
       read: ([newest, [dead = {}]]) => ({
-        newest: newest.map((row) => ({
-          station: storedText(row['station']),
-          state: storedText(row['state']) as MessageState,
-          count: Number(row['count']),
-          last: Number(row['last']),
-        })),
+        newest: newest.map(readerOf({ station: String, state: stateIn, count: Number, last: Number })),
         dead: Number(dead['dead']) + Number(dead['exhausted']),
         exhausted: Number(dead['exhausted']),
       }),
@@ -215,61 +201,44 @@ export function listPlans(tables: Tables, clock: InboxClock) {
   } satisfies Partial<CallPlans>;
 }
 
-function listKinds(tables: Tables): Record<string, string> {
+/** Which messages a page has, and how they are given: expressions of `message`. */
+interface PageSql {
+  order: 'ASC' | 'DESC';
+  period: string;
+  limit: string;
+  /** Whether steps are wanted. */
+  steps: string;
+  /** Kinds that are a condition alone. */
+  conditions: Readonly<Record<string, string>>;
+}
+
+/** A statement of each kind of page, with bodies and without. */
+function pageKinds(tables: Tables, asked: PageSql): Record<string, string> {
   const { work, message } = tables;
+  const { order, period, limit, conditions } = asked;
   const page = (from: string): string => `SELECT message.sequence, message.received FROM ${from}
-    ORDER BY message.received DESC, message.sequence DESC LIMIT $2::bigint`;
-  const period = 'message.received >= $1::bigint AND message.received < $4::bigint';
-  const all = `${message} AS message WHERE ${period}`;
-  const atWork = `${message} AS message JOIN ${work} AS work USING (sequence) WHERE ${period}`;
-  const pages: Record<ListQuery['state'] | 'alarm' | 'one', string> = {
-    open: page(`${atWork} AND work.state IN ('received', 'leased')`),
-    settled: page(`${all} AND message.state = 'delivered'
+    ORDER BY message.received ${order}, message.sequence ${order} LIMIT ${limit}::bigint`;
+  const all = (condition: string): string => page(`${message} AS message WHERE ${period} AND ${condition}`);
+  const atWork = (condition: string): string =>
+    page(`${message} AS message JOIN ${work} AS work USING (sequence) WHERE ${period} AND ${condition}`);
+  const pages: Record<string, string> = {
+    open: atWork(`work.state IN ('received', 'leased')`),
+    settled: all(`message.state = 'delivered'
       AND NOT EXISTS (SELECT FROM ${work} AS work WHERE work.sequence = message.sequence)`),
-    filtered: page(`${all} AND message.state = 'filtered'`),
-    dead: page(`((${page(`${all} AND ${DEAD}`)})
-      UNION ALL (${page(`${atWork} AND work.state = 'dead'`)})) AS message`),
-    all: page(`${all} AND ${NO_SELF_TEST}`),
-    alarm: page(`${all} AND message.alarm_key = $5::uuid`),
-    one: page(`${all} AND message.delivery_id = $5::uuid`),
+    filtered: all(`message.state = 'filtered'`),
+    dead: page(`((${all(DEAD)}) UNION ALL (${atWork(`work.state = 'dead'`)})) AS message`),
   };
-  return kindsOf(pages, (text, bodies) =>
-    listedSql(tables, text, { order: 'DESC', steps: '$3::boolean', bodies }),
-  );
-}
-
-function pageKinds(tables: Tables): Record<string, string> {
-  const { work, message } = tables;
-  return kindsOf(PAGE, (condition, bodies) => {
-    const page = `SELECT message.sequence, message.received FROM ${message} AS message LEFT JOIN ${work} AS work USING (sequence)
-  WHERE (message.received, message.sequence) > ($1::bigint, $2::bigint) AND message.received < $3::bigint AND ${condition}
-  ORDER BY message.received, message.sequence LIMIT $4::bigint`;
-    return listedSql(tables, page, { order: 'ASC', steps: '$5::boolean', bodies });
-  });
-}
-
-/** Each with bodies and without. */
-function kindsOf(
-  pages: Readonly<Record<string, string>>,
-  sqlOf: (page: string, bodies: boolean) => string,
-): Record<string, string> {
-  const kinds = Object.entries(pages).flatMap(([kind, page]) => [
-    [kind, sqlOf(page, true)],
-    [`${kind}_bare`, sqlOf(page, false)],
+  for (const [kind, condition] of Object.entries(conditions)) pages[kind] = all(condition);
+  const kinds = Object.entries(pages).flatMap(([kind, text]) => [
+    [kind, listedSql(tables, text, asked, true)],
+    [`${kind}_bare`, listedSql(tables, text, asked, false)],
   ]);
   return Object.fromEntries(kinds) as Record<string, string>;
 }
 
-/**
- * The messages of a page, with bodies as far as there is room: those beyond come without.
- * @param steps an expression: whether they are wanted
- */
-function listedSql(
-  tables: Tables,
-  page: string,
-  { order, steps, bodies }: { order: 'ASC' | 'DESC'; steps: string; bodies: boolean },
-): string {
-  const { work, message, body } = tables;
+/** The messages of a page, with bodies as far as there is room: those beyond come without. */
+function listedSql(tables: Tables, page: string, { order, steps }: PageSql, bodies: boolean): string {
+  const { work, message, body, course } = tables;
   const measured = `, measured AS (
   SELECT page.sequence, coalesce(sum(octet_length(body.bytes)) OVER (ORDER BY page.received ${order}, page.sequence ${order}
     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) <= ${MAX_LISTED} AS has_room
@@ -279,7 +248,7 @@ function listedSql(
 WITH page AS MATERIALIZED (${page})${bodies ? measured : ''}
 SELECT ${bodies ? `measured.has_room, ${MESSAGE_WITH_BODY}` : STORED_COLUMNS}, message.alarm_key, ${courseColumns(tables, steps)}
 FROM ${bodies ? 'measured' : 'page'} JOIN ${message} AS message USING (sequence) LEFT JOIN ${work} AS work USING (sequence)
-  ${courseOf(tables)}
+  LEFT JOIN LATERAL (SELECT * FROM ${course} AS one WHERE one.sequence = message.sequence LIMIT 1) AS course ON true
   ${bodies ? `LEFT JOIN ${body} AS body ON body.sequence = message.sequence AND measured.has_room` : ''}
 ORDER BY message.received ${order}, message.sequence ${order}`;
 }

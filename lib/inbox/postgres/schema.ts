@@ -1,6 +1,6 @@
 import { storeFailed } from '../store/port';
-import { BEGIN, codeOf, type Row, type Session } from './session';
-import { literal, quoted, TABLE_NAMES, tablesOf } from './tables';
+import { BEGIN, codeOf, type Session } from './session';
+import { literal, quoted, type Row, TABLE_NAMES, tablesOf } from './tables';
 
 /** @throws RvmError STORE_FAILED where the role of a connection lacks a right on the tables of an inbox */
 async function checkRights({ client }: Session, schema: string): Promise<void> {

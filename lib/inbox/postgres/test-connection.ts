@@ -4,7 +4,6 @@ import { withTimeout } from '../../concurrency/timers';
 import { type ConnectionReport, hostText, type ConnectionSettings } from './connection-settings';
 import { connect, type Connected, type ServerFacts, unsafeSettings } from './connect';
 import { faultText, TIMED_OUT, type Session, type Statement } from './session';
-import { goodbye } from './link';
 import { inspect } from './schema';
 import { DURABLE, quoted } from './tables';
 
@@ -41,7 +40,7 @@ export async function testConnection(
       const isDone = await withTimeout(tryOut(connected, settings, report), deadline);
       if (isDone === undefined) throw new Error(TIMED_OUT);
     } finally {
-      await goodbye(connected.session);
+      await connected.session.close();
     }
   } catch (error) {
     report.fault = sentence(error);
@@ -105,7 +104,7 @@ async function standbys(
 async function isStandbyAway(session: Session): Promise<boolean> {
   const { rowCount } = await session.client.query(OTHERS_WAIT);
   if (rowCount !== 0) return true;
-  const isCommitted = session.transaction(() => [session.run(NOTHING)]).then(() => true);
+  const isCommitted = session.transaction([[NOTHING, []]]).then(() => true);
   isCommitted.catch(() => undefined);
   return (await withTimeout(isCommitted, COMMIT)) === undefined;
 }
@@ -121,7 +120,7 @@ async function hearsNotices({ client, isPooled }: Session, settings: ConnectionS
     await withTimeout(other.client.query(`NOTIFY ${quoted(channel)}`), NOTICE);
     return (await withTimeout(heard, NOTICE)) === true;
   } finally {
-    await goodbye(other);
+    await other.close();
   }
 }
 
