@@ -107,7 +107,7 @@ export class BatchQueue {
   async close(): Promise<void> {
     this.#closed = true;
     this.#ended = true;
-    this.#failAll(this.#queue.splice(0), storeFailed('it is closed'));
+    this.#failWhere(() => true, 'it is closed');
     this.#settleTimers();
     await this.link.close();
   }
@@ -151,12 +151,18 @@ export class BatchQueue {
   /** What was to be done with a lease of a former epoch would be done with that of another, of the same event. */
   #failFormer(): void {
     const epoch = this.options.runner.epoch();
-    const isFormer = (asked: Asked): boolean =>
-      asked.epoch !== epoch && this.#traitsOf(asked.request).isOfLease === true;
-    const former = this.#queue.filter(isFormer);
-    if (former.length === 0) return;
-    this.#queue = this.#queue.filter((asked) => !isFormer(asked));
-    this.#failAll(former, storeFailed('others took this instance for dead meanwhile'));
+    this.#failWhere(
+      (asked) => asked.epoch !== epoch && this.#traitsOf(asked.request).isOfLease === true,
+      'others took this instance for dead meanwhile',
+    );
+  }
+
+  #failWhere(isLost: (asked: Asked) => boolean, reason: string): void {
+    const lost = this.#queue.filter(isLost);
+    if (lost.length === 0) return;
+    this.#queue = this.#queue.filter((asked) => !isLost(asked));
+    const failure = storeFailed(reason);
+    for (const { reject } of lost) reject(failure);
   }
 
   #nextBatch(): Asked[] {
@@ -197,7 +203,7 @@ export class BatchQueue {
       if (error === undefined) each.resolve(give);
       else each.reject(asFailure(error));
     }
-    this.#failAll([...asked.values()], storeFailed('it gave no answer'));
+    for (const { reject } of asked.values()) reject(storeFailed('it gave no answer'));
   }
 
   /** Nobody knows what was done of it. Messages and settlements are sent again while there is time. */
@@ -206,35 +212,23 @@ export class BatchQueue {
     const mayGoAgain = ({ request, at }: Asked): boolean =>
       !this.#ended && this.#traitsOf(request).isRepeatable === true && isInTime(at);
     const again = endsConnection(error) ? batch.filter(mayGoAgain) : [];
-    const isAgain = new Set(again);
-    this.#failAll(
-      batch.filter((each) => !isAgain.has(each)),
-      failure,
-    );
+    for (const each of batch) if (!again.includes(each)) each.reject(failure);
     this.#queue.unshift(...again);
     this.#expireLater();
-  }
-
-  #failAll(all: readonly Asked[], failure: RvmError): void {
-    for (const { reject } of all) reject(failure);
   }
 
   #expireLater(): void {
     const [oldest] = this.#queue;
     if (oldest === undefined || this.#expiring !== undefined) return;
     const left = Math.max(0, oldest.at + PATIENCE - performance.now());
-    this.#expiring = setTimeout(() => {
-      this.#expiring = undefined;
-      this.#expire();
-    }, left);
+    this.#expiring = setTimeout(() => this.#expire(), left);
   }
 
   #expire(): void {
+    this.#expiring = undefined;
     // One moment for all: what becomes late between two would be neither failed nor kept.
     const now = performance.now();
-    const late = this.#queue.filter(({ at }) => !isInTime(at, now));
-    this.#queue = this.#queue.filter(({ at }) => isInTime(at, now));
-    this.#failAll(late, storeFailed(this.link.fault));
+    this.#failWhere(({ at }) => !isInTime(at, now), this.link.fault);
     this.#expireLater();
     if (this.#queue.length === 0 && !this.#isBusy) this.#tellIdle();
   }
@@ -269,7 +263,6 @@ const DAMAGED = /^XX00[12]$/;
 /** What became of all of a batch; or the error of what it asks, and nothing of it has taken effect. */
 type Outcome = { replies: readonly Reply[] } | { error: unknown };
 
-/** Runs batches of calls. */
 export class BatchRunner {
   /** @param epoch of this instance, as it is now */
   constructor(

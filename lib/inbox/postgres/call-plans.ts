@@ -9,7 +9,6 @@ type Rows = readonly Row[];
 /** The rows of each statement, of as many as there are. */
 export type Answers = readonly [Rows, Rows, Rows, Rows, ...Rows[]];
 
-/** One call of a batch. */
 export interface Request<Name extends SharedCall = SharedCall> {
   readonly id: number;
   readonly name: Name;
@@ -64,9 +63,8 @@ type OwnPlan<Name extends SharedCall> = Traits<Name> & {
         readonly args: (take: Take<Name>, epoch: string) => readonly Values[];
       }
     | {
-        readonly sql: Readonly<Record<string, string>>;
-        /** @param isBare without bodies */
-        readonly kind: (take: Take<Name>, isBare: boolean) => string;
+        /** @param isBare without bodies. @returns the kind of it, which names the statement, and its text */
+        readonly sql: (take: Take<Name>, isBare: boolean) => readonly [kind: string, text: string];
         readonly args: (take: Take<Name>, epoch: string) => Values;
       }
   );
@@ -82,7 +80,7 @@ type SharedPlan<Name extends SharedCall> = Traits<Name> & {
 
 type CallPlan<Name extends SharedCall> = OwnPlan<Name> | SharedPlan<Name>;
 
-/** All that is asked of the tables of an inbox. The calls of one phase run in this order. */
+/** The calls of one phase run in this order. */
 export type CallPlans = { readonly [Name in SharedCall]: CallPlan<Name> };
 
 /** Read of what gives nothing. */
@@ -91,7 +89,6 @@ export const nothing = (): undefined => undefined;
 /** Sets the settings of a batch, where no lock does. */
 export const SETTINGS: Statement = { name: 'rvm_settings', text: `SELECT ${BATCH_SETTINGS}` };
 
-/** Makes the statements of batches. */
 export class BatchPlanner {
   readonly #locks: ReturnType<typeof locksOf>;
   /** In the order in which those of one phase run. */
@@ -180,12 +177,12 @@ function questionsOf<Name extends SharedCall>(
   epoch: string,
   isBare: boolean,
 ): Question[] {
-  if ('kind' in plan) {
-    const kind = plan.kind(take, isBare);
-    return [[{ name: `rvm_${name}_${kind}`, text: plan.sql[kind] ?? '' }, plan.args(take, epoch)]];
-  }
   const { sql } = plan;
   const values = plan.args?.(take, epoch) ?? [];
+  if (typeof sql === 'function') {
+    const [kind, text] = sql(take, isBare);
+    return [[{ name: `rvm_${name}_${kind}`, text }, values]];
+  }
   if (typeof sql === 'string') return [[{ name: `rvm_${name}`, text: sql }, values]];
   const each = values as readonly Values[];
   return sql.map((text, index) => [{ name: `rvm_${name}_${index + 1}`, text }, each[index] ?? []]);

@@ -89,7 +89,11 @@ export class Heartbeat {
     if (this.#isBeating) return;
     this.#isBeating = true;
     this.#use((session) => this.options.instance.beat(session))
-      .catch((error: unknown) => this.#failed(error))
+      .catch((error: unknown) => {
+        // Without beats nothing is handed over: where the connection is not the reason, somebody should know what is.
+        if (!endsConnection(error) && !this.options.instance.isLeaseSafe())
+          this.options.onFault(`its database: ${faultText(error)}`);
+      })
       .finally(() => (this.#isBeating = false));
   }
 
@@ -110,12 +114,6 @@ export class Heartbeat {
     const link = this.link.session === undefined ? this.options.standIn : this.link;
     const { session } = link;
     if (session !== undefined) await link.use(session, () => work(session));
-  }
-
-  /** Without beats nothing is handed over: where the connection is not the reason, somebody should know what is. */
-  #failed(error: unknown): void {
-    if (!endsConnection(error) && !this.options.instance.isLeaseSafe())
-      this.options.onFault(`its database: ${faultText(error)}`);
   }
 
   async #lookAround(session: Session): Promise<void> {

@@ -190,7 +190,7 @@ export class Link {
     if (isTold) this.options.onFault?.(reason);
   }
 
-  /** Ends the connection, for it is of no use any more; another one follows. */
+  /** Another connection follows. */
   drop(reason: string): void {
     const session = this.#connected?.session;
     if (session === undefined) return;
@@ -217,7 +217,10 @@ export class Link {
       this.#connected = connected;
       await this.#prepare(connected);
     } catch (error) {
-      this.#failed(error);
+      if (this.#closed) return;
+      this.#fault = faultText(error);
+      this.options.onFault?.(this.#fault);
+      this.#later();
     }
   }
 
@@ -238,13 +241,6 @@ export class Link {
     this.#readyAt = performance.now();
     this.#fault = LOST;
     this.options.onUp();
-  }
-
-  #failed(error: unknown): void {
-    if (this.#closed) return;
-    this.#fault = faultText(error);
-    this.options.onFault?.(this.#fault);
-    this.#later();
   }
 
   #lost(session: Session): void {

@@ -115,24 +115,14 @@ export function listPlans(tables: Tables, clock: InboxClock) {
       args: ({ station, id }) => [messageKey(station, true, id)],
       read: ([rows]) => rows.length > 0,
     },
-    /** Newest first. */
     list: {
       line: 'side',
       givesBodies: () => true,
-      sql: pageKinds(tables, {
-        order: 'DESC',
-        period: 'message.received >= $1::bigint AND message.received < $4::bigint',
-        limit: '$2',
-        steps: '$3::boolean',
-        conditions: {
-          all: NO_SELF_TEST,
-          alarm: 'message.alarm_key = $5::uuid',
-          one: 'message.delivery_id = $5::uuid',
-        },
-      }),
-      kind: ({ state, alarm, deliveryId }, isBare) => {
-        const of = alarm === undefined ? state : 'alarm';
-        return `${deliveryId === undefined ? of : 'one'}${isBare ? '_bare' : ''}`;
+      sql: ({ state, alarm, deliveryId }, isBare) => {
+        const ofState = state === 'all' ? 'shown' : state;
+        const ofAlarm = alarm === undefined ? ofState : 'alarm';
+        const kind = deliveryId === undefined ? ofAlarm : 'one';
+        return pageSql(tables, LIST, kind, !isBare);
       },
       args: ({ since = 0, until = LAST, alarm, deliveryId, limit, history = false }) => {
         if (deliveryId !== undefined) return [FIRST, 1, history, LAST, askedId(deliveryId)];
@@ -141,18 +131,9 @@ export function listPlans(tables: Tables, clock: InboxClock) {
       },
       read: ([rows]) => rows.map(listedMessage),
     },
-    /** Of a period, oldest first. */
     page: {
       isRepeatable: true,
-      sql: pageKinds(tables, {
-        order: 'ASC',
-        period:
-          '(message.received, message.sequence) > ($1::bigint, $2::bigint) AND message.received < $3::bigint',
-        limit: '$4',
-        steps: '$5::boolean',
-        conditions: { all: 'true' },
-      }),
-      kind: ({ state, bodies }) => `${state}${bodies ? '' : '_bare'}`,
+      sql: ({ state, bodies }) => pageSql(tables, PAGE, state, bodies),
       args: ({ since, until, after, limit, steps }) => {
         const { received, sequence } = after ?? { received: whole(since), sequence: BEFORE_FIRST };
         return [received, sequence, whole(until), limit, steps];
@@ -201,56 +182,73 @@ export function listPlans(tables: Tables, clock: InboxClock) {
   } satisfies Partial<CallPlans>;
 }
 
-/** Which messages a page has, and how they are given: expressions of `message`. */
+/** How the messages of a page are found and given, as expressions. */
 interface PageSql {
-  order: 'ASC' | 'DESC';
-  period: string;
-  limit: string;
+  readonly order: 'ASC' | 'DESC';
+  readonly period: string;
+  readonly limit: string;
   /** Whether steps are wanted. */
-  steps: string;
-  /** Kinds that are a condition alone. */
-  conditions: Readonly<Record<string, string>>;
+  readonly steps: string;
 }
 
-/** A statement of each kind of page, with bodies and without. */
-function pageKinds(tables: Tables, asked: PageSql): Record<string, string> {
-  const { work, message } = tables;
-  const { order, period, limit, conditions } = asked;
+/** Newest first. */
+const LIST: PageSql = {
+  order: 'DESC',
+  period: 'message.received >= $1::bigint AND message.received < $4::bigint',
+  limit: '$2::bigint',
+  steps: '$3::boolean',
+};
+/** Of a period, oldest first. */
+const PAGE: PageSql = {
+  order: 'ASC',
+  period: '(message.received, message.sequence) > ($1::bigint, $2::bigint) AND message.received < $3::bigint',
+  limit: '$4::bigint',
+  steps: '$5::boolean',
+};
+
+/** @returns the messages of each kind of page, without their order */
+function pagesSql({ work, message }: Tables, { order, period, limit }: PageSql) {
   const page = (from: string): string => `SELECT message.sequence, message.received FROM ${from}
-    ORDER BY message.received ${order}, message.sequence ${order} LIMIT ${limit}::bigint`;
+    ORDER BY message.received ${order}, message.sequence ${order} LIMIT ${limit}`;
   const all = (condition: string): string => page(`${message} AS message WHERE ${period} AND ${condition}`);
   const atWork = (condition: string): string =>
     page(`${message} AS message JOIN ${work} AS work USING (sequence) WHERE ${period} AND ${condition}`);
-  const pages: Record<string, string> = {
+  return {
     open: atWork(`work.state IN ('received', 'leased')`),
     settled: all(`message.state = 'delivered'
       AND NOT EXISTS (SELECT FROM ${work} AS work WHERE work.sequence = message.sequence)`),
     filtered: all(`message.state = 'filtered'`),
     dead: page(`((${all(DEAD)}) UNION ALL (${atWork(`work.state = 'dead'`)})) AS message`),
+    all: all('true'),
+    shown: all(NO_SELF_TEST),
+    alarm: all('message.alarm_key = $5::uuid'),
+    one: all('message.delivery_id = $5::uuid'),
   };
-  for (const [kind, condition] of Object.entries(conditions)) pages[kind] = all(condition);
-  const kinds = Object.entries(pages).flatMap(([kind, text]) => [
-    [kind, listedSql(tables, text, asked, true)],
-    [`${kind}_bare`, listedSql(tables, text, asked, false)],
-  ]);
-  return Object.fromEntries(kinds) as Record<string, string>;
 }
 
-/** The messages of a page, with bodies as far as there is room: those beyond come without. */
-function listedSql(tables: Tables, page: string, { order, steps }: PageSql, bodies: boolean): string {
+/** A page, with bodies as far as there is room: messages beyond come without. */
+function pageSql(
+  tables: Tables,
+  asked: PageSql,
+  kind: keyof ReturnType<typeof pagesSql>,
+  bodies: boolean,
+): readonly [kind: string, text: string] {
+  const { order, steps } = asked;
+  const page = pagesSql(tables, asked)[kind];
   const { work, message, body, course } = tables;
   const measured = `, measured AS (
   SELECT page.sequence, coalesce(sum(octet_length(body.bytes)) OVER (ORDER BY page.received ${order}, page.sequence ${order}
     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) <= ${MAX_LISTED} AS has_room
   FROM page LEFT JOIN ${body} AS body USING (sequence)
 )`;
-  return `
+  const text = `
 WITH page AS MATERIALIZED (${page})${bodies ? measured : ''}
 SELECT ${bodies ? `measured.has_room, ${MESSAGE_WITH_BODY}` : STORED_COLUMNS}, message.alarm_key, ${courseColumns(tables, steps)}
 FROM ${bodies ? 'measured' : 'page'} JOIN ${message} AS message USING (sequence) LEFT JOIN ${work} AS work USING (sequence)
   LEFT JOIN LATERAL (SELECT * FROM ${course} AS one WHERE one.sequence = message.sequence LIMIT 1) AS course ON true
   ${bodies ? `LEFT JOIN ${body} AS body ON body.sequence = message.sequence AND measured.has_room` : ''}
 ORDER BY message.received ${order}, message.sequence ${order}`;
+  return [`${kind}${bodies ? '' : '_bare'}`, text];
 }
 
 /** Of each rank the first to be delivered, and of these the older one. */

@@ -34,31 +34,25 @@ export const TABLE_NAMES = [
   'slot',
 ] as const;
 
-/** The tables of an inbox, as its statements name them. */
-export interface Tables extends Readonly<Record<(typeof TABLE_NAMES)[number], string>> {
-  /** The sequence that numbers messages, as text. */
-  readonly sequence: string;
-  /** The notice that something waits. @param endpoint an expression */
-  readonly stir: (endpoint: string) => string;
-  /** The notice that there is a wish for an instance. @param epoch an expression */
-  readonly callHolder: (epoch: string) => string;
-  /** The notice that slots may have changed. @param epoch of the instance that did it, and the owner: expressions */
-  readonly tellSlots: (epoch: string, owner: string) => string;
-  /** What makes the locks of this inbox its own, as a number. */
-  readonly salt: string;
-}
+export type Tables = ReturnType<typeof tablesOf>;
 
-/** @param schema as it is configured */
-export function tablesOf(schema: string): Tables {
+/** The tables of an inbox, as its statements name them, and its notices, of which the parts are expressions. */
+export function tablesOf(schema: string) {
   const within = (table: string): string => `${quoted(schema)}.${table}`;
   const channel = literal(channelOf(schema));
   const names = TABLE_NAMES.map((table) => [table, within(table)]);
   return {
     ...(Object.fromEntries(names) as Record<(typeof TABLE_NAMES)[number], string>),
+    /** It numbers messages. */
     sequence: literal(within('message_sequence_seq')),
-    stir: (endpoint) => `pg_notify(${channel}, ${endpoint})`,
-    callHolder: (epoch) => `pg_notify(${channel}, ${literal(WISH)} || ${epoch})`,
-    tellSlots: (epoch, owner) => `pg_notify(${channel}, ${literal(SLOTS)} || ${epoch} || ' ' || ${owner})`,
+    /** Something waits. */
+    stir: (endpoint: string) => `pg_notify(${channel}, ${endpoint})`,
+    /** There is a wish for an instance. */
+    callHolder: (epoch: string) => `pg_notify(${channel}, ${literal(WISH)} || ${epoch})`,
+    /** The instance of this epoch may have changed slots. */
+    tellSlots: (epoch: string, owner: string) =>
+      `pg_notify(${channel}, ${literal(SLOTS)} || ${epoch} || ' ' || ${owner})`,
+    /** What makes the locks of this inbox its own, as a number. */
     salt: `hashtextextended(${literal(schema)}, 7301)`,
   };
 }

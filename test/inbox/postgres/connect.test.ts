@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { connect, type Connected } from '../../../lib/inbox/postgres/connect';
+import { connect, type Connected, testConnection } from '../../../lib/inbox/postgres/connect';
 import { readConnection, type ConnectionChoices } from '../../../lib/inbox/postgres/connection-settings';
-import { testConnection } from '../../../lib/inbox/postgres/test-connection';
 import { Authority } from '../../support/network/certificates';
 import { MuteServer } from '../../support/network/servers';
 import { freePort } from '../../support/node-red/node-red';
