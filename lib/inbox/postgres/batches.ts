@@ -263,6 +263,12 @@ const DAMAGED = /^XX00[12]$/;
 /** What became of all of a batch; or the error of what it asks, and nothing of it has taken effect. */
 type Outcome = { replies: readonly Reply[] } | { error: unknown };
 
+/** @throws the error where it is known of nothing any more what has taken effect */
+function unlessLost(error: unknown): { error: unknown } {
+  if (endsConnection(error)) throw error;
+  return { error };
+}
+
 export class BatchRunner {
   /** @param epoch of this instance, as it is now */
   constructor(
@@ -288,27 +294,22 @@ export class BatchRunner {
     if (!('error' in outcome)) return outcome.replies;
     const [first, ...others] = batch;
     if (first !== undefined && others.length === 0)
-      return this.#runBare(session, first, { epoch, error: outcome.error });
+      return this.#runBare(session, first, epoch, outcome.error);
     const replies: Reply[] = [];
-    for (const request of batch) replies.push(...(await this.#runAlone(session, request, epoch)));
-    return replies;
-  }
-
-  /** What fails here says nothing of those before it, which have taken effect; unless it is known of none any more what has. */
-  async #runAlone(session: Session, request: Request, epoch: string): Promise<readonly Reply[]> {
-    try {
-      return await this.#run(session, [request], epoch);
-    } catch (error) {
-      if (endsConnection(error)) throw error;
-      return [{ id: request.id, error }];
+    for (const request of batch) {
+      // What fails here says nothing of those before it, which have taken effect.
+      const alone = await this.#run(session, [request], epoch).catch(unlessLost);
+      replies.push(...('error' in alone ? [{ id: request.id, error: alone.error }] : alone));
     }
+    return replies;
   }
 
   /** A body that a damaged disk does not give keeps no other from being given. @param error of the call as a whole */
   async #runBare(
     session: Session,
     request: Request,
-    { epoch, error }: { epoch: string; error: unknown },
+    epoch: string,
+    error: unknown,
   ): Promise<readonly Reply[]> {
     const { id, name, take } = request;
     if (!DAMAGED.test(codeOf(error) ?? '') || this.planner.traits(name).givesBodies?.(take) !== true)
@@ -326,10 +327,7 @@ export class BatchRunner {
   async #withBody(session: Session, message: StoredMessage, epoch: string): Promise<StoredMessage> {
     const take = { state: 'all', deliveryId: message.deliveryId, limit: 1 } as const;
     const steps = this.planner.steps([{ id: 0, name: 'list', take }], epoch);
-    const outcome = await this.#runSteps(session, steps).catch((error: unknown) => {
-      if (endsConnection(error)) throw error;
-      return { error };
-    });
+    const outcome = await this.#runSteps(session, steps).catch(unlessLost);
     if ('error' in outcome) return { ...message, isUnread: true };
     const [read] = outcome.replies.flatMap(({ give }) => give as StoredMessage[]);
     const { facts, bytes } = read ?? {};

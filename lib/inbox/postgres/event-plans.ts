@@ -27,12 +27,11 @@ interface Ending {
  * leased it; who has, and is another, is told.
  */
 export function eventPlans(tables: Tables, acceptances: Acceptances) {
-  const { work, message, instance, wish, body, course, history, stir, callHolder } = tables;
+  const { work, message, event, instance, wish, body, course, history, stir, callHolder } = tables;
   const finish: Statement = { name: 'rvm_finish', text: finishSql(tables) };
   const find: Statement = {
     name: 'rvm_find',
-    text: `SELECT ${MESSAGE_WITH_BODY} FROM ${message} AS message
-      LEFT JOIN ${work} AS work USING (sequence) LEFT JOIN ${body} AS body USING (sequence)
+    text: `SELECT ${MESSAGE_WITH_BODY} FROM ${event} LEFT JOIN ${body} AS body USING (sequence)
       WHERE message.delivery_id = ANY ($1::uuid[])`,
   };
   /** No event twice among them. */
@@ -194,7 +193,7 @@ SELECT endpoint, ${stir('endpoint')} AS noted FROM waiting`,
       isRepeatable: true,
       sql: `
 WITH asked AS (
-  SELECT message.sequence, work.attempt FROM ${message} AS message LEFT JOIN ${work} AS work USING (sequence)
+  SELECT message.sequence, work.attempt FROM ${event}
   WHERE message.delivery_id = $1::uuid AND coalesce(work.state, message.state) IN ('dead', 'conflict', 'stale')
 ), ended AS (
   DELETE FROM ${work} AS work USING asked WHERE work.sequence = asked.sequence AND work.state = 'dead'
@@ -213,8 +212,7 @@ FROM asked WHERE message.sequence = asked.sequence RETURNING 1`,
       isRepeatable: true,
       sql: `
 WITH asked AS MATERIALIZED (
-  SELECT message.sequence, coalesce(work.state, message.state) AS state
-  FROM ${message} AS message LEFT JOIN ${work} AS work USING (sequence) WHERE message.delivery_id = $1::uuid
+  SELECT message.sequence, coalesce(work.state, message.state) AS state FROM ${event} WHERE message.delivery_id = $1::uuid
 ), fresh AS MATERIALIZED (
   SELECT sequence FROM asked WHERE (NOT $7::boolean OR state IN ('received', 'leased')) AND NOT EXISTS (
     SELECT FROM ${history} AS known WHERE known.sequence = asked.sequence AND known.time = $2::bigint AND known.step = $3::text
@@ -277,8 +275,7 @@ SELECT ${callHolder('holder')} AS noted FROM told`,
       read: ([rows]) => rows.map((row) => String(row['delivery_id'])),
     },
     stateOf: {
-      sql: `SELECT coalesce(work.state, message.state) AS state FROM ${message} AS message LEFT JOIN ${work} AS work USING (sequence)
-        WHERE message.delivery_id = $1::uuid`,
+      sql: `SELECT coalesce(work.state, message.state) AS state FROM ${event} WHERE message.delivery_id = $1::uuid`,
       args: (deliveryId) => [askedId(deliveryId)],
       read: ([[row]]) => row?.['state'] as MessageState | undefined,
     },

@@ -127,7 +127,7 @@ function retentionPlans(tables: Tables, clock: InboxClock) {
 }
 
 /** Dead letters stay until somebody deals with them, or discards them, and what is open stays. */
-function passSql({ message, work, meta }: Tables, from: readonly string[]): string {
+function passSql({ event, meta }: Tables, from: readonly string[]): string {
   const removals = from.map(
     (table, index) => `, gone_${index} AS (
   DELETE FROM ${table} AS kept USING old WHERE kept.sequence = old.sequence AND old.is_final
@@ -137,7 +137,7 @@ function passSql({ message, work, meta }: Tables, from: readonly string[]): stri
 WITH aging AS MATERIALIZED (
   SELECT message.sequence, message.stored >= (SELECT value::bigint FROM ${meta} WHERE name = 'clock') - $2::bigint AS is_young,
     work.sequence IS NULL AND (message.state <> 'dead' OR message.again IS NOT DISTINCT FROM 'dismissed') AS is_final
-  FROM ${message} AS message LEFT JOIN ${work} AS work USING (sequence)
+  FROM ${event}
   WHERE message.sequence > $1::bigint ORDER BY message.sequence LIMIT ${PASS}
 ), old AS MATERIALIZED (
   SELECT sequence, is_final FROM aging

@@ -43,6 +43,8 @@ export function tablesOf(schema: string) {
   const names = TABLE_NAMES.map((table) => [table, within(table)]);
   return {
     ...(Object.fromEntries(names) as Record<(typeof TABLE_NAMES)[number], string>),
+    /** Each message with its row of `work`, where it has one: what stands there counts. */
+    event: `${within('message')} AS message LEFT JOIN ${within('work')} AS work USING (sequence)`,
     /** It numbers messages. */
     sequence: literal(within('message_sequence_seq')),
     /** Something waits. */
