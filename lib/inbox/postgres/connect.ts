@@ -62,22 +62,23 @@ const PATIENCE = 5000;
 /** Of silence, before the system asks whether the other side is still there, in milliseconds. */
 const KEEP_ALIVE = 10_000;
 
-const FACTS = `SELECT current_setting('server_version_num')::int AS number, current_setting('server_version') AS version,
+const FACTS = `SELECT current_setting('server_version_num')::int AS version, current_setting('server_version') AS name,
   pg_backend_pid() AS pid, pg_is_in_recovery() AS recovers, current_setting('transaction_read_only') = 'on' AS "isReadOnly",
   current_setting('synchronous_commit') AS "synchronousCommit", current_setting('fsync') = 'on' AS fsync,
   current_setting('full_page_writes') = 'on' AS "fullPageWrites", current_setting('server_encoding') AS encoding,
   current_setting('synchronous_standby_names') AS "standbyNames"`;
 
 const factsIn = readerOf({
-  version: String,
   synchronousCommit: String,
   fsync: Boolean,
   fullPageWrites: Boolean,
   standbyNames: String,
 });
 
-/** What a server says of itself: its version, such as `15.18`, and settings. */
+/** What a server says of itself, its settings among it. */
 export interface ServerFacts extends ReturnType<typeof factsIn> {
+  /** Such as `15.18`. */
+  readonly version: string;
   /** True where a commit waits for one of the standbys. */
   readonly waitsForStandby: boolean;
 }
@@ -167,8 +168,8 @@ function sslOf(choice: ConnectionSettings['tls']): ClientConfig['ssl'] {
 /** @throws Error where it cannot be used */
 function usable(row: Row): ServerFacts {
   const facts = factsIn(row);
-  const version = /^[\w.]{1,20}/.exec(facts.version)?.[0] ?? '';
-  if (Number(row['number']) < OLDEST * 10_000)
+  const version = /^[\w.]{1,20}/.exec(String(row['name']))?.[0] ?? '';
+  if (Number(row['version']) < OLDEST * 10_000)
     throw storeFailed(`it is PostgreSQL ${version}: version ${OLDEST} or newer is needed`);
   if (row['recovers'] === true)
     throw storeFailed(

@@ -292,7 +292,7 @@ describe('a connection to PostgreSQL', () => {
     });
 
     it('shows where it answers no more before all is tried', async () => {
-      const facts = { version: '150000', name: '15.0', encoding: 'UTF8', synchronous_commit: 'on' };
+      const facts = { version: '150000', name: '15.0', encoding: 'UTF8', synchronousCommit: 'on' };
       const silent = await OldServer.start(facts, 3);
       const settings = settingsOf(url('ada', { port: silent.port }));
       const { version, fault = '' } = await testConnection(settings, 200);
