@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { Session, type Row, type Statement } from '../../lib/inbox/postgres/session';
+import { type Question, Session, type Statement } from '../../lib/inbox/postgres/session';
 import type { ProvenMessage } from '../../lib/message/record';
 import { inFlight } from './in-flight';
 
@@ -81,14 +81,11 @@ export class BareTable {
     const { session } = this;
     const ids = inserted.map(({ envelope }) => envelope.messageId);
     const bodies = inserted.map(({ body }) => body);
-    const statements: (() => Promise<Row[]>)[] = [];
-    if (deleted.length > 0) statements.push(() => session.run(DELETE, [deleted]));
-    if (inserted.length > 0) statements.push(() => session.run(INSERT, [ids, bodies]));
-    if (this.commits === 'together') {
-      await session.transaction(() => statements.map((send) => send()));
-      return;
-    }
-    for (const send of statements) await send();
+    const questions: Question[] = [];
+    if (deleted.length > 0) questions.push([DELETE, [deleted]]);
+    if (inserted.length > 0) questions.push([INSERT, [ids, bodies]]);
+    if (this.commits === 'together') await session.transaction(questions);
+    else for (const [statement, values] of questions) await session.run(statement, values);
   }
 }
 

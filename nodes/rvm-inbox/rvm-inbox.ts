@@ -52,7 +52,7 @@ export = (RED: NodeAPI): void => {
   registerNode<InboxNode, NodeDef>(RED, 'rvm-inbox', (node, config) => build(RED, node, config), CREDENTIALS);
 };
 
-type TestModule = typeof import('../../lib/inbox/postgres/test-connection');
+type TestModule = typeof import('../../lib/inbox/postgres/connect');
 
 /**
  * Connection test for the dialog. A deployed inbox is named by its id, because its password may go only where it is deployed
@@ -68,7 +68,7 @@ function addConnectionTest(RED: NodeAPI): void {
 }
 
 function tested(settings: ConnectionSettings): Promise<ConnectionReport> {
-  const { testConnection } = require('../../lib/inbox/postgres/test-connection') as TestModule;
+  const { testConnection } = require('../../lib/inbox/postgres/connect') as TestModule;
   return testConnection(settings);
 }
 

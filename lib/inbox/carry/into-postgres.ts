@@ -1,9 +1,10 @@
-import { BEGIN, isWarning, type Row, type Session } from '../postgres/session';
+import { BEGIN, isWarning, type Session } from '../postgres/session';
 import {
   alarmKey,
   byteStrings,
   DURABLE,
   messageKey,
+  type Row,
   storable,
   type Tables,
   tablesOf,

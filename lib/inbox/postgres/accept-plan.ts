@@ -1,5 +1,6 @@
 import type { Accepted } from '../store/port';
-import { type CallLocks, type CallPlans, type Request, type Step, turnsOf } from './call-plans';
+import { type CallPlans, type Request, type Step, turnsOf } from './call-plans';
+import type { Statement } from './session';
 import {
   alarmKey,
   booleans,
@@ -9,9 +10,6 @@ import {
   makeDeliveryId,
   messageKey,
   type Row,
-  type Statement,
-  storable,
-  storableOrNull,
   type Tables,
   texts,
   uuids,
@@ -49,28 +47,21 @@ export class Acceptances {
     this.#acceptChained = { name: 'rvm_accept_chained', text: acceptSql(tables, BEHIND_OTHERS) };
   }
 
-  readonly keysOf: CallLocks['keysOf'] = (requests) =>
-    requests.flatMap((request) => {
+  /** Messages of one id go one after the other: none but the first of them is new. */
+  readonly plan: CallPlans['accept'] = {
+    phase: 'accept',
+    isRepeatable: true,
+    bytes: ({ message }) => message.bytes.byteLength,
+    keys: (request) => {
       const { key, alarm } = this.#keyedOf(request);
       return alarm === null ? [key] : [key, alarm];
-    });
-
-  /** Messages of one id go one after the other: none but the first of them is new. */
-  plans(): Pick<CallPlans, 'accept'> {
-    return {
-      accept: {
-        phase: 'accept',
-        isRepeatable: true,
-        bytes: ({ message }) => message.bytes.byteLength,
-        withoutLease: (give) => ({ ...give, leased: false }),
-        steps: (requests, epoch) =>
-          turnsOf(
-            requests.map((request) => this.#keyedOf(request)),
-            ({ key }) => [key],
-          ).map((turn) => this.#acceptStep(turn, epoch)),
-      },
-    };
-  }
+    },
+    withoutLease: (give) => ({ ...give, leased: false }),
+    steps: (requests, epoch) => {
+      const keyed = requests.map((request) => this.#keyedOf(request));
+      return turnsOf(keyed, ({ key }) => [key]).map((turn) => this.#acceptStep(turn, epoch));
+    },
+  };
 
   /**
    * Of events that are given back, those that no flow can have had: this epoch leased them with an acceptance whose answer was
@@ -106,18 +97,18 @@ export class Acceptances {
     const values = [
       uuids(turn.map(({ deliveryId }) => deliveryId)),
       uuids(turn.map(({ key }) => key)),
-      texts(messages.map(({ station }) => storable(station))),
-      texts(messages.map(({ id }) => storable(id))),
+      texts(messages.map(({ station }) => station)),
+      texts(messages.map(({ id }) => id)),
       booleans(messages.map(({ named }) => named)),
-      texts(messages.map(({ fingerprint }) => storable(fingerprint))),
-      texts(messages.map(({ endpoint }) => storable(endpoint))),
+      texts(messages.map(({ fingerprint }) => fingerprint)),
+      texts(messages.map(({ endpoint }) => endpoint)),
       texts(messages.map(({ state }) => state)),
-      texts(messages.map(({ alarm }) => storableOrNull(alarm))),
+      texts(messages.map(({ alarm }) => alarm)),
       uuids(turn.map(({ alarm }) => alarm)),
       booleans(messages.map(({ isEnd }) => isEnd)),
       integers(messages.map(({ rank }) => rank)),
       integers(messages.map(({ received }) => received)),
-      texts(messages.map(({ facts }) => storable(facts))),
+      texts(messages.map(({ facts }) => facts)),
       byteStrings(messages.map(({ bytes }) => bytes)),
       texts(turn.map(({ request }) => request.take.lease)),
       epoch,

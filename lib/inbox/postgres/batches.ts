@@ -7,7 +7,6 @@ import {
   storeFailed,
 } from '../store/port';
 import type { Answers, BatchPlanner, Reply, Request, Step } from './call-plans';
-import { keepsProcess } from './connect';
 import { Link, type LinkOptions } from './link';
 import { codeOf, endsConnection, faultText, isWarning, type Session } from './session';
 
@@ -108,7 +107,7 @@ export class BatchQueue {
   async close(): Promise<void> {
     this.#closed = true;
     this.#ended = true;
-    this.#failAll(this.#queue.splice(0), storeFailed('it is closed'));
+    this.#failWhere(() => true, 'it is closed');
     this.#settleTimers();
     await this.link.close();
   }
@@ -152,12 +151,18 @@ export class BatchQueue {
   /** What was to be done with a lease of a former epoch would be done with that of another, of the same event. */
   #failFormer(): void {
     const epoch = this.options.runner.epoch();
-    const isFormer = (asked: Asked): boolean =>
-      asked.epoch !== epoch && this.#traitsOf(asked.request).isOfLease === true;
-    const former = this.#queue.filter(isFormer);
-    if (former.length === 0) return;
-    this.#queue = this.#queue.filter((asked) => !isFormer(asked));
-    this.#failAll(former, storeFailed('others took this instance for dead meanwhile'));
+    this.#failWhere(
+      (asked) => asked.epoch !== epoch && this.#traitsOf(asked.request).isOfLease === true,
+      'others took this instance for dead meanwhile',
+    );
+  }
+
+  #failWhere(isLost: (asked: Asked) => boolean, reason: string): void {
+    const lost = this.#queue.filter(isLost);
+    if (lost.length === 0) return;
+    this.#queue = this.#queue.filter((asked) => !isLost(asked));
+    const failure = storeFailed(reason);
+    for (const { reject } of lost) reject(failure);
   }
 
   #nextBatch(): Asked[] {
@@ -174,7 +179,7 @@ export class BatchQueue {
 
   async #run(session: Session, batch: readonly Asked[]): Promise<void> {
     const begun = performance.now();
-    keepsProcess(session, true);
+    session.keepProcess(true);
     try {
       const requests = batch.map(({ request }) => request);
       const replies = await this.link.use(session, () => this.options.runner.run(session, requests));
@@ -185,7 +190,7 @@ export class BatchQueue {
     } catch (error) {
       this.#failed(batch, error);
     } finally {
-      keepsProcess(session, false);
+      session.keepProcess(false);
     }
   }
 
@@ -198,7 +203,7 @@ export class BatchQueue {
       if (error === undefined) each.resolve(give);
       else each.reject(asFailure(error));
     }
-    this.#failAll([...asked.values()], storeFailed('it gave no answer'));
+    for (const { reject } of asked.values()) reject(storeFailed('it gave no answer'));
   }
 
   /** Nobody knows what was done of it. Messages and settlements are sent again while there is time. */
@@ -207,35 +212,23 @@ export class BatchQueue {
     const mayGoAgain = ({ request, at }: Asked): boolean =>
       !this.#ended && this.#traitsOf(request).isRepeatable === true && isInTime(at);
     const again = endsConnection(error) ? batch.filter(mayGoAgain) : [];
-    const isAgain = new Set(again);
-    this.#failAll(
-      batch.filter((each) => !isAgain.has(each)),
-      failure,
-    );
+    for (const each of batch) if (!again.includes(each)) each.reject(failure);
     this.#queue.unshift(...again);
     this.#expireLater();
-  }
-
-  #failAll(all: readonly Asked[], failure: RvmError): void {
-    for (const { reject } of all) reject(failure);
   }
 
   #expireLater(): void {
     const [oldest] = this.#queue;
     if (oldest === undefined || this.#expiring !== undefined) return;
     const left = Math.max(0, oldest.at + PATIENCE - performance.now());
-    this.#expiring = setTimeout(() => {
-      this.#expiring = undefined;
-      this.#expire();
-    }, left);
+    this.#expiring = setTimeout(() => this.#expire(), left);
   }
 
   #expire(): void {
+    this.#expiring = undefined;
     // One moment for all: what becomes late between two would be neither failed nor kept.
     const now = performance.now();
-    const late = this.#queue.filter(({ at }) => !isInTime(at, now));
-    this.#queue = this.#queue.filter(({ at }) => isInTime(at, now));
-    this.#failAll(late, storeFailed(this.link.fault));
+    this.#failWhere(({ at }) => !isInTime(at, now), this.link.fault);
     this.#expireLater();
     if (this.#queue.length === 0 && !this.#isBusy) this.#tellIdle();
   }
@@ -270,7 +263,12 @@ const DAMAGED = /^XX00[12]$/;
 /** What became of all of a batch; or the error of what it asks, and nothing of it has taken effect. */
 type Outcome = { replies: readonly Reply[] } | { error: unknown };
 
-/** Runs batches of calls. */
+/** @throws the error where it is known of nothing any more what has taken effect */
+function unlessLost(error: unknown): { error: unknown } {
+  if (endsConnection(error)) throw error;
+  return { error };
+}
+
 export class BatchRunner {
   /** @param epoch of this instance, as it is now */
   constructor(
@@ -296,27 +294,22 @@ export class BatchRunner {
     if (!('error' in outcome)) return outcome.replies;
     const [first, ...others] = batch;
     if (first !== undefined && others.length === 0)
-      return this.#runBare(session, first, { epoch, error: outcome.error });
+      return this.#runBare(session, first, epoch, outcome.error);
     const replies: Reply[] = [];
-    for (const request of batch) replies.push(...(await this.#runAlone(session, request, epoch)));
-    return replies;
-  }
-
-  /** What fails here says nothing of those before it, which have taken effect; unless it is known of none any more what has. */
-  async #runAlone(session: Session, request: Request, epoch: string): Promise<readonly Reply[]> {
-    try {
-      return await this.#run(session, [request], epoch);
-    } catch (error) {
-      if (endsConnection(error)) throw error;
-      return [{ id: request.id, error }];
+    for (const request of batch) {
+      // What fails here says nothing of those before it, which have taken effect.
+      const alone = await this.#run(session, [request], epoch).catch(unlessLost);
+      replies.push(...('error' in alone ? [{ id: request.id, error: alone.error }] : alone));
     }
+    return replies;
   }
 
   /** A body that a damaged disk does not give keeps no other from being given. @param error of the call as a whole */
   async #runBare(
     session: Session,
     request: Request,
-    { epoch, error }: { epoch: string; error: unknown },
+    epoch: string,
+    error: unknown,
   ): Promise<readonly Reply[]> {
     const { id, name, take } = request;
     if (!DAMAGED.test(codeOf(error) ?? '') || this.planner.traits(name).givesBodies?.(take) !== true)
@@ -334,10 +327,7 @@ export class BatchRunner {
   async #withBody(session: Session, message: StoredMessage, epoch: string): Promise<StoredMessage> {
     const take = { state: 'all', deliveryId: message.deliveryId, limit: 1 } as const;
     const steps = this.planner.steps([{ id: 0, name: 'list', take }], epoch);
-    const outcome = await this.#runSteps(session, steps).catch((error: unknown) => {
-      if (endsConnection(error)) throw error;
-      return { error };
-    });
+    const outcome = await this.#runSteps(session, steps).catch(unlessLost);
     if ('error' in outcome) return { ...message, isUnread: true };
     const [read] = outcome.replies.flatMap(({ give }) => give as StoredMessage[]);
     const { facts, bytes } = read ?? {};
@@ -393,13 +383,12 @@ async function certainAnswers(session: Session, steps: readonly Step[]): Promise
   };
   session.client.on('notice', hear);
   try {
-    const rows = await session.transaction(() =>
-      steps.flatMap(({ statements }) =>
-        statements.map(([statement, values]) => session.run(statement, values)),
-      ),
-    );
+    const rows = await session.transaction(steps.flatMap(({ statements }) => statements));
     if (warning !== undefined) throw new Error(`the database warns: ${warning}`);
-    return steps.map(({ statements: { length } }) => rows.splice(0, length) as unknown as Answers);
+    return steps.map(({ statements: { length } }) => {
+      const [first = [], second = [], third = [], fourth = [], ...others] = rows.splice(0, length);
+      return [first, second, third, fourth, ...others];
+    });
   } finally {
     session.client.off('notice', hear);
   }

@@ -1,5 +1,6 @@
 import type { SharedCall, StoreCalls } from '../store/port';
-import { BATCH_SETTINGS, lockSql, type Row, type Statement, type Tables, uuids } from './tables';
+import type { Question, Statement } from './session';
+import { BATCH_SETTINGS, type Row, type Tables, texts, uuids } from './tables';
 
 type Take<Name extends SharedCall> = StoreCalls[Name]['take'];
 type Give<Name extends SharedCall> = StoreCalls[Name]['give'];
@@ -8,7 +9,6 @@ type Rows = readonly Row[];
 /** The rows of each statement, of as many as there are. */
 export type Answers = readonly [Rows, Rows, Rows, Rows, ...Rows[]];
 
-/** One call of a batch. */
 export interface Request<Name extends SharedCall = SharedCall> {
   readonly id: number;
   readonly name: Name;
@@ -24,7 +24,7 @@ export interface Reply {
 
 /** Statements of a batch that belong together, for one call or several. */
 export interface Step {
-  readonly statements: readonly (readonly [Statement, Values])[];
+  readonly statements: readonly Question[];
   /** Called once the transaction has been committed, in the order of the steps. Absent where it answers nothing. */
   read?(answers: Answers): readonly Reply[];
 }
@@ -38,6 +38,8 @@ interface Traits<Name extends SharedCall> {
   readonly line?: 'side' | 'slots';
   /** Its place in a batch. Default: behind all others, for nothing else of a batch depends on it. */
   readonly phase?: 'endpoints' | 'events' | 'accept' | 'lease' | 'slots';
+  /** Of the messages and alarms that it is about: locked before anything of the batch runs. */
+  readonly keys?: (request: Request<Name>) => readonly string[];
   /** Bytes that it sends, where they may be many. */
   readonly bytes?: (take: Take<Name>) => number;
   /** It gives bodies: without them where a damaged disk does not give them. */
@@ -61,9 +63,8 @@ type OwnPlan<Name extends SharedCall> = Traits<Name> & {
         readonly args: (take: Take<Name>, epoch: string) => readonly Values[];
       }
     | {
-        readonly sql: Readonly<Record<string, string>>;
-        /** @param isBare without bodies */
-        readonly kind: (take: Take<Name>, isBare: boolean) => string;
+        /** @param isBare without bodies. @returns the kind of it, which names the statement, and its text */
+        readonly sql: (take: Take<Name>, isBare: boolean) => readonly [kind: string, text: string];
         readonly args: (take: Take<Name>, epoch: string) => Values;
       }
   );
@@ -79,16 +80,8 @@ type SharedPlan<Name extends SharedCall> = Traits<Name> & {
 
 type CallPlan<Name extends SharedCall> = OwnPlan<Name> | SharedPlan<Name>;
 
-/** All that is asked of the tables of an inbox. The calls of one phase run in this order. */
+/** The calls of one phase run in this order. */
 export type CallPlans = { readonly [Name in SharedCall]: CallPlan<Name> };
-
-/** What is locked for calls of a batch before any of them runs. */
-export interface CallLocks {
-  /** Keys of the messages and alarms that are accepted. */
-  readonly keysOf: (accepts: readonly Request<'accept'>[]) => readonly string[];
-  /** Owners of slots that change. */
-  readonly lockOwners: (owners: readonly string[]) => Step;
-}
 
 /** Read of what gives nothing. */
 export const nothing = (): undefined => undefined;
@@ -96,19 +89,17 @@ export const nothing = (): undefined => undefined;
 /** Sets the settings of a batch, where no lock does. */
 export const SETTINGS: Statement = { name: 'rvm_settings', text: `SELECT ${BATCH_SETTINGS}` };
 
-/** Makes the statements of batches. */
 export class BatchPlanner {
-  readonly #lock: Statement;
-  readonly #places: ReadonlyMap<string, number>;
-  readonly #statements = new Map<string, Statement>();
+  readonly #locks: ReturnType<typeof locksOf>;
+  /** In the order in which those of one phase run. */
+  readonly #names: readonly string[];
 
   constructor(
     tables: Tables,
     private readonly plans: CallPlans,
-    private readonly locks: CallLocks,
   ) {
-    this.#lock = { name: 'rvm_lock', text: lockSql(tables, `${BATCH_SETTINGS},`) };
-    this.#places = new Map(Object.keys(plans).map((name, place) => [name, place]));
+    this.#locks = locksOf(tables);
+    this.#names = Object.keys(plans);
   }
 
   traits<Name extends SharedCall>(name: Name): Traits<Name> {
@@ -128,25 +119,21 @@ export class BatchPlanner {
       batch.filter(({ name }) => this.plans[name].phase === phase);
     const together = (requests: readonly Request[]): Step[] =>
       [...Map.groupBy(requests, ({ name }) => name)]
-        .toSorted(([one], [other]) => this.#placeOf(one) - this.#placeOf(other))
+        .toSorted(([one], [other]) => this.#names.indexOf(one) - this.#names.indexOf(other))
         .flatMap(([name, ofName]) => this.#stepsOf(name, ofName, epoch, isBare));
     const inOrder = (requests: readonly Request[]): Step[] => requests.flatMap((one) => together([one]));
     const [events, accepts, leases, slots] = [of('events'), of('accept'), of('lease'), of('slots')];
     const isOfQueue = events.length + accepts.length + leases.length > 0;
     return [
-      isOfQueue ? this.#lockStep(accepts, epoch) : { statements: [[SETTINGS, []]] },
+      { statements: [isOfQueue ? this.#lockOf(accepts, epoch) : [SETTINGS, []]] },
       ...inOrder(of('endpoints')),
       ...turnsOf(events, eventsOf).flatMap(together),
       ...together(accepts),
       ...together(leases),
-      ...(slots.length === 0 ? [] : [this.locks.lockOwners(slots.map(ownerOf))]),
+      { statements: this.#slotLocksOf(slots) },
       ...inOrder(slots),
       ...together(of()),
     ];
-  }
-
-  #placeOf(name: string): number {
-    return this.#places.get(name) ?? 0;
   }
 
   /**
@@ -154,9 +141,18 @@ export class BatchPlanner {
    * where the connection of the former is lost and the server still at work on it. Else what that leases in the end would be
    * leased, and nobody would know. What is asked elsewhere, a list say, waits for nothing of a queue.
    */
-  #lockStep(accepts: readonly Request[], epoch: string): Step {
-    const keys = this.locks.keysOf(accepts as readonly Request<'accept'>[]);
-    return { statements: [[this.#lock, [uuids([...new Set(keys), epoch])]]] };
+  #lockOf(accepts: readonly Request[], epoch: string): Question {
+    const keys = accepts.flatMap((request) => this.traits(request.name).keys?.(request) ?? []);
+    return [this.#locks.batch, [uuids([...new Set(keys), epoch])]];
+  }
+
+  #slotLocksOf(changes: readonly Request[]): Question[] {
+    if (changes.length === 0) return [];
+    const owners = [texts([...new Set(changes.map(ownerOf))])];
+    return [
+      [this.#locks.makeOwners, owners],
+      [this.#locks.owners, owners],
+    ];
   }
 
   #stepsOf<Name extends SharedCall>(
@@ -168,34 +164,49 @@ export class BatchPlanner {
     const ofName = requests as readonly Request<Name>[];
     const plan: CallPlan<Name> = this.plans[name];
     if ('steps' in plan) return plan.steps(ofName, epoch, isBare);
-    return ofName.map(({ id, take }) => ({
-      statements: this.#statementsOf(name, plan, take, { epoch, isBare }),
-      read: (answers) => [{ id, give: plan.read(answers, take, epoch) }],
+    return ofName.map((request) => ({
+      statements: questionsOf(plan, request, epoch, isBare),
+      read: (answers) => [{ id: request.id, give: plan.read(answers, request.take, epoch) }],
     }));
   }
+}
 
-  #statementsOf<Name extends SharedCall>(
-    name: Name,
-    plan: OwnPlan<Name>,
-    take: Take<Name>,
-    { epoch, isBare }: { epoch: string; isBare: boolean },
-  ): Step['statements'] {
-    if ('kind' in plan) {
-      const kind = plan.kind(take, isBare);
-      return [[this.#statement(`${name}_${kind}`, plan.sql[kind] ?? ''), plan.args(take, epoch)]];
-    }
-    const { sql } = plan;
-    const values = plan.args?.(take, epoch) ?? [];
-    if (typeof sql === 'string') return [[this.#statement(name, sql), values]];
-    const each = values as readonly Values[];
-    return sql.map((text, index) => [this.#statement(`${name}_${index + 1}`, text), each[index] ?? []]);
+function questionsOf<Name extends SharedCall>(
+  plan: OwnPlan<Name>,
+  { name, take }: Request<Name>,
+  epoch: string,
+  isBare: boolean,
+): Question[] {
+  const { sql } = plan;
+  const values = plan.args?.(take, epoch) ?? [];
+  if (typeof sql === 'function') {
+    const [kind, text] = sql(take, isBare);
+    return [[{ name: `rvm_${name}_${kind}`, text }, values]];
   }
+  if (typeof sql === 'string') return [[{ name: `rvm_${name}`, text: sql }, values]];
+  const each = values as readonly Values[];
+  return sql.map((text, index) => [{ name: `rvm_${name}_${index + 1}`, text }, each[index] ?? []]);
+}
 
-  #statement(name: string, text: string): Statement {
-    const known = this.#statements.get(name) ?? { name: `rvm_${name}`, text };
-    this.#statements.set(name, known);
-    return known;
-  }
+/** What is locked is sorted, so that no two instances wait for each other. */
+function locksOf({ salt, slot_owner: slotOwner }: Tables) {
+  return {
+    batch: {
+      name: 'rvm_lock',
+      text: `SELECT ${BATCH_SETTINGS}, count(pg_advisory_xact_lock(lock)) FROM
+        (SELECT DISTINCT uuid_hash_extended(key, ${salt}) AS lock FROM unnest($1::uuid[]) AS key ORDER BY 1) AS locks`,
+    },
+    makeOwners: {
+      name: 'rvm_make_slot_owners',
+      text: `INSERT INTO ${slotOwner} (owner) SELECT owner FROM unnest($1::text[]) AS asked (owner) ORDER BY owner
+        ON CONFLICT (owner) DO NOTHING`,
+    },
+    // A statement of its own: what comes behind it sees all that was committed before.
+    owners: {
+      name: 'rvm_lock_slot_owners',
+      text: `SELECT FROM ${slotOwner} WHERE owner = ANY ($1::text[]) ORDER BY owner FOR UPDATE`,
+    },
+  } satisfies Record<string, Statement>;
 }
 
 function eventsOf({ take }: Request): readonly string[] {

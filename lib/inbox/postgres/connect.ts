@@ -1,12 +1,14 @@
-import net from 'node:net';
+import { randomUUID } from 'node:crypto';
 import tls from 'node:tls';
 import { Client, type ClientConfig } from 'pg';
 import { withTimeout } from '../../concurrency/timers';
 import { tlsOptions, type TlsSettings } from '../../tls';
 import { LONGEST_NAME } from '../model';
 import { storeFailed, type UnsafeSetting } from '../store/port';
-import { type ConnectionSettings, type Host, hostText } from './connection-settings';
-import { endGarbled, faultText, type Row, Session, TIMED_OUT } from './session';
+import { type ConnectionReport, type ConnectionSettings, type Host, hostText } from './connection-settings';
+import { inspect } from './schema';
+import { endGarbled, faultText, Session, type Statement, TIMED_OUT } from './session';
+import { DURABLE, quoted, readerOf, type Row } from './tables';
 
 /** Before the next one is tried, too, in milliseconds: what answers at all does so sooner. */
 const HEAD_START = 1000;
@@ -61,21 +63,23 @@ const PATIENCE = 5000;
 const KEEP_ALIVE = 10_000;
 
 const FACTS = `SELECT current_setting('server_version_num')::int AS version, current_setting('server_version') AS name,
-  pg_backend_pid() AS pid, pg_is_in_recovery() AS recovers, current_setting('transaction_read_only') AS read_only,
-  current_setting('synchronous_commit') AS synchronous_commit, current_setting('fsync') AS fsync,
-  current_setting('full_page_writes') AS full_page_writes, current_setting('server_encoding') AS encoding,
-  current_setting('synchronous_standby_names') AS standby_names`;
+  pg_backend_pid() AS pid, pg_is_in_recovery() AS recovers, current_setting('transaction_read_only') = 'on' AS "isReadOnly",
+  current_setting('synchronous_commit') AS "synchronousCommit", current_setting('fsync') = 'on' AS fsync,
+  current_setting('full_page_writes') = 'on' AS "fullPageWrites", current_setting('server_encoding') AS encoding,
+  current_setting('synchronous_standby_names') AS "standbyNames"`;
 
-/** What a server says of itself. */
-export interface ServerFacts {
+const factsIn = readerOf({
+  synchronousCommit: String,
+  fsync: Boolean,
+  fullPageWrites: Boolean,
+  standbyNames: String,
+});
+
+/** What a server says of itself, its settings among it. */
+export interface ServerFacts extends ReturnType<typeof factsIn> {
   /** Such as `15.18`. */
   readonly version: string;
-  /** Its settings of these names. */
-  readonly synchronousCommit: string;
-  readonly fsync: boolean;
-  readonly fullPageWrites: boolean;
-  readonly standbyNames: string;
-  /** True where a commit waits for one of them. */
+  /** True where a commit waits for one of the standbys. */
   readonly waitsForStandby: boolean;
 }
 
@@ -96,7 +100,7 @@ export async function connect(settings: ConnectionSettings, purpose: string): Pr
   const config = configOf(settings, purpose);
   const tries = hosts.map((host) => () => connectTo(host, config));
   try {
-    return await firstReached(tries, ({ session }) => destroy(session));
+    return await firstReached(tries, ({ session }) => session.destroy());
   } catch (error) {
     const { errors } = error as AggregateError;
     const reasons = Map.groupBy(hosts.entries(), ([index]) => faultText(errors[index]));
@@ -108,19 +112,6 @@ export async function connect(settings: ConnectionSettings, purpose: string): Pr
   }
 }
 
-/** Ends a connection at once, whatever is under way on it. */
-export function destroy({ client }: Session): void {
-  client.connection.stream.destroy();
-}
-
-/** Whether a process stays for this connection. */
-export function keepsProcess({ client }: Session, keeps: boolean): void {
-  const { stream } = client.connection;
-  if (!(stream instanceof net.Socket)) return;
-  if (keeps) stream.ref();
-  else stream.unref();
-}
-
 async function connectTo(host: Host, config: ClientConfig): Promise<Connected> {
   // Nobody speaks TLS on a Unix socket.
   const ssl = host.name.startsWith('/') ? false : config.ssl;
@@ -130,23 +121,17 @@ async function connectTo(host: Host, config: ClientConfig): Promise<Connected> {
   const connecting = client.connect();
   endGarbled(client, ssl !== false);
   await connecting;
-  const session = new Session(client);
   try {
     const answer = await withTimeout(client.query<Row>(FACTS), PATIENCE);
     if (answer === undefined) throw new Error(TIMED_OUT);
     const [row = {}] = answer.rows;
-    const facts = usable(row);
-    if (row['pid'] !== processOf(client)) session.pool();
-    return { session, host, facts };
+    // What it was told to be served by: a pooler makes up a number.
+    const { processID } = client as Client & { readonly processID?: unknown };
+    return { session: new Session(client, row['pid'] !== processID), host, facts: usable(row) };
   } catch (error) {
-    destroy(session);
+    client.connection.stream.destroy();
     throw error;
   }
-}
-
-/** What the connection was told to be served by: a pooler makes up a number. */
-function processOf(client: Client): unknown {
-  return (client as Client & { readonly processID?: unknown }).processID;
 }
 
 /** @throws RvmError CONFIG_MISSING */
@@ -182,6 +167,7 @@ function sslOf(choice: ConnectionSettings['tls']): ClientConfig['ssl'] {
 
 /** @throws Error where it cannot be used */
 function usable(row: Row): ServerFacts {
+  const facts = factsIn(row);
   const version = /^[\w.]{1,20}/.exec(String(row['name']))?.[0] ?? '';
   if (Number(row['version']) < OLDEST * 10_000)
     throw storeFailed(`it is PostgreSQL ${version}: version ${OLDEST} or newer is needed`);
@@ -190,7 +176,7 @@ function usable(row: Row): ServerFacts {
       'it is a standby, which cannot be written: name the primary in the connection, too, and see that it runs; ' +
         'where it has died for good, promote this one',
     );
-  if (row['read_only'] === 'on')
+  if (row['isReadOnly'] === true)
     throw storeFailed(
       'it is set read-only (default_transaction_read_only): set it so that it can be written',
     );
@@ -198,14 +184,124 @@ function usable(row: Row): ServerFacts {
     throw storeFailed(
       `its database cannot hold all texts (it has the encoding ${String(row['encoding'])}): create one with ENCODING 'UTF8' TEMPLATE template0`,
     );
-  const synchronousCommit = String(row['synchronous_commit']);
-  const standbyNames = String(row['standby_names']);
-  return {
-    version,
-    synchronousCommit,
-    fsync: row['fsync'] === 'on',
-    fullPageWrites: row['full_page_writes'] === 'on',
-    standbyNames,
-    waitsForStandby: standbyNames !== '' && synchronousCommit !== 'local',
-  };
+  const waitsForStandby = facts.standbyNames !== '' && facts.synchronousCommit !== 'local';
+  return { ...facts, version, waitsForStandby };
+}
+
+/** For a notice to oneself to come through, in milliseconds. */
+const NOTICE = 1000;
+/** For a whole test, once there is a connection, in milliseconds. */
+const DEADLINE = 10_000;
+/** For a commit, in milliseconds. */
+const COMMIT = 3000;
+const ROUND_TRIPS = 5;
+
+/** Something to commit. */
+const NOTHING: Statement = {
+  name: 'nothing',
+  text: `SELECT ${DURABLE}, pg_logical_emit_message(true, 'rvm', '')`,
+};
+const STANDBYS = `SELECT application_name AS name FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum')`;
+/** Connections of this role whose commits wait for a standby that does not answer. */
+const OTHERS_WAIT = `SELECT FROM pg_stat_activity
+  WHERE wait_event = 'SyncRep' AND clock_timestamp() - query_start > interval '2 seconds' LIMIT 1`;
+
+/**
+ * Tries out a connection as an inbox would use it; changes nothing there.
+ * @param deadline for all of it once there is a connection, in milliseconds
+ */
+export async function testConnection(
+  settings: ConnectionSettings,
+  deadline = DEADLINE,
+): Promise<ConnectionReport> {
+  const report: ConnectionReport = { warnings: [] };
+  try {
+    const connected = await connect(settings, 'test');
+    try {
+      const isDone = await withTimeout(tryOut(connected, settings, report), deadline);
+      if (isDone === undefined) throw new Error(TIMED_OUT);
+    } finally {
+      await connected.session.close();
+    }
+  } catch (error) {
+    report.fault = sentence(error);
+  }
+  // What comes too late changes nothing of it any more.
+  return { ...report, warnings: [...report.warnings] };
+}
+
+async function tryOut(
+  { session, host, facts }: Connected,
+  settings: ConnectionSettings,
+  report: ConnectionReport,
+): Promise<true> {
+  report.host = hostText(host);
+  report.version = facts.version;
+  report.isWritable = true;
+  report.roundTrip = await roundTrip(session);
+  const { stream } = session.client.connection;
+  if (stream instanceof tls.TLSSocket) report.tls = stream.getProtocol() ?? 'TLS';
+  report.synchronousCommit = facts.synchronousCommit === 'off' ? 'on' : facts.synchronousCommit;
+  report.warnings.push(...unsafeSettings(facts, settings));
+  report.hasRights = false;
+  report.schemaVersion = (await inspect(session, settings.schema)) ?? 'absent';
+  report.hasRights = true;
+  report.standbys = await standbys(session, facts);
+  if (facts.waitsForStandby && (await isStandbyAway(session))) report.warnings.push('standby-away');
+  report.listens = await hearsNotices(session, settings);
+  if (!report.listens) report.warnings.push('no-listen');
+  return true;
+}
+
+async function roundTrip({ client }: Session): Promise<number> {
+  const took: number[] = [];
+  for (let asked = 0; asked < ROUND_TRIPS; asked += 1) {
+    const begun = performance.now();
+    await client.query('SELECT 1');
+    took.push(performance.now() - begun);
+  }
+  return took.toSorted((one, other) => one - other)[Math.floor(ROUND_TRIPS / 2)] ?? 0;
+}
+
+/** A role that may not see them is told which are to be waited for. */
+async function standbys(
+  { client }: Session,
+  { waitsForStandby, standbyNames }: ServerFacts,
+): Promise<string[]> {
+  if (!waitsForStandby) return [];
+  const { rows } = await client.query<{ name: string | null }>(STANDBYS);
+  const names = rows.flatMap(({ name }) => (name === null ? [] : [name]));
+  return names.length > 0 ? names : [standbyNames];
+}
+
+/**
+ * Commits something that changes nothing. Where that is not answered, a connection that waits for the standby is left behind:
+ * one that is there already says so, too.
+ */
+async function isStandbyAway(session: Session): Promise<boolean> {
+  const { rowCount } = await session.client.query(OTHERS_WAIT);
+  if (rowCount !== 0) return true;
+  const isCommitted = session.transaction([[NOTHING, []]]).then(() => true);
+  isCommitted.catch(() => undefined);
+  return (await withTimeout(isCommitted, COMMIT)) === undefined;
+}
+
+/** From another connection, as those of others come. */
+async function hearsNotices({ client, isPooled }: Session, settings: ConnectionSettings): Promise<boolean> {
+  if (isPooled) return false;
+  const channel = `rvm test ${randomUUID()}`;
+  const heard = new Promise<true>((resolve) => client.once('notification', () => resolve(true)));
+  await client.query(`LISTEN ${quoted(channel)}`);
+  const { session: other } = await connect(settings, 'test');
+  try {
+    await withTimeout(other.client.query(`NOTIFY ${quoted(channel)}`), NOTICE);
+    return (await withTimeout(heard, NOTICE)) === true;
+  } finally {
+    await other.close();
+  }
+}
+
+function sentence(error: unknown): string {
+  const reason = faultText(error);
+  return `${reason.charAt(0).toUpperCase()}${reason.slice(1).replace(/\.$/, '')}.`;
 }

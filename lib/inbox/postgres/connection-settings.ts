@@ -106,12 +106,9 @@ function hostOf(text: string): Host {
   if (bracketed === undefined) throw refused('a host is no name, no address, or has no number as its port');
   const name = bracketed.startsWith('[') ? bracketed.slice(1, -1) : decoded(bracketed);
   if (name === '') throw refused('it names no host');
-  return { name, port: port === undefined || port === '' ? DEFAULT_PORT : portOf(Number(port)) };
-}
-
-function portOf(port: number): number {
-  if (port >= 1 && port <= 65_535) return port;
-  throw refused('a port is not between 1 and 65535');
+  const number = port === undefined || port === '' ? DEFAULT_PORT : Number(port);
+  if (number < 1 || number > 65_535) throw refused('a port is not between 1 and 65535');
+  return { name, port: number };
 }
 
 function decoded(text: string): string {

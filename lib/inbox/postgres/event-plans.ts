@@ -1,27 +1,25 @@
 import type { MessageState } from '../model';
 import { endStep, MOST_STEPS, type NotedStep, stepFacts } from '../store/port';
 import type { Acceptances } from './accept-plan';
-import type { CallPlans, Reply, Request, Step } from './call-plans';
+import type { CallPlans, Step } from './call-plans';
 import { MESSAGE_WITH_BODY, messageIn, STORED_COLUMNS } from './list-plans';
-import {
-  askedId,
-  booleans,
-  byNumber,
-  integers,
-  type Row,
-  type Statement,
-  storable,
-  storableOrNull,
-  storedText,
-  type Tables,
-  texts,
-  uuids,
-} from './tables';
+import type { Question, Statement } from './session';
+import { askedId, booleans, byNumber, integers, type Tables, texts, uuids } from './tables';
 
 /** A limit that is a parameter is planned as a tenth of the table, with another plan where that is large: so it stands in the text. */
-const LIMITS = [1, 10, 50, 100] as const;
+const LIMITS = [1, 10, 50, 100];
 /** Most that are leased at once. */
 const MOST = 1000;
+/** An event has had all its attempts, of which there are $4. */
+const SPENT = `work.attempt - work.cut_off >= $4::bigint`;
+
+interface Ending {
+  readonly deliveryId: string;
+  readonly state: 'delivered' | 'dead';
+  /** Also of a dead letter for want of attempts. */
+  readonly burying: boolean;
+  readonly step: NotedStep;
+}
 
 /**
  * The life of an event: it is leased, comes again, ends. Each is leased to one epoch, and only while that is alive; that it comes
@@ -29,33 +27,70 @@ const MOST = 1000;
  * leased it; who has, and is another, is told.
  */
 export function eventPlans(tables: Tables, acceptances: Acceptances) {
-  const { work, message, instance, wish, body, course, history, stir, callHolder } = tables;
+  const { work, message, event, instance, wish, body, course, history, stir, callHolder } = tables;
   const finish: Statement = { name: 'rvm_finish', text: finishSql(tables) };
   const find: Statement = {
     name: 'rvm_find',
-    text: `SELECT ${MESSAGE_WITH_BODY} FROM ${message} AS message
-      LEFT JOIN ${work} AS work USING (sequence) LEFT JOIN ${body} AS body USING (sequence)
+    text: `SELECT ${MESSAGE_WITH_BODY} FROM ${event} LEFT JOIN ${body} AS body USING (sequence)
       WHERE message.delivery_id = ANY ($1::uuid[])`,
   };
+  /** No event twice among them. */
+  const ended = (endings: readonly Ending[], epoch: string): Question => [
+    finish,
+    [
+      uuids(endings.map(({ deliveryId }) => askedId(deliveryId))),
+      texts(endings.map(({ state }) => state)),
+      booleans(endings.map(({ burying }) => burying)),
+      epoch,
+      integers(endings.map(({ step }) => Math.round(step.time))),
+      texts(endings.map(({ step }) => step.step)),
+      texts(endings.map(({ step }) => step.by)),
+      texts(endings.map(({ step }) => stepFacts(step))),
+    ],
+  ];
+  /** The row of `work` of the event $1, while the epoch $2 has leased it. */
+  const held = `message.delivery_id = $1::uuid AND work.sequence = message.sequence
+    AND work.state = 'leased' AND work.holder = $2::uuid`;
   return {
-    /** No event twice among those of one step. */
     finish: {
       phase: 'events',
       isRepeatable: true,
       givesBodies: ({ give }) => give,
-      steps: (requests, epoch, isBare) => [finishStep(requests, epoch, { finish, ...(!isBare && { find }) })],
+      steps: (requests, epoch, isBare) => {
+        const given = requests.flatMap(({ take }) =>
+          take.give && !isBare ? [askedId(take.deliveryId)] : [],
+        );
+        const endings = requests.map(({ take: { deliveryId, state, step = endStep(state) } }) => ({
+          deliveryId,
+          state,
+          burying: true,
+          step,
+        }));
+        const finding = given.length > 0;
+        // Found as they are before they end.
+        const before: Question[] = finding ? [[find, [uuids(given)]]] : [];
+        const read: Step['read'] = ([first, second]) => {
+          const found = new Map(finding ? first.map((row) => [row['delivery_id'], messageIn(row)]) : []);
+          const rows = byNumber(finding ? second : first);
+          return requests.map(({ id, take }, index) => {
+            const row = rows.get(index + 1);
+            if (row === undefined) return { id };
+            const message = finding && take.give && { message: found.get(take.deliveryId) };
+            return { id, give: { was: row['was'], endpoint: String(row['endpoint']), ...message } };
+          });
+        };
+        return [{ statements: [...before, ended(endings, epoch)], read }];
+      },
     },
     markDelivered: {
       phase: 'events',
       isRepeatable: true,
       steps: (requests, epoch) => {
         const ids = new Set(requests.flatMap(({ take }) => take));
-        const step = endStep('delivered');
-        const endings = [...ids].map(
-          (deliveryId) => ({ deliveryId, state: 'delivered', burying: false, step }) as const,
-        );
+        const ending = { state: 'delivered', burying: false, step: endStep('delivered') } as const;
+        const endings = [...ids].map((deliveryId) => ({ deliveryId, ...ending }));
         const read = () => requests.map(({ id }) => ({ id }));
-        return [{ statements: [[finish, endingValues(endings, epoch)]], read }];
+        return [{ statements: [ended(endings, epoch)], read }];
       },
     },
     giveBack: {
@@ -88,11 +123,10 @@ export function eventPlans(tables: Tables, acceptances: Acceptances) {
       sql: `
 WITH lapsed AS (
   UPDATE ${work} AS work SET at_flow = false,
-    state = CASE WHEN work.attempt - work.cut_off >= $4::bigint THEN 'dead' ELSE 'leased' END,
-    again = CASE WHEN work.attempt - work.cut_off >= $4::bigint THEN 'attempts' ELSE $3 END,
-    holder = CASE WHEN work.attempt - work.cut_off >= $4::bigint THEN NULL ELSE work.holder END
-  FROM ${message} AS message
-  WHERE message.delivery_id = $1::uuid AND work.sequence = message.sequence AND work.state = 'leased' AND work.holder = $2::uuid
+    state = CASE WHEN ${SPENT} THEN 'dead' ELSE 'leased' END,
+    again = CASE WHEN ${SPENT} THEN 'attempts' ELSE $3 END,
+    holder = CASE WHEN ${SPENT} THEN NULL ELSE work.holder END
+  FROM ${message} AS message WHERE ${held}
   RETURNING work.sequence, work.state = 'dead' AS dead, work.attempt - work.cut_off AS counted
 ), ${notedSql(
         tables,
@@ -112,7 +146,7 @@ SELECT dead, counted FROM lapsed`,
         again,
         Math.min(maxAttempts, Number.MAX_SAFE_INTEGER),
         Date.now(),
-        storableOrNull(by),
+        by,
       ],
       read: ([[row]]) => row && { dead: row['dead'] === true, counted: Number(row['counted']) },
     },
@@ -123,8 +157,7 @@ SELECT dead, counted FROM lapsed`,
       sql: `
 WITH again AS (
   UPDATE ${work} AS work SET at_flow = true, attempt = work.attempt + 1
-  FROM ${message} AS message
-  WHERE message.delivery_id = $1::uuid AND work.sequence = message.sequence AND work.state = 'leased' AND work.holder = $2::uuid
+  FROM ${message} AS message WHERE ${held}
   RETURNING work.sequence, work.attempt
 ), ${deliveredAgainSql(tables, 'again', '$3')}
 SELECT attempt FROM again`,
@@ -151,8 +184,8 @@ WITH revived AS (
   SELECT sequence, endpoint FROM revived UNION ALL SELECT sequence, endpoint FROM opened
 ), ${notedSql(tables, 'waiting', { time: '$2', step: `'delivered-again'`, actor: '$3' })}
 SELECT endpoint, ${stir('endpoint')} AS noted FROM waiting`,
-      args: ({ deliveryId, by }) => [askedId(deliveryId), Date.now(), storableOrNull(by)],
-      read: ([[row]]) => row && storedText(row['endpoint']),
+      args: ({ deliveryId, by }) => [askedId(deliveryId), Date.now(), by],
+      read: ([[row]]) => row && String(row['endpoint']),
     },
     /** A dead letter that could be had again cannot any more. */
     dismiss: {
@@ -160,7 +193,7 @@ SELECT endpoint, ${stir('endpoint')} AS noted FROM waiting`,
       isRepeatable: true,
       sql: `
 WITH asked AS (
-  SELECT message.sequence, work.attempt FROM ${message} AS message LEFT JOIN ${work} AS work USING (sequence)
+  SELECT message.sequence, work.attempt FROM ${event}
   WHERE message.delivery_id = $1::uuid AND coalesce(work.state, message.state) IN ('dead', 'conflict', 'stale')
 ), ended AS (
   DELETE FROM ${work} AS work USING asked WHERE work.sequence = asked.sequence AND work.state = 'dead'
@@ -171,7 +204,7 @@ WITH asked AS (
 UPDATE ${message} AS message SET again = 'dismissed', attempt = coalesce(asked.attempt, message.attempt),
   state = CASE WHEN asked.attempt IS NULL THEN message.state ELSE 'dead' END
 FROM asked WHERE message.sequence = asked.sequence RETURNING 1`,
-      args: ({ deliveryId, by }) => [askedId(deliveryId), Date.now(), storableOrNull(by)],
+      args: ({ deliveryId, by }) => [askedId(deliveryId), Date.now(), by],
       read: ([rows]) => rows.length > 0,
     },
     note: {
@@ -179,8 +212,7 @@ FROM asked WHERE message.sequence = asked.sequence RETURNING 1`,
       isRepeatable: true,
       sql: `
 WITH asked AS MATERIALIZED (
-  SELECT message.sequence, coalesce(work.state, message.state) AS state
-  FROM ${message} AS message LEFT JOIN ${work} AS work USING (sequence) WHERE message.delivery_id = $1::uuid
+  SELECT message.sequence, coalesce(work.state, message.state) AS state FROM ${event} WHERE message.delivery_id = $1::uuid
 ), fresh AS MATERIALIZED (
   SELECT sequence FROM asked WHERE (NOT $7::boolean OR state IN ('received', 'leased')) AND NOT EXISTS (
     SELECT FROM ${history} AS known WHERE known.sequence = asked.sequence AND known.time = $2::bigint AND known.step = $3::text
@@ -194,7 +226,7 @@ SELECT state FROM asked`,
         askedId(deliveryId),
         Math.round(step.time),
         step.step,
-        storableOrNull(step.by),
+        step.by,
         stepFacts(step),
         step.verdict ?? null,
         ifOpen,
@@ -219,11 +251,13 @@ SELECT ${callHolder('holder')} AS noted FROM told`,
       phase: 'lease',
       givesBodies: () => true,
       withoutLease: () => [],
-      sql: leaseKinds(tables),
-      kind: ({ limit, ordered }, isBare) =>
-        leaseKind([...LIMITS, MOST].find((most) => most >= limit) ?? MOST, ordered, isBare),
+      sql: ({ limit, ordered }, isBare) => {
+        const most = LIMITS.find((most) => most >= limit) ?? MOST;
+        const kind = `${isBare ? 'bare_' : ''}${most}${ordered ? '_ordered' : ''}`;
+        return [kind, leaseSql(tables, most, ordered, isBare)];
+      },
       args: ({ endpoint, limit, health }, epoch) => [
-        storable(endpoint),
+        endpoint,
         epoch,
         Math.max(0, Math.min(limit, MOST)),
         Math.max(0, health),
@@ -237,32 +271,15 @@ SELECT ${callHolder('holder')} AS noted FROM told`,
       withoutLease: () => [],
       sql: `SELECT message.delivery_id FROM ${work} AS work JOIN ${message} AS message USING (sequence)
         WHERE work.holder = $1::uuid AND work.state = 'leased' AND work.endpoint = $2`,
-      args: (endpoint, epoch) => [epoch, storable(endpoint)],
+      args: (endpoint, epoch) => [epoch, endpoint],
       read: ([rows]) => rows.map((row) => String(row['delivery_id'])),
     },
     stateOf: {
-      sql: `SELECT coalesce(work.state, message.state) AS state FROM ${message} AS message LEFT JOIN ${work} AS work USING (sequence)
-        WHERE message.delivery_id = $1::uuid`,
+      sql: `SELECT coalesce(work.state, message.state) AS state FROM ${event} WHERE message.delivery_id = $1::uuid`,
       args: (deliveryId) => [askedId(deliveryId)],
       read: ([[row]]) => row?.['state'] as MessageState | undefined,
     },
   } satisfies Partial<CallPlans>;
-}
-
-function leaseKind(limit: number, ordered: boolean, isBare: boolean): string {
-  return `${isBare ? 'bare_' : ''}${limit}${ordered ? '_ordered' : ''}`;
-}
-
-function leaseKinds(tables: Tables): Record<string, string> {
-  const from = `FROM work JOIN ${tables.message} AS message USING (sequence)`;
-  const whole = `SELECT ${MESSAGE_WITH_BODY} ${from} LEFT JOIN ${tables.body} AS body USING (sequence)`;
-  const kinds = [...LIMITS, MOST].flatMap((limit) =>
-    [true, false].flatMap((ordered) => [
-      [leaseKind(limit, ordered, false), leaseSql(tables, limit, ordered, whole)],
-      [leaseKind(limit, ordered, true), leaseSql(tables, limit, ordered, `SELECT ${STORED_COLUMNS} ${from}`)],
-    ]),
-  );
-  return Object.fromEntries(kinds) as Record<string, string>;
 }
 
 const NONE_OPEN_BEFORE = (work: string): string => `AND (waiting.alarm_key IS NULL OR NOT EXISTS (
@@ -272,10 +289,9 @@ const NONE_OPEN_BEFORE = (work: string): string => `AND (waiting.alarm_key IS NU
 /**
  * What another instance is just leasing is left out; those of class health come last. Each is given in the state in which it
  * was.
- * @param give what is selected of `work`, which is what was leased
  */
-function leaseSql(tables: Tables, limit: number, ordered: boolean, give: string): string {
-  const { work, instance } = tables;
+function leaseSql(tables: Tables, limit: number, ordered: boolean, isBare: boolean): string {
+  const { work, instance, message, body } = tables;
   return `
 WITH next AS MATERIALIZED (
   SELECT waiting.sequence, waiting.rank FROM ${work} AS waiting
@@ -292,7 +308,8 @@ WITH next AS MATERIALIZED (
   FROM chosen WHERE waiting.sequence = chosen.sequence
   RETURNING waiting.sequence, 'received'::text AS state, waiting.attempt, waiting.again
 ), ${deliveredAgainSql(tables, '(SELECT * FROM work WHERE attempt > 1)', '$5')}
-${give}
+SELECT ${isBare ? STORED_COLUMNS : MESSAGE_WITH_BODY} FROM work JOIN ${message} AS message USING (sequence)
+${isBare ? '' : `LEFT JOIN ${body} AS body USING (sequence)`}
 ORDER BY message.rank, message.sequence`;
 }
 
@@ -339,65 +356,6 @@ WITH back AS (
 ), ${besides}
 SELECT (SELECT count(*) FROM back) AS count,
   (SELECT count(${stir('endpoint')}) FROM (SELECT DISTINCT endpoint FROM back) AS stirred) AS noted`;
-}
-
-/** Of one event. */
-interface Ending {
-  readonly deliveryId: string;
-  readonly state: 'delivered' | 'dead';
-  /** Also of a dead letter for want of attempts. */
-  readonly burying: boolean;
-  readonly step: NotedStep;
-}
-
-function endingValues(endings: readonly Ending[], epoch: string): unknown[] {
-  return [
-    uuids(endings.map(({ deliveryId }) => askedId(deliveryId))),
-    texts(endings.map(({ state }) => state)),
-    booleans(endings.map(({ burying }) => burying)),
-    epoch,
-    integers(endings.map(({ step }) => Math.round(step.time))),
-    texts(endings.map(({ step }) => step.step)),
-    texts(endings.map(({ step }) => storableOrNull(step.by))),
-    texts(endings.map(({ step }) => stepFacts(step))),
-  ];
-}
-
-/** @param find of those that are given, as they are before they end; absent where no bodies are read */
-function finishStep(
-  requests: readonly Request<'finish'>[],
-  epoch: string,
-  { finish, find }: { finish: Statement; find?: Statement },
-): Step {
-  const given = requests.flatMap(({ take }) => (take.give ? [askedId(take.deliveryId)] : []));
-  const endings = requests.map(({ take: { deliveryId, state, step = endStep(state) } }) => ({
-    deliveryId,
-    state,
-    burying: true,
-    step,
-  }));
-  const ending = [finish, endingValues(endings, epoch)] as const;
-  if (find === undefined || given.length === 0)
-    return { statements: [ending], read: ([rows]) => finishReplies(requests, rows) };
-  return {
-    statements: [[find, [uuids(given)]], ending],
-    read: ([found, rows]) => finishReplies(requests, rows, found),
-  };
-}
-
-function finishReplies(
-  requests: readonly Request<'finish'>[],
-  rows: readonly Row[],
-  given?: readonly Row[],
-): Reply[] {
-  const found = byNumber(rows);
-  const messages = new Map(given?.map((row) => [row['delivery_id'], messageIn(row)]));
-  return requests.map(({ id, take }, index) => {
-    const row = found.get(index + 1);
-    if (row === undefined) return { id };
-    const message = take.give && given !== undefined ? { message: messages.get(take.deliveryId) } : {};
-    return { id, give: { was: row['was'], endpoint: storedText(row['endpoint']), ...message } };
-  });
 }
 
 /**

@@ -1,12 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import { PEER_TIMEOUT } from '../model';
 import type { LeaseRequest, SharedStoreEvents } from '../store/port';
-import type { Step } from './call-plans';
 import type { Connected } from './connect';
 import { cutOffNotedSql, WAITS_AGAIN } from './event-plans';
 import { Link, type LinkOptions } from './link';
-import { endsConnection, faultText, type Statement, type Row, type Session } from './session';
-import { channelOf, countsBy, NO_GHOST, quoted, SLOTS, storable, storedText, tablesOf, WISH } from './tables';
+import { endsConnection, faultText, type Question, type Session, type Statement } from './session';
+import {
+  channelOf,
+  countsBy,
+  NO_GHOST,
+  quoted,
+  readerOf,
+  type Row,
+  SLOTS,
+  storedText,
+  tablesOf,
+  WISH,
+} from './tables';
 
 /** Between two looks at what others have left here, in milliseconds. */
 const LOOK_EVERY = 1000;
@@ -17,7 +27,6 @@ interface HeartbeatOptions extends Pick<LinkOptions, 'settings' | 'purpose' | 'o
   /** Serves where there is no connection of its own to be had. */
   standIn: Link;
   instance: ClusterMember;
-  table: InstanceTable;
   news: Pick<SharedStoreEvents, 'onStirred' | 'onWaiting' | 'onSlots' | 'onWish'>;
   /** Told why this instance cannot show that it lives. */
   onFault: (reason: string) => void;
@@ -80,7 +89,11 @@ export class Heartbeat {
     if (this.#isBeating) return;
     this.#isBeating = true;
     this.#use((session) => this.options.instance.beat(session))
-      .catch((error: unknown) => this.#failed(error))
+      .catch((error: unknown) => {
+        // Without beats nothing is handed over: where the connection is not the reason, somebody should know what is.
+        if (!endsConnection(error) && !this.options.instance.isLeaseSafe())
+          this.options.onFault(`its database: ${faultText(error)}`);
+      })
       .finally(() => (this.#isBeating = false));
   }
 
@@ -90,7 +103,11 @@ export class Heartbeat {
     this.#isLooking = true;
     this.#use((session) => this.#lookAround(session))
       .catch(() => undefined)
-      .finally(() => this.#looked());
+      .finally(() => {
+        this.#isLooking = false;
+        // What came meanwhile may have been seen, or not.
+        if (this.#looksAgain) this.#look();
+      });
   }
 
   async #use(work: (session: Session) => Promise<void>): Promise<void> {
@@ -99,36 +116,19 @@ export class Heartbeat {
     if (session !== undefined) await link.use(session, () => work(session));
   }
 
-  /** Without beats nothing is handed over: where the connection is not the reason, somebody should know what is. */
-  #failed(error: unknown): void {
-    if (!endsConnection(error) && !this.options.instance.isLeaseSafe())
-      this.options.onFault(`its database: ${faultText(error)}`);
-  }
-
-  /** What came meanwhile may have been seen, or not. */
-  #looked(): void {
-    this.#isLooking = false;
-    if (this.#looksAgain) this.#look();
-  }
-
   async #lookAround(session: Session): Promise<void> {
     await this.options.instance.look(session);
-    await this.#takeWishes(session);
+    const wishes = await this.options.instance.takeWishes(session);
+    for (const { deliveryId, wish } of wishes) this.options.news.onWish(deliveryId, wish);
     await this.#count(session);
-  }
-
-  async #takeWishes(session: Session): Promise<void> {
-    const { table, instance, news } = this.options;
-    const wishes = await table.takeWishes(session, instance.epoch);
-    for (const { deliveryId, wish } of wishes) news.onWish(deliveryId, wish);
   }
 
   /** A backlog of hundreds of thousands takes a while to count: then less often. */
   async #count(session: Session): Promise<void> {
-    const { table, news } = this.options;
+    const { instance, news } = this.options;
     const begun = performance.now();
     if (begun < this.#countedUntil) return news.onStirred(undefined);
-    const waiting = await table.waiting(session);
+    const waiting = await instance.waiting(session);
     const took = performance.now() - begun;
     this.#countedUntil = begun + took + took * REST - LOOK_EVERY;
     news.onWaiting(waiting);
@@ -161,19 +161,21 @@ interface PeerInstance {
   sinceBeat: number;
 }
 
-interface Sight {
-  beats: string;
-  /** Steady time at which this count was known first, in milliseconds. */
-  since: number;
-}
+const peerIn = readerOf<PeerInstance>({
+  epoch: String,
+  name: String,
+  beats: String,
+  ttl: Number,
+  sinceBeat: Number,
+});
 
 /**
  * Finds out which of the others are dead: those that did not beat for their time to live while this instance, without a gap,
  * did. After an outage of the database nobody has beaten, and the first one back must not take all others for dead.
  */
 class PeerMonitor {
-  /** By epoch. */
-  #sights = new Map<string, Sight>();
+  /** By epoch: how often it had beaten, and the steady time at which this count was known first, in milliseconds. */
+  #sights = new Map<string, { beats: string; since: number }>();
   #answered = -Infinity;
 
   /** @param longestGap between two of one's own beats, in milliseconds: after a longer one nothing counts that was seen before */
@@ -185,23 +187,18 @@ class PeerMonitor {
    * @returns those that are dead
    */
   look(rows: readonly PeerInstance[], asked: number, answered: number): PeerInstance[] {
-    if (asked - this.#answered > this.longestGap) this.#sights.clear();
+    const former = asked - this.#answered > this.longestGap ? undefined : this.#sights;
     this.#answered = answered;
     // Those that are gone are forgotten.
-    this.#sights = new Map(rows.map((row) => [row.epoch, this.#sightOf(row, answered)]));
-    return rows.filter((row) => this.#isDead(row, asked));
-  }
-
-  /** The interval is taken as short as it can have been: from the answer that showed it first to the question now. */
-  #isDead({ epoch, ttl, sinceBeat }: PeerInstance, asked: number): boolean {
-    const since = this.#sights.get(epoch)?.since ?? Infinity;
-    // A beat of the future is from before the clock of the database was set back: that clock can say nothing then.
-    return asked - since >= ttl && (sinceBeat > ttl || sinceBeat < 0);
-  }
-
-  #sightOf({ epoch, beats }: PeerInstance, answered: number): Sight {
-    const known = this.#sights.get(epoch);
-    return known?.beats === beats ? known : { beats, since: answered };
+    this.#sights = new Map();
+    return rows.filter(({ epoch, beats, ttl, sinceBeat }) => {
+      const known = former?.get(epoch);
+      const sight = known?.beats === beats ? known : { beats, since: answered };
+      this.#sights.set(epoch, sight);
+      // The interval is taken as short as it can have been: from the answer that showed it first to the question now. A beat of
+      // the future is from before the clock of the database was set back: that clock can say nothing then.
+      return asked - sight.since >= ttl && (sinceBeat > ttl || sinceBeat < 0);
+    });
   }
 }
 
@@ -214,98 +211,6 @@ const LOCAL: Statement = {
   text: `SELECT set_config('synchronous_commit', 'local', true), set_config('lock_timeout', '500ms', true), ${NO_GHOST}`,
 };
 
-/** The rows that instances have of each other. */
-export class InstanceTable {
-  readonly #statements: ReturnType<typeof statementsOf>;
-
-  constructor(schema: string) {
-    this.#statements = statementsOf(schema);
-  }
-
-  /** @param ttl milliseconds without a beat after which others may take it for dead */
-  async begin(session: Session, epoch: string, { name, ttl }: { name: string; ttl: number }): Promise<void> {
-    await this.#locally(session, [this.#statements.begin, [epoch, storable(name), ttl]]);
-  }
-
-  /** @returns false where its row is gone: others took it for dead */
-  async beat(session: Session, epoch: string): Promise<boolean> {
-    const [beaten = []] = await this.#locally(session, [this.#statements.beat, [epoch]]);
-    return beaten.length > 0;
-  }
-
-  /**
-   * Who shares the inbox with an instance. `orphans` are holders of leases that have no row: they were declared dead while a lease
-   * of theirs was under way.
-   */
-  async neighbours(session: Session, epoch: string): Promise<{ others: PeerInstance[]; orphans: string[] }> {
-    const { others, orphans } = this.#statements;
-    const [rows, holders] = await Promise.all([session.run(others, [epoch]), session.run(orphans)]);
-    return { others: rows.map(otherOf), orphans: holders.map((row) => String(row['holder'])) };
-  }
-
-  /**
-   * Declares another instance dead, where it has not beaten since, and lets what it had leased wait again.
-   * @returns how many events; undefined where it lives, or another was first
-   */
-  async reap(session: Session, { epoch, beats }: PeerInstance): Promise<number | undefined> {
-    const [removed = [], , [reclaimed] = []] = await this.#end(session, epoch, [
-      this.#statements.remove,
-      [epoch, beats],
-    ]);
-    return removed.length === 0 ? undefined : Number(reclaimed?.['count']);
-  }
-
-  /** The instance ends: what it has leased waits again. */
-  async leave(session: Session, epoch: string): Promise<void> {
-    await this.#end(session, epoch, [this.#statements.leave, [epoch]]);
-  }
-
-  /** Leases of holders that have no row wait again. */
-  async reclaim(session: Session, holders: readonly string[]): Promise<void> {
-    await this.#locally(session, [this.#statements.reclaim, [holders, Date.now()]]);
-  }
-
-  /** Takes what others want to be told to an instance. */
-  async takeWishes(session: Session, epoch: string): Promise<{ deliveryId: string; wish: LeaseRequest }[]> {
-    const { wishes, takeWishes } = this.#statements;
-    if ((await session.run(wishes, [epoch])).length === 0) return [];
-    const [rows = []] = await this.#locally(session, [takeWishes, [epoch]]);
-    const inOrder = rows.toSorted((one, other) => Number(one['number']) - Number(other['number']));
-    return inOrder.map((row) => ({
-      deliveryId: String(row['delivery_id']),
-      wish: String(row['wish']) as LeaseRequest,
-    }));
-  }
-
-  /** How many events wait, by endpoint. */
-  async waiting(session: Session): Promise<Record<string, number>> {
-    return countsBy('endpoint', await session.run(this.#statements.waiting));
-  }
-
-  #end(session: Session, epoch: string, removal: Step['statements'][number]): Promise<Row[][]> {
-    const { forget, reclaim } = this.#statements;
-    return this.#locally(session, removal, [forget, [epoch]], [reclaim, [[epoch], Date.now()]]);
-  }
-
-  async #locally(session: Session, ...asked: Step['statements']): Promise<Row[][]> {
-    const all: Step['statements'] = [[LOCAL, []], ...asked];
-    const [, ...answers] = await session.transaction(() =>
-      all.map(([statement, values]) => session.run(statement, values)),
-    );
-    return answers;
-  }
-}
-
-function otherOf(row: Row): PeerInstance {
-  return {
-    epoch: String(row['epoch']),
-    name: storedText(row['name']),
-    beats: String(row['beats']),
-    ttl: Number(row['ttl_ms']),
-    sinceBeat: Number(row['since_beat']),
-  };
-}
-
 function statementsOf(schema: string) {
   const tables = tablesOf(schema);
   const { instance, work, wish, stir } = tables;
@@ -316,7 +221,8 @@ function statementsOf(schema: string) {
       VALUES ($1, $2, clock_timestamp(), clock_timestamp(), 0, $3)
       ON CONFLICT (epoch) DO UPDATE SET beat = clock_timestamp(), beats = i.beats + 1`,
     beat: `UPDATE ${instance} SET beat = clock_timestamp(), beats = beats + 1 WHERE epoch = $1 RETURNING 1`,
-    others: `SELECT epoch, name, beats, ttl_ms, extract(epoch FROM clock_timestamp() - beat) * 1000 AS since_beat
+    others: `SELECT epoch, name, beats, ttl_ms AS ttl,
+        extract(epoch FROM clock_timestamp() - beat) * 1000 AS "sinceBeat"
       FROM ${instance} WHERE epoch <> $1`,
     orphans: `SELECT DISTINCT holder FROM ${work} WHERE ${orphaned}`,
     remove: `DELETE FROM ${instance} WHERE epoch = $1 AND beats = $2
@@ -354,34 +260,40 @@ export interface Clocks {
   wall: () => number;
 }
 
-interface InstanceOptions {
-  table: InstanceTable;
-  /** For people. */
-  name: string;
-  news: Pick<SharedStoreEvents, 'onWarning' | 'onEpochLost' | 'onLeaseSafe'>;
-  clocks?: Clocks;
+const CLOCKS: Clocks = { monotonic: () => performance.now(), wall: () => Date.now() };
+
+/** By both clocks. */
+interface Moment {
+  monotonic: number;
+  wall: number;
 }
 
 /**
  * This instance among those that share the inbox. Its epoch, one for each life of the process, is what its leases are held by;
- * as long as it beats, nobody takes it for dead.
+ * as long as it beats, nobody takes it for dead. All that takes a session throws errors of `pg`.
  */
 export class ClusterMember {
-  readonly #clocks: Clocks;
+  readonly #statements: ReturnType<typeof statementsOf>;
   readonly #others = new PeerMonitor(2 * HEARTBEAT_INTERVAL);
   #epoch = randomUUID() as string;
   /** True once the epoch has its row. */
   #hasBegun = false;
   /** When the last beat that was answered was sent; others count from a later moment. */
-  #beatenAt: { monotonic: number; wall: number } | undefined;
+  #beatenAt: Moment | undefined;
   #epochBegunAt: number;
   #hasEnded = false;
   /** It takes no part for now. */
   #isAside = false;
 
-  constructor(private readonly options: InstanceOptions) {
-    this.#clocks = options.clocks ?? { monotonic: () => performance.now(), wall: () => Date.now() };
-    this.#epochBegunAt = this.#clocks.monotonic();
+  /** @param name for people */
+  constructor(
+    schema: string,
+    private readonly name: string,
+    private readonly news: Pick<SharedStoreEvents, 'onWarning' | 'onEpochLost' | 'onLeaseSafe'>,
+    private readonly clocks = CLOCKS,
+  ) {
+    this.#statements = statementsOf(schema);
+    this.#epochBegunAt = clocks.monotonic();
   }
 
   get epoch(): string {
@@ -402,15 +314,12 @@ export class ClusterMember {
     this.#isAside = false;
   }
 
-  /**
-   * Shows itself no more until `takePart`: what it has leased waits again. The next epoch is another one.
-   * @throws Error of `pg`
-   */
+  /** Shows itself no more until `takePart`: what it has leased waits again. The next epoch is another one. */
   async standAside(session: Session): Promise<void> {
-    const epoch = this.#epoch;
     this.#isAside = true;
+    const left = this.leave(session);
     this.#renew();
-    await this.options.table.leave(session, epoch);
+    await left;
   }
 
   /** Shows itself no more. */
@@ -418,62 +327,75 @@ export class ClusterMember {
     this.#hasEnded = true;
   }
 
-  /**
-   * Shows that this instance lives, and begins a new epoch where the former one was taken for dead.
-   * @throws Error of `pg`
-   */
+  /** What it has leased waits again. */
+  async leave(session: Session): Promise<void> {
+    await this.#remove(session, this.#epoch, [this.#statements.leave, [this.#epoch]]);
+  }
+
+  /** Shows that this instance lives, and begins a new epoch where the former one was taken for dead. */
   async beat(session: Session): Promise<void> {
     if (this.#hasEnded || this.#isAside) return;
     const epoch = this.#epoch;
     const asked = this.#now();
     if (!this.#hasBegun) {
-      await this.#begin(session, epoch, asked);
-      return;
+      await locally(session, [this.#statements.begin, [epoch, this.name, PEER_TIMEOUT]]);
+      if (epoch !== this.#epoch) return;
+      this.#hasBegun = true;
+      this.#epochBegunAt = asked.monotonic;
+      return this.#beaten(asked);
     }
-    const isAlive = await this.options.table.beat(session, epoch);
+    const [beaten = []] = await locally(session, [this.#statements.beat, [epoch]]);
     if (this.#hasEnded || epoch !== this.#epoch) return;
-    if (!isAlive) {
-      this.#lose();
-      return this.beat(session);
-    }
-    this.#beaten(asked);
+    if (beaten.length > 0) return this.#beaten(asked);
+    this.#lose();
+    return this.beat(session);
   }
 
-  /**
-   * Lets the events of others that are dead wait again. More often than they beat, so that it is soon known.
-   * @throws Error of `pg`
-   */
+  /** Lets the events of others that are dead wait again. More often than they beat, so that it is soon known. */
   async look(session: Session): Promise<void> {
-    const asked = this.#clocks.monotonic();
-    const { others, orphans } = await this.options.table.neighbours(session, this.#epoch);
+    const { others, orphans, reclaim } = this.#statements;
+    const asked = this.clocks.monotonic();
+    const [rows, left] = await Promise.all([session.run(others, [this.#epoch]), session.run(orphans)]);
     // One that cannot show itself may be the one that is cut off.
-    const dead = this.isLeaseSafe() ? this.#others.look(others, asked, this.#clocks.monotonic()) : [];
-    for (const other of dead) await this.#reap(session, other);
-    if (orphans.length > 0) await this.options.table.reclaim(session, orphans);
+    if (this.isLeaseSafe()) {
+      const dead = this.#others.look(rows.map(peerIn), asked, this.clocks.monotonic());
+      for (const other of dead) await this.#reap(session, other);
+    }
+    // Of holders that have no row: they were declared dead while a lease of theirs was under way.
+    const holders = left.map((row) => row['holder']);
+    if (holders.length > 0) await locally(session, [reclaim, [holders, Date.now()]]);
   }
 
-  async #begin(session: Session, epoch: string, asked: { monotonic: number; wall: number }): Promise<void> {
-    await this.options.table.begin(session, epoch, { name: this.options.name, ttl: PEER_TIMEOUT });
-    if (epoch !== this.#epoch) return;
-    this.#hasBegun = true;
-    this.#epochBegunAt = asked.monotonic;
-    this.#beaten(asked);
+  /** Takes what others want to be told to this instance. */
+  async takeWishes(session: Session): Promise<{ deliveryId: string; wish: LeaseRequest }[]> {
+    const { wishes, takeWishes } = this.#statements;
+    if ((await session.run(wishes, [this.#epoch])).length === 0) return [];
+    const [rows = []] = await locally(session, [takeWishes, [this.#epoch]]);
+    const inOrder = rows.toSorted((one, other) => Number(one['number']) - Number(other['number']));
+    return inOrder.map((row) => ({
+      deliveryId: String(row['delivery_id']),
+      wish: row['wish'] as LeaseRequest,
+    }));
   }
 
-  #beaten(asked: { monotonic: number; wall: number }): void {
+  /** How many events wait, by endpoint. */
+  async waiting(session: Session): Promise<Record<string, number>> {
+    return countsBy('endpoint', await session.run(this.#statements.waiting));
+  }
+
+  #beaten(asked: Moment): void {
     // Of two beats under way at once the later one counts.
     if (this.#beatenAt !== undefined && this.#beatenAt.monotonic > asked.monotonic) return;
     const wasFenced = !this.isLeaseSafe();
     this.#beatenAt = asked;
-    if (wasFenced && this.isLeaseSafe()) this.options.news.onLeaseSafe();
+    if (wasFenced && this.isLeaseSafe()) this.news.onLeaseSafe();
   }
 
   #lose(): void {
     const since = this.#beatenAt?.monotonic ?? this.#epochBegunAt;
     this.#renew();
-    const { news } = this.options;
-    news.onWarning({ kind: 'epoch-lost', stood: this.#clocks.monotonic() - since });
-    news.onEpochLost();
+    this.news.onWarning({ kind: 'epoch-lost', stood: this.clocks.monotonic() - since });
+    this.news.onEpochLost();
   }
 
   #renew(): void {
@@ -482,12 +404,25 @@ export class ClusterMember {
     this.#beatenAt = undefined;
   }
 
-  async #reap(session: Session, other: PeerInstance): Promise<void> {
-    const count = await this.options.table.reap(session, other);
-    if (count !== undefined) this.options.news.onWarning({ kind: 'taken-over', name: other.name, count });
+  /** Declares another one dead, unless it has beaten since, or somebody else was first. */
+  async #reap(session: Session, { epoch, beats, name }: PeerInstance): Promise<void> {
+    const { remove } = this.#statements;
+    const [removed = [], , [reclaimed] = []] = await this.#remove(session, epoch, [remove, [epoch, beats]]);
+    if (removed.length === 0) return;
+    this.news.onWarning({ kind: 'taken-over', name, count: Number(reclaimed?.['count']) });
   }
 
-  #now(): { monotonic: number; wall: number } {
-    return { monotonic: this.#clocks.monotonic(), wall: this.#clocks.wall() };
+  #remove(session: Session, epoch: string, removal: Question): Promise<Row[][]> {
+    const { forget, reclaim } = this.#statements;
+    return locally(session, removal, [forget, [epoch]], [reclaim, [[epoch], Date.now()]]);
   }
+
+  #now(): Moment {
+    return { monotonic: this.clocks.monotonic(), wall: this.clocks.wall() };
+  }
+}
+
+async function locally(session: Session, ...asked: readonly Question[]): Promise<Row[][]> {
+  const [, ...answers] = await session.transaction([[LOCAL, []], ...asked]);
+  return answers;
 }

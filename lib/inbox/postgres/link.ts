@@ -1,6 +1,5 @@
-import { lenientTimeout } from '../../concurrency/timers';
 import { storeFailed } from '../store/port';
-import { applicationName, connect, type Connected, destroy, keepsProcess } from './connect';
+import { applicationName, connect, type Connected } from './connect';
 import type { ConnectionSettings, Host } from './connection-settings';
 import { endsConnection, faultText, type Session } from './session';
 
@@ -60,7 +59,7 @@ export class LinkWatchdog {
   /** @throws Error of `pg`, RvmError STORE_FAILED */
   async #ask(silent: readonly Link[]): Promise<void> {
     const { session, host } = await connect(this.settings, this.purpose);
-    const late = setTimeout(() => destroy(session), LOOK_EVERY * LOOKS);
+    const late = setTimeout(() => session.destroy(), LOOK_EVERY * LOOKS);
     try {
       for (const link of silent) {
         if (link.host === undefined || !isSame(link.host, host)) this.#giveUp(link, MOVED);
@@ -68,7 +67,7 @@ export class LinkWatchdog {
       }
     } finally {
       clearTimeout(late);
-      await goodbye(session);
+      await session.close();
     }
   }
 
@@ -103,8 +102,6 @@ const FIRST_PAUSE = 250;
 const LONGEST_PAUSE = 2000;
 /** A connection that lasted so long is followed by another one at once, in milliseconds. */
 const LASTED = 1000;
-/** For a connection to say goodbye, in milliseconds. */
-const GOODBYE = 500;
 
 const NOT_YET = 'the database has not answered yet';
 /** Why a connection is given up that leads to the wrong one of several servers. */
@@ -193,12 +190,12 @@ export class Link {
     if (isTold) this.options.onFault?.(reason);
   }
 
-  /** Ends the connection, for it is of no use any more; another one follows. */
+  /** Another connection follows. */
   drop(reason: string): void {
     const session = this.#connected?.session;
     if (session === undefined) return;
     this.#fault = reason;
-    destroy(session);
+    session.destroy();
     this.#lost(session);
   }
 
@@ -208,7 +205,7 @@ export class Link {
     clearTimeout(this.#timer);
     const session = this.#connected?.session;
     if (session === undefined) return;
-    await goodbye(session);
+    await session.close();
     this.#lost(session);
   }
 
@@ -216,22 +213,25 @@ export class Link {
     this.#timer = undefined;
     try {
       const connected = await connect(this.options.settings, this.options.purpose);
-      if (this.#closed) return destroy(connected.session);
+      if (this.#closed) return connected.session.destroy();
       this.#connected = connected;
       await this.#prepare(connected);
     } catch (error) {
-      this.#failed(error);
+      if (this.#closed) return;
+      this.#fault = faultText(error);
+      this.options.onFault?.(this.#fault);
+      this.#later();
     }
   }
 
   async #prepare(connected: Connected): Promise<void> {
     const { session } = connected;
     session.client.on('end', () => this.#lost(session));
-    keepsProcess(session, false);
+    session.keepProcess(false);
     try {
       await this.use(session, async () => this.options.prepare?.(connected));
     } catch (error) {
-      destroy(session);
+      session.destroy();
       this.#connected = undefined;
       throw error;
     }
@@ -241,13 +241,6 @@ export class Link {
     this.#readyAt = performance.now();
     this.#fault = LOST;
     this.options.onUp();
-  }
-
-  #failed(error: unknown): void {
-    if (this.#closed) return;
-    this.#fault = faultText(error);
-    this.options.onFault?.(this.#fault);
-    this.#later();
   }
 
   #lost(session: Session): void {
@@ -280,11 +273,4 @@ export function follow(reached: Link, all: readonly Link[]): void {
 
 function isSame(one: Host, other: Host): boolean {
   return one.name === other.name && one.port === other.port;
-}
-
-/** Ends a connection the polite way where the server takes part in it. */
-export async function goodbye(session: Session): Promise<void> {
-  const late = lenientTimeout(() => destroy(session), GOODBYE);
-  await session.client.end().catch(() => undefined);
-  clearTimeout(late);
 }

@@ -1,6 +1,6 @@
 import { SELF_TEST_ID } from '../../message/envelope';
-import type { InboxFigures, ListQuery, MessageState, PlaceQuery } from '../model';
-import { type Course, stepRow, type StepRow, type StoredMessage } from '../store/port';
+import type { InboxFigures, MessageState, PlaceQuery } from '../model';
+import { stepRow, type StepRow, type StoredMessage } from '../store/port';
 import { MAX_LISTED, type PagedMessage, placesAsked } from '../store/stored-message';
 import type { CallPlans } from './call-plans';
 import {
@@ -9,10 +9,11 @@ import {
   countsBy,
   type InboxClock,
   messageKey,
+  readerOf,
   type Row,
-  storable,
   storedText,
   type Tables,
+  texts,
 } from './tables';
 
 /** What of a message is given, of `message` and its row of `work`, where it has one. */
@@ -29,11 +30,11 @@ export function messageIn(row: Row): StoredMessage {
   const message: StoredMessage = {
     sequence: Number(row['sequence']),
     deliveryId: String(row['delivery_id']),
-    station: storedText(row['station']),
-    id: storedText(row['id']),
+    station: String(row['station']),
+    id: String(row['id']),
     named: row['named'] === true,
-    fingerprint: storedText(row['fingerprint']),
-    endpoint: storedText(row['endpoint']),
+    fingerprint: String(row['fingerprint']),
+    endpoint: String(row['endpoint']),
     state: row['state'] as MessageState,
     rank: row['rank'] === 1 ? 1 : 0,
     attempt: Number(row['attempt']),
@@ -44,24 +45,24 @@ export function messageIn(row: Row): StoredMessage {
   };
   if (facts === undefined || hasRoom !== true) return message;
   if (typeof facts !== 'string' || !(bytes instanceof Uint8Array)) return { ...message, isIncomplete: true };
-  return { ...message, facts: storedText(facts), bytes };
+  return { ...message, facts, bytes };
+}
+
+function stateIn(value: unknown): MessageState {
+  return value as MessageState;
 }
 
 /** As a list gives it, with `courseColumns`. */
 function listedMessage(row: Row): StoredMessage {
-  return { ...messageIn(row), ...listedCourse(row) };
-}
-
-function pagedMessage(row: Row): PagedMessage {
-  const { alarm_key: alarm } = row;
-  return { ...listedMessage(row), ...(typeof alarm === 'string' && { alarm }) };
-}
-
-/** What has become of it alone, as `courseColumns` give it. */
-function listedCourse(row: Row): Pick<StoredMessage, 'course' | 'verdict'> & { steps?: StepRow[] } {
-  const { verdict = null, judged = null, steps = null } = row;
+  const { delivered, instance, settled, settled_by: by, verdict, judged, steps } = row;
   return {
-    course: courseIn(row),
+    ...messageIn(row),
+    course: {
+      ...(delivered !== null && { delivered: Number(delivered) }),
+      ...(typeof instance === 'string' && { instance }),
+      ...(settled !== null && { settled: Number(settled) }),
+      ...(typeof by === 'string' && { settledBy: by }),
+    },
     ...(verdict !== null && {
       verdict: { verdict: verdict === 'real' ? 'real' : 'false', time: Number(judged) },
     }),
@@ -69,26 +70,15 @@ function listedCourse(row: Row): Pick<StoredMessage, 'course' | 'verdict'> & { s
   };
 }
 
-function courseIn({ delivered = null, instance = null, settled = null, settled_by: by = null }: Row): Course {
-  return {
-    ...(delivered !== null && { delivered: Number(delivered) }),
-    ...(instance !== null && { instance: storedText(instance) }),
-    ...(settled !== null && { settled: Number(settled) }),
-    ...(by !== null && { settledBy: storedText(by) }),
-  };
+function pagedMessage(row: Row): PagedMessage {
+  const { alarm_key: alarm } = row;
+  return { ...listedMessage(row), ...(typeof alarm === 'string' && { alarm }) };
 }
 
 function stepsIn(text: string): StepRow[] {
-  const rows = JSON.parse(text) as unknown[][];
-  return rows.map(([place, time, step, attempt, actor, facts]) =>
-    stepRow({
-      place,
-      time,
-      step,
-      attempt,
-      actor: typeof actor === 'string' ? storedText(actor) : actor,
-      facts,
-    }),
+  const rows = JSON.parse(text) as Parameters<typeof stepRow>[0][];
+  return rows.map(({ actor, ...row }) =>
+    stepRow({ ...row, actor: typeof actor === 'string' ? storedText(actor) : actor }),
   );
 }
 
@@ -97,28 +87,12 @@ function courseColumns({ instance, history }: Tables, isAsked: string): string {
   return `coalesce(course.delivered, work.delivered) AS delivered, course.settled, course.actor AS settled_by,
   coalesce(course.instance, (SELECT sharing.name FROM ${instance} AS sharing WHERE sharing.epoch = work.holder)) AS instance,
   message.verdict, message.judged, CASE WHEN ${isAsked} THEN (
-    SELECT coalesce(json_agg(json_build_array(step.place, step.time, step.step, step.attempt, step.actor, step.facts)
-      ORDER BY step.place)::text, '[]')
-    FROM ${history} AS step WHERE step.sequence = message.sequence) END AS steps`;
-}
-
-/** To be joined for `courseColumns`. */
-export function courseOf({ course }: Tables): string {
-  return `LEFT JOIN LATERAL (SELECT * FROM ${course} AS one WHERE one.sequence = message.sequence LIMIT 1) AS course ON true`;
+    SELECT coalesce(json_agg(noted ORDER BY noted.place)::text, '[]') FROM ${history} AS noted WHERE noted.sequence = message.sequence) END AS steps`;
 }
 
 /** Dead letters that nobody has dealt with; those that can be had again are in `work` alone. */
 const DEAD = `message.state IN ('dead', 'conflict', 'stale') AND message.again IS DISTINCT FROM 'dismissed'`;
 const NO_SELF_TEST = `NOT (message.state = 'other' AND message.id LIKE '${SELF_TEST_ID}%')`;
-
-/** The messages of a page, of `message` and `work`. */
-const PAGE: Readonly<Record<ListQuery['state'], string>> = {
-  open: `work.state IN ('received', 'leased')`,
-  settled: `message.state = 'delivered' AND work.sequence IS NULL`,
-  dead: `coalesce(work.state, message.state) IN ('dead', 'conflict', 'stale') AND message.again IS DISTINCT FROM 'dismissed'`,
-  filtered: `message.state = 'filtered'`,
-  all: 'TRUE',
-};
 
 /** Before the first message that was received at a time. */
 const BEFORE_FIRST = -1;
@@ -140,14 +114,18 @@ export function listPlans(tables: Tables, clock: InboxClock) {
       args: ({ station, id }) => [messageKey(station, true, id)],
       read: ([rows]) => rows.length > 0,
     },
-    /** Newest first. */
     list: {
       line: 'side',
       givesBodies: () => true,
-      sql: listKinds(tables),
-      kind: ({ state, alarm, deliveryId, ...places }, isBare) => {
-        const of = alarm === undefined ? placed(state, places) : 'alarm';
-        return `${deliveryId === undefined ? of : 'one'}${isBare ? '_bare' : ''}`;
+      sql: ({ state, alarm, deliveryId, ...places }, isBare) => {
+        const ofState = state === 'all' ? 'shown' : state;
+        const ofAlarm = alarm === undefined ? ofState : 'alarm';
+        const kind = deliveryId === undefined ? ofAlarm : 'one';
+        return pageSql(tables, LIST, {
+          kind,
+          bodies: !isBare,
+          isPlaced: kind === ofState && isPlaced(places),
+        });
       },
       args: ({ since = 0, until = LAST, alarm, deliveryId, limit, history = false, ...places }) => {
         if (deliveryId !== undefined) return [FIRST, 1, history, LAST, askedId(deliveryId)];
@@ -157,11 +135,10 @@ export function listPlans(tables: Tables, clock: InboxClock) {
       },
       read: ([rows]) => rows.map(listedMessage),
     },
-    /** Of a period, oldest first. */
     page: {
       isRepeatable: true,
-      sql: pageKinds(tables),
-      kind: ({ state, bodies, ...places }) => `${placed(state, places)}${bodies ? '' : '_bare'}`,
+      sql: ({ state, bodies, ...places }) =>
+        pageSql(tables, PAGE, { kind: state, bodies, isPlaced: isPlaced(places) }),
       args: ({ since, until, after, limit, steps, ...places }) => {
         const { received, sequence } = after ?? { received: whole(since), sequence: BEFORE_FIRST };
         return [received, sequence, whole(until), limit, steps, placesAsked(places) ?? []].flat();
@@ -176,11 +153,11 @@ export function listPlans(tables: Tables, clock: InboxClock) {
     figures: {
       line: 'side',
       sql: [oldestSql(tables), deadSql(tables), STANDBY],
-      args: (endpoints) => [[endpoints.map(storable)], [], []],
+      args: (endpoints) => [[texts(endpoints)], [], []],
       read: ([oldest, dead, [standby]]) => {
         for (const row of oldest) clock.heard(Number(row['clock'] ?? 0));
         const ages = oldest.map((row) => [
-          storedText(row['endpoint']),
+          String(row['endpoint']),
           Math.max(0, clock.now() - Number(row['stored'])),
         ]);
         const figures: InboxFigures = { oldest: Object.fromEntries(ages), dead: countsBy('station', dead) };
@@ -202,12 +179,7 @@ export function listPlans(tables: Tables, clock: InboxClock) {
       ],
       args: ({ newest }) => [[newest], []],
       read: ([newest, [dead = {}]]) => ({
-        newest: newest.map((row) => ({
-          station: storedText(row['station']),
-          state: storedText(row['state']) as MessageState,
-          count: Number(row['count']),
-          last: Number(row['last']),
-        })),
+        newest: newest.map(readerOf({ station: String, state: stateIn, count: Number, last: Number })),
         dead: Number(dead['dead']) + Number(dead['exhausted']),
         exhausted: Number(dead['exhausted']),
       }),
@@ -215,103 +187,90 @@ export function listPlans(tables: Tables, clock: InboxClock) {
   } satisfies Partial<CallPlans>;
 }
 
-function listKinds(tables: Tables): Record<string, string> {
-  const { work, message } = tables;
-  const page = (from: string): string => `SELECT message.sequence, message.received FROM ${from}
-    ORDER BY message.received DESC, message.sequence DESC LIMIT $2::bigint`;
-  const period = 'message.received >= $1::bigint AND message.received < $4::bigint';
-  const all = `${message} AS message WHERE ${period}`;
-  const ofState = (places: string): Record<ListQuery['state'], string> => {
-    const some = `${all}${places}`;
-    const atWork = `${message} AS message JOIN ${work} AS work USING (sequence) WHERE ${period}${places}`;
-    return {
-      open: page(`${atWork} AND work.state IN ('received', 'leased')`),
-      settled: page(`${some} AND message.state = 'delivered'
-      AND NOT EXISTS (SELECT FROM ${work} AS work WHERE work.sequence = message.sequence)`),
-      filtered: page(`${some} AND message.state = 'filtered'`),
-      dead: page(`((${page(`${some} AND ${DEAD}`)})
-      UNION ALL (${page(`${atWork} AND work.state = 'dead'`)})) AS message`),
-      all: page(`${some} AND ${NO_SELF_TEST}`),
-    };
-  };
-  const pages = {
-    ...placedKinds(ofState(''), ofState(ofPlaces(tables, '$5'))),
-    alarm: page(`${all} AND message.alarm_key = $5::uuid`),
-    one: page(`${all} AND message.delivery_id = $5::uuid`),
-  };
-  return kindsOf(pages, (text, bodies) =>
-    listedSql(tables, text, { order: 'DESC', steps: '$3::boolean', bodies }),
-  );
+/** How the messages of a page are found and given, as expressions. */
+interface PageSql {
+  readonly order: 'ASC' | 'DESC';
+  readonly period: string;
+  readonly limit: string;
+  /** Whether steps are wanted. */
+  readonly steps: string;
+  /** Of which places, where that is asked. */
+  readonly places: string;
 }
 
-function pageKinds(tables: Tables): Record<string, string> {
-  const { work, message } = tables;
-  const some = Object.entries(PAGE).map(([state, condition]) => [
-    state,
-    `${condition}${ofPlaces(tables, '$6')}`,
-  ]);
-  return kindsOf(placedKinds(PAGE, Object.fromEntries(some)), (condition, bodies) => {
-    const page = `SELECT message.sequence, message.received FROM ${message} AS message LEFT JOIN ${work} AS work USING (sequence)
-  WHERE (message.received, message.sequence) > ($1::bigint, $2::bigint) AND message.received < $3::bigint AND ${condition}
-  ORDER BY message.received, message.sequence LIMIT $4::bigint`;
-    return listedSql(tables, page, { order: 'ASC', steps: '$5::boolean', bodies });
-  });
+/** Newest first. */
+const LIST: PageSql = {
+  order: 'DESC',
+  period: 'message.received >= $1::bigint AND message.received < $4::bigint',
+  limit: '$2::bigint',
+  steps: '$3::boolean',
+  places: '$5::json',
+};
+/** Of a period, oldest first. */
+const PAGE: PageSql = {
+  order: 'ASC',
+  period: '(message.received, message.sequence) > ($1::bigint, $2::bigint) AND message.received < $3::bigint',
+  limit: '$4::bigint',
+  steps: '$5::boolean',
+  places: '$6::json',
+};
+
+function isPlaced(places: PlaceQuery): boolean {
+  return placesAsked(places) !== undefined;
 }
 
 /** By the places that are asked for, as `placesAsked` has them. */
 function ofPlaces({ body }: Tables, asked: string): string {
-  return ` AND NOT EXISTS (SELECT FROM json_array_elements(${asked}::json) AS kind (places) WHERE NOT EXISTS (
+  return ` AND NOT EXISTS (SELECT FROM json_array_elements(${asked}) AS kind (places) WHERE NOT EXISTS (
     SELECT FROM ${body} AS kept, json_array_elements_text(kind.places) AS one (place)
     WHERE kept.sequence = message.sequence AND strpos(kept.facts, one.place) > 0))`;
 }
 
-/** The kind of a question: where no place is asked for, with a plan of its own. */
-function placed(state: ListQuery['state'], places: PlaceQuery): string {
-  return placesAsked(places) === undefined ? state : `${state}_placed`;
+/** @returns the messages of each kind of page, without their order */
+function pagesSql({ work, message }: Tables, { order, period, limit }: PageSql, places: string) {
+  const page = (from: string): string => `SELECT message.sequence, message.received FROM ${from}
+    ORDER BY message.received ${order}, message.sequence ${order} LIMIT ${limit}`;
+  const all = (condition: string): string =>
+    page(`${message} AS message WHERE ${period} AND ${condition}${places}`);
+  const atWork = (condition: string): string =>
+    page(
+      `${message} AS message JOIN ${work} AS work USING (sequence) WHERE ${period} AND ${condition}${places}`,
+    );
+  return {
+    open: atWork(`work.state IN ('received', 'leased')`),
+    settled: all(`message.state = 'delivered'
+      AND NOT EXISTS (SELECT FROM ${work} AS work WHERE work.sequence = message.sequence)`),
+    filtered: all(`message.state = 'filtered'`),
+    dead: page(`((${all(DEAD)}) UNION ALL (${atWork(`work.state = 'dead'`)})) AS message`),
+    all: all('true'),
+    shown: all(NO_SELF_TEST),
+    alarm: all('message.alarm_key = $5::uuid'),
+    one: all('message.delivery_id = $5::uuid'),
+  };
 }
 
-function placedKinds(
-  all: Readonly<Record<string, string>>,
-  some: Readonly<Record<string, string>>,
-): Record<string, string> {
-  const kinds = Object.entries(some).map(([state, text]) => [`${state}_placed`, text]);
-  return { ...all, ...Object.fromEntries(kinds) };
-}
-
-/** Each with bodies and without. */
-function kindsOf(
-  pages: Readonly<Record<string, string>>,
-  sqlOf: (page: string, bodies: boolean) => string,
-): Record<string, string> {
-  const kinds = Object.entries(pages).flatMap(([kind, page]) => [
-    [kind, sqlOf(page, true)],
-    [`${kind}_bare`, sqlOf(page, false)],
-  ]);
-  return Object.fromEntries(kinds) as Record<string, string>;
-}
-
-/**
- * The messages of a page, with bodies as far as there is room: those beyond come without.
- * @param steps an expression: whether they are wanted
- */
-function listedSql(
+/** A page, with bodies as far as there is room: messages beyond come without. */
+function pageSql(
   tables: Tables,
-  page: string,
-  { order, steps, bodies }: { order: 'ASC' | 'DESC'; steps: string; bodies: boolean },
-): string {
-  const { work, message, body } = tables;
+  asked: PageSql,
+  { kind, bodies, isPlaced }: { kind: keyof ReturnType<typeof pagesSql>; bodies: boolean; isPlaced: boolean },
+): readonly [kind: string, text: string] {
+  const { order, steps } = asked;
+  const page = pagesSql(tables, asked, isPlaced ? ofPlaces(tables, asked.places) : '')[kind];
+  const { work, message, body, course } = tables;
   const measured = `, measured AS (
   SELECT page.sequence, coalesce(sum(octet_length(body.bytes)) OVER (ORDER BY page.received ${order}, page.sequence ${order}
     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) <= ${MAX_LISTED} AS has_room
   FROM page LEFT JOIN ${body} AS body USING (sequence)
 )`;
-  return `
+  const text = `
 WITH page AS MATERIALIZED (${page})${bodies ? measured : ''}
 SELECT ${bodies ? `measured.has_room, ${MESSAGE_WITH_BODY}` : STORED_COLUMNS}, message.alarm_key, ${courseColumns(tables, steps)}
 FROM ${bodies ? 'measured' : 'page'} JOIN ${message} AS message USING (sequence) LEFT JOIN ${work} AS work USING (sequence)
-  ${courseOf(tables)}
+  LEFT JOIN LATERAL (SELECT * FROM ${course} AS one WHERE one.sequence = message.sequence LIMIT 1) AS course ON true
   ${bodies ? `LEFT JOIN ${body} AS body ON body.sequence = message.sequence AND measured.has_room` : ''}
 ORDER BY message.received ${order}, message.sequence ${order}`;
+  return [`${kind}${isPlaced ? '_placed' : ''}${bodies ? '' : '_bare'}`, text];
 }
 
 /** Of each rank the first to be delivered, and of these the older one. */

@@ -1,27 +1,18 @@
 import { storeFailed } from '../store/port';
-import { BEGIN, codeOf, type Row, type Session } from './session';
-import { literal, quoted, TABLE_NAMES, tablesOf } from './tables';
+import { BEGIN, codeOf, type Session } from './session';
+import { literal, quoted, type Row, TABLE_NAMES, tablesOf } from './tables';
 
 /** @throws RvmError STORE_FAILED where the role of a connection lacks a right on the tables of an inbox */
 async function checkRights({ client }: Session, schema: string): Promise<void> {
   const { rows } = await client.query<Row>(
     `SELECT bool_and(has_schema_privilege(nspname, 'USAGE') AND CASE relkind
         WHEN 'S' THEN has_sequence_privilege(pg_class.oid, 'USAGE')
-        ELSE has_table_privilege(pg_class.oid, 'SELECT') AND has_table_privilege(pg_class.oid, 'INSERT')
-          AND has_table_privilege(pg_class.oid, 'UPDATE') AND has_table_privilege(pg_class.oid, 'DELETE') END) AS has_all
+        ELSE (SELECT bool_and(has_table_privilege(pg_class.oid, needed))
+          FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS needed) END) AS has_all
       FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
       WHERE nspname = ${literal(schema)} AND (relname IN (${TABLE_NAMES.map(literal).join(', ')}) OR relname = 'message_sequence_seq')`,
   );
   if (rows[0]?.['has_all'] !== true) throw mayNotUse(schema);
-}
-
-/** Whether the role may make the schema, or tables in it. */
-async function mayMake({ client }: Session, schema: string): Promise<boolean> {
-  const { rows } = await client.query<Row>(
-    `SELECT coalesce((SELECT has_schema_privilege(oid, 'CREATE') FROM pg_namespace WHERE nspname = ${literal(schema)}),
-      has_database_privilege(current_database(), 'CREATE')) AS may_make`,
-  );
-  return rows[0]?.['may_make'] === true;
 }
 
 function mayNotMake(schema: string): Error {
@@ -42,20 +33,9 @@ function mayNotUse(schema: string): Error {
  * what it changes has to suit them, too.
  */
 export function migrations(schema: string): readonly string[] {
-  const {
-    meta,
-    instance,
-    message,
-    body,
-    work,
-    wish,
-    quarantine,
-    endpoint,
-    course,
-    history,
-    slot_owner: slotOwner,
-    slot,
-  } = tablesOf(schema);
+  const tables = tablesOf(schema);
+  const { meta, instance, message, body, work, wish, quarantine, endpoint } = tables;
+  const { course, history, slot_owner: slotOwner, slot } = tables;
   return [
     `
 CREATE TABLE ${meta} (name text PRIMARY KEY, value text NOT NULL);
@@ -328,7 +308,11 @@ export async function migrate(
 export async function inspect(session: Session, schema: string): Promise<number | undefined> {
   const found = await versionsOf(session, schema);
   if (found.schema === 0) {
-    if (!(await mayMake(session, schema))) throw mayNotMake(schema);
+    const { rows } = await session.client.query<Row>(
+      `SELECT coalesce((SELECT has_schema_privilege(oid, 'CREATE') FROM pg_namespace WHERE nspname = ${literal(schema)}),
+        has_database_privilege(current_database(), 'CREATE')) AS may_make`,
+    );
+    if (rows[0]?.['may_make'] !== true) throw mayNotMake(schema);
     return undefined;
   }
   if (found.readableFrom > SCHEMA_VERSION) throw tooNew(found, schema, SCHEMA_VERSION);
@@ -341,7 +325,9 @@ async function takeSteps(session: Session, schema: string, steps: readonly strin
   await client.query(BEGIN);
   try {
     await client.query(`SELECT pg_advisory_xact_lock(${LOCK}, hashtext(${literal(schema)}))`);
-    await makeSchema(session, schema);
+    // `IF NOT EXISTS` would ask for the right to make one, also where there is one.
+    const found = await client.query(`SELECT FROM pg_namespace WHERE nspname = ${literal(schema)}`);
+    if (found.rowCount === 0) await client.query(`CREATE SCHEMA ${quoted(schema)}`);
     // Another may have taken them meanwhile.
     const { schema: done } = await versionsOf(session, schema);
     for (const step of steps.slice(done)) await client.query(step);
@@ -351,12 +337,6 @@ async function takeSteps(session: Session, schema: string, steps: readonly strin
     await client.query('ROLLBACK').catch(() => undefined);
     throw codeOf(error) === NO_RIGHT ? mayNotMake(schema) : error;
   }
-}
-
-/** `IF NOT EXISTS` would ask for the right to make one, also where there is one. */
-async function makeSchema({ client }: Session, schema: string): Promise<void> {
-  const found = await client.query(`SELECT FROM pg_namespace WHERE nspname = ${literal(schema)}`);
-  if (found.rowCount === 0) await client.query(`CREATE SCHEMA ${quoted(schema)}`);
 }
 
 /** 0 where there are no tables yet. It fails for none, for an error would end a transaction. */

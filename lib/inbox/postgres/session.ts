@@ -1,8 +1,10 @@
+import net from 'node:net';
 import type { Client } from 'pg';
+import { lenientTimeout } from '../../concurrency/timers';
 import { RvmError } from '../../error';
 import { tlsFault } from '../../tls';
 import { reasonOf } from '../store/port';
-import type { Statement, Row } from './tables';
+import { type Row, storable, storedText } from './tables';
 
 /** What is read of an answer that is none of PostgreSQL's. */
 const GARBLED = 'garbled answer';
@@ -149,13 +151,26 @@ function asEnd(sentence: string): string {
   return `${sentence.charAt(0).toLowerCase()}${sentence.slice(1).replace(/\.$/, '')}`;
 }
 
-export type { Row, Statement } from './tables';
-
 /** What PostgreSQL says of a statement or plan that is not there: behind a pooler that shares connections between transactions. */
 const NO_PLAN = new Set(['26000', '42P05']);
 
 /** Whatever the database has as its default: each statement sees what was committed before it, also behind a lock. */
 export const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED';
+
+/** For a connection to say goodbye, in milliseconds. */
+const GOODBYE = 500;
+/** The type `text`, by its number in every PostgreSQL: `pg_type.dat`. */
+const TEXT = 25;
+
+/** A statement, planned once for each connection. */
+export interface Statement {
+  /** Unique among all; names its plan on the connection. */
+  readonly name: string;
+  readonly text: string;
+}
+
+/** A statement with its values. Texts are stored as `storable`, and are read as they were before. */
+export type Question = readonly [Statement, readonly unknown[]];
 
 /**
  * A connection to PostgreSQL. Statements are sent as they are asked for, without waiting for the answers before, and take
@@ -163,28 +178,26 @@ export const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED';
  */
 export class Session {
   /** Plans are kept by the connection. Behind a pooler that gives each transaction another one, they are not. */
-  #keepsPlans = true;
-  #isPooled = false;
+  #keepsPlans: boolean;
 
-  /** @param client connected, with `pipeline` */
-  constructor(readonly client: Client) {}
-
-  /** True behind a pooler that gives each transaction another connection: what is set on one is not on the next. */
-  get isPooled(): boolean {
-    return this.#isPooled;
-  }
-
-  /** It is behind such a pooler. */
-  pool(): void {
-    this.#isPooled = true;
-    this.#keepsPlans = false;
+  /**
+   * @param client connected, with `pipeline`
+   * @param isPooled behind a pooler that gives each transaction another connection: what is set on one is not on the next
+   */
+  constructor(
+    readonly client: Client,
+    readonly isPooled = false,
+  ) {
+    this.#keepsPlans = !isPooled;
+    client.setTypeParser(TEXT, storedText);
   }
 
   /** @throws Error of `pg`, with `code` where the server says one */
   async run({ name, text }: Statement, values: readonly unknown[] = []): Promise<Row[]> {
     const named = this.#keepsPlans ? { name } : {};
+    const stored = values.map((value) => (typeof value === 'string' ? storable(value) : value));
     try {
-      const { rows } = await this.client.query<Row>({ ...named, text, values: [...values] });
+      const { rows } = await this.client.query<Row>({ ...named, text, values: stored });
       return rows;
     } catch (error) {
       if (NO_PLAN.has(codeOf(error) ?? '')) this.#keepsPlans = false;
@@ -193,13 +206,12 @@ export class Session {
   }
 
   /**
-   * Sends `BEGIN`, what `send` asks for, and `COMMIT` in one go: one round trip, of which all takes effect or nothing.
-   * @param send asks with `run`, without waiting
+   * Sends `BEGIN`, the questions, and `COMMIT` in one go: one round trip, of which all takes effect or nothing.
    * @returns the rows of each
    * @throws Error of `pg`: the first of all; nothing took effect, unless the connection was lost
    */
-  async transaction(send: () => Promise<Row[]>[]): Promise<Row[][]> {
-    const results = await Promise.allSettled(this.#together(send));
+  async transaction(questions: readonly Question[]): Promise<Row[][]> {
+    const results = await Promise.allSettled(this.#together(questions));
     const failure = results.find((result) => result.status === 'rejected');
     if (failure !== undefined) throw failure.reason;
     return results
@@ -208,14 +220,36 @@ export class Session {
   }
 
   /** In one write: else each statement is a packet of its own, and wakes the server. */
-  #together(send: () => Promise<Row[]>[]): Promise<unknown>[] {
+  #together(questions: readonly Question[]): Promise<unknown>[] {
     const { stream } = this.client.connection;
     stream.cork();
     try {
-      return [this.client.query(BEGIN), ...send(), this.client.query('COMMIT')];
+      const begun = this.client.query(BEGIN);
+      const answers = questions.map(([statement, values]) => this.run(statement, values));
+      return [begun, ...answers, this.client.query('COMMIT')];
     } finally {
       stream.uncork();
     }
+  }
+
+  /** Keeps the process alive while something is under way, and no longer. */
+  keepProcess(keeps: boolean): void {
+    const { stream } = this.client.connection;
+    if (!(stream instanceof net.Socket)) return;
+    if (keeps) stream.ref();
+    else stream.unref();
+  }
+
+  /** Ends at once, whatever is under way. */
+  destroy(): void {
+    this.client.connection.stream.destroy();
+  }
+
+  /** Ends the polite way where the server takes part in it, half a second later at most. */
+  async close(): Promise<void> {
+    const late = lenientTimeout(() => this.destroy(), GOODBYE);
+    await this.client.end().catch(() => undefined);
+    clearTimeout(late);
   }
 }
 

@@ -6,7 +6,7 @@ import { BatchQueue, type BatchQueueOptions, BatchRunner } from './batches';
 import type { BatchPlanner } from './call-plans';
 import { type Connected, unsafeSettings } from './connect';
 import type { ConnectionSettings } from './connection-settings';
-import { type Clocks, ClusterMember, Heartbeat, InstanceTable } from './instances';
+import { type Clocks, ClusterMember, Heartbeat } from './instances';
 import { follow, type Link, LinkWatchdog } from './link';
 import { plannerOf } from './inbox-plans';
 import { migrate } from './schema';
@@ -27,7 +27,6 @@ export interface PostgresStoreOptions {
 
 /** An inbox in PostgreSQL, which several instances share. */
 export class PostgresStore implements SharedStore {
-  readonly #table: InstanceTable;
   readonly #instance: ClusterMember;
   readonly #planner: BatchPlanner;
   readonly #work: BatchQueue;
@@ -46,12 +45,9 @@ export class PostgresStore implements SharedStore {
     private readonly news: SharedStoreEvents,
   ) {
     const { settings, clocks, monotonic = () => performance.now() } = options;
-    const { schema, instanceName: name } = settings;
-    const table = new InstanceTable(schema);
-    const instance = new ClusterMember({ table, name, news, ...(clocks && { clocks }) });
-    this.#table = table;
+    const instance = new ClusterMember(settings.schema, settings.instanceName, news, clocks);
     this.#instance = instance;
-    this.#planner = plannerOf(schema, monotonic);
+    this.#planner = plannerOf(settings.schema, monotonic);
     const runner = new BatchRunner(this.#planner, () => instance.epoch);
     // Tells the connections of this store from those of another of the same name.
     const mark = randomBytes(4).toString('hex');
@@ -83,7 +79,6 @@ export class PostgresStore implements SharedStore {
       settings,
       purpose: `pulse ${mark}`,
       instance,
-      table,
       news,
       standIn: this.#work.link,
       onUp: () => this.#follow(this.#pulse.link),
@@ -155,7 +150,7 @@ export class PostgresStore implements SharedStore {
     await withTimeout(Promise.all(drains), LAST_CALLS);
     // Not behind what is under way still.
     const session = this.#pulse.link.session ?? this.#work.link.session;
-    if (session !== undefined) await this.#table.leave(session, this.#instance.epoch);
+    if (session !== undefined) await this.#instance.leave(session);
   }
 
   /** Before anything is asked on a new connection others are shown that this instance lives: it may just have been cut off. */
@@ -165,7 +160,7 @@ export class PostgresStore implements SharedStore {
       for (const what of unsafeSettings(facts, this.options.settings))
         this.news.onWarning({ kind: 'unsafe', what });
     await this.#instance.beat(session);
-    this.#waiting = await this.#table.waiting(session);
+    this.#waiting = await this.#instance.waiting(session);
   }
 
   #opened(): void {

@@ -1,13 +1,6 @@
 import { hash, randomUUID } from 'node:crypto';
 import { LONGEST_NAME } from '../model';
 
-/** A statement, planned once for each connection. */
-export interface Statement {
-  /** Unique among all; names its plan on the connection. */
-  readonly name: string;
-  readonly text: string;
-}
-
 export type Row = Record<string, unknown>;
 
 /** The rows that belong to the items of an array: its column `n` says to which, counted from 1. */
@@ -41,31 +34,27 @@ export const TABLE_NAMES = [
   'slot',
 ] as const;
 
-/** The tables of an inbox, as its statements name them. */
-export interface Tables extends Readonly<Record<(typeof TABLE_NAMES)[number], string>> {
-  /** The sequence that numbers messages, as text. */
-  readonly sequence: string;
-  /** The notice that something waits. @param endpoint an expression */
-  readonly stir: (endpoint: string) => string;
-  /** The notice that there is a wish for an instance. @param epoch an expression */
-  readonly callHolder: (epoch: string) => string;
-  /** The notice that slots may have changed. @param epoch of the instance that did it, and the owner: expressions */
-  readonly tellSlots: (epoch: string, owner: string) => string;
-  /** What makes the locks of this inbox its own, as a number. */
-  readonly salt: string;
-}
+export type Tables = ReturnType<typeof tablesOf>;
 
-/** @param schema as it is configured */
-export function tablesOf(schema: string): Tables {
+/** The tables of an inbox, as its statements name them, and its notices, of which the parts are expressions. */
+export function tablesOf(schema: string) {
   const within = (table: string): string => `${quoted(schema)}.${table}`;
   const channel = literal(channelOf(schema));
   const names = TABLE_NAMES.map((table) => [table, within(table)]);
   return {
     ...(Object.fromEntries(names) as Record<(typeof TABLE_NAMES)[number], string>),
+    /** Each message with its row of `work`, where it has one: what stands there counts. */
+    event: `${within('message')} AS message LEFT JOIN ${within('work')} AS work USING (sequence)`,
+    /** It numbers messages. */
     sequence: literal(within('message_sequence_seq')),
-    stir: (endpoint) => `pg_notify(${channel}, ${endpoint})`,
-    callHolder: (epoch) => `pg_notify(${channel}, ${literal(WISH)} || ${epoch})`,
-    tellSlots: (epoch, owner) => `pg_notify(${channel}, ${literal(SLOTS)} || ${epoch} || ' ' || ${owner})`,
+    /** Something waits. */
+    stir: (endpoint: string) => `pg_notify(${channel}, ${endpoint})`,
+    /** There is a wish for an instance. */
+    callHolder: (epoch: string) => `pg_notify(${channel}, ${literal(WISH)} || ${epoch})`,
+    /** The instance of this epoch may have changed slots. */
+    tellSlots: (epoch: string, owner: string) =>
+      `pg_notify(${channel}, ${literal(SLOTS)} || ${epoch} || ' ' || ${owner})`,
+    /** What makes the locks of this inbox its own, as a number. */
     salt: `hashtextextended(${literal(schema)}, 7301)`,
   };
 }
@@ -140,29 +129,23 @@ export function storable(text: string): string {
   return text.replaceAll(ESCAPE, ESCAPE_ESCAPED).replaceAll(NUL, NUL_ESCAPED);
 }
 
-export function storableOrNull(text: string | undefined): string | null {
-  return text === undefined ? null : storable(text);
-}
-
 /** The text that was stored. */
-export function storedText(text: unknown): string {
-  const stored = String(text);
+export function storedText(stored: string): string {
   if (!stored.includes(ESCAPE)) return stored;
   return stored.replaceAll(NUL_ESCAPED, NUL).replaceAll(ESCAPE_ESCAPED, ESCAPE);
 }
 
-/** Of rows that have a `count`. */
-export function countsBy(column: string, rows: readonly Row[]): Record<string, number> {
-  return Object.fromEntries(rows.map((row) => [storedText(row[column]), Number(row['count'])]));
+/** Reads rows, of each of these columns what its reader makes of it. */
+export function readerOf<Read>(columns: {
+  readonly [Name in keyof Read]: (value: unknown) => Read[Name];
+}): (row: Row) => Read {
+  const readers = Object.entries<(value: unknown) => unknown>(columns);
+  return (row) => Object.fromEntries(readers.map(([name, read]) => [name, read(row[name])])) as Read;
 }
 
-/**
- * Locks what has these keys. Sorted, so that no two batches wait for each other.
- * @param besides what else is selected
- */
-export function lockSql({ salt }: Tables, besides = ''): string {
-  return `SELECT ${besides} count(pg_advisory_xact_lock(lock)) FROM
-    (SELECT DISTINCT uuid_hash_extended(key, ${salt}) AS lock FROM unnest($1::uuid[]) AS key ORDER BY 1) AS locks`;
+/** Of rows that have a `count`. */
+export function countsBy(column: string, rows: readonly Row[]): Record<string, number> {
+  return Object.fromEntries(rows.map((row) => [String(row[column]), Number(row['count'])]));
 }
 
 const HEADER_BYTES = 20;
@@ -179,18 +162,20 @@ function arraysOf<Element>(
   type: number,
   sizeOf: (element: Element) => number,
   write: (array: Buffer, element: Element, at: number) => unknown,
-): (elements: readonly (Element | null)[]) => Buffer {
+): (elements: readonly (Element | null | undefined)[]) => Buffer {
   return (elements) => {
-    const sizes = elements.map((element) => (element === null ? NULL : sizeOf(element)));
+    const sizes = elements.map((element) =>
+      element === null || element === undefined ? NULL : sizeOf(element),
+    );
     const total = sizes.reduce((sum, size) => sum + LENGTH_BYTES + Math.max(0, size), HEADER_BYTES);
     const array = Buffer.allocUnsafe(total);
     // One dimension, whether any is null, the type, how many, and that they are counted from 1.
-    const header = [1, Number(elements.includes(null)), type, elements.length, 1];
+    const header = [1, Number(sizes.includes(NULL)), type, elements.length, 1];
     let at = header.reduce((at, field) => array.writeInt32BE(field, at), 0);
     elements.forEach((element, index) => {
       const size = sizes[index] ?? NULL;
       at = array.writeInt32BE(size, at);
-      if (element === null) return;
+      if (element === null || element === undefined) return;
       write(array, element, at);
       at += size;
     });
@@ -198,12 +183,16 @@ function arraysOf<Element>(
   };
 }
 
-/** Of what PostgreSQL can store: `storable`. */
-export const texts = arraysOf<string>(
+const storableTexts = arraysOf<string>(
   25,
   (text) => Buffer.byteLength(text),
   (array, text, at) => array.write(text, at),
 );
+
+export function texts(elements: readonly (string | null | undefined)[]): Buffer {
+  return storableTexts(elements.map((text) => (typeof text === 'string' ? storable(text) : text)));
+}
+
 /** UUIDs in their usual form, or without hyphens. */
 export const uuids = arraysOf<string>(
   2950,

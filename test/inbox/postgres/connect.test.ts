@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { connect, type Connected } from '../../../lib/inbox/postgres/connect';
-import { goodbye } from '../../../lib/inbox/postgres/link';
+import { connect, type Connected, testConnection } from '../../../lib/inbox/postgres/connect';
 import { readConnection, type ConnectionChoices } from '../../../lib/inbox/postgres/connection-settings';
-import { testConnection } from '../../../lib/inbox/postgres/test-connection';
 import { Authority } from '../../support/network/certificates';
 import { MuteServer } from '../../support/network/servers';
 import { freePort } from '../../support/node-red/node-red';
@@ -85,14 +83,14 @@ describe('a connection to PostgreSQL', () => {
     for (const user of ['ada', 'plain']) {
       const { session, facts } = await connected(url(`${user}:${PASSWORD}`));
       assert.match(facts.version, /^\d+\.\d+$/);
-      await goodbye(session);
+      await session.close();
     }
   });
 
   it('is shown with its purpose and the name of the instance', async () => {
     const { session } = await connected(url('admin'), { instanceName: 'Nörd' });
     const { rows } = await session.client.query(`SELECT current_setting('application_name') AS name`);
-    await goodbye(session);
+    await session.close();
     assert.deepEqual(rows, [{ name: 'rvm work N?rd' }]);
   });
 
@@ -149,7 +147,7 @@ describe('a connection to PostgreSQL', () => {
       for (;;) taken.push(await connected(url('admin')));
     };
     await assert.rejects(takeAll(), /no connection left: raise max_connections/);
-    await Promise.all(taken.map(({ session }) => goodbye(session)));
+    await Promise.all(taken.map(({ session }) => session.close()));
     assert.ok(taken.length > 5);
   });
 
@@ -160,7 +158,7 @@ describe('a connection to PostgreSQL', () => {
     it('goes to the first that can be written', async () => {
       const { session, host } = await connected(hosts(await freePort(), server.port));
       assert.equal(host.port, server.port);
-      await goodbye(session);
+      await session.close();
     });
 
     it('does not wait for one that says nothing', async () => {
@@ -168,7 +166,7 @@ describe('a connection to PostgreSQL', () => {
       const { session, host } = await connected(hosts(Number(new URL(mute.url).port), server.port));
       assert.equal(host.port, server.port);
       assert.equal(mute.connections, 1, 'the other is still asked');
-      await goodbye(session);
+      await session.close();
       await mute.close();
     });
 
@@ -199,12 +197,13 @@ describe('a connection to PostgreSQL', () => {
       const { session } = await connected(secure(), { tls: { ca: authority.cert } });
       const { rows } = await session.client.query('SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()');
       assert.deepEqual(rows, [{ ssl: true }]);
-      await goodbye(session);
+      await session.close();
     });
 
     it('is taken where the name of the certificate is entered', async () => {
       const tls = { ca: authority.cert, servername: 'localhost' };
-      await goodbye((await connected(url('secure'), { tls })).session);
+      const { session } = await connected(url('secure'), { tls });
+      await session.close();
     });
 
     const REFUSED_WITH: [why: string, reason: RegExp, login: string, host: string, ca?: () => string][] = [
@@ -293,7 +292,7 @@ describe('a connection to PostgreSQL', () => {
     });
 
     it('shows where it answers no more before all is tried', async () => {
-      const facts = { version: '150000', name: '15.0', encoding: 'UTF8', synchronous_commit: 'on' };
+      const facts = { version: '150000', name: '15.0', encoding: 'UTF8', synchronousCommit: 'on' };
       const silent = await OldServer.start(facts, 3);
       const settings = settingsOf(url('ada', { port: silent.port }));
       const { version, fault = '' } = await testConnection(settings, 200);

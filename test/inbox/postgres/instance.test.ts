@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { ClusterMember, InstanceTable } from '../../../lib/inbox/postgres/instances';
+import { ClusterMember } from '../../../lib/inbox/postgres/instances';
 import { migrate } from '../../../lib/inbox/postgres/schema';
 import type { Session } from '../../../lib/inbox/postgres/session';
 import { accept, PostgresStand } from '../../support/postgres/stores';
@@ -19,19 +19,16 @@ class Played {
     schema: string,
     name: string,
   ) {
-    this.instance = new ClusterMember({
-      table: new InstanceTable(schema),
-      name,
-      clocks: { monotonic: () => this.#now.steady, wall: () => this.#now.wall },
-      news: {
-        onEpochLost: () => undefined,
-        onLeaseSafe: () => this.told.push('may hand over'),
-        onWarning: (warning) => {
-          if (warning.kind === 'epoch-lost') this.told.push(`lost after ${warning.stood}`);
-          if (warning.kind === 'taken-over') this.told.push(`${warning.count} of ${warning.name}`);
-        },
+    const news: ConstructorParameters<typeof ClusterMember>[2] = {
+      onEpochLost: () => undefined,
+      onLeaseSafe: () => this.told.push('may hand over'),
+      onWarning: (warning) => {
+        if (warning.kind === 'epoch-lost') this.told.push(`lost after ${warning.stood}`);
+        if (warning.kind === 'taken-over') this.told.push(`${warning.count} of ${warning.name}`);
       },
-    });
+    };
+    const clocks = { monotonic: () => this.#now.steady, wall: () => this.#now.wall };
+    this.instance = new ClusterMember(schema, name, news, clocks);
   }
 
   get isLeaseSafe(): boolean {
@@ -147,9 +144,20 @@ describe('an instance among those that share an inbox', () => {
   });
 
   it('is known by the epoch that it began with, though the answer to that was lost', async () => {
-    const table = new InstanceTable(postgres.schema);
-    await table.begin(one.session, one.instance.epoch, { name: 'one', ttl: TTL });
-    await assertThere('one');
+    const session = await postgres.connection();
+    const late = new Played(session, postgres.schema, 'late');
+    const transaction = session.transaction.bind(session);
+    session.transaction = async (questions) => {
+      await transaction(questions);
+      throw new Error('the answer is lost');
+    };
+    await assert.rejects(late.beat(), /lost/);
+    session.transaction = transaction;
+    const { epoch } = late.instance;
+    await late.beat();
+    await assertThere('late', 'one');
+    assert.equal(late.instance.epoch, epoch);
+    assert.ok(late.isLeaseSafe);
   });
 
   it('shows itself no more once it has ended', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
-import { testConnection } from '../../../lib/inbox/postgres/test-connection';
+import { testConnection } from '../../../lib/inbox/postgres/connect';
 import { PostgresServer } from '../../support/postgres/postgres-server';
 import * as stores from '../../support/postgres/stores';
 import { accept, ENDPOINT, finish, lease, type OpenStore } from '../../support/postgres/stores';

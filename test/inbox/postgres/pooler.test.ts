@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { testConnection } from '../../../lib/inbox/postgres/test-connection';
+import { testConnection } from '../../../lib/inbox/postgres/connect';
 import { PgBouncer } from '../../support/postgres/odd-servers';
 import { accept, finish, lease, PostgresStand, settingsOf } from '../../support/postgres/stores';
 import { ENDPOINT, type OpenStore } from '../../support/postgres/stores';
