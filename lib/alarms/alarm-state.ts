@@ -6,7 +6,7 @@ import { Arming } from './arming';
 import { Earliest, Levels, type StateMessage } from './levels';
 import { RAISED, RaisedAlarms } from './raised-alarms';
 import { type Slots, StoreLink } from './slot-store';
-import type { Slot, SlotWrite } from '../inbox/slots';
+import type { Slot, SlotWrite } from '../inbox/slot';
 
 /** Milliseconds that closing a node waits for the store. */
 const CLOSE_WITHIN = 2000;

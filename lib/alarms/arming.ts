@@ -1,4 +1,4 @@
-import type { Slot, SlotOutcome, SlotWrite } from '../inbox/slots';
+import type { Slot, SlotOutcome, SlotWrite } from '../inbox/slot';
 
 const ARMED = 'armed';
 const TEST = 'test';

@@ -1,4 +1,4 @@
-import type { Slot, SlotWrite } from '../inbox/slots';
+import type { Slot, SlotWrite } from '../inbox/slot';
 import { DOWN, type Group, type Level, newGroup } from './level';
 import { UNKNOWN_GROUP } from './settings';
 import { endsValue, storedEnds, storedLevel, type StoreLink } from './slot-store';

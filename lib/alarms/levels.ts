@@ -1,5 +1,5 @@
 import { clampTimerMs } from '../concurrency/timers';
-import type { Slot, SlotOutcome, SlotWrite } from '../inbox/slots';
+import type { Slot, SlotOutcome, SlotWrite } from '../inbox/slot';
 import { Groups, levelSlot, OwnEnds, raisedSlot } from './groups';
 import { type AlarmEvent, DOWN, endOf, type Group, type Level } from './level';
 import type { RaisedAlarms } from './raised-alarms';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Raiser } from './level';
-import type { Slot, SlotWrite } from '../inbox/slots';
+import type { Slot, SlotWrite } from '../inbox/slot';
 
 export const RAISED = 'raised/';
 /** Milliseconds: the time in which the service may resend an event. */

@@ -1,7 +1,7 @@
 import { sleep, withTimeout } from '../concurrency/timers';
 import { RvmError } from '../error';
 import type { Inbox } from '../inbox/model';
-import type { Slot, SlotOutcome, SlotWrite } from '../inbox/slots';
+import type { Slot, SlotOutcome, SlotWrite } from '../inbox/slot';
 import { isRecord } from '../json/json';
 import type { Counted, Level, Raiser } from './level';
 

@@ -2,7 +2,7 @@ import type { RvmError } from '../error';
 import type { RvmEvent } from '../event';
 import type { DeadLetter, DeadLetterReason, ProvenMessage } from '../message/record';
 import { beginOf } from '../text';
-import type { Slots } from './slots';
+import type { Slots } from './slot';
 
 /**
  * State of a message in the inbox. `leased`: with the flow, or waiting to go there again. `filtered`: its webhook node does not
@@ -279,7 +279,7 @@ export interface QuarantineSum {
   lastReason?: string;
 }
 
-export type { ChangedSlots, Slot, SlotOutcome, Slots, SlotWrite } from './slots';
+export type { ChangedSlots, Slot, SlotOutcome, Slots, SlotWrite } from './slot';
 
 /** What became of a message handed to the inbox. */
 export interface Acceptance {

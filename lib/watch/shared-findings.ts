@@ -1,5 +1,5 @@
 import { withTimeout } from '../concurrency/timers';
-import type { Slot, SlotOutcome, Slots, SlotWrite } from '../inbox/slots';
+import type { Slot, SlotOutcome, Slots, SlotWrite } from '../inbox/slot';
 import { isRecord } from '../json/json';
 import { areSameFindings, inOrder, type Evaluation, type ActiveFinding } from './findings';
 

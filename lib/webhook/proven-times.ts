@@ -1,6 +1,6 @@
 import { isRecord } from '../json/json';
 import { withTimeout } from '../concurrency/timers';
-import type { Slot, Slots } from '../inbox/slots';
+import type { Slot, Slots } from '../inbox/slot';
 
 /** Owner of the slots that store the proven times, one for each Central Station; a sandbox has its own. */
 const PROVEN_TIMES_OWNER = 'clock:proven';

@@ -1,5 +1,5 @@
 import { withTimeout } from '../concurrency/timers';
-import type { Slots } from '../inbox/slots';
+import type { Slots } from '../inbox/slot';
 
 /** Owner of the slots that store when a message was last proven, one for each endpoint. */
 export const SILENCE_OWNER = 'watch:proven';

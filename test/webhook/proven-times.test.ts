@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Delivery } from '../../lib/inbox/model';
-import type { ChangedSlots } from '../../lib/inbox/slots';
+import type { ChangedSlots } from '../../lib/inbox/slot';
 import { messageOf } from '../../lib/message/event-message';
 import type { Warning } from '../../lib/message/envelope';
 import type { Problem } from '../../lib/webhook/problem';

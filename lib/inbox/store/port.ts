@@ -18,7 +18,7 @@ import {
   type PersonVerdict,
   type Verdict,
 } from '../model';
-import type { ChangedSlots, Slot, SlotOutcome, SlotWrite } from '../slots';
+import type { ChangedSlots, Slot, SlotOutcome, SlotWrite } from '../slot';
 
 /** A message on its way into the store: plain values only, for it goes to another thread. */
 export interface NewMessage {

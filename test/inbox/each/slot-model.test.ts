@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import type { Inbox } from '../../../lib/inbox/model';
-import type { ChangedSlots, Slot, SlotWrite } from '../../../lib/inbox/slots';
+import type { ChangedSlots, Slot, SlotWrite } from '../../../lib/inbox/slot';
 import { InlineInbox } from '../../support/inbox/each-store';
 import { PostgresStand } from '../../support/postgres/stores';
 import { runsOf } from '../../support/suite/lanes';

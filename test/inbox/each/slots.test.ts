@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Slot, SlotWrite } from '../../../lib/inbox/slots';
+import type { Slot, SlotWrite } from '../../../lib/inbox/slot';
 import { inEachStore, type TestedInbox } from '../../support/inbox/each-store';
 import { eventually } from '../../support/time/patience';
 import { proven } from '../samples';

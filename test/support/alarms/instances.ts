@@ -3,7 +3,7 @@ import type { AlarmEvent } from '../../../lib/alarms/level';
 import type { StateMessage } from '../../../lib/alarms/levels';
 import type { AlarmSettings, Control } from '../../../lib/alarms/settings';
 import type { Slots } from '../../../lib/alarms/slot-store';
-import type { Slot, SlotOutcome, SlotWrite } from '../../../lib/inbox/slots';
+import type { Slot, SlotOutcome, SlotWrite } from '../../../lib/inbox/slot';
 import { storeFailed } from '../../../lib/inbox/store/port';
 import { turn, VirtualTime } from '../time/virtual-time';
 

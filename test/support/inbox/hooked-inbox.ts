@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { StatementSync } from 'node:sqlite';
 import type { ListedMessage, ListQuery } from '../../../lib/inbox/model';
-import type { ChangedSlots, Slot, SlotOutcome, Slots, SlotWrite } from '../../../lib/inbox/slots';
+import type { ChangedSlots, Slot, SlotOutcome, Slots, SlotWrite } from '../../../lib/inbox/slot';
 import type { InboxEvents } from '../../../lib/inbox/store-health';
 import { SPARE_FILE } from '../../../lib/inbox/spare/spare-folder';
 import { storeFailed } from '../../../lib/inbox/store/port';
