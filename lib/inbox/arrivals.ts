@@ -140,6 +140,8 @@ interface ArrivalsOptions {
 /** What comes in, on its way into the store, or beside it. */
 export class Arrivals {
   readonly #looks: KnownIdCheck | undefined;
+  /** So many wait until all that was spilled is in the inbox. */
+  #waiting = 0;
 
   constructor(private readonly options: ArrivalsOptions) {
     this.#looks = options.beside && new KnownIdCheck(options.beside.main);
@@ -149,17 +151,11 @@ export class Arrivals {
   async accept(arrived: ProvenMessage | DeadLetter): Promise<Acceptance> {
     const { beside, isClosed } = this.options;
     if (isClosed()) throw storeFailed('it is closed');
-    const mustSpill = beside !== undefined && (await this.#mustSpill(beside));
-    // Only now: a store that was just opened has told what it lacks.
-    const record = this.#marked(arrived);
+    const isBeside = beside !== undefined && (await this.#isBeside(beside, arrived));
+    // Only now: a store that was just opened, or could not be asked, has told what it lacks.
+    const record = this.#marked(arrived, isBeside);
     const message = newMessage(record);
-    // What the inbox would not have is known beside it alone.
-    if (
-      beside !== undefined &&
-      (mustSpill || (beside.spares.size > 0 && (await beside.spares.concern(message))))
-    )
-      return this.#spill(beside, { record, message });
-    return this.#store(record, message);
+    return isBeside === true ? this.#spill(beside, { record, message }) : this.#store(record, message);
   }
 
   async #store(record: ProvenMessage | DeadLetter, message: NewMessage): Promise<Acceptance> {
@@ -183,8 +179,9 @@ export class Arrivals {
     return { outcome: accepted.outcome, deliveryId: accepted.deliveryId };
   }
 
-  #marked(record: ProvenMessage | DeadLetter): ProvenMessage | DeadLetter {
-    return isForFlow(record) && this.options.mayRepeat() ? withWarnings(record, ['may-repeat']) : record;
+  #marked(record: ProvenMessage | DeadLetter, isBeside: boolean | undefined): ProvenMessage | DeadLetter {
+    const mayRepeat = isBeside === undefined || this.options.mayRepeat();
+    return isForFlow(record) && mayRepeat ? withWarnings(record, ['may-repeat']) : record;
   }
 
   #failed(error: unknown): 'failed' {
@@ -194,10 +191,21 @@ export class Arrivals {
     return 'failed';
   }
 
-  /** What was spilled, or is about to be, goes first, or the end of an alarm would come before its beginning. */
-  async #mustSpill({ spares }: Beside): Promise<boolean> {
-    const mustWait = spares.mayHold || this.#areAhead || this.options.health.state.durable === undefined;
-    return mustWait && !(await this.#isAllInside(spares));
+  /** Whether it has to go beside the inbox; undefined where a spare cannot tell whether it knows it. */
+  async #isBeside({ spares }: Beside, record: ProvenMessage | DeadLetter): Promise<boolean | undefined> {
+    if (this.#mustWait(spares)) {
+      this.#waiting += 1;
+      const isAllInside = await this.#isAllInside(spares).finally(() => (this.#waiting -= 1));
+      if (!isAllInside) return true;
+    }
+    // What the inbox would not have is known beside it alone.
+    return spares.size > 0 ? spares.concern(newMessage(record)) : false;
+  }
+
+  /** What was spilled, or is about to be, goes first, or the end of an alarm would come before its beginning; so does what waits for that. */
+  #mustWait(spares: Spares): boolean {
+    const { durable } = this.options.health.state;
+    return spares.mayHold || this.#areAhead || this.#waiting > 0 || durable === undefined;
   }
 
   get #areAhead(): boolean {

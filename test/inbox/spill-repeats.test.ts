@@ -111,6 +111,22 @@ describe('what is spilled, and may be known to the inbox', () => {
     assert.deepEqual(taker.deliveries[2]?.message.warnings, ['not-in-inbox', 'may-repeat']);
   });
 
+  it('says so where what is beside an inbox that works, and would not have it, cannot be asked', async () => {
+    const inbox = open((name, act) => (name === 'accept' || name === 'bring' ? fail() : act()));
+    const taker = new Taker(inbox);
+    const message = proven();
+    await taker.takes(message);
+    inbox.hook = (name, act) => (name === 'bring' ? fail() : act());
+    await eventually(() => inbox.state().durable === true, 'the inbox');
+    inbox.spareHook = (name, act) => (name === 'look' ? fail() : act());
+    await inbox.accept(message);
+    await taker.came(2);
+    assert.deepEqual(
+      taker.deliveries.map(({ message: { warnings } }) => warnings),
+      [['not-in-inbox'], ['may-repeat']],
+    );
+  });
+
   it('says so each time that it comes', async () => {
     const inbox = open(fail);
     const former = new Taker(inbox, SETTLED);

@@ -4,10 +4,11 @@ import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises'
 import { ASK_AGAIN_AFTER } from '../../lib/inbox/queue/delivery-window';
 import { endOfAlarm } from '../../lib/inbox/searches';
 import type { ProvenMessage } from '../../lib/message/record';
+import type { LocalCall } from '../../lib/inbox/store/port';
 import { fail, pass } from '../support/inbox/each-store';
 import { type HookedInbox, SpillStand } from '../support/inbox/hooked-inbox';
 import { slowIt } from '../support/suite/lanes';
-import { eventually, Gate, soon } from '../support/time/patience';
+import { eventually, Gate, PATIENCE, soon } from '../support/time/patience';
 import { allSettled, idOf, proven, SETTLED, Taker } from './samples';
 
 const ENDED = '2026-03-04T05:06:09Z';
@@ -23,6 +24,16 @@ describe('an inbox whose store fails', () => {
   const kinds = () => stand.news.map(({ kind }) => kind);
   const spillTo = (spillFolder: string): void =>
     inbox.configure({ keep: { keys: 1, bodies: 1 }, spillFolder });
+  /** What is beside it is held up when it is asked this. */
+  function heldSpare(held: LocalCall): { asked: Promise<void>; go: () => void } {
+    const [asked, going] = [new Gate(), new Gate()];
+    inbox.spareHook = (name, act) => {
+      if (name !== held) return act();
+      asked.open();
+      return going.opened.then(act);
+    };
+    return { asked: asked.opened, go: () => going.open() };
+  }
   const NOWHERE = path.join(process.execPath, 'spill');
   /** By message id: whether it is the first of its alarm. */
   const firsts = (): Map<string, boolean | null> => {
@@ -326,6 +337,31 @@ describe('an inbox whose store fails', () => {
     await Promise.all([first, second]);
     await taker.came(2);
     assert.deepEqual(taker.ids, messages.map(idOf));
+  });
+
+  it('keeps the order of one alarm: what arrives overtakes nothing that waits until all is inside', async () => {
+    await stand.end();
+    inbox = await stand.works({ timeoutMs: PATIENCE, lookAgain: 200 });
+    const taker = new Taker(inbox);
+    inbox.fails = true;
+    await inbox.accept(proven());
+    const written = heldSpare('accept');
+    const entering = inbox.accept(proven());
+    await written.asked;
+    inbox.fails = false;
+    await eventually(() => inbox.state().durable === true, 'the inbox, while one is on its way beside it');
+    written.go();
+    await entering;
+    const removed = heldSpare('gone');
+    const messages = [begin(), end()];
+    const first = inbox.accept(messages[0] ?? proven());
+    await removed.asked;
+    const second = inbox.accept(messages[1] ?? proven());
+    await turn();
+    removed.go();
+    await Promise.all([first, second]);
+    await taker.came(4);
+    assert.deepEqual(taker.ids.slice(2), messages.map(idOf));
   });
 
   it('waits for a store that does not answer but once, however many come', async () => {

@@ -225,11 +225,11 @@ export class Spares {
     }
   }
 
-  /** Whether one that arrives is known here, or has its turn behind one that is open here. */
-  async concern(message: NewMessage): Promise<boolean> {
+  /** Whether one that arrives is known here, or has its turn behind one that is open here; undefined where that cannot be read. */
+  async concern(message: NewMessage): Promise<boolean | undefined> {
     const known = await knownIn(this.filled, message);
     if (known !== undefined && known.outcome !== 'new') return true;
-    return isOpenIn(this.filled, message);
+    return (await isOpenIn(this.filled, message)) || (known && false);
   }
 
   /** Alarms of an endpoint, as `alarmOf` names them, of which one is open here, or at work until its end is on the disk. */
