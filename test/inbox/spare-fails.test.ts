@@ -193,6 +193,31 @@ describe('a spare that fails, too', () => {
     });
   });
 
+  it('has nothing leased for ever that it took too late, and that the inbox could take just then', async () => {
+    const inbox = await stand.works();
+    const taker = new Taker(inbox, SETTLED);
+    inbox.fails = true;
+    await taker.takes();
+    const [accepted, asked, given] = [new Gate(), new Gate(), new Gate()];
+    inbox.spareHook = async (name, act) => {
+      if (name === 'accept') await accepted.opened;
+      if (name === 'giveBack') {
+        asked.open();
+        await given.opened;
+      }
+      return act();
+    };
+    await send(inbox);
+    accepted.open();
+    await asked.opened;
+    inbox.fails = false;
+    await eventually(() => inbox.state().durable === true, 'the inbox');
+    given.open();
+    await stand.mend();
+    for (const deliveryId of taker.deliveryIds) await inbox.settle(deliveryId, { action: 'done' });
+    await allSettled(inbox);
+  });
+
   it('lets what the inbox took too late say that it may come twice', async () => {
     const inbox = await stand.works();
     const taker = new Taker(inbox, SETTLED, 'paused');

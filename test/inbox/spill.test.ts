@@ -151,6 +151,23 @@ describe('an inbox whose store fails', () => {
       );
     });
 
+    it('holds a thousand also where a file fails that was to take more at once', async () => {
+      inbox.spareHook = pass;
+      await inbox.accept(proven());
+      let asked = 0;
+      const failing = new Gate();
+      inbox.spareHook = () => {
+        asked += 1;
+        return failing.opened.then(fail);
+      };
+      const accepting = Array.from({ length: 1001 }, () => refused(proven()));
+      await eventually(() => asked === accepting.length, 'all on their way into the file');
+      inbox.spareHook = fail;
+      failing.open();
+      await Promise.all(accepting);
+      assert.equal(inbox.state().spilled, 1 + 1000);
+    });
+
     it('holds a thousand, and hands over none beyond them', async () => {
       const messages = Array.from({ length: 1001 }, () => proven());
       for (const message of messages) await refused(message);

@@ -110,7 +110,8 @@ export class SpareDrain {
   async #enter(entry: Entry, record: SpareRecord, lateId: string | undefined): Promise<boolean> {
     const { spare } = entry;
     const deliveryId = idOf(record);
-    if (entry.isOver || !spare.has(deliveryId) || spare.refused.has(deliveryId)) return false;
+    if (entry.isOver || !spare.has(deliveryId)) return false;
+    if (spare.refused.has(deliveryId) || spare.unclaimed.has(deliveryId)) return false;
     const wasBrought = spare.isBroughtAgain(deliveryId, record.state);
     const take = { record, ...(wasBrought && { wasBrought }), ...(lateId !== undefined && { lateId }) };
     const bring = async (): Promise<true> => {

@@ -80,6 +80,8 @@ export class Spare {
   readonly late = new Map<string, Promise<string | undefined>>();
   /** The inbox works, and will not have them. */
   readonly refused = new Set<string>();
+  /** Taken too late, and perhaps leased for nobody. */
+  readonly unclaimed = new Set<string>();
   /** Nothing of it may go, for it is not known yet what the inbox has of it. */
   isDoubtful = false;
   readonly #sizes = new Map<string, number>();
@@ -318,10 +320,17 @@ export class Spare {
   async acceptLate(accepting: Promise<AcceptedAnywhere>): Promise<void> {
     await this.#whileUnsure(async () => {
       const { deliveryId, leased } = await accepting;
-      await this.#port.call('doubt', [deliveryId]);
-      if (leased) await this.#port.call('giveBack', { unsent: [deliveryId], cutOff: [] });
+      this.unclaimed.add(deliveryId);
+      try {
+        await this.#port.call('doubt', [deliveryId]);
+        if (leased) await this.#port.call('giveBack', { unsent: [deliveryId], cutOff: [] });
+      } finally {
+        this.unclaimed.delete(deliveryId);
+      }
       await this.recount();
     });
+    // It may be leased still, for nobody.
+    this.options.events.answersLost();
   }
 
   /** True while something may be in it that nobody knows of. */

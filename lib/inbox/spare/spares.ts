@@ -213,16 +213,19 @@ export class Spares {
   /** In the order in which they come. @throws RvmError STORE_FAILED */
   async accept(spill: Spill): Promise<AcceptedBeside> {
     this.#entering += 1;
-    // The next one comes when it has begun, not when it is done.
-    const begun = this.#last.then(() => this.#begin(spill));
-    this.#last = begun.catch(() => undefined);
     try {
-      return await (
-        await begun
-      )();
+      // The next one comes when it has begun, not when it is done.
+      const finish = await this.#inTurn(() => this.#begin(spill));
+      return await finish();
     } finally {
       this.#entering -= 1;
     }
+  }
+
+  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const begun = this.#last.then(work);
+    this.#last = begun.catch(() => undefined);
+    return begun;
   }
 
   /** Whether one that arrives is known here, or has its turn behind one that is open here; undefined where that cannot be read. */
@@ -336,13 +339,14 @@ export class Spares {
   async #begin(spill: Spill): Promise<() => Promise<AcceptedBeside>> {
     // One after the other: what is in memory goes before what comes now.
     if (this.#hasInMemory) await this.keepMemory();
-    if (this.#hasInMemory) return this.#beginInMemory(spill, this.#failed?.error);
+    if (this.#hasInMemory) return this.#inMemory(spill, this.#failed?.error);
     try {
       const own = await this.#writable(spill.message.bytes.byteLength);
       const finish = await this.#beginIn(own, spill);
-      return () => finish().catch(async (error: unknown) => (await this.#beginInMemory(spill, error))());
+      return () =>
+        finish().catch(async (error: unknown) => (await this.#inTurn(() => this.#inMemory(spill, error)))());
     } catch (error) {
-      return this.#beginInMemory(spill, error);
+      return this.#inMemory(spill, error);
     }
   }
 
@@ -379,13 +383,15 @@ export class Spares {
   }
 
   /** @param error why no file takes it. @throws RvmError STORE_FAILED where memory takes no more either */
-  async #beginInMemory(spill: Spill, error: unknown): Promise<() => Promise<AcceptedBeside>> {
+  async #inMemory(spill: Spill, error: unknown): Promise<() => Promise<AcceptedBeside>> {
     this.#openingMemory ??= this.#openMemory();
     const memory = await this.#openingMemory;
     const bytes = memory.bytes + spill.message.bytes.byteLength;
     if (this.#isClosed || memory.size >= MOST_IN_MEMORY || bytes > MEMORY_BYTES) throw error;
     const finish = await this.#beginIn(memory, spill);
-    return async () => ({ ...(await finish()), fault: reasonOf(error) });
+    // At once, for the next one is told how much room is left.
+    const accepted = await finish();
+    return async () => ({ ...accepted, fault: reasonOf(error) });
   }
 
   async #openMemory(): Promise<Spare> {
