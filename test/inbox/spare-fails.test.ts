@@ -193,6 +193,21 @@ describe('a spare that fails, too', () => {
     });
   });
 
+  it('keeps nothing out of a spill folder that is set while it does not answer', async () => {
+    const inbox = failing();
+    await inbox.accept(proven());
+    const hanging = new Gate();
+    let isFormer = true;
+    inbox.spareHook = (name, act) => (isFormer && name === 'accept' ? hanging.opened.then(act) : act());
+    await assert.rejects(inbox.accept(proven()), { code: 'STORE_FAILED' });
+    isFormer = false;
+    const spillFolder = path.join(inbox.folder, 'another');
+    inbox.configure({ keep: { keys: 1e9, bodies: 1e9 }, spillFolder });
+    await eventually(() => inbox.accept(proven()).then(Boolean, () => false), 'that it is accepted');
+    hanging.open();
+    await stand.mend();
+  });
+
   it('has nothing leased for ever that it took too late, and that the inbox could take just then', async () => {
     const inbox = await stand.works();
     const taker = new Taker(inbox, SETTLED);

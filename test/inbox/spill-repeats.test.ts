@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { ProvenMessage } from '../../lib/message/record';
 import { fail, type Hook, pass } from '../support/inbox/each-store';
 import { type HookedInbox, SpillStand } from '../support/inbox/hooked-inbox';
-import { eventually, Gate } from '../support/time/patience';
+import { eventually, Gate, PATIENCE } from '../support/time/patience';
 import { allSettled, idOf, proven, SETTLED, Taker } from './samples';
 
 /** The disk can be read, but not written. */
@@ -125,6 +125,30 @@ describe('what is spilled, and may be known to the inbox', () => {
       taker.deliveries.map(({ message: { warnings } }) => warnings),
       [['not-in-inbox'], ['may-repeat']],
     );
+  });
+
+  it('is known while it is on its way into a spill folder that is set otherwise meanwhile', async () => {
+    const inbox = stand.open({ hook: readable, timeoutMs: PATIENCE });
+    const [going, stored] = [new Gate(), new Gate()];
+    let accepts = 0;
+    // One after the other, as a thread does it.
+    inbox.spareHook = async (name, act) => {
+      if (name === 'accept') accepts += 1;
+      if (name === 'look' || accepts === 2) going.open();
+      if (name === 'look') await stored.opened;
+      if (name !== 'accept') return act();
+      await going.opened;
+      const given = act();
+      stored.open();
+      return given;
+    };
+    const message = proven();
+    const accepting = [inbox.accept(message)];
+    await eventually(() => accepts === 1, 'the first');
+    inbox.configure({ keep: { keys: 1e9, bodies: 1e9 }, spillFolder: path.join(inbox.folder, 'another') });
+    accepting.push(inbox.accept(message));
+    const outcomes = (await Promise.all(accepting)).map(({ outcome }) => outcome);
+    assert.deepEqual(outcomes, ['new', 'repeat']);
   });
 
   it('says so each time that it comes', async () => {

@@ -80,6 +80,8 @@ export class Spare {
   readonly late = new Map<string, Promise<string | undefined>>();
   /** The inbox works, and will not have them. */
   readonly refused = new Set<string>();
+  /** Messages on their way into it. */
+  accepting = 0;
   /** Taken too late, and perhaps leased for nobody. */
   readonly unclaimed = new Set<string>();
   /** Nothing of it may go, for it is not known yet what the inbox has of it. */
@@ -299,10 +301,14 @@ export class Spare {
     take: StoreCalls['accept']['take'],
     late: Promise<string | undefined> | undefined,
   ): Promise<AcceptedAnywhere> {
-    const accepted = await this.#port.call('accept', take).catch((error: unknown) => {
-      void this.#whileUnsure(() => this.load());
-      throw error;
-    });
+    this.accepting += 1;
+    const accepted = await this.#port
+      .call('accept', take)
+      .catch((error: unknown) => {
+        void this.#whileUnsure(() => this.load());
+        throw error;
+      })
+      .finally(() => (this.accepting -= 1));
     const { deliveryId, outcome, leased } = accepted;
     const { endpoint, bytes, state } = take.message;
     const isKnown = this.has(deliveryId) || this.#entered.has(deliveryId);

@@ -125,8 +125,8 @@ export class Spares {
   readonly #waitingLater = new Set<string>();
   /** Messages and ends on their way in. */
   #entering = 0;
-  /** Open while a spare has not opened in time, or not answered for a message. */
-  readonly #breaker = new TimeoutBreaker();
+  /** Open while a spare of the current folder has not opened in time, or not answered for a message. */
+  #breaker = new TimeoutBreaker();
   #refusals = 0;
   /** Why a spare could not be opened, and when. */
   #failed: { error: unknown; at: number } | undefined;
@@ -302,6 +302,7 @@ export class Spares {
     this.folders.moveTo(folder);
     this.#failed = undefined;
     this.#own = undefined;
+    this.#breaker = new TimeoutBreaker();
     void this.takeMore();
   }
 
@@ -351,7 +352,10 @@ export class Spares {
   }
 
   async #beginIn(own: Spare, { message, late, ...spill }: Spill): Promise<() => Promise<AcceptedBeside>> {
-    const others = this.filled.filter((spare) => spare !== own);
+    // Also one in which the first is on its way; memory waits for none of those, for all of it says that it may come twice.
+    const others = this.#all.filter(
+      (spare) => spare !== own && spare.size + (own.isDurable ? spare.accepting : 0) > 0,
+    );
     // A repeat of what is in memory alone must not be acknowledged.
     if (own.isDurable && others.some(({ isDurable }) => !isDurable)) throw storeFailed('memory goes first');
     const before = await knownIn(others, message);
