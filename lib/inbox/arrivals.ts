@@ -4,7 +4,8 @@ import type { OutageLog, ToldIncidents } from './incidents';
 import type { Acceptance } from './model';
 import type { EventQueue } from './queue/event-queue';
 import type { EventQueues } from './queue/event-queues';
-import type { AcceptedBeside, Spares, Spill } from './spare/spares';
+import type { AcceptedBeside, Spill } from './spare/beside';
+import type { Spares } from './spare/spares';
 import {
   type Accepted,
   type AnyStore,

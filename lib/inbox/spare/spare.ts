@@ -6,15 +6,12 @@ import type { Warning } from '../../message/envelope';
 import type { FileIncident, ListQuery } from '../model';
 import {
   type AcceptedAnywhere,
-  alarmOf,
   type Brought,
   type Finish,
   isFileIncident,
   type KeptMessage,
-  type Known,
   type LeasedMessage,
   type LocalCall,
-  type NewMessage,
   reasonOf,
   type StoreCalls,
   type StoreEvents,
@@ -23,7 +20,6 @@ import {
   TOO_SLOW,
 } from '../store/port';
 import { syncFolder } from '../sqlite/database';
-import { messageKeyOf } from '../store/stored-message';
 import { hasSpare, removePlace, SPARE_FILE, type SparePlace } from './spare-folder';
 
 /** The owner of the slots that hold ends of events which the inbox could not be told; by delivery id. */
@@ -554,47 +550,4 @@ export const BESIDE: readonly Warning[] = ['not-in-inbox'];
 /** A message of a spare, as the flow or a list has it. */
 function asBeside(row: LeasedMessage): LeasedMessage {
   return { ...row, sequence: null, warnings: [...BESIDE, ...(row.warnings ?? [])] };
-}
-
-/** Alarms of an endpoint, as `alarmOf` names them, of which one is open in some spares. One that cannot be read has none. */
-export async function openAlarmsIn(some: readonly Spare[], endpoint: string): Promise<string[]> {
-  const open = some.map((spare) => spare.call('openAlarms', endpoint).catch(() => []));
-  return (await Promise.all(open)).flat();
-}
-
-/** What some spares know of a message; undefined where one of them cannot tell. */
-export async function knownIn(some: readonly Spare[], message: NewMessage): Promise<Known | undefined> {
-  let known: Known = { outcome: 'new', first: true, ended: false };
-  try {
-    for (const spare of some) known = bothKnow(known, await spare.call('look', messageKeyOf(message)));
-    return known;
-  } catch {
-    return undefined;
-  }
-}
-
-/** What two places know of one message; the other is asked after the one. */
-export function bothKnow(one: Known, other: Known): Known {
-  const found = one.outcome === 'repeat' ? one : other;
-  const outcome = found.outcome === 'new' ? one.outcome : found.outcome;
-  return {
-    outcome,
-    ...(found.deliveryId !== undefined && { deliveryId: found.deliveryId }),
-    first: one.first && other.first,
-    ended: one.ended || other.ended,
-  };
-}
-
-/** The answer to a message that a place knows. */
-export function repeatOf({ deliveryId = '', first, ended }: Known): AcceptedAnywhere {
-  return { outcome: 'repeat', deliveryId, sequence: null, first, ended, leased: false };
-}
-
-/** Whether one of the alarm of a message is open in some spares. */
-export async function isOpenIn(
-  some: readonly Spare[],
-  { station, alarm, endpoint }: Pick<NewMessage, 'station' | 'alarm' | 'endpoint'>,
-): Promise<boolean> {
-  if (some.length === 0 || alarm === undefined) return false;
-  return (await openAlarmsIn(some, endpoint)).includes(alarmOf(station, alarm));
 }

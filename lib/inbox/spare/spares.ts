@@ -5,7 +5,6 @@ import type { OutageLog } from '../incidents';
 import {
   type AcceptedAnywhere,
   alarmOf,
-  type Known,
   type LeasedMessage,
   type NewMessage,
   reasonOf,
@@ -20,18 +19,15 @@ import { plural } from '../../text';
 import { type DrainEvents, settleDoubt, SpareDrain } from './drain';
 import { MemoryStore } from '../sqlite/store';
 import {
-  BESIDE,
+  type AcceptedBeside,
   bothKnow,
   isOpenIn,
-  repeatOf,
-  type EventEnd,
   knownIn,
   openAlarmsIn,
-  type OpenStore,
-  type OpenedSpare,
-  Spare,
-  type SpareEvents,
-} from './spare';
+  repeatOf,
+  type Spill,
+} from './beside';
+import { BESIDE, type EventEnd, type OpenStore, type OpenedSpare, Spare, type SpareEvents } from './spare';
 import { hasSpare, numberOf, removePlace, SpareFolders, type SparePlace } from './spare-folder';
 
 /** What is kept beside an inbox at most, in bytes of bodies; beyond it the senders keep their messages. */
@@ -76,24 +72,6 @@ interface SparesEvents extends SpareEvents, Pick<DrainEvents, 'counts'> {
   /** Something was found that is to enter the inbox. */
   found(): void;
 }
-
-/** A message on its way beside the inbox. */
-export interface Spill {
-  message: NewMessage;
-  lease: StoreCalls['accept']['take']['lease'];
-  /** What the inbox knows of it; undefined where that cannot be read. */
-  known: Known | undefined;
-  /** `moves` when that was asked. */
-  moves: number;
-  /** The delivery id of its row, once it is known that the store took it after all. */
-  late?: Promise<string | undefined>;
-}
-
-/** `spilled`: absent of a repeat. `fault`: of one that is in memory alone, and must not be acknowledged. */
-export type AcceptedBeside = AcceptedAnywhere & {
-  spilled?: { node: string; warnings: readonly Warning[] };
-  fault?: string;
-};
 
 /** What is beside an inbox that fails: the spare of this process, and those that are still to be emptied, oldest first. */
 export class Spares {
@@ -534,6 +512,8 @@ export class Spares {
     });
     if (opened === undefined) return false;
     const { spare, kept } = opened;
+    // It may have what is on its way into another one, which was asked before.
+    this.moves += 1;
     for (const node of new Set(kept.map((row) => row.node))) {
       const present = endpoints.endpointOf(node);
       if (present !== undefined) await this.#move(spare, 'moveNode', { node, endpoint: present });
