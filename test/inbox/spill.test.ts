@@ -3,6 +3,7 @@ import path from 'node:path';
 import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
 import { ASK_AGAIN_AFTER } from '../../lib/inbox/queue/delivery-window';
 import { endOfAlarm } from '../../lib/inbox/searches';
+import { DISK_FULL, storeFailed } from '../../lib/inbox/store/port';
 import type { ProvenMessage } from '../../lib/message/record';
 import { fail, pass } from '../support/inbox/each-store';
 import { type HookedInbox, SpillStand } from '../support/inbox/hooked-inbox';
@@ -106,6 +107,19 @@ describe('an inbox whose store fails', () => {
       const next = new Taker(inbox, SETTLED);
       await next.came(1);
       assert.deepEqual([next.ids, next.deliveries[0]?.again], [[idOf(message)], 'restart']);
+    });
+
+    it('keeps it in a file as soon as the disk of that has room again', async () => {
+      inbox.spareHook = (name, act) => {
+        if (name === 'accept' || name === 'bring') throw storeFailed(`${DISK_FULL} (SQLite 13)`);
+        return act();
+      };
+      const message = proven();
+      await refused(message);
+      // Now it was to enter the file.
+      await refused(message);
+      inbox.spareHook = pass;
+      await eventually(() => inbox.accept(message).then(Boolean, () => false), 'that it is accepted');
     });
 
     it('takes what the flow says of it while it goes from memory into a file', async () => {
