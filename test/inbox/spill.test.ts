@@ -122,6 +122,15 @@ describe('an inbox whose store fails', () => {
       await eventually(() => inbox.accept(message).then(Boolean, () => false), 'that it is accepted');
     });
 
+    it('has it in the inbox, although the file would not have it', async () => {
+      inbox.spareHook = (name, act) => (name === 'accept' || name === 'bring' ? fail() : act());
+      const message = proven();
+      await refused(message);
+      await refused(message);
+      await stand.mend();
+      assert.equal((await inbox.accept(message)).outcome, 'repeat');
+    });
+
     it('takes what the flow says of it while it goes from memory into a file', async () => {
       await refused(proven());
       await taker.came(1);
