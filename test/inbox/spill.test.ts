@@ -66,6 +66,16 @@ describe('an inbox whose store fails', () => {
     assert.equal((await inbox.accept(proven())).outcome, 'new');
   });
 
+  it('says once in the log that neither store nor spill folder takes anything, and why', async () => {
+    inbox.fails = true;
+    spillTo(NOWHERE);
+    for (const message of [proven(), proven()])
+      await assert.rejects(inbox.accept(message), { code: 'STORE_FAILED' });
+    const told = stand.news.filter((line) => line.kind === 'refuses');
+    assert.equal(told.length, 1);
+    assert.match(told[0]?.reason ?? '', /^the disk is gone; neither can it spill: ./);
+  });
+
   describe('where no file can be written either', () => {
     let taker: Taker;
     const refused = (message: ProvenMessage): Promise<void> =>
