@@ -278,7 +278,11 @@ export class Arrivals {
   #refused(spareFault: string): Error {
     const { health, incidents, isClosed } = this.options;
     const { fault = NOT_OPEN } = health.state;
-    if (health.state.durable === false && !isClosed()) incidents.refused(fault);
-    return storeFailed(`${fault}; neither can it spill: ${spareFault}`);
+    const reason = `${fault}; neither can it spill: ${spareFault}`;
+    if (health.state.durable === false && !isClosed()) {
+      incidents.refused(fault);
+      health.refused(reason);
+    }
+    return storeFailed(reason);
   }
 }

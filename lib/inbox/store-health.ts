@@ -113,6 +113,8 @@ export type InboxEvents =
   /** It can store again, after a fault that was told. */
   | { kind: 'back' }
   | { kind: 'spilling' }
+  /** Neither does the spill folder take anything. */
+  | { kind: 'refuses'; reason: string }
   /** So many messages, those of all endpoints, are no longer kept beside it. */
   | { kind: 'read-back'; count: number }
   | { kind: 'left'; file: string }
@@ -139,10 +141,11 @@ export class StoreHealth {
   #state: InboxState = { durable: undefined };
   #recovering: Promise<boolean> | undefined;
   #toldSpilling = false;
+  #toldRefusing = false;
   /** A fault was told, and not its end. */
   #owesEnd = false;
-  /** The fault that was told last: a disk that fails again and again is not a line each time. */
-  #told: { reason: string; at: number } | undefined;
+  /** When each fault was told: a disk that fails again and again, by turns in two ways perhaps, is not a line each time. */
+  readonly #told = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
 
@@ -156,7 +159,8 @@ export class StoreHealth {
 
   works(): void {
     if (this.#state.durable === true) return;
-    if (this.#told !== undefined && performance.now() - this.#told.at > COMES_AGAIN) this.#told = undefined;
+    const lately = performance.now() - COMES_AGAIN;
+    for (const [reason, at] of this.#told) if (at < lately) this.#told.delete(reason);
     this.#state = { durable: true };
     if (this.#owesEnd) this.options.log({ kind: 'back' });
     this.#owesEnd = false;
@@ -167,9 +171,9 @@ export class StoreHealth {
   failed(reason: string): void {
     if (this.#closed) return;
     this.slow.forget();
-    const isNews = this.#told?.reason !== reason || performance.now() - this.#told.at > TELL_EVERY;
-    if (isNews) {
-      this.#told = { reason, at: performance.now() };
+    const now = performance.now();
+    if (now - (this.#told.get(reason) ?? -Infinity) > TELL_EVERY) {
+      this.#told.set(reason, now);
       this.options.log({ kind: 'fault', reason });
       this.#owesEnd = true;
     }
@@ -192,6 +196,12 @@ export class StoreHealth {
     if (!this.#toldSpilling) this.options.log({ kind: 'spilling' });
     this.#toldSpilling = true;
     this.lookLater();
+  }
+
+  /** A message is in no file. */
+  refused(reason: string): void {
+    if (!this.#toldRefusing) this.options.log({ kind: 'refuses', reason });
+    this.#toldRefusing = true;
   }
 
   /** Asked again meanwhile, it is the same try. @throws RvmError STORE_FAILED */
@@ -233,7 +243,7 @@ export class StoreHealth {
   async #try(): Promise<boolean> {
     try {
       const isDone = await this.options.recover();
-      if (isDone) this.#toldSpilling = false;
+      if (isDone) this.#toldSpilling = this.#toldRefusing = false;
       this.works();
       return isDone;
     } catch (error) {

@@ -30,6 +30,7 @@ export function logNews(RED: NodeAPI, ofInbox: string, news: InboxEvents): void 
       return RED.log.warn(RED._(`${LOG}.readBack`, { folder, count: news.count }));
     case 'restored':
       return RED.log.warn(incidentText(RED, folder, news));
+    case 'refuses':
     case 'made-anew':
     case 'moved':
     case 'found':
@@ -148,6 +149,7 @@ export function logSharedNews(RED: NodeAPI, inbox: string, news: InboxEvents): v
     case 'restored':
     case 'made-anew':
     case 'spilling':
+    case 'refuses':
     case 'no-spill':
     case 'read-back':
     case 'left':

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
-import { SlowStore, type HangingStore, type SlowPeriod } from '../../lib/inbox/store-health';
+import {
+  SlowStore,
+  StoreHealth,
+  type HangingStore,
+  type InboxEvents,
+  type SlowPeriod,
+} from '../../lib/inbox/store-health';
 import { SpillStand } from '../support/inbox/hooked-inbox';
-import { eventually } from '../support/time/patience';
+import { eventually, PATIENCE } from '../support/time/patience';
 import { proven } from './samples';
 
 const MINUTE = 60_000;
@@ -92,5 +98,29 @@ describe('an inbox whose store answers late', () => {
     const { cause, work, sync, took } = stand.news.find((each) => each.kind === 'slow') ?? assert.fail();
     assert.deepEqual([cause, work, sync, took >= 20], ['busy', 30, 5, true]);
     assert.ok(!stand.news.some(({ kind }) => kind === 'fault'));
+  });
+});
+
+describe('an inbox whose store fails in two ways by turns', () => {
+  it('is told of each once', () => {
+    const told: InboxEvents[] = [];
+    const log = (news: InboxEvents): void => void told.push(news);
+    const health = new StoreHealth({
+      lookAgain: PATIENCE,
+      recover: async () => false,
+      changed: () => undefined,
+      log,
+    });
+    for (const reason of [
+      'its file was removed',
+      'it cannot be opened',
+      'its file was removed',
+      'it cannot be opened',
+    ])
+      health.failed(reason);
+    assert.deepEqual(told, [
+      { kind: 'fault', reason: 'its file was removed' },
+      { kind: 'fault', reason: 'it cannot be opened' },
+    ]);
   });
 });

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
 import { ASK_AGAIN_AFTER } from '../../lib/inbox/queue/delivery-window';
 import { endOfAlarm } from '../../lib/inbox/searches';
+import { DISK_FULL, storeFailed } from '../../lib/inbox/store/port';
 import type { ProvenMessage } from '../../lib/message/record';
 import type { LocalCall } from '../../lib/inbox/store/port';
 import { fail, pass } from '../support/inbox/each-store';
@@ -76,6 +77,16 @@ describe('an inbox whose store fails', () => {
     assert.equal((await inbox.accept(proven())).outcome, 'new');
   });
 
+  it('says once in the log that neither store nor spill folder takes anything, and why', async () => {
+    inbox.fails = true;
+    spillTo(NOWHERE);
+    for (const message of [proven(), proven()])
+      await assert.rejects(inbox.accept(message), { code: 'STORE_FAILED' });
+    const told = stand.news.filter((line) => line.kind === 'refuses');
+    assert.equal(told.length, 1);
+    assert.match(told[0]?.reason ?? '', /^the disk is gone; neither can it spill: ./);
+  });
+
   describe('where no file can be written either', () => {
     let taker: Taker;
     const refused = (message: ProvenMessage): Promise<void> =>
@@ -117,6 +128,28 @@ describe('an inbox whose store fails', () => {
       const next = new Taker(inbox, SETTLED);
       await next.came(1);
       assert.deepEqual([next.ids, next.deliveries[0]?.again], [[idOf(message)], 'restart']);
+    });
+
+    it('keeps it in a file as soon as the disk of that has room again', async () => {
+      inbox.spareHook = (name, act) => {
+        if (name === 'accept' || name === 'bring') throw storeFailed(`${DISK_FULL} (SQLite 13)`);
+        return act();
+      };
+      const message = proven();
+      await refused(message);
+      // Now it was to enter the file.
+      await refused(message);
+      inbox.spareHook = pass;
+      await eventually(() => inbox.accept(message).then(Boolean, () => false), 'that it is accepted');
+    });
+
+    it('has it in the inbox, although the file would not have it', async () => {
+      inbox.spareHook = (name, act) => (name === 'accept' || name === 'bring' ? fail() : act());
+      const message = proven();
+      await refused(message);
+      await refused(message);
+      await stand.mend();
+      assert.equal((await inbox.accept(message)).outcome, 'repeat');
     });
 
     it('takes what the flow says of it while it goes from memory into a file', async () => {

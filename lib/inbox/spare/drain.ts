@@ -128,7 +128,7 @@ export class SpareDrain {
     }
     return bring().catch(async (error: unknown) => {
       // It has room for a ping, and for none of them.
-      if (entry.isOver || reasonOf(error).startsWith(DISK_FULL)) throw error;
+      if (entry.isOver || reasonOf(error).includes(DISK_FULL)) throw error;
       // Taken the first time without an answer, it would go to the flow from there, too.
       if ((await this.main.call('stateOf', deliveryId)) !== undefined) throw error;
       spare.refused.add(deliveryId);

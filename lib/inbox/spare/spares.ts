@@ -405,6 +405,8 @@ export class Spares {
     await drain.run(memory).catch((error: unknown) => {
       this.#failed = { error, at: performance.now() };
     });
+    // What the file will not have, the inbox may.
+    memory.refused.clear();
     await withTimeout(own.load(), this.options.timeoutMs).catch(() => undefined);
     this.#entering -= 1;
     // What waits in a file had to wait for what was in memory.
