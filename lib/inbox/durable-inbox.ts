@@ -433,6 +433,7 @@ export class DurableInbox implements KeptInbox {
         waits: (endpointId) => this.#waitsBeside(endpointId),
         counts: (endpointId, change) => this.queues.of(endpointId).count(change),
         found: () => this.#health.lookLater(),
+        holdsNothing: () => this.queues.storeWorks(),
         answersLost: () => {
           this.queues.reconcile();
           this.#health.lookLater();

@@ -77,6 +77,29 @@ describe('a spare that fails, too', () => {
       await allSettled(inbox);
     });
 
+  it('lets go what waits in an inbox that works once it has not kept the end of another', async () => {
+    const inbox = await stand.works();
+    const taker = new Taker(inbox, SETTLED);
+    const { deliveryId } = await taker.takes();
+    taker.consumption.pause();
+    await inbox.accept(proven());
+    inbox.hook = (name, act) => (name === 'finish' ? fail() : act());
+    const [asked, refused] = [new Gate(), new Gate()];
+    inbox.spareHook = async (name, act) => {
+      if (name !== 'putSlots') return act();
+      asked.open();
+      await refused.opened;
+      return fail();
+    };
+    const settling = assert.rejects(inbox.settle(deliveryId, { action: 'done' }), { code: 'STORE_FAILED' });
+    await asked.opened;
+    taker.consumption.resume();
+    refused.open();
+    await settling;
+    await soon(taker.came(2));
+    inbox.spareHook = pass;
+  });
+
   it('keeps no event of an inbox that works again from the flow', async () => {
     const inbox = failing();
     const taker = new Taker(inbox, ONE);

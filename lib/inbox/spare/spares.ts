@@ -71,6 +71,8 @@ interface SparesEvents extends SpareEvents, Pick<DrainEvents, 'counts'> {
   atWork(endpoint: string): ReadonlySet<string>;
   /** Something was found that is to enter the inbox. */
   found(): void;
+  /** What waits in the inbox has to wait for nothing here any more. */
+  holdsNothing(): void;
 }
 
 /** What is beside an inbox that fails: the spare of this process, and those that are still to be emptied, oldest first. */
@@ -196,7 +198,7 @@ export class Spares {
       const finish = await this.#inTurn(() => this.#begin(spill));
       return await finish();
     } finally {
-      this.#entering -= 1;
+      this.#hasEntered();
     }
   }
 
@@ -259,8 +261,14 @@ export class Spares {
       const keeping = own.keepEnd(end).then(() => true);
       if ((await withTimeout(keeping, this.options.timeoutMs)) !== true) throw storeFailed(TOO_SLOW);
     } finally {
-      this.#entering -= 1;
+      this.#hasEntered();
     }
+  }
+
+  /** Or it was refused, or known: then nothing else tells those that wait in an inbox that works. */
+  #hasEntered(): void {
+    this.#entering -= 1;
+    if (!this.mayHold) this.options.events.holdsNothing();
   }
 
   /** A node has this endpoint now: what it has under another one goes along. */
@@ -408,7 +416,7 @@ export class Spares {
     // What the file will not have, the inbox may.
     memory.refused.clear();
     await withTimeout(own.load(), this.options.timeoutMs).catch(() => undefined);
-    this.#entering -= 1;
+    this.#hasEntered();
     // What waits in a file had to wait for what was in memory.
     for (const { endpointsWaiting } of this.#all) for (const endpoint of endpointsWaiting) waits(endpoint);
   }
