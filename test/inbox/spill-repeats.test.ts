@@ -116,6 +116,7 @@ describe('what is spilled, and may be known to the inbox', () => {
     const taker = new Taker(inbox);
     const message = proven();
     await taker.takes(message);
+    await eventually(() => JSON.stringify(stand.news).includes('does not take 1 message'), 'its refusal');
     inbox.hook = (name, act) => (name === 'bring' ? fail() : act());
     await eventually(() => inbox.state().durable === true, 'the inbox');
     inbox.spareHook = (name, act) => (name === 'look' ? fail() : act());
