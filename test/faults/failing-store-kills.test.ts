@@ -117,6 +117,7 @@ class Lives {
   #hear(word: string, rest: string[]): void {
     if (word === 'B') this.#count('brought');
     if (word === 'R') this.#count('refused');
+    if (word === 'G') this.#count('spare given up');
     const number = Number(rest[0]);
     const sent = this.#sent[number];
     if (sent === undefined) return;
@@ -144,16 +145,17 @@ class Lives {
     if (this.handledWhen !== 'settled') return;
     const those = (this.#atFlow.get(alarmOf(number)) ?? new Set()).add(number);
     this.#atFlow.set(alarmOf(number), those);
-    if (those.size > 1) this.#violated(`two of one alarm at the flow: ${[...those].join(' ')}`, number);
+    if (those.size > 1) this.#violated('two of one alarm at the flow', ...those);
   }
 
   #count(what: string): void {
     this.figures[what] = (this.figures[what] ?? 0) + 1;
   }
 
-  #violated(what: string, number: number): void {
-    const course = this.#course.filter((line) => line.startsWith(`${number} `));
-    this.violations.push([`${number}: ${what}`, ...course].join('\n  '));
+  /** With the course of each of them. */
+  #violated(what: string, ...numbers: number[]): void {
+    const course = this.#course.filter((line) => numbers.includes(Number.parseInt(line, 10)));
+    this.violations.push([`${numbers.join(' ')}: ${what}`, ...course].join('\n  '));
   }
 }
 

@@ -23,6 +23,8 @@ export interface Orders {
 const FAULTS = ['fails', 'readable', 'hangs'] as const;
 type Fault = (typeof FAULTS)[number] | 'none';
 
+/** Said of a spare: what the flow has of it may come again, and others of its alarm before. */
+const GIVEN_UP = /not settled come again/;
 const ALARMS = 1000;
 const LANES = 64;
 const KEEP = { keys: 7 * DAY, bodies: 30 * DAY };
@@ -85,6 +87,9 @@ class KilledInbox {
       keep: KEEP,
       timeoutMs: 200,
       lookAgain: 20,
+      log: (news) => {
+        if (news.kind === 'line' && GIVEN_UP.test(news.line)) say('G');
+      },
       open: (news) => this.#main.over(new StoreThread(file, news)),
       openSpare: (spare, news) => this.#spare.over(new StoreThread(spare, news, { isSpare: true })),
     });
