@@ -72,6 +72,8 @@ class KilledInbox {
   readonly #spare = new Breaker();
   readonly #inbox: DurableInbox;
   readonly #spill: string;
+  /** Numbers of those with the flow, by delivery id. */
+  readonly #atFlow = new Map<string, number>();
 
   constructor(private readonly orders: Orders) {
     process.on('worker', (worker) => {
@@ -88,7 +90,7 @@ class KilledInbox {
       timeoutMs: 200,
       lookAgain: 20,
       log: (news) => {
-        if (news.kind === 'line' && GIVEN_UP.test(news.line)) say('G');
+        if (news.kind === 'line' && GIVEN_UP.test(news.line)) this.#giveUp();
       },
       open: (news) => this.#main.over(new StoreThread(file, news)),
       openSpare: (spare, news) => this.#spare.over(new StoreThread(spare, news, { isSpare: true })),
@@ -157,6 +159,7 @@ class KilledInbox {
   #deliver({ message, attempt, again, deliveryId }: Delivery): boolean {
     const number = Number(message.envelope.messageId);
     say('D', number, deliveryId, attempt, again ?? '-', message.warnings.join('+') || '-');
+    this.#atFlow.set(deliveryId, number);
     if (this.orders.handledWhen === 'settled')
       setTimeout(() => void this.#settle(number, deliveryId), Math.random() * 10);
     return true;
@@ -167,13 +170,29 @@ class KilledInbox {
     // The flow keeps it until the process ends.
     if (dice < 0.001) return;
     const action = dice < 0.004 ? 'retry' : 'done';
-    if (action === 'retry') say('S', number);
+    if (action === 'retry') this.#leaves(number, deliveryId);
     for (;;) {
       const isKnown = await this.#inbox.settle(deliveryId, { action }).catch(() => undefined);
       if (isKnown === false) say('X', number);
-      if (isKnown === undefined) await delay(20);
-      else return say('S', number);
+      if (isKnown === undefined) {
+        await delay(20);
+        continue;
+      }
+      if (action === 'done') this.#leaves(number, deliveryId);
+      return;
     }
+  }
+
+  #leaves(number: number, deliveryId: string): void {
+    this.#atFlow.delete(deliveryId);
+    say('S', number);
+  }
+
+  /** What a spare has that fails for long is with the flow no more: it comes again. */
+  #giveUp(): void {
+    say('G');
+    for (const [deliveryId, number] of this.#atFlow)
+      if (this.#inbox.leaseOf(deliveryId) === undefined) this.#leaves(number, deliveryId);
   }
 
   async #isOver(): Promise<boolean> {
