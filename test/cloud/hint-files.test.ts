@@ -5,8 +5,7 @@ import { CameraHints } from '../../lib/cloud/cameras/camera-cache';
 import { camera, GATE } from '../support/service/scripted-service';
 import { EVENT_OF_GATE, rtspForEvent, stationOfEachTest } from '../support/service/scripted-station';
 import { runsOfEachTest } from '../support/service/forked-services';
-import { MovableTimers } from '../support/time/virtual-time';
-import { eventually } from '../support/time/patience';
+import { eventually, soon } from '../support/time/patience';
 
 const WITHOUT_HINT = 6;
 const WITH_HINT = 4;
@@ -34,9 +33,7 @@ describe('the files of what was learned of the cameras', () => {
   it('are for the user of Node-RED alone, and so is their folder', async () => {
     fs.rmdirSync(runs.folder);
     await run();
-    assert.equal(runs.files().length, 2);
-    for (const kind of ['links', 'pages'] as const)
-      assert.equal(fs.statSync(runs.file(kind)).mode & 0o777, 0o600);
+    assert.equal(fs.statSync(runs.file()).mode & 0o777, 0o600);
     assert.equal(fs.statSync(runs.folder).mode & 0o777, 0o700);
   });
 
@@ -45,7 +42,7 @@ describe('the files of what was learned of the cameras', () => {
     const texts = runs.files().map((name) => fs.readFileSync(path.join(runs.folder, name), 'utf8'));
     const secrets = [service.apiKey, service.password, ...service.sessions, 'rtsp://', 'token-1'];
     for (const secret of secrets) assert.ok(!texts.join('\n').includes(secret), secret);
-    for (const name of runs.files()) assert.match(name, /^[0-9a-f]{32}\.(links|pages)$/);
+    for (const name of runs.files()) assert.match(name, /^[0-9a-f]{32}\.cameras$/);
   });
 
   for (const [what, link] of [
@@ -56,43 +53,37 @@ describe('the files of what was learned of the cameras', () => {
     it(`hold no link with ${what}`, async () => {
       service.on('GET', `/sources/${GATE}`, { json: { _links: { 'rel/rtsp': link } } });
       await run();
-      const links = fs.existsSync(runs.folder) && runs.files().some((name) => name.endsWith('.links'));
-      if (links) assert.ok(!fs.readFileSync(runs.file('links'), 'utf8').includes('4711'));
+      for (const name of runs.files())
+        assert.ok(!fs.readFileSync(path.join(runs.folder, name), 'utf8').includes('4711'));
       assert.equal(await run(), WITHOUT_HINT);
     });
   }
 
   it('are not written where a run has learned nothing new', async () => {
     await run();
-    const written = runs.writings();
+    const written = runs.writing();
     const client = await runs.next();
     await rtspForEvent(client);
     await client.listDevices({ fresh: true });
     service.devices = [{ ...listed('Gate'), status: 'offline' }];
     await client.listDevices({ fresh: true });
     await runs.end();
-    assert.deepEqual(runs.writings(), written);
+    assert.equal(runs.writing(), written);
   });
 
-  it('are written without the end of the run, too, but not with each alarm', async () => {
-    const timers = new MovableTimers();
-    timers.start();
-    try {
-      const client = await runs.next();
-      await rtspForEvent(client);
-      const hasLinks = () => runs.files().some((name) => name.endsWith('.links'));
-      assert.equal(hasLinks(), false);
-      timers.advance(10);
-      await eventually(hasLinks, 'the file');
-      const written = fs.statSync(runs.file('links')).ino;
-      await rtspForEvent(client, { ...EVENT_OF_GATE, cameraRemoteId: 'another' });
-      timers.advance(200);
-      assert.equal(fs.statSync(runs.file('links')).ino, written);
-      timers.advance(100);
-      await eventually(() => fs.statSync(runs.file('links')).ino !== written, 'the next writing');
-    } finally {
-      timers.stop();
-    }
+  it('are written within a second of what is new, without the end of the run', async () => {
+    const client = await runs.next();
+    await rtspForEvent(client);
+    await soon(
+      eventually(() => runs.files().length === 1, 'the file'),
+      20,
+    );
+    const written = runs.writing();
+    await rtspForEvent(client, { ...EVENT_OF_GATE, cameraRemoteId: 'another' });
+    await soon(
+      eventually(() => runs.writing() !== written, 'the next writing'),
+      20,
+    );
   });
 
   const rewritten = (from: string, to: string) => (file: string) =>
@@ -108,7 +99,7 @@ describe('the files of what was learned of the cameras', () => {
     it(`that are ${what} are passed over and replaced`, async () => {
       await run();
       assert.equal(await run(), WITH_HINT);
-      spoil(runs.file('links'));
+      spoil(runs.file());
       assert.equal(await run(), WITHOUT_HINT);
       assert.equal(await run(), WITH_HINT);
       assert.deepEqual(runs.faults, []);
@@ -126,11 +117,8 @@ describe('the files of what was learned of the cameras', () => {
     await rtspForEvent(await runs.next(settings), EVENT_OF_GATE);
     await runs.end();
     const theirs = runs.files().filter((name) => !own.includes(name));
-    assert.equal(theirs.length, 2);
-    for (const name of theirs) {
-      const ours = own.find((candidate) => candidate.endsWith(path.extname(name))) ?? '';
-      fs.copyFileSync(path.join(runs.folder, ours), path.join(runs.folder, name));
-    }
+    assert.equal(theirs.length, 1);
+    fs.copyFileSync(path.join(runs.folder, own[0] ?? ''), path.join(runs.folder, theirs[0] ?? ''));
     const { requests } = await rtspForEvent(await runs.next(settings), EVENT_OF_GATE);
     assert.equal(requests, WITHOUT_HINT);
   });
@@ -141,7 +129,7 @@ describe('the files of what was learned of the cameras', () => {
     const hints = new CameraHints(owner, options);
     const learn = (id: string): void => {
       const device = { id, name: 'Camera', status: 'online' };
-      hints.learn({ device, remoteId: `remote ${id}` }, undefined);
+      hints.learn({ device, remoteId: `remote ${id}` }, undefined, undefined);
     };
     for (let count = 0; count < 5_000; count += 1) learn(`camera ${count}`);
     learn('camera 0');
@@ -164,7 +152,7 @@ describe('the files of what was learned of the cameras', () => {
   });
 
   it('that were not used for 30 days are removed, and nothing else is', async () => {
-    const [old, young, foreign] = [`${'0'.repeat(32)}.pages`, `${'1'.repeat(32)}.links`, 'notes.txt'];
+    const [old, young, foreign] = [`${'0'.repeat(32)}.cameras`, `${'1'.repeat(32)}.cameras`, 'notes.txt'];
     for (const name of [old, young, foreign]) fs.writeFileSync(path.join(runs.folder, name), '');
     const long = new Date(Date.now() - 31 * 24 * 3600_000);
     for (const name of [old, foreign]) fs.utimesSync(path.join(runs.folder, name), long, long);
@@ -177,9 +165,9 @@ describe('the files of what was learned of the cameras', () => {
   it('that are in use show it, however long ago they were written', async () => {
     await run();
     const long = new Date(Date.now() - 31 * 24 * 3600_000);
-    for (const kind of ['links', 'pages'] as const) fs.utimesSync(runs.file(kind), long, long);
+    fs.utimesSync(runs.file(), long, long);
     assert.equal(await run(), WITH_HINT);
     assert.equal(await run(), WITH_HINT);
-    assert.equal(runs.files().length, 2);
+    assert.equal(runs.files().length, 1);
   });
 });

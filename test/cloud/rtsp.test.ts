@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { inspect } from 'node:util';
 import { assert as check, boolean, constantFrom, date, integer, property, record } from 'fast-check';
 import type { RtspWanted } from '../../lib/cloud/calls';
-import { shiftedBack } from '../../lib/cloud/functions/recorded-time';
+import { shiftedBack } from '../../lib/cloud/functions/rtsp';
 import { readTime } from '../../lib/time';
 import { camera, GATE, type Reply } from '../support/service/scripted-service';
 import {

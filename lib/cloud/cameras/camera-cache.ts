@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import fs from 'node:fs/promises';
 import path from 'node:path';
 import { forEachTimeSliced } from '../../concurrency/iteration';
-import { clampTimerMs } from '../../concurrency/timers';
 import type { Device } from '../../device';
 import { toError } from '../../error';
 import { JsonFile } from '../../files';
@@ -19,14 +18,15 @@ import { type DeviceDirectory, type DeviceEntry, type DeviceIndex, toDevice } fr
 
 /** Maximum number of cached cameras; the one whose video was opened longest ago is dropped. */
 const MAX_LEARNED = 5_000;
-/** Milliseconds from the first new entry to the write: alarms come in bursts. */
-const WRITE_AFTER_MS = 10_000;
-/** Minimum milliseconds between two writes: a crash in between costs cached links only. */
-const WRITE_AGAIN_MS = 300_000;
+/** Milliseconds from a new entry to the write: what was learned must outlive a crash, but alarms come in bursts. */
+const WRITE_AFTER_MS = 500;
 /** Milliseconds between two clean-ups of the folder: one day. */
 const TEND_AGAIN_MS = 24 * 3600_000;
+/** Milliseconds: files that no run has touched for so long belong to a deleted cloud or Agent User. */
+const LONGEST_UNUSED_MS = 30 * 24 * 3600_000;
+const OURS = /^[0-9a-f]{32}\.cameras(?:\.new)?$/;
 
-/** The service and the Agent User that the cached links belong to. */
+/** The service and the Agent User that the cached cameras belong to. */
 interface HintOwner {
   /** The address of the System resource. */
   readonly system: URL;
@@ -35,101 +35,122 @@ interface HintOwner {
   readonly secrets: readonly string[];
 }
 
+/** Where the cache is stored between two runs. */
+export interface HintOptions {
+  /** Created when there is something to store; must contain nothing else. */
+  readonly folder: string;
+  /** Called once, when the cache cannot be stored; the client works without it. */
+  readonly onFault: (error: Error) => void;
+}
+
 /** Where the video of a camera was opened. */
 interface OpenedAt {
   readonly relation: string;
   readonly url: URL;
 }
 
+/** A cached camera: the device fields that a message contains, and where it and its video were found. */
+interface LearnedCamera {
+  readonly device: Pick<Device, 'id' | 'name' | 'status'>;
+  /** The id by which the site knows the camera, from an event. */
+  readonly remoteId?: string | undefined;
+  /** The page of the device list; undefined if its address may hold more than the number of a page. */
+  readonly page?: string | undefined;
+  /** Where sessions are opened; undefined if the address could become that of another camera. */
+  readonly link?: { readonly relation: string; readonly address: string } | undefined;
+}
+
+interface CachedCamera {
+  readonly camera: LearnedCamera;
+  /** The addresses that were checked for it: each is checked once. */
+  readonly checked: string;
+}
+
 /**
- * Persistent cache that one run writes for the next: how the video of a camera was opened, and on which page of the device list
- * each camera is. No entry is trusted: each is confirmed by the service, or harmless if wrong.
+ * Persistent cache that one run writes for the next, of the cameras that had video: on which page of the device list each is,
+ * and how its video was opened. No entry is trusted: each is confirmed by the service, or harmless if wrong.
  */
 export class CameraHints {
   readonly #owner: HintOwner;
-  readonly #onFault: HintOptions['onFault'];
-  readonly #folder: HintFolder | undefined;
-  readonly #linkFile: JsonFile | undefined;
-  readonly #pageFile: JsonFile | undefined;
+  readonly #options: HintOptions | undefined;
+  readonly #file: JsonFile | undefined;
   /** In order of use, the most recent last. */
-  #learned = new Map<string, LearnedCamera>();
-  /** Addresses that were checked, by camera: each is checked once. */
-  readonly #judged = new Map<string, string>();
-  /** Pages of the list of the last run, until this run has a list of its own. */
-  #pages: string | undefined;
-  #listed: readonly DeviceEntry[] = [];
+  #learned = new Map<string, CachedCamera>();
   #reading: Promise<void> | undefined;
   #working: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
-  #writtenAt = -Infinity;
   #tendedAt = -Infinity;
   #isFaulty = false;
 
   /** @param options undefined: nothing is stored or read */
   constructor(owner: HintOwner, options: HintOptions | undefined) {
     this.#owner = owner;
-    this.#onFault = options?.onFault ?? (() => undefined);
-    this.#folder = options && new HintFolder(options.folder, owner.system, owner.username);
-    this.#linkFile = this.#folder?.file('links');
-    this.#pageFile = this.#folder?.file('pages');
+    this.#options = options;
+    if (options === undefined) return;
+    // A digest, so that the name reveals neither Agent User nor cloud.
+    const key = JSON.stringify([owner.system.href, owner.username]);
+    const name = createHash('sha256').update(key).digest('hex').slice(0, 32);
+    this.#file = new JsonFile(path.join(options.folder, `${name}.cameras`), name);
   }
 
   /** The cached entry of a camera, by the camera's id in the list. */
   async learned(id: string): Promise<LearnedCamera | undefined> {
     await this.#read();
-    return this.#learned.get(id);
-  }
-
-  /** The address of the page that contained the camera in the last list. */
-  async page(id: string): Promise<string | undefined> {
-    await this.#read();
-    return this.#pages && pageIn(this.#pages, id);
+    return this.#learned.get(id)?.camera;
   }
 
   /**
    * Caches how the video of a camera was opened; called once the service has granted the session.
-   * @param link where the session was opened; undefined if the link must not be used again
+   * @param page where the list of devices has the camera; undefined if that is known from the last run alone
+   * @param opened where the session was opened; undefined if the link must not be used again
    */
-  learn({ device, remoteId }: Omit<LearnedCamera, 'link'>, link: OpenedAt | undefined): void {
-    if (this.#folder === undefined) return;
+  learn({ device, remoteId }: LearnedCamera, page: URL | undefined, opened: OpenedAt | undefined): void {
+    if (this.#file === undefined) return;
     const { id } = device;
     const before = this.#learned.get(id);
-    const known = remoteId ?? before?.remoteId;
-    const address = link?.url.href ?? '';
-    if (before !== undefined && this.#judged.get(id) === address && isSame(before, device, known)) {
+    const known = remoteId ?? before?.camera.remoteId;
+    const checked = `${opened?.url.href ?? ''} ${page?.href ?? ''}`;
+    if (before?.checked === checked && isSame(before.camera, device, known)) {
       this.#putLast(id, before);
       return;
     }
-    const learned = { device, remoteId: known, link: link && this.#keptLink(id, known, link) };
     if (known !== undefined) this.#takeFromOthers(id, known);
-    this.#forget(id);
-    if (!isShort(learned) || !this.#isClean(JSON.stringify(learned))) return;
-    this.#judged.set(id, address);
-    this.#putLast(id, learned);
+    this.#learned.delete(id);
+    const camera = {
+      device,
+      remoteId: known,
+      page: page === undefined ? before?.camera.page : this.#keptPage(page),
+      link: opened && this.#keptLink(id, known, opened),
+    };
+    const text = JSON.stringify(camera);
+    if (!isShort(camera) || !this.#isClean(text)) return;
+    this.#putLast(id, { camera, checked });
     const [oldest] = this.#learned.keys();
-    if (this.#learned.size > MAX_LEARNED && oldest !== undefined) this.#forget(oldest);
-    this.#writeLater();
+    if (this.#learned.size > MAX_LEARNED && oldest !== undefined) this.#learned.delete(oldest);
+    if (text !== JSON.stringify(before?.camera)) this.#writeLater();
   }
 
   /** Drops the link of a camera, because it no longer works. */
   forgetLink(id: string): void {
     const known = this.#learned.get(id);
-    if (known === undefined) return;
-    this.#judged.delete(id);
-    this.#learned.set(id, { ...known, link: undefined });
-    this.#writeLater();
+    if (known !== undefined) this.#change(id, { ...known.camera, link: undefined });
   }
 
-  /** Takes over the list of this run; the list of the last run is no longer used. */
+  /** Takes over the list of this run: cameras that are gone are dropped, and others may be on another page now. */
   listed(index: DeviceIndex): void {
-    if (this.#folder === undefined) return;
+    if (this.#file === undefined) return;
     this.#inTurn(async () => {
       await this.#read();
-      this.#pages = undefined;
-      const gone = [...this.#learned.keys()].filter((id) => index.byId(id) === undefined);
-      for (const id of gone) this.#forget(id);
-      if (gone.length > 0) this.#writeLater();
-      await this.#writePages(index.entries);
+      const pages = new Map<string, string | undefined>();
+      await forEachTimeSliced([...this.#learned.keys()], (id) => {
+        const url = index.byId(id)?.url;
+        const camera = this.#learned.get(id)?.camera;
+        if (url === undefined) this.#drop(id);
+        if (url === undefined || camera === undefined) return;
+        if (!pages.has(url.href)) pages.set(url.href, this.#keptPage(url));
+        const page = pages.get(url.href);
+        if (page !== camera.page) this.#change(id, { ...camera, page });
+      });
       await this.#tend();
     });
   }
@@ -147,21 +168,31 @@ export class CameraHints {
     return identifiesCamera(url, ids, this.#owner.system) ? { relation, address: url.href } : undefined;
   }
 
+  #keptPage(url: URL): string | undefined {
+    return isPlain(url, this.#owner.system) && this.#isClean(url.href) ? url.href : undefined;
+  }
+
   /** A remote id belongs to one camera: other entries with it are dropped. */
   #takeFromOthers(id: string, remoteId: string): void {
-    for (const [other, known] of this.#learned) {
-      if (other !== id && known.remoteId === remoteId) this.#forget(other);
+    for (const [other, { camera }] of this.#learned) {
+      if (other !== id && camera.remoteId === remoteId) this.#learned.delete(other);
     }
   }
 
-  #putLast(id: string, camera: LearnedCamera): void {
+  #putLast(id: string, cached: CachedCamera): void {
     this.#learned.delete(id);
-    this.#learned.set(id, camera);
+    this.#learned.set(id, cached);
   }
 
-  #forget(id: string): void {
-    this.#judged.delete(id);
+  /** The next alarm of the camera has its addresses checked again. */
+  #change(id: string, camera: LearnedCamera): void {
+    this.#learned.set(id, { camera, checked: '' });
+    this.#writeLater();
+  }
+
+  #drop(id: string): void {
     this.#learned.delete(id);
+    this.#writeLater();
   }
 
   #isClean(text: string): boolean {
@@ -169,174 +200,102 @@ export class CameraHints {
   }
 
   #read(): Promise<void> {
-    this.#reading ??= this.#readFiles();
+    this.#reading ??= this.#readFile();
     return this.#reading;
   }
 
-  async #readFiles(): Promise<void> {
-    const [links = '', pages] = await Promise.all([this.#linkFile?.read(), this.#pageFile?.read()]);
+  async #readFile(): Promise<void> {
+    const stored = camerasIn((await this.#file?.read()) ?? '');
     const ofThisRun = this.#learned;
-    this.#learned = new Map(learnedIn(links).map((camera) => [camera.device.id, camera]));
-    for (const [id, { link }] of this.#learned) if (link !== undefined) this.#judged.set(id, link.address);
+    this.#learned = new Map(stored.map((camera) => [camera.device.id, { camera, checked: '' }]));
     // Entries of this run replace those of the file.
-    for (const [id, camera] of ofThisRun) {
-      const remoteId = camera.remoteId ?? this.#learned.get(id)?.remoteId;
+    for (const [id, { camera, checked }] of ofThisRun) {
+      const remoteId = camera.remoteId ?? this.#learned.get(id)?.camera.remoteId;
       if (remoteId !== undefined) this.#takeFromOthers(id, remoteId);
-      this.#learned.set(id, { ...camera, remoteId });
+      this.#putLast(id, { camera: { ...camera, remoteId }, checked });
     }
-    this.#pages = pages;
   }
 
   #writeLater(): void {
-    if (this.#timer !== undefined || this.#folder === undefined) return;
-    const again = this.#writtenAt + WRITE_AGAIN_MS - performance.now();
-    this.#timer = setTimeout(() => this.#write(), clampTimerMs(Math.max(WRITE_AFTER_MS, again)));
-    this.#timer.unref();
+    if (this.#file === undefined) return;
+    this.#timer ??= setTimeout(() => this.#write(), WRITE_AFTER_MS).unref();
   }
 
   #write(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#writtenAt = performance.now();
     this.#inTurn(async () => {
       await this.#read();
-      await this.#linkFile?.write(textOf(this.#learned.values()));
+      const lines: string[] = [];
+      await forEachTimeSliced([...this.#learned.values()], ({ camera }) =>
+        lines.push(JSON.stringify(camera)),
+      );
+      await this.#file?.write(`[${lines.join(',\n')}]`);
     });
   }
 
-  async #writePages(entries: readonly DeviceEntry[]): Promise<void> {
-    const isListed = await isListedAlike(entries, this.#listed);
-    // Set even if the lists are equal, so that the former records can be freed.
-    this.#listed = entries;
-    if (!isListed)
-      await this.#pageFile?.write(
-        await pagesText(entries, { isKept: (text) => this.#isClean(text), system: this.#owner.system }),
-      );
-  }
-
-  /** Once a day: marks these files as used, and removes unused ones from the folder. */
+  /** Once a day: marks the file as used, and removes those from the folder that no run has used for 30 days. */
   async #tend(): Promise<void> {
-    if (performance.now() - this.#tendedAt < TEND_AGAIN_MS) return;
+    if (this.#options === undefined || performance.now() - this.#tendedAt < TEND_AGAIN_MS) return;
     this.#tendedAt = performance.now();
-    for (const file of [this.#linkFile, this.#pageFile]) await file?.touch();
-    await this.#folder?.tidy();
+    await this.#file?.touch();
+    const names = await fs.readdir(this.#options.folder).catch(() => []);
+    const before = Date.now() - LONGEST_UNUSED_MS;
+    for (const name of names.filter((candidate) => OURS.test(candidate))) {
+      const file = path.join(this.#options.folder, name);
+      const { mtimeMs } = await fs.stat(file).catch(() => ({ mtimeMs: Infinity }));
+      if (mtimeMs < before) await fs.rm(file, { force: true }).catch(() => undefined);
+    }
   }
 
   /** Runs tasks one after the other. Only the first failure is reported: the cache is optional. */
   #inTurn(work: () => Promise<void>): void {
     this.#working = this.#working.then(work).catch((error: unknown) => {
-      if (!this.#isFaulty) this.#onFault(toError(error));
+      if (!this.#isFaulty) this.#options?.onFault(toError(error));
       this.#isFaulty = true;
     });
   }
 }
 
-function isSame(known: LearnedCamera, { name, status }: LearnedCamera['device'], remoteId?: string): boolean {
+function isSame(
+  known: LearnedCamera,
+  { name, status }: LearnedCamera['device'],
+  remoteId: string | undefined,
+): boolean {
   const { device } = known;
   return device.name === name && device.status === status && known.remoteId === remoteId;
-}
-
-/** Where the cache is stored between two runs. */
-export interface HintOptions {
-  /** Created when there is something to store; must contain nothing else. */
-  readonly folder: string;
-  /** Called once, when the cache cannot be stored; the client works without it. */
-  readonly onFault: (error: Error) => void;
-}
-
-/** Links of the cameras, or pages of the device list. */
-type Kind = 'links' | 'pages';
-
-const OURS = /^[0-9a-f]{32}\.(?:links|pages)(?:\.new)?$/;
-/** Milliseconds: files that no run has touched for so long belong to a deleted cloud or Agent User. */
-const LONGEST_UNUSED_MS = 30 * 24 * 3600_000;
-
-/** The files of one Agent User at one cloud. Their names are a digest, so that they reveal neither. */
-class HintFolder {
-  readonly #folder: string;
-  readonly #owner: string;
-
-  constructor(folder: string, system: URL, username: string) {
-    this.#folder = folder;
-    this.#owner = createHash('sha256')
-      .update(JSON.stringify([system.href, username]))
-      .digest('hex')
-      .slice(0, 32);
-  }
-
-  file(kind: Kind): JsonFile {
-    return new JsonFile(path.join(this.#folder, `${this.#owner}.${kind}`), `${this.#owner} ${kind}`);
-  }
-
-  /** Removes files that no run has touched for 30 days. */
-  async tidy(): Promise<void> {
-    const names = await fs.readdir(this.#folder).catch(() => []);
-    const before = Date.now() - LONGEST_UNUSED_MS;
-    for (const name of names.filter((candidate) => OURS.test(candidate))) {
-      const file = path.join(this.#folder, name);
-      const { mtimeMs } = await fs.stat(file).catch(() => ({ mtimeMs: Infinity }));
-      if (mtimeMs < before) await fs.rm(file, { force: true }).catch(() => undefined);
-    }
-  }
-}
-
-/** A cached camera: the device fields that a message contains, and how its session was opened. */
-interface LearnedCamera {
-  readonly device: Pick<Device, 'id' | 'name' | 'status'>;
-  /** The id by which the site knows the camera, from an event. */
-  readonly remoteId: string | undefined;
-  /** Where sessions are opened; undefined if the address could become that of another camera. */
-  readonly link: { readonly relation: string; readonly address: string } | undefined;
 }
 
 /** Characters of one text; a camera with a longer one is not cached. */
 const MAX_TEXT = 1024;
 
-/** One line of JSON for each camera. */
-function textOf(cameras: Iterable<LearnedCamera>): string {
-  return Array.from(cameras, (camera) => `${JSON.stringify(camera)}\n`).join('');
+function isShort({ device, remoteId = '', page = '', link }: LearnedCamera): boolean {
+  const texts = [device.id, device.name, device.status, remoteId, page, link?.address, link?.relation];
+  return texts.every((text = '') => text.length <= MAX_TEXT);
 }
 
-/** The cameras of such a text; other lines are skipped. */
-function learnedIn(text: string): LearnedCamera[] {
-  return text.split('\n').flatMap((line) => cameraIn(line) ?? []);
+/** The cameras of a file; what is no camera is skipped. */
+function camerasIn(text: string): LearnedCamera[] {
+  const values: unknown = text === '' ? [] : JSON.parse(text);
+  return Array.isArray(values) ? values.flatMap((value) => cameraIn(value) ?? []) : [];
 }
 
-function isShort({ device, remoteId = '', link }: LearnedCamera): boolean {
-  const texts = [device.id, device.name, device.status, remoteId, link?.address ?? '', link?.relation ?? ''];
-  return texts.every((text) => text.length <= MAX_TEXT);
-}
-
-function cameraIn(line: string): LearnedCamera | undefined {
-  if (line === '') return undefined;
-  const value: unknown = JSON.parse(line);
+function cameraIn(value: unknown): LearnedCamera | undefined {
   if (!isRecord(value) || !isRecord(value['device'])) return undefined;
   const { id, name, status } = value['device'];
   if (!isText(id) || !isText(name) || !isText(status)) return undefined;
-  const { remoteId, link } = value;
+  const { remoteId, page, link } = value;
+  const { relation, address } = isRecord(link) ? link : {};
   return {
     device: { id, name, status },
     remoteId: isText(remoteId) ? remoteId : undefined,
-    link: linkIn(link),
+    page: isText(page) ? page : undefined,
+    link: isText(relation) && isText(address) ? { relation, address } : undefined,
   };
-}
-
-function linkIn(value: unknown): LearnedCamera['link'] {
-  if (!isRecord(value)) return undefined;
-  const { relation, address } = value;
-  return isText(relation) && isText(address) ? { relation, address } : undefined;
 }
 
 function isText(value: unknown): value is string {
   return typeof value === 'string';
-}
-
-/** Which addresses may be written to disk. */
-interface KeptAddresses {
-  /** False for an address that contains a secret. */
-  isKept: (address: string) => boolean;
-  /** Address of the System resource, from the user's settings. */
-  system: URL;
 }
 
 /** Query of a page: numbers and short words. A longer value could be a session or a token. */
@@ -344,55 +303,14 @@ const PLAIN_VALUE = /^(?:\d{1,12}|[A-Za-z_-]{0,12})$/;
 const PLAIN_NAME = /^[\w$.[\]-]{1,24}$/;
 
 /**
- * The page of each camera as a text in which one camera is found without parsing all: the addresses of the pages as JSON, then
- * one line `["id",page]` for each camera.
+ * Whether the address of a page can hold no secret of the service.
+ * @param system its path comes from the user's own settings
  */
-async function pagesText(
-  entries: readonly DeviceEntry[],
-  { isKept, system }: KeptAddresses,
-): Promise<string> {
-  const numbers = new Map<string, number>();
-  const pages: string[] = [];
-  const lines: string[] = [];
-  await forEachTimeSliced(entries, ({ device, url }) => {
-    const number = numbers.get(url.href) ?? pages.length;
-    if (number === pages.length) {
-      numbers.set(url.href, number);
-      pages.push(isPlain(url, system) && isKept(url.href) ? url.href : '');
-    }
-    if (pages[number] !== '') lines.push(`[${JSON.stringify(device.id)},${number}]\n`);
-  });
-  return `${JSON.stringify(pages)}\n${lines.join('')}`;
-}
-
-/** The address of the page of a camera; undefined if the text does not contain the camera. */
-function pageIn(text: string, id: string): string | undefined {
-  const start = `\n[${JSON.stringify(id)},`;
-  const found = text.indexOf(start);
-  if (found < 0) return undefined;
-  const from = found + start.length;
-  const number = Number(text.slice(from, text.indexOf(']', from)));
-  const pages: unknown = JSON.parse(text.slice(0, text.indexOf('\n')));
-  const page: unknown = Array.isArray(pages) ? pages[number] : undefined;
-  return typeof page === 'string' ? page : undefined;
-}
-
-/** Whether two lists have the same cameras on the same pages. */
-async function isListedAlike(one: readonly DeviceEntry[], other: readonly DeviceEntry[]): Promise<boolean> {
-  if (one.length !== other.length) return false;
-  let isAlike = true;
-  await forEachTimeSliced(one.keys(), (index) => {
-    const [first, second] = [one[index], other[index]];
-    isAlike &&=
-      first === second || (first?.device.id === second?.device.id && first?.url.href === second?.url.href);
-  });
-  return isAlike;
-}
-
-function isPlain(url: URL, system: URL): boolean {
+function isPlain({ pathname, searchParams }: URL, system: URL): boolean {
+  const fixed = wordsOf(system.pathname) ?? [];
   return (
-    isPlainPath(url.pathname, system) &&
-    [...url.searchParams].every(([name, value]) => PLAIN_NAME.test(name) && PLAIN_VALUE.test(value))
+    wordsOf(pathname)?.every((word) => isPlainStep(word) || fixed.includes(word)) === true &&
+    [...searchParams].every(([name, value]) => PLAIN_NAME.test(name) && PLAIN_VALUE.test(value))
   );
 }
 
@@ -443,15 +361,6 @@ export function identifiesCamera(address: URL, ids: readonly string[], system: U
   if (!words.every((word) => isPlainStep(word) || isOneOf(word, ids) || fixed.includes(word))) return false;
   if ([...words, ...asked].some((word) => isOneOf(word, ids))) return true;
   return words.every((word) => fixed.includes(word) || COMMON.has(word.toLowerCase()) || VERSION.test(word));
-}
-
-/**
- * Whether no step of a path can be a secret of the service.
- * @param system its path comes from the user's own settings
- */
-function isPlainPath(path: string, system: URL): boolean {
-  const fixed = wordsOf(system.pathname) ?? [];
-  return wordsOf(path)?.every((word) => isPlainStep(word) || fixed.includes(word)) === true;
 }
 
 function isPlainStep(word: string): boolean {
@@ -533,9 +442,11 @@ export class LastRun {
   }
 
   /** Caches how the video of a camera was opened. No link of an offline one: its status is queried first. */
-  learn({ device }: DeviceEntry, remoteId: string | undefined, openedAt: OpenedAt): void {
+  learn({ device, url }: DeviceEntry, remoteId: string | undefined, openedAt: OpenedAt): void {
     const { id, name, status, online } = device;
-    this.#hints.learn({ device: { id, name, status }, remoteId }, online ? openedAt : undefined);
+    // An entry of the last run has the address of its video, and not that of a page.
+    const page = url === openedAt.url ? undefined : url;
+    this.#hints.learn({ device: { id, name, status }, remoteId }, page, online ? openedAt : undefined);
   }
 
   /** The remote id of a camera from an event of the last run. */
@@ -549,7 +460,7 @@ export class LastRun {
    */
   async onItsPage(operation: Operation, id: string): Promise<DeviceEntry | undefined> {
     if (this.#isListed(id)) return undefined;
-    const address = await this.#hints.page(id);
+    const address = (await this.#hints.learned(id))?.page;
     const { devices } = DIALECT.relations;
     const url = address === undefined ? undefined : this.#resolved(address, devices);
     if (url === undefined) return undefined;

@@ -151,20 +151,21 @@ class Runs {
     fs.rmSync(this.folder, { recursive: true, force: true });
   }
 
-  /** The files that were written, by name; none where there is no folder. */
+  /** The files that were written whole, by name; none where there is no folder. */
   files(): string[] {
-    return fs.existsSync(this.folder) ? fs.readdirSync(this.folder).sort() : [];
+    const names = fs.existsSync(this.folder) ? fs.readdirSync(this.folder).sort() : [];
+    return names.filter((name) => !name.endsWith('.new'));
   }
 
-  /** The file of the links, or of the pages. */
-  file(kind: 'links' | 'pages'): string {
-    const name = this.files().find((candidate) => candidate.endsWith(`.${kind}`));
-    if (name === undefined) throw new Error(`there is no file of the ${kind}`);
+  /** The file of the one Agent User. */
+  file(): string {
+    const [name, ...others] = this.files();
+    if (name === undefined || others.length > 0) throw new Error(`not one file: ${this.files().join(' ')}`);
     return path.join(this.folder, name);
   }
 
-  /** Changes with each writing of the files, and with nothing else. */
-  writings(): number[] {
-    return [this.file('links'), this.file('pages')].map((file) => fs.statSync(file).ino);
+  /** Changes with each writing of the file, and with nothing else. */
+  writing(): number {
+    return fs.statSync(this.file()).ino;
   }
 }
