@@ -18,7 +18,6 @@ import type {
 } from './calls';
 import { CameraHints, type HintOptions, LastRun } from './cameras/camera-cache';
 import { CameraResolver } from './cameras/camera-resolver';
-import { CameraLinks, RemoteIds } from './cameras/camera-links';
 import { DeviceDirectory } from './cameras/device-directory';
 import { DIALECT } from './dialect';
 import { type PtzCommandNames, linksByCommand, PtzClient } from './functions/ptz';
@@ -161,8 +160,8 @@ export class StationClient {
    * @throws RvmError DEVICE_NOT_FOUND, and those of session and transport
    */
   getDevice(camera: string, options: CallOptions = {}): Promise<Device> {
-    return this.#run(options, async (operation, { directory, finder }) =>
-      directory.details(operation, await finder.chosen(operation, camera, 'try')),
+    return this.#run(options, async (operation, { directory, cameras }) =>
+      directory.details(operation, await cameras.chosen(operation, camera, 'try')),
     );
   }
 
@@ -306,7 +305,7 @@ export interface Parts {
   signOfLife: IdleProbe;
   directory: DeviceDirectory;
   hints: CameraHints;
-  finder: CameraResolver;
+  cameras: CameraResolver;
   rtsp: RtspSessions;
   ptz: PtzClient;
   snapshots: Snapshots;
@@ -341,19 +340,16 @@ function makeParts(options: StationClientOptions, timing: StationTiming, board: 
   const session = new StationSession(transport, origins, options, timing, board);
   const wanted = relationsOf(options.relations);
   const directory = new DeviceDirectory(session, origins, timing, wanted.details);
-  const remoteIds = new RemoteIds(directory);
-  const links = new CameraLinks(session, directory, remoteIds, origins);
   const hints = new CameraHints(
     { system: origins.system, username: options.username, secrets },
     options.hints,
   );
   const lastRun = new LastRun(hints, session, directory, origins);
-  const finder = new CameraResolver(directory, remoteIds, lastRun);
+  const cameras = new CameraResolver(session, directory, lastRun, origins);
   const ptzRelations = { ...wanted, commands: linksByCommand(options.relations) };
-  const ptz = new PtzClient(session, finder, links, origins, ptzRelations, options.timeoutMs);
+  const ptz = new PtzClient(session, cameras, origins, ptzRelations, options.timeoutMs);
   directory.onLoad(() => {
-    const present = (id: string) => directory.index.byId(id) !== undefined;
-    for (const cache of [links, finder, remoteIds]) cache.forgetAllBut(present);
+    cameras.forgetAllBut((id) => directory.index.byId(id) !== undefined);
     hints.listed(directory.index);
   });
   return {
@@ -362,11 +358,11 @@ function makeParts(options: StationClientOptions, timing: StationTiming, board: 
     signOfLife: new IdleProbe(options.signOfLifeMs, transport, () => session.askForLife()),
     directory,
     hints,
-    finder,
+    cameras,
     ptz,
-    rtsp: new RtspSessions(session, finder, links, lastRun, options),
-    snapshots: new Snapshots(session, finder, links, origins, wanted.snapshot),
-    free: new ApiRequests(session, directory, finder, links, origins),
+    rtsp: new RtspSessions(session, cameras, lastRun, options),
+    snapshots: new Snapshots(session, cameras, origins, wanted.snapshot),
+    free: new ApiRequests(session, directory, cameras, origins),
   };
 }
 

@@ -6,10 +6,9 @@ import { guidForm } from '../../text';
 import { DIALECT } from '../dialect';
 import { type Answer, asText, firstField, firstText } from '../http/answer';
 import type { Origins, TrustedUrl } from '../http/origins';
-import { findAnyLink, unwrapRecord } from '../http/records';
+import { findAnyLink, pagesFrom, unwrapRecord } from '../http/records';
 import { KeyedFlight, Operation, SingleFlight } from '../operation';
 import type { StationSession } from '../session/session';
-import { pagesFrom } from '../http/pages';
 import type { StationTiming } from '../timing';
 
 const { device: FIELDS } = DIALECT;

@@ -1,19 +1,24 @@
 import { RvmError } from '../../error';
 import type { JsonRecord } from '../../json/json';
 import type { PtzAccepted, PtzCommand, PtzList, PtzTarget } from '../calls';
-import type { CameraResolver } from '../cameras/camera-resolver';
-import type { CameraLinks, Offer } from '../cameras/camera-links';
+import type { CameraResolver, Offer } from '../cameras/camera-resolver';
 import type { DeviceEntry } from '../cameras/device-directory';
 import { DIALECT } from '../dialect';
 import { type Answer, cameraBusy, firstField, firstText } from '../http/answer';
 import type { Origins, TrustedUrl } from '../http/origins';
-import { findAnyLink, isSameRelation, wrappedLinks } from '../http/records';
-import { jsonBody, type RequestBody } from '../http/transport';
+import {
+  type FetchedPage,
+  findAnyLink,
+  isSameRelation,
+  jsonBody,
+  pagesFrom,
+  wrappedLinks,
+} from '../http/records';
+import type { RequestBody } from '../http/transport';
 import type { Operation } from '../operation';
 import { quote, quoteBare } from '../secret-mask';
 import type { StationSession } from '../session/session';
 import { notOfferedError } from '../session/system';
-import { type FetchedPage, pagesFrom } from '../http/pages';
 
 /** Relations of the lists of presets and tours, of the home position, and of the commands to a target. */
 interface PtzRelations {
@@ -42,38 +47,24 @@ const MOST_STOPS = 50;
 
 /** Presets, tours and home positions of the cameras. They are requested each time, because users change them. */
 export class PtzClient {
-  readonly #session: StationSession;
-  readonly #finder: CameraResolver;
-  readonly #links: CameraLinks;
-  readonly #origins: Origins;
-  readonly #relations: PtzRelations;
   /** Commands to one camera are sent in the order of the calls, or the camera would end at the wrong position. */
   readonly #inTurn = new KeyedMutex();
-  readonly #queueTimeoutMs: number;
 
   /** @param queueTimeoutMs milliseconds; a command that waits longer for earlier ones is not sent */
   constructor(
-    session: StationSession,
-    finder: CameraResolver,
-    links: CameraLinks,
-    origins: Origins,
-    wanted: PtzRelations,
-    queueTimeoutMs: number,
-  ) {
-    this.#session = session;
-    this.#finder = finder;
-    this.#links = links;
-    this.#origins = origins;
-    this.#relations = wanted;
-    this.#queueTimeoutMs = queueTimeoutMs;
-  }
+    private readonly session: StationSession,
+    private readonly cameras: CameraResolver,
+    private readonly origins: Origins,
+    private readonly relations: PtzRelations,
+    private readonly queueTimeoutMs: number,
+  ) {}
 
   /**
    * @throws RvmError LINK_NOT_OFFERED for a fixed camera, DEVICE_NOT_FOUND, DEVICE_OFFLINE, and those of the
    *   session
    */
   async targets(operation: Operation, camera: string, list: PtzList): Promise<PtzTarget[]> {
-    const entry = await this.#finder.chosen(operation, camera, 'try');
+    const entry = await this.cameras.chosen(operation, camera, 'try');
     return (await this.#list(operation, entry, list)).targets.map(({ target }) => target);
   }
 
@@ -84,7 +75,7 @@ export class PtzClient {
    *   UNTRUSTED_LINK, and as `targets`
    */
   async check(operation: Operation, camera: string): Promise<number> {
-    const entry = await this.#finder.chosen(operation, camera, 'try');
+    const entry = await this.cameras.chosen(operation, camera, 'try');
     let count = 0;
     for (const [name, command] of [
       ['presets', 'goto'],
@@ -95,7 +86,7 @@ export class PtzClient {
       });
       if (list === undefined) continue;
       for (const target of list.targets)
-        await this.#action(this.#relations.commands[command], operation, entry, list, target);
+        await this.#action(this.relations.commands[command], operation, entry, list, target);
       count += list.targets.length;
     }
     return count;
@@ -106,9 +97,9 @@ export class PtzClient {
    * @throws RvmError TARGET_NOT_FOUND, BAD_INPUT, CAMERA_BUSY, and as `targets`
    */
   async send(operation: Operation, camera: string, { action, target }: PtzCommand): Promise<PtzAccepted> {
-    const entry = await this.#finder.chosen(operation, camera);
+    const entry = await this.cameras.chosen(operation, camera);
     const { id } = entry.device;
-    const reached = await this.#inTurn.run(id, operation, this.#queueTimeoutMs, () => {
+    const reached = await this.#inTurn.run(id, operation, this.queueTimeoutMs, () => {
       switch (action) {
         case 'goto-preset':
           return this.#goToPreset(operation, entry, required(target, 'preset'));
@@ -132,10 +123,10 @@ export class PtzClient {
 
   async #goHome(operation: Operation, entry: DeviceEntry): Promise<ListedTarget | undefined> {
     try {
-      await this.#links.call(
+      await this.cameras.call(
         operation,
         entry,
-        (camera) => this.#links.ptzOffer(operation, camera, this.#relations.home),
+        (camera) => this.cameras.offer(operation, camera, this.relations.home, true),
         ({ url, relation }) => this.#post(operation, { url, relation }),
       );
       return undefined;
@@ -198,17 +189,17 @@ export class PtzClient {
   }
 
   async #list(operation: Operation, entry: DeviceEntry, list: PtzList): Promise<TargetList> {
-    const answer = await this.#links.call(
+    const answer = await this.cameras.call(
       operation,
       entry,
-      (camera) => this.#links.ptzOffer(operation, camera, this.#relations[list]),
-      ({ url, relation }) => this.#session.follow(operation, { method: 'GET', url, relation }),
+      (camera) => this.cameras.offer(operation, camera, this.relations[list], true),
+      ({ url, relation }) => this.session.follow(operation, { method: 'GET', url, relation }),
     );
     const ask = (url: TrustedUrl): Promise<Answer> =>
-      this.#session.follow(operation, { method: 'GET', url, relation: answer.relation });
+      this.session.follow(operation, { method: 'GET', url, relation: answer.relation });
     return readTargets(
       answer,
-      pagesFrom(answer, collection[list], this.#origins, ask, collection.maxTargetPages),
+      pagesFrom(answer, collection[list], this.origins, ask, collection.maxTargetPages),
     );
   }
 
@@ -222,7 +213,7 @@ export class PtzClient {
   ): Promise<ListedTarget> {
     await this.#post(
       operation,
-      await this.#action(this.#relations.commands[command], operation, entry, list, target),
+      await this.#action(this.relations.commands[command], operation, entry, list, target),
     );
     return target;
   }
@@ -239,8 +230,8 @@ export class PtzClient {
     const body = bodyFor(target, field);
     const ofList = linkOf(list.record, list.url, onList);
     if (ofList !== undefined) return this.#resolved(ofList, body);
-    const { url, relation } = await this.#links
-      .ptzOffer(operation, entry, onCamera)
+    const { url, relation } = await this.cameras
+      .offer(operation, entry, onCamera, true)
       .catch((error: unknown) => {
         throw isNotOffered(error) ? notOfferedBy(to, target, list, onTarget) : error;
       });
@@ -248,13 +239,13 @@ export class PtzClient {
   }
 
   #resolved({ relation, address, base }: Link, body?: RequestBody): Action {
-    return actionAt(this.#origins.resolve(address, base, relation), relation, body);
+    return actionAt(this.origins.resolve(address, base, relation), relation, body);
   }
 
   /** By POST; by PUT after a 405, which says that the POST was not carried out. */
   async #post(operation: Operation, action: Action, method: 'POST' | 'PUT' = 'POST'): Promise<Answer> {
     try {
-      return await this.#session.follow(operation, { ...action, method });
+      return await this.session.follow(operation, { ...action, method });
     } catch (error) {
       if (!(error instanceof RvmError) || error.code !== 'HTTP_ERROR') throw error;
       const { status = 0 } = error.cause;

@@ -3,7 +3,6 @@ import { RvmError } from '../../error';
 import { isJson, type JsonRecord } from '../../json/json';
 import type { ApiResponse, ApiRequest } from '../calls';
 import type { CameraResolver } from '../cameras/camera-resolver';
-import type { CameraLinks } from '../cameras/camera-links';
 import type { DeviceDirectory, DeviceEntry } from '../cameras/device-directory';
 import { DIALECT } from '../dialect';
 import type { Answer } from '../http/answer';
@@ -46,25 +45,12 @@ const JSON_TYPE = /^(?:application\/(?:[\w.+-]*\+)?json\b|application\/[\w.-]+\.
 
 /** Requests along links, for functions of the service that the other calls do not cover. */
 export class ApiRequests {
-  readonly #session: StationSession;
-  readonly #directory: DeviceDirectory;
-  readonly #finder: CameraResolver;
-  readonly #links: CameraLinks;
-  readonly #origins: Origins;
-
   constructor(
-    session: StationSession,
-    directory: DeviceDirectory,
-    finder: CameraResolver,
-    links: CameraLinks,
-    origins: Origins,
-  ) {
-    this.#session = session;
-    this.#directory = directory;
-    this.#finder = finder;
-    this.#links = links;
-    this.#origins = origins;
-  }
+    private readonly session: StationSession,
+    private readonly directory: DeviceDirectory,
+    private readonly cameras: CameraResolver,
+    private readonly origins: Origins,
+  ) {}
 
   /**
    * Follows the relations one after the other, and sends the request to where the last one leads.
@@ -75,7 +61,7 @@ export class ApiRequests {
     const rels = wanted.rels.map((rel) => rel.trim()).filter((rel) => rel !== '');
     const [first, ...others] = rels;
     if (wanted.start === 'system' && first === undefined && wanted.method === 'GET') {
-      return freeAnswer(await this.#session.system(operation));
+      return freeAnswer(await this.session.system(operation));
     }
     if (wanted.start !== 'device' && wanted.start !== 'data-sources') {
       const target = await this.#targetOf(operation, wanted, first);
@@ -86,7 +72,7 @@ export class ApiRequests {
       wanted.start === 'device'
         ? this.#ofDevice(operation, camera, first)
         : this.#ofSources(operation, camera, first);
-    const answer = await this.#links.call(operation, entry, find, (target) =>
+    const answer = await this.cameras.call(operation, entry, find, (target) =>
       this.#follow(operation, wanted, target, others),
     );
     return freeAnswer(answer);
@@ -102,7 +88,7 @@ export class ApiRequests {
     let target = first;
     for (const rel of others) target = this.#linkIn(await this.#get(operation, target), rel);
     const body = wanted.method === 'GET' ? undefined : requestBody(wanted.body);
-    return this.#session.follow(operation, {
+    return this.session.follow(operation, {
       url: target.url,
       relation: target.relation,
       method: wanted.method,
@@ -118,8 +104,8 @@ export class ApiRequests {
     first: string | undefined,
   ): Promise<RequestTarget> {
     if (start === 'system') {
-      if (first === undefined) return { url: this.#origins.system, relation: 'system' };
-      return this.#linkIn(await this.#session.system(operation), first);
+      if (first === undefined) return { url: this.origins.system, relation: 'system' };
+      return this.#linkIn(await this.session.system(operation), first);
     }
     const target = { url: this.#givenUrl(url), relation: 'msg.url' };
     return first === undefined ? target : this.#linkIn(await this.#get(operation, target), first);
@@ -130,7 +116,7 @@ export class ApiRequests {
     entry: DeviceEntry,
     relation: string | undefined,
   ): Promise<RequestTarget> {
-    if (relation !== undefined) return this.#links.offer(operation, entry, [relation]);
+    if (relation !== undefined) return this.cameras.offer(operation, entry, [relation]);
     return this.#ofDevice(operation, entry, relations.dataSources);
   }
 
@@ -138,7 +124,7 @@ export class ApiRequests {
     if (camera === undefined || camera === '') {
       throw new RvmError('BAD_INPUT', 'No camera is named: set the camera of this node.');
     }
-    return this.#finder.chosen(operation, camera, 'try');
+    return this.cameras.chosen(operation, camera, 'try');
   }
 
   /** The camera's own resource. A relation is searched on the record of the list, then on that resource. */
@@ -149,15 +135,15 @@ export class ApiRequests {
   ): Promise<RequestTarget> {
     const link = relation === undefined ? undefined : findLink(entry.device, relation);
     if (relation !== undefined && link !== undefined) {
-      return { url: this.#origins.resolve(link, entry.url, relation), relation };
+      return { url: this.origins.resolve(link, entry.url, relation), relation };
     }
-    const own = this.#directory.ownLink(entry);
+    const own = this.directory.ownLink(entry);
     if (own === undefined) return notOffered(relation ?? relations.details[0], 'The camera', entry.device);
     return relation === undefined ? own : this.#linkIn(await this.#get(operation, own), relation);
   }
 
   #get(operation: Operation, target: RequestTarget): Promise<Answer> {
-    return this.#session.follow(operation, { ...target, method: 'GET', accept: ACCEPT });
+    return this.session.follow(operation, { ...target, method: 'GET', accept: ACCEPT });
   }
 
   /** A link of the resource itself, else of the first element of the list that has it. */
@@ -165,15 +151,15 @@ export class ApiRequests {
     const body = answer.json();
     for (const resource of [wrappedLinks(body), ...readPage(body, []).records]) {
       const link = findLink(resource, relation);
-      if (link !== undefined) return { url: this.#origins.resolve(link, answer.url, relation), relation };
+      if (link !== undefined) return { url: this.origins.resolve(link, answer.url, relation), relation };
     }
     return notOffered(relation, 'The resource', wrappedLinks(body));
   }
 
   #givenUrl(link: string | undefined): TrustedUrl {
     const text = link?.trim() ?? '';
-    if (LINK.test(text) && URL.canParse(text, this.#origins.system.href)) {
-      return this.#origins.resolve(text, this.#origins.system, 'msg.url');
+    if (LINK.test(text) && URL.canParse(text, this.origins.system.href)) {
+      return this.origins.resolve(text, this.origins.system, 'msg.url');
     }
     throw new RvmError(
       'BAD_INPUT',

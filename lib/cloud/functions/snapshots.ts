@@ -5,7 +5,6 @@ import { WIDEST_SNAPSHOT } from '../../limits';
 import { readTime } from '../../time';
 import type { Snapshot } from '../calls';
 import type { CameraResolver } from '../cameras/camera-resolver';
-import type { CameraLinks } from '../cameras/camera-links';
 import { DIALECT } from '../dialect';
 import { type Answer, asText, firstField, firstText, type Headers } from '../http/answer';
 import type { Origins, TrustedUrl } from '../http/origins';
@@ -17,25 +16,12 @@ const { snapshot: FACTS } = DIALECT;
 
 /** Takes current pictures. None is stored. */
 export class Snapshots {
-  readonly #session: StationSession;
-  readonly #finder: CameraResolver;
-  readonly #links: CameraLinks;
-  readonly #origins: Origins;
-  readonly #relations: readonly string[];
-
   constructor(
-    session: StationSession,
-    finder: CameraResolver,
-    links: CameraLinks,
-    origins: Origins,
-    wanted: readonly string[],
-  ) {
-    this.#session = session;
-    this.#finder = finder;
-    this.#links = links;
-    this.#origins = origins;
-    this.#relations = wanted;
-  }
+    private readonly session: StationSession,
+    private readonly cameras: CameraResolver,
+    private readonly origins: Origins,
+    private readonly relations: readonly string[],
+  ) {}
 
   /**
    * @param width in pixels, if the service supports a choice
@@ -44,11 +30,11 @@ export class Snapshots {
    */
   async take(operation: Operation, camera: string, width: number | undefined): Promise<Snapshot> {
     checkWidth(width);
-    const entry = await this.#finder.chosen(operation, camera);
-    const answer = await this.#links.call(
+    const entry = await this.cameras.chosen(operation, camera);
+    const answer = await this.cameras.call(
       operation,
       entry,
-      (device) => this.#links.offer(operation, device, this.#relations),
+      (device) => this.cameras.offer(operation, device, this.relations),
       ({ url, relation }) => this.#get(operation, withWidth(url, width), relation),
     );
     const { jpeg, time } = await this.#picture(operation, answer);
@@ -63,7 +49,7 @@ export class Snapshots {
     const first = pictureIn(answer);
     if (first === undefined) throw noPicture(answer);
     if ('jpeg' in first) return { jpeg: first.jpeg, time: first.time ?? new Date() };
-    const url = this.#origins.resolve(first.address, answer.url, answer.relation);
+    const url = this.origins.resolve(first.address, answer.url, answer.relation);
     const second = await this.#get(operation, url, answer.relation);
     const picture = pictureIn(second);
     if (picture === undefined || !('jpeg' in picture)) throw noPicture(second);
@@ -73,7 +59,7 @@ export class Snapshots {
   #get(operation: Operation, url: TrustedUrl, relation: string): Promise<Answer> {
     const { accept, otherMethod } = FACTS;
     const request = { url, relation, accept, otherMethod, enough: firstJpegOf };
-    return this.#session.follow(operation, { method: 'GET', ...request });
+    return this.session.follow(operation, { method: 'GET', ...request });
   }
 }
 

@@ -1,5 +1,5 @@
 import type { RtspWanted } from '../../cloud/calls';
-import { parseWantedTime } from '../../cloud/functions/recorded-time';
+import { parseWantedTime } from '../../cloud/functions/rtsp';
 import { saysNoVideo } from '../../cloud/http/answer';
 import { failureOf, RETRY_POLICY } from '../../cloud/http/retry-policy';
 import { CancelToken, cancelTokenOf } from '../../concurrency/signals';

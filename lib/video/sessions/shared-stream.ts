@@ -1,5 +1,5 @@
 import type { RtspSession } from '../../cloud/calls';
-import { parseWantedTime } from '../../cloud/functions/recorded-time';
+import { parseWantedTime } from '../../cloud/functions/rtsp';
 import { type CancelToken, cancelTokenOf } from '../../concurrency/signals';
 import { cancellable } from '../../concurrency/timers';
 import { RvmError } from '../../error';
