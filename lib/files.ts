@@ -37,7 +37,7 @@ export function fileNameOf(name: string, time: Date, extension: string): string 
 
 /** To be changed with each change of the content: files of other versions are ignored. */
 const VERSION = 1;
-/** Bytes. The data of 100,000 cameras, the most that are listed, is smaller. */
+/** Bytes. What is stored of 5,000 cameras, the most, is smaller. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
 /** A text file that may be missing at any time, and that an attacker cannot misuse: a damaged file counts as missing. */

@@ -22,7 +22,7 @@ import { DeviceDirectory } from './cameras/device-directory';
 import { DIALECT } from './dialect';
 import { type PtzCommandNames, linksByCommand, PtzClient } from './functions/ptz';
 import { ApiRequests } from './functions/requests';
-import { type LiveStyle, RtspSessions } from './functions/rtsp';
+import { RtspSessions, type RtspStyle } from './functions/rtsp';
 import { Snapshots } from './functions/snapshots';
 import { Origins } from './http/origins';
 import { proxySecrets, type ProxySettings } from './http/proxy';
@@ -30,20 +30,17 @@ import { Transport } from './http/transport';
 import { Operation, type OperationOptions } from './operation';
 import { redactError } from './secret-mask';
 import { type Credentials, requireAgentUser, secretsOf, usableKey } from './session/login';
-import { IdleProbe, StationStatus, type StateListener, type StationState } from './session/service-health';
-import { StationSession } from './session/session';
+import { StationStatus, type StateListener, type StationState } from './session/service-health';
+import { IdleProbe, StationSession } from './session/session';
 import { isWithin } from './session/system';
 import { STATION_TIMING, type StationTiming } from './timing';
 
 /** Settings of the client of one Central Station: where the service is, who logs in, and how this service differs. */
-export interface StationClientOptions extends Credentials {
+export interface StationClientOptions extends Credentials, RtspStyle {
   /** Short name of the station in the metrics; without it requests are not counted. */
   key?: string;
   /** With or without a trailing slash and a path prefix; `/system` is appended once. */
   baseUrl: string;
-  /** Range sent on `GET /system`: integers or dotted. */
-  versionLow: string;
-  versionHigh: string;
   /** Milliseconds for one request. */
   timeoutMs: number;
   /** Milliseconds between background refreshes of the directory, from its first use on; 0 = none. */
@@ -52,11 +49,6 @@ export interface StationClientOptions extends Credentials {
   signOfLifeMs: number;
   /** Further origins that a returned link may point to. */
   trustedOrigins: readonly string[];
-  loginUserField: string;
-  loginPasswordField: string;
-  /** Adds `Z` to a time that has no zone. */
-  appendZ: boolean;
-  liveStyle: LiveStyle;
   /** Relations that are searched before all others; empty for none. */
   relations: RelationNames;
   userAgent: string;
@@ -70,15 +62,12 @@ export interface StationClientOptions extends Credentials {
 }
 
 /** Functions that the specification names without showing a relation. */
-export interface RelationNames {
+export interface RelationNames extends PtzCommandNames {
   details: string;
   presets: string;
   tours: string;
   home: string;
   snapshot: string;
-  gotoPreset: string;
-  startTour: string;
-  stopTour: string;
 }
 
 export type { StationState } from './session/service-health';
@@ -299,18 +288,7 @@ export class StationClient {
 }
 
 /** The collaborators of the client; created once the settings were found usable. */
-export interface Parts {
-  transport: Transport;
-  session: StationSession;
-  signOfLife: IdleProbe;
-  directory: DeviceDirectory;
-  hints: CameraHints;
-  cameras: CameraResolver;
-  rtsp: RtspSessions;
-  ptz: PtzClient;
-  snapshots: Snapshots;
-  free: ApiRequests;
-}
+type Parts = ReturnType<typeof makeParts>;
 
 /** Relations of a camera. Those of PTZ commands are separate: they may be on several resources. */
 type ListedName = Exclude<keyof RelationNames, keyof PtzCommandNames>;
@@ -319,22 +297,13 @@ type ListedName = Exclude<keyof RelationNames, keyof PtzCommandNames>;
  * @param board is notified of every change of state
  * @throws RvmError CONFIG_MISSING or BAD_INPUT for settings that cannot be used
  */
-function makeParts(options: StationClientOptions, timing: StationTiming, board: StationStatus): Parts {
+function makeParts(options: StationClientOptions, timing: StationTiming, board: StationStatus) {
   const secrets = allSecretsOf(options);
   const origins = new Origins(options.baseUrl, options.trustedOrigins, secrets);
   const apiKey = usableKey(options.apiKey);
   requireAgentUser(options);
   const transport = new Transport(
-    {
-      key: options.key,
-      apiKey,
-      userAgent: options.userAgent,
-      timeoutMs: clampTimerMs(options.timeoutMs),
-      secrets,
-      proxy: options.proxy,
-      quotesNothing: options.quotesNothing === true,
-      ...(options.tls === undefined ? {} : { tls: options.tls }),
-    },
+    { ...options, apiKey, timeoutMs: clampTimerMs(options.timeoutMs), secrets },
     timing,
   );
   const session = new StationSession(transport, origins, options, timing, board);
@@ -355,12 +324,12 @@ function makeParts(options: StationClientOptions, timing: StationTiming, board: 
   return {
     transport,
     session,
-    signOfLife: new IdleProbe(options.signOfLifeMs, transport, () => session.askForLife()),
+    signOfLife: new IdleProbe(options.signOfLifeMs, transport, session),
     directory,
     hints,
     cameras,
     ptz,
-    rtsp: new RtspSessions(session, cameras, lastRun, options),
+    rtsp: new RtspSessions(session, cameras, options),
     snapshots: new Snapshots(session, cameras, origins, wanted.snapshot),
     free: new ApiRequests(session, directory, cameras, origins),
   };

@@ -1,47 +1,34 @@
 import { DEADLINE_S, PTZ_DEADLINE_S } from '../limits';
 
 /** Times (in milliseconds) and counts of the client. Only tests change them. */
-export interface StationTiming {
+export const STATION_TIMING = {
   /** Deadline of a call, unless the call sets its own. */
-  deadlineMs: number;
-  /** Deadline of a PTZ command: a late one would move a camera that another user may be watching by then. */
-  ptzDeadlineMs: number;
-  /** Maximum number of calls that wait for something that has failed; further ones fail at once. */
-  longestQueue: number;
-  /** First pause before a retry; each further pause is twice as long. */
-  retryMs: number;
-  /** Longest pause before a retry. */
-  longestRetryMs: number;
-  /** How long `/system` is polled after a login until it shows that login. */
-  loginSettlesMs: number;
-  /** Number of outages in a row that opens the circuit. */
-  outages: number;
-  /** Pause before the first probe of an unreachable service; each further pause is twice as long. */
-  probeMs: number;
-  /** Longest pause before a probe. */
-  longestProbeMs: number;
-  /** Longest pause before a probe while a call waits for the service. */
-  longestAwaitedProbeMs: number;
-  /** No further login for this time after a link was refused right after a login. */
-  refusalMs: number;
-  /** A camera that is not in the directory causes at most one refresh in this time. */
-  missRefreshMs: number;
-}
-
-export const STATION_TIMING: Readonly<StationTiming> = {
   deadlineMs: DEADLINE_S * 1000,
+  /** Deadline of a PTZ command: a late one would move a camera that another user may be watching by then. */
   ptzDeadlineMs: PTZ_DEADLINE_S * 1000,
+  /** Maximum number of calls that wait for something that has failed; further ones fail at once. */
   longestQueue: 1000,
+  /** First pause before a retry; each further pause is twice as long. */
   retryMs: 250,
+  /** Longest pause before a retry. */
   longestRetryMs: 4_000,
+  /** How long `/system` is polled after a login until it shows that login. */
   loginSettlesMs: 2_000,
+  /** Number of outages in a row that opens the circuit. */
   outages: 5,
+  /** Pause before the first probe of an unreachable service; each further pause is twice as long. */
   probeMs: 1_000,
+  /** Longest pause before a probe. */
   longestProbeMs: 15_000,
+  /** Longest pause before a probe while a call waits for the service. */
   longestAwaitedProbeMs: 2_000,
+  /** No further login for this time after a link was refused right after a login. */
   refusalMs: 60_000,
+  /** A camera that is not in the directory causes at most one refresh in this time. */
   missRefreshMs: 30_000,
-};
+} as const;
+
+export type StationTiming = Readonly<Record<keyof typeof STATION_TIMING, number>>;
 
 /**
  * Exponential back-off with jitter, in milliseconds: `first`, doubled with each step up to `longest`, minus a random part of up

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { MemoryCookieStore } from 'tough-cookie';
-import { SessionCookies } from '../../lib/cloud/http/session-cookies';
+import { SessionCookies } from '../../lib/cloud/session/cookie-session';
 import { replaceMethod } from '../support/time/patience';
 
 const SERVICE = new URL('https://service.example/rtsp/1');

@@ -398,23 +398,14 @@ interface VideoHint {
 
 /** The cache of the last run, used until the device list is there: that list may take minutes. */
 export class LastRun {
-  readonly #hints: CameraHints;
-  readonly #session: StationSession;
-  readonly #directory: DeviceDirectory;
-  readonly #origins: Origins;
   readonly #asking = new KeyedFlight<readonly DeviceEntry[]>();
 
-  constructor(hints: CameraHints, session: StationSession, directory: DeviceDirectory, origins: Origins) {
-    this.#hints = hints;
-    this.#session = session;
-    this.#directory = directory;
-    this.#origins = origins;
-  }
-
-  /** True once this run has a list of its own. */
-  get isOver(): boolean {
-    return this.#directory.isLoaded;
-  }
+  constructor(
+    private readonly hints: CameraHints,
+    private readonly session: StationSession,
+    private readonly directory: DeviceDirectory,
+    private readonly origins: Origins,
+  ) {}
 
   /**
    * Where the video of an event's camera was opened, after login if necessary. Only for an event with both ids: the camera id
@@ -425,20 +416,20 @@ export class LastRun {
     { cameraId, remoteId }: { cameraId: string | undefined; remoteId: string | undefined },
   ): Promise<VideoHint | undefined> {
     if (cameraId === undefined || remoteId === undefined || this.#isListed(cameraId)) return undefined;
-    const learned = await this.#hints.learned(cameraId);
+    const learned = await this.hints.learned(cameraId);
     if (learned?.link === undefined) return undefined;
     const { relation, address } = learned.link;
     const url = this.#resolved(address, relation);
-    if (url === undefined || !identifiesCamera(url, [cameraId, remoteId], this.#origins.system))
+    if (url === undefined || !identifiesCamera(url, [cameraId, remoteId], this.origins.system))
       return undefined;
-    await this.#session.link(operation, DIALECT.relations.devices);
+    await this.session.link(operation, DIALECT.relations.devices);
     const device = { ...learned.device, site: '', online: true };
     return { entry: { device, url }, url, relation };
   }
 
   /** Drops the link to the video of a camera, because it no longer works. */
   forgetVideo(id: string): void {
-    this.#hints.forgetLink(id);
+    this.hints.forgetLink(id);
   }
 
   /** Caches how the video of a camera was opened. No link of an offline one: its status is queried first. */
@@ -446,12 +437,12 @@ export class LastRun {
     const { id, name, status, online } = device;
     // An entry of the last run has the address of its video, and not that of a page.
     const page = url === openedAt.url ? undefined : url;
-    this.#hints.learn({ device: { id, name, status }, remoteId }, page, online ? openedAt : undefined);
+    this.hints.learn({ device: { id, name, status }, remoteId }, page, online ? openedAt : undefined);
   }
 
   /** The remote id of a camera from an event of the last run. */
   async remoteIdOf(id: string): Promise<string | undefined> {
-    return (await this.#hints.learned(id))?.remoteId;
+    return (await this.hints.learned(id))?.remoteId;
   }
 
   /**
@@ -460,32 +451,32 @@ export class LastRun {
    */
   async onItsPage(operation: Operation, id: string): Promise<DeviceEntry | undefined> {
     if (this.#isListed(id)) return undefined;
-    const address = (await this.#hints.learned(id))?.page;
+    const address = (await this.hints.learned(id))?.page;
     const { devices } = DIALECT.relations;
     const url = address === undefined ? undefined : this.#resolved(address, devices);
     if (url === undefined) return undefined;
-    const first = await this.#session.link(operation, devices);
+    const first = await this.session.link(operation, devices);
     if (first.href === url.href) return undefined;
     const asked = this.#asking.run(url.href, operation, (shared) =>
       shared.hint((once) => this.#page(once, url), true),
     );
     const found = (await undefinedOnServiceError(operation, asked))?.find(({ device }) => device.id === id);
-    if (found !== undefined) this.#directory.loadBehind();
+    if (found !== undefined) this.directory.loadBehind();
     return found;
   }
 
   /** Loads the list of this run in the background, after an alarm that did not wait for it. */
   follow(): void {
-    this.#directory.loadBehind();
+    this.directory.loadBehind();
   }
 
   #isListed(id: string): boolean {
-    return this.isOver || this.#directory.index.byId(id) !== undefined;
+    return this.directory.isLoaded || this.directory.index.byId(id) !== undefined;
   }
 
   async #page(operation: Operation, url: TrustedUrl): Promise<DeviceEntry[]> {
     const relation = DIALECT.relations.devices;
-    const answer = await this.#session.follow(operation, { method: 'GET', url, relation });
+    const answer = await this.session.follow(operation, { method: 'GET', url, relation });
     const { records } = readPage(answer.json(), DIALECT.collection.devices);
     return records.map((record): { device: Device; url: URL } => ({
       device: toDevice(record),
@@ -496,7 +487,7 @@ export class LastRun {
   /** Undefined if a cached link is no longer trusted. */
   #resolved(address: string, relation: string): TrustedUrl | undefined {
     try {
-      return this.#origins.resolve(address, this.#origins.system, relation);
+      return this.origins.resolve(address, this.origins.system, relation);
     } catch {
       return undefined;
     }

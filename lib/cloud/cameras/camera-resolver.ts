@@ -17,10 +17,12 @@ import { type DeviceDirectory, type DeviceEntry, isGone, remoteIdOf } from './de
 const { relations } = DIALECT;
 
 /** The ids by which an event names its camera (specification, section 2, Payload). */
-export interface EventIds {
+interface EventIds {
   cameraId: string | undefined;
   remoteId: string | undefined;
 }
+
+const NO_IDS: EventIds = { cameraId: undefined, remoteId: undefined };
 
 /** @throws RvmError EVENT_WITHOUT_CAMERA if the event has neither id */
 export function idsOf(event: RvmEvent): EventIds {
@@ -51,6 +53,24 @@ export interface Offer {
   /** The remote id in the data sources: of the source with this relation, else of any other. */
   readonly remoteId: string | undefined;
 }
+
+/** Where the video of a camera is opened, and the remote id that the request names it by. */
+interface VideoLink {
+  readonly entry: DeviceEntry;
+  readonly remoteId: string;
+  readonly at: { readonly url: TrustedUrl; readonly relation: string };
+}
+
+/** A video that was opened, and where. */
+interface OpenedVideo<Video> {
+  readonly link: VideoLink;
+  readonly video: Video;
+}
+
+type OpenVideo<Video> = (operation: Operation, link: VideoLink) => Promise<Video>;
+
+/** The camera of an event, or one that a user names. */
+type NamedCamera = { whenOffline: WhenOffline } & ({ ids: EventIds } | { name: string });
 
 /** What one data source offers: its links, and the remote id that it shows. */
 interface DataSource {
@@ -116,11 +136,62 @@ export class CameraResolver {
   ) {}
 
   /**
+   * Opens the video of a camera; until this run has a list, at the link of the last run. What has led to it is learned.
+   * @throws RvmError DEVICE_NOT_FOUND, DEVICE_OFFLINE, LINK_NOT_OFFERED, and those of `open` and the session
+   */
+  async withVideo<Video>(
+    operation: Operation,
+    named: NamedCamera,
+    open: OpenVideo<Video>,
+  ): Promise<OpenedVideo<Video>> {
+    const ids = 'ids' in named ? named.ids : NO_IDS;
+    const early = this.directory.isLoaded ? undefined : await this.#asInLastRun(operation, ids, open);
+    const opened = early ?? (await this.#openNow(operation, named, ids, open));
+    const { entry, at } = opened.link;
+    this.#learn(entry, ids.remoteId);
+    this.lastRun.learn(entry, ids.remoteId, at);
+    return opened;
+  }
+
+  async #openNow<Video>(
+    operation: Operation,
+    named: NamedCamera,
+    ids: EventIds,
+    open: OpenVideo<Video>,
+  ): Promise<OpenedVideo<Video>> {
+    const { whenOffline } = named;
+    const found = await ('ids' in named
+      ? this.#ofEvent(operation, ids, whenOffline)
+      : this.chosen(operation, named.name, whenOffline));
+    return this.withLink(operation, found, [relations.rtsp], async ({ url, relation, ...offer }, entry) => {
+      const remoteId = await this.#remoteId(operation, entry, ids, offer.remoteId);
+      const link = { entry, remoteId, at: { url, relation } };
+      return { link, video: await open(operation, link) };
+    });
+  }
+
+  /** One attempt at the link of the last run; undefined if that fails, so that the standard steps follow. */
+  async #asInLastRun<Video>(
+    operation: Operation,
+    ids: EventIds,
+    open: OpenVideo<Video>,
+  ): Promise<OpenedVideo<Video> | undefined> {
+    const hint = await this.lastRun.video(operation, ids);
+    if (hint === undefined || ids.remoteId === undefined) return undefined;
+    const { entry, ...at } = hint;
+    const link = { entry, remoteId: ids.remoteId, at };
+    const request = operation.hint((once) => open(once, link), true);
+    const video = await undefinedOnServiceError(operation, request);
+    if (video === undefined) this.lastRun.forgetVideo(entry.device.id);
+    else this.lastRun.follow();
+    return video === undefined ? undefined : { link, video };
+  }
+
+  /**
    * The camera of an event. If the directory does not contain it, or lists it as unusable, the service is queried once more
    * before the message fails.
-   * @throws RvmError DEVICE_NOT_FOUND, DEVICE_OFFLINE, and those of the session
    */
-  ofEvent(operation: Operation, ids: EventIds, whenOffline: WhenOffline): Promise<DeviceEntry> {
+  #ofEvent(operation: Operation, ids: EventIds, whenOffline: WhenOffline): Promise<DeviceEntry> {
     return this.#usable(operation, whenOffline, {
       id: ids.cameraId,
       isUnique: true,
@@ -151,7 +222,7 @@ export class CameraResolver {
    * The camera id of the RTSP session request: the event's remote id; that of the device's record, of its data sources or of
    * its details; one learned from an earlier event, of this run or the last; at last the device's own id.
    */
-  remoteId(
+  #remoteId(
     operation: Operation,
     entry: DeviceEntry,
     ids: EventIds,
@@ -176,7 +247,7 @@ export class CameraResolver {
   }
 
   /** Stores the remote id of an event; called once the service has accepted it. */
-  learn(entry: DeviceEntry, remoteId: string | undefined): void {
+  #learn(entry: DeviceEntry, remoteId: string | undefined): void {
     if (remoteId === undefined) return;
     const { id } = entry.device;
     const former = this.#learnedDevices.get(remoteId);
@@ -252,6 +323,17 @@ export class CameraResolver {
       if (far.url.href === used?.url.href) throw error;
       return send(far, current);
     }
+  }
+
+  /** The same for the first of these relations that the camera offers. @throws RvmError as `offer` and `call` */
+  withLink<Result>(
+    operation: Operation,
+    entry: DeviceEntry,
+    wanted: readonly string[],
+    send: (offer: Offer, entry: DeviceEntry) => Promise<Result>,
+    isPtz = false,
+  ): Promise<Result> {
+    return this.call(operation, entry, (camera) => this.offer(operation, camera, wanted, isPtz), send);
   }
 
   /** Drops the cached links of a camera, because the service rejected them. */
@@ -364,7 +446,7 @@ export class CameraResolver {
 
   /** From the directory; until that is loaded, from the page where the last run found the camera. */
   async #known(operation: Operation, wanted: Wanted): Promise<DeviceEntry | undefined> {
-    if (!this.lastRun.isOver) {
+    if (!this.directory.isLoaded) {
       const early = wanted.id === undefined ? undefined : await this.lastRun.onItsPage(operation, wanted.id);
       if (early !== undefined) return early;
       // A later page may contain the same name again, but not the same id.

@@ -94,64 +94,101 @@ function rawWordsOf(value: unknown): string[] {
   return parts.map(asText).filter((word) => word !== undefined);
 }
 
-/** Positions of cameras in a list, by any of their names. */
-class DeviceNames {
-  readonly #byId = new Map<string, number>();
-  /** Only ids that are not spelled in the normal form of GUIDs. */
-  readonly #byGuid = new Map<string, number>();
-  readonly #byRemoteId = new Map<string, number>();
-  readonly #byName = new Map<string, number>();
-  /** All cameras of a name but the first. */
-  readonly #namesakes = new Map<string, number[]>();
-  readonly #withoutRemoteId: number[] = [];
+/** A camera of the directory and the address its own links are relative to. */
+export interface DeviceEntry {
+  readonly device: Device;
+  readonly url: URL;
+}
 
-  /** Of two devices with the same id, the first counts. */
-  add(device: Device, index: number): void {
-    const { id, name } = device;
+/** Positions of cameras in a list, by any of their names; they do not change when an entry is replaced. */
+class DeviceNames {
+  readonly byId = new Map<string, number>();
+  /** Only ids that are not spelled in the normal form of GUIDs. */
+  readonly byGuid = new Map<string, number>();
+  readonly byRemoteId = new Map<string, number>();
+  readonly byName = new Map<string, number>();
+  /** All cameras of a name but the first. */
+  readonly namesakes = new Map<string, number[]>();
+  readonly withoutRemoteId: number[] = [];
+}
+
+/** The cameras of one load of the directory, in the order served, found by any of their names. */
+export class DeviceIndex {
+  readonly #entries: DeviceEntry[];
+  readonly #names: DeviceNames;
+
+  constructor(entries: DeviceEntry[] = [], names = new DeviceNames()) {
+    this.#entries = entries;
+    this.#names = names;
+  }
+
+  get entries(): readonly DeviceEntry[] {
+    return this.#entries;
+  }
+
+  /** Of two devices with the same id, the first served counts. */
+  add(entry: DeviceEntry): void {
+    const { id, name } = entry.device;
+    const { byId, byGuid, byRemoteId, byName, namesakes, withoutRemoteId } = this.#names;
+    const index = this.#entries.push(entry) - 1;
     const guid = guidForm(id);
-    addFirst(this.#byId, id, index);
-    if (guid !== id) addFirst(this.#byGuid, guid, index);
-    const remoteId = remoteIdOf(device);
-    if (remoteId === undefined) this.#withoutRemoteId.push(index);
-    addFirst(this.#byRemoteId, remoteId, index);
-    this.#addName(name, index);
+    addFirst(byId, id, index);
+    if (guid !== id) addFirst(byGuid, guid, index);
+    const remoteId = remoteIdOf(entry.device);
+    if (remoteId === undefined) withoutRemoteId.push(index);
+    addFirst(byRemoteId, remoteId, index);
+    const others = namesakes.get(name);
+    if (!byName.has(name)) byName.set(name, index);
+    else if (others === undefined) namesakes.set(name, [index]);
+    else others.push(index);
+  }
+
+  /**
+   * An index of these entries, which must be the same cameras with the same names in the same order. No entry may be added to
+   * it.
+   */
+  renewed(entries: DeviceEntry[]): DeviceIndex {
+    return new DeviceIndex(entries, this.#names);
+  }
+
+  /** Replaces an entry by a newer record of the same device, if the entry is still current. */
+  replace(old: DeviceEntry, updated: DeviceEntry): void {
+    const index = this.#positionOf(old.device.id);
+    if (index !== undefined && this.#entries[index] === old) this.#entries[index] = updated;
   }
 
   /** Exact id first; then, for GUIDs only, in any case and with or without braces. */
-  byId(id: string): number | undefined {
-    return this.#byId.get(id) ?? this.#firstOfGuid(guidForm(id));
+  byId(id: string): DeviceEntry | undefined {
+    return this.#at(this.#positionOf(id));
   }
 
   /** By the remote id that the device's own record shows. */
-  byRemoteId(remoteId: string): number | undefined {
-    return this.#byRemoteId.get(remoteId);
+  byRemoteId(remoteId: string): DeviceEntry | undefined {
+    return this.#at(this.#names.byRemoteId.get(remoteId));
   }
 
-  /** The first devices whose own records show no remote id. */
-  withoutRemoteId(atMost: number): readonly number[] {
-    return this.#withoutRemoteId.slice(0, atMost);
+  /** The first devices whose own records show no remote id, so that only their details can. */
+  withoutRemoteId(atMost: number): DeviceEntry[] {
+    return this.#names.withoutRemoteId.slice(0, atMost).flatMap((index) => this.#at(index) ?? []);
   }
 
   /** All devices of exactly this name. */
-  byName(name: string): readonly number[] {
-    const first = this.#byName.get(name);
-    return first === undefined ? [] : [first, ...(this.#namesakes.get(name) ?? [])];
+  byName(name: string): DeviceEntry[] {
+    const indexes = [this.#names.byName.get(name), ...(this.#names.namesakes.get(name) ?? [])];
+    return indexes.flatMap((index) => this.#at(index) ?? []);
   }
 
-  #addName(name: string, index: number): void {
-    if (!this.#byName.has(name)) {
-      this.#byName.set(name, index);
-      return;
-    }
-    const namesakes = this.#namesakes.get(name);
-    if (namesakes === undefined) this.#namesakes.set(name, [index]);
-    else namesakes.push(index);
+  #at(index: number | undefined): DeviceEntry | undefined {
+    return index === undefined ? undefined : this.#entries[index];
   }
 
-  /** The first device whose id is this GUID, however it is spelled. */
-  #firstOfGuid(guid: string | undefined): number | undefined {
-    if (guid === undefined) return undefined;
-    const indexes = [this.#byId.get(guid), this.#byGuid.get(guid)].filter((index) => index !== undefined);
+  /** Of a GUID the first, however it is spelled. */
+  #positionOf(id: string): number | undefined {
+    const { byId, byGuid } = this.#names;
+    const exact = byId.get(id);
+    const guid = exact === undefined ? guidForm(id) : undefined;
+    if (guid === undefined) return exact;
+    const indexes = [byId.get(guid), byGuid.get(guid)].filter((index) => index !== undefined);
     return indexes.length === 0 ? undefined : Math.min(...indexes);
   }
 }
@@ -167,71 +204,6 @@ function addFirst(map: Map<string, number>, key: string | undefined, index: numb
   if (key !== undefined && key !== '' && !map.has(key)) map.set(key, index);
 }
 
-/** A camera of the directory and the address its own links are relative to. */
-export interface DeviceEntry {
-  readonly device: Device;
-  readonly url: URL;
-}
-
-/** The cameras of one load of the directory, in the order served, found by any of their names. */
-export class DeviceIndex {
-  readonly #entries: DeviceEntry[];
-  /** Positions in `#entries`, which do not change when an entry is replaced. */
-  readonly #names: DeviceNames;
-
-  constructor(entries: DeviceEntry[] = [], names = new DeviceNames()) {
-    this.#entries = entries;
-    this.#names = names;
-  }
-
-  get entries(): readonly DeviceEntry[] {
-    return this.#entries;
-  }
-
-  /** Of two devices with the same id, the first served counts. */
-  add(entry: DeviceEntry): void {
-    this.#names.add(entry.device, this.#entries.push(entry) - 1);
-  }
-
-  /**
-   * An index of these entries, which must be the same cameras with the same names in the same order. No entry may be added to
-   * it.
-   */
-  renewed(entries: DeviceEntry[]): DeviceIndex {
-    return new DeviceIndex(entries, this.#names);
-  }
-
-  /** Replaces an entry by a newer record of the same device, if the entry is still current. */
-  replace(old: DeviceEntry, updated: DeviceEntry): void {
-    const index = this.#names.byId(old.device.id);
-    if (index !== undefined && this.#entries[index] === old) this.#entries[index] = updated;
-  }
-
-  /** Exact id first; then, for GUIDs only, in any case and with or without braces. */
-  byId(id: string): DeviceEntry | undefined {
-    return this.#at(this.#names.byId(id));
-  }
-
-  /** By the remote id that the device's own record shows. */
-  byRemoteId(remoteId: string): DeviceEntry | undefined {
-    return this.#at(this.#names.byRemoteId(remoteId));
-  }
-
-  /** The first devices whose own records show no remote id, so that only their details can. */
-  withoutRemoteId(atMost: number): DeviceEntry[] {
-    return this.#names.withoutRemoteId(atMost).flatMap((index) => this.#at(index) ?? []);
-  }
-
-  /** All devices of exactly this name. */
-  byName(name: string): DeviceEntry[] {
-    return this.#names.byName(name).flatMap((index) => this.#at(index) ?? []);
-  }
-
-  #at(index: number | undefined): DeviceEntry | undefined {
-    return index === undefined ? undefined : this.#entries[index];
-  }
-}
-
 /** True if a link no longer exists (404, 410): links may change, and a new one is then searched. */
 export function isGone(error: unknown): error is RvmError {
   if (!(error instanceof RvmError) || error.code !== 'HTTP_ERROR') return false;
@@ -245,10 +217,6 @@ type LookupMiss = 'unknown' | 'gone';
 
 /** The cameras of one Central Station, as last served. */
 export class DeviceDirectory {
-  readonly #session: StationSession;
-  readonly #origins: Origins;
-  readonly #timing: StationTiming;
-  readonly #detailRelations: readonly string[];
   readonly #loading = new SingleFlight<void>();
   readonly #asking = new KeyedFlight<DeviceEntry | undefined>();
   #index: DeviceIndex | undefined;
@@ -262,16 +230,11 @@ export class DeviceDirectory {
 
   /** @param detailRelations relations of a camera's own resource */
   constructor(
-    session: StationSession,
-    origins: Origins,
-    timing: StationTiming,
-    detailRelations: readonly string[],
-  ) {
-    this.#session = session;
-    this.#origins = origins;
-    this.#timing = timing;
-    this.#detailRelations = detailRelations;
-  }
+    private readonly session: StationSession,
+    private readonly origins: Origins,
+    private readonly timing: StationTiming,
+    private readonly detailRelations: readonly string[],
+  ) {}
 
   /** The cameras of the last load; during the first load, those read so far. */
   get index(): DeviceIndex {
@@ -328,7 +291,7 @@ export class DeviceDirectory {
    */
   loadBehind(): void {
     if (this.#index !== undefined) return;
-    const operation = new Operation({ deadlineMs: this.#timing.deadlineMs });
+    const operation = new Operation({ deadlineMs: this.timing.deadlineMs });
     void this.refresh(operation)
       .catch(() => undefined)
       .finally(() => operation.end());
@@ -340,8 +303,8 @@ export class DeviceDirectory {
    * refreshed in any case.
    */
   async refreshOnMiss(operation: Operation, why: LookupMiss): Promise<void> {
-    const stands = performance.now() - this.#answeredAt[why] < this.#timing.missRefreshMs;
-    const isOld = why === 'gone' && this.#loadedAt < this.#session.openedAt;
+    const stands = performance.now() - this.#answeredAt[why] < this.timing.missRefreshMs;
+    const isOld = why === 'gone' && this.#loadedAt < this.session.openedAt;
     if (stands && !isOld && this.#loading.running === undefined) return;
     await this.#loading.run(operation, async (shared) => {
       await this.#load(shared);
@@ -351,9 +314,9 @@ export class DeviceDirectory {
 
   /** The address of a camera's own resource, if it is offered. */
   ownLink({ device, url }: DeviceEntry): { url: TrustedUrl; relation: string } | undefined {
-    const found = findAnyLink(device, this.#detailRelations);
+    const found = findAnyLink(device, this.detailRelations);
     if (found === undefined) return undefined;
-    return { url: this.#origins.resolve(found.address, url, found.relation), relation: found.relation };
+    return { url: this.origins.resolve(found.address, url, found.relation), relation: found.relation };
   }
 
   /**
@@ -363,7 +326,7 @@ export class DeviceDirectory {
   async askDetails(operation: Operation, entry: DeviceEntry): Promise<Record<string, unknown> | undefined> {
     const self = this.ownLink(entry);
     if (self === undefined) return undefined;
-    const answer = await this.#session.follow(operation, { method: 'GET', ...self });
+    const answer = await this.session.follow(operation, { method: 'GET', ...self });
     return unwrapRecord(answer.json());
   }
 
@@ -448,7 +411,7 @@ export class DeviceDirectory {
   async #eachRecord(operation: Operation, work: (record: JsonRecord, url: URL) => void): Promise<void> {
     const first = await this.#firstPage(operation);
     const ask = (url: TrustedUrl): Promise<Answer> => this.#get(operation, url);
-    const pages = pagesFrom(first, DIALECT.collection.devices, this.#origins, ask);
+    const pages = pagesFrom(first, DIALECT.collection.devices, this.origins, ask);
     for await (const { records, url } of prefetch(pages)) {
       await forEachTimeSliced(records, (record) => work(record, url));
       for (const onPage of this.#onPage) onPage();
@@ -458,16 +421,16 @@ export class DeviceDirectory {
   /** The link to the devices comes from `/system`; if it is gone, `/system` is requested again. */
   async #firstPage(operation: Operation): Promise<Answer> {
     try {
-      return await this.#get(operation, await this.#session.link(operation, relations.devices));
+      return await this.#get(operation, await this.session.link(operation, relations.devices));
     } catch (error) {
       if (!isGone(error)) throw error;
-      await this.#session.rereadSystem(operation);
-      return this.#get(operation, await this.#session.link(operation, relations.devices));
+      await this.session.rereadSystem(operation);
+      return this.#get(operation, await this.session.link(operation, relations.devices));
     }
   }
 
   #get(operation: Operation, url: TrustedUrl): Promise<Answer> {
-    return this.#session.follow(operation, { method: 'GET', url, relation: relations.devices });
+    return this.session.follow(operation, { method: 'GET', url, relation: relations.devices });
   }
 }
 

@@ -1,3 +1,4 @@
+import { Semaphore } from '../../concurrency/semaphore';
 import { RvmError } from '../../error';
 import type { JsonRecord } from '../../json/json';
 import type { PtzAccepted, PtzCommand, PtzList, PtzTarget } from '../calls';
@@ -48,7 +49,7 @@ const MOST_STOPS = 50;
 /** Presets, tours and home positions of the cameras. They are requested each time, because users change them. */
 export class PtzClient {
   /** Commands to one camera are sent in the order of the calls, or the camera would end at the wrong position. */
-  readonly #inTurn = new KeyedMutex();
+  readonly #turns = new Map<string, Semaphore>();
 
   /** @param queueTimeoutMs milliseconds; a command that waits longer for earlier ones is not sent */
   constructor(
@@ -59,21 +60,13 @@ export class PtzClient {
     private readonly queueTimeoutMs: number,
   ) {}
 
-  /**
-   * @throws RvmError LINK_NOT_OFFERED for a fixed camera, DEVICE_NOT_FOUND, DEVICE_OFFLINE, and those of the
-   *   session
-   */
+  /** As `StationClient.ptzTargets`. */
   async targets(operation: Operation, camera: string, list: PtzList): Promise<PtzTarget[]> {
     const entry = await this.cameras.chosen(operation, camera, 'try');
     return (await this.#list(operation, entry, list)).targets.map(({ target }) => target);
   }
 
-  /**
-   * Checks by their links whether each preset can be called and each tour started; sends no command.
-   * @returns the number of presets and tours of the camera; 0 for a fixed one
-   * @throws RvmError LINK_NOT_OFFERED names a target that cannot be called, and what it does offer;
-   *   UNTRUSTED_LINK, and as `targets`
-   */
+  /** As `StationClient.checkPtz`: 0 for a fixed camera; sends no command. */
   async check(operation: Operation, camera: string): Promise<number> {
     const entry = await this.cameras.chosen(operation, camera, 'try');
     let count = 0;
@@ -92,23 +85,22 @@ export class PtzClient {
     return count;
   }
 
-  /**
-   * Sends a command, at most once. The service only says that it has accepted the command, not whether the camera has moved.
-   * @throws RvmError TARGET_NOT_FOUND, BAD_INPUT, CAMERA_BUSY, and as `targets`
-   */
+  /** As `StationClient.ptz`. The service says that it has accepted the command, not whether the camera has moved. */
   async send(operation: Operation, camera: string, { action, target }: PtzCommand): Promise<PtzAccepted> {
     const entry = await this.cameras.chosen(operation, camera);
     const { id } = entry.device;
-    const reached = await this.#inTurn.run(id, operation, this.queueTimeoutMs, () => {
+    const reached = await this.#inTurn(id, operation, () => {
       switch (action) {
         case 'goto-preset':
-          return this.#goToPreset(operation, entry, required(target, 'preset'));
+          return this.#toTarget('goto', operation, entry, 'presets', required(target, 'preset'));
         case 'goto-home':
           return this.#goHome(operation, entry);
         case 'start-tour':
-          return this.#startTour(operation, entry, required(target, 'tour'));
+          return this.#toTarget('start', operation, entry, 'tours', required(target, 'tour'));
         case 'stop-tour':
-          return this.#stopTour(operation, entry, target === '' ? undefined : target);
+          return target === undefined || target === ''
+            ? this.#stopTours(operation, entry)
+            : this.#toTarget('stop', operation, entry, 'tours', target);
         default:
           return action satisfies never;
       }
@@ -116,19 +108,40 @@ export class PtzClient {
     return { action, cameraId: id, target: reached?.target ?? null, accepted: true };
   }
 
-  async #goToPreset(operation: Operation, entry: DeviceEntry, wanted: string): Promise<ListedTarget> {
-    const list = await this.#list(operation, entry, 'presets');
-    return this.#do('goto', operation, entry, list, findTarget(list, wanted, entry.device));
+  /**
+   * Does work after all earlier work on this camera has ended, successfully or not.
+   * @throws RvmError TIMEOUT, CANCELLED if the caller gives up while the work waits
+   */
+  async #inTurn<T>(id: string, operation: Operation, work: () => Promise<T>): Promise<T> {
+    const requestedAt = performance.now();
+    const turn = this.#turns.get(id) ?? new Semaphore(1);
+    this.#turns.set(id, turn);
+    const leave = await operation.takeTurn(turn);
+    try {
+      // Work that has waited longer is not done, because it would come too late.
+      if (performance.now() - requestedAt > this.queueTimeoutMs) throw tooLate();
+      return await work();
+    } finally {
+      if (turn.waiting === 0) this.#turns.delete(id);
+      leave();
+    }
+  }
+
+  async #toTarget(
+    command: keyof PtzCommandLinks,
+    operation: Operation,
+    entry: DeviceEntry,
+    listed: PtzList,
+    wanted: string,
+  ): Promise<ListedTarget> {
+    const list = await this.#list(operation, entry, listed);
+    return this.#do(command, operation, entry, list, findTarget(list, wanted, entry.device));
   }
 
   async #goHome(operation: Operation, entry: DeviceEntry): Promise<ListedTarget | undefined> {
     try {
-      await this.cameras.call(
-        operation,
-        entry,
-        (camera) => this.cameras.offer(operation, camera, this.relations.home, true),
-        ({ url, relation }) => this.#post(operation, { url, relation }),
-      );
+      const post = ({ url, relation }: Offer) => this.#post(operation, { url, relation });
+      await this.cameras.withLink(operation, entry, this.relations.home, post, true);
       return undefined;
     } catch (error) {
       if (!isNotOffered(error)) throw error;
@@ -146,20 +159,8 @@ export class PtzClient {
     return this.#do('goto', operation, entry, list, home);
   }
 
-  async #startTour(operation: Operation, entry: DeviceEntry, wanted: string): Promise<ListedTarget> {
+  async #stopTours(operation: Operation, entry: DeviceEntry): Promise<undefined> {
     const list = await this.#list(operation, entry, 'tours');
-    return this.#do('start', operation, entry, list, findTarget(list, wanted, entry.device));
-  }
-
-  async #stopTour(
-    operation: Operation,
-    entry: DeviceEntry,
-    wanted: string | undefined,
-  ): Promise<ListedTarget | undefined> {
-    const list = await this.#list(operation, entry, 'tours');
-    if (wanted !== undefined) {
-      return this.#do('stop', operation, entry, list, findTarget(list, wanted, entry.device));
-    }
     const halt = linkOf(list.record, list.url, [FACTS.stopsAll]);
     if (halt === undefined) return this.#stopEach(operation, entry, list);
     await this.#post(operation, this.#resolved(halt));
@@ -189,14 +190,11 @@ export class PtzClient {
   }
 
   async #list(operation: Operation, entry: DeviceEntry, list: PtzList): Promise<TargetList> {
-    const answer = await this.cameras.call(
-      operation,
-      entry,
-      (camera) => this.cameras.offer(operation, camera, this.relations[list], true),
-      ({ url, relation }) => this.session.follow(operation, { method: 'GET', url, relation }),
-    );
-    const ask = (url: TrustedUrl): Promise<Answer> =>
-      this.session.follow(operation, { method: 'GET', url, relation: answer.relation });
+    const get = (url: TrustedUrl, relation: string): Promise<Answer> =>
+      this.session.follow(operation, { method: 'GET', url, relation });
+    const first = ({ url, relation }: Offer) => get(url, relation);
+    const answer = await this.cameras.withLink(operation, entry, this.relations[list], first, true);
+    const ask = (url: TrustedUrl) => get(url, answer.relation);
     return readTargets(
       answer,
       pagesFrom(answer, collection[list], this.origins, ask, collection.maxTargetPages),
@@ -422,39 +420,6 @@ function listed(targets: readonly ListedTarget[]): string {
     .map(({ target: { id, name } }) => (name === '' || name === id ? `${id}` : `${id} (${name})`));
   const more = targets.length > named.length ? ', …' : '';
   return quoteBare(named.join(', ') + more, 200);
-}
-
-/** Runs work of one key one after the other, in the order of the calls; different keys do not wait for each other. */
-class KeyedMutex {
-  readonly #last = new Map<string, Promise<unknown>>();
-
-  /**
-   * Runs the work after all earlier work of this key has ended, successfully or not.
-   * @param queueTimeoutMs milliseconds; work that waits longer is not done, because it would come too late
-   * @throws RvmError TIMEOUT, CANCELLED if the caller gives up while the work waits
-   */
-  async run<T>(
-    key: string,
-    operation: Operation,
-    queueTimeoutMs: number,
-    work: () => Promise<T>,
-  ): Promise<T> {
-    const requestedAt = performance.now();
-    const before = this.#last.get(key) ?? Promise.resolve();
-    const mine = before.then(() => {
-      operation.checkAlive();
-      if (performance.now() - requestedAt > queueTimeoutMs) throw tooLate();
-      return work();
-    });
-    const ended = mine.catch(() => undefined);
-    this.#last.set(key, ended);
-    void ended.then(() => {
-      if (this.#last.get(key) === ended) this.#last.delete(key);
-    });
-    await operation.waitFor(before);
-    // From here on the work itself observes its operation, and reports best how it ended.
-    return mine;
-  }
 }
 
 function tooLate(): RvmError {

@@ -52,11 +52,7 @@ export class ApiRequests {
     private readonly origins: Origins,
   ) {}
 
-  /**
-   * Follows the relations one after the other, and sends the request to where the last one leads.
-   * @throws RvmError BAD_INPUT, LINK_NOT_OFFERED that names the relation, UNTRUSTED_LINK, HTTP_ERROR,
-   *   DEVICE_NOT_FOUND, and those of the session
-   */
+  /** As `StationClient.request`: follows the relations one after the other, and sends the request to where the last one leads. */
   async send(operation: Operation, wanted: ApiRequest): Promise<ApiResponse> {
     const rels = wanted.rels.map((rel) => rel.trim()).filter((rel) => rel !== '');
     const [first, ...others] = rels;

@@ -5,134 +5,64 @@ import { LONGEST_PRE_ROLL } from '../../limits';
 import { relayOf, type RtspRelay } from '../../text';
 import { readTime, timeOf } from '../../time';
 import type { RtspSession, RtspWanted } from '../calls';
-import type { LastRun } from '../cameras/camera-cache';
-import { type CameraResolver, type EventIds, idsOf } from '../cameras/camera-resolver';
-import type { DeviceEntry } from '../cameras/device-directory';
+import { type CameraResolver, idsOf } from '../cameras/camera-resolver';
 import { DIALECT } from '../dialect';
 import { type Answer, asText, firstField } from '../http/answer';
-import type { TrustedUrl } from '../http/origins';
-import { undefinedOnServiceError } from '../http/retry-policy';
 import { jsonBody } from '../http/records';
 import type { Operation } from '../operation';
 import type { StationSession } from '../session/session';
 
 /** How this service expects times and live video. */
-interface RtspStyle {
+export interface RtspStyle {
   /** Adds `Z` to a time that has no zone. */
   appendZ: boolean;
   liveStyle: LiveStyle;
 }
 
-interface OpenedAt {
-  url: TrustedUrl;
-  relation: string;
-}
-
-/** A session that the service has granted. */
-interface Granted {
-  camera: DeviceEntry;
-  cameraRemoteId: string;
-  openedAt: OpenedAt;
-  url: string;
-  relay: RtspRelay;
-}
-
-/** The request body for the video of the camera with this remote id. */
-type BodyFor = (remoteId: string) => RtspRequest;
-
-const { relations, rtsp: FACTS } = DIALECT;
+const { rtsp: FACTS } = DIALECT;
 
 /** Opens RTSP sessions. Each call requests a new one: a URL is never cached. */
 export class RtspSessions {
   constructor(
     private readonly session: StationSession,
     private readonly cameras: CameraResolver,
-    private readonly lastRun: LastRun,
     private readonly style: RtspStyle,
   ) {}
 
-  /**
-   * Opens a session: for the recorded video of an event by the specification's sequence (section 4). With
-   * warm caches this is one request; after a restart it is one request and the login, if the last run has
-   * opened a session of the camera.
-   * @throws RvmError EVENT_WITHOUT_CAMERA, BAD_INPUT for a time that cannot be read, DEVICE_NOT_FOUND,
-   *   DEVICE_OFFLINE, LINK_NOT_OFFERED, BAD_RESPONSE, and those of the session
-   */
+  /** As `StationClient.openRtsp`; after a restart one request and the login, if the last run has opened one of the camera. */
   async open(operation: Operation, wanted: RtspWanted): Promise<RtspSession> {
-    const ids = wanted.mode === 'event' ? idsOf(wanted.event) : NO_IDS;
+    const { whenOffline } = wanted;
+    const named =
+      wanted.mode === 'event'
+        ? { ids: idsOf(wanted.event), whenOffline }
+        : { name: wanted.camera, whenOffline };
     const time = wantedTimeText(wanted);
     const t = time === undefined ? undefined : toServiceTime(time, this.style.appendZ);
     const quality = wanted.quality === '' ? FACTS.quality : wanted.quality;
-    const bodyFor = (remoteId: string): RtspRequest =>
-      t === undefined
-        ? liveRequest(remoteId, quality, this.style.liveStyle)
-        : recordedRequest(remoteId, quality, t);
-    const { camera, cameraRemoteId, openedAt, url, relay } =
-      (this.lastRun.isOver ? undefined : await this.#asInLastRun(operation, ids, bodyFor)) ??
-      (await this.#granted(operation, await this.#camera(operation, wanted, ids), ids, bodyFor));
-    this.cameras.learn(camera, ids.remoteId);
-    this.lastRun.learn(camera, ids.remoteId, openedAt);
-
-    const { id, name, status } = camera.device;
+    const { link, video } = await this.cameras.withVideo(operation, named, async (each, { remoteId, at }) => {
+      const body = jsonBody(
+        t === undefined
+          ? liveRequest(remoteId, quality, this.style.liveStyle)
+          : recordedRequest(remoteId, quality, t),
+      );
+      const request = { kind: 'RTSP session', method: 'POST', ...at, body } as const;
+      return rtspUrlOf(await this.session.follow(each, request));
+    });
+    const { id, name, status } = link.entry.device;
     return {
-      url,
+      url: video.url,
       mode: wanted.mode,
       cameraId: id,
-      cameraRemoteId,
+      cameraRemoteId: link.remoteId,
       quality,
       ...(t === undefined ? {} : { t }),
-      relay,
+      relay: video.relay,
       device: { id, name, status },
       requests: operation.requests,
       ms: operation.ms,
     };
   }
-
-  #granted(operation: Operation, entry: DeviceEntry, ids: EventIds, bodyFor: BodyFor): Promise<Granted> {
-    return this.cameras.call(
-      operation,
-      entry,
-      (camera) => this.cameras.offer(operation, camera, [relations.rtsp]),
-      async ({ url, relation, remoteId }, camera) => {
-        const cameraRemoteId = await this.cameras.remoteId(operation, camera, ids, remoteId);
-        return this.#post(operation, camera, { url, relation }, cameraRemoteId, bodyFor);
-      },
-    );
-  }
-
-  /** One attempt at the link of the last run; undefined if that fails, so that the standard steps follow. */
-  async #asInLastRun(operation: Operation, ids: EventIds, bodyFor: BodyFor): Promise<Granted | undefined> {
-    const hint = await this.lastRun.video(operation, ids);
-    if (hint === undefined || ids.remoteId === undefined) return undefined;
-    const { entry, ...openedAt } = hint;
-    const { remoteId } = ids;
-    const request = operation.hint((once) => this.#post(once, entry, openedAt, remoteId, bodyFor), true);
-    const granted = await undefinedOnServiceError(operation, request);
-    if (granted === undefined) this.lastRun.forgetVideo(entry.device.id);
-    else this.lastRun.follow();
-    return granted;
-  }
-
-  async #post(
-    operation: Operation,
-    camera: DeviceEntry,
-    openedAt: OpenedAt,
-    cameraRemoteId: string,
-    bodyFor: BodyFor,
-  ): Promise<Granted> {
-    const body = jsonBody(bodyFor(cameraRemoteId));
-    const request = { kind: 'RTSP session', method: 'POST', ...openedAt, body } as const;
-    const answer = await this.session.follow(operation, request);
-    return { camera, cameraRemoteId, openedAt, ...rtspUrlOf(answer) };
-  }
-
-  #camera(operation: Operation, wanted: RtspWanted, ids: EventIds): Promise<DeviceEntry> {
-    if (wanted.mode === 'event') return this.cameras.ofEvent(operation, ids, wanted.whenOffline);
-    return this.cameras.chosen(operation, wanted.camera, wanted.whenOffline);
-  }
 }
-
-const NO_IDS: EventIds = { cameraId: undefined, remoteId: undefined };
 
 /**
  * Body of the RTSP session request (specification, section 2). Time and search are absent for live video, unless `LiveStyle` is
@@ -146,7 +76,7 @@ interface RtspRequest {
 }
 
 /** How live video is requested: without time and search, or with the word `live`. */
-export type LiveStyle = 'omit' | 'live';
+type LiveStyle = 'omit' | 'live';
 
 function recordedRequest(remoteId: string, quality: string, t: string): RtspRequest {
   return { cameraId: remoteId, quality, t, search: FACTS.recordedSearch };

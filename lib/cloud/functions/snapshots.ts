@@ -23,19 +23,12 @@ export class Snapshots {
     private readonly relations: readonly string[],
   ) {}
 
-  /**
-   * @param width in pixels, if the service supports a choice
-   * @throws RvmError BAD_INPUT for an invalid width, BAD_RESPONSE if the answer contains no JPEG,
-   *   LINK_NOT_OFFERED, DEVICE_NOT_FOUND, DEVICE_OFFLINE, and those of the session
-   */
+  /** As `StationClient.snapshot`. */
   async take(operation: Operation, camera: string, width: number | undefined): Promise<Snapshot> {
     checkWidth(width);
     const entry = await this.cameras.chosen(operation, camera);
-    const answer = await this.cameras.call(
-      operation,
-      entry,
-      (device) => this.cameras.offer(operation, device, this.relations),
-      ({ url, relation }) => this.#get(operation, withWidth(url, width), relation),
+    const answer = await this.cameras.withLink(operation, entry, this.relations, ({ url, relation }) =>
+      this.#get(operation, withWidth(url, width), relation),
     );
     const { jpeg, time } = await this.#picture(operation, answer);
     const { id, name } = entry.device;

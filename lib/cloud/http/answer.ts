@@ -371,11 +371,7 @@ export class Answer {
   readonly url: URL;
   readonly relation: string;
   readonly headers: Headers;
-  readonly #body: Buffer | UnreadableBody;
-  readonly #largeJson: LargeJson | undefined;
-  readonly #attempt: number;
-  readonly #secrets: () => readonly string[];
-  readonly #quotesNothing: boolean;
+  readonly #parts: AnswerParts;
   #said: ErrorBody | undefined;
   #maskedBody: ErrorBody | undefined;
 
@@ -384,11 +380,7 @@ export class Answer {
     this.url = parts.url;
     this.relation = parts.relation;
     this.headers = parts.headers;
-    this.#body = parts.body;
-    this.#largeJson = parts.largeJson;
-    this.#attempt = parts.attempt;
-    this.#secrets = parts.secrets;
-    this.#quotesNothing = parts.quotesNothing;
+    this.#parts = parts;
   }
 
   get ok(): boolean {
@@ -421,12 +413,14 @@ export class Answer {
    * @throws RvmError BAD_RESPONSE if the body cannot be read
    */
   get body(): Buffer {
-    if (this.#body instanceof UnreadableBody) throw this.error('BAD_RESPONSE', this.#body.reason);
-    return this.#body;
+    const { body } = this.#parts;
+    if (body instanceof UnreadableBody) throw this.error('BAD_RESPONSE', body.reason);
+    return body;
   }
 
   get empty(): boolean {
-    return !(this.#body instanceof UnreadableBody) && this.#body.length === 0;
+    const { body } = this.#parts;
+    return !(body instanceof UnreadableBody) && body.length === 0;
   }
 
   get contentType(): string | undefined {
@@ -455,7 +449,7 @@ export class Answer {
    */
   json(): unknown {
     if (this.body.length > MAX_JSON) throw this.error('BAD_RESPONSE', FAULTS['too much']);
-    const json = this.#largeJson ?? readJson(this.body);
+    const json = this.#parts.largeJson ?? readJson(this.body);
     if ('value' in json) return json.value;
     throw this.error('BAD_RESPONSE', FAULTS[json.fault]);
   }
@@ -488,7 +482,8 @@ export class Answer {
 
   /** The body as text, for its error code and message: of a long one the beginning. */
   get #text(): string {
-    return this.#body instanceof UnreadableBody ? '' : this.#body.toString('utf8', 0, LONGEST_ERROR);
+    const { body } = this.#parts;
+    return body instanceof UnreadableBody ? '' : body.toString('utf8', 0, LONGEST_ERROR);
   }
 
   /** Cached: it is read several times, and a malicious body may be expensive to read. */
@@ -499,7 +494,7 @@ export class Answer {
 
   /** The same without our secrets, for error texts. */
   get #maskedErrorBody(): ErrorBody {
-    this.#maskedBody ??= this.#quotesNothing ? {} : readErrorBody(this.#text, this.#secrets());
+    this.#maskedBody ??= this.#parts.quotesNothing ? {} : readErrorBody(this.#text, this.#parts.secrets());
     return this.#maskedBody;
   }
 
@@ -508,7 +503,7 @@ export class Answer {
   }
 
   #cause(before: number): RvmErrorCause {
-    const attempts = before + this.#attempt;
+    const attempts = before + this.#parts.attempt;
     return { status: this.status, relation: this.relation, attempts, ...this.#maskedErrorBody };
   }
 }

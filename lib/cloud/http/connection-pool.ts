@@ -33,7 +33,8 @@ export class ConnectionPool {
   readonly #tls: TlsOptions;
   readonly #proxyOf: (target: URL) => Proxy | undefined;
   readonly #closing = new AbortController();
-  readonly #sockets = new OpenSockets();
+  /** The sockets that connectors have opened. */
+  readonly #sockets = new Set<Socket>();
 
   /** @throws RvmError CONFIG_MISSING for TLS or proxy settings that cannot be used. */
   constructor({ tls, proxy, timeoutMs }: ConnectionOptions) {
@@ -57,21 +58,36 @@ export class ConnectionPool {
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#agent.destroy();
-    this.#sockets.close();
+    for (const socket of this.#sockets) socket.destroy();
   }
 
   #pool(origin: URL): Pool {
     const proxy = this.#proxyOf(origin);
-    const timeoutMs = this.#timeoutMs;
-    const tls = this.#tls;
-    if (proxy === undefined)
-      return new Pool(origin, { ...LIMITS, connect: this.#sockets.of(connector(tls, timeoutMs)) });
-    if (origin.protocol === 'http:') {
-      const connect = this.#sockets.of(proxyConnector(proxy, timeoutMs));
+    const [tls, timeoutMs, closing] = [this.#tls, this.#timeoutMs, this.#closing.signal];
+    if (proxy !== undefined && origin.protocol === 'http:') {
+      const connect = this.#tracked(proxyConnector(proxy, timeoutMs));
       return new ForwardingPool(proxy, origin, { ...LIMITS, connect });
     }
-    const connect = tunnelConnector({ proxy, tls, timeoutMs, closing: this.#closing.signal });
-    return new Pool(origin, { ...LIMITS, connect: this.#sockets.of(connect) });
+    const connect =
+      proxy === undefined ? connector(tls, timeoutMs) : tunnelConnector({ proxy, tls, timeoutMs, closing });
+    return new Pool(origin, { ...LIMITS, connect: this.#tracked(connect) });
+  }
+
+  /**
+   * The same connector; its sockets are closed with the others. When an attempt to connect fails, the HTTP client drops its
+   * pool, or the pool a connection, although other attempts are under way: else only the service would close their sockets.
+   */
+  #tracked(connect: Connector): Connector {
+    return (target, callback) =>
+      connect(target, (...[error, socket]) => {
+        if (error !== null) {
+          callback(error, null);
+          return;
+        }
+        this.#sockets.add(socket.once('close', () => this.#sockets.delete(socket)));
+        if (this.#closing.signal.aborted) socket.destroy();
+        callback(null, socket);
+      });
   }
 }
 
@@ -136,43 +152,6 @@ class ForwardingPool extends Pool {
     };
     const path = `${this.#target.origin}${options.path}`;
     return super.dispatch({ ...options, path, headers, reset: true }, handler);
-  }
-}
-
-/**
- * The sockets that connectors have opened. When an attempt to connect fails, the HTTP client drops its pool, or the pool a
- * connection, although other attempts are under way: without this class only the service would close their sockets.
- */
-class OpenSockets {
-  readonly #sockets = new Set<Socket>();
-  #closed = false;
-
-  /** The same connector; its sockets are closed with the others. */
-  of(connect: Connector): Connector {
-    return (target, callback) =>
-      connect(target, (...[error, socket]) => {
-        if (error !== null) {
-          callback(error, null);
-          return;
-        }
-        this.#add(socket);
-        callback(null, socket);
-      });
-  }
-
-  /** Closes all sockets, and those that are opened from now on. */
-  close(): void {
-    this.#closed = true;
-    for (const socket of this.#sockets) socket.destroy();
-  }
-
-  #add(socket: Socket): void {
-    if (this.#closed) {
-      socket.destroy();
-      return;
-    }
-    this.#sockets.add(socket);
-    socket.once('close', () => this.#sockets.delete(socket));
   }
 }
 

@@ -3,8 +3,8 @@ import { GrowingBuffer } from '../../bytes';
 import { type Lock, Semaphore, acquireAll, tryAcquireAll } from '../../concurrency/semaphore';
 import { CancelToken } from '../../concurrency/signals';
 import { cancellable } from '../../concurrency/timers';
-import { RvmError } from '../../error';
-import { meter, type Meter, secondsSince } from '../../meter';
+import type { RvmError } from '../../error';
+import { meter, secondsSince } from '../../meter';
 import { DIALECT } from '../dialect';
 import type { Attempt, Operation } from '../operation';
 import type { StationTiming } from '../timing';
@@ -12,9 +12,9 @@ import { Answer, type Headers, READABLE_CODINGS, readLargeJson, unpacked, Unread
 import { type ConnectionOptions, ConnectionPool, MAX_CONNECTIONS } from './connection-pool';
 import type { TrustedUrl } from './origins';
 import { closedError, notSent, type RequestKind, timeoutError, transportError } from './retry-policy';
-import type { SessionCookies } from './session-cookies';
 
 interface TransportOptions extends ConnectionOptions {
+  /** Label of its requests in the metrics; without it they are not counted. */
   key?: string | undefined;
   apiKey: string;
   userAgent: string;
@@ -39,8 +39,6 @@ export interface ServiceRequest {
   otherMethod?: 'POST';
   /** How much of an endless answer is enough: the request ends there. */
   enough?: RoundTripListeners['enough'];
-  /** Called when the request has its permit; throws if the request must not be sent any more. */
-  admit?: () => void;
 }
 
 export function requestKind({ kind, method }: ServiceRequest): RequestKind {
@@ -73,20 +71,29 @@ interface Exchanged extends Omit<RawAnswer, 'body'> {
   sent: readonly string[];
 }
 
+/** The cookies of a session. */
+interface Cookies {
+  readonly text: string;
+  readonly values: readonly string[];
+  headerFor: (url: URL) => string;
+  keep: (setCookie: string | readonly string[], url: URL, isLogin: boolean) => void;
+}
+
 /** How a session sends a request. */
 interface Via {
   /** Records how far the request gets. */
   attempt: Attempt;
-  cookies: SessionCookies;
+  session: {
+    readonly cookies: Cookies;
+    /** Throws if a request that has its permit must not be sent any more. */
+    admit: (operation: Operation) => void;
+  };
   /** The lock of the session, which some requests take exclusively. */
   lock: Lock;
 }
 
 /** The connections to the service, shared by all sessions of one Central Station. */
 export class Transport {
-  readonly timing: StationTiming;
-  /** Label of its requests in the metrics. */
-  readonly key: string | undefined;
   readonly #options: TransportOptions;
   readonly #connections: ConnectionPool;
   readonly #closing = new CancelToken();
@@ -97,10 +104,11 @@ export class Transport {
   #lastSentAt = -Infinity;
 
   /** @throws RvmError CONFIG_MISSING for TLS or proxy settings that cannot be used. */
-  constructor(options: TransportOptions, timing: StationTiming) {
+  constructor(
+    options: TransportOptions,
+    readonly timing: StationTiming,
+  ) {
     this.#options = options;
-    this.key = options.key;
-    this.timing = timing;
     this.#connections = new ConnectionPool(options);
   }
 
@@ -115,29 +123,40 @@ export class Transport {
    *   the service is in force
    */
   async send(operation: Operation, wanted: ServiceRequest, via: Via): Promise<Answer> {
+    const { attempt, session } = via;
     const { abort, end } = this.#begin(operation, wanted.relation);
+    const begun = performance.now();
     try {
-      via.attempt.begin(via.cookies.text);
+      attempt.begin(session.cookies.text);
       this.#checkLimits(wanted);
-      const received = await this.#exchange(operation, wanted, via, abort);
-      const fault = received.status === PROXY_LOGIN ? this.#connections.refusedLogin(wanted.url) : undefined;
+      const locks = [via.lock, this.#permits];
+      const leave = tryAcquireAll(locks, rankOf(wanted)) ?? (await this.#wait(wanted, locks, abort));
+      const late = () => timeoutError(wanted, attempt.number);
+      const received = await abortAfter(this.#options.timeoutMs, abort, late, () =>
+        this.#request(operation, wanted, via, abort, leave),
+      );
+      const { status, headers, body, sent } = received;
+      const fault = status === PROXY_LOGIN ? this.#connections.refusedLogin(wanted.url) : undefined;
       if (fault !== undefined) throw fault;
       const answer = new Answer({
-        largeJson: received.body instanceof UnreadableBody ? undefined : await readLargeJson(received.body),
-        status: received.status,
-        headers: received.headers,
-        body: received.body,
+        largeJson: body instanceof UnreadableBody ? undefined : await readLargeJson(body),
+        status,
+        headers,
+        body,
         url: wanted.url,
         relation: wanted.relation,
-        attempt: via.attempt.number,
+        attempt: attempt.number,
         // The answer may repeat the cookies of its request and set others.
-        secrets: () => this.#secrets(received.sent, via.cookies),
+        secrets: () => this.#secrets(sent, session.cookies),
         quotesNothing: this.#options.quotesNothing === true,
       });
       this.limits.note(answer);
+      this.#count(status, begun);
       return answer;
     } catch (error) {
-      throw transportError(error, wanted, via.attempt.number);
+      const fault = transportError(error, wanted, attempt.number);
+      if (hasGoneOut(fault)) this.#count(undefined, begun);
+      throw fault;
     } finally {
       end();
     }
@@ -180,25 +199,10 @@ export class Transport {
     await this.#connections.close();
   }
 
-  async #exchange(
-    operation: Operation,
-    wanted: ServiceRequest,
-    via: Via,
-    abort: CancelToken,
-  ): Promise<Exchanged> {
-    const locks = [via.lock, this.#permits];
-    const leave = tryAcquireAll(locks, rankOf(wanted)) ?? (await this.#wait(wanted, locks, abort));
-    return abortAfter(this.#options.timeoutMs, abort, {
-      late: () => timeoutError(wanted, via.attempt.number),
-      work: () => this.#request(operation, wanted, via, { abort, leave }),
-    });
-  }
-
   #wait(wanted: ServiceRequest, locks: readonly Lock[], abort: CancelToken): Promise<() => void> {
-    return abortAfter(QUEUE_TIMEOUT_FACTOR * this.#options.timeoutMs, abort, {
-      late: () => notSent(wanted),
-      work: () => acquireAll(locks, rankOf(wanted), abort),
-    });
+    const ms = QUEUE_TIMEOUT_FACTOR * this.#options.timeoutMs;
+    const late = () => notSent(wanted);
+    return abortAfter(ms, abort, late, () => acquireAll(locks, rankOf(wanted), abort));
   }
 
   /**
@@ -208,10 +212,12 @@ export class Transport {
   #request(
     operation: Operation,
     wanted: ServiceRequest,
-    { attempt, cookies }: Via,
-    { abort, leave }: { abort: CancelToken; leave: () => void },
+    { attempt, session }: Via,
+    abort: CancelToken,
+    leave: () => void,
   ): Promise<Exchanged> {
-    const { admit, url, method, body, enough } = wanted;
+    const { url, method, body, enough } = wanted;
+    const { cookies } = session;
     const onSent = (): void => void (attempt.isSent = true);
     const onHead = ({ 'set-cookie': setCookie }: Headers): void => {
       attempt.isAnswered = true;
@@ -221,7 +227,7 @@ export class Transport {
       attempt.hasChangedCookies ||= cookies.text !== before;
     };
     try {
-      admit?.();
+      session.admit(operation);
       // Checked again: the answer that sets the limit may have arrived while this request was queued.
       this.#checkLimits(wanted);
       attempt.begin(cookies.text);
@@ -233,12 +239,8 @@ export class Transport {
       const headers = this.#headers(wanted, cookies.headerFor(url));
       const path = url.pathname + url.search;
       const request = { origin: url.origin, path, method, headers, body: body?.bytes ?? null };
-      const received = roundTrip(this.#connections.dispatcher, request, abort, {
-        onSent,
-        onHead,
-        enough,
-        onEnd: leave,
-      });
+      const listeners = { onSent, onHead, enough, onEnd: leave };
+      const received = roundTrip(this.#connections.dispatcher, request, abort, listeners);
       return received.then(async (answer) => {
         const body = await this.#unpacked(answer, abort, () => this.#secrets(sent, cookies));
         return { ...answer, body, sent };
@@ -265,8 +267,12 @@ export class Transport {
   }
 
   /** Texts of an answer that no error may repeat. */
-  #secrets(sent: readonly string[], cookies: SessionCookies): string[] {
+  #secrets(sent: readonly string[], cookies: Cookies): string[] {
     return [...this.#options.secrets, ...sent, ...cookies.values];
+  }
+
+  #count(status: number | undefined, begun: number): void {
+    if (this.#options.key !== undefined) meter()?.requested(this.#options.key, status, secondsSince(begun));
   }
 
   /** @throws RvmError RATE_LIMITED */
@@ -297,7 +303,8 @@ function rankOf({ relation }: ServiceRequest): number {
 async function abortAfter<T>(
   ms: number,
   abort: CancelToken,
-  { late, work }: { late: () => RvmError; work: () => Promise<T> },
+  late: () => RvmError,
+  work: () => Promise<T>,
 ): Promise<T> {
   const timer = setTimeout(() => abort.abort(late()), ms);
   try {
@@ -463,29 +470,7 @@ function keyOf({ relation, url }: Wanted): string {
   return SAME_FOR_ALL.has(relation) ? relation : (url?.href ?? relation);
 }
 
-/**
- * Records a request in the metrics, if they are collected.
- * @param key of the station; undefined: the request is not recorded
- */
-export function metered(key: string | undefined, sending: Promise<Answer>): Promise<Answer> {
-  const counting = meter();
-  return key === undefined || counting === undefined ? sending : counted(counting, key, sending);
-}
-
-async function counted(counting: Meter, key: string, sending: Promise<Answer>): Promise<Answer> {
-  const begun = performance.now();
-  try {
-    const answer = await sending;
-    counting.requested(key, answer.status, secondsSince(begun));
-    return answer;
-  } catch (error) {
-    if (hasGoneOut(error)) counting.requested(key, undefined, secondsSince(begun));
-    throw error;
-  }
-}
-
 /** False for a request that was held back, or cancelled in the queue. */
-function hasGoneOut(error: unknown): boolean {
-  if (!(error instanceof RvmError) || error.cause.attempts === 0) return false;
-  return error.code !== 'RATE_LIMITED' && error.code !== 'CANCELLED';
+function hasGoneOut({ code, cause }: RvmError): boolean {
+  return cause.attempts !== 0 && code !== 'RATE_LIMITED' && code !== 'CANCELLED';
 }

@@ -1,17 +1,17 @@
 import { RvmError } from '../../error';
 import { DIALECT } from '../dialect';
 import type { Answer } from '../http/answer';
-import type { Origins } from '../http/origins';
 import { isOutage } from '../http/retry-policy';
 import { jsonBody } from '../http/records';
-import type { RateLimits, Transport } from '../http/transport';
-import { type Operation, SingleFlight } from '../operation';
+import type { RateLimits } from '../http/transport';
+import type { Operation } from '../operation';
 import { backoff, type StationTiming } from '../timing';
-import { HttpSession, type CookieRotationState } from './cookie-session';
-import type { ServiceHealth } from './service-health';
+import type { CookieSession } from './cookie-session';
 import { systemRequest, SystemResource, type VersionRange } from './system';
 
-export interface LoginOptions extends VersionRange {
+/** What a user enters for the login. */
+export interface Credentials extends VersionRange {
+  apiKey: string;
   username: string;
   password: string;
   /** The names of the login fields are not shown in the specification. */
@@ -33,20 +33,15 @@ const LONGEST_LOOK = 500;
  * @throws RvmError API_KEY_REJECTED, LOGIN_FAILED, INCOMPATIBLE_VERSION, VERSION_NOT_REQUESTED,
  *   LINK_NOT_OFFERED, UNTRUSTED_LINK, and those of the transport
  */
-async function logIn(
+export async function logIn(
   operation: Operation,
-  http: HttpSession,
-  origins: Origins,
-  options: LoginOptions,
-  transport: Transport,
+  http: CookieSession,
+  options: Credentials,
 ): Promise<SystemResource> {
-  const before = await http.exchange(operation, systemRequest(origins, options));
+  const before = await http.exchange(operation, systemRequest(http.origins, options));
   if (isRefusal(before)) throw keyRejected(before);
-  const system = SystemResource.from(before, origins);
-  if (system.isLoggedIn) {
-    http.loggedIn();
-    return system;
-  }
+  const system = SystemResource.from(before, http.origins);
+  if (system.isLoggedIn) return system;
 
   const answer = await http.exchange(operation, {
     kind: 'login',
@@ -58,35 +53,29 @@ async function logIn(
   if (isRefusedLogin(answer)) throw loginRefused(answer);
   // A redirect after the form is a success, too; its target is not needed.
   if (answer.status >= 400) throw answer.statusError();
-  if (!http.hasCookie) {
+  if (http.cookies.values.length === 0) {
     throw answer.error(
       'LOGIN_FAILED',
       'The service answered the login without a session cookie; report it to the service.',
     );
   }
-
-  return seen(operation, http, origins, options, transport);
+  return loggedInSystem(operation, http, options);
 }
 
 /** A service on several machines may not show the login on all of them at once: `/system` is polled for a while. */
-async function seen(
+async function loggedInSystem(
   operation: Operation,
-  http: HttpSession,
-  origins: Origins,
-  options: LoginOptions,
-  transport: Transport,
+  http: CookieSession,
+  options: Credentials,
 ): Promise<SystemResource> {
-  const until = performance.now() + transport.timing.loginSettlesMs;
+  const until = performance.now() + http.transport.timing.loginSettlesMs;
   for (let step = 1; ; step += 1) {
-    const after = await http.exchange(operation, systemRequest(origins, options));
-    const loggedIn = isRefusal(after) ? undefined : SystemResource.from(after, origins);
-    if (loggedIn?.isLoggedIn === true) {
-      http.loggedIn();
-      return loggedIn;
-    }
+    const after = await http.exchange(operation, systemRequest(http.origins, options));
+    const loggedIn = isRefusal(after) ? undefined : SystemResource.from(after, http.origins);
+    if (loggedIn?.isLoggedIn === true) return loggedIn;
     const pause = backoff(step, FIRST_LOOK, LONGEST_LOOK);
-    if (performance.now() + pause < until) await transport.pause(operation, 'system', pause);
-    else if (isRefusal(after)) throw await explainRefusal(operation, origins, options, http, after);
+    if (performance.now() + pause < until) await http.transport.pause(operation, 'system', pause);
+    else if (isRefusal(after)) throw await explainRefusal(operation, http, options, after);
     else throw withoutEffect(after);
   }
 }
@@ -101,17 +90,16 @@ function withoutEffect(answer: Answer): RvmError {
 /** If `/system` refuses a request with a cookie, it is requested once without: this tells a bad session from a bad key. */
 async function explainRefusal(
   operation: Operation,
-  origins: Origins,
-  options: LoginOptions,
-  http: HttpSession,
+  http: CookieSession,
+  options: Credentials,
   refused: Answer,
 ): Promise<RvmError> {
-  const bare = await http.fresh().exchange(operation, systemRequest(origins, options));
+  const bare = await http.fresh().exchange(operation, systemRequest(http.origins, options));
   if (isRefusal(bare)) return keyRejected(bare);
   return refused.error('LOGIN_FAILED', 'The service refuses the session it has just opened; try again.', 1);
 }
 
-function loginBody(options: LoginOptions): Record<string, unknown> {
+function loginBody(options: Credentials): Record<string, unknown> {
   return {
     ...options.loginExtra,
     [options.loginUserField || DIALECT.login.userField]: options.username,
@@ -143,132 +131,44 @@ function loginRefused(answer: Answer): RvmError {
   );
 }
 
-export interface Session {
-  readonly http: HttpSession;
-  /** The last answer of `/system` in this session. */
-  system: SystemResource;
-  /** Time of the login, as of `performance.now()`. */
-  readonly loggedInAt: number;
-}
-
-/** What a login needs. */
-interface Means {
-  readonly transport: Transport;
-  readonly origins: Origins;
-  readonly options: LoginOptions;
-  readonly memory: CookieRotationState;
-  readonly health: ServiceHealth;
-  readonly pauses: LoginCooldown;
-}
-
-/** Callbacks to the owner of the sessions. */
-interface User {
-  opened: (session: Session) => void;
-  /** There is no session any more. */
-  lost: () => void;
-  /** Whether a session in which one request was refused is valid for all others. */
-  isGood: (operation: Operation, session: Session) => Promise<boolean>;
-}
-
-/** Opens the sessions of one Central Station: one login at a time, however many callers wait. */
-export class LoginManager {
-  readonly #means: Means;
-  readonly #user: User;
-  readonly #flight = new SingleFlight<Session>();
-  /** Of the last successful login, even if that session is no longer used. */
-  #latest: HttpSession | undefined;
-
-  constructor(means: Means, user: User) {
-    this.#means = means;
-    this.#user = user;
-  }
-
-  /**
-   * Joins the running login, or starts one.
-   * @param old a session in which a request was refused
-   * @throws RvmError those of `logIn`
-   */
-  run(operation: Operation, old?: Session): Promise<Session> {
-    return this.#flight.run(operation, (shared) => this.#logIn(shared, old));
-  }
-
-  async #logIn(operation: Operation, old: Session | undefined): Promise<Session> {
-    const { transport, origins, options, memory, health, pauses } = this.#means;
-    health.loggingIn();
-    try {
-      const http = new HttpSession(transport, origins, memory);
-      const work = () => logIn(operation, http, origins, options, transport);
-      const system = await (this.#latest?.whileQuiet(operation, work) ?? work());
-      const session = { http, system, loggedInAt: performance.now() };
-      this.#latest = http;
-      this.#user.opened(session);
-      pauses.end();
-      health.reachable(session.system.version);
-      return session;
-    } catch (error) {
-      if (error instanceof RvmError) await this.#noteFailure(operation, error, old);
-      throw error;
-    }
-  }
-
-  /** If the old session is still valid, only the call that was refused fails. */
-  async #noteFailure(operation: Operation, error: RvmError, old: Session | undefined): Promise<void> {
-    const { health, pauses } = this.#means;
-    if (error.code === 'CANCELLED') {
-      health.loginCancelled();
-      return;
-    }
-    if (old !== undefined && (await this.#user.isGood(operation, old))) {
-      pauses.beginAfterFailure(error);
-      return;
-    }
-    this.#user.lost();
-    health.giveUp(error);
-  }
-}
-
 /**
  * A period without further logins, because the last one did not help: a link was refused in the new session as well, or the
  * login failed while the old session is still valid.
  */
 export class LoginCooldown {
-  readonly #timing: StationTiming;
-  readonly #limits: RateLimits;
+  /** The error of a failed login that began the period; undefined if a refusal did. */
+  error: RvmError | undefined;
   #until = 0;
-  #error: RvmError | undefined;
   #noneForCookiesUntil = 0;
 
   /** @param limits rate limits of the service, which may extend the period */
-  constructor(timing: StationTiming, limits: RateLimits) {
-    this.#timing = timing;
-    this.#limits = limits;
-  }
+  constructor(
+    private readonly timing: StationTiming,
+    private readonly limits: RateLimits,
+  ) {}
 
   get isOn(): boolean {
     return performance.now() < this.#until;
   }
 
-  /** The error of a failed login that began the period; undefined if a refusal did. */
-  get error(): RvmError | undefined {
-    return this.#error;
-  }
-
   /** Ends the period: a new session may help. */
   end(): void {
     this.#until = 0;
-    this.#error = undefined;
+    this.error = undefined;
   }
 
   /** @param loggedInAt login time of the session in which a request was refused, as of `performance.now()` */
   beginAfterRefusal(loggedInAt: number): void {
-    this.#until = loggedInAt + this.#timing.refusalMs;
-    this.#error = undefined;
+    this.#until = loggedInAt + this.timing.refusalMs;
+    this.error = undefined;
   }
 
   /** @param error of the failed login */
   beginAfterFailure(error: RvmError): void {
-    this.#until = performance.now() + this.#pauseAfter(error);
-    this.#error = error;
+    const { probeMs, refusalMs } = this.timing;
+    const asked = this.limits.against({ relation: error.cause.relation ?? '' })?.ms ?? 0;
+    this.#until = performance.now() + Math.max(asked, isOutage(error) ? probeMs : refusalMs);
+    this.error = error;
   }
 
   /**
@@ -278,24 +178,9 @@ export class LoginCooldown {
   takeLoginForCookies(): boolean {
     const now = performance.now();
     if (now < this.#noneForCookiesUntil) return false;
-    this.#noneForCookiesUntil = now + this.#timing.refusalMs;
+    this.#noneForCookiesUntil = now + this.timing.refusalMs;
     return true;
   }
-
-  #pauseAfter(error: RvmError): number {
-    const { probeMs, refusalMs } = this.#timing;
-    const asked = this.#limits.against({ relation: error.cause.relation ?? '' })?.ms ?? 0;
-    return Math.max(asked, isOutage(error) ? probeMs : refusalMs);
-  }
-}
-
-/** What a user enters for the login. */
-export interface Credentials {
-  apiKey: string;
-  username: string;
-  password: string;
-  /** Merged into the login body. */
-  loginExtra: Readonly<Record<string, unknown>>;
 }
 
 /**

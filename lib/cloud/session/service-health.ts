@@ -1,4 +1,3 @@
-import { clampTimerMs } from '../../concurrency/timers';
 import { RvmError, type RvmErrorCode } from '../../error';
 import { CLOCK_JUMP } from '../../time';
 import { DIALECT } from '../dialect';
@@ -6,7 +5,7 @@ import type { Answer, Headers } from '../http/answer';
 import { closedError, isOutage } from '../http/retry-policy';
 import type { RateLimits, ServiceRequest } from '../http/transport';
 import { Operation } from '../operation';
-import { backoff, jitter, type StationTiming } from '../timing';
+import { backoff, type StationTiming } from '../timing';
 
 /** Checks whether its wait is over. */
 type Waiter = () => void;
@@ -18,8 +17,6 @@ type Waiter = () => void;
  * So the load on a service in trouble does not depend on the number of messages, and a station recovers without any.
  */
 class CircuitBreaker {
-  readonly #timing: StationTiming;
-  readonly #probe: (operation: Operation) => Promise<void>;
   readonly #waiters = new Set<Waiter>();
   #outages = 0;
   #steps = 0;
@@ -33,10 +30,10 @@ class CircuitBreaker {
   #closed = false;
 
   /** @param probe queries the service; rejects if that shows no sign of life */
-  constructor(timing: StationTiming, probe: (operation: Operation) => Promise<void>) {
-    this.#timing = timing;
-    this.#probe = probe;
-  }
+  constructor(
+    private readonly timing: StationTiming,
+    private readonly probe: (operation: Operation) => Promise<void>,
+  ) {}
 
   /** Whether requests are held back, also during a probe. */
   get isOpen(): boolean {
@@ -67,7 +64,7 @@ class CircuitBreaker {
   /** The service was out of reach. Until the circuit opens calls still pass, but the service is probed already. */
   failed(error: RvmError): void {
     this.#outages += 1;
-    if (this.#openedBy !== undefined || this.#outages >= this.#timing.outages) this.#openedBy = error;
+    if (this.#openedBy !== undefined || this.#outages >= this.timing.outages) this.#openedBy = error;
     this.#probeLater();
   }
 
@@ -149,7 +146,7 @@ class CircuitBreaker {
 
   /** Never postpones a probe that is already scheduled, unless the service has asked for a longer wait. */
   #startTimer(): void {
-    const { probeMs, longestProbeMs, longestAwaitedProbeMs } = this.#timing;
+    const { probeMs, longestProbeMs, longestAwaitedProbeMs } = this.timing;
     const longest = this.#waiters.size > 0 ? Math.min(longestProbeMs, longestAwaitedProbeMs) : longestProbeMs;
     const at = this.#restsSince + backoff(this.#steps, probeMs, longest);
     this.#probeAt = Math.max(Math.min(at, this.#probeAt), this.#notBefore);
@@ -166,7 +163,7 @@ class CircuitBreaker {
     this.#timer = undefined;
     this.#probing = true;
     // The sender of the probe's requests has already reported what a failure means.
-    const isAlive = await this.#probe(new Operation({ once: true, isProbe: true })).then(
+    const isAlive = await this.probe(new Operation({ once: true, isProbe: true })).then(
       () => true,
       () => false,
     );
@@ -198,20 +195,16 @@ const OUTAGES: ReadonlySet<number> = new Set([502, 503, 504]);
  */
 export class ServiceHealth {
   readonly #circuit: CircuitBreaker;
-  readonly #board: StationStatus;
-  readonly #limits: RateLimits;
   readonly #clock = new ServiceClock();
   #offlineSince: Date | undefined;
 
   /** @param probe queries the service; rejects if that shows no sign of life */
   constructor(
-    board: StationStatus,
-    limits: RateLimits,
+    private readonly board: StationStatus,
+    private readonly limits: RateLimits,
     timing: StationTiming,
     probe: (operation: Operation) => Promise<void>,
   ) {
-    this.#board = board;
-    this.#limits = limits;
     this.#circuit = new CircuitBreaker(timing, probe);
   }
 
@@ -233,14 +226,6 @@ export class ServiceHealth {
     return this.#circuit.whenClosed(operation);
   }
 
-  loggingIn(): void {
-    this.#board.loggingIn();
-  }
-
-  loginCancelled(): void {
-    this.#board.idle();
-  }
-
   /**
    * The service has answered in a valid session.
    * @param version the version that the service chose; undefined if it named none
@@ -248,7 +233,7 @@ export class ServiceHealth {
   reachable(version: string | undefined): void {
     this.#circuit.succeeded();
     this.#offlineSince = undefined;
-    this.#board.connected(version);
+    this.board.connected(version);
   }
 
   /**
@@ -281,7 +266,7 @@ export class ServiceHealth {
 
   /** Opens the circuit at once, and for at least as long as the service has asked to wait. */
   giveUp(error: RvmError): void {
-    this.#circuit.open(error, this.#limits.against({ relation: error.cause.relation ?? '' })?.ms);
+    this.#circuit.open(error, this.limits.against({ relation: error.cause.relation ?? '' })?.ms);
     this.#unreachable(error);
   }
 
@@ -302,7 +287,7 @@ export class ServiceHealth {
 
   #unreachable(error: RvmError): void {
     this.#offlineSince ??= new Date();
-    this.#board.failed(error, this.#offlineSince);
+    this.board.failed(error, this.#offlineSince);
   }
 }
 
@@ -422,59 +407,5 @@ export class StationStatus {
   #set(state: StationState): void {
     this.#state = state;
     for (const listener of this.#listeners) listener(state);
-  }
-}
-
-/** The source of the time of the last request. */
-interface Traffic {
-  /** As of `performance.now()`. */
-  readonly lastSentAt: number;
-}
-
-/**
- * Queries the service when there was no request for a while, so that a dead service does not look healthy until the next alarm.
- */
-export class IdleProbe {
-  readonly #quietMs: number;
-  readonly #traffic: Traffic;
-  readonly #ask: () => Promise<void>;
-  #timer: NodeJS.Timeout | undefined;
-  #closed = false;
-
-  /**
-   * @param quietMs milliseconds without any request before the query; 0 = never
-   * @param ask sends the query and updates the state
-   */
-  constructor(quietMs: number, traffic: Traffic, ask: () => Promise<void>) {
-    this.#quietMs = quietMs;
-    this.#traffic = traffic;
-    this.#ask = ask;
-  }
-
-  /** Starts the timer, unless it runs already. */
-  start(): void {
-    if (this.#timer === undefined) this.#wait(jitter(this.#quietMs));
-  }
-
-  async ask(): Promise<void> {
-    // The state shows why it failed.
-    await this.#ask().catch(() => undefined);
-  }
-
-  close(): void {
-    this.#closed = true;
-    clearTimeout(this.#timer);
-  }
-
-  #wait(ms: number): void {
-    if (this.#quietMs <= 0 || this.#closed) return;
-    this.#timer = setTimeout(() => void this.#askIfQuiet(), clampTimerMs(ms));
-    this.#timer.unref();
-  }
-
-  async #askIfQuiet(): Promise<void> {
-    const quiet = performance.now() - this.#traffic.lastSentAt;
-    if (quiet >= this.#quietMs) await this.ask();
-    this.#wait(quiet >= this.#quietMs ? jitter(this.#quietMs) : jitter(this.#quietMs) - quiet);
   }
 }

@@ -1,205 +1,93 @@
+import { clampTimerMs } from '../../concurrency/timers';
 import { toError, RvmError } from '../../error';
 import { Answer } from '../http/answer';
 import type { Origins, TrustedUrl } from '../http/origins';
 import { failureOf, isOutage, RETRY_POLICY, timeoutError } from '../http/retry-policy';
 import { requestKind, type ServiceRequest, type Transport } from '../http/transport';
 import { Attempt, Operation, SingleFlight } from '../operation';
-import { backoff, type StationTiming } from '../timing';
+import { backoff, jitter, type StationTiming } from '../timing';
 import {
-  isPermissionDenied,
+  type AttemptOptions,
   type CheckedAnswer,
   CookieRotationState,
-  type AttemptOptions,
+  CookieSession,
+  HELD_UP,
+  isPermissionDenied,
+  STALE,
 } from './cookie-session';
-import { type LoginOptions, LoginCooldown, LoginManager, type Session } from './login';
+import { type Credentials, logIn, LoginCooldown } from './login';
 import { isSignOfLife, ServiceHealth, type StationStatus } from './service-health';
-import { logoutTest, systemRequest, SystemResource } from './system';
+import { systemRequest, SystemResource } from './system';
 
 /** The attempts at one request: counts them, and waits between them within the deadline of the operation. */
 class RetryLoop {
-  readonly #transport: Transport;
-  readonly #operation: Operation;
-  readonly #wanted: ServiceRequest;
+  #attempt = new Attempt();
   #sent = 0;
   #failures = 0;
 
-  constructor(transport: Transport, operation: Operation, wanted: ServiceRequest) {
-    this.#transport = transport;
-    this.#operation = operation;
-    this.#wanted = wanted;
-  }
+  constructor(
+    private readonly transport: Transport,
+    private readonly health: ServiceHealth,
+    private readonly operation: Operation,
+    private readonly wanted: ServiceRequest,
+  ) {}
 
-  /** @param former the previous attempt: counts only if it was sent */
-  next(former?: Attempt): Attempt {
-    if (former?.isSent === true) this.#sent += 1;
-    return new Attempt(this.#sent + 1);
+  /** The attempt before counts only if it was sent. */
+  next(): Attempt {
+    if (this.#attempt.isSent) this.#sent += 1;
+    this.#attempt = new Attempt(this.#sent + 1);
+    return this.#attempt;
   }
 
   /**
    * Waits until the request may be sent again.
    * @param outcome an answer that is neither a success nor a refusal, or the error of the attempt
-   * @param isHeldUp whether the circuit is open: then the request waits for that, without a pause
    * @throws RvmError the error of the outcome, if it is final or no time is left
    */
-  async waitAfter(outcome: Answer | RvmError, attempt: Attempt, isHeldUp: () => boolean): Promise<void> {
+  async waitAfter(outcome: Answer | RvmError): Promise<void> {
     const error = outcome instanceof Answer ? outcome.statusError() : outcome;
-    if (RETRY_POLICY[failureOf(error, attempt.isSent)][requestKind(this.#wanted)] === 'never') throw error;
-    await this.pause(
-      error,
-      retryAfterOf(outcome) ?? this.#transport.limits.against(this.#wanted)?.ms,
-      isHeldUp,
-    );
+    const failure = failureOf(error, this.#attempt.isSent);
+    if (RETRY_POLICY[failure][requestKind(this.wanted)] === 'never') throw error;
+    const retryAfterMs = outcome instanceof Answer ? outcome.retryAfterMs : undefined;
+    await this.pause(error, retryAfterMs ?? this.transport.limits.against(this.wanted)?.ms);
   }
 
-  /**
-   * The same after a failed login.
-   * @throws RvmError this error, if no time is left
-   */
-  waitAfterLogin(error: RvmError, isHeldUp: () => boolean): Promise<void> {
-    const limit = this.#transport.limits.against({ relation: error.cause.relation ?? '' });
-    return this.pause(error, limit?.ms, isHeldUp);
+  /** The same after an attempt without an answer. @throws Error as `waitAfter`, and any other error */
+  async waitAfterError(error: Error): Promise<void> {
+    if (!(error instanceof RvmError)) throw error;
+    // If the deadline passes while a command is on its way, it is unknown whether the command is carried out:
+    // this error takes precedence over that of an earlier wait.
+    const isLate = this.operation.isOver && error.code !== 'CANCELLED';
+    if (isLate && requestKind(this.wanted) === 'command' && this.#attempt.isSent) {
+      throw timeoutError(this.wanted, this.#attempt.number);
+    }
+    this.operation.checkAlive();
+    await this.waitAfter(error);
+  }
+
+  /** The same after a failed login. @throws Error this error, if it is final or no time is left */
+  async waitAfterLogin(error: unknown): Promise<void> {
+    this.operation.checkAlive();
+    if (!(error instanceof RvmError) || !isOutage(error)) throw error;
+    await this.pause(error, this.transport.limits.against({ relation: error.cause.relation ?? '' })?.ms);
   }
 
   /**
    * A pause that grows with each failure, or the one that the service has asked for plus a random part, so that not all clients
-   * return at the same moment.
+   * return at the same moment. While the circuit is open the request waits for that instead.
    * @throws RvmError this error, if no time is left
    */
-  async pause(error: RvmError, retryAfterMs: number | undefined, isHeldUp: () => boolean): Promise<void> {
-    const { retryMs, longestRetryMs } = this.#transport.timing;
+  async pause(error: RvmError, retryAfterMs?: number): Promise<void> {
+    const { retryMs, longestRetryMs } = this.transport.timing;
     this.#failures += 1;
     // Shorter near the deadline: the remaining time must not be used up by one pause.
-    const left = this.#operation.until - performance.now();
+    const left = this.operation.until - performance.now();
     const longest = Math.max(retryMs, Math.min(longestRetryMs, left / 2));
     const pause = backoff(this.#failures, retryMs, longest);
-    if (!this.#operation.mayWait(error, Math.max(pause, retryAfterMs ?? 0))) throw error;
-    if (isHeldUp()) return;
+    if (!this.operation.mayWait(error, Math.max(pause, retryAfterMs ?? 0))) throw error;
+    if (this.health.isOut) return;
     const wait = retryAfterMs === undefined ? pause : Math.max(pause, retryAfterMs + backoff(1, retryMs));
-    await this.#transport.pause(this.#operation, this.#wanted.relation, wait);
-  }
-}
-
-function retryAfterOf(outcome: Answer | RvmError): number | undefined {
-  return outcome instanceof Answer ? outcome.retryAfterMs : undefined;
-}
-
-/** What a pursuit needs from the session of the station. */
-interface Sessions<Session> {
-  readonly memory: CookieRotationState;
-  /** Whether the circuit is open. */
-  isOut: () => boolean;
-  /** The present session, once requests may be sent. */
-  open: (operation: Operation) => Session | Promise<Session>;
-  /** Undefined if the request was not sent, because the session was renewed or the circuit has opened. */
-  send: (
-    operation: Operation,
-    session: Session,
-    wanted: ServiceRequest,
-    tried: AttemptOptions,
-  ) => Promise<CheckedAnswer | undefined>;
-  /** Obtains another session after a refusal. */
-  renew: (operation: Operation, session: Session, refusal: CheckedAnswer) => Promise<void>;
-  /** The error for a missing permission. */
-  denied: (session: Session, refusal: Answer) => RvmError;
-}
-
-/** One request, sent until it succeeds or no further attempt is allowed. */
-class Pursuit<Session> {
-  readonly #sessions: Sessions<Session>;
-  readonly #operation: Operation;
-  readonly #wanted: ServiceRequest;
-  readonly #tries: RetryLoop;
-  #attempt: Attempt;
-  /** The first session that has refused it. */
-  #refusedBy: Session | undefined;
-  #endDoubt: (() => void) | undefined;
-
-  constructor(
-    sessions: Sessions<Session>,
-    transport: Transport,
-    operation: Operation,
-    wanted: ServiceRequest,
-  ) {
-    this.#sessions = sessions;
-    this.#operation = operation;
-    this.#wanted = wanted;
-    this.#tries = new RetryLoop(transport, operation, wanted);
-    this.#attempt = this.#tries.next();
-  }
-
-  /** @returns an answer with a status of success */
-  async answer(): Promise<Answer> {
-    try {
-      for (;;) {
-        const answer = await this.#try(await this.#sessions.open(this.#operation));
-        if (answer === undefined) continue;
-        this.#operation.goesOn();
-        return answer;
-      }
-    } finally {
-      this.#endDoubt?.();
-    }
-  }
-
-  /** @returns undefined if the request is to be tried again, now */
-  async #try(session: Session): Promise<Answer | undefined> {
-    const attempt = this.#tries.next(this.#attempt);
-    this.#attempt = attempt;
-    const isLast = this.#refusedBy !== undefined;
-    const sending = this.#sessions.send(this.#operation, session, this.#wanted, { attempt, isLast });
-    const outcome = await sending.catch(toError);
-    if (outcome === undefined) return undefined;
-    if (outcome instanceof Error) await this.#failed(outcome);
-    else if (outcome.isRefused) await this.#refused(session, outcome);
-    else if (outcome.answer.ok) return outcome.answer;
-    else await this.#tries.waitAfter(outcome.answer, attempt, this.#sessions.isOut);
-    return undefined;
-  }
-
-  async #failed(error: Error): Promise<void> {
-    if (!(error instanceof RvmError)) throw error;
-    // If the deadline passes while a command is on its way, it is unknown whether the command is carried out:
-    // this error takes precedence over that of an earlier wait.
-    const isLate = this.#operation.isOver && error.code !== 'CANCELLED';
-    if (isLate && this.#isCommand && this.#attempt.isSent) {
-      throw timeoutError(this.#wanted, this.#attempt.number);
-    }
-    this.#operation.checkAlive();
-    await this.#tries.waitAfter(error, this.#attempt, this.#sessions.isOut);
-  }
-
-  async #refused(session: Session, refusal: CheckedAnswer): Promise<void> {
-    const { answer, isCertain } = refusal;
-    const isOfRights = isPermissionDenied(refusal);
-    if (isOfRights && this.#refusedBy !== undefined && this.#refusedBy !== session) {
-      throw answer.isHeadTooLarge ? answer.statusError() : this.#sessions.denied(session, answer);
-    }
-    if (RETRY_POLICY['status 401, 403, 431'][requestKind(this.#wanted)] === 'never')
-      throw answer.statusError();
-    if (!isCertain) this.#doubt();
-    if (!isOfRights && this.#refusedBy !== undefined) {
-      await this.#tries.pause(refusalError(answer), undefined, this.#sessions.isOut);
-    }
-    this.#refusedBy ??= session;
-    try {
-      await this.#sessions.renew(this.#operation, session, refusal);
-    } catch (error) {
-      this.#operation.checkAlive();
-      if (!(error instanceof RvmError) || !isOutage(error)) throw error;
-      await this.#tries.waitAfterLogin(error, this.#sessions.isOut);
-    }
-  }
-
-  /**
-   * The refusal may be due to an old cookie. From now on requests go one at a time, with a new session, so that the next
-   * refusal is certain.
-   */
-  #doubt(): void {
-    this.#endDoubt ??= this.#sessions.memory.doubt();
-  }
-
-  get #isCommand(): boolean {
-    return requestKind(this.#wanted) === 'command';
+    await this.transport.pause(this.operation, this.wanted.relation, wait);
   }
 }
 
@@ -220,6 +108,14 @@ function permissionDenied(answer: Answer): RvmError {
   );
 }
 
+interface Session {
+  readonly http: CookieSession;
+  /** The last answer of `/system` in this session. */
+  system: SystemResource;
+  /** Time of the login, as of `performance.now()`. */
+  readonly loggedInAt: number;
+}
+
 /**
  * The one session of a Central Station. However many operations wait, there is one login at a time; a refused request is sent
  * once more after one new login, and a second refusal means a missing permission. Transient failures are retried as
@@ -228,41 +124,30 @@ function permissionDenied(answer: Answer): RvmError {
 export class StationSession {
   readonly #transport: Transport;
   readonly #origins: Origins;
-  readonly #options: LoginOptions;
-  readonly #reread = new SingleFlight<void>();
+  readonly #options: Credentials;
+  readonly #board: StationStatus;
   readonly #health: ServiceHealth;
-  readonly #pauses: LoginCooldown;
-  readonly #logins: LoginManager;
-  readonly #sessions: Sessions<Session>;
+  readonly #cooldown: LoginCooldown;
+  readonly #rotation = new CookieRotationState();
+  readonly #login = new SingleFlight<Session>();
+  readonly #reread = new SingleFlight<void>();
   #current: Session | undefined;
+  /** Of the last successful login, even if that session is no longer used. */
+  #latest: CookieSession | undefined;
 
   constructor(
     transport: Transport,
     origins: Origins,
-    options: LoginOptions,
+    options: Credentials,
     timing: StationTiming,
     board: StationStatus,
   ) {
     this.#transport = transport;
     this.#origins = origins;
     this.#options = options;
+    this.#board = board;
     this.#health = new ServiceHealth(board, transport.limits, timing, (operation) => this.#probe(operation));
-    this.#pauses = new LoginCooldown(timing, transport.limits);
-    const memory = new CookieRotationState();
-    const means = { transport, origins, options, memory, health: this.#health, pauses: this.#pauses };
-    this.#logins = new LoginManager(means, {
-      opened: (session) => void (this.#current = session),
-      lost: () => void (this.#current = undefined),
-      isGood: (...look) => this.#isGood(...look),
-    });
-    this.#sessions = {
-      memory,
-      isOut: () => this.#health.isOut,
-      open: (operation) => this.#open(operation),
-      send: (...request) => this.#send(...request),
-      renew: (...refusal) => this.#renew(...refusal),
-      denied: (...refusal) => this.#denied(...refusal),
-    };
+    this.#cooldown = new LoginCooldown(timing, transport.limits);
   }
 
   /**
@@ -281,8 +166,35 @@ export class StationSession {
    * @returns an answer with a status of success
    * @throws RvmError PERMISSION_DENIED, RATE_LIMITED, HTTP_ERROR, and those of the login and the transport
    */
-  follow(operation: Operation, wanted: ServiceRequest): Promise<Answer> {
-    return new Pursuit(this.#sessions, this.#transport, operation, wanted).answer();
+  async follow(operation: Operation, wanted: ServiceRequest): Promise<Answer> {
+    const retry = new RetryLoop(this.#transport, this.#health, operation, wanted);
+    /** The first session that has refused it. */
+    let refusedBy: Session | undefined;
+    let endDoubt: (() => void) | undefined;
+    try {
+      for (;;) {
+        const session = await this.#open(operation);
+        const tried = { attempt: retry.next(), isLast: refusedBy !== undefined };
+        const outcome = await this.#exchange(operation, session, wanted, tried).catch(toError);
+        if (outcome === STALE || outcome === HELD_UP) continue;
+        if (outcome instanceof Error) {
+          await retry.waitAfterError(outcome);
+        } else if (outcome.isRefused) {
+          // The refusal may be due to an old cookie. From now on requests go one at a time, with a new session, so
+          // that the next refusal is certain.
+          if (!outcome.isCertain) endDoubt ??= this.#rotation.doubt();
+          await this.#renewAfter(outcome, session, refusedBy, operation, retry);
+          refusedBy ??= session;
+        } else if (outcome.answer.ok) {
+          operation.goesOn();
+          return outcome.answer;
+        } else {
+          await retry.waitAfter(outcome.answer);
+        }
+      }
+    } finally {
+      endDoubt?.();
+    }
   }
 
   /**
@@ -293,7 +205,8 @@ export class StationSession {
   }
 
   async #lookAgain(operation: Operation): Promise<void> {
-    const tries = new RetryLoop(this.#transport, operation, systemRequest(this.#origins, this.#options));
+    const wanted = systemRequest(this.#origins, this.#options);
+    const retry = new RetryLoop(this.#transport, this.#health, operation, wanted);
     for (;;) {
       await this.#health.whenBack(operation);
       if (this.#current === undefined) return;
@@ -304,7 +217,7 @@ export class StationSession {
         if (error === HELD_UP) continue;
         operation.checkAlive();
         if (!(error instanceof RvmError)) throw error;
-        await tries.waitAfter(error, tries.next(), this.#sessions.isOut);
+        await retry.waitAfter(error);
       }
     }
   }
@@ -358,7 +271,7 @@ export class StationSession {
       await this.#health.whenBack(operation);
       if (this.#current !== undefined) return this.#current;
       try {
-        return await this.#logins.run(operation);
+        return await this.#logInOnce(operation);
       } catch (error) {
         operation.checkAlive();
         if (operation.once || !(error instanceof RvmError) || !isOutage(error)) throw error;
@@ -366,41 +279,79 @@ export class StationSession {
     }
   }
 
-  /** Sends in the given session; undefined if that was renewed while the request was queued, or the circuit has opened. */
-  async #send(
-    operation: Operation,
+  /** Obtains another session after a refusal, unless that means a missing permission. */
+  async #renewAfter(
+    refusal: CheckedAnswer,
     session: Session,
-    wanted: ServiceRequest,
-    tried: AttemptOptions,
-  ): Promise<CheckedAnswer | undefined> {
-    try {
-      return await this.#exchange(operation, session, wanted, tried);
-    } catch (error) {
-      if (error === STALE || error === HELD_UP) return undefined;
-      throw error;
+    refusedBy: Session | undefined,
+    operation: Operation,
+    retry: RetryLoop,
+  ): Promise<void> {
+    const { answer } = refusal;
+    const isOfRights = isPermissionDenied(refusal);
+    if (isOfRights && refusedBy !== undefined && refusedBy !== session) {
+      if (answer.isHeadTooLarge) throw answer.statusError();
+      // Refused right after a login: for a while no further login is made.
+      this.#cooldown.beginAfterRefusal(session.loggedInAt);
+      throw permissionDenied(answer);
     }
+    if (!isOfRights && refusedBy !== undefined) await retry.pause(refusalError(answer));
+    await this.#renew(operation, session, refusal).catch((error: unknown) => retry.waitAfterLogin(error));
   }
 
-  /** Obtains another session after a refusal. */
   async #renew(operation: Operation, session: Session, refusal: CheckedAnswer): Promise<void> {
     if (this.#current !== session) return;
     const { answer } = refusal;
     if (answer.isHeadTooLarge) {
       // If a new session has just not helped, the cause is not cookies but an address that is too long.
-      if (!this.#pauses.takeLoginForCookies()) throw answer.statusError();
-    } else if (this.#pauses.isOn) {
+      if (!this.#cooldown.takeLoginForCookies()) throw answer.statusError();
+    } else if (this.#cooldown.isOn) {
       await this.rereadSystem(operation);
       const isOfRights = this.#current === session && isPermissionDenied(refusal);
-      if (isOfRights) throw this.#pauses.error ?? permissionDenied(answer);
+      if (isOfRights) throw this.#cooldown.error ?? permissionDenied(answer);
       if (this.#current !== undefined) return;
     }
-    await this.#logins.run(operation, session);
+    await this.#logInOnce(operation, session);
   }
 
-  /** Refused right after a login: for a while no further login is made. */
-  #denied(session: Session, refusal: Answer): RvmError {
-    this.#pauses.beginAfterRefusal(session.loggedInAt);
-    return permissionDenied(refusal);
+  /**
+   * Joins the running login, or starts one.
+   * @param old a session in which a request was refused
+   * @throws RvmError those of `logIn`
+   */
+  #logInOnce(operation: Operation, old?: Session): Promise<Session> {
+    return this.#login.run(operation, (shared) => this.#logIn(shared, old));
+  }
+
+  async #logIn(operation: Operation, old: Session | undefined): Promise<Session> {
+    this.#board.loggingIn();
+    try {
+      const http = new CookieSession(this.#transport, this.#origins, this.#rotation, this.#health);
+      const work = () => logIn(operation, http, this.#options);
+      const system = await (this.#latest?.whileQuiet(operation, work) ?? work());
+      http.loggedIn();
+      if (this.#latest !== undefined) this.#latest.isReplaced = true;
+      this.#latest = http;
+      this.#current = { http, system, loggedInAt: performance.now() };
+      this.#cooldown.end();
+      this.#health.reachable(system.version);
+      return this.#current;
+    } catch (error) {
+      if (error instanceof RvmError) await this.#loginFailed(operation, error, old);
+      throw error;
+    }
+  }
+
+  /** If the old session is still valid, only the call that was refused fails. */
+  async #loginFailed(operation: Operation, error: RvmError, old: Session | undefined): Promise<void> {
+    if (error.code === 'CANCELLED') {
+      this.#board.idle();
+    } else if (old !== undefined && (await this.#isGood(operation, old))) {
+      this.#cooldown.beginAfterFailure(error);
+    } else {
+      this.#current = undefined;
+      this.#health.giveUp(error);
+    }
   }
 
   async #isGood(operation: Operation, session: Session): Promise<boolean> {
@@ -419,13 +370,16 @@ export class StationSession {
   async #probe(operation: Operation): Promise<void> {
     const session = this.#current;
     if (session !== undefined) await this.#lookAt(operation, session);
-    if (this.#current === undefined) await this.#logins.run(operation);
+    if (this.#current === undefined) await this.#logInOnce(operation);
   }
 
   async #lookAt(operation: Operation, session: Session): Promise<void> {
     const attempt = new Attempt();
+    const wanted = systemRequest(this.#origins, this.#options);
     try {
-      await this.#renewSystem(operation, session, attempt);
+      const { answer, isRefused } = await this.#exchange(operation, session, wanted, { attempt });
+      if (!isRefused) session.system = SystemResource.from(answer, this.#origins);
+      else if (this.#current === session) this.#current = undefined;
     } catch (error) {
       if (error === STALE) return;
       if (!(error instanceof RvmError)) throw error;
@@ -439,28 +393,14 @@ export class StationSession {
     if (this.#current === session) this.#health.reachable(session.system.version);
   }
 
-  async #renewSystem(operation: Operation, session: Session, attempt: Attempt): Promise<void> {
-    const wanted = systemRequest(this.#origins, this.#options);
-    const { answer, isRefused } = await this.#exchange(operation, session, wanted, { attempt });
-    if (!isRefused) session.system = SystemResource.from(answer, this.#origins);
-    else if (this.#current === session) this.#current = undefined;
-  }
-
   async #exchange(
     operation: Operation,
     session: Session,
     wanted: ServiceRequest,
     tried: AttemptOptions,
   ): Promise<CheckedAnswer> {
-    const admit = (): void => {
-      if (this.#health.isOut) throw HELD_UP;
-      if (this.#current !== undefined && this.#current !== session) throw STALE;
-    };
     try {
-      const judged = await session.http.try(operation, operation.isProbe ? wanted : { ...wanted, admit }, {
-        ...tried,
-        isLoggedOut: logoutTest(wanted, this.#origins),
-      });
+      const judged = await session.http.try(operation, wanted, tried);
       // Whether a System resource is usable shows only when it is read.
       const isProof = this.#health.answered(wanted, judged.answer) && wanted.relation !== 'system';
       if (isProof && this.#current === session) this.#health.reachable(session.system.version);
@@ -475,7 +415,44 @@ export class StationSession {
   }
 }
 
-/** The session was renewed while the request was queued; it is sent in the new session. */
-const STALE = new RvmError('CANCELLED', 'The session was renewed before the request was sent.');
-/** The circuit opened while the request was queued; it is sent when the circuit closes. */
-const HELD_UP = new RvmError('CANCELLED', 'The service was out of reach before the request was sent.');
+/**
+ * Queries the service when there was no request for a while, so that a dead service does not look healthy until the next alarm.
+ */
+export class IdleProbe {
+  #timer: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  /** @param quietMs milliseconds without any request before the query; 0 = never */
+  constructor(
+    private readonly quietMs: number,
+    private readonly transport: Transport,
+    private readonly session: StationSession,
+  ) {}
+
+  /** Starts the timer, unless it runs already. */
+  start(): void {
+    if (this.#timer === undefined) this.#wait(jitter(this.quietMs));
+  }
+
+  async ask(): Promise<void> {
+    // The state shows why it failed.
+    await this.session.askForLife().catch(() => undefined);
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+  }
+
+  #wait(ms: number): void {
+    if (this.quietMs <= 0 || this.#closed) return;
+    this.#timer = setTimeout(() => void this.#askIfQuiet(), clampTimerMs(ms));
+    this.#timer.unref();
+  }
+
+  async #askIfQuiet(): Promise<void> {
+    const quiet = performance.now() - this.transport.lastSentAt;
+    if (quiet >= this.quietMs) await this.ask();
+    this.#wait(quiet >= this.quietMs ? jitter(this.quietMs) : jitter(this.quietMs) - quiet);
+  }
+}

@@ -7,7 +7,7 @@ import { findLink } from '../http/records';
 import type { ServiceRequest } from '../http/transport';
 import { quoteBare } from '../secret-mask';
 
-/** The requested range of versions. */
+/** The range of versions sent on `GET /system`: integers or dotted. */
 export interface VersionRange {
   versionLow: string;
   versionHigh: string;
@@ -23,35 +23,18 @@ export function systemRequest(origins: Origins, { versionLow, versionHigh }: Ver
   };
 }
 
-/**
- * Recognizes a successful answer for a client that is not logged in: at the System resource, whichever link led there, a lost
- * session is not refused but only shown less. Undefined for all other resources.
- */
-export function logoutTest(
-  { method, url }: ServiceRequest,
-  origins: Origins,
-): ((answer: Answer) => boolean) | undefined {
-  if (method !== 'GET' || url.href !== origins.system.href) return undefined;
-  return (answer) => !SystemResource.from(answer, origins).isLoggedIn;
-}
-
 /** Maximum number of characters quoted from the names of relations. */
 const MAX_OFFERED = 200;
 
 /** The System resource: the entry to everything else (specification, section 2). */
 export class SystemResource {
-  /** The version the service chose; undefined where it names none, which is tolerated. */
-  readonly version: string | undefined;
-  readonly #record: JsonRecord;
-  readonly #url: URL;
-  readonly #origins: Origins;
-
-  private constructor(record: JsonRecord, answer: Answer, origins: Origins) {
-    this.#record = record;
-    this.#url = answer.url;
-    this.#origins = origins;
-    this.version = versionOf(answer.contentType);
-  }
+  /** @param version the one the service chose; undefined where it names none, which is tolerated */
+  private constructor(
+    private readonly record: JsonRecord,
+    private readonly url: URL,
+    private readonly origins: Origins,
+    readonly version: string | undefined,
+  ) {}
 
   /**
    * Reads an answer to `GET /system` that was not refused for lack of rights.
@@ -79,7 +62,8 @@ export class SystemResource {
     }
     if (!answer.ok) throw answer.statusError();
     const record = answer.json();
-    if (isRecord(record)) return new SystemResource(record, answer, origins);
+    if (isRecord(record))
+      return new SystemResource(record, answer.url, origins, versionOf(answer.contentType));
     throw answer.error(
       'BAD_RESPONSE',
       'The service did not answer with its System resource; check the base URL of the cloud.',
@@ -96,13 +80,13 @@ export class SystemResource {
 
   /** @throws RvmError UNTRUSTED_LINK */
   link(relation: string): TrustedUrl | undefined {
-    const address = findLink(this.#record, relation);
-    return address === undefined ? undefined : this.#origins.resolve(address, this.#url, relation);
+    const address = findLink(this.record, relation);
+    return address === undefined ? undefined : this.origins.resolve(address, this.url, relation);
   }
 
   /** @throws RvmError LINK_NOT_OFFERED, UNTRUSTED_LINK */
   requireLink(relation: string): TrustedUrl {
-    return this.link(relation) ?? notOffered(relation, 'The service', this.#record);
+    return this.link(relation) ?? notOffered(relation, 'The service', this.record);
   }
 }
 
