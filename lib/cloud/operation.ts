@@ -255,31 +255,20 @@ interface Flight<T> {
 
 /** Runs a piece of work once, however many operations request it while it runs. */
 export class SingleFlight<T> {
-  readonly #flight = new KeyedFlight<T>();
-
-  /** Joins the running work, or starts it; a caller that gives up does not affect the others. */
-  run(operation: Operation, work: (operation: Operation) => Promise<T>): Promise<T> {
-    return this.#flight.run('', operation, work);
-  }
-
-  /** The running work, if any. */
-  get running(): Promise<T> | undefined {
-    return this.#flight.running('');
-  }
-}
-
-/** The same for work that differs by a key, such as the id of a camera. */
-export class KeyedFlight<T> {
   readonly #running = new Map<string, Flight<T>>();
 
-  /** As `SingleFlight.run`, for the work of this key. */
-  run(key: string, operation: Operation, work: (operation: Operation) => Promise<T>): Promise<T> {
+  /**
+   * Joins the running work, or starts it; a caller that gives up does not affect the others.
+   * @param key for work that differs, such as the id of a camera
+   */
+  run(operation: Operation, work: (operation: Operation) => Promise<T>, key = ''): Promise<T> {
     const { shared, work: running } = this.#running.get(key) ?? this.#start(key, operation, work);
     return shared.join(operation, running);
   }
 
-  running(key: string): Promise<T> | undefined {
-    return this.#running.get(key)?.work;
+  /** Whether work without a key runs. */
+  get isRunning(): boolean {
+    return this.#running.has('');
   }
 
   #start(key: string, operation: Operation, work: (operation: Operation) => Promise<T>): Flight<T> {

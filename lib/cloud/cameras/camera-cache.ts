@@ -11,7 +11,7 @@ import { DIALECT } from '../dialect';
 import type { Origins, TrustedUrl } from '../http/origins';
 import { readPage } from '../http/records';
 import { undefinedOnServiceError } from '../http/retry-policy';
-import { KeyedFlight, type Operation } from '../operation';
+import { type Operation, SingleFlight } from '../operation';
 import { redact } from '../secret-mask';
 import type { StationSession } from '../session/session';
 import { type DeviceDirectory, type DeviceEntry, type DeviceIndex, toDevice } from './device-directory';
@@ -398,7 +398,7 @@ interface VideoHint {
 
 /** The cache of the last run, used until the device list is there: that list may take minutes. */
 export class LastRun {
-  readonly #asking = new KeyedFlight<readonly DeviceEntry[]>();
+  readonly #asking = new SingleFlight<readonly DeviceEntry[]>();
 
   constructor(
     private readonly hints: CameraHints,
@@ -457,9 +457,8 @@ export class LastRun {
     if (url === undefined) return undefined;
     const first = await this.session.link(operation, devices);
     if (first.href === url.href) return undefined;
-    const asked = this.#asking.run(url.href, operation, (shared) =>
-      shared.hint((once) => this.#page(once, url), true),
-    );
+    const ask = (shared: Operation) => shared.hint((once) => this.#page(once, url), true);
+    const asked = this.#asking.run(operation, ask, url.href);
     const found = (await undefinedOnServiceError(operation, asked))?.find(({ device }) => device.id === id);
     if (found !== undefined) this.directory.loadBehind();
     return found;

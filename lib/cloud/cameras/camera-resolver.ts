@@ -7,7 +7,7 @@ import { type Answer, asText, firstField, firstText } from '../http/answer';
 import type { Origins, TrustedUrl } from '../http/origins';
 import { findLink, unwrapRecord, readPage, wrappedLinks } from '../http/records';
 import { FATAL_CODES, undefinedOnServiceError } from '../http/retry-policy';
-import { KeyedFlight, type Operation } from '../operation';
+import { type Operation, SingleFlight } from '../operation';
 import { quote } from '../secret-mask';
 import type { StationSession } from '../session/session';
 import { notOffered } from '../session/system';
@@ -120,10 +120,10 @@ const FAILED_DETAILS_MS = 5 * 60000;
 export class CameraResolver {
   readonly #sources = new Map<string, CameraSources>();
   readonly #controllers = new Map<string, DataSource>();
-  readonly #askingSources = new KeyedFlight<readonly DataSource[]>();
+  readonly #askingSources = new SingleFlight<readonly DataSource[]>();
   /** Remote ids that only the cameras' own resources show; each resource is requested once. */
   readonly #shown = new Map<string, ShownRemoteId>();
-  readonly #askingDetails = new KeyedFlight<string | undefined>();
+  readonly #askingDetails = new SingleFlight<string | undefined>();
   /** Remote ids learned from earlier events, by device id; and the reverse map. */
   readonly #learned = new Map<string, string>();
   readonly #learnedDevices = new Map<string, string>();
@@ -398,11 +398,12 @@ export class CameraResolver {
     const { id } = entry.device;
     const known = this.#sources.get(id);
     if (known?.from === from) return known.sources;
-    return this.#askingSources.run(id, operation, async (shared) => {
+    const ask = async (shared: Operation): Promise<readonly DataSource[]> => {
       const sources = await this.#askSources(shared, entry, link);
       this.#sources.set(id, { from, sources });
       return sources;
-    });
+    };
+    return this.#askingSources.run(operation, ask, id);
   }
 
   async #askSources(operation: Operation, entry: DeviceEntry, link: string): Promise<DataSource[]> {
@@ -416,7 +417,7 @@ export class CameraResolver {
     const { id } = entry.device;
     const known = this.#shown.get(id);
     if (known !== undefined && performance.now() < known.until) return known.remoteId;
-    return this.#askingDetails.run(id, operation, (shared) => this.#askRemoteId(shared, entry));
+    return this.#askingDetails.run(operation, (shared) => this.#askRemoteId(shared, entry), id);
   }
 
   async #askRemoteId(operation: Operation, entry: DeviceEntry): Promise<string | undefined> {

@@ -7,7 +7,7 @@ import { DIALECT } from '../dialect';
 import { type Answer, asText, firstField, firstText } from '../http/answer';
 import type { Origins, TrustedUrl } from '../http/origins';
 import { findAnyLink, pagesFrom, unwrapRecord } from '../http/records';
-import { KeyedFlight, Operation, SingleFlight } from '../operation';
+import { Operation, SingleFlight } from '../operation';
 import type { StationSession } from '../session/session';
 import type { StationTiming } from '../timing';
 
@@ -218,7 +218,7 @@ type LookupMiss = 'unknown' | 'gone';
 /** The cameras of one Central Station, as last served. */
 export class DeviceDirectory {
   readonly #loading = new SingleFlight<void>();
-  readonly #asking = new KeyedFlight<DeviceEntry | undefined>();
+  readonly #asking = new SingleFlight<DeviceEntry | undefined>();
   #index: DeviceIndex | undefined;
   /** What the first load has read so far, and the callbacks for each of its pages. */
   #coming: DeviceIndex | undefined;
@@ -305,7 +305,7 @@ export class DeviceDirectory {
   async refreshOnMiss(operation: Operation, why: LookupMiss): Promise<void> {
     const stands = performance.now() - this.#answeredAt[why] < this.timing.missRefreshMs;
     const isOld = why === 'gone' && this.#loadedAt < this.session.openedAt;
-    if (stands && !isOld && this.#loading.running === undefined) return;
+    if (stands && !isOld && !this.#loading.isRunning) return;
     await this.#loading.run(operation, async (shared) => {
       await this.#load(shared);
       this.#answeredAt[why] = performance.now();
@@ -353,7 +353,7 @@ export class DeviceDirectory {
    * @returns undefined if the resource is not offered, or has no status
    */
   askStatus(operation: Operation, entry: DeviceEntry): Promise<DeviceEntry | undefined> {
-    return this.#asking.run(entry.device.id, operation, (shared) => this.#askStatus(shared, entry));
+    return this.#asking.run(operation, (shared) => this.#askStatus(shared, entry), entry.device.id);
   }
 
   async #askStatus(operation: Operation, entry: DeviceEntry): Promise<DeviceEntry | undefined> {

@@ -348,78 +348,54 @@ export function roundTrip(
   dispatcher: Dispatcher,
   request: Dispatcher.DispatchOptions,
   abort: CancelToken,
-  listeners: RoundTripListeners,
+  { onSent, onHead, enough, onEnd }: RoundTripListeners,
 ): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
-    const receiver = new ResponseHandler(listeners, resolve, reject);
-    abort.onAbort((reason) => receiver.abort(reason));
-    dispatcher.dispatch(request, receiver);
+    const body = new GrowingBuffer(0);
+    let [status, headers]: [number, AnswerHeaders] = [0, {}];
+    let enoughOf: ReturnType<NonNullable<typeof enough>>;
+    let controller: Dispatcher.DispatchController | undefined;
+    let hasEnded = false;
+    const answer = (bytes: number): void =>
+      resolve({ status, headers, body: body.content().subarray(0, bytes) });
+    const end = (): void => {
+      if (hasEnded) return;
+      hasEnded = true;
+      onEnd();
+    };
+    abort.onAbort((reason) => {
+      reject(reason);
+      controller?.abort(reason);
+    });
+    dispatcher.dispatch(request, {
+      onRequestStart: (started) => {
+        controller = started;
+        if (abort.reason === undefined) onSent();
+        else started.abort(abort.reason);
+      },
+      onResponseStart: (_controller, code, received) => {
+        if (code < 200) return; // More is to come.
+        [status, headers] = [code, received];
+        onHead(received);
+        enoughOf = enough?.(received);
+      },
+      onResponseData: (started, piece) => {
+        body.append(piece);
+        const bytes = enoughOf?.(body.content());
+        if (bytes === undefined) return;
+        answer(bytes);
+        started.abort(new Error('What has come is enough.'));
+      },
+      onResponseEnd: () => {
+        end();
+        answer(body.length);
+      },
+      onResponseError: (_controller, error) => {
+        end();
+        reject(error);
+      },
+    });
   });
-}
-
-class ResponseHandler implements Dispatcher.DispatchHandler {
-  readonly #body = new GrowingBuffer(0);
-  #status = 0;
-  #enough: ReturnType<NonNullable<RoundTripListeners['enough']>>;
-  #headers: AnswerHeaders = {};
-  #controller: Dispatcher.DispatchController | undefined;
-  #aborted: Error | undefined;
-  #ended = false;
-
-  constructor(
-    private readonly listeners: RoundTripListeners,
-    private readonly resolve: (received: RawAnswer) => void,
-    private readonly reject: (error: Error) => void,
-  ) {}
-
-  abort(error: Error): void {
-    this.#aborted = error;
-    this.reject(error);
-    this.#controller?.abort(error);
-  }
-
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
-    if (this.#aborted === undefined) this.listeners.onSent();
-    else controller.abort(this.#aborted);
-  }
-
-  onResponseStart(_controller: unknown, status: number, headers: AnswerHeaders): void {
-    if (status < 200) return; // More is to come.
-    this.#status = status;
-    this.#headers = headers;
-    this.listeners.onHead(headers);
-    this.#enough = this.listeners.enough?.(headers);
-  }
-
-  onResponseData(_controller: unknown, piece: Buffer): void {
-    this.#body.append(piece);
-    const bytes = this.#enough?.(this.#body.content());
-    if (bytes === undefined) return;
-    this.#resolve(bytes);
-    this.#controller?.abort(new Error('What has come is enough.'));
-  }
-
-  onResponseEnd(): void {
-    this.#end();
-    this.#resolve(this.#body.length);
-  }
-
-  onResponseError(_controller: unknown, error: Error): void {
-    this.#end();
-    this.reject(error);
-  }
-
-  #resolve(bytes: number): void {
-    const body = this.#body.content().subarray(0, bytes);
-    this.resolve({ status: this.#status, headers: this.#headers, body });
-  }
-
-  #end(): void {
-    if (this.#ended) return;
-    this.#ended = true;
-    this.listeners.onEnd();
-  }
 }
 
 interface Wanted {

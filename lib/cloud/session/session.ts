@@ -122,10 +122,7 @@ interface Session {
  * `RETRY_POLICY` says, until the deadline of the operation; while the circuit is open nothing is sent.
  */
 export class StationSession {
-  readonly #transport: Transport;
-  readonly #origins: Origins;
   readonly #options: Credentials;
-  readonly #board: StationStatus;
   readonly #health: ServiceHealth;
   readonly #cooldown: LoginCooldown;
   readonly #rotation = new CookieRotationState();
@@ -136,16 +133,13 @@ export class StationSession {
   #latest: CookieSession | undefined;
 
   constructor(
-    transport: Transport,
-    origins: Origins,
+    private readonly transport: Transport,
+    private readonly origins: Origins,
     options: Credentials,
     timing: StationTiming,
-    board: StationStatus,
+    private readonly board: StationStatus,
   ) {
-    this.#transport = transport;
-    this.#origins = origins;
     this.#options = options;
-    this.#board = board;
     this.#health = new ServiceHealth(board, transport.limits, timing, (operation) => this.#probe(operation));
     this.#cooldown = new LoginCooldown(timing, transport.limits);
   }
@@ -167,7 +161,7 @@ export class StationSession {
    * @throws RvmError PERMISSION_DENIED, RATE_LIMITED, HTTP_ERROR, and those of the login and the transport
    */
   async follow(operation: Operation, wanted: ServiceRequest): Promise<Answer> {
-    const retry = new RetryLoop(this.#transport, this.#health, operation, wanted);
+    const retry = new RetryLoop(this.transport, this.#health, operation, wanted);
     /** The first session that has refused it. */
     let refusedBy: Session | undefined;
     let endDoubt: (() => void) | undefined;
@@ -205,8 +199,8 @@ export class StationSession {
   }
 
   async #lookAgain(operation: Operation): Promise<void> {
-    const wanted = systemRequest(this.#origins, this.#options);
-    const retry = new RetryLoop(this.#transport, this.#health, operation, wanted);
+    const wanted = systemRequest(this.origins, this.#options);
+    const retry = new RetryLoop(this.transport, this.#health, operation, wanted);
     for (;;) {
       await this.#health.whenBack(operation);
       if (this.#current === undefined) return;
@@ -228,7 +222,7 @@ export class StationSession {
    * @throws RvmError as `follow`
    */
   system(operation: Operation): Promise<Answer> {
-    return this.follow(operation, systemRequest(this.#origins, this.#options));
+    return this.follow(operation, systemRequest(this.origins, this.#options));
   }
 
   /**
@@ -324,9 +318,9 @@ export class StationSession {
   }
 
   async #logIn(operation: Operation, old: Session | undefined): Promise<Session> {
-    this.#board.loggingIn();
+    this.board.loggingIn();
     try {
-      const http = new CookieSession(this.#transport, this.#origins, this.#rotation, this.#health);
+      const http = new CookieSession(this.transport, this.origins, this.#rotation, this.#health);
       const work = () => logIn(operation, http, this.#options);
       const system = await (this.#latest?.whileQuiet(operation, work) ?? work());
       http.loggedIn();
@@ -345,7 +339,7 @@ export class StationSession {
   /** If the old session is still valid, only the call that was refused fails. */
   async #loginFailed(operation: Operation, error: RvmError, old: Session | undefined): Promise<void> {
     if (error.code === 'CANCELLED') {
-      this.#board.idle();
+      this.board.idle();
     } else if (old !== undefined && (await this.#isGood(operation, old))) {
       this.#cooldown.beginAfterFailure(error);
     } else {
@@ -375,10 +369,10 @@ export class StationSession {
 
   async #lookAt(operation: Operation, session: Session): Promise<void> {
     const attempt = new Attempt();
-    const wanted = systemRequest(this.#origins, this.#options);
+    const wanted = systemRequest(this.origins, this.#options);
     try {
       const { answer, isRefused } = await this.#exchange(operation, session, wanted, { attempt });
-      if (!isRefused) session.system = SystemResource.from(answer, this.#origins);
+      if (!isRefused) session.system = SystemResource.from(answer, this.origins);
       else if (this.#current === session) this.#current = undefined;
     } catch (error) {
       if (error === STALE) return;
