@@ -6,9 +6,9 @@ import { ClockGuard } from './judge';
 import { proofThread, type ProofThread } from './proof/proof-thread';
 import { provenTimesOf } from './proven-times';
 import { Quarantine } from './quarantine';
-import { answer, type AnswerName, WebhookReceiver } from './receiver';
+import { answer, type AnswerName, type ReceiverLimits, WebhookReceiver } from './receiver';
 import { Reporter } from './reporter';
-import { BODY_LIMIT, Senders } from './request';
+import { Senders } from './request';
 import type { UnknownPaths } from './unknown-paths';
 
 /** The webhook paths of a configuration, whether or not their nodes are built. */
@@ -19,7 +19,7 @@ export interface ConfiguredPaths {
   hasUnknown: boolean;
 }
 
-export interface DispatcherOptions {
+export interface DispatcherOptions extends Partial<ReceiverLimits> {
   /** Paths of the last run. Requests to them are held until the flows run, because no node is built yet. */
   rememberedPaths?: readonly string[];
   /** Reads the current configuration. Default: only the built endpoints count. */
@@ -36,18 +36,8 @@ export interface DispatcherOptions {
   probesBelow?: string;
   /** Finds the sender of a request. Default: the peer of the connection. */
   senders?: Senders;
-  /** Longest wait for what is needed to judge a request, in milliseconds. Default 3,000. */
-  holdMs?: number;
-  /** Latest time for the inbox to store a message, in milliseconds. Default 4,000. */
-  commitMs?: number;
   /** How long the path of a removed endpoint is held while the flows run, in milliseconds. Default 60,000. */
   removedMs?: number;
-  /** Longest body, in bytes. Default 1 MiB. */
-  bodyLimit?: number;
-  /** Time for a whole body, in milliseconds. Default 10,000. */
-  bodyDeadlineMs?: number;
-  /** Complete requests judged or stored at a time. Default 100. */
-  capacity?: number;
   /** Proves large bodies. Default: the thread of the process. */
   proofThread?: ProofThread;
 }
@@ -104,13 +94,9 @@ export class Dispatcher {
     const reporter = new Reporter(this.#monotonic, options.log ?? (() => undefined));
     this.#quarantine = new Quarantine({ monotonic: this.#monotonic, clockGuard, reporter });
     this.#receiver = new WebhookReceiver({
+      ...options,
       now,
       monotonic: this.#monotonic,
-      holdMs: options.holdMs ?? 3000,
-      commitMs: options.commitMs ?? 4000,
-      bodyLimit: options.bodyLimit ?? BODY_LIMIT,
-      bodyDeadlineMs: options.bodyDeadlineMs ?? 10_000,
-      capacity: options.capacity ?? 100,
       proofThread: options.proofThread ?? proofThread,
       senders: this.#senders,
       clockGuard,
