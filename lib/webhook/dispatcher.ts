@@ -142,6 +142,11 @@ export class Dispatcher {
     return this.#isOurs(matchingPath(target));
   }
 
+  /** Whether an endpoint has a full path. */
+  isTaken(path: string): boolean {
+    return this.#live.has(matchingPath(path));
+  }
+
   /**
    * Adds an endpoint; requests held for its path continue at once.
    * @returns false where another endpoint has the path

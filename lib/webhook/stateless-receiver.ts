@@ -3,7 +3,7 @@ import { jsonOf } from '../message/body';
 import { type EventMessage, messageOf } from '../message/event-message';
 import type { DeadLetter, ProvenMessage } from '../message/record';
 import { ClockGuard, judge, recordOf } from './judge';
-import { acceptanceProblem, type Problem, toldReason } from './problem';
+import { acceptanceProblem, endpointProblem, type Problem, toldReason } from './problem';
 import type { ProofResult, RawMessage } from './proof/authenticate';
 import { proofThread, type ProofThread } from './proof/proof-thread';
 import { readyStations, type ReceivingStation } from './proof/receiving-station';
@@ -120,16 +120,12 @@ function problemOf(
   station: ReceivingStation | undefined,
   received: Date,
 ): Problem {
-  return {
+  return endpointProblem(station, {
     kind: 'unauthentic',
-    reason: null,
-    station: station?.key ?? null,
-    stationName: station?.name ?? null,
     receivedTime: received.toISOString(),
     ...(remoteAddress !== undefined && { remoteAddress }),
     ...(body !== undefined && { bytes: body.length }),
-    count: 1,
-  };
+  });
 }
 
 function refused(answer: AnswerName, problem: Problem): Reception {
