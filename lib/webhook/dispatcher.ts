@@ -63,10 +63,8 @@ export class Dispatcher {
    * Paths of removed endpoints and the monotonic time until which their requests are held; no end while the flows are stopped.
    */
   readonly #removed = new Map<string, number>();
-  /** Paths of the last run, until the flows have started. */
-  readonly #remembered: Set<string>;
-  /** Configured paths whose nodes could not be built. */
-  #unbuilt = new Set<string>();
+  /** Configured paths whose nodes could not be built; until the flows have started, the paths of the last run. */
+  #unbuilt: Set<string>;
   readonly #configured: () => ConfiguredPaths;
   readonly #monotonic: () => number;
   readonly #removedMs: number;
@@ -85,7 +83,7 @@ export class Dispatcher {
     this.#removedMs = options.removedMs ?? 60_000;
     this.#senders = options.senders ?? new Senders();
     this.#unknown = options.unknownPaths;
-    this.#remembered = new Set(options.rememberedPaths?.map(matchingPath));
+    this.#unbuilt = new Set(options.rememberedPaths?.map(matchingPath));
     this.#configured = options.configured ?? (() => ({ paths: [], hasUnknown: false }));
     this.#readiness = new Readiness(() => [...this.#live.values()].map(({ endpoint }) => endpoint));
     if (options.probesBelow !== undefined)
@@ -184,10 +182,9 @@ export class Dispatcher {
     this.#hasStarted = true;
     this.#readiness.flowsRun = true;
     const { paths, hasUnknown } = this.#configured();
-    const former = hasUnknown ? [...this.#remembered, ...this.#unbuilt, ...this.#removed.keys()] : [];
+    const former = hasUnknown ? [...this.#unbuilt, ...this.#removed.keys()] : [];
     const wanted = [...paths.map(matchingPath), ...former];
     this.#unbuilt = new Set(wanted.filter((path) => !this.#live.has(path)));
-    this.#remembered.clear();
     const until = this.#monotonic() + this.#removedMs;
     for (const [path, end] of this.#removed) if (end === Infinity) this.#removed.set(path, until);
   }
@@ -203,7 +200,7 @@ export class Dispatcher {
 
   /** The configured paths, to be remembered for the next start. */
   paths(): string[] {
-    return [...this.#live.keys(), ...this.#unbuilt];
+    return [...this.#live.keys(), ...(this.#hasStarted ? this.#unbuilt : [])];
   }
 
   /**
@@ -236,7 +233,7 @@ export class Dispatcher {
   }
 
   #isOurs(path: string): boolean {
-    if (this.#live.has(path) || this.#remembered.has(path) || this.#unbuilt.has(path)) return true;
+    if (this.#live.has(path) || this.#unbuilt.has(path)) return true;
     if ((this.#removed.get(path) ?? -Infinity) > this.#monotonic()) return true;
     // Without built nodes the deployed configuration counts as well.
     return !this.#readiness.flowsRun && this.#deployed().has(path);
