@@ -55,9 +55,9 @@ export class ShownStatus {
     private readonly parts: StateParts,
   ) {}
 
+  /** In a later turn of the event loop: an alarm does not wait for it. */
   showSoon(): void {
-    const wait = this.#shownAt + SHOW_EVERY - performance.now();
-    if (wait <= 0) return this.show();
+    const wait = Math.max(0, this.#shownAt + SHOW_EVERY - performance.now());
     this.#timer ??= setTimeout(() => this.show(), wait);
   }
 
