@@ -1,15 +1,17 @@
-import { withTimeout } from '../concurrency/timers';
+import { clampTimerMs, withTimeout } from '../concurrency/timers';
 import { RvmError } from '../error';
 import { type AlarmEvent, type Group, judgeEvent, type HeldReason, type Judgement } from './level';
 import type { AlarmSettings, Control } from './settings';
 import { Arming } from './arming';
-import { Earliest, Levels, type StateMessage } from './levels';
+import { Levels, type StateMessage } from './levels';
 import { RAISED, RaisedAlarms } from './raised-alarms';
 import { type Slots, StoreLink } from './slot-store';
 import type { Slot, SlotWrite } from '../inbox/slot';
 
 /** Milliseconds that closing a node waits for the store. */
 const CLOSE_WITHIN = 2000;
+/** Shortest time between two looks at what is due, in milliseconds: one timer per group would cost more than the group. */
+const GRAIN = 100;
 
 /** What the state did with an event. */
 export interface EventOutcome {
@@ -46,6 +48,8 @@ interface AlarmStateOptions {
   say: (said: StateMessage) => void;
   /** Called when the values of the node status may have changed. */
   changed: () => void;
+  /** Largest number of groups. Default 10,000. */
+  mostGroups?: number;
 }
 
 /**
@@ -58,13 +62,17 @@ export class AlarmState {
   readonly #alarms = new RaisedAlarms();
   readonly #link: StoreLink;
   readonly #levels: Levels;
-  readonly #wake = new Earliest((now) => this.#tick(now));
   readonly #opened: Promise<void>;
   #isOpen = false;
   #isStarted = false;
   /** The stored state has been read at least once. */
   #isKnown = false;
   #isKeptSaid = false;
+  #isClosed = false;
+  /** The one timer: when something is due next. By then it may have moved to later. */
+  #timer: NodeJS.Timeout | undefined;
+  #wakesAt = Infinity;
+  #lookedAt = -Infinity;
 
   constructor(private readonly options: AlarmStateOptions) {
     const { slots, owner, settings, instance, mayLive, changed } = options;
@@ -84,7 +92,8 @@ export class AlarmState {
       alarms: this.#alarms,
       say: (said) => this.#isStarted && options.say(said),
       changed,
-      wakeAt: (time) => this.#wake.at(time),
+      wakeAt: (time) => this.#wakeAt(time),
+      mostGroups: options.mostGroups,
     });
     this.#opened = this.#link.refresh().then(() => {
       this.#isOpen = true;
@@ -115,7 +124,7 @@ export class AlarmState {
     if (this.#isStarted) return;
     this.#isStarted = true;
     this.#sayKept();
-    this.#wake.at(0);
+    this.#wakeAt(0);
     this.options.changed();
   }
 
@@ -141,7 +150,7 @@ export class AlarmState {
     const now = performance.now();
     if (what === 'test') await this.#write(this.#arming.test(group, now + lasts, now));
     else if (what !== 'acknowledge') await this.#write(this.#arming.arm(group, what === 'arm'));
-    this.#wake.at(this.#arming.nextEnd());
+    this.#wakeAt(this.#arming.nextEnd());
     this.options.changed();
     const endsTest = what === 'test' && lasts === 0;
     if (what === 'arm' || endsTest) return;
@@ -152,7 +161,8 @@ export class AlarmState {
 
   /** Writes pending changes, if the store can take them in time. */
   async close(): Promise<void> {
-    this.#wake.stop();
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
     await withTimeout(this.#levels.flush(), CLOSE_WITHIN);
     await this.#link.close(CLOSE_WITHIN);
   }
@@ -208,12 +218,24 @@ export class AlarmState {
     this.#levels.sayAll();
   }
 
-  #tick(now: number): number {
+  /** Looks at what is due, at this time or earlier. */
+  #wakeAt(time: number): void {
+    if (time >= this.#wakesAt || this.#isClosed) return;
+    clearTimeout(this.#timer);
+    this.#wakesAt = Math.max(time, this.#lookedAt + GRAIN);
+    const pause = Math.max(0, Math.ceil(this.#wakesAt - performance.now()));
+    this.#timer = setTimeout(() => this.#look(), clampTimerMs(pause));
+  }
+
+  #look(): void {
+    const now = performance.now();
+    this.#wakesAt = Infinity;
+    this.#lookedAt = now;
     const over = this.#arming.tidy(now);
     if (over.length > 0) this.options.changed();
     const forgotten = [...over, ...this.#alarms.tidy(now), ...this.#levels.tidy(now)];
     if (forgotten.length > 0) void this.#write(forgotten);
-    return Math.min(this.#arming.nextEnd(), this.#alarms.nextEnd(), this.#levels.tick(now));
+    this.#wakeAt(Math.min(this.#arming.nextEnd(), this.#alarms.nextEnd(), this.#levels.tick(now)));
   }
 
   #adopt(slots: readonly Slot[], isAll: boolean): void {
@@ -229,7 +251,7 @@ export class AlarmState {
     this.#levels.releaseWhere((group) => this.#isOrdered(group));
     this.#isKnown = true;
     this.#sayKept();
-    this.#wake.at(Math.min(this.#arming.nextEnd(), this.#alarms.nextEnd()));
+    this.#wakeAt(Math.min(this.#arming.nextEnd(), this.#alarms.nextEnd()));
     this.options.changed();
   }
 

@@ -3,7 +3,7 @@ import { RvmError } from '../error';
 import type { Inbox } from '../inbox/model';
 import type { Slot, SlotOutcome, SlotWrite } from '../inbox/slot';
 import { isRecord } from '../json/json';
-import type { Counted, Level, Raiser } from './level';
+import type { Counted, Group, Level, Raiser } from './level';
 
 /** Shortest time between two reads of changes by other instances, in milliseconds. */
 const REFRESH_EVERY = 250;
@@ -11,6 +11,12 @@ const REFRESH_EVERY = 250;
 const RETRY = 1000;
 /** Timeout of a read in milliseconds. */
 const READ_TIMEOUT_MS = 5000;
+/** Milliseconds for which writes that are not urgent are collected. */
+const GATHERED_FOR = 50;
+/** Milliseconds that an alarm waits for the store before it is sent without it. */
+const WRITE_TIMEOUT_MS = 1500;
+/** Writes in one transaction. */
+const MOST = 500;
 
 interface StoreLinkOptions {
   slots: Slots;
@@ -25,21 +31,33 @@ interface StoreLinkOptions {
   failed: () => void;
 }
 
-/** Access of one instance to the shared slots: writes, reads of changes, and recovery after a failure. */
+/** A request to write. */
+interface PendingWrite {
+  isUrgent: boolean;
+  writes: readonly SlotWrite[];
+  resolve: (outcomes: SlotOutcome[]) => void;
+  reject: (error: unknown) => void;
+}
+
+/**
+ * Access of one instance to the shared slots: reads of changes, writes in one transaction at a time, each with all that were
+ * requested meanwhile, and recovery after a failure.
+ */
 export class StoreLink {
-  readonly #writer: SlotWriter;
   readonly #unwatch: () => void;
   /** All changes up to this one are known. */
   #version = 0;
   #isFailing = false;
   #isClosed = false;
   #reading: Promise<void> | undefined;
-  #timer: NodeJS.Timeout | undefined;
+  #readTimer: NodeJS.Timeout | undefined;
   #retry: NodeJS.Timeout | undefined;
   #readAt = -Infinity;
+  #pending: PendingWrite[] = [];
+  #writeTimer: NodeJS.Timeout | undefined;
+  #isWriting = false;
 
   constructor(private readonly options: StoreLinkOptions) {
-    this.#writer = new SlotWriter(options.slots, options.owner);
     this.#unwatch = options.slots.watchSlots(options.owner, () => this.#hear());
   }
 
@@ -48,10 +66,16 @@ export class StoreLink {
     return this.#isFailing;
   }
 
-  /** @throws RvmError STORE_FAILED; changes then stay in memory until the store recovers */
+  /**
+   * @param isUrgent false for a write that may wait to be batched
+   * @throws RvmError STORE_FAILED; changes then stay in memory until the store recovers
+   */
   async put(writes: readonly SlotWrite[], isUrgent: boolean): Promise<SlotOutcome[]> {
+    const { promise, resolve, reject } = Promise.withResolvers<SlotOutcome[]>();
+    this.#pending.push({ isUrgent, writes, resolve, reject });
+    this.#planWrite(isUrgent);
     try {
-      const outcomes = await this.#writer.put(writes, isUrgent);
+      const outcomes = await promise;
       for (const { slot, written } of outcomes)
         if (written && slot?.version === this.#version + 1) this.#version = slot.version;
       return outcomes;
@@ -73,9 +97,9 @@ export class StoreLink {
   async close(timeoutMs: number): Promise<void> {
     this.#isClosed = true;
     this.#unwatch();
-    clearTimeout(this.#timer);
+    clearTimeout(this.#readTimer);
     clearTimeout(this.#retry);
-    await withTimeout(this.#writer.idle(), timeoutMs);
+    await withTimeout(this.#writeAll(), timeoutMs);
   }
 
   async #read(since: number): Promise<void> {
@@ -92,10 +116,10 @@ export class StoreLink {
   }
 
   #hear(): void {
-    if (this.#timer !== undefined || this.#isFailing || this.#isClosed || this.options.isAlone()) return;
+    if (this.#readTimer !== undefined || this.#isFailing || this.#isClosed || this.options.isAlone()) return;
     const pause = Math.max(0, this.#readAt + REFRESH_EVERY - performance.now());
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
+    this.#readTimer = setTimeout(() => {
+      this.#readTimer = undefined;
       void this.refresh();
     }, pause);
   }
@@ -110,80 +134,44 @@ export class StoreLink {
     this.#isFailing = true;
     this.options.failed();
   }
-}
 
-/** Milliseconds for which writes that are not urgent are collected. */
-const GATHERED_FOR = 50;
-/** Milliseconds that an alarm waits for the store before it is sent without it. */
-const WRITE_TIMEOUT_MS = 1500;
-/** Writes in one transaction. */
-const MOST = 500;
-
-interface PendingWrite {
-  isUrgent: boolean;
-  writes: readonly SlotWrite[];
-  resolve: (outcomes: SlotOutcome[]) => void;
-  reject: (error: unknown) => void;
-}
-
-/** Writes the slots of an owner, one transaction at a time, each with all requests collected meanwhile. */
-class SlotWriter {
-  #pending: PendingWrite[] = [];
-  #timer: NodeJS.Timeout | undefined;
-  #isWriting = false;
-
-  constructor(
-    private readonly slots: Slots,
-    private readonly owner: string,
-  ) {}
-
-  /** @param isUrgent false for a write that may wait to be batched */
-  put(writes: readonly SlotWrite[], isUrgent: boolean): Promise<SlotOutcome[]> {
-    return new Promise((resolve, reject) => {
-      this.#pending.push({ isUrgent, writes, resolve, reject });
-      this.#plan(isUrgent);
-    });
-  }
-
-  /** Writes pending requests at once, and resolves when none is left. */
-  async idle(): Promise<void> {
-    while (this.#pending.length > 0 || this.#isWriting) {
-      this.#plan(true);
-      await sleep(1);
-    }
-  }
-
-  #plan(isUrgent: boolean): void {
-    if (this.#isWriting || (this.#timer !== undefined && !isUrgent)) return;
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#write(), isUrgent ? 0 : GATHERED_FOR);
+  #planWrite(isUrgent: boolean): void {
+    if (this.#isWriting || (this.#writeTimer !== undefined && !isUrgent)) return;
+    clearTimeout(this.#writeTimer);
+    this.#writeTimer = setTimeout(() => void this.#write(), isUrgent ? 0 : GATHERED_FOR);
   }
 
   async #write(): Promise<void> {
-    this.#timer = undefined;
+    this.#writeTimer = undefined;
     this.#isWriting = true;
-    const batch = this.#take();
+    const batch = this.#nextBatch();
     try {
+      const { slots, owner } = this.options;
       const writes = batch.flatMap((each) => each.writes);
-      const outcomes = await withTimeout(this.slots.putSlots(this.owner, writes), WRITE_TIMEOUT_MS);
+      const outcomes = await withTimeout(slots.putSlots(owner, writes), WRITE_TIMEOUT_MS);
       if (outcomes === undefined) throw new RvmError('STORE_FAILED', 'The inbox does not answer.');
       let from = 0;
-      for (const { writes: own, resolve } of batch) {
-        resolve(outcomes.slice(from, from + own.length));
-        from += own.length;
-      }
+      for (const { writes: own, resolve } of batch) resolve(outcomes.slice(from, (from += own.length)));
     } catch (error) {
       for (const { reject } of batch) reject(error);
     }
     this.#isWriting = false;
-    if (this.#pending.length > 0) this.#plan(this.#pending.some(({ isUrgent }) => isUrgent));
+    if (this.#pending.length > 0) this.#planWrite(this.#pending.some(({ isUrgent }) => isUrgent));
   }
 
   /** Takes the requests for one transaction off the queue. */
-  #take(): PendingWrite[] {
+  #nextBatch(): PendingWrite[] {
     let size = 0;
     const end = this.#pending.findIndex(({ writes }) => (size += writes.length) > MOST);
     return this.#pending.splice(0, end < 0 ? this.#pending.length : Math.max(1, end));
+  }
+
+  /** Writes pending requests at once, and resolves when none is left. */
+  async #writeAll(): Promise<void> {
+    while (this.#pending.length > 0 || this.#isWriting) {
+      this.#planWrite(true);
+      await sleep(1);
+    }
   }
 }
 
@@ -224,10 +212,10 @@ export function storedLevel({ value, left = 0 }: Slot, now: number): StoredLevel
 }
 
 /** End times of levels that one run has extended. Flat arrays, because there may be many, written every few seconds. */
-export function endsValue(groups: readonly string[], ends: readonly number[], now: number): Written {
-  const left = ends.map((end) => Math.round(end - now));
-  const lasts = lasting(left.reduce((latest, each) => Math.max(latest, each), 0));
-  return { value: { lasts, groups, left }, lasts };
+export function endsValue(groups: readonly Pick<Group, 'name' | 'level'>[], now: number): Written {
+  const left = groups.map(({ level }) => Math.round(level.until - now));
+  const lasts = lasting(Math.max(0, ...left));
+  return { value: { lasts, groups: groups.map(({ name }) => name), left }, lasts };
 }
 
 /** By group. */

@@ -193,7 +193,7 @@ export class ReadWriteLock {
 /** Waiters at most, as a multiple of the capacity. */
 const WAITING_FOR_EACH = 4;
 
-/** A request for admission. */
+/** A request for a permit. */
 interface Applicant {
   /** Memory of the body, in bytes. */
   bytes: number;
@@ -203,93 +203,75 @@ interface Applicant {
   ending: () => CancelToken;
 }
 
+/** What is under way for one key. */
+interface Usage {
+  readonly waiting: FairQueue<(isIn: boolean) => void>;
+  atWork: number;
+  underWay: number;
+  bytes: number;
+}
+
 /**
- * Bounds the work under way for one path: at most `capacity` complete requests are judged and stored at a time, four times as
- * many wait, served round-robin over their queues, and the bodies of both together take at most `maxBytes`. Where more would
- * wait, the last of the longest queue is turned away. Each path has its own, so that a path which cannot judge, and holds its
- * requests, does not block another path.
+ * Bounds the work under way for each key, such as a path: at most `capacity` complete requests are judged and stored at a time,
+ * four times as many wait, served round-robin over their queues, and the bodies of both together take at most `maxBytes`. Where
+ * more would wait, the last of the longest queue is turned away. Each key has its own bounds, so that a path which cannot judge,
+ * and holds its requests, does not block another path. Nothing is remembered of a key without a request under way, because
+ * paths come and go with their nodes.
  */
-export class ByteSemaphore {
-  readonly #waiting = new FairQueue<(isIn: boolean) => void>();
-  #atWork = 0;
-  #underWay = 0;
-  #bytes = 0;
+export class KeyedSemaphore {
+  readonly #usages = new Map<string, Usage>();
 
   constructor(
     private readonly capacity: number,
     private readonly maxBytes: number,
   ) {}
 
-  /** True while no request is judged, stored or waiting. */
-  get isIdle(): boolean {
-    return this.#underWay === 0;
-  }
-
   /**
-   * Runs `work` once it is admitted.
-   * @returns false where it was turned away, or its wait ended
+   * Acquires a permit: without a promise where it is free, so that the caller goes on in the same turn of the event loop.
+   * @returns undefined where the applicant was turned away, or its wait ended
    */
-  async admit(applicant: Applicant, work: () => Promise<void>): Promise<boolean> {
+  acquire(key: string, applicant: Applicant): Release | undefined | Promise<Release | undefined> {
     const { bytes } = applicant;
-    if (this.#bytes + bytes > this.maxBytes) return false;
-    this.#underWay += 1;
-    this.#bytes += bytes;
-    try {
-      if (this.#atWork < this.capacity) this.#atWork += 1;
-      else if (!(await this.#wait(applicant))) return false;
-      await work().finally(() => this.#leave());
-      return true;
-    } finally {
-      this.#underWay -= 1;
-      this.#bytes -= bytes;
+    const usage = this.#usages.get(key) ?? { waiting: new FairQueue(), atWork: 0, underWay: 0, bytes: 0 };
+    if (usage.bytes + bytes > this.maxBytes) return undefined;
+    this.#usages.set(key, usage);
+    usage.underWay += 1;
+    usage.bytes += bytes;
+    const forget = (): void => {
+      usage.underWay -= 1;
+      usage.bytes -= bytes;
+      if (usage.underWay === 0) this.#usages.delete(key);
+    };
+    const release = (): void => {
+      const enter = usage.waiting.next();
+      if (enter === undefined) usage.atWork -= 1;
+      else enter(true);
+      forget();
+    };
+    if (usage.atWork < this.capacity) {
+      usage.atWork += 1;
+      return release;
     }
+    return this.#wait(usage.waiting, applicant).then((isIn) => {
+      if (isIn) return release;
+      forget();
+      return undefined;
+    });
   }
 
-  /** Resolves with true once admitted. */
-  #wait({ queue, ending }: Applicant): Promise<boolean> {
+  /** Resolves with true once a permit has passed to the applicant. */
+  #wait(waiting: Usage['waiting'], { queue, ending }: Applicant): Promise<boolean> {
     return new Promise((resolve) => {
       const enter = (isIn: boolean): void => {
         stopListening();
         resolve(isIn);
       };
-      this.#waiting.add(queue, enter);
+      waiting.add(queue, enter);
       const stopListening = ending().onAbort(() => {
-        this.#waiting.remove(queue, enter);
+        waiting.remove(queue, enter);
         resolve(false);
       });
-      if (this.#waiting.size > this.capacity * WAITING_FOR_EACH) this.#waiting.lastOfLongest()?.(false);
+      if (waiting.size > this.capacity * WAITING_FOR_EACH) waiting.lastOfLongest()?.(false);
     });
-  }
-
-  /** The permit passes to the next waiter. */
-  #leave(): void {
-    const enter = this.#waiting.next();
-    if (enter === undefined) this.#atWork -= 1;
-    else enter(true);
-  }
-}
-
-/**
- * The admissions of all paths. One exists only while requests of its path are under way, because paths come and go with their
- * nodes.
- */
-export class KeyedSemaphore {
-  readonly #ofPath = new Map<string, ByteSemaphore>();
-
-  /** Both limits apply to each path, as in `ByteSemaphore`. */
-  constructor(
-    private readonly capacity: number,
-    private readonly maxBytes: number,
-  ) {}
-
-  /** As `ByteSemaphore.admit`, for a path. */
-  async admit(path: string, applicant: Applicant, work: () => Promise<void>): Promise<boolean> {
-    const admission = this.#ofPath.get(path) ?? new ByteSemaphore(this.capacity, this.maxBytes);
-    this.#ofPath.set(path, admission);
-    try {
-      return await admission.admit(applicant, work);
-    } finally {
-      if (admission.isIdle && this.#ofPath.get(path) === admission) this.#ofPath.delete(path);
-    }
   }
 }

@@ -165,7 +165,11 @@ export type JudgedIds = Readonly<Record<JudgedFilter, readonly string[]>>;
 /** The wanted ids that are unknown, by filter. */
 export type UnknownIds = JudgedIds;
 
-export const NO_IDS: JudgedIds = { classes: [], sites: [], cameras: [] };
+export const NO_IDS: JudgedIds = forEachJudged(() => []);
+
+function forEachJudged<Value>(of: (name: JudgedFilter) => Value): Record<JudgedFilter, Value> {
+  return { classes: of('classes'), sites: of('sites'), cameras: of('cameras') };
+}
 
 /** Ids in the events of some stations. */
 interface NamedByEvents {
@@ -223,8 +227,7 @@ type SeenByKind = Readonly<Record<JudgedFilter, readonly { ids: readonly string[
 
 /** All ids that events have named. */
 export function idsNamed(seen: SeenByKind): JudgedIds {
-  const named = (name: JudgedFilter): string[] => seen[name].flatMap(({ ids }) => ids);
-  return { classes: named('classes'), sites: named('sites'), cameras: named('cameras') };
+  return forEachJudged((name) => seen[name].flatMap(({ ids }) => ids));
 }
 
 /**
@@ -233,30 +236,24 @@ export function idsNamed(seen: SeenByKind): JudgedIds {
  * @param named ids from events that `known` does not contain
  */
 export function unknownIds(wanted: FilterIds, known: KnownIds, named: JudgedIds = NO_IDS): UnknownIds {
-  const unknownOf = (name: JudgedFilter): string[] => {
+  return forEachJudged((name) => {
     const kind = known[name];
     if (kind === undefined) return [];
     const forms = new Set([...kind.ids, ...named[name]].map((id) => idForm(name, id)));
     const unknown = wanted[name].filter((id) => !forms.has(idForm(name, id)));
     return kind.isList || unknown.length === wanted[name].length ? unknown : [];
-  };
-  return { classes: unknownOf('classes'), sites: unknownOf('sites'), cameras: unknownOf('cameras') };
+  });
 }
 
 /** The wanted ids that an event has named since this object was made. */
 export class NamedIds {
-  readonly #named: Readonly<Record<JudgedFilter, Set<string>>> = {
-    classes: new Set(),
-    sites: new Set(),
-    cameras: new Set(),
-  };
+  readonly #named = forEachJudged(() => new Set<string>());
 
   constructor(private readonly wanted: FilterIds) {}
 
   /** In the spelling of the wanted ids. */
   get ids(): JudgedIds {
-    const { classes, sites, cameras } = this.#named;
-    return { classes: [...classes], sites: [...sites], cameras: [...cameras] };
+    return forEachJudged((name) => [...this.#named[name]]);
   }
 
   add(ids: JudgedIds): void {

@@ -6,9 +6,9 @@ import { ClockGuard } from './judge';
 import { proofThread, type ProofThread } from './proof/proof-thread';
 import { provenTimesOf } from './proven-times';
 import { Quarantine } from './quarantine';
-import { answer, type AnswerName, WebhookReceiver } from './receiver';
+import { answer, type AnswerName, type ReceiverLimits, WebhookReceiver } from './receiver';
 import { Reporter } from './reporter';
-import { BODY_LIMIT, Senders } from './request';
+import { Senders } from './request';
 import type { UnknownPaths } from './unknown-paths';
 
 /** The webhook paths of a configuration, whether or not their nodes are built. */
@@ -19,7 +19,7 @@ export interface ConfiguredPaths {
   hasUnknown: boolean;
 }
 
-export interface DispatcherOptions {
+export interface DispatcherOptions extends Partial<ReceiverLimits> {
   /** Paths of the last run. Requests to them are held until the flows run, because no node is built yet. */
   rememberedPaths?: readonly string[];
   /** Reads the current configuration. Default: only the built endpoints count. */
@@ -36,18 +36,8 @@ export interface DispatcherOptions {
   probesBelow?: string;
   /** Finds the sender of a request. Default: the peer of the connection. */
   senders?: Senders;
-  /** Longest wait for what is needed to judge a request, in milliseconds. Default 3,000. */
-  holdMs?: number;
-  /** Latest time for the inbox to store a message, in milliseconds. Default 4,000. */
-  commitMs?: number;
   /** How long the path of a removed endpoint is held while the flows run, in milliseconds. Default 60,000. */
   removedMs?: number;
-  /** Longest body, in bytes. Default 1 MiB. */
-  bodyLimit?: number;
-  /** Time for a whole body, in milliseconds. Default 10,000. */
-  bodyDeadlineMs?: number;
-  /** Complete requests judged or stored at a time. Default 100. */
-  capacity?: number;
   /** Proves large bodies. Default: the thread of the process. */
   proofThread?: ProofThread;
 }
@@ -73,10 +63,8 @@ export class Dispatcher {
    * Paths of removed endpoints and the monotonic time until which their requests are held; no end while the flows are stopped.
    */
   readonly #removed = new Map<string, number>();
-  /** Paths of the last run, until the flows have started. */
-  readonly #remembered: Set<string>;
-  /** Configured paths whose nodes could not be built. */
-  #unbuilt = new Set<string>();
+  /** Configured paths whose nodes could not be built; until the flows have started, the paths of the last run. */
+  #unbuilt: Set<string>;
   readonly #configured: () => ConfiguredPaths;
   readonly #monotonic: () => number;
   readonly #removedMs: number;
@@ -95,7 +83,7 @@ export class Dispatcher {
     this.#removedMs = options.removedMs ?? 60_000;
     this.#senders = options.senders ?? new Senders();
     this.#unknown = options.unknownPaths;
-    this.#remembered = new Set(options.rememberedPaths?.map(matchingPath));
+    this.#unbuilt = new Set(options.rememberedPaths?.map(matchingPath));
     this.#configured = options.configured ?? (() => ({ paths: [], hasUnknown: false }));
     this.#readiness = new Readiness(() => [...this.#live.values()].map(({ endpoint }) => endpoint));
     if (options.probesBelow !== undefined)
@@ -104,13 +92,9 @@ export class Dispatcher {
     const reporter = new Reporter(this.#monotonic, options.log ?? (() => undefined));
     this.#quarantine = new Quarantine({ monotonic: this.#monotonic, clockGuard, reporter });
     this.#receiver = new WebhookReceiver({
+      ...options,
       now,
       monotonic: this.#monotonic,
-      holdMs: options.holdMs ?? 3000,
-      commitMs: options.commitMs ?? 4000,
-      bodyLimit: options.bodyLimit ?? BODY_LIMIT,
-      bodyDeadlineMs: options.bodyDeadlineMs ?? 10_000,
-      capacity: options.capacity ?? 100,
       proofThread: options.proofThread ?? proofThread,
       senders: this.#senders,
       clockGuard,
@@ -156,6 +140,11 @@ export class Dispatcher {
     return this.#isOurs(matchingPath(target));
   }
 
+  /** Whether an endpoint has a full path. */
+  isTaken(path: string): boolean {
+    return this.#live.has(matchingPath(path));
+  }
+
   /**
    * Adds an endpoint; requests held for its path continue at once.
    * @returns false where another endpoint has the path
@@ -193,10 +182,9 @@ export class Dispatcher {
     this.#hasStarted = true;
     this.#readiness.flowsRun = true;
     const { paths, hasUnknown } = this.#configured();
-    const former = hasUnknown ? [...this.#remembered, ...this.#unbuilt, ...this.#removed.keys()] : [];
+    const former = hasUnknown ? [...this.#unbuilt, ...this.#removed.keys()] : [];
     const wanted = [...paths.map(matchingPath), ...former];
     this.#unbuilt = new Set(wanted.filter((path) => !this.#live.has(path)));
-    this.#remembered.clear();
     const until = this.#monotonic() + this.#removedMs;
     for (const [path, end] of this.#removed) if (end === Infinity) this.#removed.set(path, until);
   }
@@ -212,7 +200,7 @@ export class Dispatcher {
 
   /** The configured paths, to be remembered for the next start. */
   paths(): string[] {
-    return [...this.#live.keys(), ...this.#unbuilt];
+    return [...this.#live.keys(), ...(this.#hasStarted ? this.#unbuilt : [])];
   }
 
   /**
@@ -245,7 +233,7 @@ export class Dispatcher {
   }
 
   #isOurs(path: string): boolean {
-    if (this.#live.has(path) || this.#remembered.has(path) || this.#unbuilt.has(path)) return true;
+    if (this.#live.has(path) || this.#unbuilt.has(path)) return true;
     if ((this.#removed.get(path) ?? -Infinity) > this.#monotonic()) return true;
     // Without built nodes the deployed configuration counts as well.
     return !this.#readiness.flowsRun && this.#deployed().has(path);

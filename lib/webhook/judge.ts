@@ -11,32 +11,12 @@ import { AGREEMENT, type ProvenTimes } from './proven-times';
 
 /** Everything besides the message that a judgement depends on. */
 interface JudgeContext {
-  endpointId: string;
-  stationOfAgentUser(agentUserId: string): string | undefined;
-  /** Selects the events to take; absent: all. */
-  filter?: EventFilter;
+  /** Who judges: its id, its filter, and what it knows of stations. */
+  endpoint: Pick<Endpoint, 'id' | 'stationOfAgentUser' | 'serviceTimeOf' | 'filter'>;
+  origin: RequestOrigin;
   clockGuard: ClockGuard;
   /** Proven times of the inbox; absent where there is no inbox, and for a message received long ago. */
   provenTimes?: ProvenTimes;
-  /** Current time of the clock of a station's service, in milliseconds; undefined where it is unknown. */
-  serviceTimeOf?: (stationKey: string) => number | undefined;
-  received: Date;
-  remoteAddress?: string | undefined;
-}
-
-/** The part of the context that comes from the endpoint. */
-export function judgeContextOf(
-  endpoint: Endpoint,
-  { received, remoteAddress }: RequestOrigin,
-): Omit<JudgeContext, 'clockGuard' | 'provenTimes'> {
-  return {
-    endpointId: endpoint.id,
-    stationOfAgentUser: (agentUserId) => endpoint.stationOfAgentUser(agentUserId),
-    serviceTimeOf: (stationKey) => endpoint.serviceTimeOf?.(stationKey),
-    ...(endpoint.filter && { filter: endpoint.filter }),
-    received,
-    remoteAddress,
-  };
 }
 
 export type Judgement =
@@ -93,11 +73,11 @@ function judgeProven(
     agentUserId: station.agentUserId,
     oddScheme,
     clockUnconfirmed: age === 'unconfirmed',
-    received: context.received,
+    received: context.origin.received,
   });
   const kind = isAlarm ? 'event' : 'other';
   const usable = { kind, proof, secret, envelope, event, warnings, ...proven } as const;
-  return { kind: 'usable', message: filtered(usable, context.filter) };
+  return { kind: 'usable', message: filtered(usable, context.endpoint.filter) };
 }
 
 /** Only events are filtered. */
@@ -110,16 +90,16 @@ function filtered(message: ProvenMessage, filter: EventFilter | undefined): Prov
 
 function factsOf(
   message: RawMessage,
-  context: JudgeContext,
+  { endpoint, origin: { received, remoteAddress } }: JudgeContext,
   station: ReceivingStation,
 ): Omit<MessageRecord, 'fingerprint'> {
   return {
-    endpointId: context.endpointId,
+    endpointId: endpoint.id,
     stationKey: station.key,
     stationName: station.name,
     sandbox: station.sandbox,
-    receivedTime: context.received.toISOString(),
-    ...(context.remoteAddress !== undefined && { remoteAddress: context.remoteAddress }),
+    receivedTime: received.toISOString(),
+    ...(remoteAddress !== undefined && { remoteAddress }),
     body: redactedBody(message.body, message.json()),
   };
 }
@@ -148,7 +128,7 @@ function unusable(
 /** An unknown Agent User is only odd; the Agent User of another configured station means that the message went astray. */
 function isOfOtherStation(event: RvmEvent, station: ReceivingStation, context: JudgeContext): boolean {
   if (!namesOtherAgentUser(event, station.agentUserId) || typeof event.agentUserId !== 'string') return false;
-  const owner = context.stationOfAgentUser(event.agentUserId);
+  const owner = context.endpoint.stationOfAgentUser(event.agentUserId);
   return owner !== undefined && owner !== station.key;
 }
 
@@ -172,11 +152,11 @@ function ageOf(
   const mark = context.provenTimes?.with(
     { key: stationKey, sandbox },
     transmitTime && { messageId, time: transmitTime.getTime() },
-    context.serviceTimeOf?.(stationKey),
+    context.endpoint.serviceTimeOf?.(stationKey),
   );
   const sent = transmitTime ?? readTime(event.eventEndTime) ?? readTime(event.eventStartTime);
   if (sent === undefined) return 'good';
-  const age = context.received.getTime() - sent.getTime();
+  const age = context.origin.received.getTime() - sent.getTime();
   if ((mark ?? -Infinity) - sent.getTime() > STALE_AFTER || (isTrusted && age > STALE_AFTER))
     return 'too-old';
   return !isTrusted && Math.abs(age) > STALE_AFTER ? 'unconfirmed' : 'good';

@@ -65,13 +65,15 @@ export class ListenerServer {
   constructor(private readonly options: ListenerServerOptions) {
     const { limits, senders, monotonic, tls } = options;
     this.#logThrottle = new LogThrottle(QUIET_PERIOD, monotonic);
-    this.#connections = new ConnectionLimiter({
-      maxWaiting: limits.maxWaiting,
+    const waiting = new SlowRequestGuard({
+      maxHeld: Infinity,
+      maxCount: limits.maxWaiting,
       senders,
       monotonic,
       onCut: () =>
         this.#log('waiting', 'A connection without a request was closed, to make room for others.'),
     });
+    this.#connections = new ConnectionLimiter(waiting);
     const settings = httpOptions(limits);
     this.#server =
       tls === undefined
@@ -188,35 +190,16 @@ interface Connection {
   broken: boolean;
 }
 
-interface ConnectionBounds {
-  /** Limit of connections without a complete request; the limit for each address is that of `SlowRequestGuard`. */
-  maxWaiting: number;
-  senders: Senders;
-  /** Monotonic clock, in milliseconds. */
-  monotonic: () => number;
-  /** Called for each connection that is closed to free capacity. */
-  onCut: () => void;
-}
-
 /**
  * Limits the connections of a server that have no complete request: above the limit the oldest is closed, so that the real
  * sender always gets in. Proxies and this machine are not counted, because many senders share their addresses.
  */
 class ConnectionLimiter {
   readonly #open = new Map<string, Connection>();
-  readonly #waiting: SlowRequestGuard;
   #ending = false;
 
-  constructor({ maxWaiting, senders, monotonic, onCut }: ConnectionBounds) {
-    const isShared = (address: string): boolean => senders.isShared(address);
-    this.#waiting = new SlowRequestGuard({
-      maxHeld: Infinity,
-      maxCount: maxWaiting,
-      isShared,
-      monotonic,
-      onCut,
-    });
-  }
+  /** @param waiting those without a complete request */
+  constructor(private readonly waiting: SlowRequestGuard) {}
 
   /** Registers an accepted socket, before the TLS handshake. */
   accepted(socket: Socket): void {
@@ -273,11 +256,11 @@ class ConnectionLimiter {
   }
 
   #wait(connection: Connection): void {
-    connection.waiting ??= this.#waiting.add(connection.socket, connection.socket.remoteAddress);
+    connection.waiting ??= this.waiting.add(connection.socket, connection.socket.remoteAddress);
   }
 
   #proceed(connection: Connection): void {
-    if (connection.waiting !== undefined) this.#waiting.remove(connection.waiting);
+    if (connection.waiting !== undefined) this.waiting.remove(connection.waiting);
     connection.waiting = undefined;
   }
 }

@@ -5,6 +5,7 @@ import { SELF_TEST } from '../message/envelope';
 import type { DeadLetter, DeadLetterReason, MessageRecord, ProvenMessage } from '../message/record';
 import type { MeteredAnswer } from '../meter';
 import type { ProofFailure } from './proof/authenticate';
+import type { ReceivingStation } from './proof/receiving-station';
 import type { HeadRejection } from './request';
 
 export const PROBLEM_KINDS = [
@@ -108,66 +109,41 @@ export function deadProblem(delivery: Delivery, reason: 'attempts' | 'rejected',
   };
 }
 
-/** The problem of events that wait because too many are unsettled. `station`: that of an endpoint with only one. */
-export function blockedProblem(
-  waiting: number,
-  station: { key: string; name: string } | undefined,
-  now: Date,
+/**
+ * A problem of an endpoint itself, or of a request that nothing proved, and that has come now.
+ * @param station the one of the endpoint, where it has only one
+ * @param facts its kind, and what else is known of it
+ */
+export function endpointProblem(
+  station: Pick<ReceivingStation, 'key' | 'name'> | undefined,
+  facts: Pick<Problem, 'kind'> & Partial<Problem>,
 ): Problem {
   return {
-    kind: 'blocked',
-    reason: 'window',
+    reason: null,
     station: station?.key ?? null,
     stationName: station?.name ?? null,
-    receivedTime: now.toISOString(),
-    count: waiting,
+    receivedTime: new Date().toISOString(),
+    count: 1,
+    ...facts,
   };
 }
 
 /**
  * The problem of events stored in the spill folder while the inbox fails; with `isOver`, all of them, `count`, are in the inbox
- * again.
+ * again. With `note`, of something else that happened to the inbox as a whole.
  */
 export function storeProblem(
-  { count, isOver }: { count: number; isOver: boolean },
-  station: { key: string; name: string } | undefined,
-  now: Date,
+  { count, isOver, note }: { count: number; isOver: boolean; note?: string },
+  station: Pick<ReceivingStation, 'key' | 'name'> | undefined,
 ): Problem {
-  return {
-    ...blockedProblem(count, station, now),
+  const ended = isOver ? ({ ended: true } as const) : {};
+  return endpointProblem(station, {
+    kind: 'blocked',
     reason: 'store',
-    ...(isOver && { ended: true }),
-  };
-}
-
-/**
- * The problem of something that happened to the inbox as a whole.
- * @param note what happened, and what to do
- */
-export function incidentProblem(
-  note: string,
-  isOver: boolean,
-  station: { key: string; name: string } | undefined,
-  now: Date,
-): Problem {
-  return { ...storeProblem({ count: 1, isOver }, station, now), note };
-}
-
-/** The problem of stations with the same phrase. `station`: the one of them that the endpoint has, where it has only one. */
-export function samePhraseProblem(station: { key: string; name: string } | undefined, now: Date): Problem {
-  return {
-    kind: 'same-phrase',
-    reason: null,
-    station: station?.key ?? null,
-    stationName: station?.name ?? null,
-    receivedTime: now.toISOString(),
-    count: 1,
-  };
-}
-
-/** The problem that no proven message has come for too long. `station`: that of an endpoint with only one. */
-export function silentProblem(station: { key: string; name: string } | undefined, now: Date): Problem {
-  return { ...samePhraseProblem(station, now), kind: 'silent' };
+    count,
+    ...ended,
+    ...(note !== undefined && { note }),
+  });
 }
 
 /**

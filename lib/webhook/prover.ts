@@ -7,16 +7,6 @@ import { authenticate, type ProofResult, bytesToHash, type RawMessage } from './
 import type { ProofThread } from './proof/proof-thread';
 import type { ReceivingStation } from './proof/receiving-station';
 
-/** A message to be proven in the worker, with the stations to try. */
-interface WorkerProofJob {
-  /** Path of the message, or another key. Each key has its own share of the thread, and its own order. */
-  key: string;
-  message: RawMessage;
-  stations: readonly ReceivingStation[];
-  /** Cancels the waiting. */
-  ending: CancelToken;
-}
-
 /** Why it is unknown whether such a message is genuine. */
 export type WorkerProofError = 'crowded' | 'too-late' | 'thread-ended';
 
@@ -60,22 +50,31 @@ export class Prover {
     return found.proven ? found : undefined;
   }
 
-  /** In the worker. Never rejects. */
-  async proveInWorker({ key, message, stations, ending }: WorkerProofJob): Promise<WorkerProof> {
-    const decided = this.#alarms.begin(key, message.body);
-    const inOrder = this.#stations.of(message.body, stations);
-    const found: ProofResult[] = [];
-    const prove = async (): Promise<void> =>
-      void found.push(await this.thread.prove(message, inOrder, ending));
-    const fault = await this.#queues
-      .admit(key, { bytes: message.body.length, queue: '', ending: () => ending }, prove)
-      .then(
-        (): WorkerProofError => 'crowded',
-        (): WorkerProofError => 'thread-ended',
-      );
-    const [authentication] = found;
-    if (authentication !== undefined) return { authentication, decided };
-    return { fault: ending.reason === undefined ? fault : 'too-late', decided };
+  /**
+   * In the worker. Never rejects.
+   * @param key path of the message, or another key: each has its own share of the thread, and its own order
+   * @param ending cancels the waiting
+   */
+  async proveInWorker(
+    key: string,
+    message: RawMessage,
+    stations: readonly ReceivingStation[],
+    ending: CancelToken,
+  ): Promise<WorkerProof> {
+    const { body } = message;
+    const decided = this.#alarms.begin(key, body);
+    const inOrder = this.#stations.of(body, stations);
+    const failed = (fault: WorkerProofError): WorkerProof => ({
+      fault: ending.reason === undefined ? fault : 'too-late',
+      decided,
+    });
+    const release = await this.#queues.acquire(key, { bytes: body.length, queue: '', ending: () => ending });
+    if (release === undefined) return failed('crowded');
+    return this.thread
+      .prove(message, inOrder, ending)
+      .then((authentication): WorkerProof => ({ authentication, decided }))
+      .catch(() => failed('thread-ended'))
+      .finally(release);
   }
 
   /**
@@ -115,8 +114,8 @@ class AlarmSequencer {
   begin(key: string, body: Uint8Array): () => void {
     const all = this.#undecided.get(key) ?? new Set();
     this.#undecided.set(key, all);
-    let resolve: () => void = () => undefined;
-    const message = { body, decided: new Promise<void>((decide) => (resolve = decide)) };
+    const { promise: decided, resolve } = Promise.withResolvers<void>();
+    const message = { body, decided };
     all.add(message);
     return () => {
       all.delete(message);
@@ -172,7 +171,8 @@ export class StationGuess {
     if (this.#learned.get(id) === stationKey) return;
     this.#learned.delete(id);
     this.#learned.set(id, stationKey);
-    if (this.#learned.size > MAX_LEARNED) this.#forgetOldest();
+    const [oldest] = this.#learned.keys();
+    if (this.#learned.size > MAX_LEARNED && oldest !== undefined) this.#learned.delete(oldest);
   }
 
   #namedIn(body: Uint8Array, stations: readonly ReceivingStation[]): ReceivingStation | undefined {
@@ -186,13 +186,6 @@ export class StationGuess {
     if (configured !== undefined) return configured;
     const learned = this.#learned.get(id);
     return learned === undefined ? undefined : stations.find(({ key }) => key === learned);
-  }
-
-  #forgetOldest(): void {
-    for (const oldest of this.#learned.keys()) {
-      this.#learned.delete(oldest);
-      return;
-    }
   }
 }
 

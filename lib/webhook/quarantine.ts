@@ -11,7 +11,7 @@ import {
 } from '../message/body';
 import { plural } from '../text';
 import type { Endpoint, RequestOrigin } from './endpoint';
-import { type ClockGuard, judge, judgeContextOf, recordOf } from './judge';
+import { type ClockGuard, judge, recordOf } from './judge';
 import {
   authenticate,
   isSignatureText,
@@ -115,10 +115,9 @@ export class Quarantine {
   ): Promise<boolean> {
     const { clockGuard, reporter } = this.options;
     const origin = { received: new Date(message.receivedTime), remoteAddress: message.remoteAddress };
-    const context = { ...judgeContextOf(endpoint, origin), clockGuard };
     // In the main thread: stored bodies are short, and each has a pause before it.
     const raw = receivedAgain(message, ready, key);
-    const judgement = judge(raw, authenticate(raw, ready), context);
+    const judgement = judge(raw, authenticate(raw, ready), { endpoint, origin, clockGuard });
     if (judgement.kind === 'unauthentic') return false;
     const record = { ...recordOf(judgement), provenTime: new Date().toISOString() };
     const acceptance = await endpoint.inbox.accept(record);

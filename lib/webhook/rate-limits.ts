@@ -45,15 +45,8 @@ export class LogThrottle {
     }
     this.#passed.delete(key);
     this.#passed.set(key, { at: now, count: 0 });
-    this.#forgetOldest();
+    const [oldest] = this.#passed.keys();
+    if (this.#passed.size > MAX_KEYS && oldest !== undefined) this.#passed.delete(oldest);
     return 1 + (last?.count ?? 0);
-  }
-
-  #forgetOldest(): void {
-    if (this.#passed.size <= MAX_KEYS) return;
-    for (const oldest of this.#passed.keys()) {
-      this.#passed.delete(oldest);
-      return;
-    }
   }
 }

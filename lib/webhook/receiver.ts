@@ -1,41 +1,60 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { RoundRobin } from '../concurrency/fair-queue';
-import { KeyedSemaphore } from '../concurrency/semaphore';
+import { KeyedSemaphore, type Release } from '../concurrency/semaphore';
 import { CancelToken } from '../concurrency/signals';
 import { lenientTimeout, sleep, withTimeout } from '../concurrency/timers';
 import type { Acceptance } from '../inbox/model';
 import { jsonOf } from '../message/body';
 import { meter, secondsSince } from '../meter';
 import { type Endpoint, type Middleware, type Ready, ReadyEndpoints, type RequestOrigin } from './endpoint';
-import { type ClockGuard, judge, judgeContextOf, type Judgement, recordOf } from './judge';
+import { type ClockGuard, judge, type Judgement, recordOf } from './judge';
 import { MAX_UNANSWERED, Pipelines, SenderQueues } from './pipelined-requests';
 import { meteredAs, toldReason } from './problem';
-import { type ProofResult, authorizationLines, type RawMessage } from './proof/authenticate';
+import { authorizationLines, type RawMessage } from './proof/authenticate';
 import type { ProofThread } from './proof/proof-thread';
-import { onlyStation, unreadyReason } from './proof/receiving-station';
+import { onlyStation, type ReadyStations, unreadyReason } from './proof/receiving-station';
 import { provenTimesOf } from './proven-times';
 import { LARGE_BODY, type WorkerProofError, Prover } from './prover';
 import type { Quarantine } from './quarantine';
 import { RateLimiter } from './rate-limits';
 import type { Reporter } from './reporter';
-import { readRawBody, checkHead, mayHideHeaders, type Senders, SlowRequestGuard } from './request';
+import {
+  BODY_LIMIT,
+  readRawBody,
+  checkHead,
+  mayHideHeaders,
+  type Senders,
+  SlowRequestGuard,
+} from './request';
 
-interface ReceiverOptions {
+/** Bounds of the receiver. */
+export interface ReceiverLimits {
+  /** Longest wait for what is needed to judge a request, in milliseconds. Default 3,000. */
+  holdMs: number;
+  /** Latest time for the inbox to store a message, in milliseconds; the time of a hold is part of it. Default 4,000. */
+  commitMs: number;
+  /** Longest body, in bytes. Default 1 MiB. */
+  bodyLimit: number;
+  /** Time for a whole body, in milliseconds. Default 10,000. */
+  bodyDeadlineMs: number;
+  /** Complete requests judged or stored at a time. Default 100. */
+  capacity: number;
+}
+
+const LIMITS: ReceiverLimits = {
+  holdMs: 3000,
+  commitMs: 4000,
+  bodyLimit: BODY_LIMIT,
+  bodyDeadlineMs: 10_000,
+  capacity: 100,
+};
+
+interface ReceiverOptions extends Partial<ReceiverLimits> {
   /** Wall clock, in milliseconds. */
   now: () => number;
   /** Monotonic clock, in milliseconds. */
   monotonic: () => number;
-  /** Longest wait for an endpoint and its stations, in milliseconds. */
-  holdMs: number;
-  /** Timeout until the inbox has stored a message, in milliseconds; the time of a hold is part of it. */
-  commitMs: number;
-  /** Longest body, in bytes. */
-  bodyLimit: number;
-  /** Time for a whole body, in milliseconds. */
-  bodyDeadlineMs: number;
-  /** Complete requests judged or stored at a time. */
-  capacity: number;
   proofThread: ProofThread;
   senders: Senders;
   clockGuard: ClockGuard;
@@ -54,7 +73,8 @@ const BODY_BYTES = 32 * 1024 * 1024;
  * nor store, because only that makes the service send again (specification, section 6).
  */
 export class WebhookReceiver {
-  readonly #admissions: KeyedSemaphore;
+  readonly #options: ReceiverOptions & ReceiverLimits;
+  readonly #permits: KeyedSemaphore;
   readonly #connectionEnds = new ConnectionEnds();
   readonly #closing = new CancelToken();
   readonly #unfinished: SlowRequestGuard;
@@ -66,24 +86,22 @@ export class WebhookReceiver {
   /** Pipelines of the servers that this receiver serves. */
   readonly pipelines: Pipelines;
 
-  constructor(private readonly options: ReceiverOptions) {
-    this.#senderQueues = new SenderQueues(options.senders, options.monotonic);
+  constructor(options: ReceiverOptions) {
+    this.#options = { ...LIMITS, ...options };
+    const { senders, monotonic, reporter } = options;
+    this.#senderQueues = new SenderQueues(senders, monotonic);
     this.pipelines = new Pipelines(this.#senderQueues, this.#turns, () => {
       meter()?.answered('cut');
-      options.reporter.log('pipelined', PIPELINED);
+      reporter.log('pipelined', PIPELINED);
     });
-    this.#admissions = new KeyedSemaphore(options.capacity, BODY_BYTES);
-    this.#largeBodies = new RateLimiter(LARGE_BODIES_PER_SECOND, options.monotonic);
+    this.#permits = new KeyedSemaphore(this.#options.capacity, BODY_BYTES);
+    this.#largeBodies = new RateLimiter(LARGE_BODIES_PER_SECOND, monotonic);
     this.#proofs = new Prover(options.proofThread);
     this.#unfinished = new SlowRequestGuard({
       maxHeld: BODY_BYTES,
-      isShared: (address) => options.senders.isShared(address),
-      monotonic: options.monotonic,
-      onCut: () =>
-        options.reporter.log(
-          'unfinished',
-          'A webhook request that did not come to its end was cut, to make room for others.',
-        ),
+      senders,
+      monotonic,
+      onCut: () => reporter.log('unfinished', UNFINISHED),
     });
   }
 
@@ -92,15 +110,13 @@ export class WebhookReceiver {
     if (this.#closed) return cut(req);
     this.pipelines.began(req, res);
     if (mayHideHeaders(req)) return answer(req, res, 'head');
-    const refusal = checkHead(req, this.options.bodyLimit);
+    const refusal = checkHead(req, this.#options.bodyLimit);
     if (refusal === 'large') this.#logLarge(req, target, `declared ${req.headers['content-length'] ?? ''}`);
     if (refusal !== undefined) {
       meter()?.answered(refusal);
       return answer(req, res, refusal);
     }
-    this.#read({ req, res, target }).catch(() => {
-      this.#giveUp(req, 'it could not be dealt with');
-    });
+    this.#read(req, res, target).catch(() => this.#giveUp(req, UNEXPECTED));
   }
 
   /** Gives up held requests at once, and cuts new ones. A message that is being stored is still answered. */
@@ -112,16 +128,17 @@ export class WebhookReceiver {
     return this.#closing.reason !== undefined;
   }
 
-  async #read(request: WebhookRequest): Promise<void> {
-    const { req, res, target } = request;
-    const { bodyLimit, bodyDeadlineMs } = this.options;
+  async #read(req: IncomingMessage, res: ServerResponse, target: Target): Promise<void> {
+    const { bodyLimit, bodyDeadlineMs } = this.#options;
     const unfinished = this.#unfinished.add(req.socket, this.#senderOf(req));
     const limits = { bytes: bodyLimit, deadline: bodyDeadlineMs };
     const reading = await readRawBody(req, limits, (bytes) => this.#unfinished.grow(unfinished, bytes));
     this.#unfinished.remove(unfinished);
     switch (reading.kind) {
-      case 'complete':
-        return this.#inTurn(this.#completed(request, reading.body));
+      case 'complete': {
+        const request = this.#completed(req, res, target, reading.body);
+        return this.#turns.run(this.#senderQueues.of(req), () => void this.#process(request));
+      }
       case 'too-large':
         this.#logLarge(req, target, `over ${bodyLimit}`);
         meter()?.answered('large');
@@ -138,140 +155,128 @@ export class WebhookReceiver {
     }
   }
 
-  #completed(request: WebhookRequest, body: Buffer): CompleteRequest {
-    const { now, monotonic, holdMs, commitMs } = this.options;
+  #completed(req: IncomingMessage, res: ServerResponse, target: Target, body: Buffer): CompleteRequest {
+    const { now, monotonic, holdMs, commitMs } = this.#options;
     const at = monotonic();
-    const endings = (): CancelToken[] => [this.#closing, this.#connectionEnds.of(request.req.socket)];
+    const endings = (): CancelToken[] => [this.#closing, this.#connectionEnds.of(req.socket)];
+    const hold = new RequestHold(at + holdMs, monotonic, endings);
+    const origin = { received: new Date(now()), remoteAddress: this.#senderOf(req) };
     return {
+      req,
+      res,
+      target,
       body,
       completeAt: performance.now(),
-      received: new Date(now()),
-      hold: new RequestHold({ until: at + holdMs, monotonic, endings }),
+      origin,
+      hold,
       commitUntil: at + commitMs,
-      ...request,
     };
   }
 
-  #inTurn(request: CompleteRequest): void {
-    const { req } = request;
-    this.#turns.run(this.#senderQueues.of(req), () => {
-      this.#enter(request).catch(() => this.#giveUp(req, 'it could not be dealt with'));
-    });
-  }
-
-  /** Acquires a permit only now: a request that waits for the rest of its body would block others. */
-  async #enter(request: CompleteRequest): Promise<void> {
-    const { req, body, hold, target } = request;
+  /**
+   * A complete request to its end: permit, endpoint, proof, inbox, answer. Never rejects. It waits only where it has to, because
+   * what it does before the first wait counts as time of its sender.
+   */
+  async #process(request: CompleteRequest): Promise<void> {
+    const { req, res, target, body, origin, hold, commitUntil } = request;
+    const timeLeft = (): number => commitUntil - this.#options.monotonic();
+    let release: Release | undefined;
+    let decided: (() => void) | undefined;
     try {
-      const isIn = await this.#admissions.admit(
-        target.path,
-        { bytes: body.buffer.byteLength, queue: this.#senderQueues.of(req), ending: () => hold.ending },
-        () => this.#process(request),
-      );
-      if (!isIn) this.#giveUp(req, 'too many requests are under way');
+      // Only now: a request that waits for the rest of its body would block others.
+      const permit = this.#permits.acquire(target.path, {
+        bytes: body.buffer.byteLength,
+        queue: this.#senderQueues.of(req),
+        ending: () => hold.ending,
+      });
+      release = permit instanceof Promise ? await permit : permit;
+      if (release === undefined) return this.#giveUp(req, 'too many requests are under way');
+
+      const current = target.endpoint() ?? (await hold.until(target.endpoint, target.watch));
+      if (current === undefined) return this.#giveUp(req, 'its webhook node is not running');
+      if (current.middleware !== undefined) {
+        const outcome = await runMiddleware(current.middleware, { req, res }, timeLeft());
+        if (outcome === 'answered') return meter()?.answered('middleware');
+        if (outcome === 'failed') return this.#giveUp(req, 'httpNodeMiddleware failed');
+      }
+      const look = (): Ready | undefined => this.#ready.of(target.endpoint());
+      const found = look() ?? (await hold.until(look, target.watch));
+      if (found === undefined) return this.#giveUp(req, unreadyReason(target.endpoint()?.stations()));
+      const { endpoint, stations } = found;
+      const provenTimes = provenTimesOf(endpoint.inbox);
+      // The other half of the time is for the inbox.
+      if (!provenTimes.isReady) await provenTimes.ready(timeLeft() / 2);
+
+      const message = { body, authorization: authorizationLines(req.rawHeaders), json: jsonOf(body) };
+      let authentication = this.#proofs.proveInline(message, stations.ready);
+      if (authentication === undefined) {
+        if (this.#isCostly(target, body, stations)) return this.#giveUp(req, WHY_UNDECIDED.crowded);
+        const proof = await this.#proofs.proveInWorker(target.path, message, stations.ready, hold.ending);
+        decided = proof.decided;
+        if ('fault' in proof) return this.#giveUp(req, WHY_UNDECIDED[proof.fault]);
+        authentication = proof.authentication;
+      }
+      const { clockGuard } = this.#options;
+      const judgement = judge(message, authentication, { endpoint, origin, clockGuard, provenTimes });
+      if (judgement.kind === 'unauthentic') {
+        if (stations.hasUnready) return this.#giveUp(req, unreadyReason(endpoint.stations()));
+        return this.#refuse(request, endpoint, message, judgement);
+      }
+      this.pipelines.proven(req);
+      const earlier = this.#proofs.proven(target.path, message, judgement);
+      if (earlier !== undefined) await earlier;
+
+      const record = recordOf(judgement);
+      const storing = this.#store(request, () => endpoint.inbox.accept(record));
+      // It was passed to the inbox, so later messages of its alarm may follow.
+      decided?.();
+      const acceptance = await storing;
+      if (acceptance === undefined) return this.#giveUp(req, 'the inbox could not store it in time');
+      answer(req, res, 'accepted');
+      const problem = this.#options.reporter.accepted(endpoint, record, acceptance, body.length);
+      const seconds = secondsSince(request.completeAt);
+      meter()?.answered(meteredAs(problem, acceptance, record), record.stationKey, seconds);
+    } catch {
+      this.#giveUp(req, UNEXPECTED);
     } finally {
+      decided?.();
+      release?.();
       hold.release();
     }
   }
 
-  async #process(request: CompleteRequest): Promise<void> {
-    const { req, res, hold, target, commitUntil } = request;
-    const endpoint = target.endpoint() ?? (await hold.until(target.endpoint, target.watch));
-    if (endpoint === undefined) return this.#giveUp(req, 'its webhook node is not running');
-    if (endpoint.middleware !== undefined) {
-      const timeLeft = commitUntil - this.options.monotonic();
-      const outcome = await runMiddleware(endpoint.middleware, { req, res }, timeLeft);
-      if (outcome === 'answered') return meter()?.answered('middleware');
-      if (outcome === 'failed') return this.#giveUp(req, 'httpNodeMiddleware failed');
-    }
-    const look = (): Ready | undefined => this.#ready.of(target.endpoint());
-    const found = look() ?? (await hold.until(look, target.watch));
-    if (found === undefined) return this.#giveUp(req, unreadyReason(target.endpoint()?.stations()));
-    const provenTimes = provenTimesOf(found.endpoint.inbox);
-    // The other half of the time is for the inbox.
-    if (!provenTimes.isReady) await provenTimes.ready((commitUntil - this.options.monotonic()) / 2);
-    const { body } = request;
-    const message = { body, authorization: authorizationLines(req.rawHeaders), json: jsonOf(body) };
-    return this.#judge({ message, ...found, ...request });
-  }
-
-  async #judge(request: JudgeableRequest): Promise<void> {
-    const { req, body, message, target, hold } = request;
-    const { ready: stations } = request.stations;
-    const authentication = this.#proofs.proveInline(message, stations);
-    if (authentication !== undefined) return this.#decide(request, authentication);
-    if (body.length > LARGE_BODY && this.#isCostly(request)) return this.#giveUp(req, WHY_UNDECIDED.crowded);
-    const { ending } = hold;
-    const proof = await this.#proofs.proveInWorker({ key: target.path, message, stations, ending });
-    const deciding =
-      'fault' in proof
-        ? this.#giveUp(req, WHY_UNDECIDED[proof.fault])
-        : this.#decide(request, proof.authentication);
-    // The message is given up, refused, or passed to the inbox, so later messages of its alarm may follow.
-    proof.decided();
-    return deciding;
-  }
-
   /** Where a token may be the proof, a body is searched for it before anything is proven, and that is slow for a large body. */
-  #isCostly({ target, stations }: JudgeableRequest): boolean {
-    const isRead = stations.ready.some(({ scheme }) => scheme === 'https');
-    return isRead && !this.#largeBodies.pass(target.path);
+  #isCostly({ path }: Target, { length }: Buffer, { ready }: ReadyStations): boolean {
+    if (length <= LARGE_BODY || ready.every(({ scheme }) => scheme !== 'https')) return false;
+    return !this.#largeBodies.pass(path);
   }
 
-  async #decide(request: JudgeableRequest, authentication: ProofResult): Promise<void> {
-    const { message, endpoint, target } = request;
-    const { clockGuard } = this.options;
-    const provenTimes = provenTimesOf(endpoint.inbox);
-    const context = { clockGuard, provenTimes, ...judgeContextOf(endpoint, this.#originOf(request)) };
-    const judgement = judge(message, authentication, context);
-    if (judgement.kind === 'unauthentic') return this.#refuse(request, judgement);
-    this.pipelines.proven(request.req);
-    const earlier = this.#proofs.proven(target.path, message, judgement);
-    if (earlier !== undefined) await earlier;
-    return this.#store(request, recordOf(judgement));
-  }
-
-  #refuse(request: JudgeableRequest, { reason, leaked }: Judgement & { kind: 'unauthentic' }): void {
-    const { req, res, body, endpoint, message, stations } = request;
-    if (stations.hasUnready) return this.#giveUp(req, unreadyReason(endpoint.stations()));
+  #refuse(
+    { req, res, body, origin }: CompleteRequest,
+    endpoint: Endpoint,
+    message: RawMessage,
+    { reason, leaked }: Judgement & { kind: 'unauthentic' },
+  ): void {
+    const { reporter, quarantine } = this.#options;
     answer(req, res, 'unauthentic');
     meter()?.answered('unauthentic', onlyStation(endpoint.stations())?.key);
-    const origin = this.#originOf(request);
-    this.options.reporter.unauthentic(endpoint, toldReason(reason, body), { bytes: body.length, ...origin });
-    if (leaked !== undefined) this.options.reporter.leaked(leaked);
-    this.options.quarantine.keep(endpoint, message, origin, reason);
-  }
-
-  #originOf({ req, received }: CompleteRequest): RequestOrigin {
-    return { received, remoteAddress: this.#senderOf(req) };
-  }
-
-  async #store(request: JudgeableRequest, record: ReturnType<typeof recordOf>): Promise<void> {
-    const { endpoint } = request;
-    const acceptance = await this.#accepted(request, () => endpoint.inbox.accept(record));
-    if (acceptance === undefined) return this.#giveUp(request.req, 'the inbox could not store it in time');
-    answer(request.req, request.res, 'accepted');
-    const problem = this.options.reporter.accepted(endpoint, record, acceptance, request.body.length);
-    meter()?.answered(
-      meteredAs(problem, acceptance, record),
-      record.stationKey,
-      secondsSince(request.completeAt),
-    );
+    reporter.unauthentic(endpoint, toldReason(reason, body), { bytes: body.length, ...origin });
+    if (leaked !== undefined) reporter.leaked(leaked);
+    quarantine.keep(endpoint, message, origin, reason);
   }
 
   /**
    * Tries again while the request may be held: if a try that seemed to fail did store the message, the next one is a repeat.
    */
-  async #accepted(
-    request: CompleteRequest,
+  async #store(
+    { hold, commitUntil }: CompleteRequest,
     accept: () => Promise<Acceptance>,
   ): Promise<Acceptance | undefined> {
-    const { monotonic } = this.options;
     for (;;) {
       try {
-        return await withTimeout(accept(), Math.max(0, request.commitUntil - monotonic()));
+        return await withTimeout(accept(), Math.max(0, commitUntil - this.#options.monotonic()));
       } catch {
-        if (this.#closed || request.hold.timeLeft < STORE_RETRY) return undefined;
+        if (this.#closed || hold.timeLeft < STORE_RETRY) return undefined;
         await sleep(STORE_RETRY);
       }
     }
@@ -280,11 +285,11 @@ export class WebhookReceiver {
   /** The exact bytes are lost, so a hold would not help; the resend meets the same fault, visibly. */
   #missBody(req: IncomingMessage, endpoint: Endpoint | undefined): void {
     const request = {
-      received: new Date(this.options.now()),
+      received: new Date(this.#options.now()),
       bytes: 0,
       remoteAddress: this.#senderOf(req),
     };
-    if (endpoint !== undefined) this.options.reporter.unauthentic(endpoint, 'raw-body-missing', request);
+    if (endpoint !== undefined) this.#options.reporter.unauthentic(endpoint, 'raw-body-missing', request);
     this.#giveUp(req, 'something in front of the webhook has read its body');
   }
 
@@ -293,21 +298,23 @@ export class WebhookReceiver {
     cut(req);
     meter()?.answered('cut');
     if (wasThere && !this.#closed) {
-      this.options.reporter.log(why, `A webhook request was left without an answer, because ${why}.`);
+      this.#options.reporter.log(why, `A webhook request was left without an answer, because ${why}.`);
     }
   }
 
   #senderOf(req: IncomingMessage): string | undefined {
-    return this.options.senders.addressOf(req);
+    return this.#options.senders.addressOf(req);
   }
 
   #logLarge(req: IncomingMessage, { path }: Target, size: string): void {
     const source = this.#senderOf(req) ?? 'an unknown address';
     const line = `A webhook request from ${source} to ${path} was refused: ${size} bytes.`;
-    this.options.reporter.log(`large ${path}`, line);
+    this.#options.reporter.log(`large ${path}`, line);
   }
 }
 
+const UNEXPECTED = 'it could not be dealt with';
+const UNFINISHED = 'A webhook request that did not come to its end was cut, to make room for others.';
 const PIPELINED = `A connection was cut, because more than ${MAX_UNANSWERED} webhook requests came on it at once, and none of the first was proven.`;
 
 const WHY_UNDECIDED: Record<WorkerProofError, string> = {
@@ -315,15 +322,6 @@ const WHY_UNDECIDED: Record<WorkerProofError, string> = {
   'too-late': 'its large body could not be proven in time',
   'thread-ended': 'the thread that proves large bodies has ended',
 };
-
-interface HoldLimits {
-  /** End of the hold at the latest, in milliseconds of the monotonic clock. */
-  until: number;
-  /** Monotonic clock, in milliseconds. */
-  monotonic: () => number;
-  /** Tokens that end the hold before; called only where a request has to wait. */
-  endings: () => readonly CancelToken[];
-}
 
 /** Subscribes to changes; returns a function that ends the subscription. */
 type Watch = (changed: () => void) => () => void;
@@ -336,7 +334,15 @@ class RequestHold {
   #ending: CancelToken | undefined;
   #releases: (() => void)[] = [];
 
-  constructor(private readonly limits: HoldLimits) {}
+  /**
+   * @param end of the hold at the latest, in milliseconds of the monotonic clock
+   * @param endings tokens that end the hold before; called only where a request has to wait
+   */
+  constructor(
+    private readonly end: number,
+    private readonly monotonic: () => number,
+    private readonly endings: () => readonly CancelToken[],
+  ) {}
 
   /** Aborted when the hold ends. */
   get ending(): CancelToken {
@@ -345,7 +351,7 @@ class RequestHold {
 
   /** Milliseconds left; negative once the hold is over. */
   get timeLeft(): number {
-    return this.limits.until - this.limits.monotonic();
+    return this.end - this.monotonic();
   }
 
   /**
@@ -369,7 +375,7 @@ class RequestHold {
     const ending = new CancelToken();
     const end = (reason: Error): void => ending.abort(reason);
     const timer = lenientTimeout(() => end(new Error('It was held for too long.')), this.timeLeft);
-    const endings = this.limits.endings().map((other) => other.onAbort(end));
+    const endings = this.endings().map((other) => other.onAbort(end));
     this.#releases = [() => clearTimeout(timer), ...endings];
     return ending;
   }
@@ -397,27 +403,18 @@ interface Target {
   watch: Watch;
 }
 
-/** A request that the receiver is processing. */
-interface WebhookRequest {
+/** A request whose body is complete. */
+interface CompleteRequest {
   req: IncomingMessage;
   res: ServerResponse;
   target: Target;
-}
-
-/** A request whose body is complete. */
-interface CompleteRequest extends WebhookRequest {
   body: Buffer;
-  received: Date;
+  origin: RequestOrigin;
   /** When the last byte came, as of `performance.now()`. */
   completeAt: number;
   hold: RequestHold;
   /** Monotonic time after which a commit is too late. */
   commitUntil: number;
-}
-
-/** A request that can be judged. */
-interface JudgeableRequest extends CompleteRequest, Ready {
-  message: RawMessage;
 }
 
 /**

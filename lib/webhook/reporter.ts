@@ -2,7 +2,7 @@ import type { Acceptance } from '../inbox/model';
 import type { DeadLetter, ProvenMessage } from '../message/record';
 import { LogThrottle } from './rate-limits';
 import type { Endpoint, RequestOrigin } from './endpoint';
-import { acceptanceProblem, type Problem, type ProblemReason } from './problem';
+import { acceptanceProblem, endpointProblem, type Problem, type ProblemReason } from './problem';
 import { onlyStation, type ReceivingStation } from './proof/receiving-station';
 
 /** At most one problem of a kind of refusal, and one log line of a kind, in this time. Milliseconds. */
@@ -46,19 +46,16 @@ export class Reporter {
     this.#report(() => endpoint.onRefused?.(reason, request));
     const count = this.#problems.pass(`${endpoint.id}\n${reason}`);
     if (count === 0) return;
-    const station = onlyStation(endpoint.stations());
-    this.#report(() =>
-      endpoint.onProblem({
-        kind: 'unauthentic',
-        reason,
-        station: station?.key ?? null,
-        stationName: station?.name ?? null,
-        receivedTime: request.received.toISOString(),
-        ...(request.remoteAddress !== undefined && { remoteAddress: request.remoteAddress }),
-        bytes: request.bytes,
-        count,
-      }),
-    );
+    const { received, remoteAddress, bytes } = request;
+    const problem = endpointProblem(onlyStation(endpoint.stations()), {
+      kind: 'unauthentic',
+      reason,
+      receivedTime: received.toISOString(),
+      ...(remoteAddress !== undefined && { remoteAddress }),
+      bytes,
+      count,
+    });
+    this.#report(() => endpoint.onProblem(problem));
   }
 
   /**

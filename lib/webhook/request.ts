@@ -36,14 +36,6 @@ export function readRawBody(
     return Promise.resolve({ kind: 'missing' });
   }
   if (req.destroyed) return Promise.resolve({ kind: 'aborted' });
-  return collect(req, limits, onGrowth);
-}
-
-function collect(
-  req: IncomingMessage,
-  limits: BodyLimits,
-  onGrowth: (bytes: number) => void,
-): Promise<BodyReading> {
   return new Promise((resolve) => {
     const body = new GrowingBuffer(
       Math.min(declaredLength(req.headers) ?? MOST_AT_FIRST, MOST_AT_FIRST),
@@ -130,8 +122,8 @@ interface UnfinishedBounds {
   maxHeld: number;
   /** Limit for all counted addresses together. Default: none. */
   maxCount?: number;
-  /** True for an address that many senders share; such an address is not counted. */
-  isShared: (address: string) => boolean;
+  /** An address that many of them share is not counted. */
+  senders: Pick<Senders, 'isShared'>;
   /** Monotonic clock, in milliseconds. */
   monotonic: () => number;
   /** Called for each request that is cut. */
@@ -161,7 +153,7 @@ export class SlowRequestGuard {
 
   /** @param sender address it is counted by; undefined where the connection is closed already */
   add(socket: Socket, sender = ''): Unfinished {
-    const address = this.bounds.isShared(sender) ? '' : sender;
+    const address = this.bounds.senders.isShared(sender) ? '' : sender;
     const request = { socket, bytes: 0, since: this.bounds.monotonic(), address };
     this.#requests.add(request);
     if (address !== '') this.#addTo(address, request);

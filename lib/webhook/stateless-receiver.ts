@@ -3,7 +3,7 @@ import { jsonOf } from '../message/body';
 import { type EventMessage, messageOf } from '../message/event-message';
 import type { DeadLetter, ProvenMessage } from '../message/record';
 import { ClockGuard, judge, recordOf } from './judge';
-import { acceptanceProblem, type Problem, toldReason } from './problem';
+import { acceptanceProblem, endpointProblem, type Problem, toldReason } from './problem';
 import type { ProofResult, RawMessage } from './proof/authenticate';
 import { proofThread, type ProofThread } from './proof/proof-thread';
 import { readyStations, type ReceivingStation } from './proof/receiving-station';
@@ -77,8 +77,8 @@ export class StatelessReceiver {
     const posted = { request, message, received, problem };
     const atOnce = this.#proofs.proveInline(message, stations);
     if (atOnce !== undefined) return this.#decide(posted, atOnce);
-    const { id: key } = this.options;
-    const proof = await this.#proofs.proveInWorker({ key, message, stations, ending: new CancelToken() });
+    const { id } = this.options;
+    const proof = await this.#proofs.proveInWorker(id, message, stations, new CancelToken());
     // The worker failed, so the main thread proves the message, which takes longer. This request cannot be
     // cut, so without a proof the message would be lost.
     const authentication = 'fault' in proof ? this.#proofs.prove(message, stations) : proof.authentication;
@@ -91,10 +91,10 @@ export class StatelessReceiver {
     { request, message, received, problem }: Judgeable,
     authentication: ProofResult,
   ): Promise<Reception> {
-    const { id, stationOfAgentUser, reporter } = this.options;
-    const { remoteAddress } = request;
-    const context = { endpointId: id, stationOfAgentUser, received, remoteAddress };
-    const judgement = judge(message, authentication, { clockGuard: this.#clockGuard, ...context });
+    const { id, reporter } = this.options;
+    const origin = { received, remoteAddress: request.remoteAddress };
+    const context = { endpoint: this.options, origin, clockGuard: this.#clockGuard };
+    const judgement = judge(message, authentication, context);
     if (judgement.kind === 'unauthentic') {
       if (judgement.leaked !== undefined) reporter.leaked(judgement.leaked);
       return refused('unauthentic', { ...problem, reason: toldReason(judgement.reason, message.body) });
@@ -120,16 +120,12 @@ function problemOf(
   station: ReceivingStation | undefined,
   received: Date,
 ): Problem {
-  return {
+  return endpointProblem(station, {
     kind: 'unauthentic',
-    reason: null,
-    station: station?.key ?? null,
-    stationName: station?.name ?? null,
     receivedTime: received.toISOString(),
     ...(remoteAddress !== undefined && { remoteAddress }),
     ...(body !== undefined && { bytes: body.length }),
-    count: 1,
-  };
+  });
 }
 
 function refused(answer: AnswerName, problem: Problem): Reception {

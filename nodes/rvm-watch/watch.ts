@@ -6,7 +6,7 @@ import type { Inbox } from '../../lib/inbox/model';
 import { Debouncer, PulseOutput } from '../../lib/watch/debounce';
 import { isFault, evaluate, type ActiveFinding, type WebhookFacts } from '../../lib/watch/findings';
 import { SharedFindings } from '../../lib/watch/shared-findings';
-import { SILENCE_OWNER } from '../../lib/webhook/silence-watchdog';
+import { SILENCE_OWNER } from '../../lib/webhook/endpoint-health';
 import { allStations } from '../rvm-central-station/station';
 import { claimInbox, firstInbox, openInboxes } from '../rvm-inbox/inboxes';
 import { webhookIds } from '../rvm-webhook-in/problem-registry';

@@ -20,108 +20,27 @@ import {
   unknownIds,
   type UnknownIds,
 } from '../../lib/message/event-filter';
-import type { DeadLetter, ProvenMessage } from '../../lib/message/record';
-import { SilenceWatchdog } from '../../lib/webhook/silence-watchdog';
-import { isSelfTest, type Problem, silentProblem } from '../../lib/webhook/problem';
-import { onlyStation, readyStations, type ReceivingStation } from '../../lib/webhook/proof/receiving-station';
+import { readyStations } from '../../lib/webhook/proof/receiving-station';
 import { isScheduledSelfTest, PendingSelfTests, selfTest } from '../../lib/webhook/self-test';
 import type { SelfTestReport } from '../../lib/webhook/self-test-steps';
 import type { Station } from '../rvm-central-station/station';
-import type { ServedStations } from './served-stations';
-
-const HOUR = 60 * 60 * 1000;
-
-interface ProvenMessagesOptions {
-  inbox: Inbox;
-  /** Undefined where the node has no endpoint. */
-  endpointId: string | undefined;
-  /** Hours without a proven message before a warning; 0 = never. */
-  silentAfter: number;
-  stations: Pick<ServedStations, 'all'>;
-  /** Called once per period of silence, with the values for its text. */
-  report: (problem: Problem, values: Record<string, string>) => void;
-}
-
-/** What the proven messages of a *webhook in* show besides their content: that they arrive, and whether a clock is wrong. */
-export class ProvenMessages {
-  readonly #silence: SilenceWatchdog | undefined;
-  #isClockBehind: boolean | undefined;
-
-  constructor(private readonly options: ProvenMessagesOptions) {
-    const { inbox, endpointId, silentAfter } = options;
-    this.#silence =
-      endpointId === undefined
-        ? undefined
-        : new SilenceWatchdog({
-            store: inbox,
-            endpointId,
-            limit: silentAfter * HOUR,
-            onSilent: () => this.#tellSilence(),
-            monotonic: () => performance.now(),
-            now: Date.now,
-          });
-  }
-
-  /** True where the last message was dated in the future; undefined before the first one. */
-  get isClockBehind(): boolean | undefined {
-    return this.#isClockBehind;
-  }
-
-  /** Time of the last message where that is too long ago, else undefined. */
-  get silentSince(): Date | 'unknown' | undefined {
-    return this.#silence?.since;
-  }
-
-  /** Hours without a proven message before a warning; 0 = never. */
-  get silentAfter(): number {
-    return this.options.silentAfter;
-  }
-
-  start(): void {
-    this.#silence?.start();
-  }
-
-  stop(): void {
-    this.#silence?.stop();
-  }
-
-  /** Called when the endpoint is removed for good. */
-  forget(): void {
-    void this.#silence?.forget();
-  }
-
-  /** Self-tests are ignored: they say nothing about the service. */
-  accepted(record: ProvenMessage | DeadLetter): void {
-    if (isSelfTest(record)) return;
-    this.#silence?.proven();
-    if ('warnings' in record && !record.sandbox) this.#isClockBehind = record.warnings.includes('clock-skew');
-  }
-
-  #tellSilence(): void {
-    const { stations, silentAfter, report } = this.options;
-    report(silentProblem(onlyStation(stations.all), new Date()), { hours: String(silentAfter) });
-  }
-}
+import { webhookAddress } from './settings';
+import type { Wiring } from './wiring';
 
 /** Milliseconds for connection and answer. */
 const TIMEOUT = 10_000;
 
-interface OwnSelfTestOptions {
-  inbox: Inbox;
-  stations: () => readonly ReceivingStation[];
-  /** The URL registered with the service; undefined where there is none yet. */
-  url: () => string | undefined;
-}
-
+/** The self-tests of a *webhook in*: the messages that it posts to its own address. */
 export class OwnSelfTest {
   readonly #pending = new PendingSelfTests();
 
-  constructor(private readonly options: OwnSelfTestOptions) {}
+  constructor(private readonly wiring: Wiring) {}
 
   /** @throws RvmError CONFIG_MISSING where the node or its station could not accept the message */
   async run(isScheduled: boolean): Promise<SelfTestReport> {
-    const [station] = readyStations(this.options.stations()).ready;
-    const url = this.options.url();
+    const { stations, server, properties, address } = this.wiring;
+    const [station] = readyStations(stations.receiving()).ready;
+    const url = address && webhookAddress(server, properties, address.path);
     if (station === undefined || url === undefined) {
       throw new RvmError(
         'CONFIG_MISSING',
@@ -154,7 +73,7 @@ export class OwnSelfTest {
    * @throws RvmError STORE_FAILED
    */
   async #isElsewhere(station: string, messageId: string): Promise<boolean> {
-    const { inbox } = this.options;
+    const { inbox } = this.wiring;
     const instances = await inbox.instances();
     return instances.length > 1 && inbox.isKnown(station, messageId);
   }

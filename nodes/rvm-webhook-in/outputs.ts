@@ -1,13 +1,24 @@
-import type { Node, NodeAPI, NodeMessage, NodeStatus } from 'node-red';
-import type { Delivery } from '../../lib/inbox/model';
+import type { Consumer, Delivery, Incident } from '../../lib/inbox/model';
 import { messageOf } from '../../lib/message/event-message';
 import { meter } from '../../lib/meter';
 import type { RequestOrigin } from '../../lib/webhook/endpoint';
-import type { UnseenProblems } from '../../lib/webhook/unseen-problems';
-import { isRefusal, type Problem, type ProblemReason, uncertainProblem } from '../../lib/webhook/problem';
+import {
+  deadProblem,
+  endpointProblem,
+  isRefusal,
+  type Problem,
+  type ProblemReason,
+  storeProblem,
+  uncertainProblem,
+} from '../../lib/webhook/problem';
 import { LogThrottle } from '../../lib/webhook/rate-limits';
+import { incidentText } from '../rvm-inbox/inbox-log';
+import { titleOf } from '../rvm-inbox/inboxes';
 import { isWired } from '../support/input';
 import { problemKey, toldProblem, type ToldProblem } from '../support/status';
+import type { OwnSelfTest } from './message-checks';
+import { termsOf } from './settings';
+import type { Wiring } from './wiring';
 
 const PROBLEMS_OUTPUT = 2;
 /** Milliseconds in which one reason for refused messages is logged once. */
@@ -29,21 +40,68 @@ function isCounted({ kind, ended }: Problem): boolean {
   return kind !== 'self-test' && kind !== 'unauthentic' && ended !== true;
 }
 
-/** Sends the events and problems of a *webhook in*, and notes what its status shows of them. */
-export class Outputs {
-  #lastAt: Date | undefined;
+/** Sends the problems of a *webhook in*, and notes those that no flow takes. */
+export class ProblemOutput {
   readonly #refusals = new LogThrottle(QUIET_PERIOD, () => performance.now());
 
-  /**
-   * @param unseen archive of problems that no flow receives
-   * @param changed called for each event
-   */
   constructor(
-    private readonly RED: NodeAPI,
-    private readonly node: Node,
-    private readonly unseen: UnseenProblems,
-    private readonly changed: () => void,
+    private readonly wiring: Wiring,
+    private readonly selfTests: OwnSelfTest,
   ) {}
+
+  /** @param values values for the text of a problem of this kind */
+  problem(problem: Problem, values?: Record<string, string>): void {
+    const { RED, node, unseen } = this.wiring;
+    if (!this.selfTests.came(problem.messageId)) return;
+    if (isCounted(problem)) meter()?.problem(problem.kind, OF_EACH.has(problem.kind) ? 1 : problem.count);
+    const reported = toldProblem(RED, problem, values);
+    const isTaken = isWired(node, PROBLEMS_OUTPUT);
+    if (isTaken) node.send([null, null, { topic: reported.kind, payload: reported }]);
+    if (reported.ended === true) unseen.over(reported);
+    else if (!isTaken && !isNotedElsewhere(reported)) this.#note(reported);
+  }
+
+  /** Notes a refused message. Even where a flow receives the problem, a user may have to correct a setting. */
+  refused(reason: ProblemReason, origin: RequestOrigin): void {
+    const { RED, node, unseen } = this.wiring;
+    meter()?.problem('unauthentic', 1);
+    unseen.refused(reason, origin);
+    if (!isRefusal(reason) || this.#refusals.pass(reason) === 0) return;
+    const text = RED._(problemKey({ kind: 'unauthentic', reason }));
+    node.warn(RED._('rvm-webhook-in.log.refused', { kind: 'unauthentic', reason, text }));
+  }
+
+  #note(problem: ToldProblem): void {
+    const { RED, node, unseen } = this.wiring;
+    const { kind, reason, text } = problem;
+    unseen.add(problem);
+    node.warn(RED._('rvm-webhook-in.log.problem', { kind, reason: reason ?? '', text }));
+  }
+}
+
+/** The flow of a *webhook in* as the consumer of an inbox: sends its events, and what becomes of them as problems. */
+export class FlowConsumer implements Consumer {
+  readonly endpointId: string;
+  readonly nodeId: string;
+  readonly handledWhen: Consumer['handledWhen'];
+  readonly redeliverAfter: number;
+  readonly maxAttempts: number;
+  readonly maxInFlight: number;
+  #lastAt: Date | undefined;
+
+  constructor(
+    private readonly wiring: Wiring,
+    private readonly problems: ProblemOutput,
+    endpointId: string,
+  ) {
+    const { handledWhen, redeliverAfter, maxAttempts, maxInFlight } = termsOf(wiring.properties);
+    this.endpointId = endpointId;
+    this.nodeId = wiring.node.id;
+    this.handledWhen = handledWhen;
+    this.redeliverAfter = redeliverAfter;
+    this.maxAttempts = maxAttempts;
+    this.maxInFlight = maxInFlight;
+  }
 
   /** Time of the last event. */
   get lastAt(): Date | undefined {
@@ -52,77 +110,35 @@ export class Outputs {
 
   /** Returns false where nothing is wired to the output of the event: it counts as handled then. */
   deliver(delivery: Delivery): boolean {
+    const { node, changes } = this.wiring;
     const uncertain = uncertainProblem(delivery);
-    if (uncertain !== undefined) this.problem(uncertain);
+    if (uncertain !== undefined) this.problems.problem(uncertain);
     const now = new Date();
     const { output, msg } = messageOf(delivery, now);
     this.#lastAt = now;
-    this.changed();
-    if (!isWired(this.node, output)) return false;
-    this.#send(output, { ...msg });
+    changes.notify();
+    if (!isWired(node, output)) return false;
+    node.send(output === 0 ? [{ ...msg }, null, null] : [null, { ...msg }, null]);
     return true;
   }
 
-  /** @param values values for the text of a problem of this kind */
-  problem(problem: Problem, values?: Record<string, string>): void {
-    if (isCounted(problem)) meter()?.problem(problem.kind, OF_EACH.has(problem.kind) ? 1 : problem.count);
-    const reported = toldProblem(this.RED, problem, values);
-    const isTaken = isWired(this.node, PROBLEMS_OUTPUT);
-    if (isTaken) this.#send(PROBLEMS_OUTPUT, { topic: reported.kind, payload: reported });
-    if (reported.ended === true) this.unseen.over(reported);
-    else if (!isTaken && !isNotedElsewhere(reported)) this.#note(reported);
+  onDead(delivery: Delivery, reason: 'attempts' | 'rejected', note?: string): void {
+    this.problems.problem(deadProblem(delivery, reason, note));
   }
 
-  /** Notes a refused message. Even where a flow receives the problem, a user may have to correct a setting. */
-  refused(reason: ProblemReason, origin: RequestOrigin): void {
-    meter()?.problem('unauthentic', 1);
-    this.unseen.refused(reason, origin);
-    if (!isRefusal(reason) || this.#refusals.pass(reason) === 0) return;
-    const text = this.RED._(problemKey({ kind: 'unauthentic', reason }));
-    this.node.warn(this.RED._('rvm-webhook-in.log.refused', { kind: 'unauthentic', reason, text }));
+  onBlocked(waiting: number): void {
+    const { only } = this.wiring.stations;
+    this.problems.problem(endpointProblem(only, { kind: 'blocked', reason: 'window', count: waiting }));
   }
 
-  #note(problem: ToldProblem): void {
-    const { kind, reason, text } = problem;
-    this.unseen.add(problem);
-    this.node.warn(this.RED._('rvm-webhook-in.log.problem', { kind, reason: reason ?? '', text }));
+  onSpilled(outage: { count: number; isOver: boolean }): void {
+    this.problems.problem(storeProblem(outage, this.wiring.stations.only));
   }
 
-  #send(output: number, msg: NodeMessage): void {
-    const messages: (NodeMessage | null)[] = [null, null, null];
-    messages[output] = msg;
-    this.node.send(messages);
-  }
-}
-
-/** Milliseconds between two updates of the status. */
-const SHOW_EVERY = 250;
-
-/** Limits updates of the node status: a hundred events in a second cause a few updates, not a hundred. */
-export class StatusThrottle {
-  #timer: NodeJS.Timeout | undefined;
-  #shownAt = -Infinity;
-
-  constructor(
-    private readonly node: Node,
-    private readonly current: () => NodeStatus,
-  ) {}
-
-  showSoon(): void {
-    const wait = this.#shownAt + SHOW_EVERY - performance.now();
-    if (wait <= 0) return this.show();
-    this.#timer ??= setTimeout(() => this.show(), wait);
-  }
-
-  show(): void {
-    this.close();
-    this.#shownAt = performance.now();
-    this.node.status(this.current());
-  }
-
-  /** Cancels a pending update. */
-  close(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+  onIncident(incident: Incident): void {
+    const { RED, inbox, stations } = this.wiring;
+    const note = incidentText(RED, titleOf(RED, inbox), incident);
+    const isOver = incident.kind === 'takes';
+    this.problems.problem(storeProblem({ count: 1, isOver, note }, stations.only));
   }
 }

@@ -4,6 +4,7 @@ import { dropAlarms, chosenServer, nodeRedServer } from './node-red-server';
 import { addSeenRoute, addSelfTest, type WebhookNode } from './webhook-node';
 import { forgetProblemsOf, keepProblems } from './problem-registry';
 import { WebhookIn } from './webhook-in';
+import { wiringOf } from './wiring';
 
 export = (RED: NodeAPI): void => {
   const isNewEnough = nodeIsNewEnough();
@@ -22,7 +23,7 @@ export = (RED: NodeAPI): void => {
   const build = (node: WebhookNode, config: NodeDef): void => {
     const server = chosenServer(RED, node, config);
     if (server === undefined) return;
-    const webhook = new WebhookIn(RED, node, config, server);
+    const webhook = new WebhookIn(wiringOf(RED, node, config, server));
     node.webhook = webhook;
     node.on('close', (removed: boolean, done: () => void) => {
       if (removed) forgetProblemsOf(node.id);

@@ -1,10 +1,10 @@
 import type { NodeAPI } from 'node-red';
 import { ChangeListeners } from '../../lib/concurrency/signals';
 import type { UnseenProblems } from '../../lib/webhook/unseen-problems';
-import { type Problem, samePhraseProblem } from '../../lib/webhook/problem';
+import { endpointProblem, type Problem } from '../../lib/webhook/problem';
 import { onlyStation, readyStations, type ReceivingStation } from '../../lib/webhook/proof/receiving-station';
 import { sortedNames, type Station, stationById, stationsOfCloud } from '../rvm-central-station/station';
-import { type Properties, textOf } from '../support/settings';
+import { type Properties, textOf, type UnsetVariables } from '../support/settings';
 
 /** The Central Stations of a *webhook in*, fixed from a start of the flows to their stop: the chosen one, or all of a cloud. */
 export class ServedStations {
@@ -13,9 +13,11 @@ export class ServedStations {
   #unwatch: (() => void)[] = [];
   #areRunning = false;
 
+  /** @param unset variables of the node that are not set: without them it judges nothing */
   constructor(
     private readonly RED: NodeAPI,
     private readonly properties: Properties,
+    private readonly unset?: UnsetVariables,
   ) {}
 
   get areRunning(): boolean {
@@ -27,12 +29,24 @@ export class ServedStations {
     return this.#areRunning ? this.#found : this.#find();
   }
 
+  /** The station of what names none: the only one; undefined where there are several. */
+  get only(): Station | undefined {
+    return onlyStation(this.all);
+  }
+
+  /** Current time of the clock of a station's service, in milliseconds since 1970; undefined where it is unknown. */
+  serviceTimeOf(stationKey: string): number | undefined {
+    const { clockAhead } = this.all.find(({ key }) => key === stationKey) ?? {};
+    return clockAhead === undefined ? undefined : Date.now() + clockAhead;
+  }
+
   /**
    * Stations for judging a message. None between two runs: a station may not be built yet, and its alarm would be taken for a
    * forgery.
    */
   receiving(): readonly ReceivingStation[] {
-    return this.#areRunning ? this.#found.map((station) => station.receiving()) : [];
+    if (!this.#areRunning || this.unset !== undefined) return [];
+    return this.#found.map((station) => station.receiving());
   }
 
   /**
@@ -91,7 +105,7 @@ export class SamePhrase {
   begun(): Problem | undefined {
     const isCertain = this.stations.all.every(({ samePhrase }) => samePhrase.isCertain);
     if (!this.problems.sharePhrase(this.names, isCertain)) return undefined;
-    return samePhraseProblem(onlyStation(this.#sharing()), new Date());
+    return endpointProblem(onlyStation(this.#sharing()), { kind: 'same-phrase' });
   }
 
   /** Stations are notified one after the other, so a station named by another counts although it does not know yet. */

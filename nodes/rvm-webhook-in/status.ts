@@ -1,12 +1,11 @@
 import type { NodeAPI, NodeStatus } from 'node-red';
-import { cutText, type Inbox } from '../../lib/inbox/model';
+import { cutText } from '../../lib/inbox/model';
 import { JUDGED, type JudgedFilter, type UnknownIds } from '../../lib/message/event-filter';
 import type { WebhookFacts } from '../../lib/watch/findings';
-import type { UnseenProblems } from '../../lib/webhook/unseen-problems';
+import type { EndpointHealth } from '../../lib/webhook/endpoint-health';
 import { missingStatus } from '../rvm-central-station/station';
-import type { InboxNode } from '../rvm-inbox/inboxes';
 import { hasSettler } from '../support/flows';
-import { type Properties, textOf, type UnsetVariables } from '../support/settings';
+import { textOf, type UnsetVariables } from '../support/settings';
 import {
   jointStatus,
   lastAlarmStatus,
@@ -16,52 +15,11 @@ import {
   type StatusName,
   unsetStatus,
 } from '../support/status';
-import type { WebhookServer } from '../support/webhook-server';
-import type { ProvenMessages } from './message-checks';
-import type { ServedStations } from './served-stations';
-import { termsOf } from './settings';
-
-/** Parts of a *webhook in* that its state is made of. */
-interface StateSources {
-  properties: Properties;
-  fault: StatusName | undefined;
-  unsetVariables: UnsetVariables | undefined;
-  server: Pick<WebhookServer, 'status'>;
-  stations: ServedStations;
-  inboxNode: InboxNode | undefined;
-  inbox: Pick<Inbox, 'state' | 'waiting'>;
-  endpointId: string | undefined;
-  samePhrase: { readonly names: string };
-  filters: { readonly unknown: UnknownIds };
-  problems: UnseenProblems;
-  outputs: { readonly lastAt: Date | undefined };
-}
-
-/** Snapshot of the state, for status and health. */
-export function currentState(RED: NodeAPI, sources: StateSources): WebhookState {
-  const { properties, server, inboxNode, inbox, endpointId, problems } = sources;
-  const stations = sources.stations.all;
-  const isSettled = termsOf(properties).handledWhen === 'settled';
-  return {
-    fault: sources.fault,
-    unsetVariables: sources.unsetVariables,
-    serverStatus: server.status(),
-    hasStations: stations.length > 0,
-    stationStatus: stations.map((station) => missingStatus(RED, station)).find((lack) => lack !== undefined),
-    mayJudge: sources.stations.mayJudge(),
-    isDurable: inbox.state().durable !== false,
-    isInboxRefused: inboxNode?.isRefused() ?? textOf(properties, 'inbox') !== '',
-    lacksSettler: sources.stations.areRunning && isSettled && !hasSettler(),
-    samePhrase: sources.samePhrase.names,
-    unknownIds: sources.filters.unknown,
-    isUnproven: problems.isUnproven,
-    unseenProblems: problems.count,
-    backlog: endpointId === undefined ? 0 : inbox.waiting(endpointId),
-    offlineSince: stations.map((station) => station.offlineSince).find((since) => since !== undefined),
-    lastAt: sources.outputs.lastAt,
-    isSandbox: stations.some((station) => station.isSandbox),
-  };
-}
+import type { FilterWatch } from './message-checks';
+import type { FlowConsumer } from './outputs';
+import type { SamePhrase } from './served-stations';
+import { silentAfterOf, termsOf } from './settings';
+import type { Wiring } from './wiring';
 
 /** Health of a *webhook in*, for nodes that watch the whole installation. */
 export interface WebhookHealth extends Pick<
@@ -72,37 +30,103 @@ export interface WebhookHealth extends Pick<
   stations: readonly string[];
 }
 
-export function webhookHealth(
-  RED: NodeAPI,
-  state: WebhookState,
-  stations: Pick<ServedStations, 'all' | 'areRunning'>,
-  server: WebhookServer,
-  { silentSince, silentAfter: hours, isClockBehind }: ProvenMessages,
-): WebhookHealth {
-  return {
-    stations: stations.all.map(({ key }) => key),
-    down: downOf(RED, state, stations.areRunning, server),
-    isUnproven: state.isUnproven,
-    isClockBehind,
-    silent: silentSince instanceof Date ? { hours, since: silentSince.toISOString() } : silentSince,
-  };
+/** What the state of a *webhook in* is made of, besides its wiring. */
+interface StateParts {
+  samePhrase: SamePhrase;
+  filters: FilterWatch;
+  /** Undefined where the node has no address. */
+  consumer: FlowConsumer | undefined;
+  health: EndpointHealth | undefined;
 }
 
-function downOf(
-  RED: NodeAPI,
-  state: WebhookState,
-  areRunning: boolean,
-  server: WebhookServer,
-): WebhookHealth['down'] {
-  const listenerFault = server.fault?.();
-  if (listenerFault !== undefined) return { reason: listenerFault };
-  const { fault, unsetVariables, serverStatus, hasStations, mayJudge } = state;
-  const shown = { status: shownText(RED, webhookStatus(RED, state)) };
-  // A wrong setting need not block messages.
-  const isOut = fault !== undefined && fault !== 'wrongSetting';
-  if (isOut || unsetVariables !== undefined || serverStatus !== undefined || !hasStations) return shown;
-  if (!areRunning || server.loopbackOrigin() === undefined) return 'unknown';
-  return mayJudge ? undefined : shown;
+/** Milliseconds between two updates of the status. */
+const SHOW_EVERY = 250;
+
+/**
+ * Status and health of a *webhook in*, from a snapshot of its parts. Updates of the status are limited: a hundred events in a
+ * second cause a few updates, not a hundred.
+ */
+export class ShownStatus {
+  #timer: NodeJS.Timeout | undefined;
+  #shownAt = -Infinity;
+
+  constructor(
+    private readonly wiring: Wiring,
+    private readonly parts: StateParts,
+  ) {}
+
+  /** In a later turn of the event loop: an alarm does not wait for it. */
+  showSoon(): void {
+    const wait = Math.max(0, this.#shownAt + SHOW_EVERY - performance.now());
+    this.#timer ??= setTimeout(() => this.show(), wait);
+  }
+
+  show(): void {
+    this.close();
+    this.#shownAt = performance.now();
+    this.wiring.node.status(webhookStatus(this.wiring.RED, this.#state()));
+  }
+
+  /** Cancels a pending update. */
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  health(): WebhookHealth {
+    const { stations, properties } = this.wiring;
+    const { health } = this.parts;
+    const state = this.#state();
+    const since = health?.since;
+    const hours = silentAfterOf(properties);
+    return {
+      stations: stations.all.map(({ key }) => key),
+      down: this.#downOf(state),
+      isUnproven: state.isUnproven,
+      isClockBehind: health?.isClockBehind,
+      silent: since instanceof Date ? { hours, since: since.toISOString() } : since,
+    };
+  }
+
+  #downOf(state: WebhookState): WebhookHealth['down'] {
+    const { RED, server, stations } = this.wiring;
+    const listenerFault = server.fault?.();
+    if (listenerFault !== undefined) return { reason: listenerFault };
+    const { fault, unsetVariables, serverStatus, hasStations, mayJudge } = state;
+    const shown = { status: shownText(RED, webhookStatus(RED, state)) };
+    // A wrong setting need not block messages.
+    const isOut = fault !== undefined && fault !== 'wrongSetting';
+    if (isOut || unsetVariables !== undefined || serverStatus !== undefined || !hasStations) return shown;
+    if (!stations.areRunning || server.loopbackOrigin() === undefined) return 'unknown';
+    return mayJudge ? undefined : shown;
+  }
+
+  #state(): WebhookState {
+    const { RED, properties, fault, unset, server, stations, inboxNode, inbox, address, unseen } =
+      this.wiring;
+    const { samePhrase, filters, consumer } = this.parts;
+    const { all } = stations;
+    const isSettled = termsOf(properties).handledWhen === 'settled';
+    return {
+      fault,
+      unsetVariables: unset,
+      serverStatus: server.status(),
+      hasStations: all.length > 0,
+      stationStatus: all.map((station) => missingStatus(RED, station)).find((lack) => lack !== undefined),
+      mayJudge: stations.mayJudge(),
+      isDurable: inbox.state().durable !== false,
+      isInboxRefused: inboxNode?.isRefused() ?? textOf(properties, 'inbox') !== '',
+      lacksSettler: stations.areRunning && isSettled && !hasSettler(),
+      samePhrase: samePhrase.names,
+      unknownIds: filters.unknown,
+      isUnproven: unseen.isUnproven,
+      unseenProblems: unseen.count,
+      backlog: address === undefined ? 0 : inbox.waiting(address.id),
+      offlineSince: all.map((station) => station.offlineSince).find((since) => since !== undefined),
+      lastAt: consumer?.lastAt,
+      isSandbox: all.some((station) => station.isSandbox),
+    };
+  }
 }
 
 /** Longest list of ids in characters: the status is shown below a node. */

@@ -1,142 +1,149 @@
-import type { Node, NodeAPI, NodeDef } from 'node-red';
 import { withTimeout } from '../../lib/concurrency/timers';
-import type { Consumption, Inbox, Incident } from '../../lib/inbox/model';
-import type { InboxClaim } from '../../lib/inbox/inboxes';
-import { eventFilter, type JudgedIds } from '../../lib/message/event-filter';
+import type { Consumption } from '../../lib/inbox/model';
+import { type EventFilter, eventFilter, type JudgedIds } from '../../lib/message/event-filter';
 import type { DeadLetter, ProvenMessage } from '../../lib/message/record';
-import { type Endpoint, endpointKey } from '../../lib/webhook/endpoint';
-import type { UnseenProblems } from '../../lib/webhook/unseen-problems';
-import {
-  blockedProblem,
-  deadProblem,
-  incidentProblem,
-  type Problem,
-  storeProblem,
-} from '../../lib/webhook/problem';
-import { onlyStation, type ReceivingStation } from '../../lib/webhook/proof/receiving-station';
+import type { Endpoint, RequestOrigin } from '../../lib/webhook/endpoint';
+import { EndpointHealth } from '../../lib/webhook/endpoint-health';
+import { endpointProblem, type Problem, type ProblemReason } from '../../lib/webhook/problem';
+import type { ReceivingStation } from '../../lib/webhook/proof/receiving-station';
 import type { SelfTestReport } from '../../lib/webhook/self-test-steps';
 import { stationOfAgentUser } from '../rvm-central-station/station';
-import { incidentText } from '../rvm-inbox/inbox-log';
-import { allInboxes, chosenInbox, claimInbox, type InboxNode, titleOf } from '../rvm-inbox/inboxes';
+import { allInboxes } from '../rvm-inbox/inboxes';
 import { onFlowsState } from '../support/flows';
-import {
-  type Properties,
-  textOf,
-  unsetTogether,
-  unsetVariables,
-  type UnsetVariables,
-} from '../support/settings';
-import type { StatusName } from '../support/status';
-import type { WebhookServer } from '../support/webhook-server';
-import { FilterWatch, OwnSelfTest, ProvenMessages } from './message-checks';
-import { fullPath } from './node-red-server';
-import { Outputs, StatusThrottle } from './outputs';
-import { problemsKept, problemsOf } from './problem-registry';
-import { SamePhrase, SandboxEndpoints, ServedStations } from './served-stations';
-import { filterOf, loopbackUrl, saysWhenHandled, silentAfterOf, termsOf, webhookAddress } from './settings';
-import { currentState, webhookHealth, type WebhookHealth, type WebhookState, webhookStatus } from './status';
+import { FilterWatch, OwnSelfTest } from './message-checks';
+import { FlowConsumer, ProblemOutput } from './outputs';
+import { problemsKept } from './problem-registry';
+import { SamePhrase, SandboxEndpoints } from './served-stations';
+import { loopbackUrl, silentAfterOf, termsOf } from './settings';
+import { ShownStatus, type WebhookHealth } from './status';
 import type { DeployedWebhook } from './webhook-node';
+import type { Wiring } from './wiring';
 
 /** Milliseconds that closing a node waits for its inbox at most. */
 const END_WITHIN = 2000;
+const HOUR = 60 * 60 * 1000;
+
+/** The address of a *webhook in*, as the receiver sees it. */
+class WebhookEndpoint implements Endpoint {
+  readonly id: string;
+  readonly path: string;
+  readonly inbox: Endpoint['inbox'];
+  readonly filter: EventFilter;
+  readonly middleware: Endpoint['middleware'];
+
+  constructor(
+    private readonly wiring: Wiring,
+    { id, path }: Pick<Endpoint, 'id' | 'path'>,
+    private readonly problems: ProblemOutput,
+    private readonly health: EndpointHealth,
+    private readonly filters: FilterWatch,
+  ) {
+    this.id = id;
+    this.path = path;
+    this.inbox = wiring.inbox;
+    this.filter = eventFilter(wiring.filter);
+    this.middleware = wiring.server.middleware();
+  }
+
+  stations(): readonly ReceivingStation[] {
+    return this.wiring.stations.receiving();
+  }
+
+  watch(changed: () => void): () => void {
+    return this.wiring.stations.watch(changed);
+  }
+
+  stationOfAgentUser(agentUserId: string): string | undefined {
+    return stationOfAgentUser(this.wiring.RED, agentUserId);
+  }
+
+  serviceTimeOf(stationKey: string): number | undefined {
+    return this.wiring.stations.serviceTimeOf(stationKey);
+  }
+
+  onProblem(problem: Problem): void {
+    this.problems.problem(problem);
+  }
+
+  onRefused(reason: ProblemReason, origin: RequestOrigin): void {
+    this.problems.refused(reason, origin);
+  }
+
+  onAccepted(problem: Problem | undefined, record: ProvenMessage | DeadLetter): void {
+    this.wiring.unseen.accepted(problem);
+    this.health.accepted(record);
+    if (record.kind === 'event') this.filters.came(record.event);
+  }
+}
 
 /** One *webhook in* node: an endpoint of the dispatcher, and the consumer of its events. */
 export class WebhookIn implements DeployedWebhook {
-  readonly #properties: Properties;
-  /** Unset variables of its own properties. */
-  readonly #ownUnset: UnsetVariables | undefined;
-  readonly #stations: ServedStations;
-  readonly #outputs: Outputs;
-  readonly #shown: StatusThrottle;
-  readonly #problems: UnseenProblems;
+  readonly path: string | undefined;
+  readonly endpointId: string | undefined;
+  readonly maxAttempts: number | undefined;
+  readonly #selfTests: OwnSelfTest;
+  readonly #problems: ProblemOutput;
   readonly #samePhrase: SamePhrase;
-  readonly #inboxNode: InboxNode | undefined;
-  readonly #claim: InboxClaim;
-  readonly #inbox: Inbox;
-  /** Undefined without an endpoint. Events of a former endpoint wait in the inbox, and are delivered once there is one. */
-  readonly #consumption: Consumption | undefined;
-  readonly #endpoint: Endpoint | undefined;
-  readonly #sandboxEndpoints: SandboxEndpoints;
-  readonly #selfTest: OwnSelfTest;
-  readonly #proven: ProvenMessages;
   readonly #filters: FilterWatch;
+  readonly #sandboxEndpoints: SandboxEndpoints;
+  /** These four are undefined without an address. */
+  readonly #health: EndpointHealth | undefined;
+  readonly #endpoint: Endpoint | undefined;
+  readonly #consumption: Consumption | undefined;
+  readonly #status: ShownStatus;
   /** Ends the subscriptions of this node. */
   readonly #end: (() => void)[];
   #unwatchServer: () => void = () => undefined;
-  #fault: StatusName | undefined;
 
-  constructor(
-    private readonly RED: NodeAPI,
-    private readonly node: Node,
-    config: NodeDef,
-    private readonly server: WebhookServer,
-  ) {
-    this.#properties = { ...config };
-    this.#ownUnset = unsetVariables(this.#properties, ...Object.values(filterOf(this.#properties)));
-    this.#stations = new ServedStations(RED, this.#properties);
-    this.#problems = problemsOf(node.id);
-    this.#outputs = new Outputs(RED, node, this.#problems, () => this.#shown.showSoon());
-    this.#samePhrase = new SamePhrase(this.#stations, this.#problems);
-    this.#shown = new StatusThrottle(node, () => webhookStatus(RED, this.#state()));
-    this.#inboxNode = chosenInbox(RED, node, this.#properties, 'rvm-webhook-in.errors.noInbox');
-    this.#claim = claimInbox(RED, this.#inboxNode?.place);
-    this.#inbox = this.#claim.inbox;
-    this.#endpoint = this.#open();
-    this.#consumption = this.#endpoint && this.#consume(this.#endpoint.id);
-    this.#proven = new ProvenMessages({
-      inbox: this.#inbox,
-      endpointId: this.#endpoint?.id,
-      silentAfter: silentAfterOf(this.#properties),
-      stations: this.#stations,
-      report: (problem, values) => this.#outputs.problem(problem, values),
-    });
+  constructor(private readonly wiring: Wiring) {
+    const { RED, node, properties, server, inbox, stations, unseen, address, changes } = wiring;
+    const { handledWhen, maxAttempts } = termsOf(properties);
+    this.path = address?.path;
+    this.endpointId = address?.id;
+    this.maxAttempts = handledWhen === 'settled' ? maxAttempts : undefined;
+    this.#selfTests = new OwnSelfTest(wiring);
+    this.#problems = new ProblemOutput(wiring, this.#selfTests);
+    this.#samePhrase = new SamePhrase(stations, unseen);
     this.#filters = new FilterWatch({
-      wanted: filterOf(this.#properties),
+      wanted: wiring.filter,
       inboxes: allInboxes,
-      stations: () => this.#stations.all,
-      changed: () => this.#shown.showSoon(),
+      stations: () => stations.all,
+      changed: () => changes.notify(),
     });
     this.#sandboxEndpoints = new SandboxEndpoints(node.id);
-    this.#selfTest = new OwnSelfTest({
-      inbox: this.#inbox,
-      stations: () => this.#receivingStations(),
-      url: () => this.path && webhookAddress(server, this.#properties, this.path),
-    });
-    if (!saysWhenHandled(this.#properties) && this.#unset() === undefined) this.#refuse('wrongSetting');
+    let consumer: FlowConsumer | undefined;
+    if (address !== undefined) {
+      this.#health = this.#healthOf(address.id);
+      this.#endpoint = new WebhookEndpoint(wiring, address, this.#problems, this.#health, this.#filters);
+      server.dispatcher.add(this.#endpoint);
+      consumer = new FlowConsumer(wiring, this.#problems, address.id);
+      this.#consumption = inbox.consume(consumer);
+    }
+    const parts = { samePhrase: this.#samePhrase, filters: this.#filters, consumer, health: this.#health };
+    this.#status = new ShownStatus(wiring, parts);
+    const showSoon = (): void => this.#status.showSoon();
     this.#end = [
       onFlowsState(RED, 'started', () => this.#flowsStarted()),
       onFlowsState(RED, 'stopping', () => this.#flowsStopping()),
-      this.#stations.watch(() => this.#stationsChanged()),
-      this.#inbox.watch(() => this.#shown.showSoon()),
-      this.#problems.watch(() => this.#shown.showSoon()),
+      stations.watch(() => this.#stationsChanged()),
+      ...[inbox, unseen].map((watched) => watched.watch(showSoon)),
+      changes.add(showSoon),
     ];
-    this.#shown.show();
-  }
-
-  get path(): string | undefined {
-    return this.#endpoint?.path;
-  }
-
-  get endpointId(): string | undefined {
-    return this.#endpoint?.id;
-  }
-
-  get maxAttempts(): number | undefined {
-    const { handledWhen, maxAttempts } = termsOf(this.#properties);
-    return handledWhen === 'settled' ? maxAttempts : undefined;
+    this.#status.show();
   }
 
   get title(): string {
-    const names = this.#stations.all.map(({ name }) => name).join(', ');
-    return this.node.name || names || (this.path ?? this.node.id);
+    const { node, stations } = this.wiring;
+    const names = stations.all.map(({ name }) => name).join(', ');
+    return node.name || names || (this.path ?? node.id);
   }
 
   async judgeAgain(): Promise<number> {
-    return this.#endpoint === undefined ? 0 : this.server.dispatcher.judgeAgain(this.#endpoint);
+    return this.#endpoint === undefined ? 0 : this.wiring.server.dispatcher.judgeAgain(this.#endpoint);
   }
 
   selfTest(isScheduled = false): Promise<SelfTestReport> {
-    return this.#selfTest.run(isScheduled);
+    return this.#selfTests.run(isScheduled);
   }
 
   namedAt(stations: ReadonlySet<string>): JudgedIds {
@@ -144,85 +151,40 @@ export class WebhookIn implements DeployedWebhook {
   }
 
   health(): WebhookHealth {
-    return webhookHealth(this.RED, this.#state(), this.#stations, this.server, this.#proven);
+    return this.#status.health();
   }
 
   /** @param removed true where the node is deleted or disabled */
   async close(removed: boolean): Promise<void> {
     for (const end of this.#end) end();
     this.#flowsStopping();
-    this.#shown.close();
-    if (this.#endpoint !== undefined) this.server.dispatcher.remove(this.#endpoint);
+    this.#status.close();
+    if (this.#endpoint !== undefined) this.wiring.server.dispatcher.remove(this.#endpoint);
     this.#sandboxEndpoints.remove();
-    if (removed) this.#proven.forget();
+    if (removed) void this.#health?.forget();
     // So that an ordinary restart leaves no delivery uncertain; a slow disk must not delay it.
     await withTimeout(Promise.all([this.#consumption?.end(removed), problemsKept()]), END_WITHIN);
-    this.#claim.release();
+    this.wiring.claim.release();
   }
 
-  #unset(): UnsetVariables | undefined {
-    return unsetTogether(this.#ownUnset, this.#inboxNode?.unsetVariables);
-  }
-
-  #refuse(fault: StatusName): undefined {
-    this.#fault = fault;
-    this.node.error(this.RED._(`rvm-webhook-in.errors.${fault}`));
-  }
-
-  #consume(endpointId: string): Consumption {
-    return this.#inbox.consume({
+  #healthOf(endpointId: string): EndpointHealth {
+    const { inbox, properties, stations } = this.wiring;
+    const hours = silentAfterOf(properties);
+    return new EndpointHealth({
+      store: inbox,
       endpointId,
-      nodeId: this.node.id,
-      ...termsOf(this.#properties),
-      deliver: (delivery) => this.#outputs.deliver(delivery),
-      onDead: (delivery, reason, note) => this.#problem(deadProblem(delivery, reason, note)),
-      onBlocked: (waiting) =>
-        this.#problem(blockedProblem(waiting, onlyStation(this.#stations.all), new Date())),
-      onSpilled: (outage) => this.#problem(storeProblem(outage, onlyStation(this.#stations.all), new Date())),
-      onIncident: (incident) => this.#befell(incident),
+      limit: hours * HOUR,
+      onSilent: () =>
+        this.#problems.problem(endpointProblem(stations.only, { kind: 'silent' }), { hours: String(hours) }),
+      monotonic: () => performance.now(),
+      now: Date.now,
     });
-  }
-
-  #befell(incident: Incident): void {
-    const text = incidentText(this.RED, titleOf(this.RED, this.#inbox), incident);
-    this.#problem(
-      incidentProblem(text, incident.kind === 'takes', onlyStation(this.#stations.all), new Date()),
-    );
-  }
-
-  #open(): Endpoint | undefined {
-    const opened = openEndpoint(this.server, textOf(this.#properties, 'path'), {
-      stations: () => this.#receivingStations(),
-      watch: (changed) => this.#stations.watch(changed),
-      stationOfAgentUser: (agentUserId) => stationOfAgentUser(this.RED, agentUserId),
-      serviceTimeOf: (stationKey) => this.#serviceTimeOf(stationKey),
-      inbox: this.#inbox,
-      filter: eventFilter(filterOf(this.#properties)),
-      onProblem: (problem) => this.#problem(problem),
-      onRefused: (reason, origin) => this.#outputs.refused(reason, origin),
-      onAccepted: (problem, record) => this.#accepted(problem, record),
-    });
-    if (opened === undefined) return undefined;
-    return 'fault' in opened ? this.#refuse(opened.fault) : opened.endpoint;
-  }
-
-  #serviceTimeOf(stationKey: string): number | undefined {
-    const { clockAhead } = this.#stations.all.find(({ key }) => key === stationKey) ?? {};
-    return clockAhead === undefined ? undefined : Date.now() + clockAhead;
-  }
-
-  #receivingStations(): readonly ReceivingStation[] {
-    return this.#unset() === undefined ? this.#stations.receiving() : [];
   }
 
   #stationsChanged(): void {
-    this.#shown.show();
+    this.#status.show();
     const begun = this.#samePhrase.begun();
-    if (begun !== undefined) this.#outputs.problem(begun, { stations: this.#samePhrase.names });
-  }
-
-  #problem(problem: Problem): void {
-    if (this.#selfTest.came(problem.messageId)) this.#outputs.problem(problem);
+    if (begun !== undefined) this.#problems.problem(begun, { stations: this.#samePhrase.names });
   }
 
   /**
@@ -230,14 +192,16 @@ export class WebhookIn implements DeployedWebhook {
    * and the sandbox can be given the endpoints of the stations.
    */
   #flowsStarted(): void {
-    this.#unwatchServer = this.server.watch(() => this.#shown.show());
+    const { server, stations } = this.wiring;
+    const { path } = this;
+    this.#unwatchServer = server.watch(() => this.#status.show());
     // First: this updates the status and releases held requests. Behind a step that fails it would not run,
     // and every alarm would be cut.
-    this.#stations.flowsStarted();
+    stations.flowsStarted();
     this.#consumption?.resume();
-    this.#proven.start();
+    this.#health?.start();
     this.#filters.start();
-    this.#tellSandbox();
+    if (path !== undefined) this.#sandboxEndpoints.notify(stations.all, () => loopbackUrl(server, path));
     this.judgeAgain().catch(() => {
       // The store fails, which the status shows already; the next deploy tries again.
     });
@@ -245,59 +209,10 @@ export class WebhookIn implements DeployedWebhook {
 
   /** Pauses delivery: the nodes behind the wires may close before this one. */
   #flowsStopping(): void {
-    this.#stations.flowsStopping();
-    this.#proven.stop();
+    this.wiring.stations.flowsStopping();
+    this.#health?.stop();
     this.#filters.stop();
     this.#consumption?.pause();
     this.#unwatchServer();
   }
-
-  #tellSandbox(): void {
-    const { path } = this;
-    if (path !== undefined)
-      this.#sandboxEndpoints.notify(this.#stations.all, () => loopbackUrl(this.server, path));
-  }
-
-  #accepted(problem: Problem | undefined, record: ProvenMessage | DeadLetter): void {
-    this.#problems.accepted(problem);
-    this.#proven.accepted(record);
-    if (record.kind === 'event') this.#filters.came(record.event);
-  }
-
-  #state(): WebhookState {
-    return currentState(this.RED, {
-      properties: this.#properties,
-      fault: this.#fault,
-      unsetVariables: this.#unset(),
-      server: this.server,
-      stations: this.#stations,
-      inboxNode: this.#inboxNode,
-      inbox: this.#inbox,
-      endpointId: this.endpointId,
-      samePhrase: this.#samePhrase,
-      filters: this.#filters,
-      problems: this.#problems,
-      outputs: this.#outputs,
-    });
-  }
-}
-
-/**
- * Opens an endpoint at a server, or returns why not; undefined where the status already says why.
- * @param path as entered in the node
- */
-function openEndpoint(
-  server: WebhookServer,
-  path: string,
-  further: Omit<Endpoint, 'id' | 'path' | 'middleware'>,
-): { endpoint: Endpoint } | { fault: StatusName } | undefined {
-  const { port } = server;
-  const reading = fullPath(server, path);
-  if (reading === undefined || port === undefined) return undefined;
-  if ('fault' in reading) return reading;
-  const id = endpointKey(port, reading.path);
-  // The same port and path on another address of this machine: the inbox could not tell their events apart.
-  if (further.inbox.hasConsumer(id)) return { fault: 'pathInUse' };
-  const endpoint = { ...further, id, path: reading.path, middleware: server.middleware() };
-  return server.dispatcher.add(endpoint) ? { endpoint } : { fault: 'pathInUse' };
 }

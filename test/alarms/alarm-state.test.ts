@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { RvmError } from '../../lib/error';
 import { alarmEventOf } from '../../lib/alarms/level';
 import { controlOf } from '../../lib/alarms/settings';
-import { Groups } from '../../lib/alarms/groups';
 import { alarmEvent, Instances, SETTINGS } from '../support/alarms/instances';
 import { VirtualTime } from '../support/time/virtual-time';
 
@@ -223,6 +222,8 @@ describe('an alarm state that instances share', () => {
 });
 
 describe('the groups of an alarm state', () => {
+  afterEach(() => VirtualTime.restore());
+
   const groupOf = (event: Record<string, unknown>, by: Parameters<typeof alarmEventOf>[2]): string =>
     alarmEventOf({ station: 'north' }, event, by).group;
 
@@ -239,14 +240,17 @@ describe('the groups of an alarm state', () => {
     assert.equal(groupOf({ locationName: 'x'.repeat(10_000) }, 'site').length, 200);
   });
 
-  it('are so many at most: a quiet one makes room, and where none is, they are one', () => {
-    const groups = new Groups('life', () => false, 2);
-    groups.keep('one').level = { raised: true, until: 1, counted: [] };
-    groups.keep('two');
-    assert.equal(groups.makeCapacityFor('three')?.group.name, 'two');
-    groups.keep('three').level = { raised: true, until: 1, counted: [] };
-    assert.equal(groups.makeCapacityFor('four'), undefined);
-    assert.equal(groups.keep('four').name, 'unknown');
+  it('are so many at most: a quiet one makes room, and where none is, they are one', async () => {
+    const instances = await started(SETTINGS, false, 2);
+    const raise = async (group: string): Promise<string> =>
+      (await instances.event(alarmEvent({ group }))).group;
+    await raise('one');
+    await instances.wait(HOLD);
+    await raise('two');
+    assert.equal(await raise('three'), 'three');
+    assert.deepEqual(instances.state().raised(), ['two', 'three']);
+    assert.ok(!instances.slots.names().includes('group/one'));
+    assert.equal(await raise('four'), 'unknown');
   });
 });
 

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { alarmEventOf, type AlarmEvent } from '../../lib/alarms/level';
-import { Groups } from '../../lib/alarms/groups';
+import { alarmEvent, Instances } from '../support/alarms/instances';
+import { VirtualTime } from '../support/time/virtual-time';
 import { raisedJson } from '../../nodes/rvm-alarm-state/alarm-node';
 
 const MEGABYTE = 1_000_000;
 
 describe('events of an alarm state with all that a hostile service may write', () => {
+  afterEach(() => VirtualTime.restore());
+
   const webhook = { station: 'yard', deliveryId: 'one' };
   const read = (alarmId: string): AlarmEvent => alarmEventOf(webhook, { alarmId }, 'site');
 
@@ -16,15 +19,19 @@ describe('events of an alarm state with all that a hostile service may write', (
     assert.ok(read(long).alarm.length <= 200);
   });
 
-  it('travel with their state whole while there are few groups, and in all hold no more memory than so much', () => {
-    const groups = new Groups('life', () => false);
+  it('travel with their state whole while there are few groups, and in all hold no more memory than so much', async () => {
+    const instances = new Instances();
+    await instances.start();
     let held = 0;
-    for (let count = 1; count <= 10_000; count += 1) {
-      groups.keep(`group ${count}`);
-      if (count === 20) assert.equal(groups.largestEvent, 400_000);
-      held += groups.largestEvent;
-    }
-    assert.ok(held < 200 * MEGABYTE, `${held} characters`);
+    const raised = Array.from({ length: 10_000 }, async (_, index) =>
+      instances.state().event(alarmEvent({ group: `group ${index}` }), (most) => {
+        if (index < 20) assert.equal(most, 400_000);
+        held += most;
+        return '{}';
+      }),
+    );
+    await instances.goOn(Promise.all(raised));
+    assert.ok(held > 0 && held < 200 * MEGABYTE, `${held} characters`);
   });
 
   const long = 'x'.repeat(1000);

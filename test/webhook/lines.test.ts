@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import net from 'node:net';
 import { CancelToken } from '../../lib/concurrency/signals';
-import { ByteSemaphore } from '../../lib/concurrency/semaphore';
+import { KeyedSemaphore } from '../../lib/concurrency/semaphore';
 import { SenderQueues } from '../../lib/webhook/pipelined-requests';
 import { Senders, type RequestSource } from '../../lib/webhook/request';
 import { endOfTurn } from '../support/time/event-loop';
@@ -10,21 +10,20 @@ describe('what waits for a place', () => {
   let entered: string[];
   let turnedAway: string[];
   let leave: (() => void)[];
-  let admission: ByteSemaphore;
+  let semaphore: KeyedSemaphore;
   beforeEach(() => {
     [entered, turnedAway, leave] = [[], [], []];
-    admission = new ByteSemaphore(1, 1024);
+    semaphore = new KeyedSemaphore(1, 1024);
   });
 
   /** Names whose first letter is their line. */
   function apply(...names: string[]): void {
     for (const name of names) {
-      const work = (): Promise<void> => {
-        entered.push(name);
-        return new Promise((resolve) => leave.push(resolve));
-      };
       const applicant = { bytes: 0, queue: name.slice(0, 1), ending: () => new CancelToken() };
-      void admission.admit(applicant, work).then((isIn) => isIn || turnedAway.push(name));
+      void Promise.resolve(semaphore.acquire('path', applicant)).then((release) => {
+        (release === undefined ? turnedAway : entered).push(name);
+        if (release !== undefined) leave.push(release);
+      });
     }
   }
 
@@ -35,6 +34,7 @@ describe('what waits for a place', () => {
   ] as const)
     it(title, async () => {
       apply(...names.split(' '));
+      await endOfTurn();
       for (let done = 0; done < entered.length; done += 1) {
         leave[done]?.();
         await endOfTurn();

@@ -4,7 +4,7 @@ import net from 'node:net';
 import { once } from 'node:events';
 import v8 from 'node:v8';
 import { gzipSync } from 'node:zlib';
-import { ByteSemaphore } from '../../lib/concurrency/semaphore';
+import { FairQueue } from '../../lib/concurrency/fair-queue';
 import { Dispatcher, type ConfiguredPaths, type DispatcherOptions } from '../../lib/webhook/dispatcher';
 import type { Endpoint } from '../../lib/webhook/endpoint';
 import { authorizationFor, signed, station } from './sample';
@@ -264,14 +264,14 @@ describe('answers of the receiver', () => {
 
   it('remembers nothing of paths without a request under way', async () => {
     receiver = await ReceiverUnderTest.start();
-    const before = v8.queryObjects(ByteSemaphore);
+    const before = v8.queryObjects(FairQueue);
     for (let index = 0; index < 20; index++) {
       const endpoint = { ...receiver.endpoint, id: `endpoint-${index}`, path: `${PATH}-${index}` };
       receiver.dispatcher.add(endpoint);
       await receiver.takes({ ...signed(), path: endpoint.path });
       receiver.dispatcher.remove(endpoint);
     }
-    assert.equal(v8.queryObjects(ByteSemaphore), before);
+    assert.equal(v8.queryObjects(FairQueue), before);
   });
 
   const broken = (): never => assert.fail('a broken node');

@@ -62,7 +62,7 @@ describe('requests that do not come to their end', () => {
   const guard = (changes: Partial<ConstructorParameters<typeof SlowRequestGuard>[0]>): SlowRequestGuard =>
     new SlowRequestGuard({
       maxHeld: 1e9,
-      isShared: () => false,
+      senders: { isShared: () => false },
       monotonic: () => 0,
       onCut: () => undefined,
       ...changes,
@@ -72,7 +72,7 @@ describe('requests that do not come to their end', () => {
     let cut = 0;
     let now = 0;
     const requests = guard({
-      isShared: (address) => new Senders().isShared(address),
+      senders: new Senders(),
       monotonic: () => now,
       onCut: () => (cut += 1),
     });

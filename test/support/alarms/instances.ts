@@ -44,6 +44,7 @@ export class Instances {
   constructor(
     private readonly settings: AlarmSettings = SETTINGS,
     private readonly isShared = false,
+    private readonly mostGroups?: number,
   ) {
     this.time.install();
   }
@@ -72,6 +73,7 @@ export class Instances {
         this.said.push(`${said.group} ${said.raised}`);
       },
       changed: () => undefined,
+      ...(this.mostGroups !== undefined && { mostGroups: this.mostGroups }),
     });
     this.#running.set(instance, { state, life });
     await this.goOn(state.start());

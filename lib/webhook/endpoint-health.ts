@@ -1,5 +1,7 @@
 import { withTimeout } from '../concurrency/timers';
 import type { Slots } from '../inbox/slot';
+import type { DeadLetter, ProvenMessage } from '../message/record';
+import { isSelfTest } from './problem';
 
 /** Owner of the slots that store when a message was last proven, one for each endpoint. */
 export const SILENCE_OWNER = 'watch:proven';
@@ -19,7 +21,7 @@ const TIMEOUT_MS = 5000;
 /** Milliseconds between two local checks, which do not read the store. */
 const LOOK_EVERY = 1000;
 
-interface SilenceOptions {
+interface EndpointHealthOptions {
   store: Pick<Slots, 'slots' | 'putSlots'>;
   /** Id of the endpoint in the inbox. Copies of a flow share it, and any of them may get the message. */
   endpointId: string;
@@ -35,9 +37,12 @@ interface SilenceOptions {
   every?: number;
 }
 
-/** Finds out how long ago a message was last proven at an endpoint, over restarts and for all instances. */
-export class SilenceWatchdog {
-  readonly #options: SilenceOptions;
+/**
+ * What the proven messages of an endpoint show besides their content: how long ago the last one came, over restarts and for all
+ * instances, and whether a clock is wrong.
+ */
+export class EndpointHealth {
+  readonly #options: EndpointHealthOptions;
   readonly #part: number;
   /** Monotonic time; undefined until the store has answered. */
   #lastProven: number | undefined;
@@ -46,12 +51,18 @@ export class SilenceWatchdog {
   #version = 0;
   #askedAt = -Infinity;
   #isLooking = false;
+  #isClockBehind: boolean | undefined;
   #startedAt: number | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(options: SilenceOptions) {
+  constructor(options: EndpointHealthOptions) {
     this.#options = options;
     this.#part = options.limit / 4;
+  }
+
+  /** True where the last message was dated in the future; undefined before the first one. */
+  get isClockBehind(): boolean | undefined {
+    return this.#isClockBehind;
   }
 
   /** Begin of a silence that exceeds the limit; undefined where there is none, `unknown` until the store has answered. */
@@ -73,6 +84,13 @@ export class SilenceWatchdog {
 
   stop(): void {
     clearInterval(this.#timer);
+  }
+
+  /** A message was proven and stored. Self-tests are ignored: they say nothing about the service. */
+  accepted(record: ProvenMessage | DeadLetter): void {
+    if (isSelfTest(record)) return;
+    this.proven();
+    if ('warnings' in record && !record.sandbox) this.#isClockBehind = record.warnings.includes('clock-skew');
   }
 
   /** A message was proven. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { SilenceWatchdog } from '../../lib/webhook/silence-watchdog';
+import { EndpointHealth } from '../../lib/webhook/endpoint-health';
 import { SlotPlace } from '../support/inbox/hooked-inbox';
 import { eventually } from '../support/time/patience';
 
@@ -9,7 +9,7 @@ describe('the silence of a webhook', () => {
   let now: number;
   let place: SlotPlace;
   let told: string[];
-  const all: SilenceWatchdog[] = [];
+  const all: EndpointHealth[] = [];
   beforeEach(() => {
     now = 0;
     told = [];
@@ -20,22 +20,22 @@ describe('the silence of a webhook', () => {
   });
 
   /** Looks every 5 ms: clock and timers of a test have nothing to do with each other. */
-  function begun(name: string, hours = 4): SilenceWatchdog {
+  function begun(name: string, hours = 4): EndpointHealth {
     const clocks = { monotonic: () => now, now: () => now, every: 5 };
     const watched = { store: place, endpointId: ':/yard', limit: hours * HOUR };
-    const silence = new SilenceWatchdog({ ...watched, ...clocks, onSilent: () => void told.push(name) });
+    const silence = new EndpointHealth({ ...watched, ...clocks, onSilent: () => void told.push(name) });
     all.push(silence);
     silence.start();
     return silence;
   }
 
   /** The same, once it knows what the slot says. */
-  async function known(name: string, hours?: number): Promise<SilenceWatchdog> {
+  async function known(name: string, hours?: number): Promise<EndpointHealth> {
     const silence = begun(name, hours);
     await eventually(() => silence.since !== 'unknown', 'the slot');
     return silence;
   }
-  const isSilent = (silence: SilenceWatchdog): Promise<void> =>
+  const isSilent = (silence: EndpointHealth): Promise<void> =>
     eventually(() => silence.since instanceof Date, 'the silence');
   const tellings = (count: number): Promise<void> => eventually(() => told.length >= count, 'what is told');
 
