@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { OptionError, type LiveStyle, type RemoteIdPlace, type SandboxOptions } from './options';
+import { LIVE_STYLES, OptionError, REMOTE_ID_PLACES, type SandboxOptions } from './options';
 import type { StationSettings } from './world/stations';
 
 /** A Central Station of the sandbox, and the webhook that receives its alarms. */
@@ -17,6 +17,7 @@ const DEFAULT_PORT = 8088;
 const DEFAULT_EVENTS_PER_MINUTE = 6;
 const DEFAULT_SITES = 3;
 const MOST_STATIONS = 100;
+const SCHEMES = ['http', 'https'] as const;
 
 const TEXT = { type: 'string' } as const;
 /** May be repeated: one value per station. */
@@ -84,25 +85,24 @@ export function readCommandLine(argv: readonly string[]): CliRequest {
   const values = parse(argv);
   if (values.help === true) return { help: true };
   const sites = number('--sites', values.sites) ?? DEFAULT_SITES;
-  const rtspPort = number('--rtsp-port', values['rtsp-port']);
   return {
     help: false,
     stations: stationsIn(values),
     sandbox: {
       port: number('--port', values.port) ?? DEFAULT_PORT,
-      ...(rtspPort === undefined ? {} : { rtspPort }),
-      cameras: number('--cameras', values.cameras) ?? 24,
+      rtspPort: number('--rtsp-port', values['rtsp-port']),
+      cameras: number('--cameras', values.cameras),
       sites,
       pending: number('--pending', values.pending) ?? (sites > 1 ? 1 : 0),
       eventsPerMinute:
         number('--events-per-minute', values['events-per-minute']) ?? DEFAULT_EVENTS_PER_MINUTE,
-      apiKey: values['api-key'] ?? '',
-      versions: values.versions ?? '',
-      remoteId: remoteIdPlace(values['remote-id']),
-      liveStyle: liveStyle(values['live-style']),
-      sendTimeout: number('--send-timeout', values['send-timeout']) ?? 10,
-      resendOnStatus: values['resend-on-status'] ?? false,
-      ...optionalSeed(values.seed),
+      apiKey: values['api-key'],
+      versions: values.versions,
+      remoteId: oneOf('--remote-id', values['remote-id'], REMOTE_ID_PLACES),
+      liveStyle: oneOf('--live-style', values['live-style'], LIVE_STYLES),
+      sendTimeout: number('--send-timeout', values['send-timeout']),
+      resendOnStatus: values['resend-on-status'],
+      seed: number('--seed', values.seed),
     },
   };
 }
@@ -135,6 +135,7 @@ function stationsIn(values: ReturnType<typeof parseStrictly>): StationRequest[] 
 
 function stationAt(values: ReturnType<typeof parseStrictly>, index: number): StationRequest {
   const webhook = webhookUrl(values.webhook?.[index] ?? values.webhook?.at(-1));
+  const scheme = oneOf('--scheme', values.scheme?.[index] ?? values.scheme?.at(-1), SCHEMES);
   return {
     webhook: webhook?.href,
     settings: {
@@ -142,7 +143,7 @@ function stationAt(values: ReturnType<typeof parseStrictly>, index: number): Sta
       username: values.username?.[index] ?? '',
       password: values.password?.[index] ?? '',
       secret: values.secret?.[index] ?? '',
-      scheme: scheme(values.scheme?.[index] ?? values.scheme?.at(-1), webhook),
+      scheme: scheme ?? (webhook?.protocol === 'http:' ? 'http' : 'https'),
     },
   };
 }
@@ -153,11 +154,6 @@ function number(name: string, text: string | undefined): number | undefined {
   throw new OptionError(`${name} must be a number.`);
 }
 
-function optionalSeed(text: string | undefined): { seed?: number } {
-  const seed = number('--seed', text);
-  return seed === undefined ? {} : { seed };
-}
-
 function webhookUrl(text: string | undefined): URL | undefined {
   if (text === undefined) return undefined;
   const url = URL.parse(text);
@@ -165,20 +161,12 @@ function webhookUrl(text: string | undefined): URL | undefined {
   throw new OptionError('--webhook must be an address that begins with http:// or https://.');
 }
 
-function scheme(text: string | undefined, webhook: URL | undefined): 'http' | 'https' {
-  if (text === 'http' || text === 'https') return text;
-  if (text !== undefined) throw new OptionError('--scheme must be http or https.');
-  return webhook?.protocol === 'http:' ? 'http' : 'https';
-}
-
-function remoteIdPlace(text: string | undefined): RemoteIdPlace {
-  if (text === undefined) return 'details';
-  if (text === 'record' || text === 'details' || text === 'none') return text;
-  throw new OptionError('--remote-id must be record, details or none.');
-}
-
-function liveStyle(text: string | undefined): LiveStyle {
-  if (text === undefined) return 'omit';
-  if (text === 'omit' || text === 'live') return text;
-  throw new OptionError('--live-style must be omit or live.');
+function oneOf<Choice extends string>(
+  name: string,
+  text: string | undefined,
+  choices: readonly Choice[],
+): Choice | undefined {
+  const choice = choices.find((each) => each === text);
+  if (text === undefined || choice !== undefined) return choice;
+  throw new OptionError(`${name} must be ${choices.join(', ').replace(/, (?=[^,]*$)/, ' or ')}.`);
 }

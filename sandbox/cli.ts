@@ -3,19 +3,7 @@ import { HELP, readCommandLine, type CliRequest, type StationRequest } from './c
 import { OptionError, Sandbox } from './index';
 
 /** A Central Station as the ready line shows it. */
-interface StationLine {
-  key: string;
-  name: string;
-  username: string;
-  password: string;
-  secret: string;
-  scheme: 'http' | 'https';
-}
-
-/** Exit codes: 2 = an option is invalid, 1 = the sandbox cannot start. */
-function exitCodeOf(error: unknown): number {
-  return error instanceof OptionError ? 2 : 1;
-}
+type StationLine = ReturnType<typeof addStation>;
 
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
@@ -37,7 +25,7 @@ async function run(request: CliRequest): Promise<void> {
   process.stdout.write(`${JSON.stringify(readyLine(sandbox, stations))}\n`);
 }
 
-function addStation(sandbox: Sandbox, { settings, webhook }: StationRequest, index: number): StationLine {
+function addStation(sandbox: Sandbox, { settings, webhook }: StationRequest, index: number) {
   const suffix = index === 0 ? '' : `-${index + 1}`;
   const key = `sandbox${suffix}`;
   const { name = key, scheme } = settings;
@@ -59,7 +47,8 @@ async function main(): Promise<void> {
     await run(readCommandLine(process.argv.slice(2)));
   } catch (error) {
     process.stderr.write(`rvm-sandbox: ${reasonOf(error)}\n`);
-    process.exitCode = exitCodeOf(error);
+    // 2 = an option is invalid, 1 = the sandbox cannot start.
+    process.exitCode = error instanceof OptionError ? 2 : 1;
   }
 }
 

@@ -1,5 +1,6 @@
 import {
   type Answer,
+  type Body,
   type Call,
   jsonBody,
   matchPath,
@@ -7,17 +8,17 @@ import {
   optionalNumber,
   optionalText,
   requiredText,
+  withMethod,
 } from './api/http-server';
 import type { PtzSimulator } from './api/ptz';
 import type { LoginSessions } from './api/service';
 import { badRequest, Refusal } from './refusal';
+import type { RtspServer } from './rtsp/server';
 import { isLoopback } from './text';
 import { type Alarms, MOST_SECONDS } from './webhooks/alarms';
 import type { WebhookSender } from './webhooks/sender';
-import type { Clock } from './world/clock';
-import { FAULT_KINDS, type FaultKind, type ApiFaultInjector, LATE_WAYS, type LateWay } from './world/faults';
-import type { Stations } from './world/stations';
-import { type Camera, findCamera, type Onboarding, type World } from './world/world';
+import { FAULT_KINDS, type FaultKind, LATE_WAYS, type LateWay } from './world/faults';
+import type { World } from './world/world';
 
 /**
  * The control calls need no key, so only programs on this machine may use them: no other machine, no web page in a browser
@@ -40,19 +41,20 @@ function forbidden(message: string): Refusal {
   return new Refusal(403, 'Forbidden', message);
 }
 
-interface ControlOptions {
-  alarms: Alarms;
-  clock: Clock;
-  faults: ApiFaultInjector;
-  onboarding: Onboarding;
-  sender: WebhookSender;
+/** The parts of the sandbox that control calls use. */
+interface ControlParts {
   world: World;
+  alarms: Alarms;
+  sender: WebhookSender;
+  sessions: LoginSessions;
+  ptz: PtzSimulator;
+  rtsp: RtspServer;
+  versions: readonly string[];
   /** Relations of the service; a fault may be limited to one. */
   relations: readonly string[];
-  state: () => object;
+  /** Its addresses, once they are known. */
+  sandbox: { readonly url: string; readonly rtspUrl: string };
 }
-
-type Body = Readonly<Record<string, unknown>>;
 
 interface ControlRoute {
   method: string;
@@ -66,8 +68,8 @@ const LONGEST_ADVANCE_S = 366 * 86_400;
 export class Control {
   readonly #routes: readonly ControlRoute[];
 
-  constructor(options: ControlOptions) {
-    this.#routes = [...alarmRoutes(options), ...faultRoutes(options), ...onboardingRoutes(options)];
+  constructor(parts: ControlParts) {
+    this.#routes = [...alarmRoutes(parts), ...faultRoutes(parts), ...onboardingRoutes(parts)];
   }
 
   static owns(path: string): boolean {
@@ -81,104 +83,79 @@ export class Control {
       const parameters = matchPath(route.path, call.path);
       return parameters === undefined ? [] : [{ route, parameters }];
     });
-    if (matches.length === 0) throw new Refusal(404, 'NotFound', 'There is no such control call.');
-    const match = matches.find(({ route }) => route.method === call.method);
-    if (match !== undefined) return match.route.answer(jsonBody(call.body), match.parameters);
-    const allow = matches.map(({ route }) => route.method).join(', ');
-    throw new Refusal(405, 'MethodNotAllowed', `Allowed here: ${allow}.`, { headers: { Allow: allow } });
+    const { route, parameters } = withMethod(matches, call.method, 'There is no such control call.');
+    return route.answer(jsonBody(call.body), parameters);
   }
 }
 
-function alarmRoutes({ alarms, clock, sender, state }: ControlOptions): ControlRoute[] {
+function route(method: string, path: string, answer: ControlRoute['answer']): ControlRoute {
+  return { method, path: `/sandbox/${path}`, answer };
+}
+
+function ok(body: unknown): Answer {
+  return { status: 200, body };
+}
+
+function alarmRoutes(parts: ControlParts): ControlRoute[] {
+  const { alarms, sender } = parts;
+  const { clock } = parts.world;
   return [
-    {
-      method: 'POST',
-      path: '/sandbox/alarms',
-      answer: (body) => {
-        onlyFields(body, ['camera', 'eventClass', 'eventName', 'seconds']);
-        const seconds = optionalNumber(body, 'seconds', { low: 0, high: MOST_SECONDS });
-        const raised = alarms.raise({
-          camera: optionalText(body, 'camera') ?? '',
-          eventClass: optionalText(body, 'eventClass') ?? '',
-          eventName: optionalText(body, 'eventName') ?? '',
-          ...(seconds === undefined ? {} : { seconds }),
-        });
-        return { status: 200, body: raised };
-      },
-    },
-    {
-      method: 'GET',
-      path: '/sandbox/deliveries',
-      answer: () => ({ status: 200, body: sender.list() }),
-    },
-    {
-      method: 'POST',
-      path: '/sandbox/clock',
-      answer: async (body) => {
-        onlyFields(body, ['advance']);
-        const seconds = optionalNumber(body, 'advance', { low: 0, high: LONGEST_ADVANCE_S });
-        if (seconds === undefined) throw badRequest('advance is missing: seconds.', 'advance');
-        await clock.advance(seconds);
-        return { status: 200, body: { now: new Date(clock.now()).toISOString() } };
-      },
-    },
-    { method: 'GET', path: '/sandbox/state', answer: () => ({ status: 200, body: state() }) },
+    route('POST', 'alarms', (body) => {
+      onlyFields(body, ['camera', 'eventClass', 'eventName', 'seconds']);
+      const raised = alarms.raise({
+        camera: optionalText(body, 'camera'),
+        eventClass: optionalText(body, 'eventClass'),
+        eventName: optionalText(body, 'eventName'),
+        seconds: optionalNumber(body, 'seconds', { low: 0, high: MOST_SECONDS }),
+      });
+      return ok(raised);
+    }),
+    route('GET', 'deliveries', () => ok(sender.list())),
+    route('POST', 'clock', async (body) => {
+      onlyFields(body, ['advance']);
+      const seconds = optionalNumber(body, 'advance', { low: 0, high: LONGEST_ADVANCE_S });
+      if (seconds === undefined) throw badRequest('advance is missing: seconds.', 'advance');
+      await clock.advance(seconds);
+      return ok({ now: new Date(clock.now()).toISOString() });
+    }),
+    route('GET', 'state', () => ok(stateReport(parts))),
   ];
 }
 
-function onboardingRoutes({ onboarding }: ControlOptions): ControlRoute[] {
+function onboardingRoutes({ world }: ControlParts): ControlRoute[] {
   return [
-    {
-      method: 'POST',
-      path: '/sandbox/packages',
-      answer: (body) => {
-        onlyFields(body, ['code', 'siteId']);
-        const entry = onboarding.applyCode(requiredText(body, 'code'), requiredText(body, 'siteId'));
-        return { status: 200, body: entry };
-      },
-    },
-    {
-      method: 'GET',
-      path: '/sandbox/customers',
-      answer: () => ({ status: 200, body: onboarding.customers() }),
-    },
-    {
-      method: 'POST',
-      path: '/sandbox/customers/:id/accept',
-      answer: (_, parameters) => ({ status: 200, body: onboarding.accept(parameters['id'] ?? '') }),
-    },
+    route('POST', 'packages', (body) => {
+      onlyFields(body, ['code', 'siteId']);
+      return ok(world.applyCode(requiredText(body, 'code'), requiredText(body, 'siteId')));
+    }),
+    route('GET', 'customers', () => ok(world.customers())),
+    route('POST', 'customers/:id/accept', (_, parameters) => ok(world.accept(parameters['id'] ?? ''))),
   ];
 }
 
-function faultRoutes({ faults, world, relations }: ControlOptions): ControlRoute[] {
+function faultRoutes({ world, relations }: ControlParts): ControlRoute[] {
+  const { faults } = world;
   return [
-    {
-      method: 'POST',
-      path: '/sandbox/faults',
-      answer: (body) => {
-        onlyFields(body, ['kind', 'camera', 'relation', 'status', 'ms', 'seconds', 'way', 'count']);
-        const id = faults.add({
-          kind: faultKind(requiredText(body, 'kind')),
-          camera: faultCamera(world, optionalText(body, 'camera')),
-          relation: faultRelation(relations, optionalText(body, 'relation')),
-          status: optionalNumber(body, 'status', { low: 200, high: 599, whole: true }),
-          ms: optionalNumber(body, 'ms', { low: 0, high: 600_000 }),
-          seconds: optionalNumber(body, 'seconds', { low: 0, high: 86_400 }),
-          way: lateWay(optionalText(body, 'way')),
-          count: optionalNumber(body, 'count', { low: 1, high: 1_000_000, whole: true }),
-        });
-        return { status: 201, body: { id } };
-      },
-    },
-    { method: 'GET', path: '/sandbox/faults', answer: () => ({ status: 200, body: faults.list() }) },
-    {
-      method: 'DELETE',
-      path: '/sandbox/faults',
-      answer: () => {
-        faults.clear();
-        return { status: 204 };
-      },
-    },
+    route('POST', 'faults', (body) => {
+      onlyFields(body, ['kind', 'camera', 'relation', 'status', 'ms', 'seconds', 'way', 'count']);
+      const camera = optionalText(body, 'camera');
+      const id = faults.add({
+        kind: faultKind(requiredText(body, 'kind')),
+        camera: camera === undefined ? undefined : world.camera(camera),
+        relation: faultRelation(relations, optionalText(body, 'relation')),
+        status: optionalNumber(body, 'status', { low: 200, high: 599, whole: true }),
+        ms: optionalNumber(body, 'ms', { low: 0, high: 600_000 }),
+        seconds: optionalNumber(body, 'seconds', { low: 0, high: 86_400 }),
+        way: lateWay(optionalText(body, 'way')),
+        count: optionalNumber(body, 'count', { low: 1, high: 1_000_000, whole: true }),
+      });
+      return { status: 201, body: { id } };
+    }),
+    route('GET', 'faults', () => ok(faults.list())),
+    route('DELETE', 'faults', () => {
+      faults.clear();
+      return { status: 204 };
+    }),
   ];
 }
 
@@ -196,13 +173,6 @@ function lateWay(text: string | undefined): LateWay | undefined {
   throw badRequest(`way must be one of ${LATE_WAYS.join(', ')}.`, 'way');
 }
 
-function faultCamera(world: World, key: string | undefined): Camera | undefined {
-  if (key === undefined) return undefined;
-  const camera = findCamera(world, key);
-  if (camera !== undefined) return camera;
-  throw new Refusal(404, 'CameraNotFound', 'There is no camera with this id or name.', { field: 'camera' });
-}
-
 function faultRelation(relations: readonly string[], text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   const relation = relations.find((known) => known === text || known === `rel/${text}`);
@@ -210,26 +180,13 @@ function faultRelation(relations: readonly string[], text: string | undefined): 
   throw badRequest(`relation must be one of ${relations.join(', ')}.`, 'relation');
 }
 
-interface StateSources {
-  clock: Clock;
-  faults: ApiFaultInjector;
-  ptz: PtzSimulator;
-  sender: WebhookSender;
-  sessions: LoginSessions;
-  stations: Stations;
-  world: World;
-  versions: readonly string[];
-  addresses: { url: string; rtspUrl: string };
-  /** Counts of the RTSP server; `opened` = sessions since the start. */
-  video: { connections: number; sessions: number; opened: number };
-}
-
 /** The answer to `GET /sandbox/state`: the state of the sandbox, without keys, passwords and phrases. */
-export function stateReport(sources: StateSources): object {
-  const { clock, faults, sender, sessions, world, versions, addresses, video } = sources;
+function stateReport({ world, sender, sessions, ptz, rtsp, versions, sandbox }: ControlParts): object {
+  const targets = sender.targets();
   return {
-    ...addresses,
-    now: new Date(clock.now()).toISOString(),
+    url: sandbox.url,
+    rtspUrl: sandbox.rtspUrl,
+    now: new Date(world.clock.now()).toISOString(),
     versions,
     packageCode: world.packageCode,
     sites: world.sites.map(({ id, name, state, customer, cameras }) => ({
@@ -240,34 +197,17 @@ export function stateReport(sources: StateSources): object {
       customerName: customer.name,
       cameras: cameras.length,
     })),
-    cameras: camerasOf(sources),
-    stations: stationsOf(sources),
+    cameras: world.cameras.map((camera) => {
+      const { id, remoteId, name, site, status } = camera;
+      return { id, remoteId, name, siteId: site.id, status, ptz: ptz.state(camera) ?? null };
+    }),
+    stations: world.stations.list().map(({ key, name, scheme, agentUserId, agentUserTenantId }) => {
+      const endpoints = targets.filter(({ station }) => station.key === key).length;
+      return { key, name, scheme, agentUserId, agentUserTenantId, endpoints };
+    }),
     sessions: sessions.count,
-    video,
-    faults: faults.list(),
+    video: { connections: rtsp.connectionCount, sessions: rtsp.sessionCount, opened: rtsp.openedCount },
+    faults: world.faults.list(),
     pendingDeliveries: sender.list().filter(({ state }) => state === 'pending').length,
   };
-}
-
-function camerasOf({ world, ptz }: StateSources): object[] {
-  return world.cameras.map((camera) => ({
-    id: camera.id,
-    remoteId: camera.remoteId,
-    name: camera.name,
-    siteId: camera.site.id,
-    status: camera.status,
-    ptz: ptz.state(camera) ?? null,
-  }));
-}
-
-function stationsOf({ stations, sender }: StateSources): object[] {
-  const targets = sender.targets();
-  return stations.list().map(({ key, name, scheme, agentUserId, agentUserTenantId }) => ({
-    key,
-    name,
-    scheme,
-    agentUserId,
-    agentUserTenantId,
-    endpoints: targets.filter(({ station }) => station.key === key).length,
-  }));
 }

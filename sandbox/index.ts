@@ -1,21 +1,16 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { AlarmRhythm, Alarms, type AlarmRequest } from './webhooks/alarms';
-import { cameraRoutes, systemRoutes } from './api/routes';
 import { ClipPages } from './api/clips';
-import { Clips, Incidents } from './world/incidents';
-import { Clock } from './world/clock';
-import { Control, stateReport } from './control';
-import { ApiFaultInjector } from './world/faults';
-import { HttpServer, type Answer, type Call } from './api/http-server';
-import { Onboarding, type CustomerEntry, buildWorld } from './world/world';
-import { resolveOptions, type ResolvedOptions, type SandboxOptions } from './options';
+import { HttpServer } from './api/http-server';
 import { PtzSimulator } from './api/ptz';
+import { cameraRoutes, systemRoutes } from './api/routes';
+import { LoginSessions, Service } from './api/service';
+import { Control } from './control';
+import { resolveOptions, type ResolvedOptions, type SandboxOptions } from './options';
 import { RtspServer, type RtspFault } from './rtsp/server';
-import { Scenes } from './scene/scenes';
+import { AlarmRhythm, Alarms, type AlarmRequest } from './webhooks/alarms';
 import { WebhookSender, type Endpoint } from './webhooks/sender';
-import { Service, type ServiceRoute, LoginSessions } from './api/service';
-import { Stations, type StationCredentials, type StationSettings } from './world/stations';
+import type { StationCredentials, StationSettings } from './world/stations';
 import { parseSupportedVersions } from './world/versions';
+import { type CustomerEntry, World } from './world/world';
 
 export type { AlarmRequest } from './webhooks/alarms';
 export { OptionError, type LiveStyle, type RemoteIdPlace, type SandboxOptions } from './options';
@@ -34,52 +29,24 @@ const DEFAULT_RTSP_PORT = 8554;
 export class Sandbox {
   readonly apiKey: string;
   readonly #options: ResolvedOptions;
-  readonly #clock = new Clock();
-  readonly #stations = new Stations();
-  readonly #sessions = new LoginSessions(this.#clock.now);
-  readonly #faults = new ApiFaultInjector();
-  readonly #ptz = new PtzSimulator();
-  readonly #scenes = new Scenes();
-  readonly #incidents = new Incidents();
-  readonly #clips = new Clips();
+  readonly #world: World;
+  readonly #sessions: LoginSessions;
+  readonly #sender: WebhookSender;
+  readonly #alarms: Alarms;
+  readonly #rhythm: AlarmRhythm;
   /** Aborted by `close`: ends waits in real time. */
   readonly #closing = new AbortController();
-  readonly #world;
-  readonly #versions: readonly string[];
-  readonly #onboarding;
-  readonly #sender;
-  readonly #alarms;
-  readonly #rhythm;
   #http: HttpServer | undefined;
   #rtsp: RtspServer | undefined;
 
   private constructor(options: ResolvedOptions) {
-    const { seed } = options;
-    const timeoutMs = options.sendTimeout * 1000;
-    const clock = this.#clock;
     this.apiKey = options.apiKey;
     this.#options = options;
-    this.#world = buildWorld(options);
-    this.#onboarding = new Onboarding(this.#world);
-    this.#versions = parseSupportedVersions(options.versions) ?? [];
-    this.#sender = new WebhookSender(clock, this.#stations, {
-      timeoutMs,
-      resendOnStatus: options.resendOnStatus,
-    });
-    this.#alarms = new Alarms({
-      clock,
-      world: this.#world,
-      sender: this.#sender,
-      clips: this.#clips,
-      incidents: this.#incidents,
-      clipUri: (clipId) => this.#clipUri(clipId),
-      seed,
-    });
-    this.#rhythm = new AlarmRhythm(
-      options.eventsPerMinute,
-      () => this.#alarms.raiseAny(),
-      () => this.#sender.targets().length > 0,
-    );
+    this.#world = new World(options);
+    this.#sessions = new LoginSessions(this.#world.clock.now);
+    this.#sender = new WebhookSender(this.#world, options);
+    this.#alarms = new Alarms(this.#world, this.#sender, options.seed);
+    this.#rhythm = new AlarmRhythm(options.eventsPerMinute, this.#alarms);
   }
 
   /** @throws OptionError for an invalid option; the system's error if a port is in use */
@@ -110,8 +77,8 @@ export class Sandbox {
    * @returns the credentials in force
    */
   setStation(key: string, station: StationSettings): StationCredentials {
-    const before = this.#stations.get(key);
-    const credentials = this.#stations.set(key, station);
+    const before = this.#world.stations.get(key);
+    const credentials = this.#world.stations.set(key, station);
     const changed = before?.username !== credentials.username || before.password !== credentials.password;
     if (before !== undefined && changed) this.#sessions.endStation(key);
     this.#rhythm.begin();
@@ -120,7 +87,7 @@ export class Sandbox {
 
   /** Ends the station's sessions and cancels its deliveries. */
   removeStation(key: string): void {
-    this.#stations.remove(key);
+    this.#world.stations.remove(key);
     this.#sessions.endStation(key);
     this.#sender.cancelStation(key);
   }
@@ -147,7 +114,7 @@ export class Sandbox {
 
   /** The provider's Customers list: Pending Requests and regular entries. */
   customers(): CustomerEntry[] {
-    return this.#onboarding.customers();
+    return this.#world.customers();
   }
 
   /**
@@ -155,7 +122,7 @@ export class Sandbox {
    * @throws Refusal if there is no such customer
    */
   acceptCustomer(id: string): CustomerEntry {
-    return this.#onboarding.accept(id);
+    return this.#world.accept(id);
   }
 
   /** Switches a video fault on, in addition to those already on. */
@@ -173,97 +140,42 @@ export class Sandbox {
     this.#closing.abort();
     this.#rhythm.stop();
     this.#sender.close();
-    this.#clock.close();
+    this.#world.clock.close();
     await Promise.all([this.#http?.close(), this.#rtsp?.close()]);
   }
 
   async #listen(): Promise<void> {
     const { host, port, rtspPort } = this.#options;
+    const [world, sessions] = [this.#world, this.#sessions];
+    const { clock, scenes } = world;
     const rtsp = await RtspServer.start({
       host,
       port: rtspPort ?? DEFAULT_RTSP_PORT,
       fallbackToFreePort: rtspPort === undefined,
-      now: this.#clock.now,
-      scenes: this.#scenes,
+      now: clock.now,
+      scenes,
     });
     this.#rtsp = rtsp;
-    const routes = this.#routes(rtsp);
-    const service = this.#service(routes);
-    const control = this.#control(routes, rtsp);
-    const clips = new ClipPages({
-      clips: this.#clips,
-      incidents: this.#incidents,
-      scenes: this.#scenes,
-      now: this.#clock.now,
-    });
-    const answerer = (call: Call): Promise<Answer | 'reset'> => {
+    const ptz = new PtzSimulator();
+    const versions = parseSupportedVersions(this.#options.versions) ?? [];
+    const routes = [
+      ...systemRoutes(world, versions, sessions),
+      ...cameraRoutes(world, rtsp, this.#options),
+      ...ptz.routes(),
+    ];
+    const { apiKey } = this;
+    const closing = this.#closing.signal;
+    const service = new Service({ apiKey, routes, supportedVersions: versions, sessions, world, closing });
+    const relations = routes.map(({ relation }) => relation);
+    const [alarms, sender] = [this.#alarms, this.#sender];
+    const parts = { world, alarms, sender, sessions, ptz, rtsp, versions, relations, sandbox: this };
+    const control = new Control(parts);
+    const clips = new ClipPages(world);
+    this.#http = await HttpServer.start(host, port, (call) => {
       if (Control.owns(call.path)) return control.answer(call);
       return ClipPages.owns(call.path) ? clips.answer(call) : service.answer(call);
-    };
-    this.#http = await HttpServer.start({ host, port, answerer });
-  }
-
-  /** The host is neither an IP address nor `localhost`, so that the clip is not taken for a local one. */
-  #clipUri(clipId: string): string {
-    return `http://sandbox.localhost:${new URL(this.url).port}/clips/${clipId}`;
-  }
-
-  #routes(rtsp: RtspServer): ServiceRoute[] {
-    const world = this.#world;
-    return [
-      ...systemRoutes({
-        world,
-        supportedVersions: this.#versions,
-        stations: this.#stations,
-        sessions: this.#sessions,
-      }),
-      ...cameraRoutes({
-        world,
-        remoteId: this.#options.remoteId,
-        liveStyle: this.#options.liveStyle,
-        now: this.#clock.now,
-        scenes: this.#scenes,
-        incidents: this.#incidents,
-        grantRtsp: (request) => rtsp.grant(request),
-      }),
-      ...this.#ptz.routes(),
-    ];
-  }
-
-  #service(routes: readonly ServiceRoute[]): Service {
-    return new Service({
-      apiKey: this.apiKey,
-      routes,
-      supportedVersions: this.#versions,
-      sessions: this.#sessions,
-      faults: this.#faults,
-      world: this.#world,
-      wait: (milliseconds) =>
-        sleep(milliseconds, undefined, { signal: this.#closing.signal }).catch(() => undefined),
     });
-  }
-
-  #control(routes: readonly ServiceRoute[], rtsp: RtspServer): Control {
-    const parts = { clock: this.#clock, faults: this.#faults, sender: this.#sender, world: this.#world };
-    return new Control({
-      ...parts,
-      alarms: this.#alarms,
-      onboarding: this.#onboarding,
-      relations: routes.map(({ relation }) => relation),
-      state: () =>
-        stateReport({
-          ...parts,
-          ptz: this.#ptz,
-          sessions: this.#sessions,
-          stations: this.#stations,
-          versions: this.#versions,
-          addresses: { url: this.url, rtspUrl: this.rtspUrl },
-          video: {
-            connections: rtsp.connectionCount,
-            sessions: rtsp.sessionCount,
-            opened: rtsp.openedCount,
-          },
-        }),
-    });
+    // The host is neither an IP address nor `localhost`, so that a clip is not taken for a local one.
+    world.clips.origin = `http://sandbox.localhost:${new URL(this.url).port}`;
   }
 }

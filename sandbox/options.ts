@@ -2,10 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { parseSupportedVersions } from './world/versions';
 
 /** Where clients find a device's remote id, apart from events: every record, only its details, nowhere. */
-export type RemoteIdPlace = 'record' | 'details' | 'none';
+export const REMOTE_ID_PLACES = ['record', 'details', 'none'] as const;
+export type RemoteIdPlace = (typeof REMOTE_ID_PLACES)[number];
 
 /** How clients request live video: without `t` and `search`, or with `t` "live" and `search` "false". */
-export type LiveStyle = 'omit' | 'live';
+export const LIVE_STYLES = ['omit', 'live'] as const;
+export type LiveStyle = (typeof LIVE_STYLES)[number];
 
 export interface SandboxOptions {
   /** Address to listen on; default 127.0.0.1. */
@@ -50,9 +52,6 @@ export class OptionError extends Error {
 /** Fixed, so that ids of cameras stay the same after a restart and flows continue to work. */
 const DEFAULT_SEED = 1;
 
-const REMOTE_ID_PLACES: readonly RemoteIdPlace[] = ['record', 'details', 'none'];
-const LIVE_STYLES: readonly LiveStyle[] = ['omit', 'live'];
-
 /** Fills in the defaults and checks every option. @throws OptionError */
 export function resolveOptions(options: SandboxOptions): ResolvedOptions {
   const resolved = {
@@ -78,7 +77,7 @@ export function resolveOptions(options: SandboxOptions): ResolvedOptions {
 
 function check(options: ResolvedOptions): void {
   wholeNumber('port', options.port, 0, 65_535);
-  if (options.rtspPort !== undefined) wholeNumber('rtspPort', options.rtspPort, 0, 65_535);
+  wholeNumber('rtspPort', options.rtspPort ?? 0, 0, 65_535);
   wholeNumber('cameras', options.cameras, 0, 10_000);
   wholeNumber('sites', options.sites, 1, 1000);
   wholeNumber('pending', options.pending, 0, options.sites);

@@ -28,7 +28,7 @@ const LONGEST_DOWN = 60_000;
 const GATED = 'one';
 
 /** The cluster, its databases and its network, which the actions change. */
-class World {
+class SoakWorld {
   cluster!: Cluster;
   readonly pair: DatabasePair;
   readonly newer = newerPackage();
@@ -42,8 +42,8 @@ class World {
     this.pair = pair;
   }
 
-  static async start(chance: () => number): Promise<World> {
-    const world = new World(await DatabasePair.start(), chance);
+  static async start(chance: () => number): Promise<SoakWorld> {
+    const world = new SoakWorld(await DatabasePair.start(), chance);
     try {
       await world.#start();
       return world;
@@ -86,7 +86,7 @@ class World {
   }
 }
 
-const DEEDS: Record<string, (world: World) => Promise<unknown>> = {
+const DEEDS: Record<string, (world: SoakWorld) => Promise<unknown>> = {
   'kill -9': (world) => killAndStart(world.cluster, world.any()),
   SIGSTOP: (world) => freeze(world.cluster, world.any(), FROZEN),
   'network cut': ({ cluster, gates }) => cutOff(cluster, cluster.instance(GATED), gates),
@@ -118,7 +118,7 @@ const DEEDS: Record<string, (world: World) => Promise<unknown>> = {
  */
 export async function soakCluster(minutes: number, chance: () => number): Promise<void> {
   const names = Object.keys(DEEDS);
-  const world = await World.start(chance);
+  const world = await SoakWorld.start(chance);
   const { cluster } = world;
   try {
     const until = performance.now() + minutes * 60_000;

@@ -4,27 +4,16 @@ import path from 'node:path';
 import { type FolderLock, lockFolder } from '../lib/inbox/sqlite/database';
 import { buildIfStale, ROOT } from './build';
 
-/** Where the editor shows the buttons that open a sidebar. */
-interface SidebarPlaces {
-  /** Button of the debug sidebar. */
-  beetle: string;
-  /** Button of the sidebar of Remote monitoring. */
-  bell: string;
-}
-
-const FROM_5: SidebarPlaces = {
-  beetle: 'the beetle at the bottom right',
-  bell: 'the bell at the bottom right',
-};
-/** Before version 5 the editor has space for few buttons: those of plugins are in a menu. */
-const BEFORE_5: SidebarPlaces = {
-  beetle: 'the beetle at the top right',
-  bell: 'the bell in the menu behind the arrow at the top right',
-};
-
-/** @param version of Node-RED, such as 5.0.7 */
-export function sidebarPlaces(version: string): SidebarPlaces {
-  return Number.parseInt(version, 10) < 5 ? BEFORE_5 : FROM_5;
+/**
+ * Where the editor shows the buttons that open the debug sidebar (beetle) and that of Remote monitoring (bell).
+ * @param version of Node-RED, such as 5.0.7
+ */
+export function sidebarPlaces(version: string): { beetle: string; bell: string } {
+  if (Number.parseInt(version, 10) >= 5)
+    return { beetle: 'the beetle at the bottom right', bell: 'the bell at the bottom right' };
+  // It has space for few buttons there: those of plugins are in a menu.
+  const bell = 'the bell in the menu behind the arrow at the top right';
+  return { beetle: 'the beetle at the top right', bell };
 }
 
 /** The text that `npm start` prints once the flows run. */
@@ -62,19 +51,6 @@ const SETTINGS = `module.exports = {
 };
 `;
 
-/** The fields of package.json that are used here. */
-interface Manifest {
-  name?: string;
-  private?: boolean;
-  dependencies?: Record<string, string>;
-}
-
-/** Locks the user directory. Undefined if another process has the lock: both would write the same flows. */
-function takeUserDir(): FolderLock | undefined {
-  fs.mkdirSync(USER_DIR, { recursive: true });
-  return lockFolder(USER_DIR, { name: 'start.lock' });
-}
-
 /**
  * Creates missing files in the user directory and links the package to this checkout; other content stays.
  * @param port port of Node-RED, used in the example flow
@@ -106,13 +82,10 @@ function removePackage(folder: string): void {
 /** Adds the package to package.json: the palette manager runs npm, which removes unlisted packages. */
 function namePackage(): void {
   const file = path.join(USER_DIR, 'package.json');
-  const manifest = fs.existsSync(file) ? readManifest(file) : { name: 'start', private: true };
+  const text = fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : '{"name":"start","private":true}';
+  const manifest = JSON.parse(text) as { dependencies?: Record<string, string> };
   const dependencies = { ...manifest.dependencies, [PACKAGE]: 'file:..' };
   fs.writeFileSync(file, `${JSON.stringify({ ...manifest, dependencies }, null, 2)}\n`);
-}
-
-function readManifest(file: string): Manifest {
-  return JSON.parse(fs.readFileSync(file, 'utf8')) as Manifest;
 }
 
 function writeOnce(name: string, text: string): void {
@@ -177,7 +150,8 @@ function run(userDir: FolderLock): void {
 }
 
 function main(): void {
-  const userDir = takeUserDir();
+  fs.mkdirSync(USER_DIR, { recursive: true });
+  const userDir = lockFolder(USER_DIR, { name: 'start.lock' });
   if (userDir !== undefined) return run(userDir);
   process.stderr.write(RUNS_ALREADY);
   process.exitCode = 1;

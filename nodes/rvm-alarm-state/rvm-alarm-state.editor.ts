@@ -1,7 +1,8 @@
 import { LONGEST_HOLD, MOST_COUNTED } from '../../lib/alarms/settings';
 import { knownIds, namedBy } from '../../lib/message/event-filter';
 import { askSeen, ChipField, classOffers, idsOrReason, setKnown } from '../support/editor/chips';
-import { addPaletteWords, prepareForm } from '../support/editor/form';
+import { prepareForm } from '../support/editor/form';
+import { label, labelStyle, onpaletteadd, paletteLabel } from '../support/editor/palette';
 import type { Pickable } from '../support/editor/picker';
 import { isVariable, numberOrReason, reasoned, trimmed, wholeOrReason } from '../support/editor/validate';
 import { KEY, keyFromName, stationKey } from '../support/rules';
@@ -70,18 +71,10 @@ RED.nodes.registerType('rvm-alarm-state', {
     sandbox: { value: false },
     repeat: { value: 60, validate: reasoned((node, value) => numberOrReason(node, value, 0, LONGEST_HOLD)) },
   },
-  paletteLabel() {
-    return this._('rvm-alarm-state.label.node');
-  },
-  onpaletteadd() {
-    addPaletteWords(this);
-  },
-  label() {
-    return this.name || this._('rvm-alarm-state.label.node');
-  },
-  labelStyle() {
-    return this.name ? 'node_label_italic' : '';
-  },
+  paletteLabel,
+  onpaletteadd,
+  label,
+  labelStyle,
   outputLabels(index) {
     return this._(`rvm-alarm-state.output.${OUTPUTS[index] ?? 'state'}`);
   },

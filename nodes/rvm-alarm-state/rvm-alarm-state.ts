@@ -198,6 +198,4 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   node.on('close', (removed: boolean, done: () => void) => void alarms.close(removed).finally(done));
 }
 
-export = (RED: NodeAPI): void => {
-  registerNode(RED, 'rvm-alarm-state', (node, config: NodeDef) => build(RED, node, config));
-};
+export = (RED: NodeAPI): void => registerNode(RED, 'rvm-alarm-state', build);

@@ -1,31 +1,13 @@
 import type { TestResult } from '../../lib/station-test';
 import { prepareForm, showReasons } from '../support/editor/form';
-import { AskError, showSteps, stationAsTyped, type Step, tryStation } from '../support/editor/requests';
+import { stationAsTyped, type Step, testButton, tryStation } from '../support/editor/requests';
 import { isVariable, reasoned, trimmed } from '../support/editor/validate';
 import { isRealService, KEY, keyFromName, looksLikeApiKey, remarksOn } from '../support/rules';
 
-/** The test button: tries each step on the way to live video with the values in the dialog. */
-function testButton(node: EditorNode): void {
-  const button = $('#rvm-station-test');
-  button.on('click', () => {
-    button.prop('disabled', true);
-    void test(node).finally(() => button.prop('disabled', false));
-  });
-}
-
-async function test(node: EditorNode): Promise<void> {
-  const list = $('#rvm-station-steps');
-  showSteps(list, [{ outcome: 'open', title: node._('rvm-central-station.test.running'), detail: '' }]);
-  try {
-    const { steps } = await tryStation<{ steps: TestResult[] }>(node, 'station-test', stationAsTyped(node));
-    showSteps(
-      list,
-      steps.map((result) => stepOf(node, result)),
-    );
-  } catch (error) {
-    if (!(error instanceof AskError)) throw error;
-    showSteps(list, [{ outcome: 'failed', title: error.message, detail: '' }]);
-  }
+/** Tries each step on the way to live video with the values in the dialog. */
+async function test(node: EditorNode): Promise<Step[]> {
+  const { steps } = await tryStation<{ steps: TestResult[] }>(node, 'station-test', stationAsTyped(node));
+  return steps.map((result) => stepOf(node, result));
 }
 
 function stepOf(node: EditorNode, { step, outcome, detail, code, isUnasked }: TestResult): Step {
@@ -54,18 +36,14 @@ function keyOrReason(node: EditorNode, value: unknown): boolean | string {
 }
 
 /** Requires a credential with a real service. The sandbox has its own, so the field may be empty there. */
-function credentialOrReason(node: EditorNode, value: unknown, reason: string): boolean | string {
-  const cloud = RED.nodes.node(String($('#node-config-input-cloud').val()));
-  return trimmed(value) !== '' || !isRealService(cloud?.url) || node._(reason);
+function neededCredential(reason: string): ReturnType<typeof reasoned> {
+  return reasoned((node, value) => {
+    const cloud = RED.nodes.node(String($('#node-config-input-cloud').val()));
+    return trimmed(value) !== '' || !isRealService(cloud?.url) || node._(reason);
+  });
 }
 
-function agentUserOrReason(node: EditorNode, value: unknown): boolean | string {
-  return credentialOrReason(node, value, 'rvm-central-station.errors.noAgentUser');
-}
-
-function secretOrReason(node: EditorNode, value: unknown): boolean | string {
-  return credentialOrReason(node, value, 'rvm-central-station.errors.noSecret');
-}
+const agentUser = neededCredential('rvm-central-station.errors.noAgentUser');
 
 function showSchemeTip(): void {
   const scheme = String($('#node-config-input-scheme').val());
@@ -89,19 +67,16 @@ RED.nodes.registerType('rvm-central-station', {
   defaults: {
     name: { value: '' },
     configVersion: { value: 1 },
-    key: {
-      value: '',
-      validate: reasoned(keyOrReason),
-    },
+    key: { value: '', validate: reasoned(keyOrReason) },
     cloud: { value: '', type: 'rvm-cloud', required: true },
     scheme: { value: 'https' },
     agentUserId: { value: '' },
     acceptBareSignature: { value: false },
   },
   credentials: {
-    username: { type: 'text', validate: reasoned(agentUserOrReason) },
-    password: { type: 'password', validate: reasoned(agentUserOrReason) },
-    secret: { type: 'password', validate: reasoned(secretOrReason) },
+    username: { type: 'text', validate: agentUser },
+    password: { type: 'password', validate: agentUser },
+    secret: { type: 'password', validate: neededCredential('rvm-central-station.errors.noSecret') },
     previousSecret: { type: 'password' },
   },
   label() {
@@ -123,7 +98,7 @@ RED.nodes.registerType('rvm-central-station', {
     $('#node-config-input-name').trigger('input');
     showSchemeTip();
     showSecretTip(this);
-    testButton(this);
+    testButton('rvm-station', this._('rvm-central-station.test.running'), () => test(this));
   },
   oneditsave() {
     // Stored once, so that a later change of the name does not rename the station in messages and metrics.

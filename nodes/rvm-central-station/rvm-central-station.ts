@@ -1,22 +1,17 @@
-import type { NodeAPI, NodeDef } from 'node-red';
+import type { NodeAPI } from 'node-red';
 import type { CloudNode } from '../rvm-cloud/connection';
 import { onFlowsState } from '../support/flows';
-import { nodeIsNewEnough, registerNode } from '../support/register';
+import { type NodeConfig, nodeIsNewEnough, registerNode } from '../support/register';
 import { allStations, checkPhrases, quotedNames, Station, type CentralStationNode } from './station';
 import { KEY, looksLikeApiKey } from '../support/rules';
+import { textOf } from '../support/settings';
 import { addStationRoutes } from './station-routes';
 
-interface Config extends NodeDef {
-  cloud?: string;
-  key?: string;
-}
-
-function build(RED: NodeAPI, node: CentralStationNode, config: Config): void {
-  const cloud = config.cloud ? (RED.nodes.getNode(config.cloud) as CloudNode | null | undefined) : undefined;
+function build(RED: NodeAPI, node: CentralStationNode, config: NodeConfig): void {
+  const cloud = RED.nodes.getNode(textOf(config, 'cloud')) as CloudNode | null | undefined;
   node.station = new Station(RED, node, config, cloud ?? undefined);
   // A warning only, and the flows run on: the key may be no secret of the service, so the user decides.
   if (isSecretKey(config)) node.warn(RED._('rvm-central-station.log.keyIsApiKey'));
-  node.station.onPhraseKnown = () => checkPhrases(RED);
 
   const endCheck = onFlowsState(RED, 'started', () => reportClashes(RED, node, config));
   node.on('close', (_removed: boolean, done: () => void) => {
@@ -26,12 +21,12 @@ function build(RED: NodeAPI, node: CentralStationNode, config: Config): void {
 }
 
 /** True where the key that was entered looks like a secret. A key derived from a name or an id never does. */
-function isSecretKey({ key }: Config): boolean {
+function isSecretKey({ key }: NodeConfig): boolean {
   return typeof key === 'string' && looksLikeApiKey(key);
 }
 
 /** Keys identify stations, so a duplicate key is reported on both stations, and an invalid key on its own. */
-function reportClashes(RED: NodeAPI, node: CentralStationNode, config: Config): void {
+function reportClashes(RED: NodeAPI, node: CentralStationNode, config: NodeConfig): void {
   const mine = node.station;
   mine.clash = !KEY.test(mine.key);
   const report = (fault: string, values: Record<string, string>): void =>
@@ -52,15 +47,12 @@ export = (RED: NodeAPI): void => {
     // Registered before any node hears of the start, so that a webhook in can rely on the result.
     onFlowsState(RED, 'started', () => checkPhrases(RED));
   }
-  registerNode<CentralStationNode, Config>(
-    RED,
-    'rvm-central-station',
-    (node, config) => build(RED, node, config),
-    {
+  registerNode(RED, 'rvm-central-station', build, {
+    credentials: {
       username: { type: 'text' },
       password: { type: 'password' },
       secret: { type: 'password' },
       previousSecret: { type: 'password' },
     },
-  );
+  });
 };

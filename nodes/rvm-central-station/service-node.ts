@@ -7,6 +7,7 @@ import { DEADLINE_S, VIDEO_DEADLINE_S, VIDEO_WAIT_S } from '../../lib/limits';
 import type { CloudVideo, JobOptions, Progress } from '../../lib/video/cloud-video';
 import { allInboxes, extendLease } from '../rvm-inbox/inboxes';
 import { FailureStatus, type Messages, onInput } from '../support/input';
+import { onFlowsState } from '../support/flows';
 import {
   type Properties,
   strictNumberOf,
@@ -16,7 +17,7 @@ import {
   unsetVariables,
 } from '../support/settings';
 import { showFromStart, status, unsetStatus } from '../support/status';
-import { LastStation, type Station, stationById, stationOfMessage } from './station';
+import { allStations, type Station, stationById, stationOfMessage } from './station';
 
 /**
  * Handles one message of a node that calls the service: changes the message, or returns the messages to send instead. `options`
@@ -53,7 +54,8 @@ export function serviceNode(
   const station = stationById(RED, stationId);
   const ofNode = unsetVariables(config);
   const unset = ofNode && unsetTogether(ofNode, station?.unsetVariables);
-  const last = stationId === '' && unset === undefined ? new LastStation(RED, node) : undefined;
+  const show = (): void => shown.show();
+  const last = stationId === '' && unset === undefined ? new LastStation(RED, node, show) : undefined;
 
   const own = (): NodeStatus => {
     if (unset !== undefined) return unsetStatus(RED, unset);
@@ -63,9 +65,7 @@ export function serviceNode(
     return station?.status() ?? status(RED, 'notConfigured');
   };
   const shown = new FailureStatus(node, own);
-  const show = (): void => shown.show();
-  if (last !== undefined) last.onChange(show);
-  else showFromStart(RED, node, () => shown.current());
+  if (last === undefined) showFromStart(RED, node, () => shown.current());
   if (unset === undefined) station?.serve(node, show);
 
   const answer = async (msg: NodeMessageInFlow, signal: AbortSignal): Promise<Messages | void> => {
@@ -103,12 +103,7 @@ export function videoNode(
   const properties: Properties = { ...config };
   let running = 0;
 
-  const answer = async (
-    msg: NodeMessageInFlow,
-    client: StationClient,
-    options: { signal?: AbortSignal; deadlineMs?: number },
-    station: Station,
-  ): Promise<Messages | void> => {
+  const answer: ServiceWork = async (msg, client, options, station) => {
     const { signal = new AbortController().signal, deadlineMs = VIDEO_DEADLINE_S * 1000 } = options;
     const waitForVideoMs = strictNumberOf(properties, 'waitForVideo', VIDEO_WAIT_S) * 1000;
     const onProgress = (progress: Progress): void => shown.progress(progressStatus(RED, progress));
@@ -116,22 +111,15 @@ export function videoNode(
     running += 1;
     try {
       const video = await station.video();
-      return await work(msg, {
-        station,
-        client,
-        video,
-        options: { signal, deadlineMs, waitForVideoMs, onProgress },
-      });
+      const job = { signal, deadlineMs, waitForVideoMs, onProgress };
+      return await work(msg, { station, client, video, options: job });
     } finally {
       running -= 1;
       release();
       if (running === 0) shown.progress(undefined);
     }
   };
-  const shown = serviceNode(RED, node, config, answer, {
-    deadlineS: VIDEO_DEADLINE_S,
-    ...(lack && { lack }),
-  });
+  const shown = serviceNode(RED, node, config, answer, { deadlineS: VIDEO_DEADLINE_S, lack });
   return shown;
 }
 
@@ -159,4 +147,46 @@ export function deviceCopy(device: Device, links = false): Omit<Device, '_links'
   if (links) return copyOfJson(device);
   const { _links, ...rest } = device;
   return copyOfJson(rest);
+}
+
+/**
+ * Status source of a node without a station of its own: it follows the station of the last message, so that a service that
+ * recovers shows without another message. Before the first message it shows the only station, if there is exactly one. A deploy
+ * that does not touch the node may replace or remove the station.
+ */
+class LastStation {
+  #station: Station | undefined;
+  #unwatch: (() => void) | undefined;
+
+  /** @param changed called when the status may have changed */
+  constructor(
+    private readonly RED: NodeAPI,
+    node: Node,
+    private readonly changed: () => void,
+  ) {
+    node.on(
+      'close',
+      onFlowsState(RED, 'started', () => this.#lookAgain()),
+    );
+    node.on('close', () => this.#unwatch?.());
+  }
+
+  /** Status of the station; empty where there is none. */
+  status(): NodeStatus {
+    return this.#station?.status() ?? {};
+  }
+
+  follow(station: Station | undefined): void {
+    if (station !== undefined && station === this.#station) return;
+    this.#unwatch?.();
+    this.#station = station;
+    this.#unwatch = station?.watch(this.changed);
+    this.changed();
+  }
+
+  #lookAgain(): void {
+    const all = allStations(this.RED);
+    const key = this.#station?.key;
+    this.follow(key === undefined && all.length === 1 ? all[0] : all.find((each) => each.key === key));
+  }
 }

@@ -5,7 +5,6 @@ import { proxyLogins } from '../../lib/cloud/http/proxy';
 import type { StationClient } from '../../lib/cloud/station-client';
 import { RvmError } from '../../lib/error';
 import { isRecord, type JsonRecord } from '../../lib/json/json';
-import type { TestResult } from '../../lib/station-test';
 import {
   baseUrlOf,
   type CloudConnection,
@@ -42,12 +41,9 @@ export function addStationRoutes(RED: NodeAPI): void {
     answer: (client: StationClient, input: JsonRecord) => Promise<object>,
   ): void => {
     readRoute(RED, path, (input) => withStation(RED, input.station, (client) => answer(client, input)));
-    writeRoute(
-      RED,
-      path,
-      (input) => withDraft(RED, input, (client) => answer(client, input)),
-      () => TO_DEPLOY,
-    );
+    const ofDraft = (input: JsonRecord): Promise<object> =>
+      withDraft(RED, input, (client) => answer(client, input));
+    writeRoute(RED, path, ofDraft, () => TO_DEPLOY);
   };
   both('devices', devicesOf);
   both('targets', targetsOf);
@@ -57,12 +53,8 @@ export function addStationRoutes(RED: NodeAPI): void {
     'station-test',
     async (input) => {
       const { testStation } = require('../../lib/station-test') as TestModule;
-      const steps = (client: StationClient): Promise<TestResult[]> => testStation(client);
-      return {
-        steps: await (isDeployed(input)
-          ? withStation(RED, input.station, steps)
-          : withDraft(RED, input, steps)),
-      };
+      const steps = async (client: StationClient): Promise<object> => ({ steps: await testStation(client) });
+      return isDeployed(input) ? withStation(RED, input.station, steps) : withDraft(RED, input, steps);
     },
     (input) => (isDeployed(input) ? undefined : TO_DEPLOY),
   );
@@ -74,12 +66,11 @@ function isDeployed({ station }: JsonRecord): boolean {
 
 async function devicesOf(client: StationClient, input: JsonRecord): Promise<{ devices: PickedDevice[] }> {
   const devices = await client.listDevices({ fresh: input.fresh === 'true', once: true });
-  return {
-    devices: devices.map((device) => {
-      const { name, status, online } = device;
-      return { ...listedCamera(device), name, status, online };
-    }),
-  };
+  const picked = devices.map((device) => {
+    const { name, status, online } = device;
+    return { ...listedCamera(device), name, status, online };
+  });
+  return { devices: picked };
 }
 
 async function targetsOf(client: StationClient, input: JsonRecord): Promise<{ targets: PickedTarget[] }> {
@@ -146,17 +137,11 @@ async function withSandbox<Result>(RED: NodeAPI, draft: StationDraft, use: Use<R
   // Without host and ports of the deployed sandbox; the cameras are the same.
   const { liveStyle } = placement;
   const options = { apiKey, port: 0, rtspPort: 0, eventsPerMinute: 0, liveStyle };
-  const host = new SandboxHost(options, () => undefined);
+  const host = new SandboxHost(options);
   try {
     const sandbox = await host.sandbox();
     const name = textOf(draft.station, 'name');
-    const entered = sandbox.setStation('draft', {
-      name,
-      username,
-      password,
-      secret: undefined,
-      scheme: 'https',
-    });
+    const entered = sandbox.setStation('draft', { name, username, password, scheme: 'https' });
     const loginExtra = parseLoginExtra(draft.credentials.loginExtra);
     return await withClient({ ...sandboxConnection(draft.cloud, loginExtra, sandbox), ...entered }, use);
   } finally {
@@ -166,12 +151,8 @@ async function withSandbox<Result>(RED: NodeAPI, draft: StationDraft, use: Use<R
 
 async function withClient<Result>(connection: CloudConnection & Access, use: Use<Result>): Promise<Result> {
   const { StationClient } = require('../../lib/cloud/station-client') as ClientModule;
-  const client = new StationClient({
-    ...connection,
-    deviceRefreshMs: 0,
-    signOfLifeMs: 0,
-    quotesNothing: true,
-  });
+  const quiet = { deviceRefreshMs: 0, signOfLifeMs: 0, quotesNothing: true };
+  const client = new StationClient({ ...connection, ...quiet });
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => reject(new RvmError('TIMEOUT', TOO_LATE)), DEADLINE);

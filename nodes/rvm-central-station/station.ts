@@ -1,6 +1,9 @@
+import path from 'node:path';
 import type { Node, NodeAPI, NodeDef, NodeMessage, NodeStatus } from 'node-red';
-import type { StationClient, StationState } from '../../lib/cloud/station-client';
+import type { StationClient, StationClientOptions, StationState } from '../../lib/cloud/station-client';
+import { jitter } from '../../lib/cloud/timing';
 import { ChangeListeners } from '../../lib/concurrency/signals';
+import { clampTimerMs } from '../../lib/concurrency/timers';
 import { RvmError } from '../../lib/error';
 import type { CloudVideo } from '../../lib/video/cloud-video';
 import {
@@ -8,11 +11,12 @@ import {
   type ReceivingStation,
   sharePhrase,
 } from '../../lib/webhook/proof/receiving-station';
-import type { CloudNode } from '../rvm-cloud/connection';
-import { onFlowsState } from '../support/flows';
+import type { CloudNode, Sandbox, StationCredentials } from '../rvm-cloud/connection';
+import { nameClient } from '../support/recent-video';
 import { stationKey } from '../support/rules';
 import {
   flagOf,
+  ownFolder,
   type Properties,
   textOf,
   unsetTogether,
@@ -21,8 +25,9 @@ import {
   type UnsetVariables,
 } from '../support/settings';
 import { connectionStatus, status, unsetStatus } from '../support/status';
-import { SandboxEntry } from './sandbox-entry';
-import { cloudMissing, StationConnection } from './station-connection';
+import { SessionLog } from './session-log';
+
+type ClientModule = typeof import('../../lib/cloud/station-client');
 
 interface CentralStationCredentials {
   username?: string;
@@ -48,6 +53,9 @@ type NotReceiving = 'no-secret' | 'not-ready' | 'not-configured' | 'refused' | {
 /** States of the session that take precedence over a fault that concerns alarms only. */
 const TROUBLE: readonly StationState['kind'][] = ['offline', 'refused'];
 
+/** Milliseconds before a sandbox that could not start is tried again: its port may be free by then. */
+const RETRY_MS = 5_000;
+
 /** For a text that names several stations. */
 export function quotedNames(stations: readonly Station[]): string {
   return stations.map(({ name }) => `"${name}"`).join(', ');
@@ -59,8 +67,8 @@ export function sortedNames(stations: readonly Station[]): string {
 }
 
 /**
- * Shared by the nodes of one Central Station: one client of the service with one session, and the settings by which the
- * receiver proves its alarms. Lives as long as its config node.
+ * Shared by the nodes of one Central Station: one client of the service with one session, its membership in the sandbox where
+ * its cloud is that, and the settings by which the receiver proves its alarms. Lives as long as its config node.
  */
 export class Station {
   /** Id of its config node. */
@@ -68,17 +76,27 @@ export class Station {
   readonly key: string;
   readonly name: string;
   readonly isSandbox: boolean;
-  readonly #properties: Properties;
   /** Unset variables of the station and its cloud; computed once because each alarm reads it. */
-  readonly #unset: UnsetVariables | undefined;
+  readonly unsetVariables: UnsetVariables | undefined;
+  readonly #properties: Properties;
   readonly #watchers = new ChangeListeners();
-  readonly #connection: StationConnection;
-  /** Only where the cloud is the sandbox. */
-  readonly #inSandbox: SandboxEntry | undefined;
+  readonly #log: SessionLog;
+  #state: StationState = { kind: 'idle' };
+  #connecting: Promise<StationClient> | undefined;
+  #client: StationClient | undefined;
+  #closed = false;
+  /** Fires the first sign of life if no node has used the client until then. */
+  #firstSign: NodeJS.Timeout | undefined;
+  /** The sandbox that it has entered, its credentials there, and the endpoints for its alarms. */
+  #sandbox: Sandbox | undefined;
+  #entered: StationCredentials | undefined;
+  #entering: Promise<StationCredentials> | undefined;
+  readonly #endpoints = new Map<string, () => string | undefined>();
+  #retry: NodeJS.Timeout | undefined;
+  /** True once the log says why it is not in the sandbox. */
+  #reported = false;
   /** Other stations with the same phrase. */
   #samePhrase: SamePhrase = { as: [], isCertain: false };
-  /** Called when the phrase becomes known after all nodes are built. */
-  onPhraseKnown: () => void = () => undefined;
   /** True where another station has the same key, or the key is invalid: their events could not be told apart. */
   clash = false;
 
@@ -90,18 +108,16 @@ export class Station {
   ) {
     this.id = node.id;
     this.#properties = { ...config };
-    this.#unset = unsetTogether(unsetVariables(this.#properties, node.credentials), cloud?.unsetVariables);
+    this.unsetVariables = unsetTogether(
+      unsetVariables(this.#properties, node.credentials),
+      cloud?.unsetVariables,
+    );
     this.key = stationKey({ key: this.#properties['key'], name: node.name, id: node.id });
     this.name = node.name || this.key;
     this.isSandbox = cloud?.isSandbox === true;
-    this.#inSandbox = cloud?.isSandbox ? this.#sandboxEntry(cloud) : undefined;
-    this.#connection = this.#newConnection();
-    if (this.#unset === undefined) this.#inSandbox?.enterByItself();
-  }
-
-  /** Unset variables of the station and its cloud. */
-  get unsetVariables(): UnsetVariables | undefined {
-    return this.#unset;
+    this.#log = new SessionLog(RED, node, this.name);
+    this.#askUnlessUsed();
+    if (this.isSandbox && this.unsetVariables === undefined) this.#enterByItself();
   }
 
   /**
@@ -109,29 +125,34 @@ export class Station {
    * @throws RvmError CONFIG_MISSING, BAD_INPUT, NETWORK (sandbox), CANCELLED after close.
    */
   client(): Promise<StationClient> {
-    return this.#connection.client();
+    if (this.#closed) return Promise.reject(closedError());
+    this.#connecting ??= this.#connect().catch((error: unknown) => {
+      this.#connecting = undefined;
+      throw error;
+    });
+    return this.#connecting;
   }
 
   /**
    * The video of its cloud.
    * @throws RvmError CONFIG_MISSING, BAD_INPUT, NETWORK (sandbox), CANCELLED after close.
    */
-  video(): Promise<CloudVideo> {
-    if (this.cloud !== undefined) return this.cloud.video();
-    return Promise.reject(cloudMissing(this.name));
+  async video(): Promise<CloudVideo> {
+    return this.#chosenCloud().video();
   }
 
   /**
    * Reloads the list of cameras, if the station has a client already.
    * @throws RvmError those of session and transport
    */
-  refreshCameras(): Promise<void> {
-    return this.#connection.refreshCameras();
+  async refreshCameras(): Promise<void> {
+    const client = await this.#connecting;
+    await client?.listDevices({ fresh: true });
   }
 
   /** Settings for the receiver, which never judges by an empty phrase: see `notReceiving`. */
   receiving(): ReceivingStation {
-    const isWhole = this.#unset === undefined;
+    const isWhole = this.unsetVariables === undefined;
     return {
       key: this.key,
       name: this.name,
@@ -146,10 +167,9 @@ export class Station {
 
   /** Why this station cannot judge a message; for the status of the nodes that serve it. */
   notReceiving(): NotReceiving | undefined {
-    if (this.#unset !== undefined) return { variables: this.#unset };
-    if (this.#inSandbox !== undefined && this.#inSandbox.credentials === undefined) {
-      return this.#connection.state.kind === 'refused' ? 'refused' : 'not-ready';
-    }
+    if (this.unsetVariables !== undefined) return { variables: this.unsetVariables };
+    if (this.isSandbox && this.#entered === undefined)
+      return this.#state.kind === 'refused' ? 'refused' : 'not-ready';
     if (this.clash) return 'not-configured';
     return isUsablePhrase(this.#secret()) ? undefined : 'no-secret';
   }
@@ -169,13 +189,19 @@ export class Station {
     if (isOther || before.isCertain !== same.isCertain) this.#watchers.notify();
   }
 
-  /** Registers with the sandbox the endpoint for alarms of this station; does nothing with a real service. */
+  /**
+   * Sets the endpoint for alarms of this station in the sandbox, now or as soon as it has entered; does nothing with a real
+   * service.
+   */
   setSandboxEndpoint(id: string, url: () => string | undefined): void {
-    if (!this.#connection.isClosed) this.#inSandbox?.setEndpoint(id, url);
+    if (this.#closed || !this.isSandbox) return;
+    this.#endpoints.set(id, url);
+    this.#sandbox?.setEndpoint(id, { station: this.key, url });
   }
 
   removeSandboxEndpoint(id: string): void {
-    this.#inSandbox?.removeEndpoint(id);
+    this.#endpoints.delete(id);
+    this.#sandbox?.removeEndpoint(id);
   }
 
   /** Calls `changed` whenever `status` or `notReceiving` may have changed. Returns a function that ends this. */
@@ -184,97 +210,201 @@ export class Station {
   }
 
   /**
-   * Calls `changed` when the status may have changed, until the node closes. Opens the session at once, so that the first alarm
-   * finds its camera without waiting for a login.
+   * Calls `changed` when the status may have changed, until the node closes. Opens the session and loads the list of cameras at
+   * once, so that the first alarm finds its camera without waiting for a login; a failure shows in the status.
    */
   serve(node: Node, changed: () => void): void {
     node.on('close', this.watch(changed));
-    this.#connection.open();
+    this.#use((client) => client.listDevices());
   }
 
   /** State of the session, as every node of this station shows it. */
   status(): NodeStatus {
-    if (this.#unset !== undefined) return unsetStatus(this.RED, this.#unset);
+    if (this.unsetVariables !== undefined) return unsetStatus(this.RED, this.unsetVariables);
     if (this.cloud?.isForbidden === true) return status(this.RED, 'sandboxForbidden');
-    const { state } = this.#connection;
-    const session = connectionStatus(this.RED, state, this.isSandbox);
+    const session = connectionStatus(this.RED, this.#state, this.isSandbox);
     const { as } = this.#samePhrase;
-    if (as.length === 0 || TROUBLE.includes(state.kind)) return session;
+    if (as.length === 0 || TROUBLE.includes(this.#state.kind)) return session;
     return status(this.RED, 'samePhrase', { stations: sortedNames([this, ...as]) });
   }
 
   /** True while only probes are sent to the service. */
   get isHeldUp(): boolean {
-    return this.#connection.isHeldUp;
+    return this.#client?.isHeldUp === true;
   }
 
   /** State of the session, as far as it is known. */
   get serviceState(): StationState {
-    return this.#connection.state;
+    return this.#state;
   }
 
   /** True where the station has an Agent User to log in with. Without one it only receives. */
   get canCall(): boolean {
-    return this.#connection.canCall;
+    if (this.unsetVariables !== undefined || this.cloud?.isForbidden === true) return false;
+    const { username = '', password = '' } = this.node.credentials ?? {};
+    return this.isSandbox || (username !== '' && password !== '');
   }
 
   /** Milliseconds by which the clock of the service is ahead of this machine; undefined before the first answer with a time. */
   get clockAhead(): number | undefined {
-    return this.#connection.clockAhead;
+    return this.#client?.clockAhead;
   }
 
   /** Sends a sign of life now, where the station can call the service. The result shows in the state. */
   askForLife(): void {
-    this.#connection.askForLife();
+    if (this.canCall) this.#use((client) => client.askForLife());
   }
 
   /** Since when the service is out of reach; undefined where it is reachable or was never called. */
   get offlineSince(): Date | undefined {
-    const { state } = this.#connection;
-    return state.kind === 'offline' ? state.since : undefined;
+    return this.#state.kind === 'offline' ? this.#state.since : undefined;
   }
 
   async close(): Promise<void> {
+    this.#closed = true;
     this.#watchers.clear();
-    this.#inSandbox?.close();
-    await this.#connection.close();
+    clearTimeout(this.#retry);
+    clearTimeout(this.#firstSign);
+    this.#sandbox?.removeStation(this.key);
+    const client = await this.#connecting?.catch(() => undefined);
+    await client?.close();
   }
 
-  #newConnection(): StationConnection {
-    return new StationConnection(this.RED, this.node, {
-      key: this.key,
-      name: this.name,
-      unsetVariables: this.#unset,
-      cloud: this.cloud,
-      credentials: this.node.credentials ?? {},
-      agentUser: async () => (await this.#inSandbox?.enter()) ?? this.node.credentials ?? {},
-      changed: () => this.#watchers.notify(),
+  async #connect(): Promise<StationClient> {
+    if (this.unsetVariables !== undefined) throw unsetVariableError(this.unsetVariables);
+    const connection = await this.#chosenCloud().connection();
+    const { username = '', password = '' } =
+      (this.isSandbox ? await this.#enter() : this.node.credentials) ?? {};
+
+    // Loaded lazily: registering the node types must not cost the memory of an HTTP client.
+    const { StationClient } = require('../../lib/cloud/station-client') as ClientModule;
+    const { key } = this;
+    const client = new StationClient({ ...connection, key, username, password, ...this.#hints() });
+    this.#client = client;
+    client.onState((state) => {
+      this.#state = state;
+      this.#log.hear(state, client.unaskedVersion !== undefined);
+      this.#watchers.notify();
+    });
+    client.onRefresh((error) => this.#log.refreshed(error));
+    nameClient(client, key);
+    if (!this.#closed) return client;
+    await client.close();
+    throw closedError();
+  }
+
+  /** @throws RvmError CONFIG_MISSING */
+  #chosenCloud(): CloudNode {
+    if (this.cloud !== undefined) return this.cloud;
+    throw new RvmError(
+      'CONFIG_MISSING',
+      `The Central Station "${this.name}" has no cloud: choose one in its settings.`,
+    );
+  }
+
+  /** None for the sandbox: its cameras have other ids after each start, so cached hints would be useless. */
+  #hints(): Pick<StationClientOptions, 'hints'> {
+    if (this.isSandbox) return {};
+    const folder = path.join(ownFolder(this.RED), 'hints');
+    return { hints: { folder, onFault: (error) => this.#log.hintsNotKept(error) } };
+  }
+
+  /**
+   * Starts the sign of life for a station that no node uses to call the service, for example one that only receives. For all
+   * others their client does this.
+   */
+  #askUnlessUsed(): void {
+    const { signOfLifeMs = 0 } = this.cloud ?? {};
+    if (signOfLifeMs <= 0 || !this.canCall) return;
+    this.#firstSign = setTimeout(
+      () => {
+        if (this.#connecting === undefined) this.askForLife();
+      },
+      clampTimerMs(jitter(signOfLifeMs)),
+    );
+    this.#firstSign.unref();
+  }
+
+  #use(work: (client: StationClient) => Promise<unknown>): void {
+    this.client()
+      .then(work)
+      .catch((error: unknown) => this.#failed(error));
+  }
+
+  /** A refusal by the service is in the state of the client already; what arrives here is a fault of the settings. */
+  #failed(error: unknown): void {
+    if (this.#state.kind !== 'idle' || !(error instanceof RvmError) || error.code === 'CANCELLED') return;
+    this.#state = { kind: 'refused', error };
+    if (!this.#reported) this.#log.hear(this.#state);
+    this.#watchers.notify();
+  }
+
+  /**
+   * Enters the sandbox once, and starts that where necessary. Empty settings are replaced by the credentials of the sandbox.
+   * @throws RvmError CONFIG_MISSING, BAD_INPUT, NETWORK, CANCELLED after close.
+   */
+  #enter(): Promise<StationCredentials> {
+    if (this.#entered !== undefined) return Promise.resolve(this.#entered);
+    this.#entering ??= this.#tryToEnter().finally(() => {
+      this.#entering = undefined;
+    });
+    return this.#entering;
+  }
+
+  /** Enters without a waiting caller, and reports once why it could not. */
+  #enterByItself(): void {
+    this.#enter().catch((error: unknown) => {
+      if (this.#closed || this.#reported || (error instanceof RvmError && error.code === 'CANCELLED')) return;
+      this.#reported = true;
+      this.node.error(error instanceof Error ? error.message : String(error));
+      this.#failed(error);
     });
   }
 
-  #sandboxEntry(cloud: CloudNode): SandboxEntry {
+  /** Retries after a failed start, because a station that only receives makes no call that would retry. */
+  async #tryToEnter(): Promise<StationCredentials> {
+    try {
+      const sandbox = await this.#chosenCloud().sandbox();
+      if (this.#closed) throw closedError();
+      return this.#settleIn(sandbox);
+    } catch (error) {
+      if (error instanceof RvmError && error.code === 'NETWORK' && !this.#closed) {
+        clearTimeout(this.#retry);
+        this.#retry = setTimeout(() => this.#enterByItself(), RETRY_MS);
+        this.#retry.unref();
+      }
+      throw error;
+    }
+  }
+
+  #settleIn(sandbox: Sandbox): StationCredentials {
+    clearTimeout(this.#retry);
     const { username, password, secret } = this.node.credentials ?? {};
     const settings = { name: this.name, username, password, secret, scheme: this.#scheme() };
-    return new SandboxEntry(cloud, this.key, settings, {
-      entered: () => this.#sandboxEntered(),
-      failed: (error) => this.#connection.sandboxFailed(error),
-    });
-  }
-
-  #sandboxEntered(): void {
-    this.#connection.sandboxEntered();
-    this.onPhraseKnown();
+    const credentials = sandbox.setStation(this.key, settings);
+    for (const [id, url] of this.#endpoints) sandbox.setEndpoint(id, { station: this.key, url });
+    this.#sandbox = sandbox;
+    this.#entered = credentials;
+    this.#reported = false;
+    if (this.#state.kind === 'refused') this.#state = { kind: 'idle' };
+    this.#watchers.notify();
+    // Its phrase is known only now, after all nodes are built.
+    checkPhrases(this.RED);
+    return credentials;
   }
 
   #secret(): string {
     if (this.clash) return '';
-    if (this.#inSandbox !== undefined) return this.#inSandbox.credentials?.secret ?? '';
-    return this.node.credentials?.secret ?? '';
+    return (this.isSandbox ? this.#entered : this.node.credentials)?.secret ?? '';
   }
 
   #scheme(): 'http' | 'https' {
     return textOf(this.#properties, 'scheme', 'https') === 'http' ? 'http' : 'https';
   }
+}
+
+function closedError(): RvmError {
+  return new RvmError('CANCELLED', 'The Central Station was closed by a deploy.');
 }
 
 /** Status of a node whose station cannot judge a message; undefined where the station can, or will soon. */
@@ -384,56 +514,6 @@ function textIn(holder: unknown, name: string): string | undefined {
   if (holder === null || typeof holder !== 'object') return undefined;
   const value = (holder as Record<string, unknown>)[name];
   return typeof value === 'string' && value !== '' ? value : undefined;
-}
-
-/**
- * Status source of a node without a station of its own: it follows the station of the last message, so that a service that
- * recovers shows without another message. Before the first message it shows the only station, if there is exactly one. A deploy
- * that does not touch the node may replace or remove the station.
- */
-export class LastStation {
-  #station: Station | undefined;
-  #unwatch: (() => void) | undefined;
-  #changed: () => void = () => undefined;
-
-  constructor(
-    private readonly RED: NodeAPI,
-    node: Node,
-  ) {
-    node.on(
-      'close',
-      onFlowsState(RED, 'started', () => this.#lookAgain()),
-    );
-    node.on('close', () => this.#unwatch?.());
-  }
-
-  /** Sets the callback for a possible change of the status. */
-  onChange(changed: () => void): void {
-    this.#changed = changed;
-  }
-
-  /** Status of the station; empty where there is none. */
-  status(): NodeStatus {
-    return this.#station?.status() ?? {};
-  }
-
-  follow(station: Station): void {
-    if (station === this.#station) return;
-    this.#unwatch?.();
-    this.#station = station;
-    this.#unwatch = station.watch(() => this.#changed());
-    this.#changed();
-  }
-
-  #lookAgain(): void {
-    const all = allStations(this.RED);
-    const key = this.#station?.key;
-    const live = key === undefined && all.length === 1 ? all[0] : all.find((station) => station.key === key);
-    if (live !== undefined) return this.follow(live);
-    this.#unwatch?.();
-    this.#station = undefined;
-    this.#changed();
-  }
 }
 
 /**

@@ -14,17 +14,14 @@ type StreamModule = typeof import('../../lib/video/rtsp/open-stream');
 
 /** The video of one `rvm-cloud`, created at first use and closed with the node. */
 export class VideoHost {
-  readonly #RED: NodeAPI;
-  readonly #node: CloudNode;
-  readonly #properties: Properties;
   #video: Promise<CloudVideo> | undefined;
   #closed = false;
 
-  constructor(RED: NodeAPI, node: CloudNode, properties: Properties) {
-    this.#RED = RED;
-    this.#node = node;
-    this.#properties = properties;
-  }
+  constructor(
+    private readonly RED: NodeAPI,
+    private readonly node: CloudNode,
+    private readonly properties: Properties,
+  ) {}
 
   /** @throws RvmError CANCELLED after close, CONFIG_MISSING, BAD_INPUT, NETWORK (sandbox) */
   video(): Promise<CloudVideo> {
@@ -43,9 +40,9 @@ export class VideoHost {
   }
 
   async #made(): Promise<CloudVideo> {
-    const { sessions, relayHosts, localRelays } = videoSettingsOf(this.#properties);
+    const { sessions, relayHosts, localRelays } = videoSettingsOf(this.properties);
     const relays = { suffixes: relayHosts, localAllowed: localRelays, ...(await this.#ownRelay()) };
-    const tls = this.#node.isSandbox ? undefined : tlsOf(this.#RED, textOf(this.#properties, 'tls'), 'cloud');
+    const tls = this.node.isSandbox ? undefined : tlsOf(this.RED, textOf(this.properties, 'tls'), 'cloud');
 
     // Loaded lazily: registering the node types must not cost the memory of a video client.
     const { CloudVideo } = require('../../lib/video/cloud-video') as VideoModule;
@@ -53,7 +50,7 @@ export class VideoHost {
     if (this.#closed) throw closed();
     return new CloudVideo({
       sessions,
-      decoder: newDecoder(this.#RED),
+      decoder: newDecoder(this.RED),
       heard: noteRecording,
       open: (url, signal, isLive) => openStream({ url, relays, signal, isLive, ...(tls && { tls }) }),
     });
@@ -64,8 +61,8 @@ export class VideoHost {
    * network.
    */
   async #ownRelay(): Promise<{ exempt?: { host: string; port: number } }> {
-    if (!this.#node.isSandbox) return {};
-    const { hostname, port } = new URL((await this.#node.sandbox()).rtspUrl);
+    if (!this.node.isSandbox) return {};
+    const { hostname, port } = new URL((await this.node.sandbox()).rtspUrl);
     return { exempt: { host: hostname, port: Number(port) } };
   }
 }

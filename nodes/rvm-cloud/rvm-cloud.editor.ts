@@ -1,9 +1,10 @@
 import { MOST_VIDEO_SESSIONS } from '../../lib/limits';
 import { prepareForm } from '../support/editor/form';
 import {
-  isOpen,
+  inRange,
   isVariable,
-  numberOrReason,
+  listPassing,
+  passing,
   reasoned,
   trimmed,
   wholeOrReason,
@@ -26,27 +27,9 @@ function urlOrReason(node: EditorNode, value: unknown): boolean | string {
   return node._('rvm-cloud.errors.url');
 }
 
-function versionOrReason(node: EditorNode, value: unknown): boolean | string {
-  return isOpen(value) || VERSION.test(trimmed(value)) || node._('rvm-cloud.errors.version');
-}
-
-function originsOrReason(node: EditorNode, value: unknown): boolean | string {
-  const text = trimmed(value);
-  if (text === '' || isVariable(text)) return true;
-  const wrong = text.split(',').find((part) => !/^https?:\/\/[^/\s]+\/?$/.test(part.trim()));
-  return wrong === undefined || node._('rvm-cloud.errors.origins');
-}
-
-function relaysOrReason(node: EditorNode, value: unknown): boolean | string {
-  const text = trimmed(value);
-  if (text === '' || isVariable(text)) return true;
-  return text.split(',').every((part) => isRelayHost(part.trim())) || node._('rvm-cloud.errors.relays');
-}
-
+const version = passing((text) => VERSION.test(text), 'rvm-cloud.errors.version');
 /** One relation; which relations exist depends on the service. */
-function relationOrReason(node: EditorNode, value: unknown): boolean | string {
-  return isVariable(value) || /^[^\s,]*$/.test(trimmed(value)) || node._('rvm-cloud.errors.relation');
-}
+const relation = passing((text) => /^[^\s,]*$/.test(text), 'rvm-cloud.errors.relation');
 
 /** Not needed where the sandbox, which has its own key, or a variable is the URL. */
 function apiKeyOrReason(node: EditorNode, value: unknown): boolean | string {
@@ -69,59 +52,37 @@ RED.nodes.registerType('rvm-cloud', {
   defaults: {
     name: { value: '' },
     configVersion: { value: 1 },
-    url: {
-      value: 'sandbox',
-      required: true,
-      validate: reasoned(urlOrReason),
-    },
-    versionLow: {
-      value: '1',
-      validate: reasoned(versionOrReason),
-    },
-    versionHigh: {
-      value: '9',
-      validate: reasoned(versionOrReason),
-    },
+    url: { value: 'sandbox', required: true, validate: reasoned(urlOrReason) },
+    versionLow: { value: '1', validate: version },
+    versionHigh: { value: '9', validate: version },
     tls: { value: '', type: 'tls-config', required: false },
     proxy: { value: '', type: 'http proxy', required: false },
-    timeout: {
-      value: 10,
-      validate: reasoned((node, value) => numberOrReason(node, value, 1)),
-    },
-    deviceRefresh: {
-      value: 300,
-      validate: reasoned((node, value) => numberOrReason(node, value, 0)),
-    },
-    signOfLife: {
-      value: 60,
-      validate: reasoned((node, value) => numberOrReason(node, value, 0)),
-    },
+    timeout: { value: 10, validate: inRange(1) },
+    deviceRefresh: { value: 300, validate: inRange(0) },
+    signOfLife: { value: 60, validate: inRange(0) },
     videoSessions: {
       value: 4,
       validate: reasoned((node, value) => wholeOrReason(node, value, 1, MOST_VIDEO_SESSIONS)),
     },
     trustedOrigins: {
       value: '',
-      validate: reasoned(originsOrReason),
+      validate: listPassing((part) => /^https?:\/\/[^/\s]+\/?$/.test(part), 'rvm-cloud.errors.origins'),
     },
-    relayHosts: { value: '', validate: reasoned(relaysOrReason) },
+    relayHosts: { value: '', validate: listPassing(isRelayHost, 'rvm-cloud.errors.relays') },
     localRelays: { value: false },
-    sandboxEvents: {
-      value: 1,
-      validate: reasoned((node, value) => numberOrReason(node, value, 0, MOST_EVENTS)),
-    },
+    sandboxEvents: { value: 1, validate: inRange(0, MOST_EVENTS) },
     loginUserField: { value: 'username' },
     loginPasswordField: { value: 'password' },
     liveStyle: { value: 'omit' },
     appendZ: { value: false },
-    relDetails: { value: '', validate: reasoned(relationOrReason) },
-    relPresets: { value: '', validate: reasoned(relationOrReason) },
-    relTours: { value: '', validate: reasoned(relationOrReason) },
-    relHome: { value: '', validate: reasoned(relationOrReason) },
-    relSnapshot: { value: '', validate: reasoned(relationOrReason) },
-    relGotoPreset: { value: '', validate: reasoned(relationOrReason) },
-    relStartTour: { value: '', validate: reasoned(relationOrReason) },
-    relStopTour: { value: '', validate: reasoned(relationOrReason) },
+    relDetails: { value: '', validate: relation },
+    relPresets: { value: '', validate: relation },
+    relTours: { value: '', validate: relation },
+    relHome: { value: '', validate: relation },
+    relSnapshot: { value: '', validate: relation },
+    relGotoPreset: { value: '', validate: relation },
+    relStartTour: { value: '', validate: relation },
+    relStopTour: { value: '', validate: relation },
   },
   credentials: {
     apiKey: { type: 'password', validate: reasoned(apiKeyOrReason) },

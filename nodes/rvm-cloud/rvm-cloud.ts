@@ -1,6 +1,8 @@
-import type { NodeAPI, NodeDef } from 'node-red';
-import { registerNode } from '../support/register';
-import { numberOf, unsetVariableError, unsetVariables, type Properties } from '../support/settings';
+import type { NodeAPI } from 'node-red';
+import { type NodeConfig, registerNode } from '../support/register';
+import { SANDBOX } from '../support/rules';
+import { numberOf, unsetVariableError, unsetVariables } from '../support/settings';
+import { VideoHost } from './cloud-video';
 import {
   type CloudNode,
   baseUrlOf,
@@ -11,55 +13,47 @@ import {
   serviceConnection,
   signOfLifeMsOf,
 } from './connection';
-import { VideoHost } from './cloud-video';
 import { SandboxHost } from './sandbox-host';
-import { SANDBOX } from '../support/rules';
 
-function build(RED: NodeAPI, node: CloudNode, config: NodeDef): void {
-  const properties: Properties = { ...config };
+function build(RED: NodeAPI, node: CloudNode, config: NodeConfig): void {
   const apiKey = node.credentials?.apiKey ?? '';
   const placement = placementOf(RED.settings.get('rvmSandbox'));
-  const host = new SandboxHost(
-    {
-      ...(placement === false ? {} : placement),
-      apiKey,
-      eventsPerMinute: numberOf(properties, 'sandboxEvents', 1),
-      furtherPending: 1,
-    },
-    ({ url: service, rtspUrl: video }) => node.log(RED._('rvm-cloud.log.sandboxStarted', { service, video })),
+  const options = { apiKey, eventsPerMinute: numberOf(config, 'sandboxEvents', 1), furtherPending: 1 };
+  const host = new SandboxHost({ ...placement, ...options }, ({ url: service, rtspUrl: video }) =>
+    node.log(RED._('rvm-cloud.log.sandboxStarted', { service, video })),
   );
-  const videoHost = new VideoHost(RED, node, properties);
+  const videoHost = new VideoHost(RED, node, config);
   let warned = false;
 
-  node.isSandbox = baseUrlOf(properties) === SANDBOX;
+  node.isSandbox = baseUrlOf(config) === SANDBOX;
   node.isForbidden = node.isSandbox && placement === false;
-  node.signOfLifeMs = signOfLifeMsOf(properties);
+  node.signOfLifeMs = signOfLifeMsOf(config);
   node.unsetVariables = unsetVariables(config, node.credentials);
+  const refuseUnset = (): void => {
+    if (node.unsetVariables !== undefined) throw unsetVariableError(node.unsetVariables);
+  };
 
   node.sandbox = async () => {
-    if (node.unsetVariables !== undefined) throw unsetVariableError(node.unsetVariables);
+    refuseUnset();
     if (placement === false) throw sandboxForbidden();
     return host.sandbox();
   };
 
   node.video = async () => {
-    if (node.unsetVariables !== undefined) throw unsetVariableError(node.unsetVariables);
+    refuseUnset();
     return videoHost.video();
   };
 
   node.runningSandbox = () => host.running;
 
   node.connection = async () => {
-    if (node.unsetVariables !== undefined) throw unsetVariableError(node.unsetVariables);
+    refuseUnset();
     const loginExtra = parseLoginExtra(node.credentials?.loginExtra);
-    if (node.isSandbox) {
-      const sandbox = await node.sandbox();
-      return sandboxConnection(properties, loginExtra, sandbox);
-    }
-    const connection = serviceConnection(RED, properties, { apiKey, loginExtra });
-    if (connection.tls?.rejectUnauthorized === false && !warned)
-      node.warn(RED._('rvm-cloud.log.notVerified'));
-    warned ||= connection.tls?.rejectUnauthorized === false;
+    if (node.isSandbox) return sandboxConnection(config, loginExtra, await node.sandbox());
+    const connection = serviceConnection(RED, config, { apiKey, loginExtra });
+    const isUnverified = connection.tls?.rejectUnauthorized === false;
+    if (isUnverified && !warned) node.warn(RED._('rvm-cloud.log.notVerified'));
+    warned ||= isUnverified;
     return connection;
   };
 
@@ -72,9 +66,7 @@ function build(RED: NodeAPI, node: CloudNode, config: NodeDef): void {
   });
 }
 
-export = (RED: NodeAPI): void => {
-  registerNode<CloudNode, NodeDef>(RED, 'rvm-cloud', (node, config) => build(RED, node, config), {
-    apiKey: { type: 'password' },
-    loginExtra: { type: 'password' },
+export = (RED: NodeAPI): void =>
+  registerNode(RED, 'rvm-cloud', build, {
+    credentials: { apiKey: { type: 'password' }, loginExtra: { type: 'password' } },
   });
-};

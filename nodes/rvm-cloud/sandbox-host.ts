@@ -11,7 +11,7 @@ export class SandboxHost {
 
   constructor(
     private readonly options: SandboxOptions,
-    private readonly started: (sandbox: Sandbox) => void,
+    private readonly started: (sandbox: Sandbox) => void = () => undefined,
   ) {}
 
   /**

@@ -1,5 +1,6 @@
 import { LONGEST_PRE_ROLL, LONGEST_CLIP_S, LONGEST_WHOLE_CLIP_S } from '../../lib/limits';
-import { addPaletteWords, prepareForm } from '../support/editor/form';
+import { prepareForm } from '../support/editor/form';
+import { label, labelStyle, onpaletteadd, outputLabels, paletteLabel } from '../support/editor/palette';
 import {
   deadlineOrReason,
   folderOrReason,
@@ -56,21 +57,11 @@ RED.nodes.registerType('rvm-get-clip', {
     waitForVideo: { value: 60, validate: reasoned(waitOrReason) },
     deadline: { value: 90, validate: reasoned(deadlineOrReason) },
   },
-  paletteLabel() {
-    return this._('rvm-get-clip.label.node');
-  },
-  onpaletteadd() {
-    addPaletteWords(this);
-  },
-  label() {
-    return this.name || this._('rvm-get-clip.label.node');
-  },
-  labelStyle() {
-    return this.name ? 'node_label_italic' : '';
-  },
-  outputLabels(index) {
-    return this._(index === 0 ? 'shared.result' : 'shared.failed');
-  },
+  paletteLabel,
+  onpaletteadd,
+  label,
+  labelStyle,
+  outputLabels,
   oneditprepare() {
     prepareForm(this, 'node');
     videoFields(this);

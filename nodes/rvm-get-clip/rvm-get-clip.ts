@@ -93,6 +93,4 @@ function clipOf(
   };
 }
 
-export = (RED: NodeAPI): void => {
-  registerNode(RED, 'rvm-get-clip', (node, config: NodeDef) => build(RED, node, config));
-};
+export = (RED: NodeAPI): void => registerNode(RED, 'rvm-get-clip', build);

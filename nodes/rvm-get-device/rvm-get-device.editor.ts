@@ -1,5 +1,6 @@
 import { cameraPicker } from '../support/editor/camera';
-import { addPaletteWords, prepareForm } from '../support/editor/form';
+import { prepareForm } from '../support/editor/form';
+import { label, labelStyle, onpaletteadd, outputLabels, paletteLabel } from '../support/editor/palette';
 import { typedField } from '../support/editor/fields';
 import { cameraOrReason, deadlineOrReason, reasoned } from '../support/editor/validate';
 
@@ -18,21 +19,11 @@ RED.nodes.registerType('rvm-get-device', {
     what: { value: 'details' },
     deadline: { value: 30, validate: reasoned(deadlineOrReason) },
   },
-  paletteLabel() {
-    return this._('rvm-get-device.label.node');
-  },
-  onpaletteadd() {
-    addPaletteWords(this);
-  },
-  label() {
-    return this.name || this._('rvm-get-device.label.node');
-  },
-  labelStyle() {
-    return this.name ? 'node_label_italic' : '';
-  },
-  outputLabels(index) {
-    return this._(index === 0 ? 'shared.result' : 'shared.failed');
-  },
+  paletteLabel,
+  onpaletteadd,
+  label,
+  labelStyle,
+  outputLabels,
   oneditprepare() {
     prepareForm(this, 'node');
     typedField('camera', 'msg');

@@ -1,15 +1,13 @@
-import type { Node, NodeAPI, NodeDef } from 'node-red';
+import type { Node, NodeAPI } from 'node-red';
 import { serviceNode, deviceCopy } from '../rvm-central-station/service-node';
 import { cameraOf } from '../support/typed-input';
-import { registerNode } from '../support/register';
-import { choiceOf, type Properties } from '../support/settings';
+import { type NodeConfig, registerNode } from '../support/register';
+import { choiceOf } from '../support/settings';
 
-function build(RED: NodeAPI, node: Node, config: NodeDef): void {
-  const properties: Properties = { ...config };
-
+function build(RED: NodeAPI, node: Node, config: NodeConfig): void {
   serviceNode(RED, node, config, async (msg, client, options) => {
-    const what = choiceOf(properties, 'what', ['details', 'presets', 'tours']);
-    const camera = await cameraOf(RED, node, properties, msg);
+    const what = choiceOf(config, 'what', ['details', 'presets', 'tours']);
+    const camera = await cameraOf(RED, node, config, msg);
     msg.payload =
       what === 'details'
         ? deviceCopy(await client.getDevice(camera, options))
@@ -17,6 +15,4 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   });
 }
 
-export = (RED: NodeAPI): void => {
-  registerNode(RED, 'rvm-get-device', (node, config: NodeDef) => build(RED, node, config));
-};
+export = (RED: NodeAPI): void => registerNode(RED, 'rvm-get-device', build);

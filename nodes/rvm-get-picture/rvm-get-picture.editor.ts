@@ -1,6 +1,7 @@
 import { FARTHEST_OFFSET_S, MOST_OFFSETS, NARROWEST_PICTURE, WIDEST_PICTURE } from '../../lib/limits';
 import { offsetsIn } from '../../lib/video/picture/wanted-picture';
-import { addPaletteWords, prepareForm } from '../support/editor/form';
+import { prepareForm } from '../support/editor/form';
+import { label, labelStyle, onpaletteadd, outputLabels, paletteLabel } from '../support/editor/palette';
 import { deadlineOrReason, isOpen, reasoned, trimmed, wholeOrReason } from '../support/editor/validate';
 import {
   neededCameraOrReason,
@@ -58,21 +59,11 @@ RED.nodes.registerType('rvm-get-picture', {
     waitForVideo: { value: 60, validate: reasoned(waitOrReason) },
     deadline: { value: 90, validate: reasoned(deadlineOrReason) },
   },
-  paletteLabel() {
-    return this._('rvm-get-picture.label.node');
-  },
-  onpaletteadd() {
-    addPaletteWords(this);
-  },
-  label() {
-    return this.name || this._('rvm-get-picture.label.node');
-  },
-  labelStyle() {
-    return this.name ? 'node_label_italic' : '';
-  },
-  outputLabels(index) {
-    return this._(index === 0 ? 'shared.result' : 'shared.failed');
-  },
+  paletteLabel,
+  onpaletteadd,
+  label,
+  labelStyle,
+  outputLabels,
   oneditprepare() {
     prepareForm(this, 'node');
     videoFields(this, 'offsets');

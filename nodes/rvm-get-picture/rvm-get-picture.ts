@@ -85,6 +85,4 @@ function nearest(pictures: readonly AlarmPicture[], first: AlarmPicture): Buffer
   return pictures.reduce((a, b) => (Math.abs(b.offset) < Math.abs(a.offset) ? b : a), first).jpeg;
 }
 
-export = (RED: NodeAPI): void => {
-  registerNode(RED, 'rvm-get-picture', (node, config: NodeDef) => build(RED, node, config));
-};
+export = (RED: NodeAPI): void => registerNode(RED, 'rvm-get-picture', build);

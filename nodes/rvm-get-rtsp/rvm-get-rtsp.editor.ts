@@ -1,6 +1,7 @@
 import { LONGEST_PRE_ROLL } from '../../lib/limits';
-import { addPaletteWords, prepareForm } from '../support/editor/form';
-import { deadlineOrReason, numberOrReason, reasoned } from '../support/editor/validate';
+import { prepareForm } from '../support/editor/form';
+import { label, labelStyle, onpaletteadd, outputLabels, paletteLabel } from '../support/editor/palette';
+import { deadlineOrReason, inRange, reasoned } from '../support/editor/validate';
 import { neededCameraOrReason, timeOrReason, videoFields } from '../support/editor/fields';
 
 RED.nodes.registerType('rvm-get-rtsp', {
@@ -18,29 +19,16 @@ RED.nodes.registerType('rvm-get-rtsp', {
     cameraType: { value: 'msg' },
     time: { value: '', validate: reasoned(timeOrReason) },
     timeType: { value: 'str' },
-    preRoll: {
-      value: 0,
-      validate: reasoned((node, value) => numberOrReason(node, value, 0, LONGEST_PRE_ROLL)),
-    },
+    preRoll: { value: 0, validate: inRange(0, LONGEST_PRE_ROLL) },
     quality: { value: 'high' },
     whenOffline: { value: 'fail' },
     deadline: { value: 30, validate: reasoned(deadlineOrReason) },
   },
-  paletteLabel() {
-    return this._('rvm-get-rtsp.label.node');
-  },
-  onpaletteadd() {
-    addPaletteWords(this);
-  },
-  label() {
-    return this.name || this._('rvm-get-rtsp.label.node');
-  },
-  labelStyle() {
-    return this.name ? 'node_label_italic' : '';
-  },
-  outputLabels(index) {
-    return this._(index === 0 ? 'shared.result' : 'shared.failed');
-  },
+  paletteLabel,
+  onpaletteadd,
+  label,
+  labelStyle,
+  outputLabels,
   oneditprepare() {
     prepareForm(this, 'node');
     videoFields(this);

@@ -8,54 +8,58 @@ import { timeText } from '../../lib/inbox/store/stored-message';
 const INBOX_TEXTS = '@rvm/node-red-remote-monitoring/rvm-inbox:rvm-inbox';
 const LOG = `${INBOX_TEXTS}.log`;
 
-/** Logs news of a local inbox for the operator. */
-export function logNews(RED: NodeAPI, ofInbox: string, news: InboxEvents): void {
-  const folder = 'folder' in news && news.folder !== undefined ? news.folder : ofInbox;
+/**
+ * Logs news of an inbox for the operator.
+ * @param inbox its folder; the title of one that several instances share
+ */
+export function logNews(RED: NodeAPI, inbox: string, news: InboxEvents, isShared = false): void {
+  const folder = 'folder' in news && news.folder !== undefined ? news.folder : inbox;
+  const log = isShared ? `${LOG}.shared` : LOG;
+  const say = (level: 'error' | 'warn' | 'info', text: string, values = {}): void =>
+    RED.log[level](RED._(`${log}.${text}`, { ...news, folder, inbox, ...values }));
   switch (news.kind) {
     case 'line':
       return RED.log.error(news.line);
     case 'fault':
-      return RED.log.error(RED._(`${LOG}.fault`, { folder, reason: news.reason }));
     case 'spilling':
-      return RED.log.error(RED._(`${LOG}.spilling`, { folder }));
-    case 'slow':
-      return logSlow(RED, folder, news);
-    case 'hangs':
-      return RED.log.error(RED._(`${LOG}.hangs`, { folder, since: seconds(news.since) }));
-    case 'no-spill':
-      return RED.log.error(RED._(`${LOG}.noSpill`, { folder, reason: news.reason }));
     case 'left':
-      return RED.log.error(RED._(`${LOG}.left`, { file: news.file }));
+      return say('error', news.kind);
+    case 'no-spill':
+      return say('error', 'noSpill');
+    case 'reserve-used':
+      return say('error', 'reserveUsed');
+    case 'hangs':
+      return say('error', 'hangs', { since: seconds(news.since) });
+    case 'epoch-lost':
+      return say('error', 'epochLost', { since: seconds(news.stood) });
+    case 'unwatched':
+    case 'volatile':
+    case 'network':
+      return say('warn', news.kind);
     case 'read-back':
-      return RED.log.warn(RED._(`${LOG}.readBack`, { folder, count: news.count }));
+      return say('warn', 'readBack');
+    case 'disk-low':
+      return say('warn', 'diskLow', { free: Math.round(news.freeBytes / 1024 / 1024) });
+    case 'slow':
+      return isShared ? say('warn', 'slow', { took: seconds(news.took) }) : logSlow(RED, folder, news);
+    case 'back':
+      // Of spilled messages `read-back` reports it, and in a file nothing else is away.
+      return isShared ? say('warn', 'back') : undefined;
+    case 'taken-over':
+      // An instance that stopped in order leaves no events to take over.
+      return say(news.count > 0 ? 'warn' : 'info', 'tookOver');
+    case 'unsafe':
+      return say('warn', 'warning', { warning: RED._(`${INBOX_TEXTS}.warning.${news.what}`) });
     case 'restored':
       return RED.log.warn(incidentText(RED, folder, news));
     case 'refuses':
+      // A shared inbox has nowhere else to keep anything, and has told of its fault.
+      return isShared ? undefined : RED.log.error(incidentText(RED, folder, news));
     case 'made-anew':
     case 'moved':
     case 'found':
     case 'salvaged':
       return RED.log.error(incidentText(RED, folder, news));
-    case 'unwatched':
-      return RED.log.warn(RED._(`${LOG}.unwatched`, { folder }));
-    case 'volatile':
-      return RED.log.warn(RED._(`${LOG}.volatile`, { folder, fileSystem: news.fileSystem }));
-    case 'network':
-      return RED.log.warn(RED._(`${LOG}.network`, { folder, fileSystem: news.fileSystem }));
-    case 'disk-low':
-      return RED.log.warn(
-        RED._(`${LOG}.diskLow`, { folder, free: Math.round(news.freeBytes / 1024 / 1024) }),
-      );
-    case 'reserve-used':
-      return RED.log.error(RED._(`${LOG}.reserveUsed`, { folder }));
-    case 'back':
-      // For spilled messages, `read-back` reports it.
-      return undefined;
-    case 'unsafe':
-    case 'epoch-lost':
-    case 'taken-over':
-      // Kinds of a shared inbox, which has its own log function.
-      return undefined;
     default:
       return news satisfies never;
   }
@@ -123,60 +127,4 @@ export function logForgotten(
 ): void {
   const text = folder === undefined ? `${kind}Shared` : kind;
   RED.log.warn(RED._(`${LOG}.${text}`, { folder: title, inbox: title, count }));
-}
-
-const SHARED_LOG = `${INBOX_TEXTS}.log.shared`;
-
-/** Logs news of a shared inbox (several instances) for the operator. */
-export function logSharedNews(RED: NodeAPI, inbox: string, news: InboxEvents): void {
-  switch (news.kind) {
-    case 'fault':
-      return RED.log.error(RED._(`${SHARED_LOG}.fault`, { inbox, reason: news.reason }));
-    case 'back':
-      return RED.log.warn(RED._(`${SHARED_LOG}.back`, { inbox }));
-    case 'slow':
-      return RED.log.warn(RED._(`${SHARED_LOG}.slow`, { inbox, took: seconds(news.took) }));
-    case 'hangs':
-      return RED.log.error(RED._(`${SHARED_LOG}.hangs`, { inbox, since: seconds(news.since) }));
-    case 'epoch-lost':
-      return RED.log.error(RED._(`${SHARED_LOG}.epochLost`, { inbox, since: seconds(news.stood) }));
-    case 'taken-over':
-      return logTakenOver(RED, inbox, news);
-    case 'unsafe':
-      return logUnsafe(RED, inbox, news.what);
-    case 'line':
-      return RED.log.error(news.line);
-    case 'restored':
-    case 'made-anew':
-    case 'spilling':
-    case 'refuses':
-    case 'no-spill':
-    case 'read-back':
-    case 'left':
-    case 'volatile':
-    case 'network':
-    case 'disk-low':
-    case 'reserve-used':
-    case 'salvaged':
-    case 'moved':
-    case 'found':
-    case 'unwatched':
-      // Kinds of an inbox in a file.
-      return undefined;
-    default:
-      return news satisfies never;
-  }
-}
-
-/** A warning only with events to take over: an instance that stopped in order leaves none. */
-function logTakenOver(RED: NodeAPI, inbox: string, { name, count }: { name: string; count: number }): void {
-  const line = RED._(`${SHARED_LOG}.tookOver`, { inbox, name, count });
-  if (count > 0) RED.log.warn(line);
-  else RED.log.info(line);
-}
-
-/** Logs a weakness of a server that can be used all the same. */
-function logUnsafe(RED: NodeAPI, inbox: string, what: string): void {
-  const warning = RED._(`${INBOX_TEXTS}.warning.${what}`);
-  RED.log.warn(RED._(`${SHARED_LOG}.warning`, { inbox, warning }));
 }

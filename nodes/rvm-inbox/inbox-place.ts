@@ -20,7 +20,7 @@ import {
   type UnsetVariables,
 } from '../support/settings';
 import { tlsOf } from '../support/tls-node';
-import { logNews, logSharedNews } from './inbox-log';
+import { logNews } from './inbox-log';
 
 /** Settings of an inbox node, as entered in its dialog. */
 interface Entered {
@@ -155,7 +155,7 @@ function sharedPlace(RED: NodeAPI, settings: ConnectionSettings): InboxLocation 
       const { PostgresStore } = require('../../lib/inbox/postgres/store') as StoreModule;
       return new PostgresStore({ settings }, news);
     },
-    (news) => logSharedNews(RED, title, news),
+    (news) => logNews(RED, title, news, true),
   );
 }
 
@@ -219,8 +219,6 @@ export interface SharedSettings {
   /** Empty = the name of this machine. */
   instanceName: string;
 }
-
-export const CREDENTIALS = { connection: { type: 'password' } } as const;
 
 export function sharedSettingsOf(properties: Properties, credentials: Properties): SharedSettings {
   return {

@@ -1,15 +1,8 @@
 import { LEAST_KEY_DAYS, isSchemaName } from '../../lib/inbox/model';
 import type { ConnectionReport, ConnectionWarning } from '../../lib/inbox/postgres/connection-settings';
 import { prepareForm } from '../support/editor/form';
-import { AskError, post, showSteps, type Step } from '../support/editor/requests';
-import {
-  folderOrReason,
-  isOpen,
-  isVariable,
-  numberOrReason,
-  reasoned,
-  trimmed,
-} from '../support/editor/validate';
+import { AskError, post, type Step, testButton } from '../support/editor/requests';
+import { folderOrReason, inRange, isVariable, passing, reasoned, trimmed } from '../support/editor/validate';
 import { ENGINES, looksLikeConnection, TLS } from '../support/rules';
 
 type Said = (key: string, values?: Record<string, unknown>) => string;
@@ -109,26 +102,10 @@ function isWord(choice: string): boolean {
 /** Settings that decide how the database is reached. The instance name does not, so it may be a variable. */
 const WAY = ['schema', 'tls'] as const;
 
-/** The test button: tries the connection with the values in the dialog. */
-function connectionTestButton(node: EditorNode): void {
-  const button = $('#rvm-inbox-test');
-  button.on('click', () => {
-    button.prop('disabled', true);
-    void test(node).finally(() => button.prop('disabled', false));
-  });
-}
-
-async function test(node: EditorNode): Promise<void> {
-  const list = $('#rvm-inbox-steps');
-  showSteps(list, [{ outcome: 'open', title: node._('rvm-inbox.test.running'), detail: '' }]);
-  try {
-    const say = (key: string): string => node._(key);
-    const report = await post<ConnectionReport>(say, 'inbox-test', askedOf(node));
-    showSteps(list, connectionSteps(node, report));
-  } catch (error) {
-    if (!(error instanceof AskError)) throw error;
-    showSteps(list, [{ outcome: 'failed', title: error.message, detail: '' }]);
-  }
+/** Tries the connection with the values in the dialog. */
+async function test(node: EditorNode): Promise<Step[]> {
+  const report = await post<ConnectionReport>((key) => node._(key), 'inbox-test', askedOf(node));
+  return connectionSteps(node, report);
 }
 
 /**
@@ -162,11 +139,6 @@ function stored(node: EditorNode, name: (typeof WAY)[number]): string {
   return trimmed(node[name] ?? node._def.defaults[name]?.value);
 }
 
-function engineOrReason(node: EditorNode, value: unknown): boolean | string {
-  const isKnown = isOpen(value) || ENGINES.some((engine) => engine === value);
-  return isKnown || node._('rvm-inbox.errors.engine');
-}
-
 function isPostgres(): boolean {
   return trimmed($('#node-config-input-engine').val()) === 'postgres';
 }
@@ -177,14 +149,12 @@ function connectionOrReason(node: EditorNode, value: unknown): boolean | string 
   return isUsable || !isPostgres() || node._('rvm-inbox.errors.connection');
 }
 
-function schemaOrReason(node: EditorNode, value: unknown): boolean | string {
-  return isOpen(value) || isSchemaName(trimmed(value)) || node._('rvm-inbox.errors.schema');
+function isTls(text: string): boolean {
+  return isWord(text) || Boolean(RED.nodes.node(text));
 }
 
-function tlsOrReason(node: EditorNode, value: unknown): boolean | string {
-  const isWord = isOpen(value) || TLS.some((choice) => choice === value);
-  const hasNode = Boolean(RED.nodes.node(String(value)));
-  return isWord || hasNode || node._('rvm-inbox.errors.tls');
+function isEngine(text: string): boolean {
+  return ENGINES.some((engine) => engine === text);
 }
 
 /** Shows the rows of the chosen engine; all of them where a variable stands for the engine. */
@@ -213,14 +183,14 @@ RED.nodes.registerType('rvm-inbox', {
   defaults: {
     name: { value: '' },
     configVersion: { value: 1 },
-    engine: { value: 'sqlite', validate: reasoned(engineOrReason) },
+    engine: { value: 'sqlite', validate: passing(isEngine, 'rvm-inbox.errors.engine') },
     folder: { value: '', validate: reasoned(folderOrReason) },
     spillFolder: { value: '', validate: reasoned(folderOrReason) },
-    schema: { value: 'rvm', validate: reasoned(schemaOrReason) },
-    tls: { value: 'verify', type: 'tls-config', validate: reasoned(tlsOrReason) },
+    schema: { value: 'rvm', validate: passing(isSchemaName, 'rvm-inbox.errors.schema') },
+    tls: { value: 'verify', type: 'tls-config', validate: passing(isTls, 'rvm-inbox.errors.tls') },
     instanceName: { value: '' },
-    keyDays: { value: 7, validate: reasoned((node, value) => numberOrReason(node, value, LEAST_KEY_DAYS)) },
-    bodyDays: { value: 30, validate: reasoned((node, value) => numberOrReason(node, value, 0)) },
+    keyDays: { value: 7, validate: inRange(LEAST_KEY_DAYS) },
+    bodyDays: { value: 30, validate: inRange(0) },
   },
   credentials: {
     connection: { type: 'password', validate: reasoned(connectionOrReason) },
@@ -235,7 +205,7 @@ RED.nodes.registerType('rvm-inbox', {
     prepareForm(this, 'node-config');
     prepareEngine();
     prepareTls(this, showRows);
-    connectionTestButton(this);
+    testButton('rvm-inbox', this._('rvm-inbox.test.running'), () => test(this));
     showRows();
   },
   oneditsave: keepTls,

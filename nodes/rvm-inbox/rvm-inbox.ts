@@ -1,10 +1,10 @@
-import type { NodeAPI, NodeDef } from 'node-red';
+import type { NodeAPI } from 'node-red';
 import { RvmError } from '../../lib/error';
 import { DEFAULT_SETTINGS, type InboxSettings, LEAST_KEY_DAYS } from '../../lib/inbox/model';
 import type { ConnectionReport, ConnectionSettings } from '../../lib/inbox/postgres/connection-settings';
 import { isRecord, type JsonRecord } from '../../lib/json/json';
 import { TO_DEPLOY, writeRoute } from '../support/admin-routes';
-import { nodeIsNewEnough, registerNode } from '../support/register';
+import { type NodeConfig, nodeIsNewEnough, registerNode } from '../support/register';
 import {
   draftVariableError,
   numberOf,
@@ -14,7 +14,7 @@ import {
   unsetVariables,
 } from '../support/settings';
 import { withoutKey } from '../support/tls-node';
-import { connectionOf, CREDENTIALS, engineOf, readPlace, sharedSettingsOf } from './inbox-place';
+import { connectionOf, engineOf, readPlace, sharedSettingsOf } from './inbox-place';
 import { claimInbox, type InboxNode } from './inboxes';
 
 function settingsOf(properties: Properties): InboxSettings {
@@ -26,19 +26,14 @@ function settingsOf(properties: Properties): InboxSettings {
   };
 }
 
-function build(RED: NodeAPI, node: InboxNode, config: NodeDef): void {
-  const properties: Properties = { ...config };
+function build(RED: NodeAPI, node: InboxNode, config: NodeConfig): void {
+  const { id, name = '' } = node;
   const credentials: Properties = { ...node.credentials };
-  const { place, unset, fault } = readPlace(RED, {
-    id: node.id,
-    name: node.name ?? '',
-    properties,
-    credentials,
-  });
+  const { place, unset, fault } = readPlace(RED, { id, name, properties: config, credentials });
   node.place = place;
   node.unsetVariables = unset;
-  node.shared = sharedSettingsOf(properties, credentials);
-  const claim = place && claimInbox(RED, place, settingsOf(properties));
+  node.shared = sharedSettingsOf(config, credentials);
+  const claim = place && claimInbox(RED, place, settingsOf(config));
   const isOverruled = (): boolean => claim?.isOverruled() ?? false;
   node.isRefused = () => fault !== undefined || isOverruled();
   if (fault !== undefined) node.error(fault);
@@ -49,7 +44,7 @@ function build(RED: NodeAPI, node: InboxNode, config: NodeDef): void {
 
 export = (RED: NodeAPI): void => {
   if (nodeIsNewEnough()) addConnectionTest(RED);
-  registerNode<InboxNode, NodeDef>(RED, 'rvm-inbox', (node, config) => build(RED, node, config), CREDENTIALS);
+  registerNode(RED, 'rvm-inbox', build, { credentials: { connection: { type: 'password' } } });
 };
 
 type TestModule = typeof import('../../lib/inbox/postgres/connect');

@@ -1,4 +1,5 @@
-import { addPaletteWords, prepareForm } from '../support/editor/form';
+import { prepareForm } from '../support/editor/form';
+import { label, labelStyle, onpaletteadd, outputLabels, paletteLabel } from '../support/editor/palette';
 import { typedField } from '../support/editor/fields';
 import { deadlineOrReason, reasoned } from '../support/editor/validate';
 
@@ -20,21 +21,11 @@ RED.nodes.registerType('rvm-list-devices', {
     links: { value: false },
     deadline: { value: 30, validate: reasoned(deadlineOrReason) },
   },
-  paletteLabel() {
-    return this._('rvm-list-devices.label.node');
-  },
-  onpaletteadd() {
-    addPaletteWords(this);
-  },
-  label() {
-    return this.name || this._('rvm-list-devices.label.node');
-  },
-  labelStyle() {
-    return this.name ? 'node_label_italic' : '';
-  },
-  outputLabels(index) {
-    return this._(index === 0 ? 'shared.result' : 'shared.failed');
-  },
+  paletteLabel,
+  onpaletteadd,
+  label,
+  labelStyle,
+  outputLabels,
   oneditprepare() {
     prepareForm(this, 'node');
     typedField('search', 'str');

@@ -1,23 +1,21 @@
-import type { Node, NodeAPI, NodeDef, NodeMessage } from 'node-red';
+import type { Node, NodeAPI, NodeMessage } from 'node-red';
 import { forEachTimeSliced, timeSliced } from '../../lib/concurrency/iteration';
 import type { Device } from '../../lib/device';
 import { deviceCopy, serviceNode } from '../rvm-central-station/service-node';
-import { registerNode } from '../support/register';
-import { choiceOf, flagOf, type Properties } from '../support/settings';
+import { type NodeConfig, registerNode } from '../support/register';
+import { choiceOf, flagOf } from '../support/settings';
 import { typedText } from '../support/typed-input';
 
 const SEARCH = { value: '', type: 'str' };
 
-function build(RED: NodeAPI, node: Node, config: NodeDef): void {
-  const properties: Properties = { ...config };
-
+function build(RED: NodeAPI, node: Node, config: NodeConfig): void {
   serviceNode(RED, node, config, async (msg, client, options) => {
-    const show = choiceOf(properties, 'show', ['all', 'online', 'not-online']);
-    const output = choiceOf(properties, 'output', ['array', 'each']);
-    const links = flagOf(properties, 'links');
-    const search = await typedText(RED, node, { properties, name: 'search', byDefault: SEARCH }, msg);
+    const show = choiceOf(config, 'show', ['all', 'online', 'not-online']);
+    const output = choiceOf(config, 'output', ['array', 'each']);
+    const links = flagOf(config, 'links');
+    const search = await typedText(RED, node, { properties: config, name: 'search', byDefault: SEARCH }, msg);
 
-    const devices = await client.listDevices({ ...options, fresh: flagOf(properties, 'fresh') });
+    const devices = await client.listDevices({ ...options, fresh: flagOf(config, 'fresh') });
     const isWanted = deviceFilter(show, search);
     const wanted: Device[] = [];
     await forEachTimeSliced(devices, (device) => {
@@ -54,9 +52,7 @@ async function* messageEach(
   }
 }
 
-export = (RED: NodeAPI): void => {
-  registerNode(RED, 'rvm-list-devices', (node, config: NodeDef) => build(RED, node, config));
-};
+export = (RED: NodeAPI): void => registerNode(RED, 'rvm-list-devices', build);
 
 /** Filter for devices: by state, and by a text contained in name, site or id, ignoring case. An empty text matches all. */
 function deviceFilter(show: 'all' | 'online' | 'not-online', search: string): (device: Device) => boolean {

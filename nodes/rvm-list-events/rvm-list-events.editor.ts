@@ -1,6 +1,7 @@
-import { addPaletteWords, prepareForm } from '../support/editor/form';
+import { prepareForm } from '../support/editor/form';
+import { label, labelStyle, onpaletteadd, outputLabels, paletteLabel } from '../support/editor/palette';
 import { typedField } from '../support/editor/fields';
-import { numberOrReason, reasoned } from '../support/editor/validate';
+import { inRange } from '../support/editor/validate';
 
 /** Counts have no history. A hint shows that they cover only the selected state. */
 function showRows(): void {
@@ -27,25 +28,15 @@ RED.nodes.registerType('rvm-list-events', {
     siteType: { value: 'str' },
     camera: { value: '' },
     cameraType: { value: 'str' },
-    limit: { value: 100, validate: reasoned((node, value) => numberOrReason(node, value, 1, 10_000)) },
+    limit: { value: 100, validate: inRange(1, 10_000) },
     history: { value: false },
     groupBy: { value: '' },
   },
-  paletteLabel() {
-    return this._('rvm-list-events.label.node');
-  },
-  onpaletteadd() {
-    addPaletteWords(this);
-  },
-  label() {
-    return this.name || this._('rvm-list-events.label.node');
-  },
-  labelStyle() {
-    return this.name ? 'node_label_italic' : '';
-  },
-  outputLabels(index) {
-    return this._(index === 0 ? 'shared.result' : 'shared.failed');
-  },
+  paletteLabel,
+  onpaletteadd,
+  label,
+  labelStyle,
+  outputLabels,
   oneditprepare() {
     prepareForm(this, 'node');
     for (const name of ['since', 'until', 'site', 'camera']) typedField(name, 'str');

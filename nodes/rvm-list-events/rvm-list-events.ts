@@ -145,6 +145,4 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   );
 }
 
-export = (RED: NodeAPI): void => {
-  registerNode(RED, 'rvm-list-events', (node, config: NodeDef) => build(RED, node, config));
-};
+export = (RED: NodeAPI): void => registerNode(RED, 'rvm-list-events', build);

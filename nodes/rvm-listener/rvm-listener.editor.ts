@@ -1,5 +1,5 @@
 import { prepareForm } from '../support/editor/form';
-import { isVariable, reasoned, trimmed } from '../support/editor/validate';
+import { isVariable, listPassing, passing, reasoned, trimmed } from '../support/editor/validate';
 import { isPort } from '../support/rules';
 
 function portOrReason(node: EditorNode, value: unknown): boolean | string {
@@ -7,15 +7,8 @@ function portOrReason(node: EditorNode, value: unknown): boolean | string {
   return isVariable(text) || isPort(text) || node._('rvm-listener.errors.port');
 }
 
-function hostOrReason(node: EditorNode, value: unknown): boolean | string {
-  return /^[^\s/]*$/.test(trimmed(value)) || node._('rvm-listener.errors.host');
-}
-
-function proxiesOrReason(node: EditorNode, value: unknown): boolean | string {
-  const text = trimmed(value);
-  if (text === '' || isVariable(text)) return true;
-  const isAddress = (part: string): boolean => /^(?:[\d.]+|[\da-f:.]*:[\da-f:.]*)$/i.test(part.trim());
-  return text.split(',').every(isAddress) || node._('rvm-listener.errors.proxies');
+function isAddress(part: string): boolean {
+  return /^(?:[\d.]+|[\da-f:.]*:[\da-f:.]*)$/i.test(part);
 }
 
 RED.nodes.registerType('rvm-listener', {
@@ -24,9 +17,9 @@ RED.nodes.registerType('rvm-listener', {
     name: { value: '' },
     configVersion: { value: 1 },
     port: { value: '', required: true, validate: reasoned(portOrReason) },
-    host: { value: '', validate: reasoned(hostOrReason) },
+    host: { value: '', validate: passing((text) => /^[^\s/]*$/.test(text), 'rvm-listener.errors.host') },
     tls: { value: '', type: 'tls-config', required: false },
-    proxies: { value: '', validate: reasoned(proxiesOrReason) },
+    proxies: { value: '', validate: listPassing(isAddress, 'rvm-listener.errors.proxies') },
   },
   label() {
     const scheme = this.tls ? 'https' : 'http';

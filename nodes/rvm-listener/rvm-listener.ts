@@ -1,13 +1,13 @@
 import type { SecureContextOptions } from 'node:tls';
-import type { Node, NodeAPI, NodeDef } from 'node-red';
+import type { Node, NodeAPI } from 'node-red';
 import { RvmError } from '../../lib/error';
 import { type ListenerSettings, Listeners, type ListenerClaim } from '../../lib/webhook/listener';
 import { Dispatcher, PageRoutes } from '../../lib/webhook/dispatcher';
 import { configuredPaths } from '../support/configured-webhooks';
 import { onFlowsState } from '../support/flows';
 import { PATHS_BEGIN, isPort } from '../support/rules';
-import { registerNode } from '../support/register';
-import { listOf, textOf, unsetVariableError, unsetVariables, type Properties } from '../support/settings';
+import { type NodeConfig, registerNode } from '../support/register';
+import { listOf, textOf, unsetVariableError, unsetVariables } from '../support/settings';
 import { status, unsetStatus } from '../support/status';
 import { unknownPaths } from '../support/webhook-server';
 import type { ListenerNode } from './listener-node';
@@ -38,9 +38,8 @@ function listenersOf(RED: NodeAPI): Listeners {
 
 /** One `rvm-listener` node: its claim on a port, where its settings allow one, and its reports. */
 class OwnServer {
-  readonly #properties: Properties;
   readonly #claim: ListenerClaim | undefined;
-  readonly #end: (() => void)[] = [];
+  readonly #unwatch: (() => void) | undefined;
   #setPort: string | undefined;
   #settingFault: RvmError | undefined;
   #reported: string | undefined;
@@ -48,9 +47,8 @@ class OwnServer {
   constructor(
     private readonly RED: NodeAPI,
     private readonly node: ListenerNode,
-    config: NodeDef,
+    private readonly config: NodeConfig,
   ) {
-    this.#properties = { ...config };
     this.#claim = this.#tryToClaim();
     const listener = this.#claim?.listener;
     // Without a claim no request arrives, but the webhook nodes need a dispatcher to register with.
@@ -67,18 +65,18 @@ class OwnServer {
       fault: () => this.#fault()?.message,
       watch: (changed) => listener?.watch(changed) ?? (() => undefined),
     };
-    if (listener !== undefined) this.#end.push(listener.watch(() => this.#report()));
+    this.#unwatch = listener?.watch(() => this.#report());
     this.#report();
   }
 
   close(): void {
-    for (const end of this.#end) end();
+    this.#unwatch?.();
     this.#claim?.release();
   }
 
   #tryToClaim(): ListenerClaim | undefined {
     try {
-      const address = { port: this.#port(), host: textOf(this.#properties, 'host').trim() };
+      const address = { port: this.#port(), host: textOf(this.config, 'host').trim() };
       this.#setPort = String(address.port);
       return listenersOf(this.RED).claim(address, this.#settings());
     } catch (error) {
@@ -89,17 +87,17 @@ class OwnServer {
 
   /** @throws RvmError CONFIG_MISSING for a variable that is not set, BAD_INPUT for an invalid port. */
   #port(): number {
-    const unset = unsetVariables(this.#properties);
+    const unset = unsetVariables(this.config);
     if (unset !== undefined) throw unsetVariableError(unset);
-    const text = textOf(this.#properties, 'port').trim();
+    const text = textOf(this.config, 'port').trim();
     if (isPort(text)) return Number(text);
     throw new RvmError('BAD_INPUT', this.RED._('rvm-listener.errors.port'));
   }
 
   /** A missing TLS node counts as one without a certificate, not as plain HTTP: phrases must not arrive in clear then. */
   #settings(): ListenerSettings {
-    const proxies = listOf(this.#properties, 'proxies');
-    const id = textOf(this.#properties, 'tls');
+    const proxies = listOf(this.config, 'proxies');
+    const id = textOf(this.config, 'tls');
     if (id === '') return { proxies };
     const tlsNode = this.RED.nodes.getNode(id) as Partial<TlsNode> | null | undefined;
     // Its other settings are for clients.
@@ -117,7 +115,7 @@ class OwnServer {
   }
 
   #status(): ReturnType<typeof status> | undefined {
-    const unset = unsetVariables(this.#properties);
+    const unset = unsetVariables(this.config);
     if (unset !== undefined) return unsetStatus(this.RED, unset);
     const fault = this.#fault();
     return fault && status(this.RED, fault.code === 'NETWORK' ? 'portInUse' : 'wrongSetting');
@@ -135,12 +133,8 @@ class OwnServer {
   }
 }
 
-export = (RED: NodeAPI): void => {
-  registerNode<ListenerNode, NodeDef>(RED, 'rvm-listener', (node, config) => {
+export = (RED: NodeAPI): void =>
+  registerNode(RED, 'rvm-listener', (_RED, node: ListenerNode, config) => {
     const server = new OwnServer(RED, node, config);
-    node.on('close', (_removed: boolean, done: () => void) => {
-      server.close();
-      done();
-    });
+    node.on('close', () => server.close());
   });
-};

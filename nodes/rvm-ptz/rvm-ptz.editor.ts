@@ -1,7 +1,8 @@
 import type { PtzList } from '../../lib/cloud/calls';
 import { PTZ_ACTIONS } from '../../lib/limits';
 import { cameraPicker, targetPicker } from '../support/editor/camera';
-import { prepareForm, checkAgain, currently, dialogOpened, addPaletteWords } from '../support/editor/form';
+import { prepareForm, checkAgain, currently, dialogOpened } from '../support/editor/form';
+import { label, labelStyle, onpaletteadd, outputLabels, paletteLabel } from '../support/editor/palette';
 import { typedField } from '../support/editor/fields';
 import { cameraOrReason, deadlineOrReason, isOpen, reasoned, trimmed } from '../support/editor/validate';
 
@@ -26,9 +27,8 @@ function listOf(action: unknown): PtzList | undefined {
 }
 
 function targetLabel(node: EditorNode, action: unknown): string {
-  if (action === 'goto-preset') return node._('rvm-ptz.label.preset');
-  const isTour = action === 'start-tour' || action === 'stop-tour';
-  return node._(isTour ? 'rvm-ptz.label.tour' : 'rvm-ptz.label.target');
+  const list = listOf(action);
+  return node._(`rvm-ptz.label.${list === undefined ? 'target' : list.slice(0, -1)}`);
 }
 
 function targetOrReason(node: EditorNode, value: unknown): boolean | string {
@@ -55,21 +55,11 @@ RED.nodes.registerType('rvm-ptz', {
     targetType: { value: 'str' },
     deadline: { value: 5, validate: reasoned(deadlineOrReason) },
   },
-  paletteLabel() {
-    return this._('rvm-ptz.label.node');
-  },
-  onpaletteadd() {
-    addPaletteWords(this);
-  },
-  label() {
-    return this.name || this._('rvm-ptz.label.node');
-  },
-  labelStyle() {
-    return this.name ? 'node_label_italic' : '';
-  },
-  outputLabels(index) {
-    return this._(index === 0 ? 'shared.result' : 'shared.failed');
-  },
+  paletteLabel,
+  onpaletteadd,
+  label,
+  labelStyle,
+  outputLabels,
   oneditprepare() {
     prepareForm(this, 'node');
     dialogOpened(this);

@@ -1,5 +1,6 @@
 import { cameraPicker } from '../support/editor/camera';
-import { prepareForm, checkAgain, currently, dialogOpened, addPaletteWords } from '../support/editor/form';
+import { prepareForm, checkAgain, currently, dialogOpened } from '../support/editor/form';
+import { label, labelStyle, onpaletteadd, outputLabels, paletteLabel } from '../support/editor/palette';
 import { typedField } from '../support/editor/fields';
 import { cameraOrReason, deadlineOrReason, isVariable, reasoned } from '../support/editor/validate';
 
@@ -35,21 +36,11 @@ RED.nodes.registerType('rvm-request', {
     method: { value: 'GET' },
     deadline: { value: 30, validate: reasoned(deadlineOrReason) },
   },
-  paletteLabel() {
-    return this._('rvm-request.label.node');
-  },
-  onpaletteadd() {
-    addPaletteWords(this);
-  },
-  label() {
-    return this.name || this._('rvm-request.label.node');
-  },
-  labelStyle() {
-    return this.name ? 'node_label_italic' : '';
-  },
-  outputLabels(index) {
-    return this._(index === 0 ? 'shared.result' : 'shared.failed');
-  },
+  paletteLabel,
+  onpaletteadd,
+  label,
+  labelStyle,
+  outputLabels,
   oneditprepare() {
     prepareForm(this, 'node');
     dialogOpened(this);

@@ -1,43 +1,31 @@
-import type { Node, NodeAPI, NodeDef, NodeMessage } from 'node-red';
+import type { Node, NodeAPI, NodeMessage } from 'node-red';
 import type { ApiRequest } from '../../lib/cloud/calls';
 import { REQUEST_METHODS, REQUEST_STARTS } from '../../lib/limits';
 import { RvmError } from '../../lib/error';
 import { serviceNode } from '../rvm-central-station/service-node';
 import { cameraOf } from '../support/typed-input';
-import { registerNode } from '../support/register';
-import { choiceOf, listOf, type Properties } from '../support/settings';
+import { type NodeConfig, registerNode } from '../support/register';
+import { choiceOf, listOf } from '../support/settings';
 
-type Start = Pick<ApiRequest, 'start' | 'camera' | 'url'>;
-
-function build(RED: NodeAPI, node: Node, config: NodeDef): void {
-  const properties: Properties = { ...config };
-
+function build(RED: NodeAPI, node: Node, config: NodeConfig): void {
   serviceNode(RED, node, config, async (msg, client, options) => {
-    const method = choiceOf(properties, 'method', REQUEST_METHODS);
-    const body = method === 'GET' ? {} : { body: msg.payload };
-    const start = await startOf(RED, node, properties, msg);
-    const wanted: ApiRequest = { ...start, rels: listOf(properties, 'rels'), method, ...body };
+    const method = choiceOf(config, 'method', REQUEST_METHODS);
+    const start = choiceOf(config, 'start', REQUEST_STARTS);
+    const isAtCamera = start === 'device' || start === 'data-sources';
+    const wanted: ApiRequest = {
+      start,
+      camera: isAtCamera ? await cameraOf(RED, node, config, msg) : undefined,
+      url: start === 'url' ? urlIn(msg) : undefined,
+      rels: listOf(config, 'rels'),
+      method,
+      ...(method !== 'GET' && { body: msg.payload }),
+    };
     const { payload, statusCode, headers, links } = await client.request(wanted, options);
     Object.assign(msg, { payload, statusCode, headers, links });
   });
 }
 
-/** @throws RvmError BAD_INPUT, CONFIG_MISSING */
-async function startOf(RED: NodeAPI, node: Node, properties: Properties, msg: NodeMessage): Promise<Start> {
-  const start = choiceOf(properties, 'start', REQUEST_STARTS);
-  switch (start) {
-    case 'system':
-      return { start };
-    case 'device':
-    case 'data-sources':
-      return { start, camera: await cameraOf(RED, node, properties, msg) };
-    case 'url':
-      return { start, url: urlIn(msg) };
-    default:
-      return start satisfies never;
-  }
-}
-
+/** @throws RvmError BAD_INPUT */
 function urlIn({ url }: NodeMessage): string {
   if (typeof url === 'string' && url.trim() !== '') return url.trim();
   throw new RvmError(
@@ -46,6 +34,4 @@ function urlIn({ url }: NodeMessage): string {
   );
 }
 
-export = (RED: NodeAPI): void => {
-  registerNode(RED, 'rvm-request', (node, config: NodeDef) => build(RED, node, config));
-};
+export = (RED: NodeAPI): void => registerNode(RED, 'rvm-request', build);

@@ -1,5 +1,6 @@
 import { VERDICTS } from '../../lib/inbox/model';
-import { addPaletteWords, prepareForm } from '../support/editor/form';
+import { prepareForm } from '../support/editor/form';
+import { label, labelStyle, onpaletteadd, outputLabels, paletteLabel } from '../support/editor/palette';
 import { typedField } from '../support/editor/fields';
 
 const ACTIONS = ['done', 'retry', 'reject', 'extend'] as const;
@@ -32,21 +33,11 @@ RED.nodes.registerType('rvm-settle', {
     by: { value: 'by' },
     byType: { value: 'msg' },
   },
-  paletteLabel() {
-    return this._('rvm-settle.label.node');
-  },
-  onpaletteadd() {
-    addPaletteWords(this);
-  },
-  label() {
-    return this.name || this._('rvm-settle.label.node');
-  },
-  labelStyle() {
-    return this.name ? 'node_label_italic' : '';
-  },
-  outputLabels(index) {
-    return this._(index === 0 ? 'shared.result' : 'shared.failed');
-  },
+  paletteLabel,
+  onpaletteadd,
+  label,
+  labelStyle,
+  outputLabels,
   oneditprepare() {
     prepareForm(this, 'node');
     const options = ACTIONS.map((value) => ({ value, label: this._(`rvm-settle.action.${value}`) }));

@@ -1,10 +1,10 @@
-import type { Node, NodeAPI, NodeDef } from 'node-red';
+import type { Node, NodeAPI } from 'node-red';
 import { RvmError } from '../../lib/error';
 import { settleInAny } from '../../lib/inbox/inboxes';
 import { VERDICTS, type PersonVerdict, type Verdict, type Settlement } from '../../lib/inbox/model';
 import { allInboxes } from '../rvm-inbox/inboxes';
 import { actorOf, FailureStatus, onInput } from '../support/input';
-import { registerNode } from '../support/register';
+import { type NodeConfig, registerNode } from '../support/register';
 import { textOf, unsetVariableError, unsetVariables, type Properties } from '../support/settings';
 import { showFromStart, unsetStatus } from '../support/status';
 import { typedValue } from '../support/typed-input';
@@ -68,8 +68,7 @@ function deliveryIdOf(value: unknown): string {
   );
 }
 
-function build(RED: NodeAPI, node: Node, config: NodeDef): void {
-  const properties: Properties = { ...config };
+function build(RED: NodeAPI, node: Node, config: NodeConfig): void {
   const unset = unsetVariables(config);
   const shown = new FailureStatus(node, () => (unset === undefined ? {} : unsetStatus(RED, unset)));
   if (unset !== undefined) showFromStart(RED, node, () => shown.current());
@@ -80,8 +79,8 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
     async (msg) => {
       if (unset !== undefined) throw unsetVariableError(unset);
       const value = (name: string, byDefault: typeof ACTION): Promise<unknown> =>
-        typedValue(RED, node, { properties, name, byDefault }, msg);
-      const settlement = settlementOf(await value('action', ACTION), properties);
+        typedValue(RED, node, { properties: config, name, byDefault }, msg);
+      const settlement = settlementOf(await value('action', ACTION), config);
       const deliveryId = deliveryIdOf(await value('delivery', DELIVERY));
       const finding = findingOf({
         verdict: await value('verdict', inMessage('verdict')),
@@ -96,6 +95,4 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   );
 }
 
-export = (RED: NodeAPI): void => {
-  registerNode(RED, 'rvm-settle', (node, config: NodeDef) => build(RED, node, config));
-};
+export = (RED: NodeAPI): void => registerNode(RED, 'rvm-settle', build);

@@ -1,6 +1,7 @@
 import { WIDEST_SNAPSHOT } from '../../lib/limits';
 import { cameraPicker } from '../support/editor/camera';
-import { addPaletteWords, prepareForm } from '../support/editor/form';
+import { prepareForm } from '../support/editor/form';
+import { label, labelStyle, onpaletteadd, outputLabels, paletteLabel } from '../support/editor/palette';
 import { typedField } from '../support/editor/fields';
 import { cameraOrReason, deadlineOrReason, isVariable, reasoned, trimmed } from '../support/editor/validate';
 
@@ -26,21 +27,11 @@ RED.nodes.registerType('rvm-snapshot', {
     width: { value: '', validate: reasoned(widthOrReason) },
     deadline: { value: 30, validate: reasoned(deadlineOrReason) },
   },
-  paletteLabel() {
-    return this._('rvm-snapshot.label.node');
-  },
-  onpaletteadd() {
-    addPaletteWords(this);
-  },
-  label() {
-    return this.name || this._('rvm-snapshot.label.node');
-  },
-  labelStyle() {
-    return this.name ? 'node_label_italic' : '';
-  },
-  outputLabels(index) {
-    return this._(index === 0 ? 'shared.result' : 'shared.failed');
-  },
+  paletteLabel,
+  onpaletteadd,
+  label,
+  labelStyle,
+  outputLabels,
   oneditprepare() {
     prepareForm(this, 'node');
     typedField('camera', 'msg');

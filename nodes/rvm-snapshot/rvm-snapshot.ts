@@ -1,17 +1,15 @@
-import type { Node, NodeAPI, NodeDef } from 'node-red';
+import type { Node, NodeAPI } from 'node-red';
 import { serviceNode } from '../rvm-central-station/service-node';
 import { cameraOf } from '../support/typed-input';
 import { deliveryIdOf } from '../rvm-inbox/inboxes';
-import { registerNode } from '../support/register';
+import { type NodeConfig, registerNode } from '../support/register';
 import { textOf, type Properties } from '../support/settings';
 import { keepPicture } from '../support/recent-video';
 
-function build(RED: NodeAPI, node: Node, config: NodeDef): void {
-  const properties: Properties = { ...config };
-
+function build(RED: NodeAPI, node: Node, config: NodeConfig): void {
   serviceNode(RED, node, config, async (msg, client, options, station) => {
-    const wanted = widthOf(properties);
-    const camera = await cameraOf(RED, node, properties, msg);
+    const wanted = widthOf(config);
+    const camera = await cameraOf(RED, node, config, msg);
     const { jpeg, filename, cameraId, time } = await client.snapshot(camera, wanted, options);
     // A copy: a flow may change it, and the sidebar shows the picture as taken.
     msg.payload = Buffer.from(jpeg);
@@ -29,6 +27,4 @@ function widthOf(properties: Properties): { width?: number } {
   return text === '' ? {} : { width: Number(text) };
 }
 
-export = (RED: NodeAPI): void => {
-  registerNode(RED, 'rvm-snapshot', (node, config: NodeDef) => build(RED, node, config));
-};
+export = (RED: NodeAPI): void => registerNode(RED, 'rvm-snapshot', build);

@@ -1,4 +1,5 @@
-import { addPaletteWords, prepareForm } from '../support/editor/form';
+import { prepareForm } from '../support/editor/form';
+import { label, labelStyle, onpaletteadd, paletteLabel } from '../support/editor/palette';
 
 RED.nodes.registerType('rvm-verify', {
   category: 'remote monitoring',
@@ -11,18 +12,10 @@ RED.nodes.registerType('rvm-verify', {
     configVersion: { value: 1 },
     station: { value: '', type: 'rvm-central-station', required: true },
   },
-  paletteLabel() {
-    return this._('rvm-verify.label.node');
-  },
-  onpaletteadd() {
-    addPaletteWords(this);
-  },
-  label() {
-    return this.name || this._('rvm-verify.label.node');
-  },
-  labelStyle() {
-    return this.name ? 'node_label_italic' : '';
-  },
+  paletteLabel,
+  onpaletteadd,
+  label,
+  labelStyle,
   inputLabels() {
     return this._('rvm-verify.label.input');
   },

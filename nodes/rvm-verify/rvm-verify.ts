@@ -1,5 +1,5 @@
 import { types } from 'node:util';
-import type { Node, NodeAPI, NodeDef, NodeMessage, NodeStatus } from 'node-red';
+import type { Node, NodeAPI, NodeMessage, NodeStatus } from 'node-red';
 import type { RvmError } from '../../lib/error';
 import { isRecord, type JsonRecord } from '../../lib/json/json';
 import {
@@ -19,7 +19,7 @@ import {
   stationOfAgentUser,
 } from '../rvm-central-station/station';
 import { onInput } from '../support/input';
-import { registerNode } from '../support/register';
+import { type NodeConfig, registerNode } from '../support/register';
 import { textOf, unsetVariableError, unsetVariables, type UnsetVariables } from '../support/settings';
 import { lastAlarmStatus, showFromStart, status, toldProblem, unsetStatus } from '../support/status';
 
@@ -39,9 +39,9 @@ class VerifyWebhook {
   constructor(
     private readonly RED: NodeAPI,
     private readonly node: Node,
-    config: NodeDef,
+    config: NodeConfig,
   ) {
-    this.#stationId = textOf({ ...config }, 'station');
+    this.#stationId = textOf(config, 'station');
     this.#unset = unsetVariables(config);
     const monotonic = (): number => performance.now();
     this.#reporter = new Reporter(monotonic, (line) => node.warn(line));
@@ -114,9 +114,8 @@ function putReception(RED: NodeAPI, msg: NodeMessage, reception: Reception): voi
   msg.headers = { ...(isRecord(msg.headers) && msg.headers), ...answer.headers };
 }
 
-export = (RED: NodeAPI): void => {
-  registerNode(RED, 'rvm-verify', (node: Node, config: NodeDef) => void new VerifyWebhook(RED, node, config));
-};
+export = (RED: NodeAPI): void =>
+  registerNode(RED, 'rvm-verify', (_RED, node: Node, config) => void new VerifyWebhook(RED, node, config));
 
 /** Where parsers put the body of a request. A body with a token is a proof, too. */
 const BODIES = ['body', 'rawBody'];

@@ -1,5 +1,6 @@
 import { LONGEST_VIEW_MIN, MOST_VIEWERS } from '../../lib/limits';
-import { addPaletteWords, prepareForm } from '../support/editor/form';
+import { prepareForm } from '../support/editor/form';
+import { label, labelStyle, onpaletteadd, outputLabels, paletteLabel } from '../support/editor/palette';
 import {
   deadlineOrReason,
   numberOrReason,
@@ -37,21 +38,11 @@ RED.nodes.registerType('rvm-view', {
     waitForVideo: { value: 60, validate: reasoned(waitOrReason) },
     deadline: { value: 90, validate: reasoned(deadlineOrReason) },
   },
-  paletteLabel() {
-    return this._('rvm-view.label.node');
-  },
-  onpaletteadd() {
-    addPaletteWords(this);
-  },
-  label() {
-    return this.name || this._('rvm-view.label.node');
-  },
-  labelStyle() {
-    return this.name ? 'node_label_italic' : '';
-  },
-  outputLabels(index) {
-    return this._(index === 0 ? 'shared.result' : 'shared.failed');
-  },
+  paletteLabel,
+  onpaletteadd,
+  label,
+  labelStyle,
+  outputLabels,
   oneditprepare() {
     prepareForm(this, 'node');
     videoFields(this);

@@ -144,6 +144,4 @@ function noServer(): RvmError {
   );
 }
 
-export = (RED: NodeAPI): void => {
-  registerNode(RED, 'rvm-view', (node, config: NodeDef) => build(RED, node, config));
-};
+export = (RED: NodeAPI): void => registerNode(RED, 'rvm-view', build);

@@ -1,7 +1,7 @@
 import type { NodeAPI } from 'node-red';
 import type { StationState } from '../../lib/cloud/station-client';
 import { withTimeout } from '../../lib/concurrency/timers';
-import type { RvmErrorCode } from '../../lib/error';
+import { RvmError, type RvmErrorCode } from '../../lib/error';
 import type { InboxFigures } from '../../lib/inbox/model';
 import type { OpenInbox } from '../../lib/inbox/inboxes';
 import type { Facts, InboxFacts, ServiceTrouble, StationFacts, WebhookFacts } from '../../lib/watch/findings';
@@ -12,16 +12,15 @@ import { incidentText } from '../rvm-inbox/inbox-log';
 import { openInboxes, shownTitle } from '../rvm-inbox/inboxes';
 import { webhookIds } from '../rvm-webhook-in/problem-registry';
 import { type DeployedWebhook, findWebhook } from '../rvm-webhook-in/webhook-node';
+import { faultOf } from '../support/admin-routes';
 import { missingRecordings } from '../support/recent-video';
 import { unsetVariableError } from '../support/settings';
 
-/** Facts that must be queried; cached by their sources. */
-interface QueriedFacts {
-  figuresOf(open: OpenInbox): InboxFacts['figures'];
-  standbyOf(open: OpenInbox): InboxFacts['lacksStandby'];
-  selfTestOf(webhookId: string): WebhookFacts['selfTest'];
-  /** False where pictures are needed and ffmpeg is missing; undefined until checked. */
-  hasDecoder(): boolean | undefined;
+/** What knows the facts that must be queried. */
+interface Sources {
+  inboxes: InboxReplies;
+  selfTests: ScheduledSelfTests;
+  decoder: DecoderLook;
 }
 
 /** Refusals with a finding kind of their own; others are `unusable`. */
@@ -35,7 +34,7 @@ const REFUSALS: Readonly<Partial<Record<RvmErrorCode, ServiceTrouble['kind']>>> 
  * All known facts of the deployed nodes.
  * @param chosen keys of Central Stations; empty = all
  */
-export function gather(RED: NodeAPI, chosen: ReadonlySet<string>, queried: QueriedFacts): Facts {
+export function gather(RED: NodeAPI, chosen: ReadonlySet<string>, sources: Sources): Facts {
   const isChosen = (station: string): boolean => chosen.size === 0 || chosen.has(station);
   return {
     stations: allStations(RED)
@@ -43,14 +42,14 @@ export function gather(RED: NodeAPI, chosen: ReadonlySet<string>, queried: Queri
       .map(stationFacts),
     webhooks: webhookIds().flatMap((id) => {
       const webhook = findWebhook(RED, id);
-      const facts = webhook && webhookFacts(id, webhook, queried);
+      const facts = webhook && webhookFacts(id, webhook, sources);
       return facts !== undefined && (chosen.size === 0 || facts.stations.some(isChosen)) ? [facts] : [];
     }),
-    inboxes: openInboxes().map((open) => inboxFacts(RED, open, queried, isChosen)),
+    inboxes: openInboxes().map((open) => inboxFacts(RED, open, sources, isChosen)),
     videos: [...missingRecordings()].flatMap(([id, found]) =>
       isChosen(found.station) && isThere(RED, found.station) ? [{ id, ...found }] : [],
     ),
-    hasDecoder: queried.hasDecoder(),
+    hasDecoder: sources.decoder.isThere,
   };
 }
 
@@ -91,23 +90,23 @@ function ofState(state: Exclude<StationState, { kind: 'idle' }>): StationFacts['
 function webhookFacts(
   id: string,
   webhook: DeployedWebhook,
-  queried: QueriedFacts,
+  { selfTests }: Sources,
 ): WebhookFacts & { stations: readonly string[] } {
   const health = webhook.health();
   const [first, ...others] = health.stations;
   const station = first !== undefined && others.length === 0 ? first : null;
-  return { id, title: webhook.title, station, selfTest: queried.selfTestOf(id), ...health };
+  return { id, title: webhook.title, station, selfTest: selfTests.resultOf(id), ...health };
 }
 
 function inboxFacts(
   RED: NodeAPI,
   open: OpenInbox,
-  queried: QueriedFacts,
+  { inboxes }: Sources,
   isChosen: (station: string) => boolean,
 ): InboxFacts {
   const { durable, fault = '', incident, spilled = 0 } = open.inbox.state();
   const title = shownTitle(RED, open);
-  const figures = queried.figuresOf(open);
+  const figures = inboxes.figuresOf(open);
   const dead = Object.entries(figures?.dead ?? {}).filter(([station]) => isChosen(station));
   return {
     id: open.place.title,
@@ -116,7 +115,7 @@ function inboxFacts(
     fault,
     incident: incident && { text: incidentText(RED, title, incident.is), ago: incident.ago },
     spilled,
-    lacksStandby: queried.standbyOf(open),
+    lacksStandby: inboxes.standbyOf(open),
     figures: figures && { ...figures, dead: Object.fromEntries(dead) },
   };
 }
@@ -215,5 +214,81 @@ export class DecoderLook {
     const decoder = newDecoder(this.RED);
     this.#isThere = await decoder.available();
     await decoder.close();
+  }
+}
+
+/** Full namespace: the texts belong to *webhook in*. */
+const FAULT = '@rvm/node-red-remote-monitoring/rvm-webhook-in:rvm-webhook-in.test.fault';
+/**
+ * Milliseconds. After a start other work comes first. A failed test is repeated before it is reported, and then until it
+ * succeeds.
+ */
+const FIRST = 5000;
+const AGAIN = 20_000;
+const LONGEST_WAIT = 60_000;
+/** Failures in a row before a report: a single one may be transient. */
+const FAILURES = 2;
+
+interface Tested {
+  /** Value of `performance.now()`. */
+  nextAt: number;
+  failures: number;
+  result: Exclude<WebhookFacts['selfTest'], undefined>;
+}
+
+/** Periodic self-tests of all *webhook in* nodes, one after the other. */
+export class ScheduledSelfTests {
+  readonly #tested = new Map<string, Tested>();
+  #isTesting = false;
+
+  /** @param every interval in milliseconds; 0 = never */
+  constructor(
+    private readonly RED: NodeAPI,
+    private readonly every: number,
+  ) {}
+
+  resultOf(webhookId: string): WebhookFacts['selfTest'] {
+    return this.every === 0 ? undefined : (this.#tested.get(webhookId)?.result ?? 'unknown');
+  }
+
+  /** Runs the tests that are due. */
+  testInTime(): void {
+    if (this.every === 0 || this.#isTesting) return;
+    this.#isTesting = true;
+    void this.#testAll().finally(() => (this.#isTesting = false));
+  }
+
+  async #testAll(): Promise<void> {
+    const ids = webhookIds();
+    for (const id of this.#tested.keys()) if (!ids.includes(id)) this.#tested.delete(id);
+    for (const id of ids) {
+      const tested = this.#tested.get(id) ?? this.#begun(id);
+      if (performance.now() >= tested.nextAt) await this.#test(id, tested);
+    }
+  }
+
+  #begun(id: string): Tested {
+    const tested: Tested = { nextAt: performance.now() + FIRST, failures: 0, result: 'unknown' };
+    this.#tested.set(id, tested);
+    return tested;
+  }
+
+  async #test(id: string, tested: Tested): Promise<void> {
+    const reason = await this.#failureOf(id);
+    tested.failures = reason === undefined ? 0 : tested.failures + 1;
+    if (reason === undefined) tested.result = 'well';
+    else if (tested.failures >= FAILURES) tested.result = { reason };
+    const pause = [this.every, AGAIN, LONGEST_WAIT][Math.min(tested.failures, FAILURES)] ?? LONGEST_WAIT;
+    tested.nextAt = performance.now() + Math.min(this.every, pause);
+  }
+
+  /** Undefined where the message has arrived. */
+  async #failureOf(id: string): Promise<string | undefined> {
+    try {
+      const failed = (await findWebhook(this.RED, id)?.selfTest(true))?.failed;
+      return failed && this.RED._(`${FAULT}.${failed.fault}`, { seen: failed.seen });
+    } catch (error) {
+      return error instanceof RvmError ? error.message : faultOf(error);
+    }
   }
 }

@@ -1,6 +1,7 @@
 import { stationKey } from '../support/rules';
-import { addPaletteWords, prepareForm } from '../support/editor/form';
-import { isVariable, numberOrReason, reasoned, trimmed } from '../support/editor/validate';
+import { prepareForm } from '../support/editor/form';
+import { label, labelStyle, onpaletteadd, paletteLabel } from '../support/editor/palette';
+import { isVariable, inRange, reasoned, trimmed } from '../support/editor/validate';
 
 /** Maximum of stations offered; keys of others can be typed. */
 const MOST = 500;
@@ -74,21 +75,13 @@ RED.nodes.registerType('rvm-watch', {
     name: { value: '' },
     configVersion: { value: 1 },
     stations: { value: '', validate: reasoned(stationsOrReason) },
-    interval: { value: 60, validate: reasoned((node, value) => numberOrReason(node, value, 1)) },
-    selfTest: { value: 0, validate: reasoned((node, value) => numberOrReason(node, value, 0)) },
+    interval: { value: 60, validate: inRange(1) },
+    selfTest: { value: 0, validate: inRange(0) },
   },
-  paletteLabel() {
-    return this._('rvm-watch.label.node');
-  },
-  onpaletteadd() {
-    addPaletteWords(this);
-  },
-  label() {
-    return this.name || this._('rvm-watch.label.node');
-  },
-  labelStyle() {
-    return this.name ? 'node_label_italic' : '';
-  },
+  paletteLabel,
+  onpaletteadd,
+  label,
+  labelStyle,
   outputLabels(index) {
     return this._(index === 0 ? 'rvm-watch.output.change' : 'rvm-watch.output.pulse');
   },

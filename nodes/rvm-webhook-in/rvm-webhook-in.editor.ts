@@ -1,6 +1,7 @@
 import { SELF_TEST_STEPS, type SelfTestReport } from '../../lib/webhook/self-test-steps';
 import { idsOrReason } from '../support/editor/chips';
-import { addPaletteWords, checkAgain, currently, dialogOpened, prepareForm } from '../support/editor/form';
+import { checkAgain, currently, dialogOpened, prepareForm } from '../support/editor/form';
+import { label, labelStyle, onpaletteadd, paletteLabel } from '../support/editor/palette';
 import { AskError, post, showSteps, type Step, notify } from '../support/editor/requests';
 import { isVariable, numberOrReason, publicUrlOrReason, reasoned, trimmed } from '../support/editor/validate';
 import { isOccupiedPath, PATHS_BEGIN, POSSIBLE_PATH } from '../support/rules';
@@ -184,18 +185,10 @@ RED.nodes.registerType('rvm-webhook-in', {
     cameras: { value: '', validate: reasoned((node, value) => idsOrReason(node, 'cameras', value)) },
     rules: { value: '', validate: reasoned((node, value) => idsOrReason(node, 'rules', value)) },
   },
-  paletteLabel() {
-    return this._('rvm-webhook-in.label.node');
-  },
-  onpaletteadd() {
-    addPaletteWords(this);
-  },
-  label() {
-    return this.name || this._('rvm-webhook-in.label.node');
-  },
-  labelStyle() {
-    return this.name ? 'node_label_italic' : '';
-  },
+  paletteLabel,
+  onpaletteadd,
+  label,
+  labelStyle,
   outputLabels(index) {
     return this._(`rvm-webhook-in.output.${['alarms', 'health', 'problems'][index] ?? ''}`);
   },

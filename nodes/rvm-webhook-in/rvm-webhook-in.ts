@@ -20,7 +20,7 @@ export = (RED: NodeAPI): void => {
     dropAlarms(RED);
   }
 
-  const build = (node: WebhookNode, config: NodeDef): void => {
+  const build = (_RED: NodeAPI, node: WebhookNode, config: NodeDef): void => {
     const server = chosenServer(RED, node, config);
     if (server === undefined) return;
     const webhook = new WebhookIn(wiringOf(RED, node, config, server));
@@ -30,7 +30,7 @@ export = (RED: NodeAPI): void => {
       webhook.close(removed).then(done, done);
     });
   };
-  registerNode(RED, 'rvm-webhook-in', build, undefined, {
+  registerNode(RED, 'rvm-webhook-in', build, {
     settings: { rvmWebhookInSaferNode: { value: safer, exportable: true } },
   });
 };

@@ -1,6 +1,6 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
 import { RvmError } from '../../lib/error';
-import { unsetVariableError, unsetVariables } from './settings';
+import { type Properties, unsetVariableError, unsetVariables } from './settings';
 import { showFromStart, status } from './status';
 
 interface Credentials {
@@ -8,34 +8,31 @@ interface Credentials {
 }
 
 interface Further {
+  credentials?: Credentials;
   /** Settings for the editor; Node-RED requires names that begin with the camel-case type. */
   settings?: Record<string, { value: string; exportable: true }>;
 }
+
+/** The properties of a node, as its type gets them. */
+export type NodeConfig = NodeDef & Properties;
 
 /**
  * Registers a type. On a Node.js that is too old the type is registered all the same, shows the needed version and refuses each
  * message with CONFIG_MISSING, so that a flow does not lose its nodes as "unknown".
  */
-export function registerNode<N extends Node, D extends NodeDef>(
+export function registerNode<N extends Node>(
   RED: NodeAPI,
   type: string,
-  build: (node: N, config: D) => void,
-  credentials?: Credentials,
-  { settings }: Further = {},
+  build: (RED: NodeAPI, node: N, config: NodeConfig) => void,
+  further: Further = {},
 ): void {
-  function RvmNode(this: N, config: D): void {
+  function RvmNode(this: N, config: NodeConfig): void {
     RED.nodes.createNode(this, config);
-    if (nodeIsNewEnough()) {
-      warnOfUnset(this, config);
-      build(this, config);
-    } else {
-      refuseOldNode(RED, this);
-    }
+    if (!nodeIsNewEnough()) return refuseOldNode(RED, this);
+    warnOfUnset(this, config);
+    build(RED, this, config);
   }
-  RED.nodes.registerType(type, RvmNode, {
-    ...(credentials && { credentials }),
-    ...(settings && { settings }),
-  });
+  RED.nodes.registerType(type, RvmNode, further);
 }
 
 /** Logged too, because the status names only the missing variables. */

@@ -14,7 +14,7 @@ import {
 } from './settings';
 
 /** A property of a node whose type is in `<name>Type`. */
-interface TypedInput {
+export interface TypedInput {
   properties: Properties;
   name: string;
   byDefault: { value: string; type: string };

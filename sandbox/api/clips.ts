@@ -1,28 +1,16 @@
-import { type Answer, type Call, matchPath } from './http-server';
 import { Refusal } from '../refusal';
 import { clipOf } from '../scene/clip';
-import type { Scenes } from '../scene/scenes';
-import { type Clips, type Incidents, viewOf } from '../world/incidents';
+import type { World } from '../world/world';
+import { type Answer, type Call, matchPath, notAllowed } from './http-server';
 
 /** Seconds of a clip before and after the start of its alarm. */
 const BEFORE = 3;
 const AFTER = 12;
 const PREFIX = '/clips/';
 
-interface ClipOptions {
-  clips: Clips;
-  incidents: Incidents;
-  scenes: Scenes;
-  now: () => number;
-}
-
 /** Serves the clips of alarms as MP4. The link is enough: no key, no login. */
 export class ClipPages {
-  readonly #options: ClipOptions;
-
-  constructor(options: ClipOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly world: World) {}
 
   static owns(path: string): boolean {
     return path.startsWith(PREFIX);
@@ -30,29 +18,21 @@ export class ClipPages {
 
   /** @throws Refusal 404 for an unknown clip, 405 unless GET or HEAD, 416 for a range outside the clip */
   async answer(call: Call): Promise<Answer> {
-    if (call.method !== 'GET' && call.method !== 'HEAD') {
-      throw new Refusal(405, 'MethodNotAllowed', 'Allowed here: GET, HEAD.', {
-        headers: { Allow: 'GET, HEAD' },
-      });
-    }
+    if (call.method !== 'GET' && call.method !== 'HEAD') throw notAllowed('GET, HEAD');
     const { id = '' } = matchPath(`${PREFIX}:id`, call.path) ?? {};
     return partOf(await this.#bytes(id), call.headers.range);
   }
 
   async #bytes(id: string): Promise<Buffer> {
-    const { clips, incidents, scenes, now } = this.#options;
+    const { clips, clock, incidents, scenes } = this.world;
     const clip = clips.find(id);
     if (clip === undefined)
       throw new Refusal(404, 'ClipNotFound', 'There is no such clip, or it is too old.');
-    const start = Math.floor(clip.startedAt / 1000);
+    const { camera, startedAt } = clip;
+    const start = Math.floor(startedAt / 1000);
     // For an alarm that has just begun, the clip ends now.
-    const end = Math.max(start + 1, Math.min(start + AFTER, Math.floor(now() / 1000)));
-    return clipOf(
-      await scenes.footage(clip.camera.scene),
-      viewOf(clip.camera, incidents),
-      start - BEFORE,
-      end,
-    );
+    const end = Math.max(start + 1, Math.min(start + AFTER, Math.floor(clock.now() / 1000)));
+    return clipOf(await scenes.footage(camera.scene), incidents.viewOf(camera), start - BEFORE, end);
   }
 }
 

@@ -1,4 +1,11 @@
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { badRequest, Refusal } from '../refusal';
 
@@ -27,43 +34,27 @@ const REQUEST_TIMEOUT_MS = 15_000;
 
 /** A plain HTTP server: limits request bodies, writes JSON, converts a {@link Refusal} to an answer. */
 export class HttpServer {
-  readonly #server;
-  #url = '';
+  /** Such as `http://127.0.0.1:8088`. */
+  readonly url: string;
 
-  private constructor(answerer: Answerer) {
-    this.#server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
-      void respond(request, response, answerer);
-    });
+  private constructor(private readonly server: Server) {
+    this.url = urlOf(server.address());
   }
 
   /** Rejects with the system's error if the port is in use. */
-  static async start(options: { host: string; port: number; answerer: Answerer }): Promise<HttpServer> {
-    const server = new HttpServer(options.answerer);
-    await server.#listen(options.host, options.port);
-    return server;
-  }
-
-  /** Such as `http://127.0.0.1:8088`. */
-  get url(): string {
-    return this.#url;
+  static async start(host: string, port: number, answerer: Answerer): Promise<HttpServer> {
+    const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
+      void respond(request, response, answerer);
+    });
+    await once(server.listen(port, host), 'listening');
+    return new HttpServer(server);
   }
 
   /** Closes every connection, also one whose request is not answered yet. */
   close(): Promise<void> {
     return new Promise((resolve) => {
-      this.#server.close(() => resolve());
-      this.#server.closeAllConnections();
-    });
-  }
-
-  #listen(host: string, port: number): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#server.once('error', reject);
-      this.#server.listen(port, host, () => {
-        this.#server.off('error', reject);
-        this.#url = urlOf(this.#server.address());
-        resolve();
-      });
+      this.server.close(() => resolve());
+      this.server.closeAllConnections();
     });
   }
 }
@@ -117,9 +108,8 @@ async function readBody(request: IncomingMessage): Promise<Buffer> {
   for await (const chunk of parts) {
     size += chunk.length;
     if (size > LARGEST_BODY) {
-      throw new Refusal(413, 'TooLarge', `A request body may have at most ${LARGEST_BODY} bytes.`, {
-        headers: { Connection: 'close' },
-      });
+      const message = `A request body may have at most ${LARGEST_BODY} bytes.`;
+      throw new Refusal(413, 'TooLarge', message, { headers: { Connection: 'close' } });
     }
     chunks.push(chunk);
   }
@@ -130,11 +120,7 @@ function answerOfError(error: unknown): Answer {
   const refusal =
     error instanceof Refusal ? error : new Refusal(500, 'Internal', 'The sandbox failed to answer.');
   const { status, code, message, field, headers } = refusal;
-  return {
-    status,
-    headers,
-    body: { _type: 'Error', code, message, ...(field === undefined ? {} : { field }) },
-  };
+  return { status, headers, body: { _type: 'Error', code, message, field } };
 }
 
 function write(response: ServerResponse, answer: Answer, headOnly: boolean): void {
@@ -153,8 +139,10 @@ function write(response: ServerResponse, answer: Answer, headOnly: boolean): voi
   response.end(headOnly ? undefined : bytes);
 }
 
+export type Body = Readonly<Record<string, unknown>>;
+
 /** Parses the JSON object in a request's body; an empty body is an empty object. @throws Refusal 400 */
-export function jsonBody(body: Buffer): Readonly<Record<string, unknown>> {
+export function jsonBody(body: Buffer): Body {
   if (body.length === 0) return {};
   const value = parse(body.toString('utf8'));
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -164,14 +152,14 @@ export function jsonBody(body: Buffer): Readonly<Record<string, unknown>> {
 }
 
 /** A required, non-empty string. @throws Refusal 400 */
-export function requiredText(body: Readonly<Record<string, unknown>>, field: string): string {
+export function requiredText(body: Body, field: string): string {
   const value = optionalText(body, field);
   if (value === undefined || value === '') throw badRequest(`${field} is missing.`, field);
   return value;
 }
 
 /** A string, or undefined if the field is absent or null. @throws Refusal 400 for any other type */
-export function optionalText(body: Readonly<Record<string, unknown>>, field: string): string | undefined {
+export function optionalText(body: Body, field: string): string | undefined {
   const value = body[field];
   if (value === undefined || value === null) return undefined;
   if (typeof value !== 'string') throw badRequest(`${field} must be a text.`, field);
@@ -180,22 +168,19 @@ export function optionalText(body: Readonly<Record<string, unknown>>, field: str
 
 /** A number within bounds, or undefined if the field is absent or null. @throws Refusal 400 */
 export function optionalNumber(
-  body: Readonly<Record<string, unknown>>,
+  body: Body,
   field: string,
-  bounds: { low: number; high: number; whole?: boolean },
+  { low, high, whole = false }: { low: number; high: number; whole?: boolean },
 ): number | undefined {
   const value = body[field];
   if (value === undefined || value === null) return undefined;
-  const kind = bounds.whole === true ? 'whole number' : 'number';
-  const fits = typeof value === 'number' && value >= bounds.low && value <= bounds.high;
-  if (!fits || (bounds.whole === true && !Number.isInteger(value))) {
-    throw badRequest(`${field} must be a ${kind} from ${bounds.low} to ${bounds.high}.`, field);
-  }
-  return value;
+  const fits = typeof value === 'number' && value >= low && value <= high;
+  if (fits && (!whole || Number.isInteger(value))) return value;
+  throw badRequest(`${field} must be a ${whole ? 'whole number' : 'number'} from ${low} to ${high}.`, field);
 }
 
 /** Refuses unknown fields, which are most likely misspelled. @throws Refusal 400 */
-export function onlyFields(body: Readonly<Record<string, unknown>>, known: readonly string[]): void {
+export function onlyFields(body: Body, known: readonly string[]): void {
   const unknown = Object.keys(body).find((field) => !known.includes(field));
   if (unknown === undefined) return;
   throw badRequest(`${unknown} is not known here; known are ${known.join(', ')}.`, unknown);
@@ -221,4 +206,25 @@ export function matchPath(pattern: string, path: string): Record<string, string>
     else if (expected !== part) return undefined;
   }
   return parameters;
+}
+
+/**
+ * The one of the matching routes that has this method.
+ * @param nothing text where none matches
+ * @throws Refusal 404, 405
+ */
+export function withMethod<Match extends { route: { method: string } }>(
+  matches: readonly Match[],
+  method: string,
+  nothing: string,
+): Match {
+  const match = matches.find(({ route }) => route.method === method);
+  if (match !== undefined) return match;
+  if (matches.length === 0) throw new Refusal(404, 'NotFound', nothing);
+  throw notAllowed(matches.map(({ route }) => route.method).join(', '));
+}
+
+/** @param allowed methods, separated by commas */
+export function notAllowed(allowed: string): Refusal {
+  return new Refusal(405, 'MethodNotAllowed', `Allowed here: ${allowed}.`, { headers: { Allow: allowed } });
 }

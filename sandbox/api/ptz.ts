@@ -1,7 +1,7 @@
-import type { Answer } from './http-server';
 import { Refusal } from '../refusal';
-import type { ServiceRequest, ServiceRoute } from './service';
-import type { Camera, PtzTarget } from '../world/world';
+import type { Camera, PtzTarget } from '../world/sites';
+import type { Answer } from './http-server';
+import { get, type ServiceRequest, type ServiceRoute } from './service';
 
 /** The state of a PTZ camera after its last command. */
 interface PtzState {
@@ -10,8 +10,6 @@ interface PtzState {
   /** Id of the running tour. */
   tour: number | null;
 }
-
-const ACCEPTED: Answer = { status: 204 };
 
 /** Presets, tours and the home position of the PTZ cameras. */
 export class PtzSimulator {
@@ -25,8 +23,12 @@ export class PtzSimulator {
 
   routes(): ServiceRoute[] {
     return [
-      { method: 'GET', path: 'devices/:camera/ptz-presets', relation: 'rel/ptz_presets', answer: presets },
-      { method: 'GET', path: 'devices/:camera/ptz-tours', relation: 'rel/ptz_tours', answer: tours },
+      get('devices/:camera/ptz-presets', 'rel/ptz_presets', (request) =>
+        targets(request, 'presets', ['trigger']),
+      ),
+      get('devices/:camera/ptz-tours', 'rel/ptz_tours', (request) =>
+        targets(request, 'tours', ['start', 'stop']),
+      ),
       this.#command('ptz-home', 'rel/ptz_home', () => ({ position: 'home', tour: null })),
       this.#command('ptz-presets/:target/trigger', 'rel/trigger', (request, camera) => {
         const preset = target(request, ptzOf(camera).presets);
@@ -48,46 +50,31 @@ export class PtzSimulator {
     relation: string,
     next: (request: ServiceRequest, camera: Camera, before: PtzState) => PtzState,
   ): ServiceRoute {
-    return {
-      method: 'POST',
-      path: `devices/:camera/${path}`,
-      relation,
-      answer: (request) => {
-        const camera = request.camera();
-        const before = this.state(camera);
-        if (before === undefined) throw noPtz();
-        this.#states.set(camera.id, next(request, request.onlineCamera(), before));
-        return ACCEPTED;
-      },
+    const answer = (request: ServiceRequest): Answer => {
+      const camera = request.camera();
+      const before = this.state(camera);
+      if (before === undefined) throw noPtz();
+      this.#states.set(camera.id, next(request, request.onlineCamera(), before));
+      return { status: 204 };
     };
+    return { method: 'POST', path: `devices/:camera/${path}`, relation, answer };
   }
 }
 
-function presets(request: ServiceRequest): Answer {
+/** The list of presets or tours, each with a link for each of its commands. */
+function targets(request: ServiceRequest, kind: 'presets' | 'tours', commands: readonly string[]): Answer {
   const camera = request.camera();
-  const path = `devices/${camera.id}/ptz-presets`;
-  const list = ptzOf(camera).presets.map(({ id, name }) => ({
-    id,
-    name,
-    _links: { 'rel/trigger': request.link(`${path}/${id}/trigger`) },
-  }));
-  const body = { ptz_presets: list, _links: { 'rel/self': request.link(path) }, _type: 'PtzPresets' };
-  return { status: 200, body };
-}
-
-function tours(request: ServiceRequest): Answer {
-  const camera = request.camera();
-  const path = `devices/${camera.id}/ptz-tours`;
-  const list = ptzOf(camera).tours.map(({ id, name }) => ({
-    id,
-    name,
-    _links: {
-      'rel/start': request.link(`${path}/${id}/start`),
-      'rel/stop': request.link(`${path}/${id}/stop`),
-    },
-  }));
-  const body = { ptz_tours: list, _links: { 'rel/self': request.link(path) }, _type: 'PtzTours' };
-  return { status: 200, body };
+  const path = `devices/${camera.id}/ptz-${kind}`;
+  const list = ptzOf(camera)[kind].map(({ id, name }) => {
+    const linkOf = (command: string): string => request.link(`${path}/${id}/${command}`);
+    const links: [string, string][] = commands.map((command) => [`rel/${command}`, linkOf(command)]);
+    return { id, name, _links: Object.fromEntries(links) };
+  });
+  const _type = kind === 'presets' ? 'PtzPresets' : 'PtzTours';
+  return {
+    status: 200,
+    body: { [`ptz_${kind}`]: list, _links: { 'rel/self': request.link(path) }, _type },
+  };
 }
 
 function ptzOf(camera: Camera): NonNullable<Camera['ptz']> {

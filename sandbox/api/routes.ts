@@ -1,43 +1,33 @@
 import type { LiveStyle, RemoteIdPlace } from '../options';
 import { badRequest, Refusal } from '../refusal';
-import type { GrantRequest } from '../rtsp/server';
-import type { Scenes } from '../scene/scenes';
+import type { RtspServer } from '../rtsp/server';
 import { parseIsoTime } from '../text';
-import { type Incidents, viewOf } from '../world/incidents';
-import type { Stations } from '../world/stations';
+import type { Camera } from '../world/sites';
 import { requestedRange, selectVersion } from '../world/versions';
-import { accessibleCameras, type Camera, type World } from '../world/world';
-import { type Answer, jsonBody, optionalText, requiredText } from './http-server';
-import type { ServiceRequest, ServiceRoute, LoginSessions } from './service';
-
-interface SystemOptions {
-  world: World;
-  supportedVersions: readonly string[];
-  stations: Stations;
-  sessions: LoginSessions;
-}
+import type { World } from '../world/world';
+import { type Answer, type Body, jsonBody, optionalText, requiredText } from './http-server';
+import { get, type LoginSessions, type ServiceRequest, type ServiceRoute } from './service';
 
 /** The System resource with its version negotiation, and the login (specification, sections 2, 5 and 9). */
-export function systemRoutes(options: SystemOptions): ServiceRoute[] {
+export function systemRoutes(
+  world: World,
+  supportedVersions: readonly string[],
+  sessions: LoginSessions,
+): ServiceRoute[] {
+  const system = get('/system', 'system', (request) => systemResource(request, world, supportedVersions));
   return [
-    {
-      method: 'GET',
-      path: '/system',
-      relation: 'system',
-      withoutLogin: true,
-      answer: (request) => systemResource(request, options),
-    },
+    { ...system, withoutLogin: true },
     {
       method: 'POST',
       path: 'login',
       relation: 'rel/login',
       withoutLogin: true,
-      answer: (request) => login(request, options),
+      answer: (request) => login(request, world, sessions),
     },
   ];
 }
 
-function systemResource(request: ServiceRequest, { world, supportedVersions }: SystemOptions): Answer {
+function systemResource(request: ServiceRequest, world: World, supportedVersions: readonly string[]): Answer {
   const version = negotiate(request.call.headers.accept, supportedVersions);
   const link = (path: string): string => request.link(path, version);
   const offered =
@@ -46,8 +36,7 @@ function systemResource(request: ServiceRequest, { world, supportedVersions }: S
     status: 200,
     headers: { 'Content-Type': `application/json; version=${version}` },
     body: {
-      id: world.system.id,
-      name: world.system.name,
+      ...world.system,
       _links: { 'rel/self': '/system', ...offered },
       _system_id: world.system.id,
       _type: 'System',
@@ -66,7 +55,7 @@ function negotiate(accept: string | undefined, supported: readonly string[]): st
   throw new Refusal(501, 'VersionNotSupported', 'No version in the requested range is supported.');
 }
 
-function login(request: ServiceRequest, { stations, sessions }: SystemOptions): Answer {
+function login(request: ServiceRequest, { stations }: World, sessions: LoginSessions): Answer {
   const body = jsonBody(request.call.body);
   const station = stations.login(requiredText(body, 'username'), requiredText(body, 'password'));
   if (station === undefined) {
@@ -79,53 +68,36 @@ function login(request: ServiceRequest, { stations, sessions }: SystemOptions): 
   };
 }
 
-interface CameraOptions {
-  world: World;
-  remoteId: RemoteIdPlace;
-  liveStyle: LiveStyle;
-  now: () => number;
-  scenes: Scenes;
-  incidents: Incidents;
-  grantRtsp: GrantRtsp;
-}
-
 const PAGE_SIZE = 100;
 
 /** Device list, details, data sources, RTSP sessions, snapshots (specification, sections 2 and 4). */
-export function cameraRoutes(options: CameraOptions): ServiceRoute[] {
-  const { world, remoteId, now, scenes, incidents } = options;
+export function cameraRoutes(
+  world: World,
+  rtsp: RtspServer,
+  { remoteId, liveStyle }: { remoteId: RemoteIdPlace; liveStyle: LiveStyle },
+): ServiceRoute[] {
   return [
     get('devices', 'rel/devices', (request) => collection(request, world, remoteId)),
     get('devices/:camera', 'rel/self', (request) => details(request, world, remoteId)),
     get('devices/:camera/data-sources', 'rel/data_sources', (request) => dataSources(request, world)),
-    get('devices/:camera/snapshot', 'rel/snapshot', (request) =>
-      snapshot(request.onlineCamera(), request.call.query.get('width'), {
-        scenes,
-        incidents,
-        now: now(),
-      }),
-    ),
+    get('devices/:camera/snapshot', 'rel/snapshot', (request) => snapshot(request, world)),
     {
       method: 'POST',
       path: 'devices/:camera/rtsp',
       relation: 'rel/rtsp',
-      answer: (request) => rtspSession(request, options),
+      answer: (request) => rtspSession(request, world, rtsp, liveStyle),
     },
   ];
 }
 
-function get(path: string, relation: string, answer: ServiceRoute['answer']): ServiceRoute {
-  return { method: 'GET', path, relation, answer };
-}
-
 function collection(request: ServiceRequest, world: World, remoteId: RemoteIdPlace): Answer {
-  const cameras = accessibleCameras(world);
+  const cameras = world.accessibleCameras();
   const start = Math.max(0, Number.parseInt(request.call.query.get('start') ?? '0', 10) || 0);
   const page = cameras.slice(start, start + PAGE_SIZE);
   const next = start + PAGE_SIZE;
   const links = {
     'rel/self': request.link(start === 0 ? 'devices' : `devices?start=${start}`),
-    ...(next < cameras.length ? { next: request.link(`devices?start=${next}`) } : {}),
+    next: next < cameras.length ? request.link(`devices?start=${next}`) : undefined,
   };
   return ok({
     devices: page.map((camera) => record(request, camera, world, remoteId === 'record')),
@@ -139,7 +111,7 @@ function collection(request: ServiceRequest, world: World, remoteId: RemoteIdPla
 function record(request: ServiceRequest, camera: Camera, world: World, withRemoteId: boolean): object {
   return {
     id: camera.id,
-    ...(withRemoteId ? { remoteId: camera.remoteId } : {}),
+    remoteId: withRemoteId ? camera.remoteId : undefined,
     name: camera.name,
     siteId: camera.site.id,
     siteName: camera.site.name,
@@ -195,16 +167,6 @@ function ok(body: object): Answer {
   return { status: 200, body };
 }
 
-/** Creates an RTSP URL for one session. */
-type GrantRtsp = (request: GrantRequest) => string;
-
-interface SessionOptions {
-  grantRtsp: GrantRtsp;
-  liveStyle: LiveStyle;
-  incidents: Incidents;
-  now: () => number;
-}
-
 const QUALITIES = ['high', 'low'];
 const LIVE_HINTS: Record<LiveStyle, string> = {
   omit: 'Live video is asked for without t and search.',
@@ -216,25 +178,30 @@ const LIVE_HINTS: Record<LiveStyle, string> = {
  * `true` in `search`. The specification does not show the request for live video; the sandbox accepts only the form of
  * `liveStyle`. `cameraId` is the remote id; the id of the device is refused.
  */
-function rtspSession(request: ServiceRequest, options: SessionOptions): Answer {
+function rtspSession(
+  request: ServiceRequest,
+  { clock, faults, incidents }: World,
+  rtsp: RtspServer,
+  liveStyle: LiveStyle,
+): Answer {
   const camera = request.onlineCamera();
   const body = jsonBody(request.call.body);
   checkCamera(camera, requiredText(body, 'cameraId'));
   const quality = requiredText(body, 'quality');
   if (!QUALITIES.includes(quality)) throw badRequest('quality must be high or low.', 'quality');
-  const start = recordedStart(body, options.liveStyle);
-  const late = request.lateness(camera);
-  if (late?.way === 'code' && start !== undefined) checkIsThere(start, options.now() - late.seconds * 1000);
-  const url = options.grantRtsp({
+  const start = recordedStart(body, liveStyle);
+  const late = faults.lateness(camera);
+  if (late?.way === 'code' && start !== undefined) checkIsThere(start, clock.now() - late.seconds * 1000);
+  const rtspRelayURL = rtsp.grant({
     cameraId: camera.id,
     cameraName: camera.name,
     // Sessions are limited per station, so that one station cannot use up the sessions of another.
     owner: request.station,
-    view: viewOf(camera, options.incidents),
-    ...(late === undefined || late.way === 'code' ? {} : { late: { seconds: late.seconds, way: late.way } }),
-    ...(start === undefined ? {} : { start }),
+    view: incidents.viewOf(camera),
+    late: late === undefined || late.way === 'code' ? undefined : { seconds: late.seconds, way: late.way },
+    start,
   });
-  return { status: 200, body: { rtspRelayURL: url } };
+  return ok({ rtspRelayURL });
 }
 
 function checkCamera(camera: Camera, cameraId: string): void {
@@ -242,9 +209,8 @@ function checkCamera(camera: Camera, cameraId: string): void {
   if (cameraId.toLowerCase() === camera.id) {
     throw badRequest('cameraId must be the remote id of the camera, not the id of the device.', 'cameraId');
   }
-  throw new Refusal(404, 'CameraNotFound', 'No camera behind this link has this remote id.', {
-    field: 'cameraId',
-  });
+  const message = 'No camera behind this link has this remote id.';
+  throw new Refusal(404, 'CameraNotFound', message, { field: 'cameraId' });
 }
 
 /** @throws Refusal 404 NoAvailableStreams, one of the service's codes for a recording not there yet */
@@ -254,7 +220,7 @@ function checkIsThere(start: number, recordedTo: number): void {
 }
 
 /** Undefined for live video. */
-function recordedStart(body: Readonly<Record<string, unknown>>, liveStyle: LiveStyle): number | undefined {
+function recordedStart(body: Body, liveStyle: LiveStyle): number | undefined {
   const { search } = body;
   const t = optionalText(body, 't');
   if (isLive(t, search, liveStyle)) return undefined;
@@ -275,12 +241,10 @@ function isLive(t: string | undefined, search: unknown, liveStyle: LiveStyle): b
 const DEFAULT_WIDTH = 320;
 
 /** The current picture as JPEG: the largest that is not wider than `width` pixels, else the smallest. */
-async function snapshot(
-  camera: Camera,
-  width: string | null,
-  { scenes, incidents, now }: { scenes: Scenes; incidents: Incidents; now: number },
-): Promise<Answer> {
-  const wanted = widthOf(width);
+async function snapshot(request: ServiceRequest, { clock, incidents, scenes }: World): Promise<Answer> {
+  const camera = request.onlineCamera();
+  const now = clock.now();
+  const wanted = widthOf(request.call.query.get('width'));
   const stills = await scenes.stills(camera.scene);
   return {
     status: 200,
@@ -289,7 +253,7 @@ async function snapshot(
       'X-Resource-Timestamp': new Date(now).toISOString(),
       'Content-Disposition': `inline; filename="${camera.name.replaceAll(' ', '-')}.jpg"`,
     },
-    body: stills.jpeg(Math.floor(now / 1000), viewOf(camera, incidents), wanted),
+    body: stills.jpeg(Math.floor(now / 1000), incidents.viewOf(camera), wanted),
   };
 }
 

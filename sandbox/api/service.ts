@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Refusal } from '../refusal';
 import { sameText } from '../text';
-import type { Disturbance, ApiFaultInjector, Lateness } from '../world/faults';
-import { accessibleCameras, type Camera, type World } from '../world/world';
-import { type Answer, type Call, matchPath } from './http-server';
+import type { Disturbance } from '../world/faults';
+import type { Camera } from '../world/sites';
+import type { World } from '../world/world';
+import { type Answer, type Call, matchPath, withMethod } from './http-server';
 
 /** The request as a route receives it. */
 export interface ServiceRequest {
@@ -19,8 +21,6 @@ export interface ServiceRequest {
   /** The other variable parts of the path, by name. */
   parameters: Readonly<Record<string, string>>;
   isOnline: (camera: Camera) => boolean;
-  /** Delay of the camera's recordings and the behaviour until then; undefined = available at once. */
-  lateness: (camera: Camera) => Lateness | undefined;
   /** The link to a path below the service; it carries the version. */
   link: (path: string, version?: string) => string;
 }
@@ -35,10 +35,24 @@ export interface ServiceRoute {
   answer: (request: ServiceRequest) => Answer | Promise<Answer>;
 }
 
+export function get(path: string, relation: string, answer: ServiceRoute['answer']): ServiceRoute {
+  return { method: 'GET', path, relation, answer };
+}
+
 interface Match {
   route: ServiceRoute;
   parameters: Record<string, string>;
   version: string | undefined;
+}
+
+interface ServiceOptions {
+  apiKey: string;
+  routes: readonly ServiceRoute[];
+  supportedVersions: readonly string[];
+  sessions: LoginSessions;
+  world: World;
+  /** Ends delays when the sandbox closes. */
+  closing: AbortSignal;
 }
 
 /**
@@ -48,35 +62,26 @@ interface Match {
  */
 export class Service {
   readonly #prefix = `/s-${randomBytes(4).toString('hex')}`;
-  readonly #options;
 
-  constructor(options: {
-    apiKey: string;
-    routes: readonly ServiceRoute[];
-    supportedVersions: readonly string[];
-    sessions: LoginSessions;
-    faults: ApiFaultInjector;
-    world: World;
-    /** Resolves after real milliseconds, or at once when the sandbox closes. */
-    wait: (milliseconds: number) => Promise<void>;
-  }) {
-    this.#options = options;
-  }
+  constructor(private readonly options: ServiceOptions) {}
 
   async answer(call: Call): Promise<Answer | 'reset'> {
+    const { closing: signal, sessions, world } = this.options;
     this.#checkApiKey(call);
     const match = this.#match(call);
-    const camera = this.#cameraOf(match);
-    const disturbance = this.#options.faults.meet(match.route.relation, camera);
-    if (disturbance.delayMs > 0) await this.#options.wait(disturbance.delayMs);
+    const camera = world.accessibleCameras().find(({ id }) => id === match.parameters['camera']);
+    const disturbance = world.faults.meet(match.route.relation, camera);
+    // In real time, whatever the clock of the sandbox says.
+    if (disturbance.delayMs > 0)
+      await sleep(disturbance.delayMs, undefined, { signal }).catch(() => undefined);
     if (disturbance.reset) return 'reset';
     if (disturbance.status !== undefined) return faultAnswer(disturbance.status);
-    if (disturbance.expireSession) this.#options.sessions.endAll();
+    if (disturbance.expireSession) sessions.endAll();
     return match.route.answer(this.#request(call, match, camera, disturbance));
   }
 
   #request(call: Call, match: Match, camera: Camera | undefined, disturbance: Disturbance): ServiceRequest {
-    const station = this.#options.sessions.stationOf(call.headers.cookie);
+    const station = this.options.sessions.stationOf(call.headers.cookie);
     if (station === undefined && match.route.withoutLogin !== true) {
       throw new Refusal(401, 'Unauthenticated', 'Log in: there is no session, or it is over.');
     }
@@ -90,27 +95,22 @@ export class Service {
       onlineCamera: () => usable(existing(camera), isOnline),
       parameters: match.parameters,
       isOnline,
-      lateness: (camera) => this.#options.faults.lateness(camera),
       link: (path, version = match.version) => `${this.#prefix}/v${version ?? '0'}/${path}`,
     };
   }
 
   #checkApiKey(call: Call): void {
     const key = call.headers['apikey'];
-    if (typeof key === 'string' && sameText(key, this.#options.apiKey)) return;
+    if (typeof key === 'string' && sameText(key, this.options.apiKey)) return;
     throw new Refusal(401, 'InvalidApiKey', 'The ApiKey header is missing or wrong.');
   }
 
   #match(call: Call): Match {
-    const matches = this.#options.routes
+    const matches = this.options.routes
       .map((route) => this.#matchRoute(route, call.path))
       .filter((match) => match !== undefined);
     const method = call.method === 'HEAD' ? 'GET' : call.method;
-    const match = matches.find(({ route }) => route.method === method);
-    if (match !== undefined) return match;
-    if (matches.length === 0) throw new Refusal(404, 'NotFound', 'There is nothing here; follow the links.');
-    const allow = matches.map(({ route }) => route.method).join(', ');
-    throw new Refusal(405, 'MethodNotAllowed', `Allowed here: ${allow}.`, { headers: { Allow: allow } });
+    return withMethod(matches, method, 'There is nothing here; follow the links.');
   }
 
   #matchRoute(route: ServiceRoute, path: string): Match | undefined {
@@ -119,14 +119,9 @@ export class Service {
     }
     const [, prefix, versionPart, ...parts] = path.split('/');
     if (`/${prefix}` !== this.#prefix) return undefined;
-    const version = this.#options.supportedVersions.find((known) => versionPart === `v${known}`);
+    const version = this.options.supportedVersions.find((known) => versionPart === `v${known}`);
     const parameters = matchPath(route.path, parts.join('/'));
     return version === undefined || parameters === undefined ? undefined : { route, parameters, version };
-  }
-
-  #cameraOf(match: Match): Camera | undefined {
-    const id = match.parameters['camera'];
-    return accessibleCameras(this.#options.world).find((camera) => camera.id === id);
   }
 }
 
@@ -159,11 +154,8 @@ interface Session {
 /** Login sessions, carried by a cookie (specification, section 5). */
 export class LoginSessions {
   readonly #sessions = new Map<string, Session>();
-  readonly #now: () => number;
 
-  constructor(now: () => number) {
-    this.#now = now;
-  }
+  constructor(private readonly now: () => number) {}
 
   get count(): number {
     return this.#sessions.size;
@@ -174,7 +166,7 @@ export class LoginSessions {
     const oldest = this.#sessions.keys().next();
     if (this.#sessions.size >= MOST_SESSIONS && oldest.done !== true) this.#sessions.delete(oldest.value);
     const token = randomBytes(32).toString('base64url');
-    this.#sessions.set(token, { station, usedAt: this.#now() });
+    this.#sessions.set(token, { station, usedAt: this.now() });
     return `${COOKIE}=${token}; Path=/; HttpOnly; SameSite=Strict`;
   }
 
@@ -183,11 +175,11 @@ export class LoginSessions {
     const token = cookieValue(cookieHeader);
     const session = token === undefined ? undefined : this.#sessions.get(token);
     if (token === undefined || session === undefined) return undefined;
-    if (this.#now() - session.usedAt > IDLE_MS) {
+    if (this.now() - session.usedAt > IDLE_MS) {
       this.#sessions.delete(token);
       return undefined;
     }
-    session.usedAt = this.#now();
+    session.usedAt = this.now();
     return session.station;
   }
 

@@ -1,12 +1,4 @@
-type Method =
-  | 'OPTIONS'
-  | 'DESCRIBE'
-  | 'SETUP'
-  | 'PLAY'
-  | 'PAUSE'
-  | 'GET_PARAMETER'
-  | 'SET_PARAMETER'
-  | 'TEARDOWN';
+import type { ServedMethod } from './protocol';
 
 interface Scope {
   /** Camera id; absent = every camera. */
@@ -16,7 +8,7 @@ interface Scope {
 }
 
 /** A fault of the answer to one method; default DESCRIBE. */
-export type AnswerFault = Scope & { method?: Method } & (
+export type AnswerFault = Scope & { method?: ServedMethod } & (
     | { kind: 'silent' }
     | { kind: 'slow'; ms: number }
     | { kind: 'status'; status: number }
@@ -53,22 +45,6 @@ type LateFault = Pick<Scope, 'camera'> & { kind: 'recording-late' } & Lateness;
 /** A fault that can be switched on. */
 export type RtspFault = AnswerFault | DescriptionFault | StreamFault | LateFault;
 
-type Kind = RtspFault['kind'];
-type OfKind<K extends Kind> = Extract<RtspFault, { kind: K }>;
-
-const STREAM_KINDS = [
-  'stall',
-  'drop-connection',
-  'cut-frame',
-  'lose',
-  'repeat',
-  'reorder',
-  'jump',
-  'no-key-frame',
-  'aggregate-parameter-sets',
-  'lone-bye',
-] as const satisfies readonly StreamFault['kind'][];
-
 const ANSWER_KINDS = [
   'silent',
   'slow',
@@ -100,9 +76,9 @@ export class RelayFaultInjector {
   }
 
   /** Every fault that affects the answer to this request. */
-  forAnswer(method: string, camera: string | undefined, already: { redirected: boolean }): AnswerFault[] {
+  forAnswer(method: string, camera: string | undefined, isRedirected: boolean): AnswerFault[] {
     return this.#take((fault): fault is AnswerFault => {
-      if (!isAnswerFault(fault) || (fault.kind === 'redirect' && already.redirected)) return false;
+      if (!isAnswerFault(fault) || (fault.kind === 'redirect' && isRedirected)) return false;
       return (fault.method ?? 'DESCRIBE') === method;
     }, camera);
   }
@@ -122,7 +98,7 @@ export class RelayFaultInjector {
 
   /** True if a fault of this kind affects the description of the camera. */
   inDescription(kind: DescriptionFault['kind'], camera: string): boolean {
-    return this.#take((fault): fault is OfKind<typeof kind> => fault.kind === kind, camera).length > 0;
+    return this.#take((fault): fault is DescriptionFault => fault.kind === kind, camera).length > 0;
   }
 
   #take<T extends RtspFault>(wanted: (fault: RtspFault) => fault is T, camera: string | undefined): T[] {
@@ -142,6 +118,9 @@ function isAnswerFault(fault: RtspFault): fault is AnswerFault {
   return ANSWER_KINDS.some((kind) => kind === fault.kind);
 }
 
+/** What is no fault of an answer, a description or a recording is one of a stream. */
 function isStreamFault(fault: RtspFault): fault is StreamFault {
-  return STREAM_KINDS.some((kind) => kind === fault.kind);
+  return (
+    !isAnswerFault(fault) && !['oversize-sdp', 'no-parameter-sets', 'recording-late'].includes(fault.kind)
+  );
 }

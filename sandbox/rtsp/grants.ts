@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 
 import type { Lateness } from './faults';
 import { isTrackName, type TrackName } from './media/programme';
+import type { EffectiveOptions } from './options';
 import type { View } from '../scene/scenes';
 
 /** Beyond this number the oldest grants are deleted, so that requests for URLs cannot fill the memory. */
@@ -11,7 +12,7 @@ export interface GrantRequest {
   cameraId: string;
   cameraName: string;
   /** Moment of recorded video, epoch milliseconds; absent = live. */
-  start?: number;
+  start?: number | undefined;
   /** The limit of sessions applies per owner, such as a station. */
   owner?: string | undefined;
   /** What the camera shows; absent = an empty gate. */
@@ -31,14 +32,6 @@ export interface Grant extends GrantRequest {
   readonly redirected: boolean;
 }
 
-interface GrantPolicy {
-  now: () => number;
-  lifetimeSeconds: number;
-  /** RTSP sessions that one URL allows. */
-  uses: number;
-  tokenPlace: 'path' | 'query';
-}
-
 /** The grant and track that a request URL names. */
 export interface Target {
   grant: Grant;
@@ -46,20 +39,23 @@ export interface Target {
   track: TrackName | undefined;
 }
 
+type GrantPolicy = Pick<EffectiveOptions, 'now' | 'urlLifetimeSeconds' | 'uses' | 'tokenPlace'>;
+
 /** Creates RTSP URLs with unguessable tokens and resolves URLs to grants. */
 export class Grants {
-  readonly #policy: GrantPolicy;
   readonly #byToken = new Map<string, Grant>();
 
-  constructor(policy: GrantPolicy) {
-    this.#policy = policy;
-  }
+  /** @param base URL of the server, with the login where players need one */
+  constructor(
+    private readonly policy: GrantPolicy,
+    private readonly base: string,
+  ) {}
 
   add(request: GrantRequest, redirected = false): Grant {
     const grant: Grant = {
       ...request,
       token: randomBytes(24).toString('base64url'),
-      expires: this.#policy.now() + this.#policy.lifetimeSeconds * 1000,
+      expires: this.policy.now() + this.policy.urlLifetimeSeconds * 1000,
       sessions: new Set(),
       redirected,
     };
@@ -68,10 +64,10 @@ export class Grants {
     return grant;
   }
 
-  /** Path of the URL of a grant, with the query if the token belongs there; without a track. */
-  pathOf(grant: Grant): string {
-    const path = `/${cameraPath(grant)}`;
-    return this.#policy.tokenPlace === 'query' ? `${path}?token=${grant.token}` : `${path}/${grant.token}`;
+  /** The URL of a grant, without a track. */
+  urlOf(grant: Grant): string {
+    const separator = this.policy.tokenPlace === 'query' ? '?token=' : '/';
+    return `${this.base}/${cameraPath(grant)}${separator}${grant.token}`;
   }
 
   /** Resolves a request URL, with or without a trailing slash or a track; undefined = no grant matches. */
@@ -82,7 +78,7 @@ export class Grants {
     const last = parts.at(-1);
     const track = isTrackName(last) ? last : undefined;
     if (track !== undefined) parts.pop();
-    const token = this.#policy.tokenPlace === 'query' ? url.searchParams.get('token') : parts.pop();
+    const token = this.policy.tokenPlace === 'query' ? url.searchParams.get('token') : parts.pop();
     const grant = this.#byToken.get(token?.replace(/\/$/, '') ?? '');
     if (grant === undefined || parts.join('/') !== cameraPath(grant)) return undefined;
     return { grant, track };
@@ -91,8 +87,8 @@ export class Grants {
   /** True while this session (or, if absent, a new session) may use the grant. */
   admits(grant: Grant, session?: string): boolean {
     if (session !== undefined && grant.sessions.has(session)) return true;
-    if (grant.sessions.size >= this.#policy.uses) return false;
-    return grant.sessions.size > 0 || this.#policy.now() < grant.expires;
+    if (grant.sessions.size >= this.policy.uses) return false;
+    return grant.sessions.size > 0 || this.policy.now() < grant.expires;
   }
 
   #forgetOldest(): void {

@@ -51,20 +51,20 @@ export type EffectiveOptions = Required<Omit<RtspServerOptions, 'authentication'
 
 /** The options with their defaults. */
 export function withDefaults(options: RtspServerOptions): EffectiveOptions {
-  const tokenPlace = options.tokenPlace ?? 'path';
+  const { tokenPlace = 'path' } = options;
   return {
-    ...options,
-    monotonic: options.monotonic ?? (() => performance.now()),
+    monotonic: () => performance.now(),
     tokenPlace,
-    scenes: options.scenes ?? new Scenes(),
-    transports: options.transports ?? ['tcp', 'udp'],
-    trackControl: options.trackControl ?? (tokenPlace === 'path' ? 'relative' : 'absolute'),
-    urlLifetimeSeconds: options.urlLifetimeSeconds ?? 300,
-    uses: options.uses ?? 1,
-    pace: options.pace ?? 1,
-    recordingSeconds: options.recordingSeconds ?? 60,
-    maxSessions: options.maxSessions ?? 8,
-    maxConnections: options.maxConnections ?? 64,
-    sessionTimeoutSeconds: options.sessionTimeoutSeconds ?? 60,
+    scenes: new Scenes(),
+    transports: ['tcp', 'udp'],
+    trackControl: tokenPlace === 'path' ? 'relative' : 'absolute',
+    urlLifetimeSeconds: 300,
+    uses: 1,
+    pace: 1,
+    recordingSeconds: 60,
+    maxSessions: 8,
+    maxConnections: 64,
+    sessionTimeoutSeconds: 60,
+    ...options,
   };
 }

@@ -1,6 +1,17 @@
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 
+export const PUBLIC_METHODS = [
+  'OPTIONS',
+  'DESCRIBE',
+  'SETUP',
+  'PLAY',
+  'PAUSE',
+  'GET_PARAMETER',
+  'TEARDOWN',
+] as const;
+export type ServedMethod = (typeof PUBLIC_METHODS)[number] | 'SET_PARAMETER';
+
 /** The range that a PLAY requests, in seconds from the start of the recording. */
 type RequestedRange = { kind: 'now' } | { kind: 'from'; start: number; end?: number };
 
@@ -72,12 +83,6 @@ export class ProtocolError extends Error {
   }
 }
 
-interface Header {
-  request: Omit<RtspRequest, 'body'>;
-  bytes: number;
-  bodyBytes: number;
-}
-
 /** Parses the bytes of a connection, in segments of any size, into requests and interleaved frames. */
 export class RequestParser {
   #buffer: Buffer = Buffer.alloc(0);
@@ -115,37 +120,28 @@ export class RequestParser {
   }
 
   #request(): RtspRequest | undefined {
-    const header = this.#header();
-    if (header === undefined) return undefined;
-    const end = header.bytes + header.bodyBytes;
-    if (this.#buffer.length < end) return undefined;
-    const body = Buffer.from(this.#buffer.subarray(header.bytes, end));
-    this.#buffer = this.#buffer.subarray(end);
-    return { ...header.request, body };
-  }
-
-  #header(): Header | undefined {
-    const end = this.#buffer.indexOf(END_OF_HEADER);
+    const head = this.#buffer.indexOf(END_OF_HEADER);
     // If the end mark is not found, all but its last byte may already be in the buffer.
-    const bytes = end < 0 ? this.#buffer.length - END_OF_HEADER.length + 1 : end;
+    const bytes = head < 0 ? this.#buffer.length - END_OF_HEADER.length + 1 : head;
     if (bytes > MAX_HEADER_BYTES) throw new ProtocolError(413);
-    if (end < 0) return undefined;
-    return parseHeader(this.#buffer.toString('utf8', 0, end), end + END_OF_HEADER.length);
+    if (head < 0) return undefined;
+    const request = parseHeader(this.#buffer.toString('utf8', 0, head));
+    const begin = head + END_OF_HEADER.length;
+    const end = begin + bodyLength(request.headers);
+    if (this.#buffer.length < end) return undefined;
+    const body = Buffer.from(this.#buffer.subarray(begin, end));
+    this.#buffer = this.#buffer.subarray(end);
+    return { ...request, body };
   }
 }
 
-function parseHeader(text: string, bytes: number): Header {
+function parseHeader(text: string): Omit<RtspRequest, 'body'> {
   const [requestLine = '', ...lines] = text.split('\r\n');
   if (lines.length > MAX_HEADER_LINES) throw new ProtocolError(413);
   const match = /^([A-Z_a-z]{1,32}) (\S+) (RTSP\/\d{1,3}\.\d{1,3})$/.exec(requestLine);
   const [, method, uri, version] = match ?? [];
   if (method === undefined || uri === undefined || version === undefined) throw new ProtocolError(400);
-  const headers = parseFields(lines);
-  return {
-    request: { kind: 'request', method, uri, version, headers },
-    bytes,
-    bodyBytes: bodyLength(headers),
-  };
+  return { kind: 'request', method, uri, version, headers: parseFields(lines) };
 }
 
 function parseFields(lines: readonly string[]): Map<string, string> {

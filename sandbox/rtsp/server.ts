@@ -3,7 +3,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createServer as createTlsServer } from 'node:tls';
 import type { AnswerFault, RtspFault } from './faults';
-import type { Grant, GrantRequest } from './grants';
+import type { GrantRequest } from './grants';
 import { type EffectiveOptions, type RtspServerOptions, withDefaults } from './options';
 import {
   formatResponse,
@@ -25,24 +25,27 @@ export class RtspServer {
   readonly port: number;
   /** Base URL, such as `rtsp://127.0.0.1:8554`. */
   readonly url: string;
-  readonly #listener: Server;
   readonly #service: RtspService;
   readonly #connections = new Set<RtspServerConnection>();
   readonly #sockets = new Set<Socket>();
-  readonly #monotonic: () => number;
-  readonly #maxConnections: number;
   readonly #sweep: NodeJS.Timeout;
 
-  private constructor(listener: Server, options: EffectiveOptions) {
-    const { sessionTimeoutSeconds: timeout } = options;
-    this.#listener = listener;
-    this.#monotonic = options.monotonic;
-    this.#maxConnections = options.maxConnections;
+  private constructor(
+    private readonly listener: Server,
+    private readonly options: EffectiveOptions,
+  ) {
+    const { authentication: login, host, sessionTimeoutSeconds: timeout, tls } = options;
     this.port = portOf(listener);
-    this.url = `${scheme(options)}://${urlHost(options.host)}:${this.port}`;
-    this.#service = new RtspService(options, (grant) => this.#urlOf(grant, options));
+    const scheme = tls === undefined ? 'rtsp' : 'rtsps';
+    const authority = `${urlHost(host)}:${this.port}`;
+    this.url = `${scheme}://${authority}`;
+    const [user, password] = [login?.username ?? '', login?.password ?? ''].map(encodeURIComponent);
+    this.#service = new RtspService(
+      options,
+      login === undefined ? this.url : `${scheme}://${user}:${password}@${authority}`,
+    );
     listener.on('connection', (socket: Socket) => this.#track(socket));
-    listener.on(options.tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
+    listener.on(tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
       if (!socket.destroyed) this.#serve(socket);
     });
     // For example too many open files: the connection is lost, the server continues.
@@ -58,12 +61,12 @@ export class RtspServer {
 
   /** Current RTSP sessions. */
   get sessionCount(): number {
-    return this.#service.sessions.count;
+    return this.#service.sessionCount;
   }
 
   /** RTSP sessions since the start. */
   get openedCount(): number {
-    return this.#service.sessions.opened;
+    return this.#service.openedCount;
   }
 
   /** Open connections, with or without a session. */
@@ -92,16 +95,16 @@ export class RtspServer {
   /** Ends every session and connection and frees all ports. May be called more than once. */
   async close(): Promise<void> {
     clearInterval(this.#sweep);
-    this.#service.sessions.endAll();
-    const closed = this.#listener.listening ? once(this.#listener, 'close') : undefined;
-    this.#listener.close();
+    this.#service.endAll();
+    const closed = this.listener.listening ? once(this.listener, 'close') : undefined;
+    this.listener.close();
     for (const socket of this.#sockets) socket.destroy();
     await closed;
   }
 
   // TLS connections are registered before their handshake, so that none can outlive the server.
   #track(socket: Socket): void {
-    if (this.#sockets.size >= this.#maxConnections && !this.#evict()) {
+    if (this.#sockets.size >= this.options.maxConnections && !this.#evict()) {
       socket.destroy();
       return;
     }
@@ -127,22 +130,14 @@ export class RtspServer {
   }
 
   #serve(socket: Socket): void {
-    const connection = new RtspServerConnection(socket, this.#service, this.#monotonic);
+    const connection = new RtspServerConnection(socket, this.#service, this.options.monotonic);
     this.#connections.add(connection);
     socket.once('close', () => this.#connections.delete(connection));
   }
 
   #endSilent(timeout: number): void {
-    this.#service.sessions.endSilent();
+    this.#service.endSilent();
     for (const connection of this.#connections) if (connection.idleFor(2 * timeout)) connection.close();
-  }
-
-  #urlOf(grant: Grant, options: EffectiveOptions): string {
-    const { authentication } = options;
-    const path = this.#service.grants.pathOf(grant);
-    if (authentication === undefined) return `${this.url}${path}`;
-    const [user, password] = [authentication.username, authentication.password].map(encodeURIComponent);
-    return `${scheme(options)}://${user}:${password}@${urlHost(options.host)}:${this.port}${path}`;
   }
 }
 
@@ -173,10 +168,6 @@ function portOf(listener: Server): number {
   return address.port;
 }
 
-function scheme({ tls }: EffectiveOptions): 'rtsp' | 'rtsps' {
-  return tls === undefined ? 'rtsp' : 'rtsps';
-}
-
 // A server can listen on a wildcard address, but clients cannot connect to it.
 function urlHost(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
@@ -200,22 +191,21 @@ const SPOIL: Partial<Record<AnswerFault['kind'], (answer: string) => string>> = 
 
 /** One RTSP connection: answers requests in order and carries interleaved sessions. */
 class RtspServerConnection implements Peer {
-  readonly socket: Socket;
-  readonly #service: RtspService;
   readonly #parser = new RequestParser();
   readonly #ended = new AbortController();
   readonly #channels = new Map<number, RtspServerSession>();
   readonly #waiting: RtspRequest[] = [];
   #busy = false;
-  readonly #monotonic: () => number;
-  #lastSign: number;
+  /** Time of the client's last request, by the monotonic clock. */
+  lastSign: number;
 
-  /** `monotonic` = milliseconds of a monotonic clock. */
-  constructor(socket: Socket, service: RtspService, monotonic: () => number) {
-    this.socket = socket;
-    this.#service = service;
-    this.#monotonic = monotonic;
-    this.#lastSign = monotonic();
+  constructor(
+    readonly socket: Socket,
+    private readonly service: RtspService,
+    /** Milliseconds of a monotonic clock. */
+    private readonly monotonic: () => number,
+  ) {
+    this.lastSign = monotonic();
     socket.setNoDelay(true);
     socket.on('data', (chunk: Buffer) => this.#take(chunk));
     socket.on('error', () => socket.destroy());
@@ -224,12 +214,7 @@ class RtspServerConnection implements Peer {
 
   /** True if the client has sent no request for `seconds` and the connection carries no stream. */
   idleFor(seconds: number): boolean {
-    return this.#channels.size === 0 && this.#monotonic() - this.#lastSign > seconds * 1000;
-  }
-
-  /** Time of the client's last request, by the monotonic clock. */
-  get lastSign(): number {
-    return this.#lastSign;
+    return this.#channels.size === 0 && this.monotonic() - this.lastSign > seconds * 1000;
   }
 
   close(): void {
@@ -269,7 +254,7 @@ class RtspServerConnection implements Peer {
       this.#channels.get(incoming.channel)?.touch();
       return;
     }
-    this.#lastSign = this.#monotonic();
+    this.lastSign = this.monotonic();
     this.#waiting.push(incoming);
   }
 
@@ -283,7 +268,7 @@ class RtspServerConnection implements Peer {
   async #work(): Promise<void> {
     this.#busy = true;
     for (let request = this.#waiting.shift(); request !== undefined; request = this.#waiting.shift()) {
-      const reply = await this.#service.answer(request, this).catch(() => internalError());
+      const reply = await this.service.answer(request, this).catch(() => internalError());
       await this.#send(request, reply).catch(() => this.socket.destroy());
     }
     this.#busy = false;

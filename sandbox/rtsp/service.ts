@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { FRAMES_PER_SECOND } from '../scene/packs';
-import { emptyGate, type Scenes } from '../scene/scenes';
+import { emptyGate } from '../scene/scenes';
 import { Authenticator } from './authentication';
 import { type AnswerFault, RelayFaultInjector, type Lateness } from './faults';
 import { type Grant, type GrantRequest, Grants, type Target } from './grants';
@@ -9,8 +9,14 @@ import { describeSession, PAYLOAD_TYPES, Programme, type TrackName, TRACKS } fro
 import { LiveTimeline, RecordedTimeline, type Timeline } from './media/timeline';
 import { InterleavedTransport, type MediaTransport, UdpTransport } from './media/transport';
 import type { EffectiveOptions } from './options';
-import { chooseTransport, type RtspRequest, type RtspResponse, type TransportChoice } from './protocol';
-import { type PlayResult, RtspServerSession, RtspServerSessions } from './session';
+import {
+  chooseTransport,
+  PUBLIC_METHODS,
+  type RtspRequest,
+  type RtspResponse,
+  type TransportChoice,
+} from './protocol';
+import { type PlayResult, RtspServerSession } from './session';
 
 /** The connection of a request, as the service uses it. */
 export interface Peer {
@@ -42,113 +48,6 @@ function trackUrl(uri: string, track: TrackName): string {
   return url.href;
 }
 
-/** Creates the programme of a camera from the scenes. */
-class ProgrammeFactory {
-  readonly #scenes: Scenes;
-
-  constructor(scenes: Scenes) {
-    this.#scenes = scenes;
-  }
-
-  async programme({ cameraName, view = emptyGate(cameraName) }: Grant): Promise<Programme> {
-    const sound = view.sound ? await this.#scenes.sound() : undefined;
-    return new Programme(await this.#scenes.footage(view.scene), sound, view);
-  }
-}
-
-/** Answers SETUP: opens a session, adds a track, or replaces the transport of an idle session. */
-class Setup {
-  readonly #options: EffectiveOptions;
-  readonly #sessions: RtspServerSessions;
-  readonly #faults: RelayFaultInjector;
-  readonly #studio: ProgrammeFactory;
-
-  constructor(
-    options: EffectiveOptions,
-    sessions: RtspServerSessions,
-    faults: RelayFaultInjector,
-    studio: ProgrammeFactory,
-  ) {
-    this.#options = options;
-    this.#sessions = sessions;
-    this.#faults = faults;
-    this.#studio = studio;
-  }
-
-  async answer(
-    request: RtspRequest,
-    peer: Peer,
-    target: Target,
-    present: RtspServerSession | undefined,
-  ): Promise<RtspResponse> {
-    const { grant } = target;
-    const choice = chooseTransport(request.headers.get('transport') ?? '', this.#options.transports);
-    if (choice === undefined) return { status: 461 };
-    if (present?.playing === true) return { status: 455 };
-    if (present === undefined && !this.#sessions.hasCapacityFor(grant.owner)) return { status: 503 };
-    const kind = TRACKS[target.track ?? 'track1'];
-    if (kind === 'sound' && grant.view?.sound !== true) return { status: 404 };
-    const session = present ?? (await this.#open(grant));
-    const transport = await openTransport(choice, session, peer, this.#options.host).catch(() => undefined);
-    if (transport === undefined) return this.#giveUp(session);
-    const track = new Track(transport, PAYLOAD_TYPES[kind]);
-    session.equip(kind, track);
-    const ssrc = track.packets.ssrc.toString(16).toUpperCase().padStart(8, '0');
-    const headers = {
-      Session: `${session.id};timeout=${this.#options.sessionTimeoutSeconds}`,
-      Transport: `${transport.header};ssrc=${ssrc};mode="PLAY"`,
-    };
-    return { status: 200, headers };
-  }
-
-  /** True while a late recording is to be answered with 404. */
-  isMissing(grant: Grant): boolean {
-    const late = this.#lateness(grant);
-    return late?.way === 'not-found' && this.#isTooEarly(grant, late);
-  }
-
-  async #open(grant: Grant): Promise<RtspServerSession> {
-    const timeline = this.#timelineOf(grant);
-    const player = new MediaSender({
-      programme: await this.#studio.programme(grant),
-      trouble: new StreamTrouble(this.#faults.forStream(grant.cameraId)),
-      pace: this.#options.pace,
-      wallClock: (picture) => timeline.wallClock(picture),
-    });
-    const session = new RtspServerSession(grant, timeline, player, this.#options.monotonic);
-    this.#sessions.add(session);
-    return session;
-  }
-
-  #giveUp(session: RtspServerSession): RtspResponse {
-    session.end();
-    return { status: 503 };
-  }
-
-  #timelineOf(grant: Grant): Timeline {
-    const { now, recordingSeconds } = this.#options;
-    if (grant.start === undefined) return new LiveTimeline(now);
-    return new RecordedTimeline(grant.start, recordingSeconds, now, () => this.#availableTo(grant));
-  }
-
-  /** Number of the first picture that is not recorded yet. */
-  #availableTo(grant: Grant): number {
-    const late = this.#lateness(grant);
-    if (late === undefined) return Infinity;
-    if (late.way !== 'short') return this.#isTooEarly(grant, late) ? -Infinity : Infinity;
-    return Math.floor((this.#options.now() / 1000 - late.seconds) * FRAMES_PER_SECOND);
-  }
-
-  #isTooEarly({ start = 0 }: Grant, { seconds }: Lateness): boolean {
-    return start > this.#options.now() - seconds * 1000;
-  }
-
-  #lateness({ cameraId, start, late }: Grant): Lateness | undefined {
-    if (start === undefined) return undefined;
-    return this.#faults.lateness(cameraId) ?? late;
-  }
-}
-
 async function openTransport(
   choice: TransportChoice,
   session: RtspServerSession,
@@ -165,9 +64,8 @@ async function openTransport(
   return new InterleavedTransport(socket, channels);
 }
 
-const PUBLIC_METHODS = ['OPTIONS', 'DESCRIBE', 'SETUP', 'PLAY', 'PAUSE', 'GET_PARAMETER', 'TEARDOWN'];
 const ALLOW = { Allow: PUBLIC_METHODS.join(', ') };
-const SERVED_METHODS = [...PUBLIC_METHODS, 'SET_PARAMETER'];
+const SERVED_METHODS: readonly string[] = [...PUBLIC_METHODS, 'SET_PARAMETER'];
 const REFUSED_METHODS = ['ANNOUNCE', 'RECORD', 'REDIRECT'];
 const OVERSIZE = 2 * 1024 * 1024;
 
@@ -186,29 +84,45 @@ interface Context {
 
 /** The methods of RTSP 1.0 (RFC 2326, section 10) for the cameras of the sandbox. */
 export class RtspService {
-  readonly grants: Grants;
   readonly faults = new RelayFaultInjector();
-  readonly sessions: RtspServerSessions;
-  readonly #options: EffectiveOptions;
-  readonly #urlOf: (grant: Grant) => string;
+  readonly #grants: Grants;
+  readonly #sessions = new Map<string, RtspServerSession>();
+  #opened = 0;
   readonly #authenticator: Authenticator | undefined;
-  readonly #setup: Setup;
-  readonly #studio: ProgrammeFactory;
 
-  /** `urlOf` makes the URL of a grant. */
-  constructor(options: EffectiveOptions, urlOf: (grant: Grant) => string) {
-    const { now, uses, tokenPlace, urlLifetimeSeconds: lifetimeSeconds, authentication } = options;
-    this.#options = options;
-    this.#urlOf = urlOf;
-    this.grants = new Grants({ now, uses, tokenPlace, lifetimeSeconds });
-    this.sessions = new RtspServerSessions(options.maxSessions, options.sessionTimeoutSeconds);
+  /** @param base URL of the server, with the login where players need one */
+  constructor(
+    private readonly options: EffectiveOptions,
+    base: string,
+  ) {
+    const { authentication, now } = options;
+    this.#grants = new Grants(options, base);
     this.#authenticator = authentication && new Authenticator(authentication, now);
-    this.#studio = new ProgrammeFactory(options.scenes);
-    this.#setup = new Setup(options, this.sessions, this.faults, this.#studio);
+  }
+
+  /** Current sessions. */
+  get sessionCount(): number {
+    return this.#sessions.size;
+  }
+
+  /** Sessions since the start. */
+  get openedCount(): number {
+    return this.#opened;
+  }
+
+  /** Ends the sessions without a sign of life within the timeout. */
+  endSilent(): void {
+    const { sessionTimeoutSeconds } = this.options;
+    for (const session of this.#sessions.values())
+      if (session.silentFor(sessionTimeoutSeconds)) session.end();
+  }
+
+  endAll(): void {
+    for (const session of this.#sessions.values()) session.end();
   }
 
   grant(request: GrantRequest): string {
-    return this.#urlOf(this.grants.add(request));
+    return this.#grants.urlOf(this.#grants.add(request));
   }
 
   async answer(request: RtspRequest, peer: Peer): Promise<Reply> {
@@ -216,36 +130,31 @@ export class RtspService {
     if (refusal !== undefined) return { response: refusal, faults: [] };
     const session = this.#sessionOf(request);
     session?.touch();
-    const target = this.grants.find(request.uri);
+    const target = this.#grants.find(request.uri);
     const response = this.#admit(request, target, session);
     if (response !== undefined && request.method !== 'OPTIONS') return { response, faults: [] };
-    const faults = this.#faultsFor(request.method, target?.grant);
-    const instead = this.#insteadOfAnswer(faults, target?.grant);
-    return { response: instead ?? response ?? (await this.#serve(request, peer, target, session)), faults };
+    const grant = target?.grant;
+    const faults = this.faults.forAnswer(request.method, grant?.cameraId, grant?.redirected === true);
+    const instead = this.#insteadOfAnswer(faults, grant) ?? response;
+    if (instead !== undefined || target === undefined)
+      return { response: instead ?? { status: 404 }, faults };
+    return { response: await this.#serve({ request, peer, target, session }), faults };
   }
 
   // The refusal of a request, independent of its method; the answer to OPTIONS needs no token.
   #admit(
-    request: RtspRequest,
+    { method, headers }: RtspRequest,
     target: Target | undefined,
     session: RtspServerSession | undefined,
   ): RtspResponse | undefined {
-    if (request.method === 'OPTIONS') return optionsAnswer(session);
+    if (method === 'OPTIONS') return optionsAnswer(session);
     if (target === undefined) return { status: 404 };
-    const challenge = this.#authenticator?.challenge({
-      method: request.method,
-      authorization: request.headers.get('authorization'),
-    });
+    const challenge = this.#authenticator?.challenge(method, headers.get('authorization'));
     if (challenge !== undefined) return { status: 401, headers: { 'WWW-Authenticate': challenge } };
-    const wantsSession = request.headers.has('session');
+    const wantsSession = headers.has('session');
     if (wantsSession && (session === undefined || session.grant !== target.grant)) return { status: 454 };
-    if (session !== undefined && request.method !== 'PLAY') return undefined;
-    return this.grants.admits(target.grant, session?.id) ? undefined : { status: 403 };
-  }
-
-  #faultsFor(method: string, grant: Grant | undefined): AnswerFault[] {
-    const redirected = grant?.redirected ?? false;
-    return this.faults.forAnswer(method, grant?.cameraId, { redirected });
+    if (session !== undefined && method !== 'PLAY') return undefined;
+    return this.#grants.admits(target.grant, session?.id) ? undefined : { status: 403 };
   }
 
   #insteadOfAnswer(faults: readonly AnswerFault[], grant: Grant | undefined): RtspResponse | undefined {
@@ -258,23 +167,17 @@ export class RtspService {
   }
 
   #location(to: string, grant: Grant): string {
-    if (to === 'loop') return this.#urlOf(grant);
-    return to === 'new' ? this.#urlOf(this.grants.add(grant, true)) : to;
+    if (to === 'loop') return this.#grants.urlOf(grant);
+    return to === 'new' ? this.#grants.urlOf(this.#grants.add(grant, true)) : to;
   }
 
-  async #serve(
-    request: RtspRequest,
-    peer: Peer,
-    target: Target | undefined,
-    session: RtspServerSession | undefined,
-  ): Promise<RtspResponse> {
-    if (target === undefined) return { status: 404 };
-    const context: Context = { request, peer, target, session };
+  async #serve(context: Context): Promise<RtspResponse> {
+    const { request, session } = context;
     switch (request.method) {
       case 'DESCRIBE':
         return this.#describe(context);
       case 'SETUP':
-        return this.#setup.answer(request, peer, target, session);
+        return this.#setup(context);
       case 'PLAY':
         return this.#play(context);
       case 'PAUSE':
@@ -288,20 +191,98 @@ export class RtspService {
 
   async #describe({ request, target: { grant } }: Context): Promise<RtspResponse> {
     if (!acceptsSdp(request.headers.get('accept'))) return { status: 406 };
-    if (this.#setup.isMissing(grant)) return { status: 404 };
-    const { trackControl, recordingSeconds, host } = this.#options;
+    if (this.#isMissing(grant)) return { status: 404 };
+    const { trackControl, recordingSeconds, host } = this.options;
     const description = describeSession({
-      programme: await this.#studio.programme(grant),
+      programme: await this.#programme(grant),
       title: grant.cameraName,
       address: host,
       trackControl: (track) => (trackControl === 'relative' ? track : trackUrl(request.uri, track)),
       parameterSets: !this.faults.inDescription('no-parameter-sets', grant.cameraId),
-      ...(grant.start === undefined ? {} : { length: recordingSeconds }),
+      length: grant.start === undefined ? undefined : recordingSeconds,
     });
     const oversize = this.faults.inDescription('oversize-sdp', grant.cameraId);
     const body = oversize ? `${description}${'a=x-sandbox:oversize\r\n'.repeat(OVERSIZE / 22)}` : description;
     const headers = { 'Content-Base': `${sessionUrl(request.uri)}/`, 'Content-Type': 'application/sdp' };
     return { status: 200, headers, body };
+  }
+
+  /** Opens a session, adds a track, or replaces the transport of an idle session. */
+  async #setup({ request, peer, target, session: present }: Context): Promise<RtspResponse> {
+    const { host, transports, sessionTimeoutSeconds } = this.options;
+    const { grant } = target;
+    const choice = chooseTransport(request.headers.get('transport') ?? '', transports);
+    if (choice === undefined) return { status: 461 };
+    if (present?.playing === true) return { status: 455 };
+    if (present === undefined && !this.#hasCapacityFor(grant.owner)) return { status: 503 };
+    const kind = TRACKS[target.track ?? 'track1'];
+    if (kind === 'sound' && grant.view?.sound !== true) return { status: 404 };
+    const session = present ?? (await this.#open(grant));
+    const transport = await openTransport(choice, session, peer, host).catch(() => undefined);
+    if (transport === undefined) {
+      session.end();
+      return { status: 503 };
+    }
+    const track = new Track(transport, PAYLOAD_TYPES[kind]);
+    session.equip(kind, track);
+    const ssrc = track.packets.ssrc.toString(16).toUpperCase().padStart(8, '0');
+    const headers = {
+      Session: `${session.id};timeout=${sessionTimeoutSeconds}`,
+      Transport: `${transport.header};ssrc=${ssrc};mode="PLAY"`,
+    };
+    return { status: 200, headers };
+  }
+
+  /** True if this owner may open one more session. */
+  #hasCapacityFor(owner: string | undefined): boolean {
+    const own = [...this.#sessions.values()].filter(({ grant }) => grant.owner === owner);
+    return own.length < this.options.maxSessions;
+  }
+
+  async #open(grant: Grant): Promise<RtspServerSession> {
+    const { pace, monotonic } = this.options;
+    const timeline = this.#timelineOf(grant);
+    const trouble = new StreamTrouble(this.faults.forStream(grant.cameraId));
+    const player = new MediaSender(await this.#programme(grant), timeline, trouble, pace);
+    const session = new RtspServerSession(grant, timeline, player, monotonic);
+    this.#opened++;
+    this.#sessions.set(session.id, session);
+    session.whenEnded(() => this.#sessions.delete(session.id));
+    return session;
+  }
+
+  async #programme({ cameraName, view = emptyGate(cameraName) }: Grant): Promise<Programme> {
+    const { scenes } = this.options;
+    const sound = view.sound ? await scenes.sound() : undefined;
+    return new Programme(await scenes.footage(view.scene), sound, view);
+  }
+
+  #timelineOf(grant: Grant): Timeline {
+    const { now, recordingSeconds } = this.options;
+    if (grant.start === undefined) return new LiveTimeline(now);
+    return new RecordedTimeline(grant.start, recordingSeconds, now, () => this.#availableTo(grant));
+  }
+
+  /** Number of the first picture that is not recorded yet. */
+  #availableTo(grant: Grant): number {
+    const late = this.#lateness(grant);
+    if (late === undefined) return Infinity;
+    if (late.way !== 'short') return this.#isTooEarly(grant, late) ? -Infinity : Infinity;
+    return Math.floor((this.options.now() / 1000 - late.seconds) * FRAMES_PER_SECOND);
+  }
+
+  /** True while a late recording is to be answered with 404. */
+  #isMissing(grant: Grant): boolean {
+    const late = this.#lateness(grant);
+    return late?.way === 'not-found' && this.#isTooEarly(grant, late);
+  }
+
+  #isTooEarly({ start = 0 }: Grant, { seconds }: Lateness): boolean {
+    return start > this.options.now() - seconds * 1000;
+  }
+
+  #lateness({ cameraId, start, late }: Grant): Lateness | undefined {
+    return start === undefined ? undefined : (this.faults.lateness(cameraId) ?? late);
   }
 
   #play({ request, session }: Context): RtspResponse {
@@ -318,7 +299,7 @@ export class RtspService {
 
   #sessionOf(request: RtspRequest): RtspServerSession | undefined {
     const [id = ''] = (request.headers.get('session') ?? '').split(';');
-    return this.sessions.find(id.trim());
+    return this.#sessions.get(id.trim());
   }
 }
 
@@ -345,7 +326,7 @@ function rtpInfo(uri: string, { video, sound }: NonNullable<PlayResult['start']>
 }
 
 function optionsAnswer(session: RtspServerSession | undefined): RtspResponse {
-  const headers = { Public: PUBLIC_METHODS.join(', ') };
+  const headers = { Public: ALLOW.Allow };
   return session === undefined ? { status: 200, headers } : answerIn(session, headers);
 }
 

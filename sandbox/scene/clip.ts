@@ -28,11 +28,8 @@ export function clipOf(footage: Footage, subject: Subject, from: number, to: num
   // `moov` contains the offset of the samples, which depends on its length; the length does not depend on the
   // offset.
   const begin = head.length + movie(footage, samples, 0).length + 8;
-  return Buffer.concat([
-    head,
-    movie(footage, samples, begin),
-    box('mdat', ...samples.map(({ data }) => data)),
-  ]);
+  const data = box('mdat', ...samples.map((sample) => sample.data));
+  return Buffer.concat([head, movie(footage, samples, begin), data]);
 }
 
 function samplesOf(footage: Footage, subject: Subject, from: number, to: number): Sample[] {
@@ -46,36 +43,25 @@ function samplesOf(footage: Footage, subject: Subject, from: number, to: number)
 
 function movie(footage: Footage, samples: readonly Sample[], begin: number): Buffer {
   const duration = samples.length * TICKS;
-  const header = fullBox(
-    'mvhd',
-    0,
-    0,
-    0,
-    TIMESCALE,
-    duration,
-    0x10000,
-    u16(0x100),
-    Buffer.alloc(10),
-    UNITY_MATRIX,
-    Buffer.alloc(24),
-    2,
-  );
+  const rateAndVolume = [0x10000, u16(0x100), Buffer.alloc(10)];
+  const times = [0, 0, TIMESCALE, duration];
+  const header = box('mvhd', 0, ...times, ...rateAndVolume, UNITY_MATRIX, Buffer.alloc(24), 2);
   return box('moov', header, track(footage, samples, begin, duration));
 }
 
 function track(footage: Footage, samples: readonly Sample[], begin: number, duration: number): Buffer {
   const size = [WIDTH * 0x10000, HEIGHT * 0x10000] as const;
-  const header = fullBox('tkhd', 3, 0, 0, 1, 0, duration, Buffer.alloc(16), UNITY_MATRIX, ...size);
-  const edits = box('edts', fullBox('elst', 0, 1, duration, DELAY * TICKS, 0x10000));
+  const header = box('tkhd', 3, 0, 0, 1, 0, duration, Buffer.alloc(16), UNITY_MATRIX, ...size);
+  const edits = box('edts', box('elst', 0, 1, duration, DELAY * TICKS, 0x10000));
   const language = u16(0x55c4);
   const media = box(
     'mdia',
-    fullBox('mdhd', 0, 0, 0, TIMESCALE, duration, language, u16(0)),
-    fullBox('hdlr', 0, 0, Buffer.from('vide'), Buffer.alloc(12), Buffer.from('Sandbox\0')),
+    box('mdhd', 0, 0, 0, TIMESCALE, duration, language, u16(0)),
+    box('hdlr', 0, 0, Buffer.from('vide'), Buffer.alloc(12), Buffer.from('Sandbox\0')),
     box(
       'minf',
-      fullBox('vmhd', 1, 0, 0),
-      box('dinf', fullBox('dref', 0, 1, fullBox('url ', 1))),
+      box('vmhd', 1, 0, 0),
+      box('dinf', box('dref', 0, 1, box('url ', 1))),
       sampleTable(footage, samples, begin),
     ),
   );
@@ -86,13 +72,13 @@ function sampleTable(footage: Footage, samples: readonly Sample[], begin: number
   const keys = samples.flatMap(({ key }, i) => (key ? [i + 1] : []));
   return box(
     'stbl',
-    fullBox('stsd', 0, 1, sampleEntry(footage)),
-    fullBox('stts', 0, 1, samples.length, TICKS),
-    fullBox('ctts', 0, samples.length, ...samples.flatMap(({ offset }) => [1, offset * TICKS])),
-    fullBox('stss', 0, keys.length, ...keys),
-    fullBox('stsc', 0, 1, 1, samples.length, 1),
-    fullBox('stsz', 0, 0, samples.length, ...samples.map(({ data }) => data.length)),
-    fullBox('stco', 0, 1, begin),
+    box('stsd', 0, 1, sampleEntry(footage)),
+    box('stts', 0, 1, samples.length, TICKS),
+    box('ctts', 0, samples.length, ...samples.flatMap(({ offset }) => [1, offset * TICKS])),
+    box('stss', 0, keys.length, ...keys),
+    box('stsc', 0, 1, 1, samples.length, 1),
+    box('stsz', 0, 0, samples.length, ...samples.map(({ data }) => data.length)),
+    box('stco', 0, 1, begin),
   );
 }
 
@@ -101,18 +87,8 @@ function sampleEntry({ codec, parameterSets }: Footage): Buffer {
   const reserved = Buffer.concat([Buffer.alloc(6), u16(1), Buffer.alloc(16)]);
   const size = Buffer.concat([u16(WIDTH), u16(HEIGHT), u32(0x480000), u32(0x480000), u32(0), u16(1)]);
   const tail = Buffer.concat([Buffer.alloc(32), u16(24), u16(0xffff)]);
-  return box(
-    codec === 'h264' ? 'avc1' : 'hvc1',
-    reserved,
-    size,
-    tail,
-    decoderConfiguration(codec, parameterSets),
-  );
-}
-
-/** Decoder configuration box (ISO/IEC 14496-15): `avcC` or `hvcC`. */
-function decoderConfiguration(codec: 'h264' | 'h265', parameterSets: readonly Buffer[]): Buffer {
-  return codec === 'h264' ? avcC(parameterSets) : hvcC(parameterSets);
+  const configuration = codec === 'h264' ? avcC(parameterSets) : hvcC(parameterSets);
+  return box(codec === 'h264' ? 'avc1' : 'hvc1', reserved, size, tail, configuration);
 }
 
 /** ISO/IEC 14496-15, section 5.3.3.1.2. */
@@ -124,20 +100,8 @@ function avcC([sps = Buffer.alloc(4), pps = Buffer.alloc(0)]: readonly Buffer[])
 /** ISO/IEC 14496-15, section 8.3.3.1.2; profile, tier and level: H.265, section 7.3.2.2. */
 function hvcC(parameterSets: readonly Buffer[]): Buffer {
   const sps = unescaped(parameterSets[1] ?? Buffer.alloc(15));
-  const head = Buffer.from([
-    1,
-    ...sps.subarray(3, 15),
-    0xf0,
-    0,
-    0xfc,
-    0xfd,
-    0xf8,
-    0xf8,
-    0,
-    0,
-    0x0f,
-    parameterSets.length,
-  ]);
+  const fixed = Buffer.from('f000fcfdf8f800000f', 'hex');
+  const head = Buffer.from([1, ...sps.subarray(3, 15), ...fixed, parameterSets.length]);
   const arrays = parameterSets.flatMap((nal) => [
     Buffer.from([0x80 | (((nal[0] ?? 0) >>> 1) & 0x3f), 0, 1]),
     u16(nal.length),
@@ -148,15 +112,10 @@ function hvcC(parameterSets: readonly Buffer[]): Buffer {
 
 type Field = Buffer | number;
 
-/** An MP4 box (ISO/IEC 14496-12, section 4.2): size, name, content. Numbers become fields of 32 bits. */
+/** An MP4 box (ISO/IEC 14496-12, section 4.2): size, name, content. A number is a field of 32 bits: version 0 and flags are one. */
 function box(name: string, ...content: readonly Field[]): Buffer {
   const bytes = Buffer.concat(content.map((field) => (typeof field === 'number' ? u32(field) : field)));
   return Buffer.concat([u32(bytes.length + 8), Buffer.from(name, 'latin1'), bytes]);
-}
-
-/** A box with version 0 and flags; both together are one field of 32 bits. */
-function fullBox(name: string, flags: number, ...content: readonly Field[]): Buffer {
-  return box(name, flags, ...content);
 }
 
 function u16(value: number): Buffer {

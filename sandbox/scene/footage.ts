@@ -26,29 +26,27 @@ export interface AccessUnit {
  * plus 0..9), so a moment always shows the same picture: day or night by its UTC hour, with the time in its bar and its text.
  */
 export class Footage {
-  readonly #pack: Pack;
   readonly #overlay: Overlay | undefined;
 
-  constructor(pack: Pack) {
-    this.#pack = pack;
+  constructor(private readonly pack: Pack) {
     const { overlay } = pack.index;
     this.#overlay = overlay && new Overlay(pack, overlay);
   }
 
   get codec(): 'h264' | 'h265' {
-    return this.#pack.index.codec;
+    return this.pack.index.codec;
   }
 
   /** SPS and PPS, for H.265 preceded by the VPS; without start codes. */
   get parameterSets(): Buffer[] {
-    return this.#pack.index.parameterSets.map((part) => this.#pack.part(part));
+    return this.pack.index.parameterSets.map((part) => this.pack.part(part));
   }
 
   /** The picture with this number in sending order; every integer has one. */
   picture(number: number, subject: Subject): AccessUnit {
     const second = Math.floor(number / FRAMES_PER_SECOND);
     const index = number - second * FRAMES_PER_SECOND;
-    const slices = this.#parts(second, index, subject).map((part) => this.#pack.part(part));
+    const slices = this.#parts(second, index, subject).map((part) => this.pack.part(part));
     const shown = second * FRAMES_PER_SECOND + this.#shownPlace(index);
     if (index > 0) return { nals: slices, key: false, shown };
     return { nals: [...this.parameterSets, ...this.#withTime(slices, second, subject)], key: true, shown };
@@ -56,13 +54,13 @@ export class Footage {
 
   #withTime(slices: readonly Buffer[], second: number, { label }: Subject): readonly Buffer[] {
     if (this.#overlay !== undefined) return inOrder([...slices, ...this.#overlay.slices(second, label)]);
-    const { bars } = this.#pack.index;
+    const { bars } = this.pack.index;
     const bar = bars && atTimeOfDay(second, bars)[barSecond(second)];
-    return bar === undefined ? slices : [this.#pack.part(bar), ...slices];
+    return bar === undefined ? slices : [this.pack.part(bar), ...slices];
   }
 
   #parts(second: number, index: number, subject: Subject): readonly number[] {
-    const shots: Shots = atTimeOfDay(second, this.#pack.index.shots);
+    const shots: Shots = atTimeOfDay(second, this.pack.index.shots);
     const visit = subject.intruder(second);
     const pictures = visit === undefined ? shots.idle : shots.intruder;
     const begin = (visit ?? modulo(second, shots.idle.length / FRAMES_PER_SECOND)) * FRAMES_PER_SECOND;
@@ -72,7 +70,7 @@ export class Footage {
   }
 
   #shownPlace(index: number): number {
-    return this.#pack.index.bFrames ? (SHOWN_WITH_B_FRAMES[index] ?? index) : index;
+    return this.pack.index.bFrames ? (SHOWN_WITH_B_FRAMES[index] ?? index) : index;
   }
 }
 
@@ -93,20 +91,17 @@ const COLUMNS = 40;
 const BAR_ROWS = [1, 2, 3] as const;
 const TEXT_ROW = 21;
 
-type Parts = NonNullable<PackIndex['overlay']>;
-
 /** Adds the bar and the caption to the key frames of an H.264 pack. The pictures between them copy both. */
 class Overlay {
-  readonly #pack: Pack;
-  readonly #parts: Parts;
   readonly #moved = new Map<string, Buffer>();
 
   /** Longest first, so that a picture needs few slices. */
   readonly #words: readonly string[];
 
-  constructor(pack: Pack, parts: Parts) {
-    this.#pack = pack;
-    this.#parts = parts;
+  constructor(
+    private readonly pack: Pack,
+    private readonly parts: NonNullable<PackIndex['overlay']>,
+  ) {
     this.#words = Object.keys(parts.glyphs).toSorted((a, b) => b.length - a.length);
   }
 
@@ -116,7 +111,7 @@ class Overlay {
   }
 
   #bar(value: number): Buffer[] {
-    const { glyphs, on, off } = this.#parts;
+    const { glyphs, on, off } = this.parts;
     return BAR_ROWS.flatMap((row, i) => {
       const squares = Array.from({ length: BAR_BITS }, (_, bit) => {
         const parts = ((value >>> bit) & 1) === 1 ? on : off;
@@ -130,7 +125,7 @@ class Overlay {
     const slices: Buffer[] = [];
     for (let column = 0; column < text.length;) {
       const word = this.#wordAt(text, column);
-      slices.push(this.#at(this.#parts.glyphs[word ?? '?'], TEXT_ROW * COLUMNS + column));
+      slices.push(this.#at(this.parts.glyphs[word ?? '?'], TEXT_ROW * COLUMNS + column));
       column += word?.length ?? 1;
     }
     return slices;
@@ -145,7 +140,7 @@ class Overlay {
     const key = `${part} ${address}`;
     const known = this.#moved.get(key);
     if (known !== undefined) return known;
-    const moved = atMacroblock(this.#pack.part(part), address);
+    const moved = atMacroblock(this.pack.part(part), address);
     this.#moved.set(key, moved);
     return moved;
   }

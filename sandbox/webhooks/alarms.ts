@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { badRequest, Refusal } from '../refusal';
-import type { Clock } from '../world/clock';
-import type { Clips, Incidents } from '../world/incidents';
 import { SeededChoice } from '../world/seeded';
-import { accessibleCameras, type Camera, findCamera, type Site, type World } from '../world/world';
+import type { Camera, Site } from '../world/sites';
+import type { World } from '../world/world';
 import { type Occurrence, payloadOf } from './message';
 import type { WebhookSender } from './sender';
 
@@ -32,31 +31,16 @@ const CAMERA_HEALTH = [
 ];
 const SERVER_HEALTH = [{ eventName: 'Server storage low', eventType: 'ServerStorageLow' }];
 
-interface AlarmOptions {
-  clock: Clock;
-  world: World;
-  sender: WebhookSender;
-  clips: Clips;
-  incidents: Incidents;
-  /** URL of a clip. */
-  clipUri: (clipId: string) => string;
-  seed: number;
-}
-
 /** Raises alarms and sends them to every endpoint. Each alarm ends after a time, by the sandbox's clock. */
 export class Alarms {
-  readonly #options;
-  readonly #clock;
-  readonly #world;
-  readonly #sender;
-  readonly #choice;
+  readonly #choice: SeededChoice;
 
-  constructor(options: AlarmOptions) {
-    this.#options = options;
-    this.#clock = options.clock;
-    this.#world = options.world;
-    this.#sender = options.sender;
-    this.#choice = new SeededChoice(options.seed);
+  constructor(
+    private readonly world: World,
+    private readonly sender: WebhookSender,
+    seed: number,
+  ) {
+    this.#choice = new SeededChoice(seed);
   }
 
   /**
@@ -65,11 +49,12 @@ export class Alarms {
    * @throws Refusal 400, 404 or 409
    */
   raise(request: AlarmRequest): { alarmId: string; messageId: string } {
+    const { clock } = this.world;
     const eventClass = eventClassOf(request.eventClass);
     const seconds = secondsOf(request.seconds);
     const camera = this.#cameraFor(request.camera, eventClass);
-    const startedAt = this.#clock.now();
-    const rule = this.#choice.pick(rulesFor(eventClass, camera)) ?? SECURITY_RULES[0];
+    const startedAt = clock.now();
+    const rule = this.#choice.pick(rulesFor(eventClass, camera));
     const occurrence: Occurrence = {
       alarmId: randomUUID(),
       eventClass,
@@ -81,18 +66,20 @@ export class Alarms {
       startedAt,
     };
     const messageId = this.#eventText(occurrence, undefined);
-    this.#clock.schedule(seconds * 1000, () => void this.#eventText(occurrence, this.#clock.now()));
+    clock.schedule(seconds * 1000, () => void this.#eventText(occurrence, clock.now()));
     return { alarmId: occurrence.alarmId, messageId };
   }
 
   /** Registers the alarm, so that the recording and the clip show an intruder. */
   #record(camera: Camera | undefined, startedAt: number): Occurrence['clip'] {
-    const { clips, incidents, clipUri } = this.#options;
     if (camera === undefined) return undefined;
-    const clipId = randomUUID();
-    incidents.add(camera.id, startedAt);
-    clips.add(clipId, { camera, startedAt });
-    return { clipId, clipUri: clipUri(clipId) };
+    this.world.incidents.add(camera.id, startedAt);
+    return this.world.clips.add({ camera, startedAt });
+  }
+
+  /** True while there is an endpoint to send them to. */
+  get areHeard(): boolean {
+    return this.sender.targets().length > 0;
   }
 
   /** Raises a random alarm: four of five are security alarms of a camera, the others are health events. */
@@ -105,14 +92,14 @@ export class Alarms {
   }
 
   #eventText(occurrence: Occurrence, endedAt: number | undefined): string {
-    const messageIds = this.#sender.targets().map((target) => {
+    const messageIds = this.sender.targets().map((target) => {
       const message = {
         messageId: randomUUID(),
         logCorrelationId: randomUUID(),
         payload: payloadOf(occurrence, target.station, endedAt),
       };
       const occurredAt = endedAt ?? occurrence.startedAt;
-      this.#sender.send(target, { alarmId: occurrence.alarmId, occurredAt, message });
+      this.sender.send(target, { alarmId: occurrence.alarmId, occurredAt, message });
       return message.messageId;
     });
     return messageIds[0] ?? randomUUID();
@@ -120,21 +107,10 @@ export class Alarms {
 
   #cameraFor(key: string | undefined, eventClass: 'security' | 'health'): Camera | undefined {
     if (key === undefined || key === '') return eventClass === 'health' ? undefined : this.#anyCamera();
-    const camera = findCamera(this.#world, key);
-    if (camera === undefined) {
-      throw new Refusal(404, 'CameraNotFound', 'There is no camera with this id or name.', {
-        field: 'camera',
-      });
-    }
+    const camera = this.world.camera(key);
     if (camera.site.state === 'accepted') return camera;
-    throw new Refusal(
-      409,
-      'SiteNotAccepted',
-      'The site of this camera is not accepted yet: it sends nothing.',
-      {
-        field: 'camera',
-      },
-    );
+    const message = 'The site of this camera is not accepted yet: it sends nothing.';
+    throw new Refusal(409, 'SiteNotAccepted', message, { field: 'camera' });
   }
 
   #anyCamera(): Camera {
@@ -144,11 +120,11 @@ export class Alarms {
   }
 
   #onlineCameras(): Camera[] {
-    return accessibleCameras(this.#world).filter(({ status }) => status === 'online');
+    return this.world.accessibleCameras().filter(({ status }) => status === 'online');
   }
 
   #anySite(): Site {
-    const site = this.#choice.pick(this.#world.sites.filter(({ state }) => state === 'accepted'));
+    const site = this.#choice.pick(this.world.sites.filter(({ state }) => state === 'accepted'));
     if (site !== undefined) return site;
     throw new Refusal(409, 'NoSite', 'No site is accepted yet: none sends anything.');
   }
@@ -181,16 +157,15 @@ const LONGEST_INTERVAL_MS = 24 * 3_600_000;
  */
 export class AlarmRhythm {
   readonly #intervalMs: number;
-  readonly #raise: () => void;
-  readonly #isHeard: () => boolean;
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
 
   /** `perMinute` 0 = never. */
-  constructor(perMinute: number, raise: () => void, isHeard: () => boolean) {
+  constructor(
+    perMinute: number,
+    private readonly alarms: Alarms,
+  ) {
     this.#intervalMs = perMinute > 0 ? Math.min(60_000 / perMinute, LONGEST_INTERVAL_MS) : 0;
-    this.#raise = raise;
-    this.#isHeard = isHeard;
   }
 
   /** Starts, unless already running. Stops by itself when there is no endpoint. */
@@ -212,8 +187,8 @@ export class AlarmRhythm {
 
   #beat(): void {
     this.#timer = undefined;
-    if (!this.#isHeard()) return;
+    if (!this.alarms.areHeard) return;
     this.#after(this.#intervalMs);
-    this.#raise();
+    this.alarms.raiseAny();
   }
 }

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { zonelessTime } from '../text';
+import type { Camera, Site } from '../world/sites';
 import type { Station } from '../world/stations';
-import type { Camera, Site } from '../world/world';
 
 /** An event at a site, independent of the stations that it is sent to. */
 export interface Occurrence {

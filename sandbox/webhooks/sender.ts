@@ -1,8 +1,9 @@
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import type { ResolvedOptions } from '../options';
 import { isLoopback } from '../text';
-import type { Clock } from '../world/clock';
-import type { Station, Stations } from '../world/stations';
+import type { Station } from '../world/stations';
+import type { World } from '../world/world';
 import { type Message, signedRequest } from './message';
 
 /** A webhook endpoint of a station. */
@@ -46,16 +47,12 @@ const MOST_DELIVERIES = 2000;
 /** Posts messages to the endpoints of the stations and resends them until the resend window ends. */
 export class WebhookSender {
   readonly #endpoints = new Map<string, Endpoint>();
-  readonly #clock;
-  readonly #stations;
-  readonly #options;
   #deliveries: Delivery[] = [];
 
-  constructor(clock: Clock, stations: Stations, options: { timeoutMs: number; resendOnStatus: boolean }) {
-    this.#clock = clock;
-    this.#stations = stations;
-    this.#options = options;
-  }
+  constructor(
+    private readonly world: World,
+    private readonly options: Pick<ResolvedOptions, 'sendTimeout' | 'resendOnStatus'>,
+  ) {}
 
   setEndpoint(id: string, endpoint: Endpoint): void {
     this.#endpoints.set(id, endpoint);
@@ -75,7 +72,7 @@ export class WebhookSender {
   /** The endpoints whose station exists. */
   targets(): { endpoint: string; station: Station }[] {
     return [...this.#endpoints].flatMap(([endpoint, { station: key }]) => {
-      const station = this.#stations.get(key);
+      const station = this.world.stations.get(key);
       return station === undefined ? [] : [{ endpoint, station }];
     });
   }
@@ -104,14 +101,9 @@ export class WebhookSender {
 
   /** The deliveries in order of creation. */
   list(): DeliveryReport[] {
-    return this.#deliveries.map(({ messageId, alarmId, station, state, attempts, nextAt }) => ({
-      messageId,
-      alarmId,
-      station,
-      state,
-      attempts: [...attempts],
-      nextAt,
-    }));
+    return this.#deliveries.map(({ messageId, alarmId, station, state, attempts, nextAt }) => {
+      return { messageId, alarmId, station, state, attempts: [...attempts], nextAt };
+    });
   }
 
   close(): void {
@@ -120,25 +112,19 @@ export class WebhookSender {
   }
 
   #schedule(delivery: Delivery, waitMs: number): void {
-    delivery.nextAt = new Date(this.#clock.now() + waitMs).toISOString();
-    delivery.unschedule = this.#clock.schedule(waitMs, () => this.#attempt(delivery));
+    delivery.nextAt = new Date(this.world.clock.now() + waitMs).toISOString();
+    delivery.unschedule = this.world.clock.schedule(waitMs, () => this.#attempt(delivery));
   }
 
   async #attempt(delivery: Delivery): Promise<void> {
-    const at = this.#clock.now();
-    if (at - delivery.occurredAt >= RESEND_WINDOW_MS) {
-      finish(delivery, 'expired');
-      return;
-    }
-    const station = this.#stations.get(delivery.station);
+    const at = this.world.clock.now();
+    if (at - delivery.occurredAt >= RESEND_WINDOW_MS) return finish(delivery, 'expired');
+    const station = this.world.stations.get(delivery.station);
     const endpoint = this.#endpoints.get(delivery.endpoint);
-    if (station === undefined || endpoint === undefined) {
-      finish(delivery, 'cancelled');
-      return;
-    }
+    if (station === undefined || endpoint === undefined) return finish(delivery, 'cancelled');
     delivery.nextAt = null;
     const result = await post(addressOf(endpoint), signedRequest(delivery.message, station, at), {
-      timeoutMs: this.#options.timeoutMs,
+      timeoutMs: this.options.sendTimeout * 1000,
       signal: delivery.abort.signal,
     });
     if (delivery.state !== 'pending') return;
@@ -149,9 +135,9 @@ export class WebhookSender {
   #afterAttempt(delivery: Delivery, result: PostResult): void {
     if ('status' in result) {
       if (ACKNOWLEDGED.includes(result.status)) return finish(delivery, 'delivered');
-      if (!this.#options.resendOnStatus) return finish(delivery, 'refused');
+      if (!this.options.resendOnStatus) return finish(delivery, 'refused');
     }
-    const untilEnd = delivery.occurredAt + RESEND_WINDOW_MS - this.#clock.now();
+    const untilEnd = delivery.occurredAt + RESEND_WINDOW_MS - this.world.clock.now();
     this.#schedule(delivery, Math.min(waitAfter(delivery.attempts.length), untilEnd));
   }
 

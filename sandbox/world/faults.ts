@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { badRequest } from '../refusal';
-import type { Camera } from './world';
+import type { Camera } from './sites';
 
 export const FAULT_KINDS = [
   'latency',
@@ -60,6 +60,12 @@ export interface Disturbance {
 }
 
 const MOST_FAULTS = 1000;
+/** Fields without which a fault of a kind says nothing. */
+const NEEDED: Partial<Record<FaultKind, 'status' | 'ms' | 'seconds'>> = {
+  status: 'status',
+  latency: 'ms',
+  'recording-late': 'seconds',
+};
 /** Other relations do not check the camera's status, so they do not use up a counted `camera-offline`. */
 const LOOKS_AT_STATUS = [
   'rel/devices',
@@ -81,11 +87,9 @@ export class ApiFaultInjector {
    * @throws Refusal 400 if a required field is missing, or there are too many faults
    */
   add(request: FaultRequest): string {
-    if (request.kind === 'status' && request.status === undefined)
-      throw badRequest('status is missing.', 'status');
-    if (request.kind === 'latency' && request.ms === undefined) throw badRequest('ms is missing.', 'ms');
-    if (request.kind === 'recording-late' && request.seconds === undefined)
-      throw badRequest('seconds is missing.', 'seconds');
+    const needed = NEEDED[request.kind];
+    if (needed !== undefined && request[needed] === undefined)
+      throw badRequest(`${needed} is missing.`, needed);
     if (this.#faults.length >= MOST_FAULTS) throw badRequest('There are too many faults; DELETE them first.');
     const once = request.kind === 'session-expiry' ? 1 : Infinity;
     const id = randomUUID();
@@ -98,15 +102,9 @@ export class ApiFaultInjector {
   }
 
   list(): object[] {
-    return this.#faults.map(({ id, kind, camera, relation, status, ms, seconds, way, remaining }) => ({
-      id,
-      kind,
+    return this.#faults.map(({ count: _given, camera, remaining, ...fault }) => ({
+      ...fault,
       camera: camera?.id,
-      relation,
-      status,
-      ms,
-      seconds,
-      way,
       remaining: Number.isFinite(remaining) ? remaining : null,
     }));
   }

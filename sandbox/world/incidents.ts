@@ -1,9 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import { visitOf } from '../scene/packs';
 import type { View } from '../scene/scenes';
-import type { Camera } from './world';
+import type { Camera } from './sites';
 
 /** Beyond this number the oldest are deleted. */
 const MOST_INCIDENTS = 5000;
+/** Every picture shows this word already, so the caption omits it. */
+const MARK = /^SANDBOX /;
 
 /** The epoch seconds at which alarms began, per camera and in order of arrival. */
 export class Incidents {
@@ -24,6 +27,15 @@ export class Incidents {
   /** Epoch seconds of the alarms of a camera, latest first. */
   of(cameraId: string): readonly number[] {
     return this.#seconds.get(cameraId)?.toReversed() ?? [];
+  }
+
+  /** What a camera shows: its scene, with an intruder at the start of each of its alarms. */
+  viewOf({ id, name, scene, sound }: Camera): View {
+    const intruder = (second: number): number | undefined =>
+      this.of(id)
+        .map((alarm) => visitOf(alarm, second))
+        .find((visit) => visit !== undefined);
+    return { scene, sound, label: name.replace(MARK, ''), intruder };
   }
 
   #forgetOldest(): void {
@@ -47,34 +59,19 @@ interface Clip {
 
 /** The clips of alarms by their unguessable ids. */
 export class Clips {
+  /** Where they are served, once that is known. */
+  origin = '';
   readonly #clips = new Map<string, Clip>();
 
-  add(id: string, clip: Clip): void {
-    this.#clips.set(id, clip);
+  add(clip: Clip): { clipId: string; clipUri: string } {
+    const clipId = randomUUID();
+    this.#clips.set(clipId, clip);
     const [oldest] = this.#clips.keys();
     if (this.#clips.size > MOST_CLIPS && oldest !== undefined) this.#clips.delete(oldest);
+    return { clipId, clipUri: `${this.origin}/clips/${clipId}` };
   }
 
   find(id: string): Clip | undefined {
     return this.#clips.get(id);
   }
-}
-
-/** Every picture shows this word already, so the caption omits it. */
-const MARK = /^SANDBOX /;
-
-/** What a camera shows: its scene, with an intruder at the start of each of its alarms. */
-export function viewOf(camera: Camera, incidents: Incidents): View {
-  return {
-    scene: camera.scene,
-    sound: camera.sound,
-    label: camera.name.replace(MARK, ''),
-    intruder: (second) => {
-      for (const alarm of incidents.of(camera.id)) {
-        const visit = visitOf(alarm, second);
-        if (visit !== undefined) return visit;
-      }
-      return undefined;
-    },
-  };
 }

@@ -25,16 +25,13 @@ export function seededToken(seed: number, label: string): string {
 
 /** A pseudo-random sequence of choices; the same seed gives the same sequence. */
 export class SeededChoice {
-  readonly #seed: number;
   #step = 0;
 
-  constructor(seed: number) {
-    this.#seed = seed;
-  }
+  constructor(private readonly seed: number) {}
 
   /** An integer from 0 to `limit` - 1. */
   below(limit: number): number {
-    return bytesOf(this.#seed, `choice ${this.#step++}`).readUInt32BE(0) % limit;
+    return bytesOf(this.seed, `choice ${this.#step++}`).readUInt32BE(0) % limit;
   }
 
   pick<T>(list: readonly T[]): T | undefined {

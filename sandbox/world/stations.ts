@@ -35,18 +35,13 @@ export class Stations {
   set(key: string, settings: StationSettings): StationCredentials {
     const own = this.#ownOf(key);
     const credentials = {
+      ...own,
       username: settings.username || own.username,
       password: settings.password || own.password,
       secret: settings.secret || own.secret,
-      agentUserId: own.agentUserId,
-      agentUserTenantId: own.agentUserTenantId,
     };
-    this.#stations.set(key, {
-      ...credentials,
-      key,
-      name: settings.name || key,
-      scheme: settings.scheme,
-    });
+    const { name, scheme } = settings;
+    this.#stations.set(key, { ...credentials, key, name: name || key, scheme });
     return credentials;
   }
 

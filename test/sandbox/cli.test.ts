@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { readCommandLine } from '../../sandbox/cli-options';
 import { OptionError } from '../../sandbox';
+import { resolveOptions } from '../../sandbox/options';
 import { ROOT } from '../support/node-red/node-red';
 import { Json, ServiceClient } from './service-client';
 import { closeTargets, WebhookTarget } from './webhook-target';
@@ -116,22 +117,22 @@ describe('rvm-sandbox on the command line', () => {
 
 describe('the options of rvm-sandbox', () => {
   it('have the defaults of the help', () => {
-    assert.deepEqual(readCommandLine([]), {
-      help: false,
-      stations: [{ webhook: undefined, settings: { ...STATION, scheme: 'https' } }],
-      sandbox: {
-        port: 8088,
-        cameras: 24,
-        sites: 3,
-        pending: 1,
-        eventsPerMinute: 6,
-        apiKey: '',
-        versions: '',
-        remoteId: 'details',
-        liveStyle: 'omit',
-        sendTimeout: 10,
-        resendOnStatus: false,
-      },
+    const request = readCommandLine([]);
+    assert.ok(!request.help);
+    assert.deepEqual(request.stations, [{ webhook: undefined, settings: { ...STATION, scheme: 'https' } }]);
+    assert.partialDeepStrictEqual(resolveOptions(request.sandbox), {
+      port: 8088,
+      rtspPort: undefined,
+      cameras: 24,
+      sites: 3,
+      pending: 1,
+      eventsPerMinute: 6,
+      versions: '1-3',
+      remoteId: 'details',
+      liveStyle: 'omit',
+      sendTimeout: 10,
+      resendOnStatus: false,
+      seed: 1,
     });
   });
 

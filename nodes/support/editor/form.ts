@@ -170,20 +170,3 @@ export function currently(node: EditorNode, property: string): unknown {
 export function checkAgain(...properties: string[]): void {
   for (const property of properties) $(`#node-input-${property}`).trigger('change');
 }
-
-/** Attribute that Node-RED's palette filter compares, in addition to the type; it ignores help and keywords. */
-const COMPARED = 'data-palette-label';
-
-/**
- * Lets the palette filter find a node by words its users know, not only by its name: "camera" finds list devices. The words
- * come from the texts of the node and of all nodes. English words work in each language, because manuals and colleagues use
- * them. To be called when the node is in the palette (`onpaletteadd`); repeated calls do no harm.
- */
-export function addPaletteWords(definition: EditorNode): void {
-  const { type } = definition;
-  const keys = [`${type}.label.node`, `${type}.search`, 'palette.search'];
-  const words = keys.flatMap((key) => [definition._(key), definition._(key, { lng: 'en-US' })]);
-  $('.red-ui-palette-node')
-    .filter((_, element) => element.dataset.paletteType === type)
-    .attr(COMPARED, [...new Set(words)].join(', '));
-}

@@ -213,3 +213,24 @@ export function showSteps(list: JQuery, steps: readonly Step[]): void {
   const looked = rows.find((row) => row.attr('data-outcome') === 'failed') ?? rows.at(-1);
   looked?.get(0)?.scrollIntoView({ block: 'nearest' });
 }
+
+/**
+ * Makes a button run a test, and shows the steps below it.
+ * @param name prefix of the ids of button and list
+ * @param running text until the test has ended
+ * @param test may throw an AskError
+ */
+export function testButton(name: string, running: string, test: () => Promise<readonly Step[]>): void {
+  const [button, list] = [$(`#${name}-test`), $(`#${name}-steps`)];
+  button.on('click', () => {
+    button.prop('disabled', true);
+    showSteps(list, [{ outcome: 'open', title: running, detail: '' }]);
+    void test()
+      .catch((error: unknown): Step[] => {
+        if (error instanceof AskError) return [{ outcome: 'failed', title: error.message, detail: '' }];
+        throw error;
+      })
+      .then((steps) => showSteps(list, steps))
+      .finally(() => button.prop('disabled', false));
+  });
+}

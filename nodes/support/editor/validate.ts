@@ -79,3 +79,18 @@ export function reasoned(
     return check(this, value);
   };
 }
+
+/** A check for Node-RED. Valid: a number from `least` to `most`, or a value that cannot be judged. */
+export function inRange(least: number, most = Infinity): ReturnType<typeof reasoned> {
+  return reasoned((node, value) => numberOrReason(node, value, least, most));
+}
+
+/** A check for Node-RED. Valid: a text that passes the test, or a value that cannot be judged. */
+export function passing(test: (text: string) => boolean, reason: string): ReturnType<typeof reasoned> {
+  return reasoned((node, value) => isOpen(value) || test(trimmed(value)) || node._(reason));
+}
+
+/** The same for a list with commas, which may be empty. */
+export function listPassing(test: (part: string) => boolean, reason: string): ReturnType<typeof reasoned> {
+  return passing((text) => text === '' || text.split(',').every((part) => test(part.trim())), reason);
+}

@@ -44,11 +44,10 @@ const LAST = 0x40;
 export function videoPayloads(
   codec: 'h264' | 'h265',
   nals: readonly Buffer[],
-  options: { aggregateParameterSets?: boolean } = {},
+  aggregateParameterSets = false,
 ): Buffer[] {
   const format = codec === 'h264' ? H264 : H265;
-  const alone = (nal: Buffer): boolean =>
-    options.aggregateParameterSets !== true && format.isParameterSet(nal);
+  const alone = (nal: Buffer): boolean => !aggregateParameterSets && format.isParameterSet(nal);
   return bundles(nals, alone).flatMap((bundle) => payloadsOf(bundle, format));
 }
 
@@ -106,11 +105,8 @@ export class RtpPackets {
   octets = 0;
   /** Sequence number of the next packet. */
   sequence = randomInt(0, 2 ** 15);
-  readonly #payloadType: number;
 
-  constructor(payloadType: number) {
-    this.#payloadType = payloadType;
-  }
+  constructor(private readonly payloadType: number) {}
 
   /** The packets of a picture or audio frame; the last has the marker bit. `timestamp` in RTP clock ticks. */
   of(payloads: readonly Buffer[], timestamp: number): Buffer[] {
@@ -120,7 +116,7 @@ export class RtpPackets {
   #packet(payload: Buffer, timestamp: number, last: boolean): Buffer {
     const packet = Buffer.allocUnsafe(RTP_HEADER + payload.length);
     packet[0] = 0x80;
-    packet[1] = this.#payloadType | (last ? 0x80 : 0);
+    packet[1] = this.payloadType | (last ? 0x80 : 0);
     packet.writeUInt16BE(this.sequence & 0xffff, 2);
     packet.writeUInt32BE(timestamp >>> 0, 4);
     packet.writeUInt32BE(this.ssrc, 8);

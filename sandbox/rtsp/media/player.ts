@@ -11,32 +11,16 @@ import {
   videoPayloads,
 } from './packets';
 import { type Programme, TICKS_PER_PICTURE, VIDEO_CLOCK } from './programme';
+import type { Passage, Timeline } from './timeline';
 import type { MediaTransport } from './transport';
 
 const MAX_UNITS_PER_TURN = 25;
 const RETRY_MS = 20;
 
-interface PlayerOptions {
-  programme: Programme;
-  trouble: StreamTrouble;
-  /** 1 = real time, 2 = twice as fast, Infinity = as fast as the player reads. */
-  pace: number;
-  /** Wall clock of a picture for sender reports, epoch milliseconds. */
-  wallClock: (picture: number) => number;
-}
-
-/** A range of pictures, by number since the epoch (see Footage): first, last + 1, and the one due now. */
-export interface Passage {
-  from: number;
-  to: number;
-  due: number;
-}
-
 /** Sends pictures and, if requested, sound when they are due, with sender reports and a BYE at the end. */
 export class MediaSender {
   video: Track | undefined;
   sound: Track | undefined;
-  readonly #options: PlayerOptions;
   #passage: Passage = { from: 0, to: 0, due: 0 };
   /** Numbers of the next picture and the next audio frame. */
   #next = 0;
@@ -45,9 +29,13 @@ export class MediaSender {
   #sent = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(options: PlayerOptions) {
-    this.#options = options;
-  }
+  constructor(
+    private readonly programme: Programme,
+    private readonly timeline: Timeline,
+    private readonly trouble: StreamTrouble,
+    /** 1 = real time, 2 = twice as fast, Infinity = as fast as the player reads. */
+    private readonly pace: number,
+  ) {}
 
   /** Number of the next picture. */
   get position(): number {
@@ -70,11 +58,11 @@ export class MediaSender {
   load(passage: Passage): void {
     this.pause();
     this.#leave();
-    const skipped = this.#sent === 0 && this.#options.trouble.skipsKeyFrame ? 1 : 0;
+    const skipped = this.#sent === 0 && this.trouble.has('no-key-frame') ? 1 : 0;
     const from = passage.from + skipped;
     this.#passage = { ...passage, from };
     this.#next = from;
-    this.#nextSound = this.#options.programme.soundAt(from);
+    this.#nextSound = this.programme.soundAt(from);
   }
 
   /** Plays the loaded passage. */
@@ -94,7 +82,7 @@ export class MediaSender {
   // RTP time continues from the end of the previous passage, whatever the next one shows.
   #leave(): void {
     const played = (this.#next - this.#passage.from) / FRAMES_PER_SECOND;
-    const soundRate = this.#options.programme.sound?.sampleRate ?? 0;
+    const soundRate = this.programme.sound?.sampleRate ?? 0;
     if (this.video !== undefined) this.video.base = (this.video.base + played * VIDEO_CLOCK) >>> 0;
     if (this.sound !== undefined) this.sound.base = (this.sound.base + played * soundRate) >>> 0;
   }
@@ -118,7 +106,7 @@ export class MediaSender {
   }
 
   #soundPlace(): number {
-    return this.sound === undefined ? Infinity : this.#options.programme.pictureAt(this.#nextSound);
+    return this.sound === undefined ? Infinity : this.programme.pictureAt(this.#nextSound);
   }
 
   #ready(): boolean {
@@ -127,13 +115,13 @@ export class MediaSender {
 
   #dueIn(index: number): number {
     const elapsed = performance.now() - this.#startedAt;
-    const due = ((index - this.#passage.due) * 1000) / FRAMES_PER_SECOND / this.#options.pace;
+    const due = ((index - this.#passage.due) * 1000) / FRAMES_PER_SECOND / this.pace;
     return due - elapsed;
   }
 
   /** False if a fault has ended the stream. */
   #sendPicture(): boolean {
-    const { trouble } = this.#options;
+    const { trouble } = this;
     const breakOff = trouble.breakOff(this.#sent);
     if (trouble.jumps(this.#sent)) this.#jump();
     const packets = this.#packetsOfPicture();
@@ -150,22 +138,20 @@ export class MediaSender {
   }
 
   #packetsOfPicture(): Buffer[] {
-    const { programme, trouble, wallClock } = this.#options;
+    const { programme, trouble, timeline } = this;
     if (this.video === undefined) return [];
     const { nals, shown } = programme.picture(this.#next);
     const ticks = this.#ticks(shown);
-    this.video.reportIfDue(ticks, wallClock(shown));
-    const payloads = videoPayloads(programme.footage.codec, nals, {
-      aggregateParameterSets: trouble.aggregatesParameterSets,
-    });
+    this.video.reportIfDue(ticks, timeline.wallClock(shown));
+    const payloads = videoPayloads(programme.footage.codec, nals, trouble.has('aggregate-parameter-sets'));
     return this.video.packetsOf(payloads, ticks);
   }
 
   #sendSound(index: number): void {
-    const { programme, wallClock } = this.#options;
+    const { programme, timeline } = this;
     if (this.sound === undefined || programme.sound === undefined) return;
     const ticks = programme.soundTicks(this.#passage.from, this.#nextSound);
-    this.sound.reportIfDue(ticks, wallClock(index));
+    this.sound.reportIfDue(ticks, timeline.wallClock(index));
     const payload = soundPayload(programme.sound.frame(this.#nextSound));
     for (const packet of this.sound.packetsOf([payload], ticks)) this.sound.transport.sendRtp(packet);
     this.#nextSound++;
@@ -179,10 +165,10 @@ export class MediaSender {
 
   #finish(): void {
     this.pause();
-    const { programme, trouble, wallClock } = this.#options;
-    const now = wallClock(this.#next);
-    this.video?.bye(this.#ticks(this.#next), now, trouble.loneBye);
-    this.sound?.bye(programme.soundTicks(this.#passage.from, this.#nextSound), now, trouble.loneBye);
+    const { programme, trouble, timeline } = this;
+    const now = timeline.wallClock(this.#next);
+    this.video?.bye(this.#ticks(this.#next), now, trouble.has('lone-bye'));
+    this.sound?.bye(programme.soundTicks(this.#passage.from, this.#nextSound), now, trouble.has('lone-bye'));
   }
 
   #ticks(picture: number): number {
@@ -200,14 +186,15 @@ export interface StartPoint {
 
 /** One track of a session (video or sound), with its own sender reports. */
 export class Track {
-  readonly transport: MediaTransport;
   readonly packets: RtpPackets;
   /** RTP time at which the current passage begins. */
   base = randomInt(0, 2 ** 31);
   #reportedAt = -Infinity;
 
-  constructor(transport: MediaTransport, payloadType: number) {
-    this.transport = transport;
+  constructor(
+    readonly transport: MediaTransport,
+    payloadType: number,
+  ) {
     this.packets = new RtpPackets(payloadType);
   }
 
@@ -243,23 +230,18 @@ type BreakOff = 'stall' | 'reset' | 'cut';
 
 /** Applies the faults of one session to its pictures and packets. */
 export class StreamTrouble {
-  readonly skipsKeyFrame: boolean;
-  readonly aggregatesParameterSets: boolean;
-  readonly loneBye: boolean;
-  readonly #faults: readonly StreamFault[];
   #packets = 0;
   #pending: Buffer | undefined;
 
-  constructor(faults: readonly StreamFault[]) {
-    this.#faults = faults;
-    this.skipsKeyFrame = faults.some((fault) => fault.kind === 'no-key-frame');
-    this.aggregatesParameterSets = faults.some((fault) => fault.kind === 'aggregate-parameter-sets');
-    this.loneBye = faults.some((fault) => fault.kind === 'lone-bye');
+  constructor(private readonly faults: readonly StreamFault[]) {}
+
+  has(kind: StreamFault['kind']): boolean {
+    return this.faults.some((fault) => fault.kind === kind);
   }
 
   /** How a fault ends the stream before the next picture; undefined = it continues. */
   breakOff(picturesSent: number): BreakOff | undefined {
-    for (const fault of this.#faults) {
+    for (const fault of this.faults) {
       if (fault.kind === 'stall' && picturesSent >= fault.frames) return 'stall';
       if (fault.kind === 'drop-connection' && picturesSent >= fault.frames) return 'reset';
       if (fault.kind === 'cut-frame' && picturesSent >= fault.frames) return 'cut';
@@ -269,7 +251,7 @@ export class StreamTrouble {
 
   /** True if sequence number and timestamp jump before the next picture. */
   jumps(picturesSent: number): boolean {
-    return this.#faults.some((fault) => fault.kind === 'jump' && fault.frames === picturesSent);
+    return this.faults.some((fault) => fault.kind === 'jump' && fault.frames === picturesSent);
   }
 
   /** The packets to send, in order, after loss, repetition and reordering. */
@@ -288,6 +270,6 @@ export class StreamTrouble {
   }
 
   #hits(kind: 'lose' | 'repeat' | 'reorder'): boolean {
-    return this.#faults.some((fault) => fault.kind === kind && this.#packets % fault.every === 0);
+    return this.faults.some((fault) => fault.kind === kind && this.#packets % fault.every === 0);
   }
 }

@@ -7,18 +7,14 @@ export const TICKS_PER_PICTURE = VIDEO_CLOCK / FRAMES_PER_SECOND;
 
 /** The video of one camera, and its sound if it has a microphone. */
 export class Programme {
-  readonly footage: Footage;
-  readonly sound: Sound | undefined;
-  readonly #subject: Subject;
-
-  constructor(footage: Footage, sound: Sound | undefined, subject: Subject) {
-    this.footage = footage;
-    this.sound = sound;
-    this.#subject = subject;
-  }
+  constructor(
+    readonly footage: Footage,
+    readonly sound: Sound | undefined,
+    private readonly subject: Subject,
+  ) {}
 
   picture(number: number): AccessUnit {
-    return this.footage.picture(number, this.#subject);
+    return this.footage.picture(number, this.subject);
   }
 
   /** Number of the first audio frame that begins at a picture or after it. */
@@ -56,7 +52,7 @@ interface SdpRequest {
   /** IP address of the server. */
   address: string;
   /** Seconds of recorded video; absent = live. */
-  length?: number;
+  length: number | undefined;
   /** `a=control` of a track, relative or absolute. */
   trackControl: (track: TrackName) => string;
   /** True = the SDP contains the parameter sets; false = a player has to find them in the stream. */

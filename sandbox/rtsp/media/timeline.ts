@@ -1,6 +1,12 @@
 import { FRAMES_PER_SECOND } from '../../scene/packs';
-import type { Passage } from './player';
 import { formatSeconds, parseRange } from '../protocol';
+
+/** A range of pictures, by number since the epoch (see Footage): first, last + 1, and the one due now. */
+export interface Passage {
+  from: number;
+  to: number;
+  due: number;
+}
 
 /** A passage to play, and the `Range` header of the answer. */
 interface PlayPlan {
@@ -23,11 +29,7 @@ export interface Timeline {
 
 /** Live video, without an end unless requested. After a pause playback continues at the present. */
 export class LiveTimeline implements Timeline {
-  readonly #now: () => number;
-
-  constructor(now: () => number) {
-    this.#now = now;
-  }
+  constructor(private readonly now: () => number) {}
 
   plan(range: string | undefined): PlayPlan | 457 | 501 {
     const wanted = parseRange(range ?? 'npt=now-');
@@ -35,7 +37,7 @@ export class LiveTimeline implements Timeline {
     // ffmpeg begins a live stream with `npt=0.000-`.
     if (wanted.kind === 'from' && wanted.start > 0) return 457;
     const end = wanted.kind === 'from' ? wanted.end : undefined;
-    const seconds = this.#now() / 1000;
+    const seconds = this.now() / 1000;
     const from = Math.floor(seconds) * FRAMES_PER_SECOND;
     const to = end === undefined ? Infinity : from + Math.ceil(end * FRAMES_PER_SECOND);
     const passage = { from, to, due: Math.floor(seconds * FRAMES_PER_SECOND) };
@@ -62,16 +64,17 @@ export class RecordedTimeline implements Timeline {
   readonly #base: number;
   readonly #requested: number;
   readonly #end: number;
-  readonly #available: () => number;
-  readonly #now: () => number;
 
   /**
    * `start` in epoch milliseconds, `length` in seconds. `available` returns the number of the first picture that is not
    * recorded yet.
    */
-  constructor(start: number, length: number, now: () => number, available: () => number = () => Infinity) {
-    this.#now = now;
-    this.#available = available;
+  constructor(
+    start: number,
+    length: number,
+    private readonly now: () => number,
+    private readonly available: () => number,
+  ) {
     this.#requested = Math.floor((start / 1000) * FRAMES_PER_SECOND);
     this.#base = Math.floor(start / 1000) * FRAMES_PER_SECOND;
     this.#end = this.#base + length * FRAMES_PER_SECOND;
@@ -95,7 +98,7 @@ export class RecordedTimeline implements Timeline {
 
   // Sender reports contain the time of sending (RFC 3550, section 6.4.1), not of recording.
   wallClock(): number {
-    return this.#now();
+    return this.now();
   }
 
   #resumeAt(position: number | undefined): number {
@@ -108,7 +111,7 @@ export class RecordedTimeline implements Timeline {
   }
 
   #passage(from: number, to: number, due: number): PlayPlan {
-    const recorded = Math.max(from, Math.min(to, this.#available()));
+    const recorded = Math.max(from, Math.min(to, this.available()));
     return {
       passage: { from, to: recorded, due: Math.max(from, due) },
       range: `npt=${this.#seconds(from)}-${this.#seconds(to)}`,

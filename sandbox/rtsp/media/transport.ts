@@ -22,34 +22,30 @@ export interface MediaTransport {
 /** Sends packets in the RTSP connection: `$`, channel, length, data (RFC 2326, section 10.12). */
 export class InterleavedTransport implements MediaTransport {
   readonly header: string;
-  readonly #socket: Socket;
-  readonly #channels: readonly [number, number];
 
-  constructor(socket: Socket, channels: readonly [number, number]) {
-    this.#socket = socket;
-    this.#channels = channels;
+  constructor(
+    private readonly socket: Socket,
+    private readonly channels: readonly [number, number],
+  ) {
     this.header = `RTP/AVP/TCP;unicast;interleaved=${channels[0]}-${channels[1]}`;
   }
 
   ready(): boolean {
-    return this.#socket.writableLength < MAX_WAITING_BYTES;
+    return this.socket.writableLength < MAX_WAITING_BYTES;
   }
 
   sendRtp(packet: Buffer): void {
-    this.#send(this.#channels[0], packet);
+    this.#send(this.channels[0], packet);
   }
 
   sendRtcp(packet: Buffer): void {
-    this.#send(this.#channels[1], packet);
+    this.#send(this.channels[1], packet);
   }
 
   breakOff(how: 'reset' | 'cut', packet: Buffer): void {
-    if (how === 'reset') {
-      resetSocket(this.#socket);
-      return;
-    }
-    const frame = interleave(this.#channels[0], packet);
-    this.#socket.end(frame.subarray(0, Math.ceil(frame.length / 2)));
+    if (how === 'reset') return resetSocket(this.socket);
+    const frame = interleave(this.channels[0], packet);
+    this.socket.end(frame.subarray(0, Math.ceil(frame.length / 2)));
   }
 
   close(): void {
@@ -57,7 +53,7 @@ export class InterleavedTransport implements MediaTransport {
   }
 
   #send(channel: number, packet: Buffer): void {
-    if (this.#socket.writable) this.#socket.write(interleave(channel, packet));
+    if (this.socket.writable) this.socket.write(interleave(channel, packet));
   }
 }
 
@@ -77,13 +73,13 @@ interface UdpPeer {
 /** Two adjacent UDP ports of the server, the even one for RTP, and the player's two. */
 export class UdpTransport implements MediaTransport {
   readonly header: string;
-  readonly #sockets: readonly [UdpSocket, UdpSocket];
-  readonly #peer: UdpPeer;
   #closed = false;
 
-  private constructor(sockets: readonly [UdpSocket, UdpSocket], peer: UdpPeer, heard: () => void) {
-    this.#sockets = sockets;
-    this.#peer = peer;
+  private constructor(
+    private readonly sockets: readonly [UdpSocket, UdpSocket],
+    private readonly peer: UdpPeer,
+    heard: () => void,
+  ) {
     const own = sockets.map((socket) => socket.address().port);
     const their = peer.ports;
     this.header = `RTP/AVP;unicast;client_port=${their[0]}-${their[1]};server_port=${own[0]}-${own[1]}`;
@@ -127,12 +123,12 @@ export class UdpTransport implements MediaTransport {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    for (const socket of this.#sockets) socket.close();
+    for (const socket of this.sockets) socket.close();
   }
 
   #send(which: 0 | 1, packet: Buffer): void {
     if (this.#closed) return;
-    this.#sockets[which].send(packet, this.#peer.ports[which], this.#peer.address, () => undefined);
+    this.sockets[which].send(packet, this.peer.ports[which], this.peer.address, () => undefined);
   }
 }
 

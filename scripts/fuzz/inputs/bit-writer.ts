@@ -21,7 +21,7 @@ export class FuzzBitWriter {
 
   /** Ended by a bit that is set, and filled up with zeros, as NAL units are. */
   trailed(): Buffer {
-    return new FuzzBitWriter().#with([...this.#bits, 1]).filled();
+    return this.bits(1, 1).filled();
   }
 
   /** Filled up with zeros. */
@@ -30,11 +30,6 @@ export class FuzzBitWriter {
     for (const [at, bit] of this.#bits.entries())
       bytes[at >> 3] = (bytes[at >> 3] ?? 0) | (bit << (7 - (at & 7)));
     return bytes;
-  }
-
-  #with(bits: readonly number[]): this {
-    for (const bit of bits) this.#bits.push(bit);
-    return this;
   }
 }
 

@@ -195,5 +195,5 @@ export function definitionOf(type: string): Definition {
   vm.runInNewContext(script, { RED: { nodes: { registerType } } });
   const definition = registered.get(type);
   assert.ok(definition !== undefined);
-  return Object.assign(definition, { _: (key: string) => `text of ${key}` });
+  return Object.assign(definition, { type, _: (key: string) => `text of ${key}` });
 }
