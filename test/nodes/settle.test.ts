@@ -121,6 +121,14 @@ for (const version of NODE_RED_VERSIONS)
       await order('done', deliveryId);
     });
 
+    it('leaves an event with the flow, on "extend"', async () => {
+      const { deliveryId } = facts(await raise(nodeRed));
+      await order('extend', deliveryId);
+      await nodeRed.message('settled', (msg) => msg.id === deliveryId);
+      assert.equal(await stateOf(deliveryId), 'leased');
+      await order('done', deliveryId);
+    });
+
     it('makes a dead letter of an event, on "reject", which output 3 tells with its reason', async () => {
       await nodeRed.deploy(settledFlow({}, { reason: 'no such zone' }));
       const event = await raise(nodeRed, { alarmId: 'rejected-one' });
