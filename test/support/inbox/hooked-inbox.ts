@@ -106,7 +106,7 @@ export class SlotPlace implements Pick<Slots, 'slots' | 'putSlots' | 'watchSlots
 
   /**
    * @param clock milliseconds, of the store
-   * @param takes milliseconds until a call is answered; none unless said
+   * @param takes milliseconds until a call is done; unless said, it is before the caller goes on
    */
   constructor(
     private readonly clock: () => number,
@@ -114,7 +114,8 @@ export class SlotPlace implements Pick<Slots, 'slots' | 'putSlots' | 'watchSlots
   ) {}
 
   async slots(owner: string, since = 0): Promise<ChangedSlots> {
-    await this.#answer();
+    if (this.takes !== undefined) await this.#late(this.takes);
+    this.#check();
     const slots = [...this.#of(owner)]
       .map(([name, each]) => this.#slot(name, each))
       .filter(({ version, value }) => version > since && (since > 0 || value !== undefined))
@@ -123,7 +124,8 @@ export class SlotPlace implements Pick<Slots, 'slots' | 'putSlots' | 'watchSlots
   }
 
   async putSlots(owner: string, writes: readonly SlotWrite[]): Promise<SlotOutcome[]> {
-    await this.#answer();
+    if (this.takes !== undefined) await this.#late(this.takes);
+    this.#check();
     this.puts += 1;
     const outcomes = writes.map((write) => this.#write(this.#of(owner), write));
     for (const changed of this.#watchers) changed();
@@ -165,8 +167,11 @@ export class SlotPlace implements Pick<Slots, 'slots' | 'putSlots' | 'watchSlots
     return known;
   }
 
-  async #answer(): Promise<void> {
-    if (this.takes !== undefined) await new Promise((resolve) => setTimeout(resolve, this.takes));
+  #late(ms: number): Promise<void> {
+    return new Promise((resolve) => setTimeout(resolve, ms));
+  }
+
+  #check(): void {
     if (this.fails) throw storeFailed('the disk is gone');
   }
 }
