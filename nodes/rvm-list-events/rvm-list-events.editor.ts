@@ -1,7 +1,18 @@
-import { prepareForm } from '../support/editor/form';
+import { readTime } from '../../lib/time';
+import { currently, dialogOpened, prepareForm, typedOrReason } from '../support/editor/form';
 import { label, labelStyle, onpaletteadd, outputLabels, paletteLabel } from '../support/editor/palette';
 import { typedField } from '../support/editor/fields';
-import { inRange } from '../support/editor/validate';
+import { inRange, isVariable, reasoned, trimmed } from '../support/editor/validate';
+
+/** A check of one end of the period. Valid: empty, a time as the node reads it, or a place that may hold one. */
+function timeIn(name: 'since' | 'until'): ReturnType<typeof reasoned> {
+  return reasoned((node, value) => {
+    if ((currently(node, `${name}Type`) ?? 'str') !== 'str') return typedOrReason(node, name);
+    const text = trimmed(value);
+    const isTime = readTime(text) !== undefined || Number.isFinite(Number(text));
+    return text === '' || isVariable(text) || isTime || node._('shared.errors.time');
+  });
+}
 
 /** Counts have no history. A hint shows that they cover only the selected state. */
 function showRows(): void {
@@ -20,9 +31,9 @@ RED.nodes.registerType('rvm-list-events', {
     name: { value: '' },
     configVersion: { value: 1 },
     state: { value: 'open' },
-    since: { value: '' },
+    since: { value: '', validate: timeIn('since') },
     sinceType: { value: 'str' },
-    until: { value: '' },
+    until: { value: '', validate: timeIn('until') },
     untilType: { value: 'str' },
     site: { value: '' },
     siteType: { value: 'str' },
@@ -40,6 +51,7 @@ RED.nodes.registerType('rvm-list-events', {
   oneditprepare() {
     prepareForm(this, 'node');
     for (const name of ['since', 'until', 'site', 'camera']) typedField(name, 'str');
+    dialogOpened(this);
     $('#node-input-groupBy, #node-input-state').on('change', showRows);
     showRows();
   },

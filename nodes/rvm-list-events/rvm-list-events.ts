@@ -1,24 +1,17 @@
-import type { Node, NodeAPI, NodeDef } from 'node-red';
+import type { Node, NodeAPI } from 'node-red';
 import { RvmError } from '../../lib/error';
-import { eventRow, type EventRow } from '../../lib/inbox/store/stored-message';
-import { type Inbox, type ListQuery, GROUPINGS, type TallyQuery, type TallyRow } from '../../lib/inbox/model';
 import type { InboxClaim } from '../../lib/inbox/inboxes';
+import { GROUPINGS, type Inbox, type ListedMessage, type ListQuery } from '../../lib/inbox/model';
 import { listAll, tallyAll } from '../../lib/inbox/searches';
+import { eventRow, type EventRow } from '../../lib/inbox/store/stored-message';
 import { idsIn } from '../../lib/message/event-filter';
 import { readTime, timeOf } from '../../lib/time';
 import { allInboxes, claimInbox } from '../rvm-inbox/inboxes';
 import { FailureStatus, onInput } from '../support/input';
-import { registerNode } from '../support/register';
-import {
-  choiceOf,
-  flagOf,
-  numberOf,
-  unsetVariableError,
-  unsetVariables,
-  type Properties,
-} from '../support/settings';
+import { type NodeConfig, registerNode } from '../support/register';
+import { choiceOf, flagOf, numberOf, unsetVariableError, unsetVariables } from '../support/settings';
 import { showFromStart, unsetStatus } from '../support/status';
-import { typedValue } from '../support/typed-input';
+import { sourceOf, type TypedInput, typedValue } from '../support/typed-input';
 
 const EMPTY = { value: '', type: 'str' };
 const LIMIT = 100;
@@ -26,17 +19,16 @@ const LIMIT = 100;
 const MOST = 10_000;
 
 /**
- * @param end of the period that it is
- * @returns milliseconds since 1970; undefined = without that end
+ * One end of the period, in milliseconds since 1970; undefined = without that end.
  * @throws RvmError BAD_INPUT
  */
-function endOf(value: unknown, end: 'from' | 'up to'): number | undefined {
+function endOf(value: unknown, input: TypedInput): number | undefined {
   if (isEmpty(value)) return undefined;
   const time = timeOf(value) ?? timeIn(value);
   if (!Number.isNaN(time)) return time;
   throw new RvmError(
     'BAD_INPUT',
-    `The time to list events ${end} cannot be read: give ISO 8601, such as 2026-03-04T05:06:07Z, or milliseconds.`,
+    `The property ${input.name} cannot be read as a time in ${sourceOf(input)}: give ISO 8601, such as 2026-03-04T05:06:07Z, or milliseconds since 1970.`,
   );
 }
 
@@ -69,43 +61,34 @@ function isEmpty(value: unknown): boolean {
   return value === undefined || value === null || value === '';
 }
 
-/** Rows, and the fault that makes them incomplete. */
-interface Listed {
-  rows: (EventRow | TallyRow)[];
-  fault?: unknown;
+/** A listed event; by the id of its camera others of the same camera are found. */
+interface ListedRow extends EventRow {
+  cameraId: string | null;
+  history?: ListedMessage['history'];
 }
 
-/** @throws RvmError STORE_FAILED where no inbox can be read and there are no spilled messages */
-function listed(inboxes: readonly Inbox[], rows: Listed['rows'], faults: readonly unknown[]): Listed {
-  const [fault] = faults;
-  if (fault !== undefined && rows.length === 0 && faults.length === inboxes.length) throw fault;
-  return { rows, ...(fault !== undefined && { fault }) };
-}
-
-/** Events of all inboxes that can be read. */
-async function eventsOf(inboxes: readonly Inbox[], query: ListQuery): Promise<Listed> {
+/** Events of all inboxes that can be read, and the faults of the others. */
+async function eventsOf(
+  inboxes: readonly Inbox[],
+  query: ListQuery,
+): Promise<{ rows: ListedRow[]; faults: unknown[] }> {
   const { messages, faults } = await listAll(inboxes, query);
-  const rows = messages.map((message) => ({
-    ...eventRow(message),
-    ...(message.history && { history: message.history }),
-  }));
-  return listed(inboxes, rows, faults);
+  const rows = messages.map((message) => {
+    const { cameraId } = message.event;
+    const row = { ...eventRow(message), cameraId: typeof cameraId === 'string' ? cameraId : null };
+    return { ...row, ...(message.history && { history: message.history }) };
+  });
+  return { rows, faults };
 }
 
-async function countsOf(inboxes: readonly Inbox[], query: TallyQuery): Promise<Listed> {
-  const { rows, faults } = await tallyAll(inboxes, query);
-  return listed(inboxes, rows, faults);
-}
-
-function build(RED: NodeAPI, node: Node, config: NodeDef): void {
-  const properties: Properties = { ...config };
+function build(RED: NodeAPI, node: Node, config: NodeConfig): void {
   const unset = unsetVariables(config);
   const shown = new FailureStatus(node, () => (unset === undefined ? {} : unsetStatus(RED, unset)));
   if (unset !== undefined) showFromStart(RED, node, () => shown.current());
 
   // Without a webhook node no inbox is open; the default one is queried then.
   let claim: InboxClaim | undefined;
-  const inboxes = (): Inbox[] =>
+  const openOrDefault = (): Inbox[] =>
     allInboxes().length > 0 ? allInboxes() : [(claim ??= claimInbox(RED)).inbox];
   node.on('close', () => claim?.release());
   /** Why the last list was incomplete. */
@@ -115,27 +98,24 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
     node,
     async (msg) => {
       if (unset !== undefined) throw unsetVariableError(unset);
-      const state = choiceOf(properties, 'state', ['open', 'settled', 'dead', 'filtered', 'all']);
-      const limit = Math.min(MOST, Math.floor(numberOf(properties, 'limit', LIMIT, 1)));
-      const given = (name: string): Promise<unknown> =>
-        typedValue(RED, node, { properties, name, byDefault: EMPTY }, msg);
-      const since = endOf(await given('since'), 'from');
-      const until = endOf(await given('until'), 'up to');
-      const sites = placesOf(await given('site'), 'site');
-      const cameras = placesOf(await given('camera'), 'camera');
-      const by = choiceOf(properties, 'groupBy', ['', ...GROUPINGS]);
+      const inputOf = (name: string): TypedInput => ({ properties: config, name, byDefault: EMPTY });
+      const given = (name: string): Promise<unknown> => typedValue(RED, node, inputOf(name), msg);
       const query = {
-        state,
-        limit,
-        ...(since !== undefined && { since }),
-        ...(until !== undefined && { until }),
-        ...(sites && { sites }),
-        ...(cameras && { cameras }),
+        state: choiceOf(config, 'state', ['open', 'settled', 'dead', 'filtered', 'all']),
+        limit: Math.min(MOST, Math.floor(numberOf(config, 'limit', LIMIT, 1))),
+        since: endOf(await given('since'), inputOf('since')),
+        until: endOf(await given('until'), inputOf('until')),
+        sites: placesOf(await given('site'), 'site'),
+        cameras: placesOf(await given('camera'), 'camera'),
       };
-      const { rows, fault } =
+      const by = choiceOf(config, 'groupBy', ['', ...GROUPINGS]);
+      const inboxes = openOrDefault();
+      const { rows, faults } =
         by === ''
-          ? await eventsOf(inboxes(), { ...query, ...(flagOf(properties, 'history') && { history: true }) })
-          : await countsOf(inboxes(), { ...query, by });
+          ? await eventsOf(inboxes, { ...query, history: flagOf(config, 'history') || undefined })
+          : await tallyAll(inboxes, { ...query, by });
+      const [fault] = faults;
+      if (fault !== undefined && rows.length === 0 && faults.length === inboxes.length) throw fault;
       msg.payload = rows;
       missing = fault instanceof RvmError ? fault : undefined;
       if (missing === undefined) delete msg.incomplete;

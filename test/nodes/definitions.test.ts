@@ -29,6 +29,7 @@ const WHOLE = 'shared.errors.wholeBetween';
 /** Up to nine seconds between an hour before the start and an hour after. */
 const OFFSETS = ['0', '-3, 0, 3', '-3600,3600', '0.5', '1,2,3,4,5,6,7,8,9', '${O}'];
 const NO_OFFSETS = ['', '0,', 'now', '3601', '-3601', '1 2', 'Infinity', '1,2,3,4,5,6,7,8,9,10'];
+const TIMES = ['', '2026-03-04T05:06:07Z', '2026-03-04', '1772600767000', '${T}', undefined];
 const RELAYS = ['', 'video.example.com', 'a.example, 10.0.0.5', '${H}'];
 const NO_RELAYS = ['https://a.example', 'a.example:554', '.example.com', 'a.example,', '*.example.com'];
 
@@ -52,6 +53,13 @@ const RULES: [string, string, unknown[], string, unknown[]][] = [
   ],
   ['rvm-cloud', 'videoSessions', ['1', '100', '${N}'], WHOLE, ['0', '101', '2.5']],
   ['rvm-cloud', 'relayHosts', RELAYS, 'errors.relays', NO_RELAYS],
+  ...['since', 'until'].map((name): (typeof RULES)[number] => [
+    'rvm-list-events',
+    name,
+    TIMES,
+    'shared.errors.time',
+    ['yesterday', '04.03.2026', '1 hour'],
+  ]),
   ['rvm-listener', 'port', ['1', '65535', ' 8443 ', '${P}'], 'errors.port', ['', '0', '65536', '8e3']],
   ['rvm-listener', 'proxies', ['', '10.0.0.5, 2001:db8::1', '${P}'], 'errors.proxies', ['a.b', '10.0.0.5,']],
 ];

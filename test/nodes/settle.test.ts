@@ -221,8 +221,9 @@ for (const version of NODE_RED_VERSIONS)
       const { payload } = await nodeRed.message('listed', (msg) => msg.from === since);
       const { event, webhook } = two as { event: Message; webhook: WebhookFacts };
       const { receivedTime: time, messageId, deliveryId } = webhook;
-      const { locationName: site, cameraName: camera, eventRuleName: rule } = event;
-      const of = { time, messageId, deliveryId, site, camera, rule, alarmId: 'list-2', station: 'north' };
+      const { locationName: site, cameraName: camera, cameraId, eventRuleName: rule } = event;
+      const names = { site, camera, cameraId, rule };
+      const of = { time, messageId, deliveryId, ...names, alarmId: 'list-2', station: 'north' };
       const how = { class: 'security', phase: 'start', state: 'leased', attempts: 1 };
       assert.deepEqual(payload, [{ ...of, ...how }]);
     });
@@ -261,9 +262,22 @@ for (const version of NODE_RED_VERSIONS)
         );
       });
 
+      it('lists those of the camera of a row by the id that the row shows', async () => {
+        const { deliveryId } = facts(await raise(nodeRed, { cameraId: 'p-4', cameraName: 'North' }));
+        const [{ payload }] = (await ask({}, 'listed')) as [Message];
+        const [row] = payload as { cameraId: string }[];
+        assert.deepEqual(await idsOf({ camera: row?.cameraId }), [deliveryId]);
+      });
+
       it('lists all where none is named', async () => {
         const { deliveryId } = facts(await raise(nodeRed));
         for (const site of ['', ' , ', null, []]) assert.ok((await idsOf({ site })).includes(deliveryId));
+      });
+
+      it('names the property that is no time, and where it stands', async () => {
+        const [failed] = await ask({ to: 'yesterday' }, 'unlisted');
+        const { message } = failed?.error as { message: string };
+        assert.match(message, /property until .*msg\.to: give ISO 8601/);
       });
 
       it('is BAD_INPUT for what is neither text nor a number, nor a time', async () => {

@@ -83,6 +83,7 @@ function foldTips(node: EditorNode): void {
 
 /** Prepares a dialog of this package; to be called first when it opens. */
 export function prepareForm(node: EditorNode, kind: 'node' | 'node-config'): void {
+  opened = '';
   fillAbsent(node, kind);
   foldSections(node, kind);
   foldTips(node);
@@ -154,7 +155,7 @@ function typeFault(field: JQuery): boolean | string {
 /** Id of the node whose dialog was opened last. */
 let opened = '';
 
-/** Sets the node of the open dialog; to be called when that opens. */
+/** Sets the node of the open dialog; to be called when that opens, and its typed inputs are made where they are checked. */
 export function dialogOpened(node: EditorNode): void {
   opened = node.id;
 }
@@ -164,6 +165,12 @@ export function currently(node: EditorNode, property: string): unknown {
   if (node.id !== opened) return node[property];
   const field = $(`#node-input-${property}`);
   return field.length > 0 ? field.val() : node[property];
+}
+
+/** True, or what the editor has against a typed input of the open dialog: a check of our own takes the place of the editor's. */
+export function typedOrReason(node: EditorNode, property: string): boolean | string {
+  const field = $(`#node-input-${property}`);
+  return node.id !== opened || field.length === 0 || typeFault(field);
 }
 
 /** Validates fields again, after a change of a property they depend on. */

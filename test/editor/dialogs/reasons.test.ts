@@ -70,6 +70,16 @@ describeInEditor('below a field that is red', { flow }, (editor) => {
     await says('#node-input-camera', /name of a camera/);
   });
 
+  it('stands what a time of list events can be, where a fixed one is none, and nothing once it is elsewhere', async () => {
+    await editor.open('events');
+    for (const field of ['#node-input-since', '#node-input-until']) {
+      await editor.type(field, { value: 'yesterday' });
+      await says(field, /Enter a time/);
+      await editor.type(field, { type: 'msg' });
+      await reason(field).waitFor({ state: 'hidden' });
+    }
+  });
+
   it('stands what the editor has against an expression that cannot be read', async () => {
     await editor.open('events');
     await editor.type('#node-input-since', { type: 'jsonata', value: '(1 +' });
