@@ -15,7 +15,7 @@ import {
   raise,
   shows,
 } from '../support/node-red/alarms-through';
-import { PATH, PHRASE, station, webhookFlow, webhookIn } from '../support/node-red/flows';
+import { fileInbox, PATH, PHRASE, station, webhookFlow, webhookIn } from '../support/node-red/flows';
 import { NODE_RED_VERSIONS, nightlyIt, slowIt } from '../support/suite/lanes';
 import { whileTimeFlies } from '../support/node-red/node-red-time';
 
@@ -245,11 +245,15 @@ describe('webhook in that is not set up', () => {
       assert.equal(await answered(nodeRed), 200);
     });
 
-  it('C-98 turns red beside another node with the same path, which keeps working', async () => {
-    await nodeRed.deploy(webhookFlow({}, webhookIn({ id: 'second' })));
-    await shows(nodeRed, 'status.pathInUse', 'second');
-    assert.equal(await answered(nodeRed), 200);
-  });
+  for (const [title, changes, ...further] of [
+    ['', { id: 'second' }],
+    [' and an inbox of its own', { id: 'third', inbox: 'inbox' }, fileInbox('inbox-of-third')],
+  ] as const)
+    it(`C-98 turns red beside another node with the same path${title}, which keeps working`, async () => {
+      await nodeRed.deploy(webhookFlow({}, webhookIn(changes), ...further));
+      await shows(nodeRed, 'status.pathInUse', changes.id);
+      assert.equal(await answered(nodeRed), 200);
+    });
 
   it('counts problems in its status where output 3 is not wired, and logs them', async () => {
     await nodeRed.deploy(webhookFlow({ webhook: { wires: [['alarms'], ['health'], []] } }));
