@@ -7,15 +7,8 @@ import type { DeviceEntry } from '../cameras/device-directory';
 import { DIALECT } from '../dialect';
 import { type Answer, cameraBusy, firstField, firstText } from '../http/answer';
 import type { Origins, TrustedUrl } from '../http/origins';
-import {
-  type FetchedPage,
-  findAnyLink,
-  isSameRelation,
-  jsonBody,
-  pagesFrom,
-  wrappedLinks,
-} from '../http/records';
-import type { RequestBody } from '../http/transport';
+import { type FetchedPage, findAnyLink, isSameRelation, pagesFrom, wrappedLinks } from '../http/records';
+import { jsonBody, type RequestBody } from '../http/transport';
 import type { Operation } from '../operation';
 import { quote, quoteBare } from '../secret-mask';
 import type { StationSession } from '../session/session';

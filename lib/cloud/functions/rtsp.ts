@@ -8,7 +8,7 @@ import type { RtspSession, RtspWanted } from '../calls';
 import { type CameraResolver, idsOf } from '../cameras/camera-resolver';
 import { DIALECT } from '../dialect';
 import { type Answer, asText, firstField } from '../http/answer';
-import { jsonBody } from '../http/records';
+import { jsonBody } from '../http/transport';
 import type { Operation } from '../operation';
 import type { StationSession } from '../session/session';
 
