@@ -7,12 +7,19 @@ import type { DeviceEntry } from '../cameras/device-directory';
 import { DIALECT } from '../dialect';
 import { type Answer, cameraBusy, firstField, firstText } from '../http/answer';
 import type { Origins, TrustedUrl } from '../http/origins';
-import { type FetchedPage, findAnyLink, isSameRelation, pagesFrom, wrappedLinks } from '../http/records';
-import { jsonBody, type RequestBody } from '../http/transport';
+import {
+  type FetchedPage,
+  findAnyLink,
+  isSameRelation,
+  jsonBody,
+  pagesFrom,
+  wrappedLinks,
+} from '../http/records';
+import type { RequestBody } from '../http/transport';
 import type { Operation } from '../operation';
 import { quote, quoteBare } from '../secret-mask';
 import type { StationSession } from '../session/session';
-import { notOfferedError } from '../session/system';
+import { notOffered } from '../session/system';
 
 /** Relations of the lists of presets and tours, of the home position, and of the commands to a target. */
 interface PtzRelations {
@@ -388,7 +395,7 @@ function notOfferedBy(
   [relation = '']: readonly string[],
 ): RvmError {
   const hasLinks = Object.keys(wrappedLinks(record)._links).length > 0;
-  return notOfferedError(
+  return notOffered(
     relation,
     `The ${what} ${quote(name === '' ? `${id}` : name)}`,
     hasLinks ? record : list.record,

@@ -2,6 +2,7 @@ import { isRecord, type JsonRecord } from '../../json/json';
 import { DIALECT } from '../dialect';
 import { type Answer, firstField, firstText } from './answer';
 import type { Origins, TrustedUrl } from './origins';
+import type { RequestBody } from './transport';
 
 /** One page of a collection. */
 export interface Page {
@@ -64,6 +65,11 @@ export async function* pagesFrom(
     if (seen.has(answer.url.href)) return;
     seen.add(url.href);
   }
+}
+
+/** A record to be sent. */
+export function jsonBody(record: object): RequestBody {
+  return { type: 'application/json', bytes: JSON.stringify(record) };
 }
 
 /** A single record that may be wrapped in `result`, `data` or its own name. */

@@ -50,10 +50,6 @@ export interface RequestBody {
   bytes: string | Buffer;
 }
 
-export function jsonBody(value: unknown): RequestBody {
-  return { type: 'application/json', bytes: JSON.stringify(value) };
-}
-
 /** Only proxies answer with this status. */
 const PROXY_LOGIN = 407;
 const { login, devices, dataSources, rtsp, details } = DIALECT.relations;
