@@ -1,6 +1,7 @@
 import type { Release, Lock, Semaphore } from '../concurrency/semaphore';
 import { CancelToken, cancelTokenOf, deadlineError } from '../concurrency/signals';
-import { toError, type RvmError } from '../error';
+import { cancellable } from '../concurrency/timers';
+import type { RvmError } from '../error';
 
 export interface OperationOptions {
   signal?: AbortSignal | undefined;
@@ -29,14 +30,17 @@ const HINT = 1 / 3;
  * the deadline passes while the operation waits for something that has failed, it ends with that failure.
  */
 export class Operation {
-  readonly #once: boolean;
+  /** Nothing is tried more than once. */
+  once: boolean;
+  /** The deadline, as of `performance.now()`. */
+  until: number;
   readonly isProbe: boolean;
-  readonly #tally: { requests: number };
+  /** The request counter, shared with work that is done for this operation. */
+  readonly tally: { requests: number };
   readonly #abort = new CancelToken();
   /** The operation whose hint this one works on. */
   readonly #of: Operation | undefined;
   readonly #startedAt = performance.now();
-  readonly #until: number;
   readonly #deadline: NodeJS.Timeout | undefined;
   readonly #capacity: Semaphore | undefined;
   #releaseCapacity: Release | undefined;
@@ -48,12 +52,12 @@ export class Operation {
     { signal, deadlineMs, once = false, isProbe = false, capacity }: OperationOptions = {},
     inherited: Inherited = { tally: { requests: 0 } },
   ) {
-    this.#once = once;
+    this.once = once;
     this.isProbe = isProbe;
     this.#capacity = capacity;
-    this.#tally = inherited.tally;
+    this.tally = inherited.tally;
     this.#of = inherited.of;
-    this.#until = deadlineMs === undefined ? Infinity : this.#startedAt + deadlineMs;
+    this.until = deadlineMs === undefined ? Infinity : this.#startedAt + deadlineMs;
     if (signal !== undefined) {
       this.#stopListening = cancelTokenOf(signal).onAbort((reason) => this.#abort.abort(reason));
     }
@@ -63,7 +67,7 @@ export class Operation {
   }
 
   get requests(): number {
-    return this.#tally.requests;
+    return this.tally.requests;
   }
 
   /** Milliseconds since the start. */
@@ -71,23 +75,8 @@ export class Operation {
     return Math.round(performance.now() - this.#startedAt);
   }
 
-  /** Nothing is tried more than once. */
-  get once(): boolean {
-    return this.#once;
-  }
-
-  /** The deadline, as of `performance.now()`. */
-  get until(): number {
-    return this.#until;
-  }
-
   countRequest(): void {
-    this.#tally.requests += 1;
-  }
-
-  /** The request counter, shared with work that is done for this operation. */
-  get tally(): { requests: number } {
-    return this.#tally;
+    this.tally.requests += 1;
   }
 
   /**
@@ -97,7 +86,7 @@ export class Operation {
   async hint<T>(work: (hint: Operation) => Promise<T>, once = this.once): Promise<T> {
     const left = Math.max(0, this.until - performance.now());
     const deadlineMs = left === Infinity ? undefined : left * HINT;
-    const hint = new Operation({ deadlineMs, once }, { tally: this.#tally, of: this });
+    const hint = new Operation({ deadlineMs, once }, { tally: this.tally, of: this });
     const stopListening = this.onAbort((reason) => hint.abandon(reason));
     try {
       return await work(hint);
@@ -170,17 +159,7 @@ export class Operation {
 
   /** Waits for shared work, but no longer than the caller does; the work itself continues. */
   waitFor<T>(work: Promise<T>): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      const stopListening = this.onAbort(reject);
-      const settle = (done: () => void) => {
-        stopListening();
-        done();
-      };
-      work.then(
-        (value) => settle(() => resolve(value)),
-        (error: unknown) => settle(() => reject(toError(error))),
-      );
-    });
+    return cancellable(this.#abort, work);
   }
 }
 
@@ -193,31 +172,19 @@ const SHARED_TIMEOUT_MS = 10_000;
  */
 export class SharedOperation extends Operation {
   readonly #joined = new Set<Operation>();
-  #isPatient: boolean;
-  #until: number;
-  #lastSuccess = performance.now();
   #failure: { readonly error: RvmError; readonly againAt: number } | undefined;
 
   /** @param starter the operation that the requests are counted for */
   constructor(starter: Operation) {
-    super({ isProbe: starter.isProbe }, { tally: starter.tally });
-    this.#isPatient = !starter.once;
-    this.#until = starter.until;
-  }
-
-  override get once(): boolean {
-    return !this.#isPatient;
-  }
-
-  override get until(): number {
-    return Math.max(this.#until, this.#lastSuccess + SHARED_TIMEOUT_MS);
+    super({ isProbe: starter.isProbe, once: starter.once }, { tally: starter.tally });
+    this.until = Math.max(starter.until, performance.now() + SHARED_TIMEOUT_MS);
   }
 
   /** Waits for the work, but no longer than this operation does; reports failures of the work to the operation. */
   async join<T>(operation: Operation, work: Promise<T>): Promise<T> {
     this.#joined.add(operation);
-    this.#isPatient ||= !operation.once;
-    this.#until = Math.max(this.#until, operation.until);
+    this.once &&= operation.once;
+    this.until = Math.max(this.until, operation.until);
     if (this.#failure !== undefined) notify(operation, this.#failure);
     try {
       return await operation.waitFor(work);
@@ -237,7 +204,7 @@ export class SharedOperation extends Operation {
 
   override goesOn(): void {
     this.#failure = undefined;
-    this.#lastSuccess = performance.now();
+    this.until = Math.max(this.until, performance.now() + SHARED_TIMEOUT_MS);
     for (const operation of this.#joined) operation.goesOn();
   }
 }

@@ -77,7 +77,7 @@ export class StationClient {
   readonly #options: StationClientOptions;
   readonly #timing: StationTiming;
   readonly #secrets: readonly string[];
-  readonly #board = new StationStatus((error) => this.#fitToTell(error));
+  readonly #board: StationStatus;
   /** Limits the operations that wait for something that has failed. */
   readonly #capacity: Semaphore;
   #parts: Parts | undefined;
@@ -87,7 +87,8 @@ export class StationClient {
 
   constructor(options: StationClientOptions, timing: StationTiming = STATION_TIMING) {
     this.#options = options;
-    this.#secrets = allSecretsOf(options);
+    this.#secrets = [...secretsOf(options), ...proxySecrets(options.proxy)];
+    this.#board = new StationStatus(this.#secrets);
     this.#timing = timing;
     this.#capacity = new Semaphore(timing.longestQueue);
   }
@@ -257,7 +258,7 @@ export class StationClient {
     }
     operation.checkAlive();
     try {
-      this.#parts ??= makeParts(this.#options, this.#timing, this.#board);
+      this.#parts ??= makeParts(this.#options, this.#timing, this.#board, this.#secrets);
     } catch (error) {
       if (error instanceof RvmError) this.#board.failed(error, new Date());
       throw error;
@@ -297,8 +298,12 @@ type ListedName = Exclude<keyof RelationNames, keyof PtzCommandNames>;
  * @param board is notified of every change of state
  * @throws RvmError CONFIG_MISSING or BAD_INPUT for settings that cannot be used
  */
-function makeParts(options: StationClientOptions, timing: StationTiming, board: StationStatus) {
-  const secrets = allSecretsOf(options);
+function makeParts(
+  options: StationClientOptions,
+  timing: StationTiming,
+  board: StationStatus,
+  secrets: readonly string[],
+) {
   const origins = new Origins(options.baseUrl, options.trustedOrigins, secrets);
   const apiKey = usableKey(options.apiKey);
   requireAgentUser(options);
@@ -333,11 +338,6 @@ function makeParts(options: StationClientOptions, timing: StationTiming, board: 
     snapshots: new Snapshots(session, cameras, origins, wanted.snapshot),
     free: new ApiRequests(session, directory, cameras, origins),
   };
-}
-
-/** Texts that no error may repeat. */
-function allSecretsOf(options: StationClientOptions): string[] {
-  return [...secretsOf(options), ...proxySecrets(options.proxy)];
 }
 
 /** Relations set by the user come first, then the likely ones. */

@@ -464,11 +464,6 @@ export class LastRun {
     return found;
   }
 
-  /** Loads the list of this run in the background, after an alarm that did not wait for it. */
-  follow(): void {
-    this.directory.loadBehind();
-  }
-
   #isListed(id: string): boolean {
     return this.directory.isLoaded || this.directory.index.byId(id) !== undefined;
   }

@@ -69,7 +69,7 @@ interface OpenedVideo<Video> {
 
 type OpenVideo<Video> = (operation: Operation, link: VideoLink) => Promise<Video>;
 
-/** The camera of an event, or one that a user names. */
+/** The camera of an event, which is found by its ids alone, or one that a user names. */
 type NamedCamera = { whenOffline: WhenOffline } & ({ ids: EventIds } | { name: string });
 
 /** What one data source offers: its links, and the remote id that it shows. */
@@ -93,19 +93,6 @@ interface CameraSources {
 interface ShownRemoteId {
   readonly remoteId: string | undefined;
   readonly until: number;
-}
-
-/** How a camera is searched. */
-interface Wanted {
-  /** The id that the camera may have in the list. */
-  id: string | undefined;
-  /** True if the first match is the right one: an id is unique, a name may not be. */
-  isUnique: boolean;
-  /** Searches the directory. */
-  lookUp: () => DeviceEntry | undefined;
-  /** Searches outside the directory, as the last resort. */
-  search: () => Promise<DeviceEntry | undefined> | undefined;
-  notFound: () => RvmError;
 }
 
 /** Maximum number of cameras whose details are requested to find one by its remote id alone. */
@@ -159,10 +146,7 @@ export class CameraResolver {
     ids: EventIds,
     open: OpenVideo<Video>,
   ): Promise<OpenedVideo<Video>> {
-    const { whenOffline } = named;
-    const found = await ('ids' in named
-      ? this.#ofEvent(operation, ids, whenOffline)
-      : this.chosen(operation, named.name, whenOffline));
+    const found = await this.#usable(operation, named);
     return this.withLink(operation, found, [relations.rtsp], async ({ url, relation, ...offer }, entry) => {
       const remoteId = await this.#remoteId(operation, entry, ids, offer.remoteId);
       const link = { entry, remoteId, at: { url, relation } };
@@ -183,22 +167,8 @@ export class CameraResolver {
     const request = operation.hint((once) => open(once, link), true);
     const video = await undefinedOnServiceError(operation, request);
     if (video === undefined) this.lastRun.forgetVideo(entry.device.id);
-    else this.lastRun.follow();
+    else this.directory.loadBehind();
     return video === undefined ? undefined : { link, video };
-  }
-
-  /**
-   * The camera of an event. If the directory does not contain it, or lists it as unusable, the service is queried once more
-   * before the message fails.
-   */
-  #ofEvent(operation: Operation, ids: EventIds, whenOffline: WhenOffline): Promise<DeviceEntry> {
-    return this.#usable(operation, whenOffline, {
-      id: ids.cameraId,
-      isUnique: true,
-      lookUp: () => this.#lookUp(ids),
-      search: () => (ids.cameraId === undefined ? this.#searchDetails(operation, ids.remoteId) : undefined),
-      notFound: () => notFound(named(ids)),
-    });
   }
 
   /**
@@ -208,14 +178,7 @@ export class CameraResolver {
    *   the session
    */
   chosen(operation: Operation, name: string, whenOffline: WhenOffline = 'fail'): Promise<DeviceEntry> {
-    return this.#usable(operation, whenOffline, {
-      id: name,
-      isUnique: false,
-      lookUp: () => this.#lookUpName(name),
-      // A remote id contains no white space, and the details of all cameras are many requests.
-      search: () => (/\s/.test(name) ? undefined : this.#searchDetails(operation, name)),
-      notFound: () => notFound(`id, remote id or name ${quote(name)}`),
-    });
+    return this.#usable(operation, { name, whenOffline });
   }
 
   /**
@@ -289,7 +252,8 @@ export class CameraResolver {
       if (near !== undefined) return near;
       const controller = isPtz ? await this.#controller(operation, entry, sources) : undefined;
       const far = controller && this.#find(entry, [controller], wanted);
-      return far ?? missing(entry, sources, wanted);
+      if (far === undefined) throw missing(entry, sources, wanted);
+      return far;
     } catch (error) {
       this.#forget(entry.device.id);
       throw error;
@@ -436,27 +400,35 @@ export class CameraResolver {
     }
   }
 
-  async #usable(operation: Operation, whenOffline: WhenOffline, wanted: Wanted): Promise<DeviceEntry> {
-    const known = await this.#known(operation, wanted);
-    const entry = known ?? (await this.#findAgain(operation, wanted));
-    if (entry.device.online || whenOffline === 'try') return entry;
-    const now = known === undefined ? entry : await this.#askAgain(operation, entry, wanted);
+  /**
+   * If the directory does not contain the camera, or lists it as unusable, the service is queried once more before the message
+   * fails.
+   */
+  async #usable(operation: Operation, named: NamedCamera): Promise<DeviceEntry> {
+    const known = await this.#known(operation, named);
+    const entry = known ?? (await this.#findAgain(operation, named));
+    if (entry.device.online || named.whenOffline === 'try') return entry;
+    const now = known === undefined ? entry : await this.#askAgain(operation, entry, named);
     if (now.device.online) return now;
     throw offline(now);
   }
 
   /** From the directory; until that is loaded, from the page where the last run found the camera. */
-  async #known(operation: Operation, wanted: Wanted): Promise<DeviceEntry | undefined> {
+  async #known(operation: Operation, named: NamedCamera): Promise<DeviceEntry | undefined> {
     if (!this.directory.isLoaded) {
-      const early = wanted.id === undefined ? undefined : await this.lastRun.onItsPage(operation, wanted.id);
+      const isUnique = 'ids' in named;
+      const id = isUnique ? named.ids.cameraId : named.name;
+      const early = id === undefined ? undefined : await this.lastRun.onItsPage(operation, id);
       if (early !== undefined) return early;
       // A later page may contain the same name again, but not the same id.
-      await this.directory.ensureLoaded(operation, () => wanted.isUnique && wanted.lookUp() !== undefined);
+      await this.directory.ensureLoaded(operation, () => isUnique && this.#lookUp(named) !== undefined);
     }
-    return wanted.lookUp();
+    return this.#lookUp(named);
   }
 
-  #lookUp({ cameraId, remoteId }: EventIds): DeviceEntry | undefined {
+  #lookUp(named: NamedCamera): DeviceEntry | undefined {
+    if ('name' in named) return this.#lookUpName(named.name);
+    const { cameraId, remoteId } = named.ids;
     const { index } = this.directory;
     if (cameraId !== undefined) return index.byId(cameraId);
     if (remoteId === undefined) return undefined;
@@ -481,16 +453,19 @@ export class CameraResolver {
     return index.byRemoteId(remoteId) ?? (learned === undefined ? undefined : index.byId(learned));
   }
 
-  async #findAgain(operation: Operation, wanted: Wanted): Promise<DeviceEntry> {
+  async #findAgain(operation: Operation, named: NamedCamera): Promise<DeviceEntry> {
     await this.directory.refreshOnMiss(operation, 'unknown');
-    const found = wanted.lookUp() ?? (await wanted.search());
-    if (found === undefined) throw wanted.notFound();
+    const found = this.#lookUp(named) ?? (await this.#searchDetails(operation, named));
+    if (found === undefined) throw notFound(named);
     return found;
   }
 
   /** Last resort for a remote id: requests the details of the cameras whose records show none. */
-  async #searchDetails(operation: Operation, remoteId: string | undefined): Promise<DeviceEntry | undefined> {
-    for (const entry of this.directory.index.withoutRemoteId(MAX_DETAILS)) {
+  async #searchDetails(operation: Operation, named: NamedCamera): Promise<DeviceEntry | undefined> {
+    const remoteId = 'name' in named ? named.name : named.ids.remoteId;
+    // A remote id contains no white space, and the details of all cameras are many requests.
+    const isInVain = 'name' in named ? /\s/.test(named.name) : named.ids.cameraId !== undefined;
+    for (const entry of isInVain ? [] : this.directory.index.withoutRemoteId(MAX_DETAILS)) {
       const request = operation.hint((hint) => this.#remoteIdInDetails(hint, entry), true);
       const inDetails = await undefinedOnServiceError(operation, request, FATAL_CODES);
       if (inDetails !== undefined && inDetails === remoteId) return entry;
@@ -498,25 +473,27 @@ export class CameraResolver {
     return undefined;
   }
 
-  async #askAgain(operation: Operation, entry: DeviceEntry, wanted: Wanted): Promise<DeviceEntry> {
+  async #askAgain(operation: Operation, entry: DeviceEntry, named: NamedCamera): Promise<DeviceEntry> {
     const request = operation.hint((hint) => this.directory.askStatus(hint, entry));
     const own = await undefinedOnServiceError(operation, request);
     if (own !== undefined) return own;
     await this.directory.refreshOnMiss(operation, 'unknown');
-    const found = wanted.lookUp();
-    if (found === undefined) throw wanted.notFound();
+    const found = this.#lookUp(named);
+    if (found === undefined) throw notFound(named);
     return found;
   }
 }
 
-function named({ cameraId, remoteId }: EventIds): string {
+function nameIn(named: NamedCamera): string {
+  if ('name' in named) return `id, remote id or name ${quote(named.name)}`;
+  const { cameraId, remoteId } = named.ids;
   return cameraId === undefined ? `remote id ${quote(remoteId ?? '')}` : `id ${quote(cameraId)}`;
 }
 
-function notFound(name: string): RvmError {
+function notFound(named: NamedCamera): RvmError {
   return new RvmError(
     'DEVICE_NOT_FOUND',
-    `The service lists no camera with the ${name}, letter by letter; check whether the customer's site is accepted for this Central Station.`,
+    `The service lists no camera with the ${nameIn(named)}, letter by letter; check whether the customer's site is accepted for this Central Station.`,
   );
 }
 
@@ -546,7 +523,12 @@ async function unlessGone<T>(work: Promise<T>): Promise<T | undefined> {
     throw error;
   }
 }
-function missing({ device }: DeviceEntry, [first]: readonly DataSource[], wanted: readonly string[]): never {
+
+function missing(
+  { device }: DeviceEntry,
+  [first]: readonly DataSource[],
+  wanted: readonly string[],
+): RvmError {
   const hasSources = findLink(device, relations.dataSources) !== undefined;
   const relation = (hasSources ? wanted[0] : undefined) ?? relations.dataSources;
   return notOffered(relation, `The camera ${quote(device.name || device.id)}`, first?.resource ?? device);
@@ -566,6 +548,7 @@ function dataSourcesIn(answer: Answer): DataSource[] {
     addresses: new Map(),
   }));
 }
+
 function records(body: unknown): JsonRecord[] {
   const elements = readPage(body, DIALECT.collection.dataSources).records;
   const video = elements.filter((element) => isVideo(element));
@@ -573,6 +556,7 @@ function records(body: unknown): JsonRecord[] {
   const own = isRecord(body) ? { ...body, ...wrappedLinks(body) } : undefined;
   return [...(own === undefined ? [] : [own]), ...video, ...others].slice(0, DIALECT.collection.maxSources);
 }
+
 function isVideo(element: JsonRecord): boolean {
   const { type, video } = DIALECT.dataSource;
   return firstText(element, type)?.toLowerCase() === video;

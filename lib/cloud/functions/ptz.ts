@@ -19,7 +19,7 @@ import type { RequestBody } from '../http/transport';
 import type { Operation } from '../operation';
 import { quote, quoteBare } from '../secret-mask';
 import type { StationSession } from '../session/session';
-import { notOfferedError } from '../session/system';
+import { notOffered } from '../session/system';
 
 /** Relations of the lists of presets and tours, of the home position, and of the commands to a target. */
 interface PtzRelations {
@@ -395,7 +395,7 @@ function notOfferedBy(
   [relation = '']: readonly string[],
 ): RvmError {
   const hasLinks = Object.keys(wrappedLinks(record)._links).length > 0;
-  return notOfferedError(
+  return notOffered(
     relation,
     `The ${what} ${quote(name === '' ? `${id}` : name)}`,
     hasLinks ? record : list.record,

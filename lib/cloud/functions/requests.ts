@@ -134,7 +134,7 @@ export class ApiRequests {
       return { url: this.origins.resolve(link, entry.url, relation), relation };
     }
     const own = this.directory.ownLink(entry);
-    if (own === undefined) return notOffered(relation ?? relations.details[0], 'The camera', entry.device);
+    if (own === undefined) throw notOffered(relation ?? relations.details[0], 'The camera', entry.device);
     return relation === undefined ? own : this.#linkIn(await this.#get(operation, own), relation);
   }
 
@@ -149,7 +149,7 @@ export class ApiRequests {
       const link = findLink(resource, relation);
       if (link !== undefined) return { url: this.origins.resolve(link, answer.url, relation), relation };
     }
-    return notOffered(relation, 'The resource', wrappedLinks(body));
+    throw notOffered(relation, 'The resource', wrappedLinks(body));
   }
 
   #givenUrl(link: string | undefined): TrustedUrl {

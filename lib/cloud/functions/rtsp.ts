@@ -9,6 +9,7 @@ import { type CameraResolver, idsOf } from '../cameras/camera-resolver';
 import { DIALECT } from '../dialect';
 import { type Answer, asText, firstField } from '../http/answer';
 import { jsonBody } from '../http/records';
+import type { RequestBody } from '../http/transport';
 import type { Operation } from '../operation';
 import type { StationSession } from '../session/session';
 
@@ -40,11 +41,7 @@ export class RtspSessions {
     const t = time === undefined ? undefined : toServiceTime(time, this.style.appendZ);
     const quality = wanted.quality === '' ? FACTS.quality : wanted.quality;
     const { link, video } = await this.cameras.withVideo(operation, named, async (each, { remoteId, at }) => {
-      const body = jsonBody(
-        t === undefined
-          ? liveRequest(remoteId, quality, this.style.liveStyle)
-          : recordedRequest(remoteId, quality, t),
-      );
+      const body = bodyOf(remoteId, quality, t, this.style.liveStyle);
       const request = { kind: 'RTSP session', method: 'POST', ...at, body } as const;
       return rtspUrlOf(await this.session.follow(each, request));
     });
@@ -64,27 +61,14 @@ export class RtspSessions {
   }
 }
 
-/**
- * Body of the RTSP session request (specification, section 2). Time and search are absent for live video, unless `LiveStyle` is
- * `live`.
- */
-interface RtspRequest {
-  cameraId: string;
-  quality: string;
-  t?: string;
-  search?: string;
-}
-
 /** How live video is requested: without time and search, or with the word `live`. */
 type LiveStyle = 'omit' | 'live';
 
-function recordedRequest(remoteId: string, quality: string, t: string): RtspRequest {
-  return { cameraId: remoteId, quality, t, search: FACTS.recordedSearch };
-}
-
-function liveRequest(remoteId: string, quality: string, style: LiveStyle): RtspRequest {
-  if (style === 'omit') return { cameraId: remoteId, quality };
-  return { cameraId: remoteId, quality, t: FACTS.liveTime, search: FACTS.liveSearch };
+/** Body of the RTSP session request (specification, section 2). @param t undefined for live video */
+function bodyOf(remoteId: string, quality: string, t: string | undefined, style: LiveStyle): RequestBody {
+  const wanted = { cameraId: remoteId, quality };
+  if (t !== undefined) return jsonBody({ ...wanted, t, search: FACTS.recordedSearch });
+  return jsonBody(style === 'omit' ? wanted : { ...wanted, t: FACTS.liveTime, search: FACTS.liveSearch });
 }
 
 /**

@@ -5,6 +5,7 @@ import type { Answer, Headers } from '../http/answer';
 import { closedError, isOutage } from '../http/retry-policy';
 import type { RateLimits, ServiceRequest } from '../http/transport';
 import { Operation } from '../operation';
+import { redactError } from '../secret-mask';
 import { backoff, type StationTiming } from '../timing';
 
 /** Checks whether its wait is over. */
@@ -364,8 +365,12 @@ export class StationStatus {
   #state: StationState = { kind: 'idle' };
   readonly #listeners = new Set<StateListener>();
 
-  /** @param fitToTell removes secrets from an error */
-  constructor(private readonly fitToTell: (error: RvmError) => RvmError = (error) => error) {}
+  readonly #secrets: readonly string[];
+
+  /** @param secrets texts that no error may repeat */
+  constructor(secrets: readonly string[]) {
+    this.#secrets = secrets;
+  }
 
   get state(): StationState {
     return this.#state;
@@ -394,7 +399,7 @@ export class StationStatus {
 
   /** @param offlineSince time of the first failure, also after further attempts */
   failed(failure: RvmError, offlineSince: Date): void {
-    const error = this.fitToTell(failure);
+    const error = redactError(failure, this.#secrets);
     this.#set(
       isRefusal(error) ? { kind: 'refused', error } : { kind: 'offline', since: offlineSince, error },
     );

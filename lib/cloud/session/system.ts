@@ -86,20 +86,17 @@ export class SystemResource {
 
   /** @throws RvmError LINK_NOT_OFFERED, UNTRUSTED_LINK */
   requireLink(relation: string): TrustedUrl {
-    return this.link(relation) ?? notOffered(relation, 'The service', this.record);
+    const url = this.link(relation);
+    if (url === undefined) throw notOffered(relation, 'The service', this.record);
+    return url;
   }
 }
 
 /**
- * A relation that is missing means "not allowed, not licensed or not supported now".
+ * The error for a relation that is missing, which means "not allowed, not licensed or not supported now".
  * @param resource the resource that was searched: the error names what it does offer
  */
-export function notOffered(relation: string, who: string, resource: JsonRecord): never {
-  throw notOfferedError(relation, who, resource);
-}
-
-/** The error of `notOffered`. */
-export function notOfferedError(relation: string, who: string, resource: JsonRecord): RvmError {
+export function notOffered(relation: string, who: string, resource: JsonRecord): RvmError {
   const links = resource['_links'];
   const offered = isRecord(links) ? Object.keys(links) : [];
   const instead = offered.length === 0 ? '' : ` It offers ${quoteBare(offered.join(', '), MAX_OFFERED)}.`;
