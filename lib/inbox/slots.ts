@@ -1,8 +1,8 @@
 import { ChangeListeners } from '../concurrency/signals';
 import { withTimeout } from '../concurrency/timers';
 import { RvmError } from '../error';
-import type { InboxState } from './model';
 import type { ChangedSlots, Slot, SlotOutcome, Slots, SlotWrite } from './slot';
+import type { StoreHealth } from './store-health';
 import {
   type AnyStore,
   type SlotRow,
@@ -105,7 +105,7 @@ const MOST_VALUES = 32 * LARGEST_VALUE;
 type SlotCall = 'slots' | 'putSlots' | 'slotOwners' | 'dropSlots';
 
 interface KeptSlotsOptions {
-  state: () => InboxState;
+  health: Pick<StoreHealth, 'state'>;
   watchers: SlotListeners;
   /** Time for a store that was open to answer, in milliseconds. */
   timeoutMs: number;
@@ -181,7 +181,7 @@ export class SlotStore implements Slots {
     for (;;) {
       const answer = await withTimeout(asking, this.options.timeoutMs);
       if (answer !== undefined) return answer.give;
-      const { durable, fault = TOO_SLOW } = this.options.state();
+      const { durable, fault = TOO_SLOW } = this.options.health.state;
       // One that is being opened has not failed: a large file takes its time.
       if (durable !== undefined) throw storeFailed(fault);
     }
