@@ -29,19 +29,20 @@ export function logNews(RED: NodeAPI, ofInbox: string, news: InboxEvents): void 
     case 'read-back':
       return RED.log.warn(RED._(`${LOG}.readBack`, { folder, count: news.count }));
     case 'restored':
-      return RED.log.warn(incidentText(RED, folder, news));
+      return RED.log.warn(textIn(RED, folder, news));
     case 'refuses':
     case 'made-anew':
     case 'moved':
     case 'found':
     case 'salvaged':
-      return RED.log.error(incidentText(RED, folder, news));
+      return RED.log.error(textIn(RED, folder, news));
     case 'unwatched':
       return RED.log.warn(RED._(`${LOG}.unwatched`, { folder }));
     case 'volatile':
-      return RED.log.warn(RED._(`${LOG}.volatile`, { folder, fileSystem: news.fileSystem }));
-    case 'network':
-      return RED.log.warn(RED._(`${LOG}.network`, { folder, fileSystem: news.fileSystem }));
+    case 'network': {
+      const text = news.folder === undefined ? news.kind : `spill.${news.kind}`;
+      return RED.log.warn(RED._(`${LOG}.${text}`, { folder, fileSystem: news.fileSystem }));
+    }
     case 'disk-low':
       return RED.log.warn(
         RED._(`${LOG}.diskLow`, { folder, free: Math.round(news.freeBytes / 1024 / 1024) }),
@@ -70,17 +71,22 @@ function logSlow(RED: NodeAPI, folder: string, { cause, took, sync, work, slowSy
 }
 
 /**
- * Text of an incident of an inbox, and what to do.
- * @param folder as shown to users
+ * Text of an incident of an inbox, and what to do. It names no path of this machine.
+ * @param title of the inbox, as shown to users
  */
-export function incidentText(RED: NodeAPI, folder: string, incident: Incident): string {
+export function incidentText(RED: NodeAPI, title: string, incident: Incident): string {
+  const isOfSpare = 'folder' in incident && incident.folder !== undefined;
+  return textIn(RED, isOfSpare ? RED._(`${LOG}.spill.in`, { folder: title }) : title, incident);
+}
+
+function textIn(RED: NodeAPI, folder: string, incident: Incident): string {
   switch (incident.kind) {
     case 'moved':
       return RED._(`${LOG}.moved.${incident.what}`, { folder });
     case 'found':
     case 'salvaged': {
       const { kind, ...counts } = incident;
-      return RED._(`${LOG}.${kind}`, { folder, ...counts });
+      return RED._(`${LOG}.${kind}`, { ...counts, folder });
     }
     case 'restored':
     case 'made-anew': {

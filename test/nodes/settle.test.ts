@@ -329,7 +329,9 @@ describe('the inbox node', () => {
     const file = path.join(folder, 'a-file');
     fs.writeFileSync(file, '');
     await deploy({}, { spillFolder: path.join(file, 'spill') });
-    await nodeRed.logged(/Nothing can be spilled to .*a-file.spill \(/);
+    await nodeRed.logged(/Nothing can be spilled to .*a-file.spill \(.* go to the flow from memory alone/);
+    await deploy({}, { spillFolder: '/dev/shm/rvm-spill' });
+    await nodeRed.logged(/The spill folder .dev.shm.rvm-spill lies on tmpfs/);
   });
 
   it('says how many unsettled events stay in a folder that is used no more', async () => {
