@@ -322,7 +322,7 @@ export class DurableInbox implements KeptInbox {
   }
 
   openByEndpoint(): Promise<Record<string, number>> {
-    return this.#endpoints.open();
+    return this.#store.call('openByEndpoint', undefined);
   }
 
   figures(): Promise<InboxFigures> {

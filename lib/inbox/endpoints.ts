@@ -91,11 +91,6 @@ export class Endpoints {
     return present === undefined ? received : { ...received, endpointId: present };
   }
 
-  /** By endpoint: events that are open. @throws RvmError STORE_FAILED */
-  open(): Promise<Record<string, number>> {
-    return this.store.call('openByEndpoint', undefined);
-  }
-
   /** @returns how many wait there then. @throws RvmError STORE_FAILED */
   async assign(from: string, { to, ...by }: { to: string; by?: string }): Promise<number> {
     const waiting = await this.store.call('assign', { from, to, ...by });
@@ -137,7 +132,7 @@ export class Endpoints {
   /** Where no node is any more, nobody else counts what has gone along. */
   async #countLeft(): Promise<void> {
     if (this.#untold.size > 0 || this.queues.abandoned().length === 0) return;
-    const open = await this.open().catch(() => undefined);
+    const open = await this.store.call('openByEndpoint', undefined).catch(() => undefined);
     if (open === undefined) return;
     for (const endpoint of this.queues.abandoned()) this.queues.of(endpoint).waitingIs(open[endpoint] ?? 0);
   }

@@ -244,25 +244,22 @@ function durationOf(name: string, lasts: number): number {
 }
 
 function jsonOf(name: string, value: unknown): string {
-  const json = textOf(name, value);
-  if (json.length <= LARGEST_VALUE) return json;
-  throw new RvmError(
-    'BAD_INPUT',
-    `What is to be kept of "${name}" in the inbox has ${json.length} characters as JSON: make it smaller, ${LARGEST_VALUE} at most.`,
-  );
+  const json = inJson(value);
+  if (json !== undefined && json.length <= LARGEST_VALUE) return json;
+  const fault =
+    json === undefined
+      ? 'is no JSON: give it plain values'
+      : `has ${json.length} characters as JSON: make it smaller, ${LARGEST_VALUE} at most`;
+  throw new RvmError('BAD_INPUT', `What is to be kept of "${name}" in the inbox ${fault}.`);
 }
 
-function textOf(name: string, value: unknown): string {
+function inJson(value: unknown): string | undefined {
   try {
-    const json: unknown = JSON.stringify(value);
-    if (typeof json === 'string') return json;
+    return JSON.stringify(value);
   } catch {
     // A circle, or a number of no kind that JSON knows.
+    return undefined;
   }
-  throw new RvmError(
-    'BAD_INPUT',
-    `What is to be kept of "${name}" in the inbox is no JSON: give it plain values.`,
-  );
 }
 
 function slotOf({ value, ...row }: SlotRow): Slot {

@@ -206,8 +206,13 @@ export class Stores implements StorePort {
   ): Promise<Result> {
     const spare = this.options.spares.having(deliveryId);
     if (spare === undefined) return inside();
-    // What has left it by then is in the inbox, or was in memory and is in a file.
-    return askedBeside(spare, deliveryId, () => this.#at(deliveryId, inside, beside), beside);
+    return spare
+      .shared(async () => (spare.has(deliveryId) ? { give: await beside(spare) } : undefined))
+      .then((answer) => {
+        if (answer !== undefined) return answer.give;
+        // What has left it by then is in the inbox, or was in memory and is in a file.
+        return this.#at(deliveryId, inside, beside);
+      });
   }
 
   #lease(take: Take<'lease'>): Give<'lease'> {
@@ -359,19 +364,6 @@ export class Stores implements StorePort {
       return (await told).give;
     }
   }
-}
-
-/** @param elsewhere it may have left before it can be asked there */
-async function askedBeside<Result>(
-  spare: Spare,
-  deliveryId: string,
-  elsewhere: () => Promise<Result>,
-  beside: (spare: Spare) => Promise<Result>,
-): Promise<Result> {
-  const answer = await spare.shared(async () =>
-    spare.has(deliveryId) ? { give: await beside(spare) } : undefined,
-  );
-  return answer === undefined ? elsewhere() : answer.give;
 }
 
 function keyOf({ station, id, named, fingerprint }: LeasedMessage): string {
