@@ -2,8 +2,8 @@ import { TimeoutBreaker, withTimeout } from '../concurrency/timers';
 import { type DeadLetter, isForFlow, type ProvenMessage } from '../message/record';
 import type { OutageLog, ToldIncidents } from './incidents';
 import type { Acceptance } from './model';
-import type { EventQueue } from './queue/event-queue';
 import type { EventQueues } from './queue/event-queues';
+import type { Tidying } from './retention';
 import type { AcceptedBeside, Spill } from './spare/beside';
 import type { Spares } from './spare/spares';
 import {
@@ -26,39 +26,6 @@ interface Arrival {
   record: ProvenMessage | DeadLetter;
   message: NewMessage;
   storing?: Promise<Accepted>;
-}
-
-interface Entering {
-  storing: Promise<Accepted>;
-  /** It takes too long: the queue does not wait for it any more. */
-  giveUp: () => void;
-}
-
-/** Gives a message to the store; the queue of an event is told what became of it. */
-function enter(
-  store: AnyStore,
-  queues: EventQueues,
-  record: ProvenMessage | DeadLetter,
-  message: NewMessage,
-): Entering {
-  if (!isForFlow(record))
-    return { storing: store.call('accept', { message, lease: 'no' }), giveUp: () => undefined };
-  return enterEvent(store, queues.of(record.endpointId), record, message);
-}
-
-function enterEvent(store: AnyStore, queue: EventQueue, event: ProvenMessage, message: NewMessage): Entering {
-  const lease = queue.lease(event);
-  let isAwaited = true;
-  const storing = store.call('accept', { message, lease });
-  storing.then(
-    (accepted) => (isAwaited ? queue.stored(event, lease, accepted) : queue.storedLate(accepted)),
-    () => isAwaited && queue.stored(event, lease, undefined),
-  );
-  const giveUp = (): void => {
-    isAwaited = false;
-    queue.stored(event, lease, undefined);
-  };
-  return { storing, giveUp };
 }
 
 /** Time for a store that fails to say whether a message is known, in milliseconds: it may read what it cannot write. */
@@ -130,17 +97,15 @@ interface ArrivalsOptions {
   queues: EventQueues;
   health: StoreHealth;
   incidents: ToldIncidents;
+  tidying: Tidying;
   /** Time for the store to take a message, in milliseconds. */
   timeoutMs: number;
-  /** True once nothing is accepted any more. */
-  isClosed: () => boolean;
-  /** True while ids may be lost that a repeat could have. */
-  mayRepeat: () => boolean;
 }
 
 /** What comes in, on its way into the store, or beside it. */
 export class Arrivals {
   readonly #looks: KnownIdCheck | undefined;
+  #isClosed = false;
   /** So many wait until all that was spilled is in the inbox. */
   #waiting = 0;
 
@@ -148,10 +113,15 @@ export class Arrivals {
     this.#looks = options.beside && new KnownIdCheck(options.beside.main);
   }
 
+  /** From now on nothing is accepted. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
   /** @throws RvmError STORE_FAILED */
   async accept(arrived: ProvenMessage | DeadLetter): Promise<Acceptance> {
-    const { beside, isClosed } = this.options;
-    if (isClosed()) throw storeFailed('it is closed');
+    const { beside } = this.options;
+    if (this.#isClosed) throw storeFailed('it is closed');
     const isBeside = beside !== undefined && (await this.#isBeside(beside, arrived));
     // Only now: a store that was just opened, or could not be asked, has told what it lacks.
     const record = this.#marked(arrived, isBeside);
@@ -160,9 +130,9 @@ export class Arrivals {
   }
 
   async #store(record: ProvenMessage | DeadLetter, message: NewMessage): Promise<Acceptance> {
-    const { store, queues, beside, timeoutMs, health } = this.options;
+    const { queues, beside, timeoutMs, health } = this.options;
     const begun = performance.now();
-    const { storing, giveUp } = enter(store, queues, record, message);
+    const { storing, giveUp } = this.#enter(record, message);
     const accepted = await withTimeout(storing, timeoutMs).catch((error: unknown) => this.#failed(error));
     if (accepted === 'failed') return this.#spill(beside, { record, message });
     if (accepted === undefined) {
@@ -173,22 +143,49 @@ export class Arrivals {
       );
       if (beside === undefined) throw storeFailed(health.state.fault ?? NOT_OPEN);
       giveUp();
-      queues.onStoreTimeout();
+      for (const queue of queues.all()) queue.onStoreTimeout();
       return this.#spill(beside, { record, message, storing });
     }
     health.works();
     return { outcome: accepted.outcome, deliveryId: accepted.deliveryId };
   }
 
+  /** Gives a message to the store; the queue of an event is told what became of it, unless it is given up before. */
+  #enter(
+    record: ProvenMessage | DeadLetter,
+    message: NewMessage,
+  ): { storing: Promise<Accepted>; giveUp: () => void } {
+    const { store, queues } = this.options;
+    if (!isForFlow(record))
+      return { storing: store.call('accept', { message, lease: 'no' }), giveUp: () => undefined };
+    const queue = queues.of(record.endpointId);
+    const lease = queue.lease(record);
+    const storing = store.call('accept', { message, lease });
+    let isAwaited = true;
+    const stored = (accepted?: Accepted): void => {
+      if (isAwaited) queue.stored(record, lease, accepted);
+      else if (accepted !== undefined) queue.storedLate(accepted);
+      isAwaited = false;
+    };
+    storing.then(stored, () => stored());
+    return { storing, giveUp: stored };
+  }
+
   #marked(record: ProvenMessage | DeadLetter, isBeside: boolean | undefined): ProvenMessage | DeadLetter {
-    const mayRepeat = isBeside === undefined || this.options.mayRepeat();
+    const mayRepeat = isBeside === undefined || this.#mayRepeat;
     return isForFlow(record) && mayRepeat ? withWarnings(record, ['may-repeat']) : record;
   }
 
+  /** True while ids may be missing that a repeat could have. */
+  get #mayRepeat(): boolean {
+    const { beside, tidying } = this.options;
+    return tidying.lacksIds || beside?.spares.isAllKnown === false;
+  }
+
   #failed(error: unknown): 'failed' {
-    const { beside, isClosed, health } = this.options;
-    if (!isClosed()) health.failed(reasonOf(error));
-    if (isClosed() || beside === undefined) throw error;
+    const { beside, health } = this.options;
+    if (!this.#isClosed) health.failed(reasonOf(error));
+    if (this.#isClosed || beside === undefined) throw error;
     return 'failed';
   }
 
@@ -226,27 +223,18 @@ export class Arrivals {
     return (await withTimeout(recovering, timeoutMs)) === true;
   }
 
-  #spill(beside: Beside | undefined, arrival: Arrival): Promise<Acceptance> {
+  #spill(beside: Beside | undefined, { record, message, storing }: Arrival): Promise<Acceptance> {
     if (beside === undefined || this.#looks === undefined) throw storeFailed(NOT_OPEN);
-    const { message, storing } = arrival;
     const { moves } = beside.spares;
-    return this.#looks.inTurn(storing === undefined ? message : undefined, (known) =>
-      this.#spillKnown(beside, arrival, { known, moves }),
-    );
-  }
-
-  async #spillKnown(
-    beside: Beside,
-    { record, message, storing }: Arrival,
-    { known, moves }: { known: Known | undefined; moves: number },
-  ): Promise<Acceptance> {
-    if (known?.outcome === 'repeat' && known.deliveryId !== undefined)
-      return { outcome: 'repeat', deliveryId: known.deliveryId };
     const late = storing?.then(
       ({ outcome, deliveryId }) => (outcome === 'repeat' ? undefined : deliveryId),
       () => undefined,
     );
-    return this.#accepted(beside, record, { message, known, moves, ...(late && { late }) });
+    return this.#looks.inTurn(storing === undefined ? message : undefined, async (known) => {
+      if (known?.outcome === 'repeat' && known.deliveryId !== undefined)
+        return { outcome: 'repeat', deliveryId: known.deliveryId };
+      return this.#accepted(beside, record, { message, known, moves, ...(late && { late }) });
+    });
   }
 
   async #accepted(
@@ -276,10 +264,10 @@ export class Arrivals {
   }
 
   #refused(spareFault: string): Error {
-    const { health, incidents, isClosed } = this.options;
+    const { health, incidents } = this.options;
     const { fault = NOT_OPEN } = health.state;
     const reason = `${fault}; neither can it spill: ${spareFault}`;
-    if (health.state.durable === false && !isClosed()) {
+    if (health.state.durable === false && !this.#isClosed) {
       incidents.refused(fault);
       health.refused(reason);
     }

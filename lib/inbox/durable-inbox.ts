@@ -3,7 +3,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { ChangeListeners } from '../concurrency/signals';
 import { withTimeout } from '../concurrency/timers';
 import type { DeadLetter, ProvenMessage } from '../message/record';
-import { plural } from '../text';
 import { Arrivals, type Beside } from './arrivals';
 import { Endpoints } from './endpoints';
 import type { KeptInbox } from './inboxes';
@@ -13,7 +12,6 @@ import {
   type Actor,
   type Consumer,
   type Consumption,
-  type FileIncident,
   type InboxCounts,
   type InboxFigures,
   type InboxState,
@@ -49,7 +47,6 @@ import {
   type SharedStoreEvents,
   type StoreEvents,
   type StorePort,
-  type StoreWarning,
 } from './store/port';
 import { listedOf, PatientReading, rowsOf, Stores } from './stores';
 import { tallyOf } from './tally';
@@ -117,8 +114,6 @@ export class DurableInbox implements KeptInbox {
   readonly #timeoutMs: number;
   readonly #lookAgain: number;
   #closed = false;
-  /** When ids were lost with a part of the file, as `performance.now()` has it. */
-  #idsLostAt = -Infinity;
 
   constructor(options: DurableInboxOptions) {
     const isShared = 'share' in options;
@@ -131,50 +126,47 @@ export class DurableInbox implements KeptInbox {
       changed: () => this.#healthChanged(),
       log: this.#log,
     });
-    if ('share' in options) {
-      this.#shared = options.share(this.#sharedEvents());
-      this.#store = this.#routed = this.#shared;
-    } else {
-      this.#beside = this.#besideOf(options);
-      this.#store = this.#beside.main;
-      this.#routed = this.#beside.stores;
-    }
-    this.queues = this.#queuesOf();
-    this.#incidents = new ToldIncidents(this.queues);
-    this.#endpoints = new Endpoints(this.#store, this.queues, {
-      lookAgain: () => this.#health.lookLater(),
-      moved: (node, endpoint) => {
-        this.#beside?.spares.moveAlong(node, endpoint);
-        this.#beside?.outages.adopt(endpoint, node);
-      },
-      assigned: (from, to) => this.#beside?.spares.assign(from, to),
+    const health = this.#health;
+    const queues = new EventQueues(
+      () => this.#watchers.notify(),
+      (line) => this.#log({ kind: 'line', line }),
+    );
+    this.queues = queues;
+    this.#incidents = new ToldIncidents(queues, this.#log);
+    if ('share' in options) this.#store = this.#shared = options.share(this.#sharedEvents());
+    else this.#store = this.#opening(options);
+    this.#tidying = new Tidying(this.#store, options.keep);
+    this.#endpoints = new Endpoints(this.#store, queues, health);
+    if (!('share' in options)) this.#beside = this.#besideOf(options, this.#store);
+    this.#routed = this.#beside?.stores ?? this.#store;
+    queues.connect({
+      spilled: this.#beside?.spares ?? NOTHING_SPILLED,
+      both: this.#routed,
+      canLease: () => health.state.durable === true && this.#beside?.spares.mayHold !== true,
+      isLeaseSafe: () => this.#shared?.isLeaseSafe() ?? true,
+      isSettled: (deliveryId) => this.#settledElsewhere.has(deliveryId),
     });
-    const state = (): InboxState => this.#health.state;
+    const timeoutMs = this.#timeoutMs;
     this.#arrivals = new Arrivals({
       store: this.#store,
       beside: this.#beside,
-      queues: this.queues,
-      health: this.#health,
+      queues,
+      health,
       incidents: this.#incidents,
-      timeoutMs: this.#timeoutMs,
-      isClosed: () => this.#closed,
-      mayRepeat: () => this.#mayRepeat,
+      tidying: this.#tidying,
+      timeoutMs,
     });
-    const timeoutMs = this.#timeoutMs;
     const hasMore = (): boolean => (this.#beside?.spares.size ?? 0) > 0;
-    this.#reading = new PatientReading(this.#store, { state, hasMore, timeoutMs });
-    this.#tidying = new Tidying(this.#store, options.keep);
-    this.#settling = new Settling(this.#routed, this.queues, async (deliveryId, wish) =>
-      this.#shared?.call('tellHolder', { deliveryId, wish }),
-    );
-    this.#quarantine = new InboxQuarantine(this.#store, this.#reading, state);
+    this.#reading = new PatientReading(this.#store, { health, hasMore, timeoutMs });
+    this.#settling = new Settling(this.#routed, queues, this.#shared);
+    this.#quarantine = new InboxQuarantine(this.#store, this.#reading, health);
     this.#slotWatchers = isShared
       ? new SlotListeners({
           versions: (owners) => this.#store.call('slotVersions', owners),
           every: POLL_EVERY,
         })
       : new SlotListeners();
-    this.#slots = new SlotStore(this.#store, { state, watchers: this.#slotWatchers, timeoutMs });
+    this.#slots = new SlotStore(this.#store, { health, watchers: this.#slotWatchers, timeoutMs });
   }
 
   /** Tells where the spill folder could not serve, before it has to. */
@@ -217,7 +209,8 @@ export class DurableInbox implements KeptInbox {
     const spilled = this.#beside?.spares.size ?? 0;
     const incident = this.#incidents.ofFile();
     const more = { ...(spilled > 0 && { spilled }), ...(incident && { incident }) };
-    if (state.durable !== true || !this.queues.hasUnread) return { ...state, ...more };
+    if (state.durable !== true || !this.queues.all().some(({ hasUnread }) => hasUnread))
+      return { ...state, ...more };
     const disk = this.#shared === undefined ? 'the disk' : 'the disk of the database';
     return { durable: false, fault: `stored events cannot be read: see to ${disk}`, ...more };
   }
@@ -231,6 +224,7 @@ export class DurableInbox implements KeptInbox {
   /** Of a shared store that does not answer, others find out what was leased here. */
   async close(): Promise<void> {
     this.#closed = true;
+    this.#arrivals.close();
     this.#tidying.close();
     this.#slotWatchers.close();
     const atRest = Promise.all([this.queues.detach(), this.#health.close()]);
@@ -238,7 +232,7 @@ export class DurableInbox implements KeptInbox {
     await this.#beside?.spares.drained();
     await this.#store.close();
     await this.#beside?.spares.close();
-    this.queues.close();
+    for (const queue of this.queues.all()) queue.close();
   }
 
   /** An instance without any consumer is none: at the end of Node-RED nothing else would tell the others. */
@@ -247,6 +241,8 @@ export class DurableInbox implements KeptInbox {
     const queue = this.queues.of(endpointId);
     queue.attach(consumer);
     this.#endpoints.claim(endpointId, nodeId);
+    this.#beside?.spares.moveAlong(nodeId, endpointId);
+    this.#beside?.outages.adopt(endpointId, nodeId);
     this.#shared?.takePart();
     const own = (act: () => void) => (): void => {
       if (queue.consumer === consumer) act();
@@ -265,7 +261,7 @@ export class DurableInbox implements KeptInbox {
           if (isForGood) this.#endpoints.leave(nodeId);
           await detached;
         }
-        if (!this.queues.haveConsumers) await this.#shared?.standAside();
+        if (!this.queues.all().some(({ consumer: other }) => other)) await this.#shared?.standAside();
       },
     };
   }
@@ -326,7 +322,7 @@ export class DurableInbox implements KeptInbox {
   }
 
   openByEndpoint(): Promise<Record<string, number>> {
-    return this.#endpoints.open();
+    return this.#store.call('openByEndpoint', undefined);
   }
 
   figures(): Promise<InboxFigures> {
@@ -337,8 +333,10 @@ export class DurableInbox implements KeptInbox {
     return this.#reading.read('counts', { newest: MOST_COUNTED });
   }
 
-  assign(from: string, to: string, actor?: Actor): Promise<number> {
-    return this.#endpoints.assign(from, { to, ...namedBy(actor) });
+  async assign(from: string, to: string, actor?: Actor): Promise<number> {
+    const waiting = await this.#endpoints.assign(from, { to, ...namedBy(actor) });
+    this.#beside?.spares.assign(from, to);
+    return waiting;
   }
 
   isKnown(station: string, messageId: string): Promise<boolean> {
@@ -390,66 +388,40 @@ export class DurableInbox implements KeptInbox {
     return this.#watchers.add(changed);
   }
 
-  /** True while ids may be lost that a repeat could have. */
-  get #mayRepeat(): boolean {
-    if (this.#beside?.spares.isAllKnown === false) return true;
-    return performance.now() < this.#idsLostAt + this.#tidying.keep.keys;
+  #opening({ file, open, lastSequence }: FileInboxOptions): StorePort {
+    return open?.(this.#events()) ?? new StoreThread(file, this.#events(), { last: lastSequence });
   }
 
-  #besideOf(options: FileInboxOptions): Beside & { stores: Stores } {
-    const { file, open, lastSequence } = options;
-    const main = open?.(this.#events()) ?? new StoreThread(file, this.#events(), { last: lastSequence });
-    const outages = new OutageLog(
-      (node) => this.queues.of(this.#endpoints.endpointOf(node) ?? node).reachable,
-    );
-    const spares = this.#sparesOf(options, main, outages);
-    const stores = new Stores(main, {
-      spares,
-      endpointOf: (deliveryId) => this.queues.queueOf(deliveryId)?.endpointId,
-      onKept: () => this.#health.lookLater(),
-      waits: (endpointId) => this.#waitsBeside(endpointId),
-      counted: (waiting) => this.queues.waitingAre(waiting),
-      timeoutMs: this.#timeoutMs,
-    });
-    return { main, spares, stores, outages };
-  }
-
-  #sparesOf({ spillFolder, file, openSpare }: FileInboxOptions, main: StorePort, outages: OutageLog): Spares {
-    return new Spares({
+  #besideOf(
+    { file, spillFolder, openSpare }: FileInboxOptions,
+    main: StorePort,
+  ): Beside & { stores: Stores } {
+    const shared = { queues: this.queues, health: this.#health, timeoutMs: this.#timeoutMs };
+    const outages = new OutageLog(this.queues, this.#endpoints);
+    const spares = new Spares({
       folder: spillFolder,
       register: path.join(path.dirname(file), SPILL_REGISTER),
       main,
       openStore: openSpare ?? ((spare, news) => new StoreThread(spare, news, { isSpare: true })),
-      endpoints: {
-        nodeOf: (endpointId) => this.#endpoints.nodeOf(endpointId),
-        endpointOf: (nodeId) => this.#endpoints.endpointOf(nodeId),
-      },
-      timeoutMs: this.#timeoutMs,
-      lookAgain: this.#lookAgain,
+      endpoints: this.#endpoints,
       outages,
+      incidents: this.#incidents,
+      tidying: this.#tidying,
+      lookAgain: this.#lookAgain,
       log: this.#log,
-      events: {
-        atWork: (endpointId) => this.queues.of(endpointId).alarmsAtWork(),
-        waits: (endpointId) => this.#waitsBeside(endpointId),
-        counts: (endpointId, change) => this.queues.of(endpointId).count(change),
-        found: () => this.#health.lookLater(),
-        holdsNothing: () => this.queues.storeWorks(),
-        answersLost: () => {
-          this.queues.reconcile();
-          this.#health.lookLater();
-        },
-        givenUp: (deliveryIds, folder) => this.#givenUp(deliveryIds, folder),
-        befell: (incident, folder) => this.#befell({ ...incident, folder }),
-        idsLost: (since) => this.#idsLost(since),
-      },
+      ...shared,
     });
+    return { main, spares, outages, stores: new Stores(main, { spares, ...shared }) };
   }
 
   #events(): StoreEvents {
     return {
       onOpened: (opened) => this.#opened(opened),
       onFault: (reason) => this.#health.failed(reason),
-      onWarning: (warning) => this.#warned(warning),
+      onWarning: (warning) => {
+        if (isFileIncident(warning)) this.#incidents.befell(warning);
+        else this.#log(warning);
+      },
       onSlow: (batch) => this.#health.slow.measured(batch),
     };
   }
@@ -457,8 +429,8 @@ export class DurableInbox implements KeptInbox {
   #sharedEvents(): SharedStoreEvents {
     return {
       ...this.#events(),
-      onEpochLost: () => this.queues.leasesLost(),
-      onLeaseSafe: () => this.queues.onLeaseSafe(),
+      onEpochLost: () => this.queues.all().forEach((queue) => queue.leasesLost()),
+      onLeaseSafe: () => this.queues.all().forEach((queue) => queue.onLeaseSafe()),
       onStirred: (endpoint) => this.queues.onNewWork(endpoint),
       onWaiting: (waiting) => {
         this.queues.waitingAre(waiting);
@@ -467,22 +439,6 @@ export class DurableInbox implements KeptInbox {
       onSlots: (owner) => this.#slotWatchers.tell(owner),
       onWish: (deliveryId, leaseRequest) => this.#wished(deliveryId, leaseRequest),
     };
-  }
-
-  #queuesOf(): EventQueues {
-    const { spares } = this.#beside ?? {};
-    const stores = {
-      spilled: spares ?? NOTHING_SPILLED,
-      both: this.#routed,
-      canLease: () => this.#health.state.durable === true && spares?.mayHold !== true,
-      isLeaseSafe: () => this.#shared?.isLeaseSafe() ?? true,
-      isSettled: (deliveryId: string) => this.#settledElsewhere.has(deliveryId),
-    };
-    return new EventQueues(
-      stores,
-      () => this.#watchers.notify(),
-      (line) => this.#log({ kind: 'line', line }),
-    );
   }
 
   /** What the store was told at another instance, the queue that has the event is told here. */
@@ -495,12 +451,6 @@ export class DurableInbox implements KeptInbox {
     if (leaseRequest === 'retry') queue?.retry({ deliveryId }).catch(() => undefined);
   }
 
-  #waitsBeside(endpointId: string): void {
-    this.queues.of(endpointId).lookAnew();
-    this.#watchers.notify();
-    if (!this.#closed) this.#health.lookLater();
-  }
-
   #healthChanged(): void {
     if (this.#health.state.durable === true) {
       this.queues.storeWorks();
@@ -509,33 +459,10 @@ export class DurableInbox implements KeptInbox {
     this.#watchers.notify();
   }
 
-  #warned(warning: StoreWarning): void {
-    if (isFileIncident(warning)) this.#befell(warning);
-    else this.#log(warning);
-  }
-
-  /** Others go on without them; once their spare answers, they wait again. */
-  #givenUp(deliveryIds: readonly string[], folder: string): void {
-    if (deliveryIds.length === 0) return;
-    for (const id of deliveryIds) this.queues.queueOf(id)?.settled(id, false);
-    const line = `The spare in the spill folder, ${folder}, fails, or does not answer: see to its disk. Of its ${plural(deliveryIds.length, 'message')} those that are not settled come again once it works.`;
-    this.#log({ kind: 'line', line });
-  }
-
-  #idsLost(since: number): void {
-    this.#idsLostAt = Math.max(this.#idsLostAt, performance.now() - since);
-  }
-
-  /** @param incident with the folder of its file, where that is not the one of the inbox */
-  #befell(incident: FileIncident & { folder?: string }): void {
-    this.#log(incident);
-    this.#incidents.add(incident);
-    this.#watchers.notify();
-  }
-
   #opened({ waiting, restored, lost, idsLostSince = Infinity }: OpenReport): void {
-    this.#idsLost(idsLostSince);
-    if (restored !== false) this.#befell({ kind: restored === 'anew' ? 'made-anew' : 'restored', ...lost });
+    this.#tidying.idsLost(idsLostSince);
+    if (restored !== false)
+      this.#incidents.befell({ kind: restored === 'anew' ? 'made-anew' : 'restored', ...lost });
     this.#endpoints.storeOpened();
     this.queues.storeOpened(waiting);
     this.#slots.storeOpened();

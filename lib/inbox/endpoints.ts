@@ -1,5 +1,6 @@
 import type { EventQueues } from './queue/event-queues';
 import type { AnyStore, StoreCalls } from './store/port';
+import type { StoreHealth } from './store-health';
 
 type Claim = StoreCalls['claimEndpoint']['take'] & {
   /** The node had another endpoint in this process. */
@@ -7,15 +8,6 @@ type Claim = StoreCalls['claimEndpoint']['take'] & {
 };
 /** A node that is gone. */
 type Leave = StoreCalls['leaveEndpoint']['take'] & { endpoint?: undefined };
-
-interface EndpointsWork {
-  /** The store failed: `tellRest` is to be called once it works. */
-  lookAgain(): void;
-  /** What is kept beside the inbox for a node, and was to go to another endpoint of it, goes to this one. */
-  moved?(node: string, endpoint: string): void;
-  /** And what is kept there of one endpoint goes to another. */
-  assigned?(from: string, to: string): void;
-}
 
 /**
  * Which webhook nodes take the events of which endpoints, told to the store: what a node had elsewhere goes along with it. Two
@@ -37,7 +29,7 @@ export class Endpoints {
   constructor(
     private readonly store: AnyStore,
     private readonly queues: EventQueues,
-    private readonly work: EndpointsWork,
+    private readonly health: StoreHealth,
   ) {}
 
   /** An endpoint has a consumer, of this node: what the store is asked from now on, it is asked with what the node had elsewhere. */
@@ -48,7 +40,6 @@ export class Endpoints {
     this.#forget(node);
     if (former !== undefined && former !== endpoint) this.#underWay.add(node);
     this.#say(node);
-    this.work.moved?.(node, endpoint);
   }
 
   /** All nodes of the flows are there. To be called before anything is leased for this one. */
@@ -100,18 +91,17 @@ export class Endpoints {
     return present === undefined ? received : { ...received, endpointId: present };
   }
 
-  /** By endpoint: events that are open. @throws RvmError STORE_FAILED */
-  open(): Promise<Record<string, number>> {
-    return this.store.call('openByEndpoint', undefined);
-  }
-
   /** @returns how many wait there then. @throws RvmError STORE_FAILED */
   async assign(from: string, { to, ...by }: { to: string; by?: string }): Promise<number> {
     const waiting = await this.store.call('assign', { from, to, ...by });
-    this.queues.cameAlong(to, waiting);
-    this.queues.waitingIs(from, 0);
-    this.work.assigned?.(from, to);
+    this.#cameAlong(to, waiting);
+    this.queues.of(from).waitingIs(0);
     return waiting;
+  }
+
+  /** Of those that came along some may be leased, and nobody holds them: they could not be given back where they were. */
+  #cameAlong(endpoint: string, waiting: number): void {
+    this.queues.of(endpoint).storeOpened(waiting);
   }
 
   #say(node: string, isMove = false): void {
@@ -128,27 +118,23 @@ export class Endpoints {
 
   async #tell(untold: Claim | Leave): Promise<void> {
     try {
-      if (untold.endpoint === undefined) await this.#tellLeave(untold);
-      else await this.#tellClaim(untold);
+      if (untold.endpoint !== undefined) return await this.#tellClaim(untold);
+      await this.store.call('leaveEndpoint', { node: untold.node });
+      this.#untold.delete(untold);
     } catch {
-      this.work.lookAgain();
+      // `tellRest` is called once it works.
+      this.health.lookLater();
     } finally {
       this.#telling.delete(untold);
     }
   }
 
-  /** @throws RvmError STORE_FAILED */
-  async #tellLeave(leave: Leave): Promise<void> {
-    await this.store.call('leaveEndpoint', { node: leave.node });
-    this.#untold.delete(leave);
-  }
-
   /** Where no node is any more, nobody else counts what has gone along. */
   async #countLeft(): Promise<void> {
     if (this.#untold.size > 0 || this.queues.abandoned().length === 0) return;
-    const open = await this.open().catch(() => undefined);
+    const open = await this.store.call('openByEndpoint', undefined).catch(() => undefined);
     if (open === undefined) return;
-    for (const endpoint of this.queues.abandoned()) this.queues.waitingIs(endpoint, open[endpoint] ?? 0);
+    for (const endpoint of this.queues.abandoned()) this.queues.of(endpoint).waitingIs(open[endpoint] ?? 0);
   }
 
   /** @throws RvmError STORE_FAILED */
@@ -159,8 +145,8 @@ export class Endpoints {
     // Nobody takes what waits under the name of a node.
     if (this.#endpoints.get(node) === endpoint) {
       this.#forget(node);
-      if (isMove) this.queues.cameAlong(endpoint, waiting);
-      else this.queues.waitingIs(endpoint, waiting);
+      if (isMove) this.#cameAlong(endpoint, waiting);
+      else this.queues.of(endpoint).waitingIs(waiting);
     }
     void this.#countLeft();
   }

@@ -1,5 +1,7 @@
 import type { Incident, FileIncident, Consumer } from './model';
+import type { Endpoints } from './endpoints';
 import type { EventQueues } from './queue/event-queues';
+import type { InboxEvents } from './store-health';
 
 interface Told {
   incident: Incident;
@@ -17,29 +19,30 @@ export class ToldIncidents {
   #all: Told[] = [];
   #refuses = false;
 
-  /** @param monotonic milliseconds of a clock that never jumps */
   constructor(
     private readonly queues: EventQueues,
-    private readonly monotonic: () => number = () => performance.now(),
+    private readonly log: (news: InboxEvents) => void,
   ) {}
 
-  add(incident: Incident): void {
-    this.#all = [...this.#recent().slice(1 - MOST), { incident, at: this.monotonic(), to: new Set() }];
-    this.tellOwed();
+  /** Something befell the file of the inbox, or of a spare. */
+  befell(incident: FileIncident): void {
+    this.log(incident);
+    this.#add(incident);
+    this.queues.changed();
   }
 
   /** A message could be kept nowhere. */
   refused(reason: string): void {
     if (this.#refuses) return;
     this.#refuses = true;
-    this.add({ kind: 'refuses', reason });
+    this.#add({ kind: 'refuses', reason });
   }
 
   /** The inbox can store. */
   takes(): void {
     if (!this.#refuses) return;
     this.#refuses = false;
-    this.add({ kind: 'takes' });
+    this.#add({ kind: 'takes' });
   }
 
   /** Some consumers may be reached that were not. */
@@ -51,8 +54,13 @@ export class ToldIncidents {
   ofFile(): { is: FileIncident; ago: number } | undefined {
     for (const { incident, at } of this.#recent().toReversed())
       if (incident.kind !== 'refuses' && incident.kind !== 'takes')
-        return { is: incident, ago: this.monotonic() - at };
+        return { is: incident, ago: performance.now() - at };
     return undefined;
+  }
+
+  #add(incident: Incident): void {
+    this.#all = [...this.#recent().slice(1 - MOST), { incident, at: performance.now(), to: new Set() }];
+    this.tellOwed();
   }
 
   #tell(consumer: Consumer): void {
@@ -64,7 +72,7 @@ export class ToldIncidents {
   }
 
   #recent(): Told[] {
-    const since = this.monotonic() - KEPT_FOR;
+    const since = performance.now() - KEPT_FOR;
     return this.#all.filter(({ at }) => at >= since);
   }
 }
@@ -89,8 +97,10 @@ export class OutageLog {
   /** Messages of all nodes, since it was last asked for. */
   #entered = 0;
 
-  /** @param consumerOf undefined where nothing reaches a flow now */
-  constructor(private readonly consumerOf: (nodeId: string) => Consumer | undefined) {}
+  constructor(
+    private readonly queues: EventQueues,
+    private readonly endpoints: Endpoints,
+  ) {}
 
   spilled(nodeId: string): void {
     const outage = this.#count(nodeId);
@@ -136,7 +146,7 @@ export class OutageLog {
   tellOwed(nodeId: string): void {
     const outage = this.#outages.get(nodeId);
     if (outage === undefined || (outage.begin !== 'owed' && !outage.isOver)) return;
-    const consumer = this.consumerOf(nodeId);
+    const consumer = this.queues.of(this.endpoints.endpointOf(nodeId) ?? nodeId).reachable;
     if (consumer === undefined) return;
     const { spilled, entered, isOver } = outage;
     outage.begin = 'told';

@@ -165,12 +165,14 @@ export interface LostTime {
  * - `found`: another file stood in its place, and what it alone had is taken in;
  * - `salvaged`: it was damaged, and a new one is made of what can be read of it;
  * - `restored`, `made-anew`: it is an older copy of the one that was here; or that was gone.
+ *
+ * `folder`: that of the file, where it is not that of the inbox, but a spare.
  */
-export type FileIncident =
+export type FileIncident = { folder?: string } & (
   | { kind: 'moved'; what: 'file' | 'log' }
-  | ({ kind: 'found' } & Salvaged)
-  | ({ kind: 'salvaged' } & Salvaged)
-  | ({ kind: 'restored' | 'made-anew' } & LostTime);
+  | ({ kind: 'found' | 'salvaged' } & Salvaged)
+  | ({ kind: 'restored' | 'made-anew' } & LostTime)
+);
 
 /** What consumers are told of the inbox as a whole. `refuses`: it takes nothing any more, in the file or beside it; until it `takes`. */
 export type Incident = FileIncident | { kind: 'refuses'; reason: string } | { kind: 'takes' };

@@ -1,6 +1,7 @@
-import type { InboxState, QuarantinedMessage, QuarantineSum } from './model';
+import type { QuarantinedMessage, QuarantineSum } from './model';
 import type { PatientReading } from './stores';
 import type { AnyStore } from './store/port';
+import type { StoreHealth } from './store-health';
 import { messageOfRow, quarantinedRow, quarantineSum } from './store/stored-message';
 
 /** Bytes of bodies on their way into the store at which no more go there: as many as it keeps. */
@@ -14,13 +15,13 @@ export class InboxQuarantine {
   constructor(
     private readonly store: AnyStore,
     private readonly reading: PatientReading,
-    private readonly state: () => InboxState,
+    private readonly health: StoreHealth,
   ) {}
 
   add(message: QuarantinedMessage): void {
     // What waits for a store that hangs must have a bound, also as long as nobody knows that it does.
     const size = message.body.byteLength;
-    if (this.state().durable === false || this.#bytes + size > MOST_BYTES) return;
+    if (this.health.state.durable === false || this.#bytes + size > MOST_BYTES) return;
     this.#bytes += size;
     this.store
       .call('quarantine', quarantinedRow(message))

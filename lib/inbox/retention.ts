@@ -15,6 +15,8 @@ const FIRST = 60 * 1000;
 export class Tidying {
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
+  /** When ids were lost with a part of a file, as `performance.now()` has it. */
+  #idsLostAt = -Infinity;
 
   constructor(
     private readonly store: AnyStore,
@@ -22,6 +24,16 @@ export class Tidying {
     public keep: RetentionPeriods,
   ) {
     this.#later(FIRST);
+  }
+
+  /** Ids were lost, so many milliseconds ago. */
+  idsLost(since: number): void {
+    this.#idsLostAt = Math.max(this.#idsLostAt, performance.now() - since);
+  }
+
+  /** True while ids may be missing that a repeat could have. */
+  get lacksIds(): boolean {
+    return performance.now() < this.#idsLostAt + this.keep.keys;
   }
 
   close(): void {

@@ -88,9 +88,12 @@ function endTimeOf({ event, receivedTime }: ListedMessage): number | undefined {
 /** Messages that are looked at: the newest; and how many of them are read at a time, also where they are large. */
 const BOUNDS = { most: 20_000, page: 500, large: 32 };
 
+/** Some of the newest messages. */
 interface SearchPage {
-  count: number;
-  /** True where older ones were not looked at. */
+  messages: readonly ListedMessage[];
+  /** False where an inbox could not be read. */
+  isWhole: boolean;
+  /** True where older ones are not looked at. */
   isCut: boolean;
 }
 
@@ -102,26 +105,41 @@ export async function searchInboxes(
   inboxes: readonly Pick<Inbox, 'list'>[],
   state: ListQuery['state'],
   look: (message: ListedMessage) => void,
-  { most, page, large } = BOUNDS,
-): Promise<SearchPage> {
+  bounds = BOUNDS,
+): Promise<{ count: number; isCut: boolean }> {
+  const found = { count: 0, isCut: false };
+  for await (const { messages, isCut } of newestOf(inboxes, state, bounds)) {
+    for (const message of messages) look(message);
+    found.count += messages.length;
+    found.isCut = isCut;
+  }
+  return found;
+}
+
+/** The newest messages, each once, a page at a time. */
+async function* newestOf(
+  inboxes: readonly Pick<Inbox, 'list'>[],
+  state: ListQuery['state'],
+  { most, page, large }: typeof BOUNDS,
+): AsyncGenerator<SearchPage> {
   const known = new Set<string>();
   let size = page;
   let limit = size;
   let until: number | undefined;
   for (;;) {
-    const { messages } = await listAll(inboxes, { state, limit, ...(until !== undefined && { until }) });
+    const query = { state, limit, ...(until !== undefined && { until }) };
+    const { messages, faults } = await listAll(inboxes, query);
     if (limit > large && size > large && messages.some(lacksEvent)) {
       // A list has room for so many bytes: of fewer messages it has them all.
       limit = size = large;
       continue;
     }
-    for (const message of messages) {
-      if (known.has(message.deliveryId)) continue;
-      if (known.size === most) return { count: most, isCut: true };
-      known.add(message.deliveryId);
-      look(message);
-    }
-    if (messages.length < limit) return { count: known.size, isCut: false };
+    const others = messages.filter(({ deliveryId }) => !known.has(deliveryId));
+    const isCut = known.size + others.length > most;
+    const looked = others.slice(0, most - known.size);
+    for (const { deliveryId } of looked) known.add(deliveryId);
+    yield { messages: looked, isWhole: faults.length === 0, isCut };
+    if (isCut || messages.length < limit) return;
     const [first, last] = [timeOf(messages[0]), timeOf(messages.at(-1))];
     // Others may have come in the same millisecond as the last: it is read again, and more at a time where it fills a page.
     until = last + 1;
@@ -157,9 +175,8 @@ export interface SeenIds extends Readonly<Record<FilterName, readonly SeenId[]>>
 const LONGEST_NAME = 200;
 /** Of each station so many of the newest messages are enough. */
 const OF_EACH = 500;
-/** Messages that are asked for in one go; and how often: a quiet station may stand behind many others, and all have their bodies read. */
-const PAGE = 500;
-const PAGES = 20;
+/** Of all together: a quiet station may stand behind many others, and all have their bodies read. */
+const OF_ALL = { most: 10_000, page: 500, large: 500 };
 
 /**
  * What the newest events of some stations are of, as far as the inboxes can be read, each once, by name.
@@ -171,7 +188,7 @@ export async function seenIds(
 ): Promise<SeenIds> {
   const seen = new Seen(stations);
   const counts = new Map([...stations].map((station) => [station, 0]));
-  for await (const { messages, isWhole } of newestOf(inboxes)) {
+  for await (const { messages, isWhole } of newestOf(inboxes, 'all', OF_ALL)) {
     if (!isWhole) seen.isWhole = false;
     for (const { station, event } of messages) {
       const count = counts.get(station);
@@ -179,7 +196,8 @@ export async function seenIds(
       counts.set(station, count + 1);
       seen.add(event, station);
     }
-    if ([...counts.values()].every((count) => count >= OF_EACH)) break;
+    // What one page cannot be read of, no further one is asked for.
+    if (!isWhole || [...counts.values()].every((count) => count >= OF_EACH)) break;
   }
   return seen.all();
 }
@@ -192,26 +210,6 @@ export function withNamed(seen: SeenIds, named: JudgedIds): SeenIds {
     return [...seen[name], ...older.map((id) => ({ ids: [id], name: id, group: '' }))];
   };
   return { ...seen, classes: all('classes'), sites: all('sites'), cameras: all('cameras') };
-}
-
-/** So many of the newest messages, a page at a time. What one page cannot be read of, no further one is asked for. */
-async function* newestOf(
-  inboxes: readonly Pick<Inbox, 'list'>[],
-): AsyncGenerator<{ messages: readonly ListedMessage[]; isWhole: boolean }> {
-  let until = Infinity;
-  for (let page = 0; page < PAGES; page += 1) {
-    const { messages, faults } = await listAll(inboxes, {
-      state: 'all',
-      limit: PAGE,
-      ...(until < Infinity && { until }),
-    });
-    yield { messages, isWhole: faults.length === 0 };
-    const last = messages.at(-1);
-    if (last === undefined || messages.length < PAGE || faults.length > 0) return;
-    const received = Date.parse(last.receivedTime);
-    // The rest of its millisecond as well, unless that alone fills a page.
-    until = received + 1 < until ? received + 1 : received;
-  }
 }
 
 /** What events are of. Each thing is known by the first of its ids, and has all that came with it. */

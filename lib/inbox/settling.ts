@@ -1,18 +1,15 @@
 import { type Actor, namedBy, type Settlement } from './model';
 import type { EventQueues } from './queue/event-queues';
-import { type ActOn, type AnyStore, type FlowLeaseRequest, type NotedStep, verdictStep } from './store/port';
+import { type ActOn, type AnyStore, type NotedStep, type SharedStore, verdictStep } from './store/port';
 import { deliveryOf, isOpenState } from './store/stored-message';
 
 /** What a flow says of an event, told to the store, then to the queue that has it. */
 export class Settling {
-  /** @param tellHolder of an event that another instance may have: what the flow wants of it */
+  /** @param shared of an event that another instance may have, that one is told what the flow wants of it */
   constructor(
     private readonly store: AnyStore,
     private readonly queues: EventQueues,
-    private readonly tellHolder: (
-      deliveryId: string,
-      leaseRequest: FlowLeaseRequest,
-    ) => Promise<unknown> = noOther,
+    private readonly shared: SharedStore | undefined,
   ) {}
 
   /** False where the store does not know the id. @throws RvmError STORE_FAILED */
@@ -41,14 +38,14 @@ export class Settling {
     if (holder !== undefined) return holder.retry(act);
     const endpoint = await this.store.call('revive', act);
     if (endpoint !== undefined) return this.queues.of(endpoint).cameBack(1);
-    await this.tellHolder(deliveryId, 'retry');
+    await this.shared?.call('tellHolder', { deliveryId, wish: 'retry' });
   }
 
   /** That a node works on an event, and holds it for that, is no step: nobody has said so. */
   async #extend({ deliveryId, by }: ActOn): Promise<boolean> {
     const holder = this.queues.queueOf(deliveryId);
     if (holder !== undefined) holder.extend(deliveryId);
-    else await this.tellHolder(deliveryId, 'extend');
+    else await this.shared?.call('tellHolder', { deliveryId, wish: 'extend' });
     const state =
       by === undefined
         ? await this.store.call('stateOf', deliveryId)
@@ -83,9 +80,4 @@ export class Settling {
     if (delivery) queue.consumer?.onDead(delivery, 'rejected', note);
     return true;
   }
-}
-
-/** Of an inbox that belongs to one instance. */
-async function noOther(): Promise<void> {
-  // Nobody else can have it.
 }

@@ -1,8 +1,8 @@
 import { ChangeListeners } from '../concurrency/signals';
 import { withTimeout } from '../concurrency/timers';
 import { RvmError } from '../error';
-import type { InboxState } from './model';
 import type { ChangedSlots, Slot, SlotOutcome, Slots, SlotWrite } from './slot';
+import type { StoreHealth } from './store-health';
 import {
   type AnyStore,
   type SlotRow,
@@ -105,7 +105,7 @@ const MOST_VALUES = 32 * LARGEST_VALUE;
 type SlotCall = 'slots' | 'putSlots' | 'slotOwners' | 'dropSlots';
 
 interface KeptSlotsOptions {
-  state: () => InboxState;
+  health: Pick<StoreHealth, 'state'>;
   watchers: SlotListeners;
   /** Time for a store that was open to answer, in milliseconds. */
   timeoutMs: number;
@@ -181,7 +181,7 @@ export class SlotStore implements Slots {
     for (;;) {
       const answer = await withTimeout(asking, this.options.timeoutMs);
       if (answer !== undefined) return answer.give;
-      const { durable, fault = TOO_SLOW } = this.options.state();
+      const { durable, fault = TOO_SLOW } = this.options.health.state;
       // One that is being opened has not failed: a large file takes its time.
       if (durable !== undefined) throw storeFailed(fault);
     }
@@ -244,25 +244,22 @@ function durationOf(name: string, lasts: number): number {
 }
 
 function jsonOf(name: string, value: unknown): string {
-  const json = textOf(name, value);
-  if (json.length <= LARGEST_VALUE) return json;
-  throw new RvmError(
-    'BAD_INPUT',
-    `What is to be kept of "${name}" in the inbox has ${json.length} characters as JSON: make it smaller, ${LARGEST_VALUE} at most.`,
-  );
+  const json = inJson(value);
+  if (json !== undefined && json.length <= LARGEST_VALUE) return json;
+  const fault =
+    json === undefined
+      ? 'is no JSON: give it plain values'
+      : `has ${json.length} characters as JSON: make it smaller, ${LARGEST_VALUE} at most`;
+  throw new RvmError('BAD_INPUT', `What is to be kept of "${name}" in the inbox ${fault}.`);
 }
 
-function textOf(name: string, value: unknown): string {
+function inJson(value: unknown): string | undefined {
   try {
-    const json: unknown = JSON.stringify(value);
-    if (typeof json === 'string') return json;
+    return JSON.stringify(value);
   } catch {
     // A circle, or a number of no kind that JSON knows.
+    return undefined;
   }
-  throw new RvmError(
-    'BAD_INPUT',
-    `What is to be kept of "${name}" in the inbox is no JSON: give it plain values.`,
-  );
 }
 
 function slotOf({ value, ...row }: SlotRow): Slot {

@@ -106,8 +106,9 @@ function causeOf(sync: number, slowSyncs: number): SlowPeriod['cause'] {
 
 /** What an operator should know of an inbox; nothing of an event. */
 export type InboxEvents =
-  /** `folder`: where that is not the one of the inbox. */
-  | ((StoreWarning | FileIncident) & { folder?: string })
+  /** `folder`: a spill folder, where it is not about that of the inbox. */
+  | (StoreWarning & { folder?: string })
+  | FileIncident
   | { kind: 'no-spill'; folder: string; reason: string }
   | { kind: 'fault'; reason: string }
   /** It can store again, after a fault that was told. */

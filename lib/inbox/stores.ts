@@ -1,7 +1,8 @@
 import { forEachTimeSliced } from '../concurrency/iteration';
 import { TimeoutBreaker, withTimeout } from '../concurrency/timers';
 import { RvmError } from '../error';
-import type { InboxState, ListedMessage, ListQuery, MessageList } from './model';
+import type { ListedMessage, ListQuery, MessageList } from './model';
+import type { EventQueues } from './queue/event-queues';
 import type { EventEnd, Spare } from './spare/spare';
 import type { Spares } from './spare/spares';
 import {
@@ -17,9 +18,10 @@ import {
   TOO_SLOW,
 } from './store/port';
 import { isListed, isOpenState, listed } from './store/stored-message';
+import type { StoreHealth } from './store-health';
 
 interface PatientReadingOptions {
-  state: () => InboxState;
+  health: StoreHealth;
   /** True where there is something to see without the store: then nobody waits until it is open. */
   hasMore: () => boolean;
   /** Time for a store that fails to answer, in milliseconds. */
@@ -56,8 +58,8 @@ export class PatientReading {
 
   /** Why the store fails; undefined where its answer is worth waiting for, however long it takes. */
   #fault(): string | undefined {
-    const { state, hasMore } = this.options;
-    const { durable = !hasMore(), fault = 'it is not open yet' } = state();
+    const { health, hasMore } = this.options;
+    const { durable = !hasMore(), fault = 'it is not open yet' } = health.state;
     return durable ? undefined : fault;
   }
 }
@@ -95,14 +97,8 @@ type Routes = { [Name in CallName]?: (take: Take<Name>, hurry?: boolean) => Give
 
 interface StoresOptions {
   spares: Spares;
-  /** The endpoint whose flow has an event of the inbox at work. */
-  endpointOf: (deliveryId: string) => string | undefined;
-  /** Told that one waits for the inbox to work. */
-  onKept: () => void;
-  /** Told that more of an endpoint wait beside the inbox, or may go now. */
-  waits: (endpoint: string) => void;
-  /** Told how many wait in the inbox, by endpoint, as counted just now. */
-  counted: (waiting: Record<string, number>) => void;
+  queues: EventQueues;
+  health: StoreHealth;
   /** Time for a store to answer, in milliseconds. */
   timeoutMs: number;
 }
@@ -210,8 +206,13 @@ export class Stores implements StorePort {
   ): Promise<Result> {
     const spare = this.options.spares.having(deliveryId);
     if (spare === undefined) return inside();
-    // What has left it by then is in the inbox, or was in memory and is in a file.
-    return askedBeside(spare, deliveryId, () => this.#at(deliveryId, inside, beside), beside);
+    return spare
+      .shared(async () => (spare.has(deliveryId) ? { give: await beside(spare) } : undefined))
+      .then((answer) => {
+        if (answer !== undefined) return answer.give;
+        // What has left it by then is in the inbox, or was in memory and is in a file.
+        return this.#at(deliveryId, inside, beside);
+      });
   }
 
   #lease(take: Take<'lease'>): Give<'lease'> {
@@ -249,7 +250,7 @@ export class Stores implements StorePort {
 
   async #changed(spare: Spare, endpoint: string | undefined): Promise<void> {
     await spare.recount();
-    if (endpoint !== undefined) this.options.waits(endpoint);
+    if (endpoint !== undefined) this.options.spares.waits(endpoint);
   }
 
   /** How many wait again in the inbox. */
@@ -260,12 +261,13 @@ export class Stores implements StorePort {
 
   async #giveEachBack({ unsent, cutOff }: Take<'giveBack'>): Give<'giveBack'> {
     const given = new Set<string>();
+    const those = (are: (id: string) => boolean): Take<'giveBack'> => ({
+      unsent: unsent.filter(are),
+      cutOff: cutOff.filter(are),
+    });
     for (const spare of this.options.spares.filled)
       await spare.shared(async () => {
-        const own = {
-          unsent: unsent.filter((id) => spare.has(id)),
-          cutOff: cutOff.filter((id) => spare.has(id)),
-        };
+        const own = those((id) => spare.has(id));
         const ids = [...own.unsent, ...own.cutOff];
         if (ids.length === 0) return;
         for (const id of ids) given.add(id);
@@ -273,15 +275,12 @@ export class Stores implements StorePort {
         await spare.recount();
       });
     for (const { endpointsWaiting } of this.options.spares.filled)
-      for (const endpoint of endpointsWaiting) this.options.waits(endpoint);
-    const rest = {
-      unsent: unsent.filter((id) => !given.has(id)),
-      cutOff: cutOff.filter((id) => !given.has(id)),
-    };
+      for (const endpoint of endpointsWaiting) this.options.spares.waits(endpoint);
+    const rest = those((id) => !given.has(id));
     if (rest.unsent.length + rest.cutOff.length === 0) return 0;
     await this.#giveBack(rest);
     // Not in one step with the answer any more: what the store has told since may count them already.
-    await this.main.call('waiting', undefined).then((waiting) => this.options.counted(waiting));
+    await this.main.call('waiting', undefined).then((waiting) => this.options.queues.waitingAre(waiting));
     return 0;
   }
 
@@ -341,7 +340,7 @@ export class Stores implements StorePort {
 
   #finishInside(take: Take<'finish'>): Give<'finish'> {
     const finishing = this.main.call('finish', take);
-    const endpoint = this.options.endpointOf(take.deliveryId);
+    const endpoint = this.options.queues.queueOf(take.deliveryId)?.endpointId;
     if (endpoint === undefined) return finishing;
     const { deliveryId, state, step = endStep(state) } = take;
     return this.#orKeep(finishing, [{ deliveryId, state, step }], { was: 'leased', endpoint });
@@ -353,31 +352,18 @@ export class Stores implements StorePort {
    * @throws RvmError STORE_FAILED where neither of them takes it
    */
   async #orKeep<Given>(telling: Promise<Given>, ends: readonly EventEnd[], given: Given): Promise<Given> {
-    const { spares, onKept, timeoutMs } = this.options;
+    const { spares, health, timeoutMs } = this.options;
     const told = telling.then((give) => ({ give }));
     const first = await withTimeout(told, timeoutMs).catch(() => undefined);
     if (first !== undefined) return first.give;
     try {
       await Promise.all(ends.map((end) => spares.keepEnd(end)));
-      onKept();
+      health.lookLater();
       return given;
     } catch {
       return (await told).give;
     }
   }
-}
-
-/** @param elsewhere it may have left before it can be asked there */
-async function askedBeside<Result>(
-  spare: Spare,
-  deliveryId: string,
-  elsewhere: () => Promise<Result>,
-  beside: (spare: Spare) => Promise<Result>,
-): Promise<Result> {
-  const answer = await spare.shared(async () =>
-    spare.has(deliveryId) ? { give: await beside(spare) } : undefined,
-  );
-  return answer === undefined ? elsewhere() : answer.give;
 }
 
 function keyOf({ station, id, named, fingerprint }: LeasedMessage): string {

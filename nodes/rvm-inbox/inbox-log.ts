@@ -33,9 +33,10 @@ export function logNews(RED: NodeAPI, inbox: string, news: InboxEvents, isShared
     case 'epoch-lost':
       return say('error', 'epochLost', { since: seconds(news.stood) });
     case 'unwatched':
+      return say('warn', 'unwatched');
     case 'volatile':
     case 'network':
-      return say('warn', news.kind);
+      return say('warn', news.folder === undefined ? news.kind : `spill.${news.kind}`);
     case 'read-back':
       return say('warn', 'readBack');
     case 'disk-low':
@@ -51,15 +52,15 @@ export function logNews(RED: NodeAPI, inbox: string, news: InboxEvents, isShared
     case 'unsafe':
       return say('warn', 'warning', { warning: RED._(`${INBOX_TEXTS}.warning.${news.what}`) });
     case 'restored':
-      return RED.log.warn(incidentText(RED, folder, news));
+      return RED.log.warn(textIn(RED, folder, news));
     case 'refuses':
       // A shared inbox has nowhere else to keep anything, and has told of its fault.
-      return isShared ? undefined : RED.log.error(incidentText(RED, folder, news));
+      return isShared ? undefined : RED.log.error(textIn(RED, folder, news));
     case 'made-anew':
     case 'moved':
     case 'found':
     case 'salvaged':
-      return RED.log.error(incidentText(RED, folder, news));
+      return RED.log.error(textIn(RED, folder, news));
     default:
       return news satisfies never;
   }
@@ -74,17 +75,22 @@ function logSlow(RED: NodeAPI, folder: string, { cause, took, sync, work, slowSy
 }
 
 /**
- * Text of an incident of an inbox, and what to do.
- * @param folder as shown to users
+ * Text of an incident of an inbox, and what to do. It names no path of this machine.
+ * @param title of the inbox, as shown to users
  */
-export function incidentText(RED: NodeAPI, folder: string, incident: Incident): string {
+export function incidentText(RED: NodeAPI, title: string, incident: Incident): string {
+  const isOfSpare = 'folder' in incident && incident.folder !== undefined;
+  return textIn(RED, isOfSpare ? RED._(`${LOG}.spill.in`, { folder: title }) : title, incident);
+}
+
+function textIn(RED: NodeAPI, folder: string, incident: Incident): string {
   switch (incident.kind) {
     case 'moved':
       return RED._(`${LOG}.moved.${incident.what}`, { folder });
     case 'found':
     case 'salvaged': {
       const { kind, ...counts } = incident;
-      return RED._(`${LOG}.${kind}`, { folder, ...counts });
+      return RED._(`${LOG}.${kind}`, { ...counts, folder });
     }
     case 'restored':
     case 'made-anew': {

@@ -79,11 +79,12 @@ function begin(): void {
     isLeaseSafe: () => true,
     isSettled: () => false,
   };
-  queue = new EventQueues(
-    stores,
+  const queues = new EventQueues(
     () => undefined,
     () => undefined,
-  ).of(ENDPOINT);
+  );
+  queues.connect(stores);
+  queue = queues.of(ENDPOINT);
 }
 
 function attach(maxInFlight = 10): void {
@@ -127,7 +128,7 @@ describe('a queue of events', () => {
     queue.storeOpened(250);
     assert.deepEqual([store.asked.at(-1), queue.lease(proven())], [100, 'no']);
     queue.count(-200);
-    assert.deepEqual([queue.lease(proven()), queue.inspect().reserved], ['ordered', 101]);
+    assert.deepEqual([queue.lease(proven()), queue.window.inspect().reserved], ['ordered', 101]);
     gate.open();
   });
 
@@ -158,7 +159,7 @@ describe('a queue of events', () => {
     queue.onStoreTimeout();
     gate.open();
     await pass(0);
-    assert.deepEqual([store.given, deliveries, queue.inspect().held], [[['a']], [], 0]);
+    assert.deepEqual([store.given, deliveries, queue.window.inspect().held], [[['a']], [], 0]);
   });
 
   it('does not give back what is on its way to it from beside the inbox', async () => {
@@ -183,7 +184,7 @@ describe('events that cannot be read', () => {
   });
   afterEach(() => mock.timers.reset());
 
-  const held = (): number[] => [queue.inspect().held, queue.inspect().health];
+  const held = (): number[] => [queue.window.inspect().held, queue.window.inspect().health];
 
   it('keep their places, those of health their share of them, until the store has them back, and look for others then', async () => {
     const gate = new Gate();

@@ -10,12 +10,12 @@ const WRITTEN = [{ written: true }];
 const TOO_SLOW = { code: 'STORE_FAILED', message: /answers too slowly/ };
 
 describe('the slots of a store that does not answer', () => {
-  let state: InboxState;
+  let health: { state: InboxState };
   let answers: (() => void)[];
   let watchers: SlotListeners;
   let slots: SlotStore;
   beforeEach(() => {
-    [state, answers] = [{ durable: true }, []];
+    [health, answers] = [{ state: { durable: true } }, []];
     watchers = new SlotListeners();
     const store: AnyStore = {
       call: <Name extends AnyCall>(name: Name) =>
@@ -24,7 +24,7 @@ describe('the slots of a store that does not answer', () => {
         }),
       close: async () => undefined,
     };
-    slots = new SlotStore(store, { state: () => state, watchers, timeoutMs: 50 });
+    slots = new SlotStore(store, { health, watchers, timeoutMs: 50 });
   });
 
   const answerAll = (): void => {
@@ -33,12 +33,12 @@ describe('the slots of a store that does not answer', () => {
 
   it('are given up after a while, with the reason that the inbox has', async () => {
     await assert.rejects(soon(slots.slots(OWNER)), TOO_SLOW);
-    state = { durable: false, fault: 'the disk is gone' };
+    health.state = { durable: false, fault: 'the disk is gone' };
     await assert.rejects(soon(slots.slots(OWNER)), { code: 'STORE_FAILED', message: /the disk is gone/ });
   });
 
   it('are waited for while it is being opened', async () => {
-    state = { durable: undefined };
+    health.state = { durable: undefined };
     const asked = slots.slots(OWNER);
     await assert.rejects(soon(asked, 6), /not there after/);
     answerAll();
@@ -106,7 +106,7 @@ describe('the slots of a store that was opened once more', () => {
     const watchers = new SlotListeners();
     let told = 0;
     watchers.add(OWNER, () => (told += 1));
-    const slots = new SlotStore(store, { state: () => ({ durable: true }), watchers, timeoutMs: 50 });
+    const slots = new SlotStore(store, { health: { state: { durable: true } }, watchers, timeoutMs: 50 });
     await slots.slots(OWNER);
     await slots.slots(OWNER, 5);
     slots.storeOpened();

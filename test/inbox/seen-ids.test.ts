@@ -8,14 +8,14 @@ import { NO_IDS } from '../../lib/message/event-filter';
 function holding(
   messages: readonly [station: string, received: number, event: string | RvmEvent][],
 ): Pick<Inbox, 'list'> {
-  const listed = messages.map(([station, received, event]): ListedMessage => ({
+  const listed = messages.map(([station, received, event], index): ListedMessage => ({
     station,
     receivedTime: new Date(received).toISOString(),
     event: typeof event === 'string' ? { eventClass: event } : event,
     state: 'delivered',
     attempts: 1,
     messageId: '',
-    deliveryId: '',
+    deliveryId: String(index),
     endpointId: '',
     canRetry: false,
   }));

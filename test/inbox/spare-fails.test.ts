@@ -3,7 +3,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setImmediate as turn } from 'node:timers/promises';
-import { type OpenStore, Spare, type SpareEvents } from '../../lib/inbox/spare/spare';
+import { EventQueues } from '../../lib/inbox/queue/event-queues';
+import { type OpenStore, Spare } from '../../lib/inbox/spare/spare';
 import { MemoryStore } from '../../lib/inbox/sqlite/store';
 import type { LocalCall } from '../../lib/inbox/store/port';
 import { newMessage } from '../../lib/inbox/store/stored-message';
@@ -158,6 +159,54 @@ describe('a spare that fails, too', () => {
     await eventually(() => isClosed, 'its end');
   });
 
+  it('does not keep an inbox open that ends', async () => {
+    const openSpare: OpenStore = (_file, events) => {
+      const store = new MemoryStore(events);
+      return { call: (name, asked) => store.call(name, asked), close: () => new Promise(nothing) };
+    };
+    const inbox = stand.open({ fails: true, openSpare });
+    await inbox.accept(proven());
+    await soon(inbox.close());
+  });
+
+  it('says what keeps it from taking a message now, and not what did before', async () => {
+    const inbox = failing();
+    const folder = path.join(inbox.folder, 'spill');
+    const refused = async (): Promise<string> =>
+      inbox.accept(proven()).then(
+        () => '',
+        (error: unknown) => String(error),
+      );
+    fs.writeFileSync(folder, 'in its way');
+    assert.match(await refused(), /EEXIST|ENOTDIR/);
+    fs.rmSync(folder);
+    await eventually(async () => (await refused()) === '', 'that it is accepted');
+    const mend = hang(inbox);
+    await refused();
+    assert.match(await refused(), /answers too slowly/);
+    mend();
+    await stand.mend();
+  });
+
+  it('has what comes while memory enters the inbox wait for that, and says so', async () => {
+    const inbox = failing();
+    inbox.spareHook = (name, act) => (name === 'accept' || name === 'bring' ? fail() : act());
+    await send(inbox);
+    const [asked, brought] = [new Gate(), new Gate()];
+    inbox.hook = async (name, act) => {
+      if (name !== 'bring') return act();
+      asked.open();
+      await brought.opened;
+      return act();
+    };
+    inbox.fails = false;
+    await asked.opened;
+    await assert.rejects(inbox.accept(proven()), { message: /what is in memory goes first/ });
+    brought.open();
+    inbox.spareHook = pass;
+    await stand.mend();
+  });
+
   describe('of a former process', () => {
     /** What a process that was killed has left of some events. */
     async function left(count = 1): Promise<{ folder: string; ids: string[] }> {
@@ -197,6 +246,27 @@ describe('a spare that fails, too', () => {
       assert.deepEqual(await inbox.accept(message), { outcome: 'repeat', deliveryId });
       assert.deepEqual(taker.ids, []);
       assert.match(JSON.stringify(stand.news), /cannot be read any more/);
+    });
+
+    it('gives nothing unmarked to the flow that the inbox has, and that cannot be removed from it', async () => {
+      const former = failing();
+      // And says that it does not know it.
+      former.isReadable = true;
+      const { deliveryId } = await former.accept(proven());
+      const left = former.image();
+      await stand.mend(former);
+      await new Taker(former).came(1);
+      await eventually(async () => (await stand.stateOf(deliveryId)) === 'delivered', 'its end');
+      await stand.end(former);
+      fs.cpSync(path.join(left, 'spill'), path.join(former.folder, 'spill'), { recursive: true });
+      const inbox = failing(former.folder);
+      inbox.isReadable = true;
+      inbox.spareHook = (name, act) => (name === 'stateOf' ? fail() : act());
+      const taker = new Taker(inbox);
+      await taker.came(1);
+      assert.deepEqual(taker.deliveries[0]?.message.warnings, ['not-in-inbox', 'may-repeat']);
+      inbox.spareHook = pass;
+      await stand.mend();
     });
 
     it('is not forgotten while its disk is away', async () => {
@@ -273,12 +343,12 @@ describe('a spare that fails, too', () => {
 });
 
 describe('a spare', () => {
-  const EVENTS: SpareEvents = {
-    answersLost: nothing,
-    givenUp: nothing,
-    befell: nothing,
-    idsLost: nothing,
-    waits: nothing,
+  const REST = {
+    queues: new EventQueues(nothing, nothing),
+    health: { lookLater: nothing },
+    incidents: { befell: nothing },
+    tidying: { idsLost: nothing },
+    log: nothing,
   };
   const take = () => ({ message: newMessage(proven()), lease: 'no' as const });
   const lease = { endpoint: ENDPOINT, limit: 9, health: 9, ordered: false };
@@ -299,7 +369,7 @@ describe('a spare', () => {
         close: () => store.close(),
       };
     };
-    return (await Spare.open(undefined, { openStore, timeoutMs: 200, events: EVENTS })).spare;
+    return (await Spare.open(undefined, { openStore, timeoutMs: 200, ...REST })).spare;
   }
 
   it('has no event back that is removed while it is read', async () => {

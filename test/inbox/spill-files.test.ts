@@ -272,7 +272,7 @@ describe('the spares of an inbox whose store fails', () => {
       const isMarked = ({ message }: Delivery): boolean => message.warnings.includes('may-repeat');
       assert.ok(taker.deliveries.every(isMarked));
       const [told] = taker.incidents;
-      assert.ok(told?.kind === 'salvaged' && fs.existsSync(told.file));
+      assert.ok(told?.kind === 'salvaged' && fs.existsSync(path.join(told.folder ?? '', told.file)));
       assert.deepEqual([told.open, told.ids, told.rest], [3, 0, 0]);
       assert.ok(stand.news.some((news) => news.kind === 'salvaged' && news.folder === path.dirname(file)));
       await stand.mend(inbox);

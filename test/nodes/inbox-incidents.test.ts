@@ -80,6 +80,26 @@ describe('what befalls the inbox of a Node-RED', () => {
     assert.equal(nodeRed.at('alarms').length, 2 * OPEN);
   });
 
+  it('is told on output 3 and in the sidebar as what befell its spill folder, where that was removed', async () => {
+    const file = path.join(folder(), 'inbox.sqlite');
+    await run.pulse();
+    await restart('SIGTERM', () => {
+      fs.renameSync(file, `${file}-away`);
+      fs.mkdirSync(file);
+    });
+    await send(1);
+    await nodeRed.logged(/cannot store: .*go to the flow from memory, but are left unanswered/);
+    fs.rmSync(path.join(folder(), 'spill'), { recursive: true });
+    const text = /^The file of the inbox in the spill folder of remote-monitoring was removed/;
+    await nodeRed.until(() => storeProblems().some((problem) => text.test(String(problem['text']))), 'it');
+    assert.match(String((await look(nodeRed, 'overview')).body['incident']), text);
+    fs.rmdirSync(file);
+    fs.renameSync(`${file}-away`, file);
+    await nodeRed.logged(/1 message that was kept beside the inbox in .* is in it now/);
+    // Over for the watch.
+    await nodeRed.advance(600);
+  });
+
   it('is told on all three where an older copy of its folder was put back while it was off, and is over for the watch', async () => {
     const copy = `${folder()}-copy`;
     // A finding that stands in the copy would not be told again; it ends before a pulse.

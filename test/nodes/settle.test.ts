@@ -336,7 +336,11 @@ describe('the inbox node', () => {
     const file = path.join(folder, 'a-file');
     fs.writeFileSync(file, '');
     await deploy({}, { spillFolder: path.join(file, 'spill') });
-    await nodeRed.logged(/Nothing can be spilled to .*a-file.spill \(/);
+    await nodeRed.logged(/Nothing can be spilled to .*a-file.spill \(.* go to the flow from memory alone/);
+    const inMemory = fs.mkdtempSync('/dev/shm/rvm-spill-');
+    await deploy({}, { spillFolder: inMemory });
+    await nodeRed.logged(/The spill folder .dev.shm.rvm-spill-\w+ lies on tmpfs/);
+    fs.rmSync(inMemory, { recursive: true });
   });
 
   it('says how many unsettled events stay in a folder that is used no more', async () => {

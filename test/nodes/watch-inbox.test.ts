@@ -40,6 +40,7 @@ describe('a watch over an inbox', () => {
     const spillFolder = path.join(nodeRed.userDir, 'spill');
     const inbox = fileInbox(disk, { spillFolder });
     await run.deploy(webhookFlow({ webhook: { inbox: 'inbox' } }, inbox, ...watch()));
+    await nodeRed.logged(/The disk of the inbox in .* has only \d+ MB left/);
     await run.pulse();
     const filler = path.join(disk, 'filler');
     fill(filler);

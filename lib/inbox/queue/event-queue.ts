@@ -21,7 +21,7 @@ const HANDED_AT_ONCE = 50;
 
 /** The events of one endpoint on their way to its consumer: which are leased when, and what becomes of them. */
 export class EventQueue {
-  readonly #window: DeliveryWindow;
+  readonly window: DeliveryWindow;
   readonly #backlog: Backlog;
   readonly #spilled: SpilledBacklog;
   readonly #reader = new EventReader();
@@ -47,15 +47,15 @@ export class EventQueue {
     private readonly changed: () => void,
     private readonly log: (line: string) => void,
   ) {
-    this.#window = new DeliveryWindow(endpointId, held);
-    this.#backlog = new Backlog(this.#window);
-    this.#spilled = new SpilledBacklog(stores.spilled, endpointId, this.#window);
+    this.window = new DeliveryWindow(endpointId, held);
+    this.#backlog = new Backlog(this.window);
+    this.#spilled = new SpilledBacklog(stores.spilled, endpointId, this.window);
   }
 
   attach(consumer: Consumer): void {
     void this.detach();
     this.#consumer = consumer;
-    this.#window.terms = consumer;
+    this.window.terms = consumer;
   }
 
   /** Gives everything back, for the next consumer. Resolves when that is durable, or failed. */
@@ -63,9 +63,9 @@ export class EventQueue {
     this.#stop();
     // For the next one the pauses of what could not be read do not count.
     this.#forgetUnread();
-    const given = this.#giveBack(this.#window.all());
+    const given = this.#giveBack(this.window.all());
     this.#consumer = undefined;
-    this.#window.terms = undefined;
+    this.window.terms = undefined;
     await given;
   }
 
@@ -88,7 +88,7 @@ export class EventQueue {
   pause(): void {
     this.#stop();
     void this.#giveBack(
-      this.#window.all().filter((held) => held.delivery !== undefined && (held.isUnsent || held.isLeaving)),
+      this.window.all().filter((held) => held.delivery !== undefined && (held.isUnsent || held.isLeaving)),
     );
   }
 
@@ -108,14 +108,14 @@ export class EventQueue {
 
   /** How the inbox should take the next event: leased at once where there is room. */
   lease(message: ProvenMessage): LeaseMode {
-    const lease = this.#mayLease && !this.#backlog.isBehind ? this.#window.reserveFor(message) : 'no';
+    const lease = this.#mayLease && !this.#backlog.isBehind ? this.window.reserveFor(message) : 'no';
     if (lease === 'no') this.#backlog.mayHoldMore = true;
     return lease;
   }
 
   /** How an event is to be leased that is about to be spilled. */
   leaseBeside(message: ProvenMessage): LeaseMode {
-    const lease = this.#running ? this.#window.reserveFor(message) : 'no';
+    const lease = this.#running ? this.window.reserveFor(message) : 'no';
     if (lease !== 'no') this.#spilled.underWay += 1;
     return lease;
   }
@@ -144,7 +144,7 @@ export class EventQueue {
   }
 
   #takeAccepted(message: ProvenMessage, lease: LeaseMode, accepted: AcceptedAnywhere | undefined): void {
-    if (lease !== 'no') this.#window.release(1);
+    if (lease !== 'no') this.window.release(1);
     if (accepted?.leased !== true) return;
     const { deliveryId, sequence, first, ended } = accepted;
     this.#take({ deliveryId, sequence, attempt: 1, first, ended, message });
@@ -157,14 +157,9 @@ export class EventQueue {
 
   /** The store is open, perhaps once more, with so many events that wait. */
   storeOpened(waiting: number): void {
-    this.#reconcileLeases();
+    this.reconcile();
     this.waitingIs(waiting);
     this.lookAnew();
-  }
-
-  /** Gives back what is leased and not held. */
-  reconcile(): void {
-    this.#reconcileLeases();
   }
 
   /** So many wait in the inbox, as just counted: also of what other instances have accepted and given back. */
@@ -255,19 +250,9 @@ export class EventQueue {
     if (this.#backlog.isNewlyBlocked()) this.#consumer?.onBlocked(this.#backlog.waiting);
   }
 
-  /** Alarms, as `alarmOf` names them, of which the flow has an event at work. */
-  alarmsAtWork(): Set<string> {
-    return this.#window.alarmsAtWork();
-  }
-
-  /** What is held and what is reserved of the window: for tests. */
-  inspect(): ReturnType<DeliveryWindow['inspect']> {
-    return this.#window.inspect();
-  }
-
   /** It has been leased just now. */
   #take(delivery: Delivery): void {
-    if (!this.stores.isSettled(delivery.deliveryId)) this.#goOn(this.#window.add(delivery));
+    if (!this.stores.isSettled(delivery.deliveryId)) this.#goOn(this.window.add(delivery));
   }
 
   #takeStored(events: readonly LeasedMessage[]): void {
@@ -294,7 +279,7 @@ export class EventQueue {
 
   /** Its alarm goes on, with itself where it waits, and it is its turn. */
   #goOn(held: HeldEvent): void {
-    const next = this.#running || held.state !== 'waiting' ? this.#window.next(held) : held;
+    const next = this.#running || held.state !== 'waiting' ? this.window.next(held) : held;
     if (next === undefined) return;
     next.state = 'next';
     // An inbox that leases late, or is read again, does not know what has gone from beside it meanwhile.
@@ -308,13 +293,13 @@ export class EventQueue {
   #forget(held: HeldEvent): void {
     if (!held.isHeld) return;
     this.#letGo(held);
-    if (!this.#window.isOrdered) return;
+    if (!this.window.isOrdered) return;
     this.#goOn(held);
     if (this.#backlog.waiting > 0 || this.#backlog.isStirred) this.#backlog.mayHoldMore = true;
   }
 
   #letGo(held: HeldEvent): void {
-    this.#window.remove(held);
+    this.window.remove(held);
     this.#deadlines.clear(held);
     held.isLeaving = false;
   }
@@ -379,7 +364,7 @@ export class EventQueue {
 
   #markDelivered(left: readonly HeldEvent[]): void {
     // Best in the commit of the next event, which one of its own would keep waiting; unless others wait for their places.
-    const hurry = this.waiting > 0 || this.#window.capacity <= 0;
+    const hurry = this.waiting > 0 || this.window.capacity <= 0;
     this.stores.both.call('markDelivered', left.map(idOf), hurry).then(
       () => {
         for (const held of left) this.#forget(held);
@@ -398,7 +383,7 @@ export class EventQueue {
    */
   settled(deliveryId: string, wasWaiting: boolean): Delivery | undefined {
     this.#forgetUnread(deliveryId);
-    const held = this.#window.find(deliveryId);
+    const held = this.window.find(deliveryId);
     if (held !== undefined) this.#forget(held);
     if (wasWaiting) this.count(-1);
     this.look();
@@ -410,14 +395,14 @@ export class EventQueue {
    * must not keep it from that.
    */
   extend(deliveryId: string): void {
-    const held = this.#window.find(deliveryId);
+    const held = this.window.find(deliveryId);
     if (held?.state !== 'at-flow' || held.isStuck) return;
     this.#deadlines.set(held, this.#consumer?.redeliverAfter ?? 0);
   }
 
   /** The flow wants an event again. @throws RvmError STORE_FAILED */
   async retry({ deliveryId, by }: ActOn): Promise<void> {
-    const held = this.#window.find(deliveryId);
+    const held = this.window.find(deliveryId);
     if (held?.state === 'at-flow') await this.#lapse(held, 'retry', by);
   }
 
@@ -426,7 +411,7 @@ export class EventQueue {
     // Those that were paused together go back together, or the first would be leased again before the others are there.
     if (held.delivery === undefined) return void setImmediate(() => void this.#giveUnreadBack());
     if (held.state === 'paused' && held.isStuck) {
-      if (this.#window.isOvertaken(held)) return this.#deadlines.set(held, ASK_AGAIN_AFTER);
+      if (this.window.isOvertaken(held)) return this.#deadlines.set(held, ASK_AGAIN_AFTER);
       // From now on the others wait for it again.
       held.isStuck = false;
     }
@@ -486,7 +471,7 @@ export class EventQueue {
    * flow is so all the same.
    */
   leasesLost(): void {
-    for (const held of this.#window.all()) if (!held.isHandled) this.#letGo(held);
+    for (const held of this.window.all()) if (!held.isHandled) this.#letGo(held);
     this.#forgetUnread();
     this.lookAnew();
   }
@@ -515,7 +500,7 @@ export class EventQueue {
       this.cameBack(count);
     } catch {
       this.#goingBack.end(back, false);
-      this.#later(() => this.#reconcileLeases());
+      this.#later(() => this.reconcile());
     }
   }
 
@@ -523,17 +508,17 @@ export class EventQueue {
    * Gives back what the store has leased and nobody holds. Nobody knows what a store that failed has done of what it was asked
    * last: the answer may be lost, and the lease on the disk.
    */
-  #reconcileLeases(): void {
+  reconcile(): void {
     this.stores.both.call('leased', this.endpointId).then(
       (leased) => this.#reconcile(leased),
-      () => this.#later(() => this.#reconcileLeases()),
+      () => this.#later(() => this.reconcile()),
     );
   }
 
   #reconcile(leased: readonly string[]): void {
     const lost = leased.filter((id) => !this.held.has(id) && !this.#goingBack.has(id));
     // Some of them may be on their way here from beside the inbox, whose answers are not in turn with this one.
-    if (lost.length > 0 && this.#spilled.underWay > 0) return this.#later(() => this.#reconcileLeases());
+    if (lost.length > 0 && this.#spilled.underWay > 0) return this.#later(() => this.reconcile());
     const back = this.#goingBack.lost(lost);
     if (lost.length > 0) return void this.#return(back, true);
     this.#goingBack.isUnsure = false;
@@ -558,7 +543,7 @@ export class EventQueue {
     for (const { deliveryId, rank } of events) {
       const failures = (this.#unread.get(deliveryId) ?? 0) + 1;
       this.#unread.set(deliveryId, failures);
-      this.#deadlines.set(this.#window.addUnread(deliveryId, rank === 1), backOff(failures));
+      this.#deadlines.set(this.window.addUnread(deliveryId, rank === 1), backOff(failures));
     }
     if (!isNews) return;
     const others = ids.length > 1 ? `, nor can ${ids.length - 1} more` : '';
@@ -568,7 +553,7 @@ export class EventQueue {
 
   /** All whose pause is over. */
   async #giveUnreadBack(): Promise<void> {
-    const paused = this.#window.all().filter(({ state, timer }) => state === 'paused' && timer === undefined);
+    const paused = this.window.all().filter(({ state, timer }) => state === 'paused' && timer === undefined);
     const given = paused.filter(({ delivery }) => delivery === undefined);
     for (const held of given) held.state = 'asked';
     await this.#return({ unsent: given.map(idOf), cutOff: [] });

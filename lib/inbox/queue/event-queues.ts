@@ -13,10 +13,8 @@ export class SettledElsewhere {
   /** By delivery id, when it was told, the oldest first. */
   readonly #told = new Map<string, number>();
 
-  constructor(private readonly monotonic: () => number = () => performance.now()) {}
-
   add(deliveryId: string): void {
-    const now = this.monotonic();
+    const now = performance.now();
     for (const [id, at] of this.#told) {
       if (now - at < REMEMBERED) break;
       this.#told.delete(id);
@@ -36,25 +34,34 @@ export class EventQueues {
   readonly #held: HeldEvents = new Map();
   /** By endpoint: what waited when the store was opened last. */
   #waiting: Readonly<Record<string, number>> = {};
+  #stores!: QueueStores;
 
   /**
-   * @param changed told when a `waiting` has changed
+   * @param changed to be told when a `waiting` has changed
    * @param log told what an operator should know; nothing of an event
    */
   constructor(
-    private readonly stores: QueueStores,
-    private readonly changed: () => void,
+    readonly changed: () => void,
     private readonly log: (line: string) => void,
   ) {}
+
+  /** To be called before anything is asked of it. */
+  connect(stores: QueueStores): void {
+    this.#stores = stores;
+  }
 
   /** That of an endpoint, from its first event or consumer on. */
   of(endpointId: string): EventQueue {
     const known = this.#queues.get(endpointId);
     if (known !== undefined) return known;
-    const queue = new EventQueue(this.stores, endpointId, this.#held, this.changed, this.log);
+    const queue = new EventQueue(this.#stores, endpointId, this.#held, this.changed, this.log);
     this.#queues.set(endpointId, queue);
     queue.storeOpened(this.#waiting[endpointId] ?? 0);
     return queue;
+  }
+
+  all(): EventQueue[] {
+    return [...this.#queues.values()];
   }
 
   /** The one in which an event is leased. */
@@ -75,53 +82,32 @@ export class EventQueues {
     for (const [endpointId, queue] of this.#queues) queue.storeOpened(waiting[endpointId] ?? 0);
   }
 
-  /** Nobody knows of what was asked last what became of it: what is leased and not held is given back. */
-  reconcile(): void {
-    for (const queue of this.#queues.values()) queue.reconcile();
-  }
-
   /** So many events wait, by endpoint, as just counted. */
   waitingAre(waiting: Readonly<Record<string, number>>): void {
     this.#waiting = waiting;
     for (const [endpointId, queue] of this.#queues) queue.waitingIs(waiting[endpointId] ?? 0);
   }
 
+  /** More of an endpoint wait beside the inbox, or may go now. */
+  waitsBeside(endpointId: string): void {
+    this.of(endpointId).lookAnew();
+    this.changed();
+  }
+
   /** Another instance has given something to an endpoint; undefined: to any. */
   onNewWork(endpointId: string | undefined): void {
-    for (const queue of this.#queues.values())
+    for (const queue of this.all())
       if (endpointId === undefined || queue.endpointId === endpointId) queue.onNewWork();
-  }
-
-  onLeaseSafe(): void {
-    for (const queue of this.#queues.values()) queue.onLeaseSafe();
-  }
-
-  leasesLost(): void {
-    for (const queue of this.#queues.values()) queue.leasesLost();
-  }
-
-  /** So many events wait at an endpoint, those that came along from another one among them. */
-  waitingIs(endpointId: string, waiting: number): void {
-    this.of(endpointId).waitingIs(waiting);
-  }
-
-  /** Of those that came along some may be leased, and nobody holds them: they could not be given back where they were. */
-  cameAlong(endpointId: string, waiting: number): void {
-    this.of(endpointId).storeOpened(waiting);
   }
 
   /** The inbox works, and nothing is spilled any more. */
   storeWorks(): void {
-    for (const queue of this.#queues.values()) queue.lookAnew();
-  }
-
-  onStoreTimeout(): void {
-    for (const queue of this.#queues.values()) queue.onStoreTimeout();
+    for (const queue of this.all()) queue.lookAnew();
   }
 
   /** Events of an endpoint that wait for their first delivery. */
   waiting(endpointId: string): number {
-    const unseen = (): number => (this.#waiting[endpointId] ?? 0) + this.stores.spilled.waiting(endpointId);
+    const unseen = (): number => (this.#waiting[endpointId] ?? 0) + this.#stores.spilled.waiting(endpointId);
     return this.#queues.get(endpointId)?.waiting ?? unseen();
   }
 
@@ -130,22 +116,13 @@ export class EventQueues {
     return this.#known().reduce((sum, endpointId) => sum + this.waiting(endpointId), 0);
   }
 
-  /** True while the disk fails to give events that it has. */
-  get hasUnread(): boolean {
-    return [...this.#queues.values()].some((queue) => queue.hasUnread);
-  }
-
   hasConsumer(endpointId: string): boolean {
     return this.#queues.get(endpointId)?.consumer !== undefined;
   }
 
   /** Consumers that something can be told now. */
   reachable(): Consumer[] {
-    return [...this.#queues.values()].flatMap(({ reachable }) => reachable ?? []);
-  }
-
-  get haveConsumers(): boolean {
-    return [...this.#queues.values()].some((queue) => queue.consumer !== undefined);
+    return this.all().flatMap(({ reachable }) => reachable ?? []);
   }
 
   /** Endpoints that have events waiting. */
@@ -160,11 +137,7 @@ export class EventQueues {
 
   /** Gives everything back. Resolves when that is durable, or failed. */
   async detach(): Promise<void> {
-    await Promise.all([...this.#queues.values()].map((queue) => queue.detach()));
-  }
-
-  close(): void {
-    for (const queue of this.#queues.values()) queue.close();
+    await Promise.all(this.all().map((queue) => queue.detach()));
   }
 
   /** Endpoints that have a queue, or had something waiting when the store was opened. */

@@ -1,5 +1,8 @@
 import { TimeoutBreaker, withTimeout } from '../../concurrency/timers';
+import type { OutageLog } from '../incidents';
 import type { MessageState } from '../model';
+import type { EventQueues } from '../queue/event-queues';
+import type { StoreHealth } from '../store-health';
 import {
   DISK_FULL,
   endStep,
@@ -16,16 +19,13 @@ import type { Spare } from './spare';
 /** Messages that enter, or of which is asked, together. */
 const BATCH = 100;
 
-/** Told what enters the inbox. */
-export interface DrainEvents {
-  /** So many more of an endpoint wait in it, or fewer. */
-  counts(endpoint: string, change: number): void;
-  /** One more message of a node is in it, and nowhere else. */
-  entered(node: string): void;
-  /** It works, and will not have one. */
-  refused(): void;
-  /** What was asked of an endpoint meanwhile may be asked again. */
-  waits(endpoint: string): void;
+interface DrainOptions {
+  queues: EventQueues;
+  health: Pick<StoreHealth, 'lookLater'>;
+  /** Told what enters the inbox; absent where another spare is filled, which counts what waits in it. */
+  outages?: Pick<OutageLog, 'entered'>;
+  /** Time to take a batch, in milliseconds. */
+  timeoutMs: number;
 }
 
 /** A batch on its way. */
@@ -42,20 +42,24 @@ interface Entry {
  * whichever has come further counts.
  */
 export class SpareDrain {
-  /** @param timeoutMs time for the inbox to take a batch, in milliseconds */
+  /** Counts the messages that have left for the inbox. */
+  moves = 0;
+
   constructor(
     private readonly main: Pick<StorePort, 'call'>,
-    private readonly events: DrainEvents,
-    private readonly timeoutMs: number,
+    private readonly options: DrainOptions,
   ) {}
 
   /** @throws RvmError STORE_FAILED of the inbox; what has not entered stays. A spare that cannot be read is stuck */
   async run(spare: Spare): Promise<void> {
+    const { queues, health } = this.options;
     await this.#tellEnds(spare);
     for (let after = 0; ;) {
       const last = await spare.alone(() => this.#moveBatch(spare, after));
       if (spare.isStuck) await this.#doubtTwins(spare);
-      for (const endpoint of spare.endpointsWaiting) this.events.waits(endpoint);
+      // What was asked of them meanwhile may be asked again.
+      for (const endpoint of spare.endpointsWaiting) queues.waitsBeside(endpoint);
+      if (spare.endpointsWaiting.length > 0) health.lookLater();
       if (last === undefined) return;
       after = last;
     }
@@ -70,9 +74,14 @@ export class SpareDrain {
   async #tellEnds(spare: Spare): Promise<void> {
     for (const { deliveryId, state, step = endStep(state) } of spare.ends.values()) {
       const finished = await this.main.call('finish', { deliveryId, state, give: false, step });
-      if (finished?.was === 'received') this.events.counts(finished.endpoint, -1);
+      if (finished?.was === 'received') this.#count(finished.endpoint, -1);
       await spare.dropEnd(deliveryId);
     }
+  }
+
+  /** So many more of an endpoint wait in the inbox, or fewer. */
+  #count(endpoint: string, change: number): void {
+    if (this.options.outages !== undefined) this.options.queues.of(endpoint).count(change);
   }
 
   /** @returns the last sequence; undefined where there are no more. @throws RvmError STORE_FAILED */
@@ -82,16 +91,18 @@ export class SpareDrain {
     const batch = await reading?.catch(() => undefined);
     spare.wasRead(batch !== undefined);
     if (batch === undefined) return undefined;
+    const { outages, timeoutMs } = this.options;
     const entry: Entry = { spare, entered: [], isOver: false };
     try {
       // What an inbox takes that does not answer is offered again all the same: it knows it then.
       const entering = this.#enterAll(entry, batch).then(() => true);
-      if ((await withTimeout(entering, this.timeoutMs)) === undefined) throw storeFailed(TOO_SLOW);
+      if ((await withTimeout(entering, timeoutMs)) === undefined) throw storeFailed(TOO_SLOW);
     } finally {
       entry.isOver = true;
       const done = [...entry.entered];
-      for (const { node, endpoint } of done) this.events.entered(node ?? endpoint);
-      await withTimeout(spare.gone(done.map(idOf)), this.timeoutMs);
+      this.moves += done.length;
+      for (const { node, endpoint } of done) outages?.entered(node ?? endpoint);
+      await withTimeout(spare.gone(done.map(idOf)), timeoutMs);
     }
     return batch.at(-1)?.sequence;
   }
@@ -115,7 +126,7 @@ export class SpareDrain {
     const wasBrought = spare.isBroughtAgain(deliveryId, record.state);
     const take = { record, ...(wasBrought && { wasBrought }), ...(lateId !== undefined && { lateId }) };
     const bring = async (): Promise<true> => {
-      this.events.counts(record.endpoint, await this.main.call('bring', take));
+      this.#count(record.endpoint, await this.main.call('bring', take));
       return true;
     };
     try {
@@ -132,7 +143,6 @@ export class SpareDrain {
       // Taken the first time without an answer, it would go to the flow from there, too.
       if ((await this.main.call('stateOf', deliveryId)) !== undefined) throw error;
       spare.refused.add(deliveryId);
-      this.events.refused();
       return false;
     });
   }
@@ -155,7 +165,7 @@ export async function settleDoubt(
   kept: readonly KeptMessage[],
   { others, main, timeoutMs }: { others: readonly Spare[]; main: StorePort; timeoutMs: number },
 ): Promise<void> {
-  await markTwins(spare, kept, others).catch(() => undefined);
+  await markTwins(spare, kept, others).catch(() => spare.cannotTell());
   const open = kept.filter(({ state }) => isOpenState(state));
   const breaker = new TimeoutBreaker();
   for (let at = 0; at < open.length; at += BATCH) {
@@ -165,18 +175,25 @@ export async function settleDoubt(
     const having = (answer: boolean | undefined): KeptMessage[] =>
       batch.filter((_row, index) => answers[index] === answer);
     const unsure = having(undefined).filter(({ attempt }) => attempt === 0);
-    await spare.call('doubt', unsure.map(keptId)).catch(() => undefined);
-    await removeOpen(spare, having(true).map(keptId)).catch(() => undefined);
+    const inside = having(true);
+    try {
+      if (unsure.length > 0) await spare.call('doubt', unsure.map(keptId));
+      if (inside.length > 0) await removeOpen(spare, inside.map(keptId));
+    } catch {
+      spare.cannotTell();
+    }
   }
 }
 
-/** Not one of which somebody has said meanwhile that it is settled. */
-function removeOpen(spare: Spare, deliveryIds: readonly string[]): Promise<void> {
-  return spare.alone(async () => {
+/** Not one of which somebody has said meanwhile that it is settled. @throws RvmError STORE_FAILED */
+async function removeOpen(spare: Spare, deliveryIds: readonly string[]): Promise<void> {
+  const isRemoved = await spare.alone(async () => {
     const states = await Promise.all(deliveryIds.map((id) => spare.call('stateOf', id)));
     const isOpen = (state: MessageState | undefined): boolean => state !== undefined && isOpenState(state);
     await spare.gone(deliveryIds.filter((_id, index) => isOpen(states[index])));
+    return true;
   });
+  if (isRemoved !== true) throw storeFailed(TOO_SLOW);
 }
 
 /** Whether the inbox has it, and need not be told of it; undefined where it cannot tell. */

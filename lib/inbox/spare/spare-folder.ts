@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { ensurePrivateFolder } from '../../files';
 import { SPILL_FOLDER } from '../model';
 import { type FolderLock, lockFolder, sizeOf, syncFolder } from '../sqlite/database';
+import { reasonOf } from '../store/port';
 
 /** The file of the register, beside that of the inbox. */
 export const SPILL_REGISTER = 'spill-folders.json';
@@ -16,27 +17,13 @@ const OF_PROCESS = /^(\d+)-\d+-[\da-f]{12}$/;
 /** What a salvage has set aside. */
 const DAMAGED = '.damaged-';
 
-/** Names the folders in which messages may wait: a folder that is set otherwise now is not forgotten. */
-export class SpillRegister {
-  constructor(private readonly file: string) {}
-
-  read(): string[] {
-    try {
-      const value: unknown = JSON.parse(fs.readFileSync(this.file, 'utf8'));
-      return Array.isArray(value) ? value.filter((folder) => typeof folder === 'string') : [];
-    } catch {
-      return [];
-    }
-  }
-
-  /** Best effort: it lies beside the store, whose disk may be the one that fails. */
-  write(folders: readonly string[]): void {
-    try {
-      ensurePrivateFolder(path.dirname(this.file));
-      fs.writeFileSync(this.file, `${JSON.stringify(folders)}\n`, { mode: 0o600 });
-    } catch {
-      // Then only a change of the setting before the next start would hide what is spilled.
-    }
+/** The folders in which messages may wait: a folder that is set otherwise now is not forgotten. */
+function registered(file: string): string[] {
+  try {
+    const value: unknown = JSON.parse(fs.readFileSync(file, 'utf8'));
+    return Array.isArray(value) ? value.filter((folder) => typeof folder === 'string') : [];
+  } catch {
+    return [];
   }
 }
 
@@ -50,53 +37,46 @@ export interface SparePlace {
 /** All spill folders that are or were set: where a new spare goes, and where former processes may have left one. */
 export class SpareFolders {
   readonly #all: Set<string>;
-  readonly #register: SpillRegister;
   readonly #probe = new SpillProbe();
-  #current: string;
-  #isShared = false;
-
-  /** @param register file that names the folders in which messages may wait */
-  constructor(folder: string, register: string) {
-    this.#current = folder;
-    this.#register = new SpillRegister(register);
-    this.#all = new Set([...this.#register.read(), folder]);
-  }
-
-  /** The one in which new spares are made. */
-  get current(): string {
-    return this.#current;
-  }
-
   /** True where the last look did not get everything: processes that live have folders there, or one could not be read. */
-  get isShared(): boolean {
-    return this.#isShared;
+  isShared = false;
+
+  /**
+   * @param current the one in which new spares are made
+   * @param register file that names the folders in which messages may wait
+   */
+  constructor(
+    public current: string,
+    private readonly register: string,
+  ) {
+    this.#all = new Set([...registered(register), current]);
   }
 
   moveTo(folder: string): void {
-    this.#current = folder;
+    this.current = folder;
     this.#all.add(folder);
-    this.#register.write([...this.#all]);
+    this.#write();
   }
 
   /** A place for a new spare. @throws Error where it cannot be made for good */
   make(): SparePlace {
-    this.#register.write([...this.#all]);
-    return makePlace(this.#current);
+    this.#write();
+    return makePlace(this.current);
   }
 
   /** What ended processes have left, oldest first. @param known folders of this process */
   take(known: ReadonlySet<string>): SparePlace[] {
-    this.#isShared = false;
+    this.isShared = false;
     const places: SparePlace[] = [];
     for (const base of this.#all) {
       // On a disk that is not there now.
-      if (base !== this.#current && !fs.existsSync(base)) this.#isShared = true;
+      if (base !== this.current && !fs.existsSync(base)) this.isShared = true;
       try {
         const { left, isShared } = takeLeft(base, known);
-        this.#isShared ||= isShared;
+        this.isShared ||= isShared;
         places.push(...left);
       } catch {
-        this.#isShared = true;
+        this.isShared = true;
       }
     }
     return places.sort((one, other) => numberOf(one.folder) - numberOf(other.folder));
@@ -104,20 +84,38 @@ export class SpareFolders {
 
   /** Nothing of this process is in any of them: those that are set no more need not be looked at. */
   forget(): void {
-    if (this.#isShared) return;
+    if (this.isShared) return;
     this.#all.clear();
-    this.#all.add(this.#current);
-    this.#register.write([this.#current]);
+    this.#all.add(this.current);
+    this.#write();
   }
 
   /** What is wrong with the folder, before it is needed: undefined where it can be written. */
   check(): string | undefined {
-    return checkFolder(this.#current);
+    const probe = path.join(this.current, `probe-${process.pid}`);
+    try {
+      ensurePrivateFolder(this.current);
+      fs.writeFileSync(probe, '');
+      fs.unlinkSync(probe);
+      return undefined;
+    } catch (error) {
+      return reasonOf(error);
+    }
   }
 
   /** Resolves with whether a message could be written there now: tried at most once a second. */
   canWrite(): Promise<boolean> {
-    return this.#probe.passes(this.#current);
+    return this.#probe.passes(this.current);
+  }
+
+  /** Best effort: the register lies beside the store, whose disk may be the one that fails. */
+  #write(): void {
+    try {
+      ensurePrivateFolder(path.dirname(this.register));
+      fs.writeFileSync(this.register, `${JSON.stringify([...this.#all])}\n`, { mode: 0o600 });
+    } catch {
+      // Then only a change of the setting before the next start would hide what is spilled.
+    }
   }
 }
 
@@ -190,8 +188,7 @@ export function numberOf(folder: string): number {
 
 /** A folder in which messages wait that are not in the file of an inbox yet; undefined where there is none. @param folder of the inbox */
 export function hasSpilledMessages(folder: string): string | undefined {
-  const register = new SpillRegister(path.join(folder, SPILL_REGISTER));
-  const bases = new Set([path.join(folder, SPILL_FOLDER), ...register.read()]);
+  const bases = new Set([path.join(folder, SPILL_FOLDER), ...registered(path.join(folder, SPILL_REGISTER))]);
   return [...bases].find((base) =>
     ofProcesses(base).some((name) => holdsMessages(path.join(base, name, SPARE_FILE))),
   );
@@ -230,19 +227,6 @@ function ofProcesses(base: string): string[] {
     .readdirSync(base)
     .filter((name) => OF_PROCESS.test(name))
     .sort((one, other) => numberOf(one) - numberOf(other));
-}
-
-/** What is wrong with a spill folder, before it is needed: undefined where it can be written. */
-function checkFolder(folder: string): string | undefined {
-  const probe = path.join(folder, `probe-${process.pid}`);
-  try {
-    ensurePrivateFolder(folder);
-    fs.writeFileSync(probe, '');
-    fs.unlinkSync(probe);
-    return undefined;
-  } catch (error) {
-    return error instanceof Error ? error.message : 'unknown fault';
-  }
 }
 
 /** How long an answer counts, in milliseconds: whoever asks may be a stranger, and ask without end. */

@@ -3,7 +3,10 @@ import { ReadWriteLock, Semaphore } from '../../concurrency/semaphore';
 import { CancelToken } from '../../concurrency/signals';
 import { sleep, TimeoutBreaker, withTimeout } from '../../concurrency/timers';
 import type { Warning } from '../../message/envelope';
-import type { FileIncident, ListQuery } from '../model';
+import type { ToldIncidents } from '../incidents';
+import type { ListQuery } from '../model';
+import type { EventQueues } from '../queue/event-queues';
+import type { Tidying } from '../retention';
 import {
   type AcceptedAnywhere,
   type Brought,
@@ -19,6 +22,8 @@ import {
   type StorePort,
   TOO_SLOW,
 } from '../store/port';
+import type { InboxEvents, StoreHealth } from '../store-health';
+import { plural } from '../../text';
 import { syncFolder } from '../sqlite/database';
 import { hasSpare, removePlace, SPARE_FILE, type SparePlace } from './spare-folder';
 
@@ -38,31 +43,22 @@ export type EventEnd = Pick<Finish, 'deliveryId' | 'state' | 'step'>;
 /** Opens the store of a spare. */
 export type OpenStore = (file: string, events: StoreEvents) => StorePort;
 
-/** Told what befalls a spare. */
-export interface SpareEvents {
-  /** Nobody knows what became of what it was asked last. */
-  answersLost(): void;
-  /** It is given up for now: nobody can be told what becomes of these. @param folder of the spare */
-  givenUp(deliveryIds: readonly string[], folder: string): void;
-  /** Its file was damaged, or gone. */
-  befell(incident: FileIncident, folder: string): void;
-  /** Ids were lost with a part of the file, so many milliseconds ago. */
-  idsLost(since: number): void;
-  /** More of an endpoint wait, or may go now. */
-  waits: (endpoint: string) => void;
-}
-
 /** With what was in it when it was opened. */
 export interface OpenedSpare {
   spare: Spare;
   kept: KeptMessage[];
 }
 
-interface SpareOptions {
+export interface SpareOptions {
   openStore: OpenStore;
   /** Time for it to answer, in milliseconds. */
   timeoutMs: number;
-  events: SpareEvents;
+  queues: EventQueues;
+  health: Pick<StoreHealth, 'lookLater'>;
+  incidents: Pick<ToldIncidents, 'befell'>;
+  tidying: Pick<Tidying, 'idsLost'>;
+  /** Told what an operator should know. */
+  log: (news: InboxEvents) => void;
 }
 
 /**
@@ -111,15 +107,15 @@ export class Spare {
   ) {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#opening = promise;
-    const { events, openStore } = options;
+    const { openStore, incidents, tidying } = options;
     this.#breaker = new TimeoutBreaker(() => {
-      events.answersLost();
+      this.#answersLost();
       if (this.#givenUp !== undefined) void this.#lookNow();
     });
     let isOpen = false;
     this.#port = openStore(place === undefined ? '' : path.join(place.folder, SPARE_FILE), {
       onOpened: ({ idsLostSince }) => {
-        if (idsLostSince !== undefined) events.idsLost(idsLostSince);
+        if (idsLostSince !== undefined) tidying.idsLost(idsLostSince);
         if (isOpen) void this.#reopened();
         isOpen = true;
         resolve();
@@ -127,7 +123,7 @@ export class Spare {
       onFault: (reason) => reject(storeFailed(reason)),
       onWarning: (warning) => {
         if (place !== undefined && isFileIncident(warning))
-          events.befell(inFolder(warning, place), place.folder);
+          incidents.befell({ ...warning, folder: place.folder });
       },
       onSlow: () => undefined,
     });
@@ -252,9 +248,23 @@ export class Spare {
     this.#isUnreadable &&= !isWell;
     if (this.#isClosed || (isWell && (await this.takeBack()))) return;
     this.#lookLater();
-    if (this.#givenUp !== undefined) return;
+    if (this.#givenUp === undefined) this.#giveUp();
+  }
+
+  /** Others go on without what is in it; once it answers, that waits again. */
+  #giveUp(): void {
+    const { queues, log } = this.options;
     this.#givenUp = this.deliveryIds;
-    this.options.events.givenUp(this.#givenUp, this.place?.folder ?? '');
+    if (this.size === 0) return;
+    for (const id of this.#givenUp) queues.queueOf(id)?.settled(id, false);
+    const line = `The spare in the spill folder, ${this.place?.folder ?? ''}, fails, or does not answer: see to its disk. Of its ${plural(this.size, 'message')} those that are not settled come again once it works.`;
+    log({ kind: 'line', line });
+  }
+
+  /** Nobody knows what became of what it was asked last. */
+  #answersLost(): void {
+    for (const queue of this.options.queues.all()) queue.reconcile();
+    this.options.health.lookLater();
   }
 
   /** What it was given up with, and no queue holds any more, waits again, as a further delivery. False where that cannot be written. */
@@ -265,8 +275,8 @@ export class Spare {
     if (given === undefined) return false;
     this.#givenUp = undefined;
     await this.recount();
-    this.options.events.answersLost();
-    for (const endpoint of this.endpointsWaiting) this.options.events.waits(endpoint);
+    this.#answersLost();
+    for (const endpoint of this.endpointsWaiting) this.options.queues.waitsBeside(endpoint);
     return true;
   }
 
@@ -332,12 +342,17 @@ export class Spare {
       await this.recount();
     });
     // It may be leased still, for nobody.
-    this.options.events.answersLost();
+    this.#answersLost();
   }
 
   /** True while something may be in it that nobody knows of. */
   get isUnsure(): boolean {
     return this.#unsure > 0;
+  }
+
+  /** What goes from it says that it may come twice, until it is opened once more. */
+  cannotTell(): void {
+    this.#unsure += 1;
   }
 
   async #whileUnsure(work: () => Promise<unknown>): Promise<void> {
@@ -513,7 +528,7 @@ export class Spare {
       () => (this.#unsure = 0),
       () => undefined,
     );
-    this.options.events.answersLost();
+    this.#answersLost();
   }
 
   #add(deliveryId: string, size: number): void {
@@ -537,11 +552,6 @@ function failed(reason: string): Error {
   return storeFailed(
     `the spill folder cannot be written: ${reason}. See to its disk: what is in it and not settled comes again`,
   );
-}
-
-/** Whole, so that a person finds it beside that of the inbox. */
-function inFolder<Of extends FileIncident>(incident: Of, { folder }: SparePlace): Of {
-  return 'file' in incident ? { ...incident, file: path.join(folder, incident.file) } : incident;
 }
 
 /** What the flow is told of each message that is in no inbox. */

@@ -3,7 +3,6 @@ import type { Warning } from '../../message/envelope';
 import type { Endpoints } from '../endpoints';
 import type { OutageLog } from '../incidents';
 import {
-  type AcceptedAnywhere,
   alarmOf,
   type LeasedMessage,
   type NewMessage,
@@ -14,9 +13,8 @@ import {
   TOO_SLOW,
 } from '../store/port';
 import { factsWithWarnings } from '../store/stored-message';
-import type { InboxEvents } from '../store-health';
 import { plural } from '../../text';
-import { type DrainEvents, settleDoubt, SpareDrain } from './drain';
+import { settleDoubt, SpareDrain } from './drain';
 import { MemoryStore } from '../sqlite/store';
 import {
   type AcceptedBeside,
@@ -27,7 +25,7 @@ import {
   repeatOf,
   type Spill,
 } from './beside';
-import { BESIDE, type EventEnd, type OpenStore, type OpenedSpare, Spare, type SpareEvents } from './spare';
+import { BESIDE, type EventEnd, type OpenStore, type OpenedSpare, Spare, type SpareOptions } from './spare';
 import { hasSpare, numberOf, removePlace, SpareFolders, type SparePlace } from './spare-folder';
 
 /** What is kept beside an inbox at most, in bytes of bodies; beyond it the senders keep their messages. */
@@ -41,39 +39,25 @@ const MEMORY_BYTES = 32 * 1024 * 1024;
 const OFFER_AGAIN = 60_000;
 /** Before a spare that failed is tried again, in milliseconds. */
 const TRY_AGAIN = 1000;
-/** For one that was left to be opened, as a multiple of the time for an answer. */
+/** For one that was left to be opened, and for one to be closed, as a multiple of the time for an answer. */
 const LEFT_WITHIN = 5;
+const MEMORY_FIRST = 'what is in memory goes first';
 
-interface SparesOptions {
+interface SparesOptions extends SpareOptions {
   /** The spill folder. */
   folder: string;
   /** File that names the folders in which messages may wait. */
   register: string;
   /** The store of the inbox. */
   main: StorePort;
-  /** The store of a spare. */
-  openStore: OpenStore;
-  endpoints: Pick<Endpoints, 'nodeOf' | 'endpointOf'>;
-  /** Time for a store to answer, in milliseconds. */
-  timeoutMs: number;
+  endpoints: Endpoints;
   /** Between two looks at what other processes have left, while there are any, in milliseconds. */
   lookAgain: number;
   /** Told what is spilled, and enters. */
-  outages: Pick<OutageLog, 'restored' | 'entered'>;
-  /** Told what an operator should know. */
-  log: (news: InboxEvents) => void;
-  events: SparesEvents;
+  outages: OutageLog;
 }
 
-/** Told what becomes of messages beside the inbox. */
-interface SparesEvents extends SpareEvents, Pick<DrainEvents, 'counts'> {
-  /** Alarms, as `alarmOf` names them, of which the flow of an endpoint has an event. */
-  atWork(endpoint: string): ReadonlySet<string>;
-  /** Something was found that is to enter the inbox. */
-  found(): void;
-  /** What waits in the inbox has to wait for nothing here any more. */
-  holdsNothing(): void;
-}
+const IN_MEMORY: OpenStore = (_file, news) => new MemoryStore(news);
 
 /** What is beside an inbox that fails: the spare of this process, and those that are still to be emptied, oldest first. */
 export class Spares {
@@ -83,16 +67,13 @@ export class Spares {
   #all: Spare[] = [];
   /** The one that takes what comes. */
   #own: Spare | undefined;
-  /** The one that takes it where no file can be written. */
-  #memory: Spare | undefined;
-  #openingMemory: Promise<Spare> | undefined;
-  /** Counts the messages that have left for the inbox. */
-  moves = 0;
-  #keeping: Promise<void> | undefined;
+  #openingMemory: Promise<OpenedSpare> | undefined;
+  #keeping: Promise<unknown> | undefined;
   #opening: Promise<Spare> | undefined;
   #taking: Promise<void>;
   #draining: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #offering: NodeJS.Timeout | undefined;
   #isLoaded = false;
   /** What a former process has left could not be read yet. */
   #hasUnread = false;
@@ -107,24 +88,19 @@ export class Spares {
   #entering = 0;
   /** Open while a spare of the current folder has not opened in time, or not answered for a message. */
   #breaker = new TimeoutBreaker();
-  #refusals = 0;
-  /** Why a spare could not be opened, and when. */
+  /** Why the last that was to be opened could not be, and when. */
   #failed: { error: unknown; at: number } | undefined;
 
   constructor(private readonly options: SparesOptions) {
-    const { main, events, outages, timeoutMs } = options;
-    const entered = (node: string): void => {
-      this.moves += 1;
-      outages.entered(node);
-    };
-    const refused = (): void => {
-      this.#refusals += 1;
-      if (this.#refusals === 1) setTimeout(() => this.#offerAgain(), OFFER_AGAIN).unref();
-    };
-    this.#drain = new SpareDrain(main, { ...events, entered, refused }, timeoutMs);
+    this.#drain = new SpareDrain(options.main, options);
     this.folders = new SpareFolders(options.folder, options.register);
     this.#loading = this.#take().then(() => void (this.#isLoaded = true));
     this.#taking = this.#loading;
+  }
+
+  /** Grows with what leaves for the inbox, and where something is found that may be on its way to another spare. */
+  get moves(): number {
+    return this.#drain.moves;
   }
 
   /** Messages in all of them. */
@@ -187,7 +163,7 @@ export class Spares {
     if (this.#isClosed || this.#own !== undefined) return;
     await this.#writable(0).catch(() => undefined);
     // The inbox may work by now: then it goes.
-    this.options.events.found();
+    this.options.health.lookLater();
   }
 
   /** In the order in which they come. @throws RvmError STORE_FAILED */
@@ -218,13 +194,18 @@ export class Spares {
   /** Alarms of an endpoint, as `alarmOf` names them, of which one is open here, or at work until its end is on the disk. */
   async openAlarms(endpoint: string): Promise<string[]> {
     const open = await openAlarmsIn(this.filled, endpoint);
-    return [...new Set([...open, ...this.options.events.atWork(endpoint)])];
+    return [...new Set([...open, ...this.#atWork(endpoint)])];
+  }
+
+  /** Alarms of which its flow has an event. */
+  #atWork(endpoint: string): ReadonlySet<string> {
+    return this.options.queues.of(endpoint).window.alarmsAtWork();
   }
 
   /** Fails never: what could not be leased is asked for again. */
   async lease(take: StoreCalls['lease']['take']): Promise<LeasedMessage[]> {
     const leased: LeasedMessage[] = [];
-    const except = take.ordered ? [...this.options.events.atWork(take.endpoint)] : [];
+    const except = take.ordered ? [...this.#atWork(take.endpoint)] : [];
     // What is in memory goes before what waits in a file that failed, and may be the same: it enters that first.
     const some = this.#hasInMemory && this.#memory ? [this.#memory] : this.filled;
     for (const spare of some) {
@@ -249,8 +230,14 @@ export class Spares {
     this.#waitingLater.add(endpoint);
     setTimeout(() => {
       this.#waitingLater.delete(endpoint);
-      this.options.events.waits(endpoint);
+      this.waits(endpoint);
     }, TRY_AGAIN).unref();
+  }
+
+  /** More of an endpoint wait here, or may go now. */
+  waits(endpoint: string): void {
+    this.options.queues.waitsBeside(endpoint);
+    this.options.health.lookLater();
   }
 
   /** Keeps the end of an event that is in the inbox. @throws RvmError STORE_FAILED */
@@ -268,7 +255,7 @@ export class Spares {
   /** Or it was refused, or known: then nothing else tells those that wait in an inbox that works. */
   #hasEntered(): void {
     this.#entering -= 1;
-    if (!this.mayHold) this.options.events.holdsNothing();
+    if (!this.mayHold) this.options.queues.storeWorks();
   }
 
   /** A node has this endpoint now: what it has under another one goes along. */
@@ -317,16 +304,16 @@ export class Spares {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
-    await this.#opening?.catch(() => undefined);
-    await this.#taking;
-    for (const spare of this.#all) await this.#end(spare);
+    clearTimeout(this.#offering);
+    await withTimeout(Promise.allSettled([this.#opening, this.#taking]), this.#patience);
+    await Promise.all(this.#all.map((spare) => this.#end(spare)));
   }
 
   /** @returns what is left to do: to wait for the answer. @throws RvmError STORE_FAILED */
   async #begin(spill: Spill): Promise<() => Promise<AcceptedBeside>> {
     // One after the other: what is in memory goes before what comes now.
-    if (this.#hasInMemory) await this.keepMemory();
-    if (this.#hasInMemory) return this.#inMemory(spill, this.#failed?.error);
+    const unkept = this.#hasInMemory ? await this.keepMemory() : undefined;
+    if (this.#hasInMemory) return this.#inMemory(spill, unkept ?? storeFailed(MEMORY_FIRST));
     try {
       const own = await this.#writable(spill.message.bytes.byteLength);
       const finish = await this.#beginIn(own, spill);
@@ -343,7 +330,7 @@ export class Spares {
       (spare) => spare !== own && spare.size + (own.isDurable ? spare.accepting : 0) > 0,
     );
     // A repeat of what is in memory alone must not be acknowledged.
-    if (own.isDurable && others.some(({ isDurable }) => !isDurable)) throw storeFailed('memory goes first');
+    if (own.isDurable && others.some(({ isDurable }) => !isDurable)) throw storeFailed(MEMORY_FIRST);
     const before = await knownIn(others, message);
     if (before?.outcome === 'repeat') return async () => repeatOf(before);
     const lease = (await this.#mayGo(others, { message, lease: spill.lease })) ? spill.lease : 'no';
@@ -360,12 +347,18 @@ export class Spares {
     return async () => {
       const accepted = await withTimeout(accepting, this.options.timeoutMs);
       if (accepted === undefined) {
-        this.#takeLate(own, message.endpoint, accepting);
+        // It goes to the flow all the same, and what is sent again is a repeat of it.
+        this.#breaker.trip(own.acceptLate(accepting).then(() => this.waits(message.endpoint)));
         throw storeFailed(TOO_SLOW);
       }
       if (accepted.outcome === 'repeat') return accepted;
       return { ...accepted, spilled: { node, warnings: [...BESIDE, ...mayRepeat] } };
     };
+  }
+
+  /** The one that takes what comes where no file can be written. */
+  get #memory(): Spare | undefined {
+    return this.#all.find(({ isDurable }) => !isDurable);
   }
 
   get #hasInMemory(): boolean {
@@ -374,8 +367,8 @@ export class Spares {
 
   /** @param error why no file takes it. @throws RvmError STORE_FAILED where memory takes no more either */
   async #inMemory(spill: Spill, error: unknown): Promise<() => Promise<AcceptedBeside>> {
-    this.#openingMemory ??= this.#openMemory();
-    const memory = await this.#openingMemory;
+    this.#openingMemory ??= this.#opened(undefined, { openStore: IN_MEMORY });
+    const { spare: memory } = await this.#openingMemory;
     const bytes = memory.bytes + spill.message.bytes.byteLength;
     if (this.#isClosed || memory.size >= MOST_IN_MEMORY || bytes > MEMORY_BYTES) throw error;
     const finish = await this.#beginIn(memory, spill);
@@ -384,41 +377,34 @@ export class Spares {
     return async () => ({ ...accepted, fault: reasonOf(error) });
   }
 
-  async #openMemory(): Promise<Spare> {
-    const openStore: OpenStore = (_file, news) => new MemoryStore(news);
-    const { spare: memory } = await Spare.open(undefined, { ...this.options, openStore });
-    this.#add(memory);
-    this.#memory = memory;
-    return memory;
-  }
-
-  /** What is in memory alone goes into a file where one can be written before the inbox works. Fails never. */
-  keepMemory(): Promise<void> {
-    this.#keeping ??= this.#keep().finally(() => (this.#keeping = undefined));
+  /**
+   * What is in memory alone goes into a file where one can be written before the inbox works. Fails never.
+   * @returns what keeps it from that, where it failed
+   */
+  keepMemory(): Promise<unknown> {
+    this.#keeping ??= this.#keep()
+      .catch((error: unknown) => error)
+      .finally(() => (this.#keeping = undefined));
     return this.#keeping;
   }
 
+  /** @throws RvmError STORE_FAILED */
   async #keep(): Promise<void> {
     const memory = this.#memory;
     if (memory === undefined || memory.isEmpty || this.#draining !== undefined) return;
-    const own = await this.#writable(0).catch((error: unknown) => {
-      this.#failed ??= { error, at: performance.now() };
-    });
-    if (own === undefined) return;
+    const own = await this.#writable(0);
+    const { queues, health, timeoutMs } = this.options;
     this.#entering += 1;
-    const { waits } = this.options.events;
-    const nothing = (): void => undefined;
-    const events = { waits, counts: nothing, entered: nothing, refused: nothing };
-    const drain = new SpareDrain(own.asTarget, events, this.options.timeoutMs);
-    await drain.run(memory).catch((error: unknown) => {
-      this.#failed = { error, at: performance.now() };
-    });
-    // What the file will not have, the inbox may.
-    memory.refused.clear();
-    await withTimeout(own.load(), this.options.timeoutMs).catch(() => undefined);
-    this.#hasEntered();
-    // What waits in a file had to wait for what was in memory.
-    for (const { endpointsWaiting } of this.#all) for (const endpoint of endpointsWaiting) waits(endpoint);
+    try {
+      await new SpareDrain(own.asTarget, { queues, health, timeoutMs }).run(memory);
+    } finally {
+      // What the file will not have, the inbox may.
+      memory.refused.clear();
+      await withTimeout(own.load(), timeoutMs).catch(() => undefined);
+      this.#hasEntered();
+      // What waits in a file had to wait for what was in memory.
+      for (const { endpointsWaiting } of this.#all) endpointsWaiting.forEach((each) => this.waits(each));
+    }
   }
 
   /** True where nothing of its alarm is at work, and nothing waits in another spare. */
@@ -429,13 +415,8 @@ export class Spares {
     const { station, alarm, endpoint } = message;
     if (others.some((spare) => spare.waiting(endpoint) > 0)) return false;
     if (lease !== 'ordered' || alarm === undefined) return true;
-    if (this.options.events.atWork(endpoint).has(alarmOf(station, alarm))) return false;
+    if (this.#atWork(endpoint).has(alarmOf(station, alarm))) return false;
     return !(await isOpenIn(others, message));
-  }
-
-  /** It goes to the flow all the same, and what is sent again is a repeat of it. */
-  #takeLate(own: Spare, endpoint: string, accepting: Promise<AcceptedAnywhere>): void {
-    this.#breaker.trip(own.acceptLate(accepting).then(() => this.options.events.waits(endpoint)));
   }
 
   /** The spare that may take so many bytes more. @throws RvmError STORE_FAILED */
@@ -463,6 +444,7 @@ export class Spares {
     try {
       const { spare } = await this.#opened(this.folders.make());
       if (base === this.folders.current) this.#own = spare;
+      this.#failed = undefined;
       return spare;
     } catch (error) {
       const failure = storeFailed(reasonOf(error));
@@ -472,8 +454,11 @@ export class Spares {
   }
 
   /** @throws RvmError STORE_FAILED; also where it was closed meanwhile */
-  async #opened(place: SparePlace, isDoubtful = false): Promise<OpenedSpare> {
-    const opened = await Spare.open(place, this.options);
+  async #opened(
+    place: SparePlace | undefined,
+    { isDoubtful = false, openStore = this.options.openStore } = {},
+  ): Promise<OpenedSpare> {
+    const opened = await Spare.open(place, { ...this.options, openStore });
     if (!this.#isClosed) {
       opened.spare.isDoubtful = isDoubtful;
       this.#add(opened.spare);
@@ -490,7 +475,7 @@ export class Spares {
   ): Promise<void> {
     await spare.shared(() => spare.call(name, take)).catch(() => undefined);
     await spare.recount();
-    this.options.events.waits(take.endpoint);
+    this.waits(take.endpoint);
   }
 
   async #take(): Promise<void> {
@@ -501,7 +486,7 @@ export class Spares {
       this.#underWay.add(place.folder);
       const adopting = this.#adopt(place).finally(() => this.#underWay.delete(place.folder));
       // One whose disk hangs is waited for no longer.
-      hasUnread = (await withTimeout(adopting, LEFT_WITHIN * this.options.timeoutMs)) !== true || hasUnread;
+      hasUnread = (await withTimeout(adopting, this.#patience)) !== true || hasUnread;
     }
     this.#hasUnread = hasUnread || this.#underWay.size > 0;
     if (this.#hasUnread || this.folders.isShared) this.#takeLater();
@@ -513,8 +498,8 @@ export class Spares {
       removePlace(place);
       return true;
     }
-    const { main, endpoints, outages, timeoutMs, events } = this.options;
-    const opened = await this.#opened(place, true).catch((error: unknown) => {
+    const { main, endpoints, outages, timeoutMs, health } = this.options;
+    const opened = await this.#opened(place, { isDoubtful: true }).catch((error: unknown) => {
       if (this.#isClosed) return;
       this.#tell(
         `What a former process has left in ${place.folder} cannot be read, and is looked at again: ${reasonOf(error)}.`,
@@ -523,17 +508,17 @@ export class Spares {
     if (opened === undefined) return false;
     const { spare, kept } = opened;
     // It may have what is on its way into another one, which was asked before.
-    this.moves += 1;
+    this.#drain.moves += 1;
     for (const node of new Set(kept.map((row) => row.node))) {
       const present = endpoints.endpointOf(node);
       if (present !== undefined) await this.#move(spare, 'moveNode', { node, endpoint: present });
     }
     for (const { node } of kept) outages.restored(node);
-    events.found();
+    health.lookLater();
     const others = this.filled.filter((other) => other !== spare);
     void settleDoubt(spare, kept, { others, main, timeoutMs }).then(() => {
       spare.isDoubtful = false;
-      for (const endpoint of spare.endpointsWaiting) events.waits(endpoint);
+      for (const endpoint of spare.endpointsWaiting) this.waits(endpoint);
     });
     return true;
   }
@@ -547,22 +532,24 @@ export class Spares {
   }
 
   async #drainAll(): Promise<void> {
-    const { events } = this.options;
+    const { health } = this.options;
     await this.takeMore();
     await this.#keeping;
     for (const spare of this.#all) await this.#drain.run(spare);
     await this.#drop();
-    if (this.#all.some(({ isStuck }) => isStuck)) setTimeout(() => events.found(), TRY_AGAIN).unref();
-    if (this.#refusals > 0)
-      this.#tell(
-        `The inbox does not take ${plural(this.#refusals, 'message')} of the spill folder: what it does not take stays there, and is offered to it again. See to the room on its disk.`,
-      );
+    if (this.#all.some(({ isStuck }) => isStuck)) setTimeout(() => health.lookLater(), TRY_AGAIN).unref();
+    const refusals = this.#all.reduce((sum, { refused }) => sum + refused.size, 0);
+    if (refusals === 0) return;
+    this.#offering ??= setTimeout(() => this.#offerAgain(), OFFER_AGAIN).unref();
+    this.#tell(
+      `The inbox does not take ${plural(refusals, 'message')} of what was kept beside it: what it does not take stays there, and is offered to it again. See to the room on its disk.`,
+    );
   }
 
   #offerAgain(): void {
-    this.#refusals = 0;
-    if (this.#all.some(({ refused }) => refused.size > 0)) this.options.events.found();
+    this.#offering = undefined;
     for (const { refused } of this.#all) refused.clear();
+    this.options.health.lookLater();
   }
 
   /** In the order in which they are drained: what is in memory came last. */
@@ -580,14 +567,23 @@ export class Spares {
       if (kept?.length !== 0 || !spare.isEmpty || this.#entering > 0) continue;
       this.#all = this.#all.filter((other) => other !== spare);
       if (this.#own === spare) this.#own = undefined;
-      if (this.#memory === spare) this.#memory = this.#openingMemory = undefined;
+      if (!spare.isDurable) this.#openingMemory = undefined;
       await this.#end(spare);
     }
     if (this.#all.length === 0 && !this.#hasUnread) this.folders.forget();
   }
 
+  /** One that hangs is waited for no longer. */
   async #end(spare: Spare): Promise<void> {
-    for (const file of await spare.end()) this.options.log({ kind: 'left', file });
+    const ending = spare.end().then((left) => {
+      for (const file of left) this.options.log({ kind: 'left', file });
+    });
+    await withTimeout(ending, this.#patience);
+  }
+
+  /** For what may hang, in milliseconds. */
+  get #patience(): number {
+    return LEFT_WITHIN * this.options.timeoutMs;
   }
 
   #tell(line: string): void {

@@ -366,7 +366,9 @@ export type Nameless = 'file' | 'log';
 /** What was just done stands in what the end of the process would remove, or what no start would find: it is not committed. */
 export class NamelessError extends Error {
   constructor(what: Nameless) {
-    super(`its ${what} was removed or renamed while it was open; it is written anew from what is open`);
+    super(
+      `its ${what} was removed or renamed while it was open; it is written anew from what is open as soon as that can be`,
+    );
   }
 }
 

@@ -221,6 +221,7 @@ export class StoreServer {
     if (!this.#resumed) {
       if (!this.#identity.canTell) this.#warn({ kind: 'unwatched' });
       if (this.own.isSpare !== true) this.#warn(fileSystemWarning(this.#folder));
+      this.#warn(checkDisk(this.#folder));
     }
     this.#resumed = true;
     this.tell({ opened: this.#store.opened });

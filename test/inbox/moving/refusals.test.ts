@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { RvmError } from '../../../lib/error';
-import { SPARE_FILE, SpillRegister } from '../../../lib/inbox/spare/spare-folder';
+import { SPARE_FILE } from '../../../lib/inbox/spare/spare-folder';
 import { MIGRATIONS } from '../../../lib/inbox/sqlite/schema';
 import { Store } from '../../../lib/inbox/sqlite/store';
 import { damagePage } from '../../support/inbox/broken-files';
@@ -64,7 +64,7 @@ describe('an inbox is not moved', () => {
     const elsewhere = path.join(stand.file.folder, 'elsewhere');
     const ofProcess = path.join(elsewhere, `1700000000000-1-${'a'.repeat(12)}`);
     fs.mkdirSync(ofProcess, { recursive: true });
-    new SpillRegister(path.join(stand.file.folder, 'spill-folders.json')).write([elsewhere]);
+    fs.writeFileSync(path.join(stand.file.folder, 'spill-folders.json'), JSON.stringify([elsewhere]));
     const spare = new Store({ file: path.join(ofProcess, SPARE_FILE), resumed: false, isSpare: true });
     spare.transaction(() => spare.work.accept({ message: incoming({}), lease: 'no' }));
     spare.close();

@@ -1,4 +1,4 @@
-import { writeSync } from 'node:fs';
+import { writeFileSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
@@ -72,6 +72,8 @@ class KilledInbox {
   readonly #spare = new Breaker();
   readonly #inbox: DurableInbox;
   readonly #spill: string;
+  /** No file can be written where the way leads through a file: not that of the inbox, which may not be there yet. */
+  readonly #noSpill: string;
   /** Numbers of those with the flow, by delivery id. */
   readonly #atFlow = new Map<string, number>();
 
@@ -82,6 +84,8 @@ class KilledInbox {
     });
     const file = path.join(orders.folder, 'inbox.sqlite');
     this.#spill = path.join(orders.folder, 'spill');
+    this.#noSpill = path.join(orders.folder, 'a-file', 'spill');
+    writeFileSync(path.dirname(this.#noSpill), '');
     if (orders.isBroken) this.#change();
     this.#inbox = new DurableInbox({
       file,
@@ -127,10 +131,8 @@ class KilledInbox {
       // A real end of a thread: nobody hears what it has done last.
       if (Math.random() < 0.05)
         await [...this.#threads][Math.floor(Math.random() * this.#threads.size)]?.terminate();
-      // No file can be written where the way leads through a file.
-      const spill =
-        Math.random() < 0.15 ? path.join(this.orders.folder, 'inbox.sqlite', 'spill') : this.#spill;
-      this.#inbox.configure({ keep: KEEP, spillFolder: spill });
+      const spillFolder = Math.random() < 0.15 ? this.#noSpill : this.#spill;
+      this.#inbox.configure({ keep: KEEP, spillFolder });
     }
   }
 

@@ -22,7 +22,7 @@ export interface Sent {
 
 /** What is leased, and what may come on top of it, has room in the window of the consumer. */
 export function windowIsKept(inbox: DurableInbox): boolean {
-  const { held, health, reserved, size } = inbox['queues'].of(ENDPOINT).inspect();
+  const { held, health, reserved, size } = inbox['queues'].of(ENDPOINT).window.inspect();
   const isSound = held >= 0 && health >= 0 && reserved >= 0;
   // Without a consumer nothing is leased on top of what is just going back.
   return isSound && (size === 0 || held + reserved <= size);
