@@ -136,6 +136,7 @@ export function listPlans(tables: Tables, clock: InboxClock) {
       read: ([rows]) => rows.map(listedMessage),
     },
     page: {
+      line: 'side',
       isRepeatable: true,
       sql: ({ state, bodies, ...places }) =>
         pageSql(tables, PAGE, { kind: state, bodies, isPlaced: isPlaced(places) }),

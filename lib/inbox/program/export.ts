@@ -13,7 +13,7 @@ import { inspect, SCHEMA_VERSION } from '../postgres/schema';
 import { faultText, type Session } from '../postgres/session';
 import { hasSpilledMessages } from '../spare/spare-folder';
 import { openDatabase } from '../sqlite/database';
-import { Bodies, messageLists } from '../sqlite/messages';
+import { Bodies, MessageLists } from '../sqlite/lists';
 import { offlineFault, openOffline } from '../sqlite/salvage';
 import { prepareStatements } from '../sqlite/statements';
 import { HistoryTable } from '../sqlite/tables';
@@ -173,7 +173,7 @@ function sourceOf(file: string, folder: string): ExportSource {
     const statements = prepareStatements(database);
     // A body that cannot be read leaves its cells empty.
     const bodies = new Bodies(statements, () => undefined);
-    const lists = messageLists(statements, new HistoryTable(statements), bodies);
+    const lists = new MessageLists(statements, new HistoryTable(statements), bodies);
     return {
       page: async (query) => {
         try {

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
 import { SELF_TEST_ID } from '../../message/envelope';
-import type { MessageState } from '../model';
+import type { ListedState, MessageState } from '../model';
 import type { Course, LocalCall, StoreCalls, StoredMessage } from '../store/port';
+import type { PagedMessage } from '../store/stored-message';
 
 /** Made here: version 8 of RFC 9562, the layout of which is free. */
 const OURS = /^[\da-f]{8}-[\da-f]{4}-8[\da-f]{3}-[\da-f]{4}-([\da-f]{12})$/;
@@ -63,18 +64,39 @@ const ONE = 'sequence = ? AND delivery_id = ?';
 const CUT_OFF = `SET state = 'received', cut_off = cut_off + at_flow,
   again = CASE at_flow WHEN 1 THEN 'restart' ELSE again END, at_flow = 0`;
 
-/** As `placesAsked` has it; null: wherever it is. */
+/** As `placesAsked` has it. */
 const OF_PLACES = `NOT EXISTS (SELECT 1 FROM json_each(?) AS kind WHERE NOT EXISTS (
   SELECT 1 FROM body, json_each(kind.value) AS place WHERE body.sequence = message.sequence AND instr(body.facts, place.value) > 0))`;
 
-function list(condition: string, index = ''): string {
-  return `SELECT ${COLUMNS} FROM message ${index} WHERE ${condition} AND received >= ? AND received < ? AND ${OF_PLACES}
-    ORDER BY received DESC, sequence DESC LIMIT ?`;
+/** A list has the newest first, a page the oldest; either goes on behind a message, as far as a time. */
+const ORDERS = {
+  list: { order: 'DESC', behind: '<', until: '>=' },
+  page: { order: 'ASC', behind: '>', until: '<' },
+} as const;
+type Order = keyof typeof ORDERS;
+
+function inOrder(name: Order, condition: string, columns = `${COLUMNS}, alarm_key`, index = ''): string {
+  const { order, behind, until } = ORDERS[name];
+  return `SELECT ${columns} FROM message ${index}
+    WHERE (received, sequence) ${behind} (?, ?) AND received ${until} ? AND ${condition}
+    ORDER BY received ${order}, sequence ${order} LIMIT ?`;
 }
 
-function page(condition: string): string {
-  return `SELECT ${COLUMNS}, alarm_key FROM message WHERE (received, sequence) > (?, ?) AND received < ? AND ${condition} AND ${OF_PLACES}
-    ORDER BY received, sequence LIMIT ?`;
+/** Of each kind of list: its messages; and of so many each, whether it is of the places that are asked for. */
+function listsOf<Name extends Order>(
+  name: Name,
+  conditions: Readonly<Record<ListedState, string>>,
+): Record<`${Name}-${ListedState}${'' | '-places'}`, string> {
+  const texts = Object.entries(conditions).flatMap(([state, condition]) => {
+    // By the time of receipt a list would have to walk past all those that are not open any more.
+    const index = name === 'list' && state === 'open' ? 'INDEXED BY message_open' : '';
+    const looked = inOrder(name, condition, 'sequence, received', index);
+    return [
+      [`${name}-${state}`, inOrder(name, condition, undefined, index)],
+      [`${name}-${state}-places`, `SELECT sequence, received, ${OF_PLACES} AS fits FROM (${looked}) AS message`],
+    ];
+  });
+  return Object.fromEntries(texts) as Record<`${Name}-${ListedState}${'' | '-places'}`, string>;
 }
 
 /** Of what a condition says of `message`. Which time, step, attempt, actor and facts is given; `attempt` may be its own. */
@@ -151,18 +173,22 @@ const SQL = {
   countsOfNewest: `SELECT station, state, count(*) AS count, max(received) AS last FROM (
     SELECT station, state, received FROM message WHERE ${NO_SELF_TEST} ORDER BY sequence DESC LIMIT ?) GROUP BY station, state`,
   countsOfDead: `SELECT count(*) AS count, total(${EXHAUSTED}) AS exhausted FROM message WHERE ${DEAD} AND again IS NOT 'dismissed'`,
-  // By the time of receipt it would have to walk past all those that are not open any more.
-  'list-open': list(OPEN, 'INDEXED BY message_open'),
-  'list-settled': list(`state = 'delivered'`),
-  'list-dead': list(`${DEAD} AND again IS NOT 'dismissed'`),
-  'list-filtered': list(`state = 'filtered'`),
-  'list-all': list(NO_SELF_TEST),
-  listAlarm: list('station = ? AND alarm = ?'),
-  'page-open': page(`+${OPEN}`),
-  'page-settled': page(`state = 'delivered'`),
-  'page-dead': page(`+${DEAD} AND again IS NOT 'dismissed'`),
-  'page-filtered': page(`state = 'filtered'`),
-  'page-all': page('TRUE'),
+  ...listsOf('list', {
+    open: OPEN,
+    settled: `state = 'delivered'`,
+    dead: `${DEAD} AND again IS NOT 'dismissed'`,
+    filtered: `state = 'filtered'`,
+    all: NO_SELF_TEST,
+  }),
+  ...listsOf('page', {
+    open: `+${OPEN}`,
+    settled: `state = 'delivered'`,
+    dead: `+${DEAD} AND again IS NOT 'dismissed'`,
+    filtered: `state = 'filtered'`,
+    all: 'TRUE',
+  }),
+  listAlarm: inOrder('list', 'station = ? AND alarm = ?'),
+  listed: `SELECT ${COLUMNS}, alarm_key FROM message WHERE sequence = ?`,
   body: 'SELECT facts, bytes FROM body WHERE sequence = ?',
 
   // Of a spare.
@@ -285,10 +311,11 @@ function phaseIn(value: SQLOutputValue | undefined): boolean | null {
 }
 
 /** And as a list gives it. */
-export function listedMessage(row: Row): StoredMessage {
-  const { verdict = null, judged } = row;
+export function listedMessage(row: Row): PagedMessage {
+  const { verdict = null, judged, alarm_key: alarm = null } = row;
   return {
     ...storedMessage(row),
+    ...(alarm !== null && { alarm: String(alarm) }),
     course: courseOf(row),
     ...(verdict !== null && {
       verdict: { verdict: verdict === 'real' ? 'real' : 'false', time: Number(judged) },
