@@ -4,7 +4,6 @@ import {
   byteStrings,
   DURABLE,
   messageKey,
-  type Row,
   storable,
   type Tables,
   tablesOf,
@@ -18,6 +17,7 @@ import {
   MESSAGE_COLUMNS,
   STEP_COLUMNS,
 } from '../store/carried-record';
+import type { Row } from '../store/stored-row';
 
 /** How far the move of one file has come, as the database keeps it. */
 export interface MoveProgress {

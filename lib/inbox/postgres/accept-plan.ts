@@ -1,4 +1,5 @@
 import type { Accepted } from '../store/port';
+import type { Row } from '../store/stored-row';
 import { type CallPlans, type Request, type Step, turnsOf } from './call-plans';
 import type { Statement } from './session';
 import {
@@ -9,7 +10,6 @@ import {
   integers,
   makeDeliveryId,
   messageKey,
-  type Row,
   type Tables,
   texts,
   uuids,

@@ -1,6 +1,7 @@
 import type { SharedCall, StoreCalls } from '../store/port';
+import type { Row } from '../store/stored-row';
 import type { Question, Statement } from './session';
-import { BATCH_SETTINGS, type Row, type Tables, texts, uuids } from './tables';
+import { BATCH_SETTINGS, type Tables, texts, uuids } from './tables';
 
 type Take<Name extends SharedCall> = StoreCalls[Name]['take'];
 type Give<Name extends SharedCall> = StoreCalls[Name]['give'];

@@ -5,10 +5,11 @@ import { withTimeout } from '../../concurrency/timers';
 import { tlsOptions, type TlsSettings } from '../../tls';
 import { LONGEST_NAME } from '../model';
 import { storeFailed, type UnsafeSetting } from '../store/port';
+import { readerOf, type Row } from '../store/stored-row';
 import { type ConnectionReport, type ConnectionSettings, type Host, hostText } from './connection-settings';
 import { inspect } from './schema';
 import { endGarbled, faultText, Session, type Statement, TIMED_OUT } from './session';
-import { DURABLE, quoted, readerOf, type Row } from './tables';
+import { DURABLE, quoted } from './tables';
 
 /** Before the next one is tried, too, in milliseconds: what answers at all does so sooner. */
 const HEAD_START = 1000;

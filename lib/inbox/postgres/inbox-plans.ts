@@ -7,12 +7,13 @@ import {
   type SlotRowOutcome,
   type SlotRowWrite,
 } from '../store/port';
+import { quarantinedIn, quarantinedSumIn, readerOf, type Row } from '../store/stored-row';
 import { Acceptances } from './accept-plan';
 import { BatchPlanner, type CallPlans, nothing } from './call-plans';
 import { eventPlans, notedSql } from './event-plans';
 import { listPlans } from './list-plans';
 import type { Statement } from './session';
-import { byNumber, InboxClock, integers, readerOf, type Row, type Tables, tablesOf, texts } from './tables';
+import { byNumber, InboxClock, integers, type Tables, tablesOf, texts } from './tables';
 
 /**
  * All that is asked of an inbox.
@@ -218,15 +219,14 @@ function endpointPlans(tables: Tables, clock: InboxClock) {
       line: 'side',
       sql: `SELECT id, endpoint, address, facts, bytes FROM ${quarantine} WHERE endpoint = $1 ORDER BY id`,
       args: (endpoint) => [endpoint],
-      read: ([rows]) =>
-        rows.map(readerOf({ id: Number, endpoint: String, address: String, facts: String, bytes: bytesIn })),
+      read: ([rows]) => rows.map(quarantinedIn),
     },
     quarantinedSums: {
       line: 'side',
       sql: `SELECT sum.endpoint, sum.count, sum.id, newest.facts
         FROM (SELECT endpoint, count(*) AS count, max(id) AS id FROM ${quarantine} GROUP BY endpoint) AS sum
         JOIN ${quarantine} AS newest ON newest.id = sum.id`,
-      read: ([rows]) => rows.map(readerOf({ endpoint: String, count: Number, id: Number, facts: String })),
+      read: ([rows]) => rows.map(quarantinedSumIn),
     },
     release: {
       line: 'side',
@@ -266,10 +266,6 @@ moved AS (
 SELECT arrived.count + there.count AS count,
   CASE WHEN arrived.count > 0 THEN ${stir('$1::text')} END AS noted
 FROM arrived, there`;
-}
-
-function bytesIn(value: unknown): Uint8Array {
-  return value instanceof Uint8Array ? value : new Uint8Array();
 }
 
 /** Stands for what is absent, in an array of whole numbers. */

@@ -1,17 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { PEER_TIMEOUT } from '../model';
 import type { LeaseRequest, SharedStoreEvents } from '../store/port';
+import { countsBy, readerOf, type Row } from '../store/stored-row';
 import type { Connected } from './connect';
 import { cutOffNotedSql, WAITS_AGAIN } from './event-plans';
 import { Link, type LinkOptions } from './link';
 import { endsConnection, faultText, type Question, type Session, type Statement } from './session';
 import {
   channelOf,
-  countsBy,
   NO_GHOST,
   quoted,
-  readerOf,
-  type Row,
   SLOTS,
   storedText,
   tablesOf,

@@ -1,16 +1,14 @@
 import { SELF_TEST_ID } from '../../message/envelope';
-import type { InboxFigures, MessageState, PlaceQuery } from '../model';
-import { stepRow, type StepRow, type StoredMessage } from '../store/port';
-import { MAX_LISTED, type PagedMessage, placesAsked } from '../store/stored-message';
+import type { InboxFigures, PlaceQuery } from '../model';
+import type { StepRow, StoredMessage } from '../store/port';
+import { MAX_LISTED, placesAsked } from '../store/stored-message';
+import { countsBy, listedMessage, type Row, stateCountIn, stepRow, storedMessage } from '../store/stored-row';
 import type { CallPlans } from './call-plans';
 import {
   alarmKey,
   askedId,
-  countsBy,
   type InboxClock,
   messageKey,
-  readerOf,
-  type Row,
   storedText,
   type Tables,
   texts,
@@ -26,57 +24,26 @@ export const MESSAGE_WITH_BODY = `${STORED_COLUMNS}, body.facts, body.bytes`;
 
 /** A message as `STORED_COLUMNS` give it, with its body where that was read. */
 export function messageIn(row: Row): StoredMessage {
-  const { facts, bytes, has_room: hasRoom = true } = row;
-  const message: StoredMessage = {
-    sequence: Number(row['sequence']),
-    deliveryId: String(row['delivery_id']),
-    station: String(row['station']),
-    id: String(row['id']),
-    named: row['named'] === true,
-    fingerprint: String(row['fingerprint']),
-    endpoint: String(row['endpoint']),
-    state: row['state'] as MessageState,
-    rank: row['rank'] === 1 ? 1 : 0,
-    attempt: Number(row['attempt']),
-    again: (row['again'] ?? undefined) as StoredMessage['again'],
-    first: row['first'] === true,
-    ended: row['ended'] === true,
-    received: Number(row['received']),
-  };
+  return withBody(storedMessage(row), row);
+}
+
+function withBody(message: StoredMessage, { facts, bytes, has_room: hasRoom = true }: Row): StoredMessage {
   if (facts === undefined || hasRoom !== true) return message;
   if (typeof facts !== 'string' || !(bytes instanceof Uint8Array)) return { ...message, isIncomplete: true };
   return { ...message, facts, bytes };
 }
 
-function stateIn(value: unknown): MessageState {
-  return value as MessageState;
-}
-
 /** As a list gives it, with `courseColumns`. */
-function listedMessage(row: Row): StoredMessage {
-  const { delivered, instance, settled, settled_by: by, verdict, judged, steps } = row;
+function shownMessage(row: Row): StoredMessage {
+  const { steps } = row;
   return {
-    ...messageIn(row),
-    course: {
-      ...(delivered !== null && { delivered: Number(delivered) }),
-      ...(typeof instance === 'string' && { instance }),
-      ...(settled !== null && { settled: Number(settled) }),
-      ...(typeof by === 'string' && { settledBy: by }),
-    },
-    ...(verdict !== null && {
-      verdict: { verdict: verdict === 'real' ? 'real' : 'false', time: Number(judged) },
-    }),
+    ...withBody(listedMessage(row), row),
     ...(typeof steps === 'string' && { steps: stepsIn(steps) }),
   };
 }
 
-function pagedMessage(row: Row): PagedMessage {
-  const { alarm_key: alarm } = row;
-  return { ...listedMessage(row), ...(typeof alarm === 'string' && { alarm }) };
-}
-
 function stepsIn(text: string): StepRow[] {
-  const rows = JSON.parse(text) as Parameters<typeof stepRow>[0][];
+  const rows = JSON.parse(text) as Row[];
   return rows.map(({ actor, ...row }) =>
     stepRow({ ...row, actor: typeof actor === 'string' ? storedText(actor) : actor }),
   );
@@ -133,7 +100,7 @@ export function listPlans(tables: Tables, clock: InboxClock) {
         if (alarm !== undefined) return [...period, alarmKey(alarm.station, alarm.alarmId)];
         return [...period, placesAsked(places) ?? []].flat();
       },
-      read: ([rows]) => rows.map(listedMessage),
+      read: ([rows]) => rows.map(shownMessage),
     },
     page: {
       line: 'side',
@@ -144,7 +111,7 @@ export function listPlans(tables: Tables, clock: InboxClock) {
         const { received, sequence } = after ?? { received: whole(since), sequence: BEFORE_FIRST };
         return [received, sequence, whole(until), limit, steps, placesAsked(places) ?? []].flat();
       },
-      read: ([rows]) => rows.map(pagedMessage),
+      read: ([rows]) => rows.map(shownMessage),
     },
     openByEndpoint: {
       line: 'side',
@@ -180,7 +147,7 @@ export function listPlans(tables: Tables, clock: InboxClock) {
       ],
       args: ({ newest }) => [[newest], []],
       read: ([newest, [dead = {}]]) => ({
-        newest: newest.map(readerOf({ station: String, state: stateIn, count: Number, last: Number })),
+        newest: newest.map(stateCountIn),
         dead: Number(dead['dead']) + Number(dead['exhausted']),
         exhausted: Number(dead['exhausted']),
       }),

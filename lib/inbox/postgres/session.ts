@@ -4,7 +4,8 @@ import { lenientTimeout } from '../../concurrency/timers';
 import { RvmError } from '../../error';
 import { tlsFault } from '../../tls';
 import { reasonOf } from '../store/port';
-import { type Row, storable, storedText } from './tables';
+import type { Row } from '../store/stored-row';
+import { storable, storedText } from './tables';
 
 /** What is read of an answer that is none of PostgreSQL's. */
 const GARBLED = 'garbled answer';

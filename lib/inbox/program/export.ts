@@ -17,8 +17,8 @@ import { Bodies, MessageLists } from '../sqlite/lists';
 import { offlineFault, openOffline } from '../sqlite/salvage';
 import { prepareStatements } from '../sqlite/statements';
 import { HistoryTable } from '../sqlite/tables';
-import { type PageQuery, reasonOf } from '../store/port';
-import { eventRow, listed, type PagedMessage, type PageOfMessages, pagesOf } from '../store/stored-message';
+import { type PageQuery, reasonOf, type StoredMessage } from '../store/port';
+import { eventRow, listed, pagesOf } from '../store/stored-message';
 import { type ExportRequest, tellProgress, type Terminal, tlsOf, unusable } from './command-line';
 
 /** A cell of a table; null and undefined are empty. */
@@ -45,7 +45,7 @@ function cellText(cell: Cell): string {
 /** An inbox whose events are read, and nothing else. */
 interface ExportSource {
   /** @throws RvmError STORE_FAILED */
-  page(query: PageQuery): Promise<PageOfMessages>;
+  page(query: PageQuery): Promise<StoredMessage[]>;
   close(): Promise<void>;
 }
 
@@ -95,7 +95,7 @@ async function* exportLines(
   }
 }
 
-function linesOf(stored: PagedMessage): string[] {
+function linesOf(stored: StoredMessage): string[] {
   const message = listed(stored, true);
   const { time: _received, ...event } = eventRow(message);
   return (message.history ?? []).map((entry) => {
@@ -125,7 +125,7 @@ async function openDatabaseSource(settings: ConnectionSettings): Promise<ExportS
     page: async (take) => {
       const [reply] = await runner.run(session, [{ id: 0, name: 'page', take }]).catch(failed);
       if (reply?.error !== undefined) failed(reply.error);
-      return (reply?.give ?? []) as PageOfMessages;
+      return (reply?.give ?? []) as StoredMessage[];
     },
     close,
   };

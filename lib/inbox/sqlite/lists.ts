@@ -1,8 +1,9 @@
 import type { ListQuery } from '../model';
 import type { PageQuery, PlaceInTime, StoredMessage } from '../store/port';
-import { MAX_LISTED, type PagedMessage, placesAsked } from '../store/stored-message';
+import { MAX_LISTED, placesAsked } from '../store/stored-message';
+import { listedMessage } from '../store/stored-row';
 import { isDamaged } from './database';
-import { listedMessage, oneEvent, type Row, type Statements } from './statements';
+import { oneEvent, type Row, type Statements } from './statements';
 import type { HistoryTable } from './tables';
 
 /** Messages whose bodies are looked at in one transaction: a moment, in which no event is stored. */
@@ -53,7 +54,7 @@ export class MessageLists {
     return this.#given(asked, rows);
   }
 
-  page(take: PageQuery): PagedMessage[] {
+  page(take: PageQuery): StoredMessage[] {
     const asked = { name: 'page', take } as const;
     const search = searchOf(asked);
     if (search !== undefined) return this.#all(search);
@@ -61,7 +62,7 @@ export class MessageLists {
   }
 
   /** Looks on for what is searched. @returns undefined where there is more to look at */
-  slice(search: Search): PagedMessage[] | undefined {
+  slice(search: Search): StoredMessage[] | undefined {
     const { name, take, places, found } = search;
     const slice = this.statements[`${name}-${take.state}-places`].all(places, ...periodOf(search), SLICE);
     for (const { fits, sequence = null } of slice)
@@ -73,14 +74,14 @@ export class MessageLists {
     return undefined;
   }
 
-  #all(search: Search): PagedMessage[] {
+  #all(search: Search): StoredMessage[] {
     for (;;) {
       const given = this.slice(search);
       if (given !== undefined) return given;
     }
   }
 
-  #given({ name, take }: Asked, rows: readonly Row[]): PagedMessage[] {
+  #given({ name, take }: Asked, rows: readonly Row[]): StoredMessage[] {
     const messages = rows.map(listedMessage);
     if (name === 'list' ? take.history === true : take.steps)
       for (const message of messages) message.steps = this.history.of(message.sequence);

@@ -14,17 +14,15 @@ import {
 } from '../store/port';
 import type { CarriedRecord } from '../store/carried-record';
 import { isFurther, isOpenState } from '../store/stored-message';
+import { countsBy, storedMessage, UNKNOWN_PHASE } from '../store/stored-row';
 import { alarmKey, type KnownMessages, messageKey } from './known-ids';
 import type { Bodies } from './lists';
 import {
-  countsBy,
   makeDeliveryId,
   oneEvent,
   type OneEvent,
   type Row,
   type Statements,
-  storedMessage,
-  UNKNOWN_PHASE,
 } from './statements';
 import type { HistoryTable } from './tables';
 
@@ -286,7 +284,7 @@ export class Messages {
 
   /** By endpoint: events that wait. */
   waiting(): Record<string, number> {
-    return countsBy('endpoint', this.statements.waiting);
+    return countsBy('endpoint', this.statements.waiting.all());
   }
 
   /** As `alarmOf` names them. */

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
 import { SELF_TEST_ID } from '../../message/envelope';
-import type { ListedState, MessageState } from '../model';
-import type { Course, LocalCall, StoreCalls, StoredMessage } from '../store/port';
-import type { PagedMessage } from '../store/stored-message';
+import type { ListedState } from '../model';
+import type { LocalCall, StoreCalls } from '../store/port';
 
 /** Made here: version 8 of RFC 9562, the layout of which is free. */
 const OURS = /^[\da-f]{8}-[\da-f]{4}-8[\da-f]{3}-[\da-f]{4}-([\da-f]{12})$/;
@@ -49,7 +48,7 @@ const NO_SELF_TEST = `NOT (state = 'other' AND substr(id, 1, ${SELF_TEST_ID.leng
 const FINAL = `(state IN ('delivered', 'conflict', 'stale', 'filtered', 'other') OR (state = 'dead' AND again IS 'dismissed'))`;
 
 const COLUMNS = `sequence, delivery_id, station, id, named, fingerprint, endpoint, state, rank, attempt, again, first,
-  ended, received, delivered, settled, settled_by, judged, verdict`;
+  ended, alarm_key, received, delivered, settled, settled_by, judged, verdict`;
 const NEXT = `SELECT ${COLUMNS} FROM message WHERE endpoint = ? AND state = 'received'`;
 /** Of its alarm. One that went to the flow before those before it, while they could not be had or were dead, is waited for, too. */
 const NONE_OPEN_BEFORE = `(alarm IS NULL OR NOT EXISTS (
@@ -75,7 +74,7 @@ const ORDERS = {
 } as const;
 type Order = keyof typeof ORDERS;
 
-function inOrder(name: Order, condition: string, columns = `${COLUMNS}, alarm_key`, index = ''): string {
+function inOrder(name: Order, condition: string, columns = COLUMNS, index = ''): string {
   const { order, behind, until } = ORDERS[name];
   return `SELECT ${columns} FROM message ${index}
     WHERE (received, sequence) ${behind} (?, ?) AND received ${until} ? AND ${condition}
@@ -188,7 +187,7 @@ const SQL = {
     all: 'TRUE',
   }),
   listAlarm: inOrder('list', 'station = ? AND alarm = ?'),
-  listed: `SELECT ${COLUMNS}, alarm_key FROM message WHERE sequence = ?`,
+  listed: `SELECT ${COLUMNS} FROM message WHERE sequence = ?`,
   body: 'SELECT facts, bytes FROM body WHERE sequence = ?',
 
   // Of a spare.
@@ -277,56 +276,3 @@ export type Row = Record<string, SQLOutputValue>;
 
 /** What a store does for each of its calls. */
 export type Work = { [Name in LocalCall]: (take: StoreCalls[Name]['take']) => StoreCalls[Name]['give'] };
-
-/** The counts that a statement gives by a column. */
-export function countsBy(column: string, statement: StatementSync): Record<string, number> {
-  return Object.fromEntries(statement.all().map((row) => [String(row[column]), Number(row['count'])]));
-}
-
-/** A message as `COLUMNS` give it; its body is not among them. */
-export function storedMessage(row: Row): StoredMessage {
-  return {
-    sequence: Number(row['sequence']),
-    deliveryId: String(row['delivery_id']),
-    station: String(row['station']),
-    id: String(row['id']),
-    named: row['named'] === 1,
-    fingerprint: String(row['fingerprint']),
-    endpoint: String(row['endpoint']),
-    state: String(row['state']) as MessageState,
-    rank: row['rank'] === 1 ? 1 : 0,
-    attempt: Number(row['attempt']),
-    again: (row['again'] ?? undefined) as StoredMessage['again'],
-    first: phaseIn(row['first']),
-    ended: phaseIn(row['ended']),
-    received: Number(row['received']),
-  };
-}
-
-/** As `first` and `ended` stand for what a spare could not know. */
-export const UNKNOWN_PHASE = 2;
-
-function phaseIn(value: SQLOutputValue | undefined): boolean | null {
-  return value === UNKNOWN_PHASE ? null : value === 1;
-}
-
-/** And as a list gives it. */
-export function listedMessage(row: Row): PagedMessage {
-  const { verdict = null, judged, alarm_key: alarm = null } = row;
-  return {
-    ...storedMessage(row),
-    ...(alarm !== null && { alarm: String(alarm) }),
-    course: courseOf(row),
-    ...(verdict !== null && {
-      verdict: { verdict: verdict === 'real' ? 'real' : 'false', time: Number(judged) },
-    }),
-  };
-}
-
-function courseOf({ delivered = null, settled = null, settled_by: settledBy = null }: Row): Course {
-  return {
-    ...(delivered !== null && { delivered: Number(delivered) }),
-    ...(settled !== null && { settled: Number(settled) }),
-    ...(settledBy !== null && { settledBy: String(settledBy) }),
-  };
-}

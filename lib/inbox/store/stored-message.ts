@@ -248,11 +248,6 @@ function deadReason(
   return 'reason' in message ? message.reason : 'rejected';
 }
 
-/** A message; of an event that has an alarm a short name of that, unlike any of another alarm or station: its id may be of any length. */
-export type PagedMessage = StoredMessage & { alarm?: string };
-
-export type PageOfMessages = PagedMessage[];
-
 /** Rows of a page: with bodies few enough for a moment of the store. */
 const ROWS = 200;
 const ROWS_WITHOUT_BODIES = 2000;
@@ -262,9 +257,9 @@ const ROWS_WITHOUT_BODIES = 2000;
  * @param read asks the store
  */
 export async function* pagesOf(
-  read: (query: PageQuery) => Promise<PageOfMessages>,
+  read: (query: PageQuery) => Promise<StoredMessage[]>,
   query: Omit<PageQuery, 'after' | 'limit'>,
-): AsyncGenerator<PageOfMessages> {
+): AsyncGenerator<StoredMessage[]> {
   const limit = query.bodies ? ROWS : ROWS_WITHOUT_BODIES;
   let after: PlaceInTime | undefined;
   for (;;) {
@@ -279,7 +274,7 @@ export async function* pagesOf(
 }
 
 /** The first is always given as far as it can be. */
-function untilNoRoom(page: PageOfMessages): PageOfMessages {
+function untilNoRoom(page: StoredMessage[]): StoredMessage[] {
   const without = page.findIndex(
     ({ bytes, isIncomplete, isUnread }, index) =>
       index > 0 && bytes === undefined && isIncomplete === undefined && isUnread === undefined,
