@@ -4,7 +4,7 @@ import type { LeaseRequest, SharedStoreEvents } from '../store/port';
 import { countsBy, readerOf, type Row } from '../store/stored-row';
 import type { Connected } from './connect';
 import { cutOffNotedSql, WAITS_AGAIN } from './event-plans';
-import { Link, type LinkOptions } from './link';
+import type { Link, Links } from './link';
 import { endsConnection, faultText, type Question, type Session, type Statement } from './session';
 import {
   channelOf,
@@ -21,15 +21,6 @@ const LOOK_EVERY = 1000;
 /** So many times as long as counting took, it is left alone. */
 const REST = 20;
 
-interface HeartbeatOptions extends Pick<LinkOptions, 'settings' | 'purpose' | 'onUp'> {
-  /** Serves where there is no connection of its own to be had. */
-  standIn: Link;
-  instance: ClusterMember;
-  news: Pick<SharedStoreEvents, 'onStirred' | 'onWaiting' | 'onSlots' | 'onWish'>;
-  /** Told why this instance cannot show that it lives. */
-  onFault: (reason: string) => void;
-}
-
 /**
  * The connection on which this instance shows that it lives and learns what others do. It is told of it at once where NOTIFY
  * comes through, and looks every second for it does not always.
@@ -44,16 +35,20 @@ export class Heartbeat {
   /** Steady time before which events that wait are not counted. */
   #countedUntil = 0;
 
-  constructor(private readonly options: HeartbeatOptions) {
-    const { settings, purpose } = options;
-    this.link = new Link({
-      settings,
-      purpose,
+  /**
+   * @param standIn serves where there is no connection of its own to be had
+   * @param onFault told why this instance cannot show that it lives
+   */
+  constructor(
+    private readonly links: Links,
+    private readonly instance: ClusterMember,
+    private readonly standIn: Link,
+    private readonly news: Pick<SharedStoreEvents, 'onStirred' | 'onWaiting' | 'onSlots' | 'onWish'>,
+    private readonly onFault: (reason: string) => void,
+  ) {
+    this.link = links.add('pulse', {
       prepare: (connected) => this.#prepare(connected),
-      onUp: () => {
-        options.onUp();
-        this.#look();
-      },
+      onUp: () => this.#look(),
     });
   }
 
@@ -70,27 +65,26 @@ export class Heartbeat {
   }
 
   async #prepare({ session }: Connected): Promise<void> {
-    const { instance, settings } = this.options;
     session.client.on('notification', ({ payload = '' }) => this.#hear(payload));
     // Behind a pooler others would get what is meant for this one.
-    if (!session.isPooled) await session.client.query(`LISTEN ${quoted(channelOf(settings.schema))}`);
-    await instance.beat(session);
+    if (!session.isPooled) await session.client.query(`LISTEN ${quoted(channelOf(this.links.settings.schema))}`);
+    await this.instance.beat(session);
   }
 
   /** What this instance has leased waits again, for the others. @throws Error of `pg` */
   standAside(): Promise<void> {
-    return this.#use((session) => this.options.instance.standAside(session));
+    return this.#use((session) => this.instance.standAside(session));
   }
 
   /** Shows that this instance lives, beside the regular times. */
   beat(): void {
     if (this.#isBeating) return;
     this.#isBeating = true;
-    this.#use((session) => this.options.instance.beat(session))
+    this.#use((session) => this.instance.beat(session))
       .catch((error: unknown) => {
         // Without beats nothing is handed over: where the connection is not the reason, somebody should know what is.
-        if (!endsConnection(error) && !this.options.instance.isLeaseSafe())
-          this.options.onFault(`its database: ${faultText(error)}`);
+        if (!endsConnection(error) && !this.instance.isLeaseSafe())
+          this.onFault(`its database: ${faultText(error)}`);
       })
       .finally(() => (this.#isBeating = false));
   }
@@ -109,33 +103,32 @@ export class Heartbeat {
   }
 
   async #use(work: (session: Session) => Promise<void>): Promise<void> {
-    const link = this.link.session === undefined ? this.options.standIn : this.link;
+    const link = this.link.session === undefined ? this.standIn : this.link;
     const { session } = link;
     if (session !== undefined) await link.use(session, () => work(session));
   }
 
   async #lookAround(session: Session): Promise<void> {
-    await this.options.instance.look(session);
-    const wishes = await this.options.instance.takeWishes(session);
-    for (const { deliveryId, wish } of wishes) this.options.news.onWish(deliveryId, wish);
+    await this.instance.look(session);
+    const wishes = await this.instance.takeWishes(session);
+    for (const { deliveryId, wish } of wishes) this.news.onWish(deliveryId, wish);
     await this.#count(session);
   }
 
   /** A backlog of hundreds of thousands takes a while to count: then less often. */
   async #count(session: Session): Promise<void> {
-    const { instance, news } = this.options;
     const begun = performance.now();
-    if (begun < this.#countedUntil) return news.onStirred(undefined);
-    const waiting = await instance.waiting(session);
+    if (begun < this.#countedUntil) return this.news.onStirred(undefined);
+    const waiting = await this.instance.waiting(session);
     const took = performance.now() - begun;
     this.#countedUntil = begun + took + took * REST - LOOK_EVERY;
-    news.onWaiting(waiting);
-    if (Object.keys(waiting).length > 0) news.onStirred(undefined);
+    this.news.onWaiting(waiting);
+    if (Object.keys(waiting).length > 0) this.news.onStirred(undefined);
   }
 
   /** @param payload as `channelOf` has it; an endpoint is empty where something may wait at any */
   #hear(payload: string): void {
-    const { instance, news } = this.options;
+    const { instance, news } = this;
     if (payload.startsWith(SLOTS)) {
       const told = payload.slice(SLOTS.length);
       const [by = ''] = told.split(' ', 1);
