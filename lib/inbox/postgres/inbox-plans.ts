@@ -12,7 +12,6 @@ import { Acceptances } from './accept-plan';
 import { BatchPlanner, type CallPlans, nothing } from './call-plans';
 import { eventPlans, notedSql } from './event-plans';
 import { listPlans } from './list-plans';
-import type { Statement } from './session';
 import { byNumber, InboxClock, integers, type Tables, tablesOf, texts } from './tables';
 
 /**
@@ -278,7 +277,7 @@ const LEFT = `extract(epoch FROM slot.ends - clock_timestamp()) * 1000`;
  */
 function slotPlans(tables: Tables) {
   const { slot, slot_owner: slotOwner, tellSlots } = tables;
-  const put: Statement = { name: 'rvm_put_slots', text: putSql(tables) };
+  const put = putSql(tables);
   return {
     putSlots: {
       line: 'slots',

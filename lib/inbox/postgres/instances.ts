@@ -5,7 +5,7 @@ import { countsBy, readerOf, type Row } from '../store/stored-row';
 import type { Connected } from './connect';
 import { cutOffNotedSql, WAITS_AGAIN } from './event-plans';
 import type { Link, Links } from './link';
-import { endsConnection, faultText, type Question, type Session, type Statement } from './session';
+import { endsConnection, faultText, type Question, type Session } from './session';
 import {
   channelOf,
   NO_GHOST,
@@ -197,16 +197,13 @@ class PeerMonitor {
  * Nothing here is waited for, or beats would stay away: no standby, for what is lost in a takeover is found out and done again;
  * and no lock, which others may hold for as long as they wait for a standby.
  */
-const LOCAL: Statement = {
-  name: 'instance-local',
-  text: `SELECT set_config('synchronous_commit', 'local', true), set_config('lock_timeout', '500ms', true), ${NO_GHOST}`,
-};
+const LOCAL = `SELECT set_config('synchronous_commit', 'local', true), set_config('lock_timeout', '500ms', true), ${NO_GHOST}`;
 
 function statementsOf(schema: string) {
   const tables = tablesOf(schema);
   const { instance, work, wish, stir } = tables;
   const orphaned = `state = 'leased' AND NOT EXISTS (SELECT 1 FROM ${instance} AS i WHERE i.epoch = holder)`;
-  return named({
+  return {
     // Once more where the answer to the first was lost.
     begin: `INSERT INTO ${instance} AS i (epoch, name, begun, beat, beats, ttl_ms)
       VALUES ($1, $2, clock_timestamp(), clock_timestamp(), 0, $3)
@@ -229,15 +226,7 @@ function statementsOf(schema: string) {
     wishes: `SELECT 1 FROM ${wish} WHERE holder = $1 LIMIT 1`,
     takeWishes: `DELETE FROM ${wish} WHERE holder = $1 RETURNING number, delivery_id, wish`,
     waiting: `SELECT endpoint, count(*) AS count FROM ${work} WHERE state = 'received' GROUP BY endpoint`,
-  });
-}
-
-function named<Name extends string>(texts: Record<Name, string>): Record<Name, Statement> {
-  const statements = Object.entries<string>(texts).map(([name, text]) => [
-    name,
-    { name: `instance-${name}`, text },
-  ]);
-  return Object.fromEntries(statements) as Record<Name, Statement>;
+  };
 }
 
 /** Between two beats, in milliseconds. */

@@ -222,7 +222,7 @@ function pageSql(
   tables: Tables,
   asked: PageSql,
   { kind, bodies, isPlaced }: { kind: keyof ReturnType<typeof pagesSql>; bodies: boolean; isPlaced: boolean },
-): readonly [kind: string, text: string] {
+): string {
   const { order, steps } = asked;
   const page = pagesSql(tables, asked, isPlaced ? ofPlaces(tables, asked.places) : '')[kind];
   const { work, message, body, course } = tables;
@@ -231,14 +231,13 @@ function pageSql(
     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) <= ${MAX_LISTED} AS has_room
   FROM page LEFT JOIN ${body} AS body USING (sequence)
 )`;
-  const text = `
+  return `
 WITH page AS MATERIALIZED (${page})${bodies ? measured : ''}
 SELECT ${bodies ? `measured.has_room, ${MESSAGE_WITH_BODY}` : STORED_COLUMNS}, message.alarm_key, ${courseColumns(tables, steps)}
 FROM ${bodies ? 'measured' : 'page'} JOIN ${message} AS message USING (sequence) LEFT JOIN ${work} AS work USING (sequence)
   LEFT JOIN LATERAL (SELECT * FROM ${course} AS one WHERE one.sequence = message.sequence LIMIT 1) AS course ON true
   ${bodies ? `LEFT JOIN ${body} AS body ON body.sequence = message.sequence AND measured.has_room` : ''}
 ORDER BY message.received ${order}, message.sequence ${order}`;
-  return [`${kind}${isPlaced ? '_placed' : ''}${bodies ? '' : '_bare'}`, text];
 }
 
 /** Of each rank the first to be delivered, and of these the older one. */

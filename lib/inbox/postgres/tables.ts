@@ -91,7 +91,7 @@ export function alarmKey(station: string, alarm: string): string {
 }
 
 /** 128 bits of a text, of which no two have the same; as PostgreSQL takes a UUID, too. */
-function digest(text: string): string {
+export function digest(text: string): string {
   return hash('sha256', text).slice(0, 32);
 }
 
