@@ -141,10 +141,6 @@ export class Target {
     return countsIn(row);
   }
 
-  async close(): Promise<void> {
-    await this.session.client.end().catch(() => undefined);
-  }
-
   async #run(text: string, values: unknown[] = []): Promise<Row[]> {
     const { rows } = await this.session.client.query<Row>({ text, values });
     return rows;

@@ -1,7 +1,7 @@
 import { SELF_TEST_ID } from '../../message/envelope';
-import type { InboxFigures, PlaceQuery } from '../model';
+import type { InboxFigures, ListQuery } from '../model';
 import type { StepRow, StoredMessage } from '../store/port';
-import { MAX_LISTED, placesAsked } from '../store/stored-message';
+import { isOfPlaces, MAX_LISTED, ORDERS, periodOf, placesAsked, type Shown } from '../store/stored-message';
 import { countsBy, listedMessage, type Row, stateCountIn, stepRow, storedMessage } from '../store/stored-row';
 import type { CallPlans } from './call-plans';
 import {
@@ -49,11 +49,11 @@ function stepsIn(text: string): StepRow[] {
   );
 }
 
-/** What has become of `message`, beside its row of `work`. @param isAsked an expression: whether its steps are wanted, too */
-function courseColumns({ instance, history }: Tables, isAsked: string): string {
+/** What has become of `message`, beside its row of `work`; with its steps where $5 says so. */
+function courseColumns({ instance, history }: Tables): string {
   return `coalesce(course.delivered, work.delivered) AS delivered, course.settled, course.actor AS settled_by,
   coalesce(course.instance, (SELECT sharing.name FROM ${instance} AS sharing WHERE sharing.epoch = work.holder)) AS instance,
-  message.verdict, message.judged, CASE WHEN ${isAsked} THEN (
+  message.verdict, message.judged, CASE WHEN $5::boolean THEN (
     SELECT coalesce(json_agg(noted ORDER BY noted.place)::text, '[]') FROM ${history} AS noted WHERE noted.sequence = message.sequence) END AS steps`;
 }
 
@@ -61,8 +61,6 @@ function courseColumns({ instance, history }: Tables, isAsked: string): string {
 const DEAD = `message.state IN ('dead', 'conflict', 'stale') AND message.again IS DISTINCT FROM 'dismissed'`;
 const NO_SELF_TEST = `NOT (message.state = 'other' AND message.id LIKE '${SELF_TEST_ID}%')`;
 
-/** Before the first message that was received at a time. */
-const BEFORE_FIRST = -1;
 const FIRST = Number.MIN_SAFE_INTEGER;
 const LAST = Number.MAX_SAFE_INTEGER;
 
@@ -84,33 +82,15 @@ export function listPlans(tables: Tables, clock: InboxClock) {
     list: {
       line: 'side',
       givesBodies: () => true,
-      sql: ({ state, alarm, deliveryId, ...places }, isBare) => {
-        const ofState = state === 'all' ? 'shown' : state;
-        const ofAlarm = alarm === undefined ? ofState : 'alarm';
-        const kind = deliveryId === undefined ? ofAlarm : 'one';
-        return pageSql(tables, LIST, {
-          kind,
-          bodies: !isBare,
-          isPlaced: kind === ofState && isPlaced(places),
-        });
-      },
-      args: ({ since = 0, until = LAST, alarm, deliveryId, limit, history = false, ...places }) => {
-        if (deliveryId !== undefined) return [FIRST, 1, history, LAST, askedId(deliveryId)];
-        const period = [whole(since), Math.max(0, whole(limit)), history, whole(until)];
-        if (alarm !== undefined) return [...period, alarmKey(alarm.station, alarm.alarmId)];
-        return [...period, placesAsked(places) ?? []].flat();
-      },
+      sql: (take, isBare) => shownSql(tables, { name: 'list', take }, !isBare),
+      args: (take) => shownArgs({ name: 'list', take }, take.history === true),
       read: ([rows]) => rows.map(shownMessage),
     },
     page: {
       line: 'side',
       isRepeatable: true,
-      sql: ({ state, bodies, ...places }) =>
-        pageSql(tables, PAGE, { kind: state, bodies, isPlaced: isPlaced(places) }),
-      args: ({ since, until, after, limit, steps, ...places }) => {
-        const { received, sequence } = after ?? { received: whole(since), sequence: BEFORE_FIRST };
-        return [received, sequence, whole(until), limit, steps, placesAsked(places) ?? []].flat();
-      },
+      sql: (take) => shownSql(tables, { name: 'page', take }, take.bodies),
+      args: (take) => shownArgs({ name: 'page', take }, take.steps),
       read: ([rows]) => rows.map(shownMessage),
     },
     openByEndpoint: {
@@ -155,85 +135,62 @@ export function listPlans(tables: Tables, clock: InboxClock) {
   } satisfies Partial<CallPlans>;
 }
 
-/** How the messages of a page are found and given, as expressions. */
-interface PageSql {
-  readonly order: 'ASC' | 'DESC';
-  readonly period: string;
-  readonly limit: string;
-  /** Whether steps are wanted. */
-  readonly steps: string;
-  /** Of which places, where that is asked. */
-  readonly places: string;
+function shownArgs(asked: Shown, steps: boolean): unknown[] {
+  const { alarm, deliveryId, limit } = asked.take as ListQuery;
+  const ofOne = { name: 'list', take: { since: FIRST } } as const;
+  const [received, sequence, end] = periodOf(deliveryId === undefined ? asked : ofOne);
+  const places = isOfPlaces(asked) ? placesAsked(asked.take) : undefined;
+  const ofAlarm = alarm === undefined ? places : alarmKey(alarm.station, alarm.alarmId);
+  const of = deliveryId === undefined ? ofAlarm : askedId(deliveryId);
+  return [whole(received), sequence, whole(end), Math.max(0, whole(limit)), steps, of ?? []].flat();
 }
 
-/** Newest first. */
-const LIST: PageSql = {
-  order: 'DESC',
-  period: 'message.received >= $1::bigint AND message.received < $4::bigint',
-  limit: '$2::bigint',
-  steps: '$3::boolean',
-  places: '$5::json',
-};
-/** Of a period, oldest first. */
-const PAGE: PageSql = {
-  order: 'ASC',
-  period: '(message.received, message.sequence) > ($1::bigint, $2::bigint) AND message.received < $3::bigint',
-  limit: '$4::bigint',
-  steps: '$5::boolean',
-  places: '$6::json',
-};
-
-function isPlaced(places: PlaceQuery): boolean {
-  return placesAsked(places) !== undefined;
-}
-
-/** By the places that are asked for, as `placesAsked` has them. */
-function ofPlaces({ body }: Tables, asked: string): string {
-  return ` AND NOT EXISTS (SELECT FROM json_array_elements(${asked}) AS kind (places) WHERE NOT EXISTS (
+/** By the places that are asked for, $6, as `placesAsked` has them. */
+function ofPlaces({ body }: Tables): string {
+  return ` AND NOT EXISTS (SELECT FROM json_array_elements($6::json) AS kind (places) WHERE NOT EXISTS (
     SELECT FROM ${body} AS kept, json_array_elements_text(kind.places) AS one (place)
     WHERE kept.sequence = message.sequence AND strpos(kept.facts, one.place) > 0))`;
 }
 
-/** @returns the messages of each kind of page, without their order */
-function pagesSql({ work, message }: Tables, { order, period, limit }: PageSql, places: string) {
-  const page = (from: string): string => `SELECT message.sequence, message.received FROM ${from}
-    ORDER BY message.received ${order}, message.sequence ${order} LIMIT ${limit}`;
-  const all = (condition: string): string =>
-    page(`${message} AS message WHERE ${period} AND ${condition}${places}`);
-  const atWork = (condition: string): string =>
-    page(
-      `${message} AS message JOIN ${work} AS work USING (sequence) WHERE ${period} AND ${condition}${places}`,
-    );
-  return {
-    open: atWork(`work.state IN ('received', 'leased')`),
-    settled: all(`message.state = 'delivered'
-      AND NOT EXISTS (SELECT FROM ${work} AS work WHERE work.sequence = message.sequence)`),
-    filtered: all(`message.state = 'filtered'`),
-    dead: page(`((${all(DEAD)}) UNION ALL (${atWork(`work.state = 'dead'`)})) AS message`),
-    all: all('true'),
-    shown: all(NO_SELF_TEST),
-    alarm: all('message.alarm_key = $5::uuid'),
-    one: all('message.delivery_id = $5::uuid'),
+/** The messages of a list or a page, without their order. */
+function foundSql(tables: Tables, asked: Shown): string {
+  const { work, message } = tables;
+  const { order, behind, until } = ORDERS[asked.name];
+  const { state, alarm, deliveryId } = asked.take as ListQuery;
+  const places = isOfPlaces(asked) ? ofPlaces(tables) : '';
+  const inOrder = (from: string): string => `SELECT message.sequence, message.received FROM ${from}
+    ORDER BY message.received ${order}, message.sequence ${order} LIMIT $4::bigint`;
+  const found = (from: string, condition: string): string =>
+    inOrder(`${message} AS message ${from} WHERE (message.received, message.sequence) ${behind} ($1::bigint, $2::bigint)
+      AND message.received ${until} $3::bigint AND ${condition}${places}`);
+  const all = (condition: string): string => found('', condition);
+  const atWork = (condition: string): string => found(`JOIN ${work} AS work USING (sequence)`, condition);
+  if (deliveryId !== undefined) return all('message.delivery_id = $6::uuid');
+  if (alarm !== undefined) return all('message.alarm_key = $6::uuid');
+  const ofState = {
+    open: () => atWork(`work.state IN ('received', 'leased')`),
+    settled: () =>
+      all(`message.state = 'delivered'
+        AND NOT EXISTS (SELECT FROM ${work} AS work WHERE work.sequence = message.sequence)`),
+    filtered: () => all(`message.state = 'filtered'`),
+    dead: () => inOrder(`((${all(DEAD)}) UNION ALL (${atWork(`work.state = 'dead'`)})) AS message`),
+    all: () => all(asked.name === 'list' ? NO_SELF_TEST : 'true'),
   };
+  return ofState[state]();
 }
 
-/** A page, with bodies as far as there is room: messages beyond come without. */
-function pageSql(
-  tables: Tables,
-  asked: PageSql,
-  { kind, bodies, isPlaced }: { kind: keyof ReturnType<typeof pagesSql>; bodies: boolean; isPlaced: boolean },
-): string {
-  const { order, steps } = asked;
-  const page = pagesSql(tables, asked, isPlaced ? ofPlaces(tables, asked.places) : '')[kind];
+/** With bodies as far as there is room: messages beyond come without. */
+function shownSql(tables: Tables, asked: Shown, bodies: boolean): string {
   const { work, message, body, course } = tables;
+  const { order } = ORDERS[asked.name];
   const measured = `, measured AS (
   SELECT page.sequence, coalesce(sum(octet_length(body.bytes)) OVER (ORDER BY page.received ${order}, page.sequence ${order}
     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) <= ${MAX_LISTED} AS has_room
   FROM page LEFT JOIN ${body} AS body USING (sequence)
 )`;
   return `
-WITH page AS MATERIALIZED (${page})${bodies ? measured : ''}
-SELECT ${bodies ? `measured.has_room, ${MESSAGE_WITH_BODY}` : STORED_COLUMNS}, message.alarm_key, ${courseColumns(tables, steps)}
+WITH page AS MATERIALIZED (${foundSql(tables, asked)})${bodies ? measured : ''}
+SELECT ${bodies ? `measured.has_room, ${MESSAGE_WITH_BODY}` : STORED_COLUMNS}, message.alarm_key, ${courseColumns(tables)}
 FROM ${bodies ? 'measured' : 'page'} JOIN ${message} AS message USING (sequence) LEFT JOIN ${work} AS work USING (sequence)
   LEFT JOIN LATERAL (SELECT * FROM ${course} AS one WHERE one.sequence = message.sequence LIMIT 1) AS course ON true
   ${bodies ? `LEFT JOIN ${body} AS body ON body.sequence = message.sequence AND measured.has_room` : ''}

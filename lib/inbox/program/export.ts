@@ -110,11 +110,10 @@ function linesOf(stored: StoredMessage): string[] {
  */
 async function openDatabaseSource(settings: ConnectionSettings): Promise<ExportSource> {
   const { session } = await connect(settings, 'export').catch(failed);
-  const close = (): Promise<void> => session.client.end().catch(() => undefined);
   try {
     await refuseOther(session, settings.schema);
   } catch (error) {
-    await close();
+    await session.close();
     throw error;
   }
   const runner = new BatchRunner(
@@ -127,7 +126,7 @@ async function openDatabaseSource(settings: ConnectionSettings): Promise<ExportS
       if (reply?.error !== undefined) failed(reply.error);
       return (reply?.give ?? []) as StoredMessage[];
     },
-    close,
+    close: () => session.close(),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { ListQuery } from '../model';
 import type { PageQuery, PlaceInTime, StoredMessage } from '../store/port';
-import { MAX_LISTED, placesAsked } from '../store/stored-message';
+import { isOfPlaces, MAX_LISTED, periodOf, placesAsked, type Shown } from '../store/stored-message';
 import { listedMessage } from '../store/stored-row';
 import { isDamaged } from './database';
 import { oneEvent, type Row, type Statements } from './statements';
@@ -9,15 +9,8 @@ import type { HistoryTable } from './tables';
 /** Messages whose bodies are looked at in one transaction: a moment, in which no event is stored. */
 export const SLICE = 2000;
 
-/** Before the first message that was received at a time. */
-const FIRST = -1;
-
-type Asked = { name: 'list'; take: ListQuery } | { name: 'page'; take: PageQuery };
-
 /** A list or a page by sites or cameras, which stand in the bodies: on its way, a slice in each transaction. */
-export type Search = Asked & {
-  /** As `placesAsked` has them. */
-  places: string;
+export type Search = Shown & {
   found: Row[];
   /** The last that was looked at. */
   after?: PlaceInTime;
@@ -26,9 +19,7 @@ export type Search = Asked & {
 /** Undefined for what is found without a look at the bodies. */
 export function searchOf(asked: { name: string; take: unknown }): Search | undefined {
   if (asked.name !== 'list' && asked.name !== 'page') return undefined;
-  const { alarm, deliveryId, ...query } = asked.take as ListQuery;
-  const places = alarm === undefined && deliveryId === undefined ? placesAsked(query) : undefined;
-  return places === undefined ? undefined : { ...(asked as Asked), places, found: [] };
+  return isOfPlaces(asked as Shown) ? { ...(asked as Shown), found: [] } : undefined;
 }
 
 /** The messages of an inbox as they are shown. */
@@ -63,8 +54,9 @@ export class MessageLists {
 
   /** Looks on for what is searched. @returns undefined where there is more to look at */
   slice(search: Search): StoredMessage[] | undefined {
-    const { name, take, places, found } = search;
-    const slice = this.statements[`${name}-${take.state}-places`].all(places, ...periodOf(search), SLICE);
+    const { name, take, found } = search;
+    const period = periodOf(search, search.after);
+    const slice = this.statements[`${name}-${take.state}-places`].all(placesAsked(take), ...period, SLICE);
     for (const { fits, sequence = null } of slice)
       if (fits === 1 && found.length < take.limit) found.push(...this.statements.listed.all(sequence));
     const last = slice.at(-1);
@@ -81,22 +73,13 @@ export class MessageLists {
     }
   }
 
-  #given({ name, take }: Asked, rows: readonly Row[]): StoredMessage[] {
+  #given({ name, take }: Shown, rows: readonly Row[]): StoredMessage[] {
     const messages = rows.map(listedMessage);
     if (name === 'list' ? take.history === true : take.steps)
       for (const message of messages) message.steps = this.history.of(message.sequence);
     if (name === 'list' || take.bodies) this.bodies.list(messages);
     return messages;
   }
-}
-
-/** Behind which message, and where it ends, as the statements take it. */
-function periodOf({ name, take, after }: Asked & { after?: PlaceInTime }): [number, number, number] {
-  const { since = 0, until = Number.MAX_SAFE_INTEGER } = take;
-  const [begin, end] = name === 'list' ? [until, since] : [since, until];
-  const { received, sequence } = after ??
-    (name === 'page' ? take.after : undefined) ?? { received: begin, sequence: FIRST };
-  return [received, sequence, end];
 }
 
 /** The bodies of the messages that a transaction gives, read once it is over. */

@@ -3,6 +3,7 @@ import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
 import { SELF_TEST_ID } from '../../message/envelope';
 import type { ListedState } from '../model';
 import type { LocalCall, StoreCalls } from '../store/port';
+import { ORDERS, type Shown } from '../store/stored-message';
 
 /** Made here: version 8 of RFC 9562, the layout of which is free. */
 const OURS = /^[\da-f]{8}-[\da-f]{4}-8[\da-f]{3}-[\da-f]{4}-([\da-f]{12})$/;
@@ -67,14 +68,7 @@ const CUT_OFF = `SET state = 'received', cut_off = cut_off + at_flow,
 const OF_PLACES = `NOT EXISTS (SELECT 1 FROM json_each(?) AS kind WHERE NOT EXISTS (
   SELECT 1 FROM body, json_each(kind.value) AS place WHERE body.sequence = message.sequence AND instr(body.facts, place.value) > 0))`;
 
-/** A list has the newest first, a page the oldest; either goes on behind a message, as far as a time. */
-const ORDERS = {
-  list: { order: 'DESC', behind: '<', until: '>=' },
-  page: { order: 'ASC', behind: '>', until: '<' },
-} as const;
-type Order = keyof typeof ORDERS;
-
-function inOrder(name: Order, condition: string, columns = COLUMNS, index = ''): string {
+function inOrder(name: Shown['name'], condition: string, columns = COLUMNS, index = ''): string {
   const { order, behind, until } = ORDERS[name];
   return `SELECT ${columns} FROM message ${index}
     WHERE (received, sequence) ${behind} (?, ?) AND received ${until} ? AND ${condition}
@@ -82,7 +76,7 @@ function inOrder(name: Order, condition: string, columns = COLUMNS, index = ''):
 }
 
 /** Of each kind of list: its messages; and of so many each, whether it is of the places that are asked for. */
-function listsOf<Name extends Order>(
+function listsOf<Name extends Shown['name']>(
   name: Name,
   conditions: Readonly<Record<ListedState, string>>,
 ): Record<`${Name}-${ListedState}${'' | '-places'}`, string> {

@@ -128,8 +128,7 @@ export class StoreServer {
     this.tell({ replies, ...(isWritten && { took }) });
     // At once after a pause: Node-RED ends without closing it.
     if (isWritten && this.#last?.isDue === true) this.#remember();
-    this.#closeAfterReadFault();
-    if (replies.some(({ error }) => error !== undefined)) this.#hasName();
+    this.#seeToFile(replies);
     this.#inLog += batch.length;
     if (batch.some(({ name }, index) => name === 'tidy' && replies[index]?.give === false)) this.#rest();
   }
@@ -142,8 +141,8 @@ export class StoreServer {
     if (replies.some(({ give, error }) => give !== undefined || error !== undefined)) {
       this.#searches.shift();
       this.tell({ replies });
+      this.#seeToFile(replies);
     }
-    this.#closeAfterReadFault();
     return true;
   }
 
@@ -332,11 +331,12 @@ export class StoreServer {
     return read ?? { id: request.id, error: faultText(error) };
   }
 
-  /** What was committed has happened, and is answered as such; but the disk cannot be relied on. */
-  #closeAfterReadFault(): void {
-    const error = this.#readFault;
+  /** What was committed has happened, and is answered as such; but where a body was not read the disk cannot be relied on. */
+  #seeToFile(replies: readonly Reply[]): void {
+    const fault = this.#readFault;
     this.#readFault = undefined;
-    if (this.#store !== undefined && isBroken(error)) this.#close(error);
+    if (this.#store !== undefined && isBroken(fault)) this.#close(fault);
+    if (replies.some(({ error }) => error !== undefined)) this.#hasName();
   }
 
   #close(error: unknown): void {
@@ -373,7 +373,7 @@ export class StoreServer {
 }
 
 function perform(store: Store, request: Request | (Request & Search)): unknown {
-  if ('places' in request) return store.search(request);
+  if ('found' in request) return store.search(request);
   const { name, take } = request;
   // A name and its argument belong together; across the threads the compiler cannot see that.
   const work = store.work[name] as (argument: unknown) => unknown;

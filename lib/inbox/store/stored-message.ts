@@ -116,14 +116,14 @@ function placeText(kind: (typeof PLACES)[number], id: string): string {
 
 /**
  * What a store looks for in the text of the facts, of each kind that is asked for any: as it stands there, for a store that read
- * them as JSON would fail at what a damaged disk has made of one. A list of lists as JSON; undefined where nothing is asked for.
+ * them as JSON would fail at what a damaged disk has made of one. A list of lists as JSON.
  */
-export function placesAsked(query: PlaceQuery): string | undefined {
+export function placesAsked(query: PlaceQuery): string {
   const asked = PLACES.flatMap((kind) => {
     const ids = query[kind];
     return ids === undefined ? [] : [ids.map((id) => JSON.stringify(placeText(kind, id)))];
   });
-  return asked.length === 0 ? undefined : JSON.stringify(asked);
+  return JSON.stringify(asked);
 }
 
 function isWhole({ byteLength, buffer }: Uint8Array): boolean {
@@ -246,6 +246,35 @@ function deadReason(
   if (again === 'attempts') return again;
   if (message === undefined) return isIncomplete === true || bytes !== undefined ? 'unreadable' : undefined;
   return 'reason' in message ? message.reason : 'rejected';
+}
+
+/** What is shown of an inbox. */
+export type Shown = { name: 'list'; take: ListQuery } | { name: 'page'; take: PageQuery };
+
+/** A list has the newest first, a page the oldest; either goes on behind a message, as far as a time. */
+export const ORDERS = {
+  list: { order: 'DESC', behind: '<', until: '>=' },
+  page: { order: 'ASC', behind: '>', until: '<' },
+} as const;
+
+/** Before the first message that was received at a time. */
+const FIRST = -1;
+
+/** @param after where it goes on, if not at its beginning */
+export function periodOf(
+  { name, take }: { name: Shown['name']; take: Partial<PageQuery> },
+  after = take.after,
+): [behind: number, sequence: number, until: number] {
+  const { since = 0, until = Number.MAX_SAFE_INTEGER } = take;
+  const [begin, end] = name === 'list' ? [until, since] : [since, until];
+  const { received, sequence } = after ?? { received: begin, sequence: FIRST };
+  return [received, sequence, end];
+}
+
+/** What is of one alarm, or is one message, is wherever it is. */
+export function isOfPlaces({ take }: Shown): boolean {
+  const { sites, cameras, alarm, deliveryId } = take as ListQuery;
+  return (sites ?? cameras) !== undefined && alarm === undefined && deliveryId === undefined;
 }
 
 /** Rows of a page: with bodies few enough for a moment of the store. */
