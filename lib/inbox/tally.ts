@@ -1,10 +1,5 @@
 import { forEachTimeSliced } from '../concurrency/iteration';
-import {
-  eventRow,
-  isDeadState,
-  listed,
-  pagesOf,
-} from './store/stored-message';
+import { eventRow, isDeadState, listed, pagesOf } from './store/stored-message';
 import { cutText, type Verdict, type TallyQuery, type TallyRow } from './model';
 import type { PageQuery, StoredMessage } from './store/port';
 

@@ -6,15 +6,7 @@ import type { Connected } from './connect';
 import { cutOffNotedSql, WAITS_AGAIN } from './event-plans';
 import type { Link, Links } from './link';
 import { endsConnection, faultText, type Question, type Session } from './session';
-import {
-  channelOf,
-  NO_GHOST,
-  quoted,
-  SLOTS,
-  storedText,
-  tablesOf,
-  WISH,
-} from './tables';
+import { channelOf, NO_GHOST, quoted, SLOTS, storedText, tablesOf, WISH } from './tables';
 
 /** Between two looks at what others have left here, in milliseconds. */
 const LOOK_EVERY = 1000;
@@ -67,7 +59,8 @@ export class Heartbeat {
   async #prepare({ session }: Connected): Promise<void> {
     session.client.on('notification', ({ payload = '' }) => this.#hear(payload));
     // Behind a pooler others would get what is meant for this one.
-    if (!session.isPooled) await session.client.query(`LISTEN ${quoted(channelOf(this.links.settings.schema))}`);
+    if (!session.isPooled)
+      await session.client.query(`LISTEN ${quoted(channelOf(this.links.settings.schema))}`);
     await this.instance.beat(session);
   }
 

@@ -61,8 +61,7 @@ export class Links {
    */
   #follow({ host }: Link): void {
     if (host === undefined) return;
-    for (const link of this.#all)
-      if (link.host !== undefined && !isSame(link.host, host)) link.drop(MOVED);
+    for (const link of this.#all) if (link.host !== undefined && !isSame(link.host, host)) link.drop(MOVED);
   }
 
   #look(): void {

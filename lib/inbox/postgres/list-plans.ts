@@ -4,15 +4,7 @@ import type { StepRow, StoredMessage } from '../store/port';
 import { isOfPlaces, MAX_LISTED, ORDERS, periodOf, placesAsked, type Shown } from '../store/stored-message';
 import { countsBy, listedMessage, type Row, stateCountIn, stepRow, storedMessage } from '../store/stored-row';
 import type { CallPlans } from './call-plans';
-import {
-  alarmKey,
-  askedId,
-  type InboxClock,
-  messageKey,
-  storedText,
-  type Tables,
-  texts,
-} from './tables';
+import { alarmKey, askedId, type InboxClock, messageKey, storedText, type Tables, texts } from './tables';
 
 /** What of a message is given, of `message` and its row of `work`, where it has one. */
 export const STORED_COLUMNS = `message.sequence, message.delivery_id, message.station, message.id, message.named, message.fingerprint,

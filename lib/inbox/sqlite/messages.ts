@@ -17,13 +17,7 @@ import { isFurther, isOpenState } from '../store/stored-message';
 import { countsBy, storedMessage, UNKNOWN_PHASE } from '../store/stored-row';
 import { alarmKey, type KnownMessages, messageKey } from './known-ids';
 import type { Bodies } from './lists';
-import {
-  makeDeliveryId,
-  oneEvent,
-  type OneEvent,
-  type Row,
-  type Statements,
-} from './statements';
+import { makeDeliveryId, oneEvent, type OneEvent, type Row, type Statements } from './statements';
 import type { HistoryTable } from './tables';
 
 type Phase = Pick<Accepted, 'first' | 'ended'>;

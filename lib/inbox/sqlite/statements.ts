@@ -83,10 +83,18 @@ function listsOf<Name extends Shown['name']>(
   const texts = Object.entries(conditions).flatMap(([state, condition]) => {
     // By the time of receipt a list would have to walk past all those that are not open any more.
     const index = name === 'list' && state === 'open' ? 'INDEXED BY message_open' : '';
-    const looked = inOrder(name, condition, 'sequence, received', index);
+    // Where no index leads to them, so many are looked at, of whatever state: it may be that of few.
+    const isIndexed = name === 'list' && (state === 'open' || state === 'dead');
+    const looked = inOrder(
+      name,
+      isIndexed ? condition : 'TRUE',
+      'sequence, received, state, again, id',
+      index,
+    );
+    const fits = `${isIndexed ? 'TRUE' : condition} AND ${OF_PLACES}`;
     return [
       [`${name}-${state}`, inOrder(name, condition, undefined, index)],
-      [`${name}-${state}-places`, `SELECT sequence, received, ${OF_PLACES} AS fits FROM (${looked}) AS message`],
+      [`${name}-${state}-places`, `SELECT sequence, received, ${fits} AS fits FROM (${looked}) AS message`],
     ];
   });
   return Object.fromEntries(texts) as Record<`${Name}-${ListedState}${'' | '-places'}`, string>;

@@ -23,13 +23,7 @@ import {
   storedMessage,
 } from '../store/stored-row';
 import { metaIn } from './database';
-import {
-  oneEvent,
-  type OneEvent,
-  type Row,
-  type Statements,
-  type Work,
-} from './statements';
+import { oneEvent, type OneEvent, type Row, type Statements, type Work } from './statements';
 
 /**
  * Which webhook node has which endpoint; or had, where it is deleted or disabled. The id of a node counts as an endpoint that
