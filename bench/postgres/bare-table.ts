@@ -1,13 +1,10 @@
 import { Client } from 'pg';
-import { type Question, Session, type Statement } from '../../lib/inbox/postgres/session';
+import { type Question, Session } from '../../lib/inbox/postgres/session';
 import type { ProvenMessage } from '../../lib/message/record';
 import { inFlight } from './in-flight';
 
-const INSERT: Statement = {
-  name: 'insert',
-  text: 'INSERT INTO bare SELECT * FROM unnest($1::text[], $2::bytea[]) ON CONFLICT DO NOTHING',
-};
-const DELETE: Statement = { name: 'delete', text: 'DELETE FROM bare WHERE id = ANY ($1::text[])' };
+const INSERT = 'INSERT INTO bare SELECT * FROM unnest($1::text[], $2::bytea[]) ON CONFLICT DO NOTHING';
+const DELETE = 'DELETE FROM bare WHERE id = ANY ($1::text[])';
 
 /** How often it waits for the disk: for each statement, or once for a batch, as an inbox does. */
 export type Commits = 'each' | 'together';

@@ -1,14 +1,7 @@
 import { forEachTimeSliced } from '../concurrency/iteration';
-import {
-  eventRow,
-  isDeadState,
-  listed,
-  type PagedMessage,
-  type PageOfMessages,
-  pagesOf,
-} from './store/stored-message';
+import { eventRow, isDeadState, listed, pagesOf } from './store/stored-message';
 import { cutText, type Verdict, type TallyQuery, type TallyRow } from './model';
-import type { PageQuery } from './store/port';
+import type { PageQuery, StoredMessage } from './store/port';
 
 const HOUR = 3_600_000;
 /** Characters of the name of a group: all that are counted are held in memory. */
@@ -16,7 +9,7 @@ const LONGEST_NAME = 200;
 
 /** @param read asks the store */
 export async function tallyOf(
-  read: (query: PageQuery) => Promise<PageOfMessages>,
+  read: (query: PageQuery) => Promise<StoredMessage[]>,
   query: TallyQuery,
 ): Promise<TallyRow[]> {
   const { by, since = 0, until = Number.MAX_SAFE_INTEGER, state = 'all', limit, ...places } = query;
@@ -95,7 +88,7 @@ class Tally {
 
   constructor(private readonly by: TallyQuery['by']) {}
 
-  add(message: PagedMessage): void {
+  add(message: StoredMessage): void {
     // An unknown kind of message, or a self-test.
     if (message.state === 'other') return;
     const group = this.#groupOf(message);
@@ -124,7 +117,7 @@ class Tally {
     });
   }
 
-  #groupOf(message: PagedMessage): Group {
+  #groupOf(message: StoredMessage): Group {
     const name = this.#nameOf(message);
     const known = this.#groups.get(name);
     if (known !== undefined) return known;
@@ -141,7 +134,7 @@ class Tally {
     return group;
   }
 
-  #nameOf(message: PagedMessage): string | null {
+  #nameOf(message: StoredMessage): string | null {
     if (this.by !== 'hour') {
       const name = eventRow(listed(message))[this.by];
       return name === null ? null : cutText(name, LONGEST_NAME);
@@ -149,7 +142,7 @@ class Tally {
     return new Date(Math.floor(message.received / HOUR) * HOUR).toISOString();
   }
 
-  #addSettled(group: Group, { received, course }: PagedMessage): void {
+  #addSettled(group: Group, { received, course }: StoredMessage): void {
     group.settled += 1;
     if (course?.settled === undefined) return;
     group.timed += 1;
@@ -157,7 +150,7 @@ class Tally {
     group.seconds += Math.max(0, course.settled - received) / 1000;
   }
 
-  #addAlarm(group: Group, name: string, { verdict }: PagedMessage): void {
+  #addAlarm(group: Group, name: string, { verdict }: StoredMessage): void {
     const alarm = this.#alarms.get(name) ?? this.#alarms.size;
     this.#alarms.set(name, alarm);
     group.alarms.add(alarm);

@@ -4,7 +4,6 @@ import {
   byteStrings,
   DURABLE,
   messageKey,
-  type Row,
   storable,
   type Tables,
   tablesOf,
@@ -18,6 +17,7 @@ import {
   MESSAGE_COLUMNS,
   STEP_COLUMNS,
 } from '../store/carried-record';
+import type { Row } from '../store/stored-row';
 
 /** How far the move of one file has come, as the database keeps it. */
 export interface MoveProgress {
@@ -139,10 +139,6 @@ export class Target {
   async counts(): Promise<CarriedCounts> {
     const [row] = await this.#run(this.#sql.counts);
     return countsIn(row);
-  }
-
-  async close(): Promise<void> {
-    await this.session.client.end().catch(() => undefined);
   }
 
   async #run(text: string, values: unknown[] = []): Promise<Row[]> {

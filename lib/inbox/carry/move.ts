@@ -82,7 +82,7 @@ async function moveTo(source: SourceFile, options: MoveOptions): Promise<Moved |
   } catch (error) {
     throw isOfFile(error) ? unmovable(offlineFault(error, folder)) : writingFailed(error);
   } finally {
-    await target.close();
+    await session.close();
   }
 }
 

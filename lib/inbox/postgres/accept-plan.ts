@@ -1,6 +1,6 @@
 import type { Accepted } from '../store/port';
+import type { Row } from '../store/stored-row';
 import { type CallPlans, type Request, type Step, turnsOf } from './call-plans';
-import type { Statement } from './session';
 import {
   alarmKey,
   booleans,
@@ -9,7 +9,6 @@ import {
   integers,
   makeDeliveryId,
   messageKey,
-  type Row,
   type Tables,
   texts,
   uuids,
@@ -32,9 +31,9 @@ interface Keyed {
 
 /** Takes messages in, all of a batch at once. */
 export class Acceptances {
-  readonly #accept: Statement;
+  readonly #accept: string;
   /** Where an alarm is there twice. */
-  readonly #acceptChained: Statement;
+  readonly #acceptChained: string;
   readonly #keyed = new WeakMap<Acceptance, Keyed>();
   /** By id of events that were to be leased, and of which no answer has told: the epoch for which they may be. */
   readonly #unanswered = new Map<string, string>();
@@ -43,8 +42,8 @@ export class Acceptances {
     tables: Tables,
     private readonly clock: InboxClock,
   ) {
-    this.#accept = { name: 'rvm_accept', text: acceptSql(tables, ALONE) };
-    this.#acceptChained = { name: 'rvm_accept_chained', text: acceptSql(tables, BEHIND_OTHERS) };
+    this.#accept = acceptSql(tables, ALONE);
+    this.#acceptChained = acceptSql(tables, BEHIND_OTHERS);
   }
 
   /** Messages of one id go one after the other: none but the first of them is new. */

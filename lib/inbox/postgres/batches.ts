@@ -7,7 +7,7 @@ import {
   storeFailed,
 } from '../store/port';
 import type { Answers, BatchPlanner, Reply, Request, Step } from './call-plans';
-import { Link, type LinkOptions } from './link';
+import type { Link, LinkOptions, Links } from './link';
 import { codeOf, endsConnection, faultText, isWarning, type Session } from './session';
 
 /** Requests sent without waiting for more of the same turn of the event loop. */
@@ -28,7 +28,7 @@ interface BatchLimits {
   readonly acceptances: number;
 }
 
-export interface BatchQueueOptions extends LinkOptions {
+interface BatchQueueOptions extends Partial<LinkOptions> {
   runner: BatchRunner;
   limits: BatchLimits;
   news: Pick<SharedStoreEvents, 'onSlow'>;
@@ -63,11 +63,16 @@ export class BatchQueue {
 
   readonly link: Link;
 
-  constructor(private readonly options: BatchQueueOptions) {
-    this.link = new Link({
+  /** @param purpose of its connection, one more of these links */
+  constructor(
+    links: Links,
+    purpose: string,
+    private readonly options: BatchQueueOptions,
+  ) {
+    this.link = links.add(purpose, {
       ...options,
       onUp: () => {
-        options.onUp();
+        options.onUp?.();
         this.#send();
       },
     });

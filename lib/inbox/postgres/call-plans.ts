@@ -1,6 +1,7 @@
 import type { SharedCall, StoreCalls } from '../store/port';
-import type { Question, Statement } from './session';
-import { BATCH_SETTINGS, type Row, type Tables, texts, uuids } from './tables';
+import type { Row } from '../store/stored-row';
+import type { Question } from './session';
+import { BATCH_SETTINGS, type Tables, texts, uuids } from './tables';
 
 type Take<Name extends SharedCall> = StoreCalls[Name]['take'];
 type Give<Name extends SharedCall> = StoreCalls[Name]['give'];
@@ -63,8 +64,8 @@ type OwnPlan<Name extends SharedCall> = Traits<Name> & {
         readonly args: (take: Take<Name>, epoch: string) => readonly Values[];
       }
     | {
-        /** @param isBare without bodies. @returns the kind of it, which names the statement, and its text */
-        readonly sql: (take: Take<Name>, isBare: boolean) => readonly [kind: string, text: string];
+        /** @param isBare without bodies */
+        readonly sql: (take: Take<Name>, isBare: boolean) => string;
         readonly args: (take: Take<Name>, epoch: string) => Values;
       }
   );
@@ -87,7 +88,7 @@ export type CallPlans = { readonly [Name in SharedCall]: CallPlan<Name> };
 export const nothing = (): undefined => undefined;
 
 /** Sets the settings of a batch, where no lock does. */
-export const SETTINGS: Statement = { name: 'rvm_settings', text: `SELECT ${BATCH_SETTINGS}` };
+export const SETTINGS = `SELECT ${BATCH_SETTINGS}`;
 
 export class BatchPlanner {
   readonly #locks: ReturnType<typeof locksOf>;
@@ -173,40 +174,28 @@ export class BatchPlanner {
 
 function questionsOf<Name extends SharedCall>(
   plan: OwnPlan<Name>,
-  { name, take }: Request<Name>,
+  { take }: Request<Name>,
   epoch: string,
   isBare: boolean,
 ): Question[] {
   const { sql } = plan;
   const values = plan.args?.(take, epoch) ?? [];
-  if (typeof sql === 'function') {
-    const [kind, text] = sql(take, isBare);
-    return [[{ name: `rvm_${name}_${kind}`, text }, values]];
-  }
-  if (typeof sql === 'string') return [[{ name: `rvm_${name}`, text: sql }, values]];
+  if (typeof sql === 'function') return [[sql(take, isBare), values]];
+  if (typeof sql === 'string') return [[sql, values]];
   const each = values as readonly Values[];
-  return sql.map((text, index) => [{ name: `rvm_${name}_${index + 1}`, text }, each[index] ?? []]);
+  return sql.map((text, index) => [text, each[index] ?? []]);
 }
 
 /** What is locked is sorted, so that no two instances wait for each other. */
 function locksOf({ salt, slot_owner: slotOwner }: Tables) {
   return {
-    batch: {
-      name: 'rvm_lock',
-      text: `SELECT ${BATCH_SETTINGS}, count(pg_advisory_xact_lock(lock)) FROM
-        (SELECT DISTINCT uuid_hash_extended(key, ${salt}) AS lock FROM unnest($1::uuid[]) AS key ORDER BY 1) AS locks`,
-    },
-    makeOwners: {
-      name: 'rvm_make_slot_owners',
-      text: `INSERT INTO ${slotOwner} (owner) SELECT owner FROM unnest($1::text[]) AS asked (owner) ORDER BY owner
-        ON CONFLICT (owner) DO NOTHING`,
-    },
+    batch: `SELECT ${BATCH_SETTINGS}, count(pg_advisory_xact_lock(lock)) FROM
+      (SELECT DISTINCT uuid_hash_extended(key, ${salt}) AS lock FROM unnest($1::uuid[]) AS key ORDER BY 1) AS locks`,
+    makeOwners: `INSERT INTO ${slotOwner} (owner) SELECT owner FROM unnest($1::text[]) AS asked (owner) ORDER BY owner
+      ON CONFLICT (owner) DO NOTHING`,
     // A statement of its own: what comes behind it sees all that was committed before.
-    owners: {
-      name: 'rvm_lock_slot_owners',
-      text: `SELECT FROM ${slotOwner} WHERE owner = ANY ($1::text[]) ORDER BY owner FOR UPDATE`,
-    },
-  } satisfies Record<string, Statement>;
+    owners: `SELECT FROM ${slotOwner} WHERE owner = ANY ($1::text[]) ORDER BY owner FOR UPDATE`,
+  };
 }
 
 function eventsOf({ take }: Request): readonly string[] {

@@ -5,10 +5,11 @@ import { withTimeout } from '../../concurrency/timers';
 import { tlsOptions, type TlsSettings } from '../../tls';
 import { LONGEST_NAME } from '../model';
 import { storeFailed, type UnsafeSetting } from '../store/port';
+import { readerOf, type Row } from '../store/stored-row';
 import { type ConnectionReport, type ConnectionSettings, type Host, hostText } from './connection-settings';
 import { inspect } from './schema';
-import { endGarbled, faultText, Session, type Statement, TIMED_OUT } from './session';
-import { DURABLE, quoted, readerOf, type Row } from './tables';
+import { endGarbled, faultText, Session, TIMED_OUT } from './session';
+import { DURABLE, quoted } from './tables';
 
 /** Before the next one is tried, too, in milliseconds: what answers at all does so sooner. */
 const HEAD_START = 1000;
@@ -197,10 +198,7 @@ const COMMIT = 3000;
 const ROUND_TRIPS = 5;
 
 /** Something to commit. */
-const NOTHING: Statement = {
-  name: 'nothing',
-  text: `SELECT ${DURABLE}, pg_logical_emit_message(true, 'rvm', '')`,
-};
+const NOTHING = `SELECT ${DURABLE}, pg_logical_emit_message(true, 'rvm', '')`;
 const STANDBYS = `SELECT application_name AS name FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum')`;
 /** Connections of this role whose commits wait for a standby that does not answer. */
 const OTHERS_WAIT = `SELECT FROM pg_stat_activity

@@ -3,7 +3,7 @@ import { endStep, MOST_STEPS, type NotedStep, stepFacts } from '../store/port';
 import type { Acceptances } from './accept-plan';
 import type { CallPlans, Step } from './call-plans';
 import { MESSAGE_WITH_BODY, messageIn, STORED_COLUMNS } from './list-plans';
-import type { Question, Statement } from './session';
+import type { Question } from './session';
 import { askedId, booleans, byNumber, integers, type Tables, texts, uuids } from './tables';
 
 /** A limit that is a parameter is planned as a tenth of the table, with another plan where that is large: so it stands in the text. */
@@ -28,12 +28,9 @@ interface Ending {
  */
 export function eventPlans(tables: Tables, acceptances: Acceptances) {
   const { work, message, event, instance, wish, body, course, history, stir, callHolder } = tables;
-  const finish: Statement = { name: 'rvm_finish', text: finishSql(tables) };
-  const find: Statement = {
-    name: 'rvm_find',
-    text: `SELECT ${MESSAGE_WITH_BODY} FROM ${event} LEFT JOIN ${body} AS body USING (sequence)
-      WHERE message.delivery_id = ANY ($1::uuid[])`,
-  };
+  const finish = finishSql(tables);
+  const find = `SELECT ${MESSAGE_WITH_BODY} FROM ${event} LEFT JOIN ${body} AS body USING (sequence)
+    WHERE message.delivery_id = ANY ($1::uuid[])`;
   /** No event twice among them. */
   const ended = (endings: readonly Ending[], epoch: string): Question => [
     finish,
@@ -251,11 +248,8 @@ SELECT ${callHolder('holder')} AS noted FROM told`,
       phase: 'lease',
       givesBodies: () => true,
       withoutLease: () => [],
-      sql: ({ limit, ordered }, isBare) => {
-        const most = LIMITS.find((most) => most >= limit) ?? MOST;
-        const kind = `${isBare ? 'bare_' : ''}${most}${ordered ? '_ordered' : ''}`;
-        return [kind, leaseSql(tables, most, ordered, isBare)];
-      },
+      sql: ({ limit, ordered }, isBare) =>
+        leaseSql(tables, LIMITS.find((most) => most >= limit) ?? MOST, ordered, isBare),
       args: ({ endpoint, limit, health }, epoch) => [
         endpoint,
         epoch,

@@ -7,12 +7,12 @@ import {
   type SlotRowOutcome,
   type SlotRowWrite,
 } from '../store/port';
+import { quarantinedIn, quarantinedSumIn, readerOf, type Row } from '../store/stored-row';
 import { Acceptances } from './accept-plan';
 import { BatchPlanner, type CallPlans, nothing } from './call-plans';
 import { eventPlans, notedSql } from './event-plans';
 import { listPlans } from './list-plans';
-import type { Statement } from './session';
-import { byNumber, InboxClock, integers, readerOf, type Row, type Tables, tablesOf, texts } from './tables';
+import { byNumber, InboxClock, integers, type Tables, tablesOf, texts } from './tables';
 
 /**
  * All that is asked of an inbox.
@@ -218,15 +218,14 @@ function endpointPlans(tables: Tables, clock: InboxClock) {
       line: 'side',
       sql: `SELECT id, endpoint, address, facts, bytes FROM ${quarantine} WHERE endpoint = $1 ORDER BY id`,
       args: (endpoint) => [endpoint],
-      read: ([rows]) =>
-        rows.map(readerOf({ id: Number, endpoint: String, address: String, facts: String, bytes: bytesIn })),
+      read: ([rows]) => rows.map(quarantinedIn),
     },
     quarantinedSums: {
       line: 'side',
       sql: `SELECT sum.endpoint, sum.count, sum.id, newest.facts
         FROM (SELECT endpoint, count(*) AS count, max(id) AS id FROM ${quarantine} GROUP BY endpoint) AS sum
         JOIN ${quarantine} AS newest ON newest.id = sum.id`,
-      read: ([rows]) => rows.map(readerOf({ endpoint: String, count: Number, id: Number, facts: String })),
+      read: ([rows]) => rows.map(quarantinedSumIn),
     },
     release: {
       line: 'side',
@@ -268,10 +267,6 @@ SELECT arrived.count + there.count AS count,
 FROM arrived, there`;
 }
 
-function bytesIn(value: unknown): Uint8Array {
-  return value instanceof Uint8Array ? value : new Uint8Array();
-}
-
 /** Stands for what is absent, in an array of whole numbers. */
 const NONE = -1;
 const LEFT = `extract(epoch FROM slot.ends - clock_timestamp()) * 1000`;
@@ -282,7 +277,7 @@ const LEFT = `extract(epoch FROM slot.ends - clock_timestamp()) * 1000`;
  */
 function slotPlans(tables: Tables) {
   const { slot, slot_owner: slotOwner, tellSlots } = tables;
-  const put: Statement = { name: 'rvm_put_slots', text: putSql(tables) };
+  const put = putSql(tables);
   return {
     putSlots: {
       line: 'slots',

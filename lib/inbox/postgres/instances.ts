@@ -1,36 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { PEER_TIMEOUT } from '../model';
 import type { LeaseRequest, SharedStoreEvents } from '../store/port';
+import { countsBy, readerOf, type Row } from '../store/stored-row';
 import type { Connected } from './connect';
 import { cutOffNotedSql, WAITS_AGAIN } from './event-plans';
-import { Link, type LinkOptions } from './link';
-import { endsConnection, faultText, type Question, type Session, type Statement } from './session';
-import {
-  channelOf,
-  countsBy,
-  NO_GHOST,
-  quoted,
-  readerOf,
-  type Row,
-  SLOTS,
-  storedText,
-  tablesOf,
-  WISH,
-} from './tables';
+import type { Link, Links } from './link';
+import { endsConnection, faultText, type Question, type Session } from './session';
+import { channelOf, NO_GHOST, quoted, SLOTS, storedText, tablesOf, WISH } from './tables';
 
 /** Between two looks at what others have left here, in milliseconds. */
 const LOOK_EVERY = 1000;
 /** So many times as long as counting took, it is left alone. */
 const REST = 20;
-
-interface HeartbeatOptions extends Pick<LinkOptions, 'settings' | 'purpose' | 'onUp'> {
-  /** Serves where there is no connection of its own to be had. */
-  standIn: Link;
-  instance: ClusterMember;
-  news: Pick<SharedStoreEvents, 'onStirred' | 'onWaiting' | 'onSlots' | 'onWish'>;
-  /** Told why this instance cannot show that it lives. */
-  onFault: (reason: string) => void;
-}
 
 /**
  * The connection on which this instance shows that it lives and learns what others do. It is told of it at once where NOTIFY
@@ -46,16 +27,20 @@ export class Heartbeat {
   /** Steady time before which events that wait are not counted. */
   #countedUntil = 0;
 
-  constructor(private readonly options: HeartbeatOptions) {
-    const { settings, purpose } = options;
-    this.link = new Link({
-      settings,
-      purpose,
+  /**
+   * @param standIn serves where there is no connection of its own to be had
+   * @param onFault told why this instance cannot show that it lives
+   */
+  constructor(
+    private readonly links: Links,
+    private readonly instance: ClusterMember,
+    private readonly standIn: Link,
+    private readonly news: Pick<SharedStoreEvents, 'onStirred' | 'onWaiting' | 'onSlots' | 'onWish'>,
+    private readonly onFault: (reason: string) => void,
+  ) {
+    this.link = links.add('pulse', {
       prepare: (connected) => this.#prepare(connected),
-      onUp: () => {
-        options.onUp();
-        this.#look();
-      },
+      onUp: () => this.#look(),
     });
   }
 
@@ -72,27 +57,27 @@ export class Heartbeat {
   }
 
   async #prepare({ session }: Connected): Promise<void> {
-    const { instance, settings } = this.options;
     session.client.on('notification', ({ payload = '' }) => this.#hear(payload));
     // Behind a pooler others would get what is meant for this one.
-    if (!session.isPooled) await session.client.query(`LISTEN ${quoted(channelOf(settings.schema))}`);
-    await instance.beat(session);
+    if (!session.isPooled)
+      await session.client.query(`LISTEN ${quoted(channelOf(this.links.settings.schema))}`);
+    await this.instance.beat(session);
   }
 
   /** What this instance has leased waits again, for the others. @throws Error of `pg` */
   standAside(): Promise<void> {
-    return this.#use((session) => this.options.instance.standAside(session));
+    return this.#use((session) => this.instance.standAside(session));
   }
 
   /** Shows that this instance lives, beside the regular times. */
   beat(): void {
     if (this.#isBeating) return;
     this.#isBeating = true;
-    this.#use((session) => this.options.instance.beat(session))
+    this.#use((session) => this.instance.beat(session))
       .catch((error: unknown) => {
         // Without beats nothing is handed over: where the connection is not the reason, somebody should know what is.
-        if (!endsConnection(error) && !this.options.instance.isLeaseSafe())
-          this.options.onFault(`its database: ${faultText(error)}`);
+        if (!endsConnection(error) && !this.instance.isLeaseSafe())
+          this.onFault(`its database: ${faultText(error)}`);
       })
       .finally(() => (this.#isBeating = false));
   }
@@ -111,33 +96,32 @@ export class Heartbeat {
   }
 
   async #use(work: (session: Session) => Promise<void>): Promise<void> {
-    const link = this.link.session === undefined ? this.options.standIn : this.link;
+    const link = this.link.session === undefined ? this.standIn : this.link;
     const { session } = link;
     if (session !== undefined) await link.use(session, () => work(session));
   }
 
   async #lookAround(session: Session): Promise<void> {
-    await this.options.instance.look(session);
-    const wishes = await this.options.instance.takeWishes(session);
-    for (const { deliveryId, wish } of wishes) this.options.news.onWish(deliveryId, wish);
+    await this.instance.look(session);
+    const wishes = await this.instance.takeWishes(session);
+    for (const { deliveryId, wish } of wishes) this.news.onWish(deliveryId, wish);
     await this.#count(session);
   }
 
   /** A backlog of hundreds of thousands takes a while to count: then less often. */
   async #count(session: Session): Promise<void> {
-    const { instance, news } = this.options;
     const begun = performance.now();
-    if (begun < this.#countedUntil) return news.onStirred(undefined);
-    const waiting = await instance.waiting(session);
+    if (begun < this.#countedUntil) return this.news.onStirred(undefined);
+    const waiting = await this.instance.waiting(session);
     const took = performance.now() - begun;
     this.#countedUntil = begun + took + took * REST - LOOK_EVERY;
-    news.onWaiting(waiting);
-    if (Object.keys(waiting).length > 0) news.onStirred(undefined);
+    this.news.onWaiting(waiting);
+    if (Object.keys(waiting).length > 0) this.news.onStirred(undefined);
   }
 
   /** @param payload as `channelOf` has it; an endpoint is empty where something may wait at any */
   #hear(payload: string): void {
-    const { instance, news } = this.options;
+    const { instance, news } = this;
     if (payload.startsWith(SLOTS)) {
       const told = payload.slice(SLOTS.length);
       const [by = ''] = told.split(' ', 1);
@@ -206,16 +190,13 @@ class PeerMonitor {
  * Nothing here is waited for, or beats would stay away: no standby, for what is lost in a takeover is found out and done again;
  * and no lock, which others may hold for as long as they wait for a standby.
  */
-const LOCAL: Statement = {
-  name: 'instance-local',
-  text: `SELECT set_config('synchronous_commit', 'local', true), set_config('lock_timeout', '500ms', true), ${NO_GHOST}`,
-};
+const LOCAL = `SELECT set_config('synchronous_commit', 'local', true), set_config('lock_timeout', '500ms', true), ${NO_GHOST}`;
 
 function statementsOf(schema: string) {
   const tables = tablesOf(schema);
   const { instance, work, wish, stir } = tables;
   const orphaned = `state = 'leased' AND NOT EXISTS (SELECT 1 FROM ${instance} AS i WHERE i.epoch = holder)`;
-  return named({
+  return {
     // Once more where the answer to the first was lost.
     begin: `INSERT INTO ${instance} AS i (epoch, name, begun, beat, beats, ttl_ms)
       VALUES ($1, $2, clock_timestamp(), clock_timestamp(), 0, $3)
@@ -238,15 +219,7 @@ function statementsOf(schema: string) {
     wishes: `SELECT 1 FROM ${wish} WHERE holder = $1 LIMIT 1`,
     takeWishes: `DELETE FROM ${wish} WHERE holder = $1 RETURNING number, delivery_id, wish`,
     waiting: `SELECT endpoint, count(*) AS count FROM ${work} WHERE state = 'received' GROUP BY endpoint`,
-  });
-}
-
-function named<Name extends string>(texts: Record<Name, string>): Record<Name, Statement> {
-  const statements = Object.entries<string>(texts).map(([name, text]) => [
-    name,
-    { name: `instance-${name}`, text },
-  ]);
-  return Object.fromEntries(statements) as Record<Name, Statement>;
+  };
 }
 
 /** Between two beats, in milliseconds. */

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { storeFailed } from '../store/port';
 import { applicationName, connect, type Connected } from './connect';
 import type { ConnectionSettings, Host } from './connection-settings';
@@ -22,33 +23,50 @@ const FOR_STANDBY =
 const BUSY = 'the database is busy with what was asked before: see to its load and its disk';
 
 /**
- * Looks after connections that owe an answer. One for which the server is at work is kept, however long it takes: while a
- * standby is away each further connection would be one more that waits for it, until the server has none left. One that nobody
- * works for is given up.
+ * The connections of a store. Those that owe an answer are looked after. One for which the server is at work is kept, however
+ * long it takes: while a standby is away each further connection would be one more that waits for it, until the server has none
+ * left. One that nobody works for is given up.
  */
-export class LinkWatchdog {
+export class Links {
+  readonly #all: Link[] = [];
   readonly #looks = new Map<Link, number>();
-  #timer: NodeJS.Timeout | undefined;
+  readonly #looking = setInterval(() => this.#look(), LOOK_EVERY).unref();
+  /** Tells the connections of this store from those of another of the same name. */
+  readonly #mark = randomBytes(4).toString('hex');
   #isLooking = false;
 
-  /** @param purpose of the connections on which it asks */
-  constructor(
-    private readonly settings: ConnectionSettings,
-    private readonly purpose: string,
-    private readonly all: readonly Link[],
-  ) {}
+  constructor(readonly settings: ConnectionSettings) {}
 
-  open(): void {
-    this.#timer = setInterval(() => this.#look(), LOOK_EVERY).unref();
+  /** One more of them, to be opened. @param purpose tells it from the others */
+  add(purpose: string, { onUp, ...options }: LinkOptions): Link {
+    const link: Link = new Link(this.settings, `${purpose} ${this.#mark}`, {
+      ...options,
+      onUp: () => {
+        this.#follow(link);
+        onUp();
+      },
+    });
+    this.#all.push(link);
+    return link;
   }
 
+  /** Looks after them no more. */
   close(): void {
-    clearInterval(this.#timer);
+    clearInterval(this.#looking);
+  }
+
+  /**
+   * While one server takes over from another, both may be there to be written for a moment: all connections of an instance lead
+   * to the one that was reached last, or what is shown on one of them says nothing of what is done on another.
+   */
+  #follow({ host }: Link): void {
+    if (host === undefined) return;
+    for (const link of this.#all) if (link.host !== undefined && !isSame(link.host, host)) link.drop(MOVED);
   }
 
   #look(): void {
-    const silent = this.all.filter((link) => isSilent(link));
-    for (const link of this.all) if (!isSilent(link)) this.#looks.delete(link);
+    const silent = this.#all.filter((link) => isSilent(link));
+    for (const link of this.#all) if (!isSilent(link)) this.#looks.delete(link);
     if (silent.length === 0 || this.#isLooking) return;
     this.#isLooking = true;
     this.#ask(silent)
@@ -58,7 +76,7 @@ export class LinkWatchdog {
 
   /** @throws Error of `pg`, RvmError STORE_FAILED */
   async #ask(silent: readonly Link[]): Promise<void> {
-    const { session, host } = await connect(this.settings, this.purpose);
+    const { session, host } = await connect(this.settings, `probe ${this.#mark}`);
     const late = setTimeout(() => session.destroy(), LOOK_EVERY * LOOKS);
     try {
       for (const link of silent) {
@@ -109,9 +127,6 @@ const MOVED = 'another one of the databases can be written now';
 const LOST = 'the connection to the database was lost';
 
 export interface LinkOptions {
-  settings: ConnectionSettings;
-  /** Tells the connections of an instance apart. */
-  purpose: string;
   /** Makes a new connection ready, before anything else is asked on it. */
   prepare?: (connected: Connected) => Promise<void>;
   onUp: () => void;
@@ -133,11 +148,16 @@ export class Link {
   /** Steady times of what is under way. */
   readonly #underWay = new Set<{ since: number }>();
 
-  constructor(private readonly options: LinkOptions) {}
+  /** @param purpose tells the connections of an instance apart */
+  constructor(
+    private readonly settings: ConnectionSettings,
+    private readonly purpose: string,
+    private readonly options: LinkOptions,
+  ) {}
 
   /** As `pg_stat_activity` shows it. */
   get name(): string {
-    return applicationName(this.options.purpose, this.options.settings.instanceName);
+    return applicationName(this.purpose, this.settings.instanceName);
   }
 
   /** Undefined while there is none that is ready. */
@@ -212,7 +232,7 @@ export class Link {
   async #connect(): Promise<void> {
     this.#timer = undefined;
     try {
-      const connected = await connect(this.options.settings, this.options.purpose);
+      const connected = await connect(this.settings, this.purpose);
       if (this.#closed) return connected.session.destroy();
       this.#connected = connected;
       await this.#prepare(connected);
@@ -259,16 +279,6 @@ export class Link {
     this.#timer = setTimeout(() => void this.#connect(), this.#pause);
     this.#timer.unref();
   }
-}
-
-/**
- * While one server takes over from another, both may be there to be written for a moment: all connections of an instance lead
- * to the one that was reached last, or what is shown on one of them says nothing of what is done on another.
- */
-export function follow(reached: Link, all: readonly Link[]): void {
-  const { host } = reached;
-  if (host === undefined) return;
-  for (const link of all) if (link.host !== undefined && !isSame(link.host, host)) link.drop(MOVED);
 }
 
 function isSame(one: Host, other: Host): boolean {

@@ -1,20 +1,10 @@
 import { SELF_TEST_ID } from '../../message/envelope';
-import type { InboxFigures, MessageState, PlaceQuery } from '../model';
-import { stepRow, type StepRow, type StoredMessage } from '../store/port';
-import { MAX_LISTED, type PagedMessage, placesAsked } from '../store/stored-message';
+import type { InboxFigures, ListQuery } from '../model';
+import type { StepRow, StoredMessage } from '../store/port';
+import { isOfPlaces, MAX_LISTED, ORDERS, periodOf, placesAsked, type Shown } from '../store/stored-message';
+import { countsBy, listedMessage, type Row, stateCountIn, stepRow, storedMessage } from '../store/stored-row';
 import type { CallPlans } from './call-plans';
-import {
-  alarmKey,
-  askedId,
-  countsBy,
-  type InboxClock,
-  messageKey,
-  readerOf,
-  type Row,
-  storedText,
-  type Tables,
-  texts,
-} from './tables';
+import { alarmKey, askedId, type InboxClock, messageKey, storedText, type Tables, texts } from './tables';
 
 /** What of a message is given, of `message` and its row of `work`, where it has one. */
 export const STORED_COLUMNS = `message.sequence, message.delivery_id, message.station, message.id, message.named, message.fingerprint,
@@ -26,67 +16,36 @@ export const MESSAGE_WITH_BODY = `${STORED_COLUMNS}, body.facts, body.bytes`;
 
 /** A message as `STORED_COLUMNS` give it, with its body where that was read. */
 export function messageIn(row: Row): StoredMessage {
-  const { facts, bytes, has_room: hasRoom = true } = row;
-  const message: StoredMessage = {
-    sequence: Number(row['sequence']),
-    deliveryId: String(row['delivery_id']),
-    station: String(row['station']),
-    id: String(row['id']),
-    named: row['named'] === true,
-    fingerprint: String(row['fingerprint']),
-    endpoint: String(row['endpoint']),
-    state: row['state'] as MessageState,
-    rank: row['rank'] === 1 ? 1 : 0,
-    attempt: Number(row['attempt']),
-    again: (row['again'] ?? undefined) as StoredMessage['again'],
-    first: row['first'] === true,
-    ended: row['ended'] === true,
-    received: Number(row['received']),
-  };
+  return withBody(storedMessage(row), row);
+}
+
+function withBody(message: StoredMessage, { facts, bytes, has_room: hasRoom = true }: Row): StoredMessage {
   if (facts === undefined || hasRoom !== true) return message;
   if (typeof facts !== 'string' || !(bytes instanceof Uint8Array)) return { ...message, isIncomplete: true };
   return { ...message, facts, bytes };
 }
 
-function stateIn(value: unknown): MessageState {
-  return value as MessageState;
-}
-
 /** As a list gives it, with `courseColumns`. */
-function listedMessage(row: Row): StoredMessage {
-  const { delivered, instance, settled, settled_by: by, verdict, judged, steps } = row;
+function shownMessage(row: Row): StoredMessage {
+  const { steps } = row;
   return {
-    ...messageIn(row),
-    course: {
-      ...(delivered !== null && { delivered: Number(delivered) }),
-      ...(typeof instance === 'string' && { instance }),
-      ...(settled !== null && { settled: Number(settled) }),
-      ...(typeof by === 'string' && { settledBy: by }),
-    },
-    ...(verdict !== null && {
-      verdict: { verdict: verdict === 'real' ? 'real' : 'false', time: Number(judged) },
-    }),
+    ...withBody(listedMessage(row), row),
     ...(typeof steps === 'string' && { steps: stepsIn(steps) }),
   };
 }
 
-function pagedMessage(row: Row): PagedMessage {
-  const { alarm_key: alarm } = row;
-  return { ...listedMessage(row), ...(typeof alarm === 'string' && { alarm }) };
-}
-
 function stepsIn(text: string): StepRow[] {
-  const rows = JSON.parse(text) as Parameters<typeof stepRow>[0][];
+  const rows = JSON.parse(text) as Row[];
   return rows.map(({ actor, ...row }) =>
     stepRow({ ...row, actor: typeof actor === 'string' ? storedText(actor) : actor }),
   );
 }
 
-/** What has become of `message`, beside its row of `work`. @param isAsked an expression: whether its steps are wanted, too */
-function courseColumns({ instance, history }: Tables, isAsked: string): string {
+/** What has become of `message`, beside its row of `work`; with its steps where $5 says so. */
+function courseColumns({ instance, history }: Tables): string {
   return `coalesce(course.delivered, work.delivered) AS delivered, course.settled, course.actor AS settled_by,
   coalesce(course.instance, (SELECT sharing.name FROM ${instance} AS sharing WHERE sharing.epoch = work.holder)) AS instance,
-  message.verdict, message.judged, CASE WHEN ${isAsked} THEN (
+  message.verdict, message.judged, CASE WHEN $5::boolean THEN (
     SELECT coalesce(json_agg(noted ORDER BY noted.place)::text, '[]') FROM ${history} AS noted WHERE noted.sequence = message.sequence) END AS steps`;
 }
 
@@ -94,8 +53,6 @@ function courseColumns({ instance, history }: Tables, isAsked: string): string {
 const DEAD = `message.state IN ('dead', 'conflict', 'stale') AND message.again IS DISTINCT FROM 'dismissed'`;
 const NO_SELF_TEST = `NOT (message.state = 'other' AND message.id LIKE '${SELF_TEST_ID}%')`;
 
-/** Before the first message that was received at a time. */
-const BEFORE_FIRST = -1;
 const FIRST = Number.MIN_SAFE_INTEGER;
 const LAST = Number.MAX_SAFE_INTEGER;
 
@@ -117,33 +74,16 @@ export function listPlans(tables: Tables, clock: InboxClock) {
     list: {
       line: 'side',
       givesBodies: () => true,
-      sql: ({ state, alarm, deliveryId, ...places }, isBare) => {
-        const ofState = state === 'all' ? 'shown' : state;
-        const ofAlarm = alarm === undefined ? ofState : 'alarm';
-        const kind = deliveryId === undefined ? ofAlarm : 'one';
-        return pageSql(tables, LIST, {
-          kind,
-          bodies: !isBare,
-          isPlaced: kind === ofState && isPlaced(places),
-        });
-      },
-      args: ({ since = 0, until = LAST, alarm, deliveryId, limit, history = false, ...places }) => {
-        if (deliveryId !== undefined) return [FIRST, 1, history, LAST, askedId(deliveryId)];
-        const period = [whole(since), Math.max(0, whole(limit)), history, whole(until)];
-        if (alarm !== undefined) return [...period, alarmKey(alarm.station, alarm.alarmId)];
-        return [...period, placesAsked(places) ?? []].flat();
-      },
-      read: ([rows]) => rows.map(listedMessage),
+      sql: (take, isBare) => shownSql(tables, { name: 'list', take }, !isBare),
+      args: (take) => shownArgs({ name: 'list', take }, take.history === true),
+      read: ([rows]) => rows.map(shownMessage),
     },
     page: {
+      line: 'side',
       isRepeatable: true,
-      sql: ({ state, bodies, ...places }) =>
-        pageSql(tables, PAGE, { kind: state, bodies, isPlaced: isPlaced(places) }),
-      args: ({ since, until, after, limit, steps, ...places }) => {
-        const { received, sequence } = after ?? { received: whole(since), sequence: BEFORE_FIRST };
-        return [received, sequence, whole(until), limit, steps, placesAsked(places) ?? []].flat();
-      },
-      read: ([rows]) => rows.map(pagedMessage),
+      sql: (take) => shownSql(tables, { name: 'page', take }, take.bodies),
+      args: (take) => shownArgs({ name: 'page', take }, take.steps),
+      read: ([rows]) => rows.map(shownMessage),
     },
     openByEndpoint: {
       line: 'side',
@@ -179,7 +119,7 @@ export function listPlans(tables: Tables, clock: InboxClock) {
       ],
       args: ({ newest }) => [[newest], []],
       read: ([newest, [dead = {}]]) => ({
-        newest: newest.map(readerOf({ station: String, state: stateIn, count: Number, last: Number })),
+        newest: newest.map(stateCountIn),
         dead: Number(dead['dead']) + Number(dead['exhausted']),
         exhausted: Number(dead['exhausted']),
       }),
@@ -187,90 +127,66 @@ export function listPlans(tables: Tables, clock: InboxClock) {
   } satisfies Partial<CallPlans>;
 }
 
-/** How the messages of a page are found and given, as expressions. */
-interface PageSql {
-  readonly order: 'ASC' | 'DESC';
-  readonly period: string;
-  readonly limit: string;
-  /** Whether steps are wanted. */
-  readonly steps: string;
-  /** Of which places, where that is asked. */
-  readonly places: string;
+function shownArgs(asked: Shown, steps: boolean): unknown[] {
+  const { alarm, deliveryId, limit } = asked.take as ListQuery;
+  const ofOne = { name: 'list', take: { since: FIRST } } as const;
+  const [received, sequence, end] = periodOf(deliveryId === undefined ? asked : ofOne);
+  const places = isOfPlaces(asked) ? placesAsked(asked.take) : undefined;
+  const ofAlarm = alarm === undefined ? places : alarmKey(alarm.station, alarm.alarmId);
+  const of = deliveryId === undefined ? ofAlarm : askedId(deliveryId);
+  return [whole(received), sequence, whole(end), Math.max(0, whole(limit)), steps, of ?? []].flat();
 }
 
-/** Newest first. */
-const LIST: PageSql = {
-  order: 'DESC',
-  period: 'message.received >= $1::bigint AND message.received < $4::bigint',
-  limit: '$2::bigint',
-  steps: '$3::boolean',
-  places: '$5::json',
-};
-/** Of a period, oldest first. */
-const PAGE: PageSql = {
-  order: 'ASC',
-  period: '(message.received, message.sequence) > ($1::bigint, $2::bigint) AND message.received < $3::bigint',
-  limit: '$4::bigint',
-  steps: '$5::boolean',
-  places: '$6::json',
-};
-
-function isPlaced(places: PlaceQuery): boolean {
-  return placesAsked(places) !== undefined;
-}
-
-/** By the places that are asked for, as `placesAsked` has them. */
-function ofPlaces({ body }: Tables, asked: string): string {
-  return ` AND NOT EXISTS (SELECT FROM json_array_elements(${asked}) AS kind (places) WHERE NOT EXISTS (
+/** By the places that are asked for, $6, as `placesAsked` has them. */
+function ofPlaces({ body }: Tables): string {
+  return ` AND NOT EXISTS (SELECT FROM json_array_elements($6::json) AS kind (places) WHERE NOT EXISTS (
     SELECT FROM ${body} AS kept, json_array_elements_text(kind.places) AS one (place)
     WHERE kept.sequence = message.sequence AND strpos(kept.facts, one.place) > 0))`;
 }
 
-/** @returns the messages of each kind of page, without their order */
-function pagesSql({ work, message }: Tables, { order, period, limit }: PageSql, places: string) {
-  const page = (from: string): string => `SELECT message.sequence, message.received FROM ${from}
-    ORDER BY message.received ${order}, message.sequence ${order} LIMIT ${limit}`;
-  const all = (condition: string): string =>
-    page(`${message} AS message WHERE ${period} AND ${condition}${places}`);
-  const atWork = (condition: string): string =>
-    page(
-      `${message} AS message JOIN ${work} AS work USING (sequence) WHERE ${period} AND ${condition}${places}`,
-    );
-  return {
-    open: atWork(`work.state IN ('received', 'leased')`),
-    settled: all(`message.state = 'delivered'
-      AND NOT EXISTS (SELECT FROM ${work} AS work WHERE work.sequence = message.sequence)`),
-    filtered: all(`message.state = 'filtered'`),
-    dead: page(`((${all(DEAD)}) UNION ALL (${atWork(`work.state = 'dead'`)})) AS message`),
-    all: all('true'),
-    shown: all(NO_SELF_TEST),
-    alarm: all('message.alarm_key = $5::uuid'),
-    one: all('message.delivery_id = $5::uuid'),
+/** The messages of a list or a page, without their order. */
+function foundSql(tables: Tables, asked: Shown): string {
+  const { work, message } = tables;
+  const { order, behind, until } = ORDERS[asked.name];
+  const { state, alarm, deliveryId } = asked.take as ListQuery;
+  const places = isOfPlaces(asked) ? ofPlaces(tables) : '';
+  const inOrder = (from: string): string => `SELECT message.sequence, message.received FROM ${from}
+    ORDER BY message.received ${order}, message.sequence ${order} LIMIT $4::bigint`;
+  const found = (from: string, condition: string): string =>
+    inOrder(`${message} AS message ${from} WHERE (message.received, message.sequence) ${behind} ($1::bigint, $2::bigint)
+      AND message.received ${until} $3::bigint AND ${condition}${places}`);
+  const all = (condition: string): string => found('', condition);
+  const atWork = (condition: string): string => found(`JOIN ${work} AS work USING (sequence)`, condition);
+  if (deliveryId !== undefined) return all('message.delivery_id = $6::uuid');
+  if (alarm !== undefined) return all('message.alarm_key = $6::uuid');
+  const ofState = {
+    open: () => atWork(`work.state IN ('received', 'leased')`),
+    settled: () =>
+      all(`message.state = 'delivered'
+        AND NOT EXISTS (SELECT FROM ${work} AS work WHERE work.sequence = message.sequence)`),
+    filtered: () => all(`message.state = 'filtered'`),
+    dead: () => inOrder(`((${all(DEAD)}) UNION ALL (${atWork(`work.state = 'dead'`)})) AS message`),
+    all: () => all(asked.name === 'list' ? NO_SELF_TEST : 'true'),
   };
+  return ofState[state]();
 }
 
-/** A page, with bodies as far as there is room: messages beyond come without. */
-function pageSql(
-  tables: Tables,
-  asked: PageSql,
-  { kind, bodies, isPlaced }: { kind: keyof ReturnType<typeof pagesSql>; bodies: boolean; isPlaced: boolean },
-): readonly [kind: string, text: string] {
-  const { order, steps } = asked;
-  const page = pagesSql(tables, asked, isPlaced ? ofPlaces(tables, asked.places) : '')[kind];
+/** With bodies as far as there is room: messages beyond come without. */
+function shownSql(tables: Tables, asked: Shown, bodies: boolean): string {
   const { work, message, body, course } = tables;
+  const { order } = ORDERS[asked.name];
   const measured = `, measured AS (
   SELECT page.sequence, coalesce(sum(octet_length(body.bytes)) OVER (ORDER BY page.received ${order}, page.sequence ${order}
     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) <= ${MAX_LISTED} AS has_room
   FROM page LEFT JOIN ${body} AS body USING (sequence)
 )`;
-  const text = `
-WITH page AS MATERIALIZED (${page})${bodies ? measured : ''}
-SELECT ${bodies ? `measured.has_room, ${MESSAGE_WITH_BODY}` : STORED_COLUMNS}, message.alarm_key, ${courseColumns(tables, steps)}
+  return `
+WITH page AS MATERIALIZED (${foundSql(tables, asked)})${bodies ? measured : ''}
+SELECT ${bodies ? `measured.has_room, ${MESSAGE_WITH_BODY}` : STORED_COLUMNS}, message.alarm_key, ${courseColumns(tables)}
 FROM ${bodies ? 'measured' : 'page'} JOIN ${message} AS message USING (sequence) LEFT JOIN ${work} AS work USING (sequence)
   LEFT JOIN LATERAL (SELECT * FROM ${course} AS one WHERE one.sequence = message.sequence LIMIT 1) AS course ON true
   ${bodies ? `LEFT JOIN ${body} AS body ON body.sequence = message.sequence AND measured.has_room` : ''}
 ORDER BY message.received ${order}, message.sequence ${order}`;
-  return [`${kind}${isPlaced ? '_placed' : ''}${bodies ? '' : '_bare'}`, text];
 }
 
 /** Of each rank the first to be delivered, and of these the older one. */

@@ -1,6 +1,7 @@
 import { storeFailed } from '../store/port';
+import type { Row } from '../store/stored-row';
 import { BEGIN, codeOf, type Session } from './session';
-import { literal, quoted, type Row, TABLE_NAMES, tablesOf } from './tables';
+import { literal, quoted, TABLE_NAMES, tablesOf } from './tables';
 
 /** @throws RvmError STORE_FAILED where the role of a connection lacks a right on the tables of an inbox */
 async function checkRights({ client }: Session, schema: string): Promise<void> {

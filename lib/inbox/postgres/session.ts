@@ -4,7 +4,8 @@ import { lenientTimeout } from '../../concurrency/timers';
 import { RvmError } from '../../error';
 import { tlsFault } from '../../tls';
 import { reasonOf } from '../store/port';
-import { type Row, storable, storedText } from './tables';
+import type { Row } from '../store/stored-row';
+import { digest, storable, storedText } from './tables';
 
 /** What is read of an answer that is none of PostgreSQL's. */
 const GARBLED = 'garbled answer';
@@ -162,15 +163,8 @@ const GOODBYE = 500;
 /** The type `text`, by its number in every PostgreSQL: `pg_type.dat`. */
 const TEXT = 25;
 
-/** A statement, planned once for each connection. */
-export interface Statement {
-  /** Unique among all; names its plan on the connection. */
-  readonly name: string;
-  readonly text: string;
-}
-
 /** A statement with its values. Texts are stored as `storable`, and are read as they were before. */
-export type Question = readonly [Statement, readonly unknown[]];
+export type Question = readonly [sql: string, values: readonly unknown[]];
 
 /**
  * A connection to PostgreSQL. Statements are sent as they are asked for, without waiting for the answers before, and take
@@ -179,6 +173,8 @@ export type Question = readonly [Statement, readonly unknown[]];
 export class Session {
   /** Plans are kept by the connection. Behind a pooler that gives each transaction another one, they are not. */
   #keepsPlans: boolean;
+  /** The names of its plans, by their statements: whatever else the connection is used for, no other has such a name. */
+  readonly #names = new Map<string, string>();
 
   /**
    * @param client connected, with `pipeline`
@@ -192,9 +188,9 @@ export class Session {
     client.setTypeParser(TEXT, storedText);
   }
 
-  /** @throws Error of `pg`, with `code` where the server says one */
-  async run({ name, text }: Statement, values: readonly unknown[] = []): Promise<Row[]> {
-    const named = this.#keepsPlans ? { name } : {};
+  /** Planned once for each connection. @throws Error of `pg`, with `code` where the server says one */
+  async run(text: string, values: readonly unknown[] = []): Promise<Row[]> {
+    const named = this.#keepsPlans ? { name: this.#nameOf(text) } : {};
     const stored = values.map((value) => (typeof value === 'string' ? storable(value) : value));
     try {
       const { rows } = await this.client.query<Row>({ ...named, text, values: stored });
@@ -217,6 +213,12 @@ export class Session {
     return results
       .slice(1, -1)
       .map((result) => (result.status === 'fulfilled' ? (result.value as Row[]) : []));
+  }
+
+  #nameOf(text: string): string {
+    const name = this.#names.get(text) ?? `rvm_${digest(text)}`;
+    this.#names.set(text, name);
+    return name;
   }
 
   /** In one write: else each statement is a packet of its own, and wakes the server. */

@@ -1,13 +1,12 @@
-import { randomBytes } from 'node:crypto';
 import { withTimeout } from '../../concurrency/timers';
 import { meter } from '../../meter';
 import type { SharedCall, SharedStore, SharedStoreEvents, StoreCalls } from '../store/port';
-import { BatchQueue, type BatchQueueOptions, BatchRunner } from './batches';
+import { BatchQueue, BatchRunner } from './batches';
 import type { BatchPlanner } from './call-plans';
 import { type Connected, unsafeSettings } from './connect';
 import type { ConnectionSettings } from './connection-settings';
 import { type Clocks, ClusterMember, Heartbeat } from './instances';
-import { follow, type Link, LinkWatchdog } from './link';
+import { Links } from './link';
 import { plannerOf } from './inbox-plans';
 import { migrate } from './schema';
 
@@ -33,7 +32,7 @@ export class PostgresStore implements SharedStore {
   readonly #side: BatchQueue;
   readonly #slots: BatchQueue;
   readonly #pulse: Heartbeat;
-  readonly #watchdog: LinkWatchdog;
+  readonly #links: Links;
   #waiting: Record<string, number> = {};
   #wasOpen = false;
   #hasSlots = false;
@@ -49,44 +48,22 @@ export class PostgresStore implements SharedStore {
     this.#instance = instance;
     this.#planner = plannerOf(settings.schema, monotonic);
     const runner = new BatchRunner(this.#planner, () => instance.epoch);
-    // Tells the connections of this store from those of another of the same name.
-    const mark = randomBytes(4).toString('hex');
-    const queueOf = (
-      purpose: string,
-      options: Pick<BatchQueueOptions, 'limits'> & Partial<BatchQueueOptions>,
-    ): BatchQueue => {
-      const queue: BatchQueue = new BatchQueue({
-        settings,
-        purpose: `${purpose} ${mark}`,
-        runner,
-        news,
-        onUp: () => this.#follow(queue.link),
-        ...options,
-      });
-      return queue;
-    };
+    const links = new Links(settings);
+    this.#links = links;
     const onFault = (reason: string): void => this.#failed(reason);
-    this.#work = queueOf('work', {
+    this.#work = new BatchQueue(links, 'work', {
+      runner,
       limits: TOGETHER,
+      news,
       prepare: (connected) => this.#prepare(connected),
       onUp: () => this.#opened(),
       onFault,
       onDone: (took) => meter()?.committed('postgres', took / 1000),
     });
-    this.#side = queueOf('side', { limits: ALONE });
-    this.#slots = queueOf('slots', { limits: TOGETHER });
-    this.#pulse = new Heartbeat({
-      settings,
-      purpose: `pulse ${mark}`,
-      instance,
-      news,
-      standIn: this.#work.link,
-      onUp: () => this.#follow(this.#pulse.link),
-      onFault,
-    });
-    this.#watchdog = new LinkWatchdog(settings, `probe ${mark}`, this.#links());
+    this.#side = new BatchQueue(links, 'side', { runner, limits: ALONE, news });
+    this.#slots = new BatchQueue(links, 'slots', { runner, limits: TOGETHER, news });
+    this.#pulse = new Heartbeat(links, instance, this.#work.link, news, onFault);
     this.#work.link.open();
-    this.#watchdog.open();
   }
 
   call<Name extends SharedCall>(
@@ -139,7 +116,7 @@ export class PostgresStore implements SharedStore {
   }
 
   async #close(): Promise<void> {
-    this.#watchdog.close();
+    this.#links.close();
     await withTimeout(this.#leave(), GOODBYE).catch(() => undefined);
     await Promise.all([this.#work, this.#side, this.#slots, this.#pulse].map((each) => each.close()));
   }
@@ -170,16 +147,7 @@ export class PostgresStore implements SharedStore {
     }
     this.#wasOpen = true;
     this.#openSlots();
-    this.#follow(this.#work.link);
     this.news.onOpened({ waiting: this.#waiting, restored: false });
-  }
-
-  #links(): Link[] {
-    return [this.#work, this.#side, this.#slots, this.#pulse].map(({ link }) => link);
-  }
-
-  #follow(reached: Link): void {
-    follow(reached, this.#links());
   }
 
   #failed(reason: string): void {

@@ -1,7 +1,6 @@
 import { hash, randomUUID } from 'node:crypto';
 import { LONGEST_NAME } from '../model';
-
-export type Row = Record<string, unknown>;
+import type { Row } from '../store/stored-row';
 
 /** The rows that belong to the items of an array: its column `n` says to which, counted from 1. */
 export function byNumber(rows: readonly Row[]): Map<number, Row> {
@@ -92,7 +91,7 @@ export function alarmKey(station: string, alarm: string): string {
 }
 
 /** 128 bits of a text, of which no two have the same; as PostgreSQL takes a UUID, too. */
-function digest(text: string): string {
+export function digest(text: string): string {
   return hash('sha256', text).slice(0, 32);
 }
 
@@ -133,19 +132,6 @@ export function storable(text: string): string {
 export function storedText(stored: string): string {
   if (!stored.includes(ESCAPE)) return stored;
   return stored.replaceAll(NUL_ESCAPED, NUL).replaceAll(ESCAPE_ESCAPED, ESCAPE);
-}
-
-/** Reads rows, of each of these columns what its reader makes of it. */
-export function readerOf<Read>(columns: {
-  readonly [Name in keyof Read]: (value: unknown) => Read[Name];
-}): (row: Row) => Read {
-  const readers = Object.entries<(value: unknown) => unknown>(columns);
-  return (row) => Object.fromEntries(readers.map(([name, read]) => [name, read(row[name])])) as Read;
-}
-
-/** Of rows that have a `count`. */
-export function countsBy(column: string, rows: readonly Row[]): Record<string, number> {
-  return Object.fromEntries(rows.map((row) => [String(row[column]), Number(row['count'])]));
 }
 
 const HEADER_BYTES = 20;

@@ -13,12 +13,12 @@ import { inspect, SCHEMA_VERSION } from '../postgres/schema';
 import { faultText, type Session } from '../postgres/session';
 import { hasSpilledMessages } from '../spare/spare-folder';
 import { openDatabase } from '../sqlite/database';
-import { Bodies, messageLists } from '../sqlite/messages';
+import { Bodies, MessageLists } from '../sqlite/lists';
 import { offlineFault, openOffline } from '../sqlite/salvage';
 import { prepareStatements } from '../sqlite/statements';
 import { HistoryTable } from '../sqlite/tables';
-import { type PageQuery, reasonOf } from '../store/port';
-import { eventRow, listed, type PagedMessage, type PageOfMessages, pagesOf } from '../store/stored-message';
+import { type PageQuery, reasonOf, type StoredMessage } from '../store/port';
+import { eventRow, listed, pagesOf } from '../store/stored-message';
 import { type ExportRequest, tellProgress, type Terminal, tlsOf, unusable } from './command-line';
 
 /** A cell of a table; null and undefined are empty. */
@@ -45,7 +45,7 @@ function cellText(cell: Cell): string {
 /** An inbox whose events are read, and nothing else. */
 interface ExportSource {
   /** @throws RvmError STORE_FAILED */
-  page(query: PageQuery): Promise<PageOfMessages>;
+  page(query: PageQuery): Promise<StoredMessage[]>;
   close(): Promise<void>;
 }
 
@@ -95,7 +95,7 @@ async function* exportLines(
   }
 }
 
-function linesOf(stored: PagedMessage): string[] {
+function linesOf(stored: StoredMessage): string[] {
   const message = listed(stored, true);
   const { time: _received, ...event } = eventRow(message);
   return (message.history ?? []).map((entry) => {
@@ -110,11 +110,10 @@ function linesOf(stored: PagedMessage): string[] {
  */
 async function openDatabaseSource(settings: ConnectionSettings): Promise<ExportSource> {
   const { session } = await connect(settings, 'export').catch(failed);
-  const close = (): Promise<void> => session.client.end().catch(() => undefined);
   try {
     await refuseOther(session, settings.schema);
   } catch (error) {
-    await close();
+    await session.close();
     throw error;
   }
   const runner = new BatchRunner(
@@ -125,9 +124,9 @@ async function openDatabaseSource(settings: ConnectionSettings): Promise<ExportS
     page: async (take) => {
       const [reply] = await runner.run(session, [{ id: 0, name: 'page', take }]).catch(failed);
       if (reply?.error !== undefined) failed(reply.error);
-      return (reply?.give ?? []) as PageOfMessages;
+      return (reply?.give ?? []) as StoredMessage[];
     },
-    close,
+    close: () => session.close(),
   };
 }
 
@@ -173,7 +172,7 @@ function sourceOf(file: string, folder: string): ExportSource {
     const statements = prepareStatements(database);
     // A body that cannot be read leaves its cells empty.
     const bodies = new Bodies(statements, () => undefined);
-    const lists = messageLists(statements, new HistoryTable(statements), bodies);
+    const lists = new MessageLists(statements, new HistoryTable(statements), bodies);
     return {
       page: async (query) => {
         try {

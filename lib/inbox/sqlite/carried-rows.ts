@@ -2,8 +2,9 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { type CarriedRecord, type CarriedStep, MESSAGE_COLUMNS, STEP_COLUMNS } from '../store/carried-record';
 import type { SpareRecord } from '../store/port';
 import { factsWithWarnings } from '../store/stored-message';
+import { storedMessage } from '../store/stored-row';
 import { alarmKey, type KnownMessages, messageKey } from './known-ids';
-import { oneEvent, type Row, type Statements, storedMessage, type Work } from './statements';
+import { oneEvent, type Row, type Statements, type Work } from './statements';
 
 const OF_MESSAGE = Object.keys(MESSAGE_COLUMNS);
 const OF_STEP = Object.keys(STEP_COLUMNS);

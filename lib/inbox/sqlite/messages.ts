@@ -1,5 +1,5 @@
-import type { HistoryStep, ListQuery, MessageState, PlaceQuery } from '../model';
 import { randomUUID } from 'node:crypto';
+import type { HistoryStep, MessageState } from '../model';
 import {
   type Accepted,
   type ActOn,
@@ -13,129 +13,14 @@ import {
   type StoredMessage,
 } from '../store/port';
 import type { CarriedRecord } from '../store/carried-record';
-import { isFurther, isOpenState, MAX_LISTED, placesAsked } from '../store/stored-message';
-import { isDamaged } from './database';
+import { isFurther, isOpenState } from '../store/stored-message';
+import { countsBy, storedMessage, UNKNOWN_PHASE } from '../store/stored-row';
 import { alarmKey, type KnownMessages, messageKey } from './known-ids';
-import {
-  countsBy,
-  listedMessage,
-  makeDeliveryId,
-  oneEvent,
-  type OneEvent,
-  type Row,
-  type Statements,
-  storedMessage,
-  UNKNOWN_PHASE,
-  type Work,
-} from './statements';
+import type { Bodies } from './lists';
+import { makeDeliveryId, oneEvent, type OneEvent, type Row, type Statements } from './statements';
 import type { HistoryTable } from './tables';
 
 type Phase = Pick<Accepted, 'first' | 'ended'>;
-
-/** Before the first message that was received at a time. */
-const FIRST = -1;
-
-/**
- * The messages of an inbox as they are shown.
- * @param bodies adds the bodies to what is given, once the transaction is over
- */
-export function messageLists(
-  statements: Statements,
-  history: HistoryTable,
-  bodies: Bodies,
-): Pick<Work, 'list' | 'page'> {
-  const addSteps = (messages: readonly StoredMessage[]): void => {
-    for (const message of messages) message.steps = history.of(message.sequence);
-  };
-  const rowsOf = ({ state, since = 0, until = Number.MAX_SAFE_INTEGER, ...query }: ListQuery): Row[] => {
-    const { alarm, deliveryId, limit } = query;
-    if (deliveryId !== undefined) return statements.find.all(...oneEvent(statements, deliveryId));
-    if (alarm === undefined) return statements[`list-${state}`].all(since, until, placesIn(query), limit);
-    return statements.listAlarm.all(alarm.station, alarm.alarmId, since, until, null, limit);
-  };
-  return {
-    list(query) {
-      const messages = rowsOf(query).map(listedMessage);
-      if (query.history === true) addSteps(messages);
-      bodies.list(messages);
-      return messages;
-    },
-    page({ state, since, until, after, limit, bodies: withBodies, steps, ...places }) {
-      const { received, sequence } = after ?? { received: since, sequence: FIRST };
-      const rows = statements[`page-${state}`].all(received, sequence, until, placesIn(places), limit);
-      const messages = rows.map((row) => ({
-        ...listedMessage(row),
-        ...(row['alarm_key'] !== null && { alarm: String(row['alarm_key']) }),
-      }));
-      if (steps) addSteps(messages);
-      if (withBodies) bodies.list(messages);
-      return messages;
-    },
-  };
-}
-
-function placesIn(query: PlaceQuery): string | null {
-  return placesAsked(query) ?? null;
-}
-
-/** The bodies of the messages that a transaction gives, read once it is over. */
-export class Bodies {
-  /** Given by the transaction under way, still without their bodies. */
-  #wanted: StoredMessage[] = [];
-  #listed: StoredMessage[] = [];
-
-  /** @param onFault told why one could not be read now, and may be another time */
-  constructor(
-    private readonly statements: Statements,
-    private readonly onFault: (error: unknown) => void,
-  ) {}
-
-  /** These are to be given with their bodies. */
-  want(...messages: readonly StoredMessage[]): void {
-    this.#wanted.push(...messages);
-  }
-
-  /** And these as far as there is room. */
-  list(messages: readonly StoredMessage[]): void {
-    this.#listed.push(...messages);
-  }
-
-  /**
-   * Adds them once the transaction is over: after a look at a damaged page it could not be committed. It throws nothing, for
-   * what was committed has happened: one that cannot be read stays away, so that the others need not wait for it.
-   */
-  read(): void {
-    for (const message of this.#wanted.splice(0)) this.#read(message);
-    let bytes = 0;
-    for (const message of this.#listed.splice(0)) {
-      if (bytes > MAX_LISTED) return;
-      this.#read(message);
-      bytes += message.bytes?.byteLength ?? 0;
-    }
-  }
-
-  /** After a transaction that failed. */
-  forget(): void {
-    this.#wanted = [];
-    this.#listed = [];
-  }
-
-  #read(message: StoredMessage): void {
-    try {
-      const { facts, bytes } = this.statements.body.get(message.sequence) ?? {};
-      if (typeof facts === 'string') message.facts = facts;
-      if (bytes instanceof Uint8Array) message.bytes = bytes;
-      if (message.facts === undefined || message.bytes === undefined) message.isIncomplete = true;
-    } catch (error) {
-      // A page that is damaged stays so; a disk that fails to read may be able to the next time.
-      if (isDamaged(error)) message.isIncomplete = true;
-      else {
-        message.isUnread = true;
-        this.onFault(error);
-      }
-    }
-  }
-}
 
 /** Rows looked at in one go, so that a commit never waits long. */
 const STEP = 500;
@@ -393,7 +278,7 @@ export class Messages {
 
   /** By endpoint: events that wait. */
   waiting(): Record<string, number> {
-    return countsBy('endpoint', this.statements.waiting);
+    return countsBy('endpoint', this.statements.waiting.all());
   }
 
   /** As `alarmOf` names them. */

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
 import { SELF_TEST_ID } from '../../message/envelope';
-import type { MessageState } from '../model';
-import type { Course, LocalCall, StoreCalls, StoredMessage } from '../store/port';
+import type { ListedState } from '../model';
+import type { LocalCall, StoreCalls } from '../store/port';
+import { ORDERS, type Shown } from '../store/stored-message';
 
 /** Made here: version 8 of RFC 9562, the layout of which is free. */
 const OURS = /^[\da-f]{8}-[\da-f]{4}-8[\da-f]{3}-[\da-f]{4}-([\da-f]{12})$/;
@@ -48,7 +49,7 @@ const NO_SELF_TEST = `NOT (state = 'other' AND substr(id, 1, ${SELF_TEST_ID.leng
 const FINAL = `(state IN ('delivered', 'conflict', 'stale', 'filtered', 'other') OR (state = 'dead' AND again IS 'dismissed'))`;
 
 const COLUMNS = `sequence, delivery_id, station, id, named, fingerprint, endpoint, state, rank, attempt, again, first,
-  ended, received, delivered, settled, settled_by, judged, verdict`;
+  ended, alarm_key, received, delivered, settled, settled_by, judged, verdict`;
 const NEXT = `SELECT ${COLUMNS} FROM message WHERE endpoint = ? AND state = 'received'`;
 /** Of its alarm. One that went to the flow before those before it, while they could not be had or were dead, is waited for, too. */
 const NONE_OPEN_BEFORE = `(alarm IS NULL OR NOT EXISTS (
@@ -63,18 +64,40 @@ const ONE = 'sequence = ? AND delivery_id = ?';
 const CUT_OFF = `SET state = 'received', cut_off = cut_off + at_flow,
   again = CASE at_flow WHEN 1 THEN 'restart' ELSE again END, at_flow = 0`;
 
-/** As `placesAsked` has it; null: wherever it is. */
+/** As `placesAsked` has it. */
 const OF_PLACES = `NOT EXISTS (SELECT 1 FROM json_each(?) AS kind WHERE NOT EXISTS (
   SELECT 1 FROM body, json_each(kind.value) AS place WHERE body.sequence = message.sequence AND instr(body.facts, place.value) > 0))`;
 
-function list(condition: string, index = ''): string {
-  return `SELECT ${COLUMNS} FROM message ${index} WHERE ${condition} AND received >= ? AND received < ? AND ${OF_PLACES}
-    ORDER BY received DESC, sequence DESC LIMIT ?`;
+function inOrder(name: Shown['name'], condition: string, columns = COLUMNS, index = ''): string {
+  const { order, behind, until } = ORDERS[name];
+  return `SELECT ${columns} FROM message ${index}
+    WHERE (received, sequence) ${behind} (?, ?) AND received ${until} ? AND ${condition}
+    ORDER BY received ${order}, sequence ${order} LIMIT ?`;
 }
 
-function page(condition: string): string {
-  return `SELECT ${COLUMNS}, alarm_key FROM message WHERE (received, sequence) > (?, ?) AND received < ? AND ${condition} AND ${OF_PLACES}
-    ORDER BY received, sequence LIMIT ?`;
+/** Of each kind of list: its messages; and of so many each, whether it is of the places that are asked for. */
+function listsOf<Name extends Shown['name']>(
+  name: Name,
+  conditions: Readonly<Record<ListedState, string>>,
+): Record<`${Name}-${ListedState}${'' | '-places'}`, string> {
+  const texts = Object.entries(conditions).flatMap(([state, condition]) => {
+    // By the time of receipt a list would have to walk past all those that are not open any more.
+    const index = name === 'list' && state === 'open' ? 'INDEXED BY message_open' : '';
+    // Where no index leads to them, so many are looked at, of whatever state: it may be that of few.
+    const isIndexed = name === 'list' && (state === 'open' || state === 'dead');
+    const looked = inOrder(
+      name,
+      isIndexed ? condition : 'TRUE',
+      'sequence, received, state, again, id',
+      index,
+    );
+    const fits = `${isIndexed ? 'TRUE' : condition} AND ${OF_PLACES}`;
+    return [
+      [`${name}-${state}`, inOrder(name, condition, undefined, index)],
+      [`${name}-${state}-places`, `SELECT sequence, received, ${fits} AS fits FROM (${looked}) AS message`],
+    ];
+  });
+  return Object.fromEntries(texts) as Record<`${Name}-${ListedState}${'' | '-places'}`, string>;
 }
 
 /** Of what a condition says of `message`. Which time, step, attempt, actor and facts is given; `attempt` may be its own. */
@@ -151,18 +174,22 @@ const SQL = {
   countsOfNewest: `SELECT station, state, count(*) AS count, max(received) AS last FROM (
     SELECT station, state, received FROM message WHERE ${NO_SELF_TEST} ORDER BY sequence DESC LIMIT ?) GROUP BY station, state`,
   countsOfDead: `SELECT count(*) AS count, total(${EXHAUSTED}) AS exhausted FROM message WHERE ${DEAD} AND again IS NOT 'dismissed'`,
-  // By the time of receipt it would have to walk past all those that are not open any more.
-  'list-open': list(OPEN, 'INDEXED BY message_open'),
-  'list-settled': list(`state = 'delivered'`),
-  'list-dead': list(`${DEAD} AND again IS NOT 'dismissed'`),
-  'list-filtered': list(`state = 'filtered'`),
-  'list-all': list(NO_SELF_TEST),
-  listAlarm: list('station = ? AND alarm = ?'),
-  'page-open': page(`+${OPEN}`),
-  'page-settled': page(`state = 'delivered'`),
-  'page-dead': page(`+${DEAD} AND again IS NOT 'dismissed'`),
-  'page-filtered': page(`state = 'filtered'`),
-  'page-all': page('TRUE'),
+  ...listsOf('list', {
+    open: OPEN,
+    settled: `state = 'delivered'`,
+    dead: `${DEAD} AND again IS NOT 'dismissed'`,
+    filtered: `state = 'filtered'`,
+    all: NO_SELF_TEST,
+  }),
+  ...listsOf('page', {
+    open: `+${OPEN}`,
+    settled: `state = 'delivered'`,
+    dead: `+${DEAD} AND again IS NOT 'dismissed'`,
+    filtered: `state = 'filtered'`,
+    all: 'TRUE',
+  }),
+  listAlarm: inOrder('list', 'station = ? AND alarm = ?'),
+  listed: `SELECT ${COLUMNS} FROM message WHERE sequence = ?`,
   body: 'SELECT facts, bytes FROM body WHERE sequence = ?',
 
   // Of a spare.
@@ -251,55 +278,3 @@ export type Row = Record<string, SQLOutputValue>;
 
 /** What a store does for each of its calls. */
 export type Work = { [Name in LocalCall]: (take: StoreCalls[Name]['take']) => StoreCalls[Name]['give'] };
-
-/** The counts that a statement gives by a column. */
-export function countsBy(column: string, statement: StatementSync): Record<string, number> {
-  return Object.fromEntries(statement.all().map((row) => [String(row[column]), Number(row['count'])]));
-}
-
-/** A message as `COLUMNS` give it; its body is not among them. */
-export function storedMessage(row: Row): StoredMessage {
-  return {
-    sequence: Number(row['sequence']),
-    deliveryId: String(row['delivery_id']),
-    station: String(row['station']),
-    id: String(row['id']),
-    named: row['named'] === 1,
-    fingerprint: String(row['fingerprint']),
-    endpoint: String(row['endpoint']),
-    state: String(row['state']) as MessageState,
-    rank: row['rank'] === 1 ? 1 : 0,
-    attempt: Number(row['attempt']),
-    again: (row['again'] ?? undefined) as StoredMessage['again'],
-    first: phaseIn(row['first']),
-    ended: phaseIn(row['ended']),
-    received: Number(row['received']),
-  };
-}
-
-/** As `first` and `ended` stand for what a spare could not know. */
-export const UNKNOWN_PHASE = 2;
-
-function phaseIn(value: SQLOutputValue | undefined): boolean | null {
-  return value === UNKNOWN_PHASE ? null : value === 1;
-}
-
-/** And as a list gives it. */
-export function listedMessage(row: Row): StoredMessage {
-  const { verdict = null, judged } = row;
-  return {
-    ...storedMessage(row),
-    course: courseOf(row),
-    ...(verdict !== null && {
-      verdict: { verdict: verdict === 'real' ? 'real' : 'false', time: Number(judged) },
-    }),
-  };
-}
-
-function courseOf({ delivered = null, settled = null, settled_by: settledBy = null }: Row): Course {
-  return {
-    ...(delivered !== null && { delivered: Number(delivered) }),
-    ...(settled !== null && { settled: Number(settled) }),
-    ...(settledBy !== null && { settledBy: String(settledBy) }),
-  };
-}

@@ -18,6 +18,7 @@ import {
   NamelessError,
   releaseReserve,
 } from './database';
+import { type Search, searchOf } from './lists';
 import { isLogDamaged } from './page-reader';
 import { checkRoom, finishSalvage, salvage, writeAnew } from './salvage';
 import type { Salvaged } from '../model';
@@ -89,6 +90,8 @@ export class StoreServer {
   #synced = 0;
   /** Requests since the log was last written into the file. */
   #inLog = 0;
+  /** In the order in which they were asked for: the first is under way. */
+  readonly #searches: (Request & Search)[] = [];
 
   /**
    * @param resumed true where this process had the file open before
@@ -107,8 +110,14 @@ export class StoreServer {
     this.#open();
   }
 
-  run(batch: readonly Request[]): void {
+  run(asked: readonly Request[]): void {
+    const batch = asked.filter((request) => {
+      const search = searchOf(request);
+      if (search !== undefined) this.#searches.push({ ...request, ...search });
+      return search === undefined;
+    });
     if (this.#store === undefined) this.#open();
+    if (batch.length === 0) return;
     const begun = performance.now();
     this.#synced = 0;
     const replies = this.#answer(batch);
@@ -119,10 +128,22 @@ export class StoreServer {
     this.tell({ replies, ...(isWritten && { took }) });
     // At once after a pause: Node-RED ends without closing it.
     if (isWritten && this.#last?.isDue === true) this.#remember();
-    this.#closeAfterReadFault();
-    if (replies.some(({ error }) => error !== undefined)) this.#hasName();
+    this.#seeToFile(replies);
     this.#inLog += batch.length;
     if (batch.some(({ name }, index) => name === 'tidy' && replies[index]?.give === false)) this.#rest();
+  }
+
+  /** Looks on for what was searched first, for a moment. @returns false where nothing is */
+  search(): boolean {
+    const [search] = this.#searches;
+    if (search === undefined) return false;
+    const replies = this.#answer([search]);
+    if (replies.some(({ give, error }) => give !== undefined || error !== undefined)) {
+      this.#searches.shift();
+      this.tell({ replies });
+      this.#seeToFile(replies);
+    }
+    return true;
   }
 
   /** Nothing is asked at the moment: time for what a batch would have to wait for. */
@@ -144,6 +165,7 @@ export class StoreServer {
   }
 
   close(): void {
+    while (this.search());
     // The last time that it can be written anew, whatever the pause.
     this.#anewFrom = -Infinity;
     this.#hasName();
@@ -310,11 +332,12 @@ export class StoreServer {
     return read ?? { id: request.id, error: faultText(error) };
   }
 
-  /** What was committed has happened, and is answered as such; but the disk cannot be relied on. */
-  #closeAfterReadFault(): void {
-    const error = this.#readFault;
+  /** What was committed has happened, and is answered as such; but where a body was not read the disk cannot be relied on. */
+  #seeToFile(replies: readonly Reply[]): void {
+    const fault = this.#readFault;
     this.#readFault = undefined;
-    if (this.#store !== undefined && isBroken(error)) this.#close(error);
+    if (this.#store !== undefined && isBroken(fault)) this.#close(fault);
+    if (replies.some(({ error }) => error !== undefined)) this.#hasName();
   }
 
   #close(error: unknown): void {
@@ -350,7 +373,9 @@ export class StoreServer {
   }
 }
 
-function perform(store: Store, { name, take }: Request): unknown {
+function perform(store: Store, request: Request | (Request & Search)): unknown {
+  if ('found' in request) return store.search(request);
+  const { name, take } = request;
   // A name and its argument belong together; across the threads the compiler cannot see that.
   const work = store.work[name] as (argument: unknown) => unknown;
   return work(take);
@@ -371,7 +396,12 @@ function serve(port: MessagePort): void {
       if (order !== undefined && order !== 'close' && batch.length < BATCH) continue;
       server.run(batch);
       batch = [];
-      order ??= next();
+      let searches = true;
+      // What has come meanwhile goes between two slices of a search; and a slice after each batch, or none would ever end.
+      do {
+        searches = server.search();
+        order ??= next();
+      } while (order === undefined && searches);
     }
     if (order === undefined) return server.pause();
     clearInterval(looking);

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import { spareTable } from './carried-rows';
-import { Bodies, messageLists, Messages, retentionSweep } from './messages';
 import { KnownMessages } from './known-ids';
+import { Bodies, MessageLists, type Search } from './lists';
+import { Messages, retentionSweep } from './messages';
 import {
   endpointTable,
   figures,
@@ -34,6 +35,7 @@ import {
   type LocalCall,
   type OpenReport,
   type StoreCalls,
+  type StoredMessage,
   type StoreEvents,
   storeFailed,
   type StorePort,
@@ -77,6 +79,7 @@ export class Store {
   readonly #known: KnownMessages;
   readonly #messages: Messages;
   readonly #bodies: Bodies;
+  readonly #lists: MessageLists;
   readonly #monotonic: () => number;
   readonly #clockAtOpen: number;
   readonly #slotClock: SlotClock;
@@ -107,6 +110,7 @@ export class Store {
       // Sequences that were given away since are not given twice.
       const given = isBehind ? last.sequence + BEYOND_LOST : newest.sequence;
       const history = new HistoryTable(statements);
+      this.#lists = new MessageLists(statements, history, bodies);
       const clock = (): number => this.#clock();
       const messages = new Messages(statements, known, bodies, history, clock, given, isSpare);
       this.#messages = messages;
@@ -151,6 +155,11 @@ export class Store {
     }
     this.#bodies.read();
     return result;
+  }
+
+  /** Looks on for what is searched, in a `transaction`. @returns undefined where there is more to look at */
+  search(search: Search): StoredMessage[] | undefined {
+    return this.#lists.slice(search);
   }
 
   /** Writes the log into the file, so that it need not grow. */
@@ -212,7 +221,8 @@ export class Store {
       note: (take) => history.note(take),
       look: (take) => known.look(take),
       isKnown: ({ station, id }) => known.copiesOf({ station, id, named: true }).length > 0,
-      ...messageLists(statements, history, this.#bodies),
+      list: (take) => this.#lists.list(take),
+      page: (take) => this.#lists.page(take),
       ...spareTable(database, statements, known),
       ...quarantineTable(statements, clock),
       ...figures(statements, clock),

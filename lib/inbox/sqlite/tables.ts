@@ -10,21 +10,20 @@ import {
   type SlotRowOutcome,
   type SlotRowWrite,
   stepFacts,
-  stepRow,
   type StepRow,
   type StoreCalls,
 } from '../store/port';
 import { isOpenState } from '../store/stored-message';
-import { metaIn } from './database';
 import {
   countsBy,
-  oneEvent,
-  type OneEvent,
-  type Row,
-  type Statements,
+  quarantinedIn,
+  quarantinedSumIn,
+  stateCountIn,
+  stepRow,
   storedMessage,
-  type Work,
-} from './statements';
+} from '../store/stored-row';
+import { metaIn } from './database';
+import { oneEvent, type OneEvent, type Row, type Statements, type Work } from './statements';
 
 /**
  * Which webhook node has which endpoint; or had, where it is deleted or disabled. The id of a node counts as an endpoint that
@@ -62,7 +61,7 @@ export function endpointTable(
       move(from, to);
       return waitingAt(to);
     },
-    openByEndpoint: () => countsBy('endpoint', statements.openByEndpoint),
+    openByEndpoint: () => countsBy('endpoint', statements.openByEndpoint.all()),
   };
 }
 
@@ -83,18 +82,13 @@ export function figures(statements: Statements, clock: () => number): Pick<Work,
       });
       return {
         oldest: Object.fromEntries(oldest),
-        dead: countsBy('station', statements.deadByStation),
+        dead: countsBy('station', statements.deadByStation.all()),
       };
     },
     counts({ newest }) {
       const dead = statements.countsOfDead.get();
       return {
-        newest: statements.countsOfNewest.all(newest).map(({ station, state, count, last }) => ({
-          station: String(station),
-          state: String(state) as MessageState,
-          count: Number(count),
-          last: Number(last),
-        })),
+        newest: statements.countsOfNewest.all(newest).map(stateCountIn),
         dead: Number(dead?.['count']),
         exhausted: Number(dead?.['exhausted']),
       };
@@ -128,10 +122,7 @@ export class HistoryTable {
   }
 
   of(sequence: number): StepRow[] {
-    return this.statements.history.all(sequence).map((row) => {
-      const { place, time, step, attempt, actor, facts } = row;
-      return stepRow({ place, time, step, attempt, actor, facts });
-    });
+    return this.statements.history.all(sequence).map(stepRow);
   }
 }
 
@@ -161,21 +152,8 @@ export function quarantineTable(
         if (held > QUARANTINE_LIMITS.bytes) statements.trim.run(Math.floor(measured.count * 0.9));
       }
     },
-    quarantined: (at) =>
-      statements.quarantined.all(at).map(({ id, endpoint, address, facts, bytes }) => ({
-        id: Number(id),
-        endpoint: String(endpoint),
-        address: String(address),
-        facts: String(facts),
-        bytes: bytes instanceof Uint8Array ? bytes : new Uint8Array(),
-      })),
-    quarantinedSums: () =>
-      statements.quarantinedSums.all().map(({ endpoint, count, id, facts }) => ({
-        endpoint: String(endpoint),
-        count: Number(count),
-        id: Number(id),
-        facts: String(facts),
-      })),
+    quarantined: (at) => statements.quarantined.all(at).map(quarantinedIn),
+    quarantinedSums: () => statements.quarantinedSums.all().map(quarantinedSumIn),
     release(ids) {
       for (const id of ids) statements.release.run(id);
     },

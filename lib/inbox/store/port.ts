@@ -135,6 +135,8 @@ export interface LeasedMessage {
 /** A message as it is stored. */
 export interface StoredMessage extends LeasedMessage {
   sequence: number;
+  /** In a list or a page, of an event that has an alarm: a short name of that, unlike any of another one or station: its id may be long. */
+  alarm?: string;
 }
 
 /** What of the leased events of a consumer goes back to those that wait. */
@@ -228,7 +230,7 @@ export interface StoreCalls {
   stateOf: { take: string; give: MessageState | undefined };
   list: { take: ListQuery; give: StoredMessage[] };
   /** The next messages of a period, oldest first. */
-  page: { take: PageQuery; give: (StoredMessage & { alarm?: string })[] };
+  page: { take: PageQuery; give: StoredMessage[] };
   /** Takes in what was kept beside the inbox; nothing where it has done so already. By how many more, or fewer, wait now. */
   bring: { take: Brought; give: number };
   /** Of a spare: all that is in it, oldest first, without the bodies. */
@@ -343,7 +345,7 @@ export interface Course {
 }
 
 /** What of a step stands as JSON. */
-type StepFacts = Pick<NotedStep, 'instance' | 'reason' | 'note' | 'verdict'>;
+export type StepFacts = Pick<NotedStep, 'instance' | 'reason' | 'note' | 'verdict'>;
 
 /** Null where there is nothing. */
 export function stepFacts({ instance, reason, note, verdict }: NotedStep): string | null {
@@ -354,37 +356,6 @@ export function stepFacts({ instance, reason, note, verdict }: NotedStep): strin
     ...(verdict !== undefined && { verdict }),
   };
   return Object.keys(facts).length === 0 ? null : JSON.stringify(facts);
-}
-
-/** A step as a store has it in its columns. */
-interface StepColumns {
-  place: unknown;
-  time: unknown;
-  step: unknown;
-  attempt: unknown;
-  actor: unknown;
-  facts: unknown;
-}
-
-/** What a damaged disk has changed of it is left out. */
-export function stepRow({ place, time, step, attempt, actor, facts }: StepColumns): StepRow {
-  return {
-    ...factsIn(facts),
-    place: Number(place),
-    time: Number(time),
-    step: String(step) as HistoryStep,
-    ...(attempt !== null && attempt !== undefined && { attempt: Number(attempt) }),
-    ...(typeof actor === 'string' && { by: actor }),
-  };
-}
-
-function factsIn(text: unknown): StepFacts {
-  if (typeof text !== 'string') return {};
-  try {
-    return JSON.parse(text) as StepFacts;
-  } catch {
-    return {};
-  }
 }
 
 /** What a person has found, as a step; undefined where that is nothing. */

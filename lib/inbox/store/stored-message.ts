@@ -116,14 +116,14 @@ function placeText(kind: (typeof PLACES)[number], id: string): string {
 
 /**
  * What a store looks for in the text of the facts, of each kind that is asked for any: as it stands there, for a store that read
- * them as JSON would fail at what a damaged disk has made of one. A list of lists as JSON; undefined where nothing is asked for.
+ * them as JSON would fail at what a damaged disk has made of one. A list of lists as JSON.
  */
-export function placesAsked(query: PlaceQuery): string | undefined {
+export function placesAsked(query: PlaceQuery): string {
   const asked = PLACES.flatMap((kind) => {
     const ids = query[kind];
     return ids === undefined ? [] : [ids.map((id) => JSON.stringify(placeText(kind, id)))];
   });
-  return asked.length === 0 ? undefined : JSON.stringify(asked);
+  return JSON.stringify(asked);
 }
 
 function isWhole({ byteLength, buffer }: Uint8Array): boolean {
@@ -248,10 +248,34 @@ function deadReason(
   return 'reason' in message ? message.reason : 'rejected';
 }
 
-/** A message; of an event that has an alarm a short name of that, unlike any of another alarm or station: its id may be of any length. */
-export type PagedMessage = StoredMessage & { alarm?: string };
+/** What is shown of an inbox. */
+export type Shown = { name: 'list'; take: ListQuery } | { name: 'page'; take: PageQuery };
 
-export type PageOfMessages = PagedMessage[];
+/** A list has the newest first, a page the oldest; either goes on behind a message, as far as a time. */
+export const ORDERS = {
+  list: { order: 'DESC', behind: '<', until: '>=' },
+  page: { order: 'ASC', behind: '>', until: '<' },
+} as const;
+
+/** Before the first message that was received at a time. */
+const FIRST = -1;
+
+/** @param after where it goes on, if not at its beginning */
+export function periodOf(
+  { name, take }: { name: Shown['name']; take: Partial<PageQuery> },
+  after = take.after,
+): [behind: number, sequence: number, until: number] {
+  const { since = 0, until = Number.MAX_SAFE_INTEGER } = take;
+  const [begin, end] = name === 'list' ? [until, since] : [since, until];
+  const { received, sequence } = after ?? { received: begin, sequence: FIRST };
+  return [received, sequence, end];
+}
+
+/** What is of one alarm, or is one message, is wherever it is. */
+export function isOfPlaces({ take }: Shown): boolean {
+  const { sites, cameras, alarm, deliveryId } = take as ListQuery;
+  return (sites ?? cameras) !== undefined && alarm === undefined && deliveryId === undefined;
+}
 
 /** Rows of a page: with bodies few enough for a moment of the store. */
 const ROWS = 200;
@@ -262,9 +286,9 @@ const ROWS_WITHOUT_BODIES = 2000;
  * @param read asks the store
  */
 export async function* pagesOf(
-  read: (query: PageQuery) => Promise<PageOfMessages>,
+  read: (query: PageQuery) => Promise<StoredMessage[]>,
   query: Omit<PageQuery, 'after' | 'limit'>,
-): AsyncGenerator<PageOfMessages> {
+): AsyncGenerator<StoredMessage[]> {
   const limit = query.bodies ? ROWS : ROWS_WITHOUT_BODIES;
   let after: PlaceInTime | undefined;
   for (;;) {
@@ -279,7 +303,7 @@ export async function* pagesOf(
 }
 
 /** The first is always given as far as it can be. */
-function untilNoRoom(page: PageOfMessages): PageOfMessages {
+function untilNoRoom(page: StoredMessage[]): StoredMessage[] {
   const without = page.findIndex(
     ({ bytes, isIncomplete, isUnread }, index) =>
       index > 0 && bytes === undefined && isIncomplete === undefined && isUnread === undefined,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Row } from '../../../lib/inbox/postgres/tables';
+import type { Row } from '../../../lib/inbox/store/stored-row';
 import { SharedServer } from '../../support/postgres/shared-server';
 import { accept, ENDPOINT, idsOf, lease, newSchema, StoreSession } from '../../support/postgres/stores';
 import { needs } from '../../support/suite/programs';

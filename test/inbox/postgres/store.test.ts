@@ -98,6 +98,16 @@ describe('stores that share a database', () => {
     assert.equal(await store.call('stateOf', deliveryId), 'delivered');
   });
 
+  it('accept while a page of what they have takes its time', async () => {
+    const { store } = await postgres.store();
+    const unlock = await postgres.stranger(`LOCK TABLE ${postgres.table('course')}`);
+    const period = { since: 0, until: Number.MAX_SAFE_INTEGER, limit: 1, bodies: false, steps: false };
+    const page = store.call('page', { state: 'all', ...period });
+    await accept(store);
+    await unlock();
+    await page;
+  });
+
   it('use three connections each, and leave none behind when they are closed', async () => {
     const { store, told } = await postgres.store('of three');
     await store.call('isKnown', { station: 'north', id: 'x' });

@@ -31,7 +31,11 @@ export class ServedStore implements StorePort {
     name: Name,
     take: StoreCalls[Name]['take'],
   ): Promise<StoreCalls[Name]['give']> {
-    if (this.#batch.length === 0) setImmediate(() => this.#server.run(this.#batch.splice(0)));
+    if (this.#batch.length === 0)
+      setImmediate(() => {
+        this.#server.run(this.#batch.splice(0));
+        while (this.#server.search());
+      });
     this.#lastId += 1;
     const id = this.#lastId;
     this.#batch.push({ id, name, take });
