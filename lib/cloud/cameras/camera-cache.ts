@@ -472,10 +472,7 @@ export class LastRun {
     const relation = DIALECT.relations.devices;
     const answer = await this.session.follow(operation, { method: 'GET', url, relation });
     const { records } = readPage(answer.json(), DIALECT.collection.devices);
-    return records.map((record): { device: Device; url: URL } => ({
-      device: toDevice(record),
-      url: answer.url,
-    }));
+    return records.map((record) => ({ device: toDevice(record), url: answer.url }));
   }
 
   /** Undefined if a cached link is no longer trusted. */

@@ -62,10 +62,7 @@ interface VideoLink {
 }
 
 /** A video that was opened, and where. */
-interface OpenedVideo<Video> {
-  readonly link: VideoLink;
-  readonly video: Video;
-}
+type OpenedVideo<Video> = VideoLink & { readonly video: Video };
 
 type OpenVideo<Video> = (operation: Operation, link: VideoLink) => Promise<Video>;
 
@@ -134,7 +131,7 @@ export class CameraResolver {
     const ids = 'ids' in named ? named.ids : NO_IDS;
     const early = this.directory.isLoaded ? undefined : await this.#asInLastRun(operation, ids, open);
     const opened = early ?? (await this.#openNow(operation, named, ids, open));
-    const { entry, at } = opened.link;
+    const { entry, at } = opened;
     this.#learn(entry, ids.remoteId);
     this.lastRun.learn(entry, ids.remoteId, at);
     return opened;
@@ -150,7 +147,7 @@ export class CameraResolver {
     return this.withLink(operation, found, [relations.rtsp], async ({ url, relation, ...offer }, entry) => {
       const remoteId = await this.#remoteId(operation, entry, ids, offer.remoteId);
       const link = { entry, remoteId, at: { url, relation } };
-      return { link, video: await open(operation, link) };
+      return { ...link, video: await open(operation, link) };
     });
   }
 
@@ -168,7 +165,7 @@ export class CameraResolver {
     const video = await undefinedOnServiceError(operation, request);
     if (video === undefined) this.lastRun.forgetVideo(entry.device.id);
     else this.directory.loadBehind();
-    return video === undefined ? undefined : { link, video };
+    return video === undefined ? undefined : { ...link, video };
   }
 
   /**

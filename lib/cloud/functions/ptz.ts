@@ -119,7 +119,12 @@ export class PtzClient {
     const leave = await operation.takeTurn(turn);
     try {
       // Work that has waited longer is not done, because it would come too late.
-      if (performance.now() - requestedAt > this.queueTimeoutMs) throw tooLate();
+      if (performance.now() - requestedAt > this.queueTimeoutMs) {
+        throw new RvmError(
+          'TIMEOUT',
+          'Earlier commands to this camera took so long that this one was not sent; send it again if it is still wanted.',
+        );
+      }
       return await work();
     } finally {
       if (turn.waiting === 0) this.#turns.delete(id);
@@ -420,11 +425,4 @@ function listed(targets: readonly ListedTarget[]): string {
     .map(({ target: { id, name } }) => (name === '' || name === id ? `${id}` : `${id} (${name})`));
   const more = targets.length > named.length ? ', …' : '';
   return quoteBare(named.join(', ') + more, 200);
-}
-
-function tooLate(): RvmError {
-  return new RvmError(
-    'TIMEOUT',
-    'Earlier commands to this camera took so long that this one was not sent; send it again if it is still wanted.',
-  );
 }

@@ -40,17 +40,18 @@ export class RtspSessions {
     const time = wantedTimeText(wanted);
     const t = time === undefined ? undefined : toServiceTime(time, this.style.appendZ);
     const quality = wanted.quality === '' ? FACTS.quality : wanted.quality;
-    const { link, video } = await this.cameras.withVideo(operation, named, async (each, { remoteId, at }) => {
+    const opened = await this.cameras.withVideo(operation, named, async (each, { remoteId, at }) => {
       const body = bodyOf(remoteId, quality, t, this.style.liveStyle);
       const request = { kind: 'RTSP session', method: 'POST', ...at, body } as const;
       return rtspUrlOf(await this.session.follow(each, request));
     });
-    const { id, name, status } = link.entry.device;
+    const { entry, remoteId, video } = opened;
+    const { id, name, status } = entry.device;
     return {
       url: video.url,
       mode: wanted.mode,
       cameraId: id,
-      cameraRemoteId: link.remoteId,
+      cameraRemoteId: remoteId,
       quality,
       ...(t === undefined ? {} : { t }),
       relay: video.relay,

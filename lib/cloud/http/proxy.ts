@@ -32,6 +32,7 @@ export interface Proxy {
 
 type ProxyChoice = (target: URL) => Proxy | undefined;
 
+const DEFAULT_PORTS = { 'http:': 80, 'https:': 443 } as const;
 const SCHEME = /^[a-z][a-z\d+.-]*:\/\//i;
 
 /**
@@ -106,13 +107,9 @@ function parseProxy(text: string, where: string, login = loginIn(text)): Proxy {
   return {
     protocol,
     hostname: hostname.replace(/^\[(.*)\]$/, '$1'),
-    port: port === '' ? defaultPort(protocol) : Number(port),
+    port: Number(port === '' ? DEFAULT_PORTS[protocol] : port),
     ...(login === undefined ? {} : { authorization: basicAuthorization(login) }),
   };
-}
-
-function defaultPort(protocol: 'http:' | 'https:'): number {
-  return protocol === 'https:' ? 443 : 80;
 }
 
 function loginOf(settings: { url: string; username?: string; password?: string }): Login | undefined {

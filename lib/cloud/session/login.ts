@@ -50,7 +50,14 @@ export async function logIn(
     relation: relations.login,
     body: jsonBody(loginBody(options)),
   });
-  if (isRefusedLogin(answer)) throw loginRefused(answer);
+  // Any client error means a refused login, except those of `noRefusals`.
+  const isRefused = answer.status >= 400 && answer.status < 500;
+  if (isRefused && !DIALECT.login.noRefusals.includes(answer.status)) {
+    throw answer.error(
+      'LOGIN_FAILED',
+      'The service refuses the login; check user name and password of the Agent User of the Central Station.',
+    );
+  }
   // A redirect after the form is a success, too; its target is not needed.
   if (answer.status >= 400) throw answer.statusError();
   if (http.cookies.values.length === 0) {
@@ -76,15 +83,13 @@ async function loggedInSystem(
     const pause = backoff(step, FIRST_LOOK, LONGEST_LOOK);
     if (performance.now() + pause < until) await http.transport.pause(operation, 'system', pause);
     else if (isRefusal(after)) throw await explainRefusal(operation, http, options, after);
-    else throw withoutEffect(after);
+    else {
+      throw after.error(
+        'LOGIN_FAILED',
+        'The login had no effect: the service offers no cameras after it; check name and password of the Agent User.',
+      );
+    }
   }
-}
-
-function withoutEffect(answer: Answer): RvmError {
-  return answer.error(
-    'LOGIN_FAILED',
-    'The login had no effect: the service offers no cameras after it; check name and password of the Agent User.',
-  );
 }
 
 /** If `/system` refuses a request with a cookie, it is requested once without: this tells a bad session from a bad key. */
@@ -116,18 +121,6 @@ function keyRejected(answer: Answer): RvmError {
   return answer.error(
     'API_KEY_REJECTED',
     'The service rejects the API key; check the key and the base URL of the cloud.',
-  );
-}
-
-/** Any client error means a refused login, except those of `noRefusals`. */
-function isRefusedLogin({ status }: Answer): boolean {
-  return status >= 400 && status < 500 && !DIALECT.login.noRefusals.includes(status);
-}
-
-function loginRefused(answer: Answer): RvmError {
-  return answer.error(
-    'LOGIN_FAILED',
-    'The service refuses the login; check user name and password of the Agent User of the Central Station.',
   );
 }
 
