@@ -54,11 +54,11 @@ describe('an inbox of which something is removed or renamed while it is open', (
     for (const spill of ['beside', 'none', 'within'] as const)
       it(`loses nothing that it acknowledged where ${title} (spill folder: ${spill})`, async () => {
         open(spill);
-        await held.sendSome('before', 11);
+        await held.sendAll('before', 11);
         act(file);
-        await held.sendSome('meanwhile', 5);
+        for (let number = 0; number < 5; number += 1) await held.send(`meanwhile-${number}`);
         await moved();
-        await held.sendSome('after', 5);
+        await held.sendAll('after', 5);
         assert.deepEqual(
           held.incidents.find(({ kind }) => kind === 'moved'),
           { kind: 'moved', what },
@@ -73,7 +73,7 @@ describe('an inbox of which something is removed or renamed while it is open', (
 
   it('tells it also while nothing comes', async () => {
     open();
-    await held.sendSome('before', 3);
+    await held.sendAll('before', 3);
     fs.rmSync(file);
     await moved();
     assert.ok(fs.statSync(file).size > 0);
@@ -84,18 +84,18 @@ describe('an inbox of which something is removed or renamed while it is open', (
 
   it('takes in what a file alone holds that is put back later, by id, and keeps that file', async () => {
     open();
-    await held.sendSome('shared', 4);
+    await held.sendAll('shared', 4);
     fs.renameSync(file, `${file}-away`);
     await moved();
     await held.kill();
     // As a Node-RED would that was given the old one meanwhile.
     const [spill, last] = ['other-spill', 'other-last'].map((name) => path.join(base, name));
     const other = new HeldInbox(`${file}-away`, spill ?? '', last ?? '');
-    await other.sendSome('other', 6);
+    await other.sendAll('other', 6);
     await other.kill();
     const { acknowledged } = held;
     open();
-    await held.sendSome('own', 8);
+    await held.sendAll('own', 8);
     fs.renameSync(`${file}-away`, file);
     fs.renameSync(`${file}-away-wal`, `${file}-wal`);
     await eventually(
@@ -114,7 +114,7 @@ describe('an inbox of which something is removed or renamed while it is open', (
 
   it('cuts all while it cannot be written anew, and goes on where it is put back as it was', async () => {
     open('none');
-    await held.sendSome('before', 3);
+    await held.sendAll('before', 3);
     const folder = path.dirname(file);
     fs.renameSync(folder, `${folder}-away`);
     fs.writeFileSync(folder, '');
@@ -124,7 +124,7 @@ describe('an inbox of which something is removed or renamed while it is open', (
     fs.rmSync(folder);
     fs.renameSync(`${folder}-away`, folder);
     await eventually(() => held.isDurable, 'the store');
-    await held.sendSome('after', 3);
+    await held.sendAll('after', 3);
     assert.deepEqual(
       held.incidents.map(({ kind }) => kind),
       ['refuses', 'takes'],
@@ -136,10 +136,10 @@ describe('an inbox of which something is removed or renamed while it is open', (
 
   it('writes nothing anew where a file is copied over it in place', async () => {
     open();
-    await held.sendSome('before', 3);
+    await held.sendAll('before', 3);
     fs.copyFileSync(file, `${file}-copy`);
     fs.copyFileSync(`${file}-copy`, file);
-    await held.sendSome('after', 3);
+    await held.sendAll('after', 3);
     // It was looked at before this is told.
     fs.rmSync(`${file}-wal`);
     await moved();
@@ -148,11 +148,11 @@ describe('an inbox of which something is removed or renamed while it is open', (
 
   it('goes on where its folder is moved and a link leads to it', async () => {
     open();
-    await held.sendSome('before', 3);
+    await held.sendAll('before', 3);
     const folder = path.dirname(file);
     fs.renameSync(folder, `${folder}-elsewhere`);
     fs.symlinkSync(`${folder}-elsewhere`, folder);
-    await held.sendSome('after', 3);
+    await held.sendAll('after', 3);
     const { ids } = await held.afterKill();
     assert.equal(new Set(ids).size, 6);
   });

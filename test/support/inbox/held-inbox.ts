@@ -57,8 +57,10 @@ export class HeldInbox {
     return outcome;
   }
 
-  async sendSome(prefix: string, count: number): Promise<void> {
-    for (let number = 0; number < count; number += 1) await this.send(`${prefix}-${number}`);
+  /** As the service does: what is cut, also by a machine that is busy, is sent again. */
+  async sendAll(prefix: string, count: number): Promise<void> {
+    for (let number = 0; number < count; number += 1)
+      while ((await this.send(`${prefix}-${number}`)) === 'cut');
   }
 
   async kill(): Promise<void> {
