@@ -17,7 +17,7 @@ import type { RtspServer } from './rtsp/server';
 import { isLoopback } from './text';
 import { type Alarms, MOST_SECONDS } from './webhooks/alarms';
 import type { WebhookSender } from './webhooks/sender';
-import { FAULT_KINDS, type FaultKind, LATE_WAYS, type LateWay } from './world/faults';
+import { FAULT_KINDS, LATE_WAYS } from './world/faults';
 import type { World } from './world/world';
 
 /**
@@ -138,15 +138,18 @@ function faultRoutes({ world, relations }: ControlParts): ControlRoute[] {
   return [
     route('POST', 'faults', (body) => {
       onlyFields(body, ['kind', 'camera', 'relation', 'status', 'ms', 'seconds', 'way', 'count']);
-      const camera = optionalText(body, 'camera');
+      // `session expiry` and `session-expiry` are the same.
+      const kind = requiredText(body, 'kind').toLowerCase().replaceAll(/[ _]/g, '-');
+      const [camera, relation, way] = ['camera', 'relation', 'way'].map((name) => optionalText(body, name));
+      const isRelation = (each: string): boolean => each === relation || each === `rel/${relation}`;
       const id = faults.add({
-        kind: faultKind(requiredText(body, 'kind')),
+        kind: oneOf('kind', FAULT_KINDS, (each) => each === kind),
         camera: camera === undefined ? undefined : world.camera(camera),
-        relation: faultRelation(relations, optionalText(body, 'relation')),
+        relation: relation === undefined ? undefined : oneOf('relation', relations, isRelation),
         status: optionalNumber(body, 'status', { low: 200, high: 599, whole: true }),
         ms: optionalNumber(body, 'ms', { low: 0, high: 600_000 }),
         seconds: optionalNumber(body, 'seconds', { low: 0, high: 86_400 }),
-        way: lateWay(optionalText(body, 'way')),
+        way: way === undefined ? undefined : oneOf('way', LATE_WAYS, (each) => each === way),
         count: optionalNumber(body, 'count', { low: 1, high: 1_000_000, whole: true }),
       });
       return { status: 201, body: { id } };
@@ -159,25 +162,15 @@ function faultRoutes({ world, relations }: ControlParts): ControlRoute[] {
   ];
 }
 
-/** `session expiry` and `session-expiry` are the same. */
-function faultKind(text: string): FaultKind {
-  const kind = FAULT_KINDS.find((known) => known === text.toLowerCase().replaceAll(/[ _]/g, '-'));
-  if (kind === undefined) throw badRequest(`kind must be one of ${FAULT_KINDS.join(', ')}.`, 'kind');
-  return kind;
-}
-
-function lateWay(text: string | undefined): LateWay | undefined {
-  if (text === undefined) return undefined;
-  const way = LATE_WAYS.find((known) => known === text);
-  if (way !== undefined) return way;
-  throw badRequest(`way must be one of ${LATE_WAYS.join(', ')}.`, 'way');
-}
-
-function faultRelation(relations: readonly string[], text: string | undefined): string | undefined {
-  if (text === undefined) return undefined;
-  const relation = relations.find((known) => known === text || known === `rel/${text}`);
-  if (relation !== undefined) return relation;
-  throw badRequest(`relation must be one of ${relations.join(', ')}.`, 'relation');
+/** @throws Refusal 400 for a text that means none of those that are known */
+function oneOf<Choice extends string>(
+  field: string,
+  known: readonly Choice[],
+  isMeant: (choice: Choice) => boolean,
+): Choice {
+  const choice = known.find(isMeant);
+  if (choice !== undefined) return choice;
+  throw badRequest(`${field} must be one of ${known.join(', ')}.`, field);
 }
 
 /** The answer to `GET /sandbox/state`: the state of the sandbox, without keys, passwords and phrases. */

@@ -52,12 +52,6 @@ class SliceBitReader {
     while (zeros < 32 && this.bit() === 0) zeros++;
     return 2 ** zeros - 1 + this.bits(zeros);
   }
-
-  /** Signed Exp-Golomb code. */
-  se(): number {
-    const code = this.ue();
-    return code % 2 === 0 ? -code / 2 : (code + 1) / 2;
-  }
 }
 
 /** Puts bits together to bytes. */

@@ -275,8 +275,8 @@ for (const version of NODE_RED_VERSIONS)
       });
 
       it('names the property that is no time, and where it stands', async () => {
-        const [failed] = await ask({ to: 'yesterday' }, 'unlisted');
-        const { message } = failed?.error as { message: string };
+        const [failed] = (await ask({ to: 'yesterday' }, 'unlisted')) as [Message];
+        const { message } = failed.error as { message: string };
         assert.match(message, /property until .*msg\.to: give ISO 8601/);
       });
 
