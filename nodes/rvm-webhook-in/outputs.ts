@@ -94,13 +94,13 @@ export class FlowConsumer implements Consumer {
     private readonly problems: ProblemOutput,
     endpointId: string,
   ) {
-    const { handledWhen, redeliverAfter, maxAttempts, maxInFlight } = termsOf(wiring.properties);
+    const terms = termsOf(wiring.properties);
     this.endpointId = endpointId;
     this.nodeId = wiring.node.id;
-    this.handledWhen = handledWhen;
-    this.redeliverAfter = redeliverAfter;
-    this.maxAttempts = maxAttempts;
-    this.maxInFlight = maxInFlight;
+    this.handledWhen = terms.handledWhen;
+    this.redeliverAfter = terms.redeliverAfter;
+    this.maxAttempts = terms.maxAttempts;
+    this.maxInFlight = terms.maxInFlight;
   }
 
   /** Time of the last event. */

@@ -86,7 +86,7 @@ export class WebhookIn implements DeployedWebhook {
   readonly #samePhrase: SamePhrase;
   readonly #filters: FilterWatch;
   readonly #sandboxEndpoints: SandboxEndpoints;
-  /** These four are undefined without an address. */
+  /** These three are undefined without an address. */
   readonly #health: EndpointHealth | undefined;
   readonly #endpoint: Endpoint | undefined;
   readonly #consumption: Consumption | undefined;

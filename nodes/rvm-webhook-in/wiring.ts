@@ -35,7 +35,7 @@ export interface Wiring {
   stations: ServedStations;
   /** Problems that no user has seen. */
   unseen: UnseenProblems;
-  /** Undefined without an address. Events of a former one wait in the inbox, and are delivered once there is one. */
+  /** Undefined where it has none. Events of a former one wait in the inbox, and are delivered once there is one. */
   address: Address | undefined;
   /** Why the node receives no alarms, or not as it should. */
   fault: StatusName | undefined;
@@ -61,8 +61,9 @@ export function wiringOf(RED: NodeAPI, node: Node, config: NodeDef, server: Webh
     inboxNode?.unsetVariables,
   );
   const address = addressOf(server, inbox, textOf(properties, 'path'));
-  const wrong = saysWhenHandled(properties) || unset !== undefined ? [] : (['wrongSetting'] as const);
-  const faults = [...(address !== undefined && 'fault' in address ? [address.fault] : []), ...wrong];
+  const faults: StatusName[] = [];
+  if (address !== undefined && 'fault' in address) faults.push(address.fault);
+  if (!saysWhenHandled(properties) && unset === undefined) faults.push('wrongSetting');
   for (const fault of faults) node.error(RED._(`rvm-webhook-in.errors.${fault}`));
   return {
     RED,
@@ -77,6 +78,7 @@ export function wiringOf(RED: NodeAPI, node: Node, config: NodeDef, server: Webh
     stations: new ServedStations(RED, properties, unset),
     unseen: problemsOf(node.id),
     address: address !== undefined && 'id' in address ? address : undefined,
+    // Each is logged; the status has one text for it.
     fault: faults.at(-1),
     changes: new ChangeListeners(),
   };
