@@ -13,18 +13,6 @@ import {
   type VideoCodec,
 } from './nal-unit';
 
-/** The properties of a complete picture that decide whether it can be decoded. */
-interface Decodable {
-  /** Decoding can begin here: `open` where pictures shown before it may reference pictures before it. */
-  entry: 'clean' | 'open' | undefined;
-  /** References no other picture, but later ones may reference pictures before it. */
-  isIntra: boolean;
-  isBrokenLink: boolean;
-  reachesBack: boolean;
-  /** Seconds at which it is shown. */
-  time: number;
-}
-
 /** Seconds without a key frame until decoding begins with an intra picture: some cameras send only those. */
 const KEY_FRAME_TIMEOUT = 3;
 /**
@@ -66,7 +54,7 @@ class KeyFrameGate {
   }
 
   /** Whether decoding begins with this picture, or may have to. */
-  isBeginning({ entry, isIntra, time }: Decodable): boolean {
+  isBeginning({ entry, isIntra, time }: AccessUnitBuilder): boolean {
     const isSeldom = this.#sinceKey.at(time) >= SELDOM || this.#isWithoutKeys;
     return entry !== undefined || (isIntra && (!this.#isOpen || isSeldom));
   }
@@ -80,7 +68,7 @@ class KeyFrameGate {
    * @param frame the frame of the picture, `key` where it is a beginning
    * @returns the frames that can be shown now
    */
-  passed(picture: Decodable, frame: VideoFrame): VideoFrame[] {
+  passed(picture: AccessUnitBuilder, frame: VideoFrame): VideoFrame[] {
     const shown = this.#shown(picture, frame);
     if (shown.length > 0) this.#sincePicture.restart(frame.time);
     return shown;
@@ -91,17 +79,17 @@ class KeyFrameGate {
     return this.#take();
   }
 
-  #shown(picture: Decodable, frame: VideoFrame): VideoFrame[] {
+  #shown(picture: AccessUnitBuilder, frame: VideoFrame): VideoFrame[] {
     if (picture.entry !== undefined) return this.#begin(picture, frame);
-    if (picture.reachesBack && this.#isBefore(frame.time)) return [];
+    if (picture.first?.reachesBack === true && this.#isBefore(frame.time)) return [];
     if (this.#isOpen) return [frame];
     if (this.#pending.length === 0 && !frame.key) return this.#broken(frame);
     return this.#hold(frame);
   }
 
-  #begin({ entry, isBrokenLink, time }: Decodable, frame: VideoFrame): VideoFrame[] {
+  #begin({ entry, first, time }: AccessUnitBuilder, frame: VideoFrame): VideoFrame[] {
     this.#take();
-    this.#leadsTo = entry === 'open' && (!this.#isOpen || isBrokenLink) ? time : undefined;
+    this.#leadsTo = entry === 'open' && (!this.#isOpen || first?.isBrokenLink === true) ? time : undefined;
     this.#open();
     this.#isWithoutKeys = false;
     this.#sinceKey.restart(time);
@@ -262,13 +250,13 @@ class AccessUnitBuilder {
    * Parameter sets and recovery points after slices: they belong to this picture or to the next one, as the next unit shows.
    */
   readonly behind: Buffer[] = [];
-  /** All slices are intra-coded. */
+  first: Slice | undefined;
+  /** All slices are intra-coded: they reference no other picture, but later ones may reference pictures before this one. */
   isIntra = true;
   /** A part of the picture is missing. */
   isSpoilt = false;
   #bytes = 0;
   #units = 0;
-  #first: Slice | undefined;
   readonly #fields: (Field | undefined)[] = [];
   #hasRecovery = false;
 
@@ -276,7 +264,7 @@ class AccessUnitBuilder {
 
   /** No slice has arrived. */
   get isEmpty(): boolean {
-    return this.#first === undefined;
+    return this.first === undefined;
   }
 
   /** Nothing is missing yet, but there is no slice. */
@@ -288,21 +276,9 @@ class AccessUnitBuilder {
     return this.#bytes > MOST_BYTES || this.#units > MOST_UNITS;
   }
 
-  /** Undefined without slices. */
-  get pps(): number | undefined {
-    return this.#first?.pps;
-  }
-
-  get entry(): 'clean' | 'open' | undefined {
-    return this.#first?.entry ?? (this.#hasRecovery && this.isIntra ? 'open' : undefined);
-  }
-
-  get isBrokenLink(): boolean {
-    return this.#first?.isBrokenLink === true;
-  }
-
-  get reachesBack(): boolean {
-    return this.#first?.reachesBack === true;
+  /** Decoding can begin here: `open` where pictures shown before it may reference pictures before it. */
+  get entry(): Slice['entry'] {
+    return this.first?.entry ?? (this.#hasRecovery && this.isIntra ? 'open' : undefined);
   }
 
   spoil(): void {
@@ -332,7 +308,7 @@ class AccessUnitBuilder {
    */
   addSlice(nal: Buffer, slice: Slice | undefined, field: Field | undefined): void {
     if (slice === undefined || (this.isEmpty && !slice.isFirst)) return this.spoil();
-    this.#first ??= slice;
+    this.first ??= slice;
     if (slice.isFirst) this.#fields.push(field);
     this.isIntra &&= slice.isIntra;
     this.#add(nal);
@@ -509,7 +485,8 @@ export class VideoTrack implements Track {
   }
 
   #framesOf(picture: AccessUnitBuilder): VideoFrame[] {
-    const { time, pps, entry } = picture;
+    const { time, entry } = picture;
+    const pps = picture.first?.pps;
     if (picture.isSpoilt) this.#gate.close();
     if (picture.isSpoilt || pps === undefined || this.fault !== undefined) return [];
     if (entry === undefined && !this.#isDescribed(pps)) this.#gate.close();

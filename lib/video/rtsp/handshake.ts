@@ -7,7 +7,6 @@ import {
   type SessionDescription,
   chooseMedia,
   type ChosenMedia,
-  type MediaChoice,
 } from './sdp';
 import { type StreamLimits, STREAM_FAULTS } from './limits';
 import type { Answer } from './messages';
@@ -76,14 +75,17 @@ export async function openSession(
   session.url = urls.all;
   const video = await setUp(session, trackOf(choice.video, urls, { rtp: 0, rtcp: 1 }));
   if ('status' in video) return redirectIn(video);
-  const audio = await setUpSound({ session, choice, urls, limits }, video.channels);
+  const ms = Math.min(limits.soundMs, limits.answerMs);
+  const audio =
+    choice.audio && (await setUpSound(session, trackOf(choice.audio, urls, { rtp: 2, rtcp: 3 }), ms, video));
+  const leftOut = [...choice.leftOut, ...(choice.audio && !audio ? [choice.audio.format.encoding] : [])];
   session.expect(
     [video, ...(audio === undefined ? [] : [audio])].flatMap(({ channels }) => Object.values(channels)),
   );
   const played = await session.ask('PLAY', urls.all, { Range: ALL });
   if (played.status !== 200) return redirectIn(played);
   const length = lengthOfRange(played.headers.get('range')) ?? lengthOfRange(description.range);
-  return { kind: 'playing', leftOut: choice.leftOut, length, ...receivers(played, video, audio) };
+  return { kind: 'playing', leftOut, length, ...receivers(played, video, audio) };
 }
 
 /** @throws RvmError VIDEO_FAILED where the answer is a plain refusal */
@@ -116,29 +118,17 @@ async function setUp(session: RtspClient, track: Track, ms?: number): Promise<Tr
   return { ...track, channels };
 }
 
-interface SoundParts {
-  session: RtspClient;
-  choice: MediaChoice;
-  urls: ControlUrls;
-  limits: StreamLimits;
-}
-
-/** Audio is optional: if its SETUP fails, the video plays alone. */
+/** Audio is optional: if its SETUP fails, the video plays alone. If the connection has ended, the next request fails. */
 async function setUpSound(
-  { session, choice: { audio, leftOut }, urls, limits }: SoundParts,
-  { rtp, rtcp }: Channels,
+  session: RtspClient,
+  audio: Track,
+  ms: number,
+  video: Track,
 ): Promise<Track | undefined> {
-  if (audio === undefined) return undefined;
-  const ms = Math.min(limits.soundMs, limits.answerMs);
-  // If the connection has ended, the next request fails.
-  const track = await setUp(session, trackOf(audio, urls, { rtp: 2, rtcp: 3 }), ms).catch(() => undefined);
-  const isFree =
-    track !== undefined &&
-    'channels' in track &&
-    ![rtp, rtcp].some((one) => Object.values(track.channels).includes(one));
-  if (isFree) return track;
-  leftOut.push(audio.format.encoding);
-  return undefined;
+  const track = await setUp(session, audio, ms).catch(() => undefined);
+  if (track === undefined || 'status' in track) return undefined;
+  const taken = Object.values(video.channels);
+  return Object.values(track.channels).some((one) => taken.includes(one)) ? undefined : track;
 }
 
 function receivers(

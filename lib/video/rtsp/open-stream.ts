@@ -80,7 +80,7 @@ async function openFirst(opening: Opening): Promise<Opened> {
 
 async function openOne(opening: Opening, target: Target): Promise<Opened | Redirected> {
   const { limits, ending } = opening;
-  const session = await sessionAt(opening, target);
+  const session = await clientAt(opening, target);
   try {
     const outcome = await cancellable(ending, openSession(session, target.url, limits));
     if (outcome.kind === 'playing') return { session, playing: outcome };
@@ -92,7 +92,7 @@ async function openOne(opening: Opening, target: Target): Promise<Opened | Redir
   }
 }
 
-async function sessionAt({ options, limits, ending }: Opening, target: Target): Promise<RtspClient> {
+async function clientAt({ options, limits, ending }: Opening, target: Target): Promise<RtspClient> {
   const { host, port, isSecure, login } = target;
   const addresses = await cancellable(
     ending,
