@@ -195,13 +195,11 @@ const PAUSE = 60 * 60 * 1000;
 
 /** A folder for clips. Removes old clips where that is configured, and partial clips of ended processes. */
 export class ClipFolder {
-  readonly #options: ClipFolderOptions;
   readonly #now: () => number;
   #lookedAt = -Infinity;
   #tidying: Promise<void> = Promise.resolve();
 
-  constructor(options: ClipFolderOptions) {
-    this.#options = options;
+  constructor(private readonly options: ClipFolderOptions) {
     this.#now = options.now ?? Date.now;
   }
 
@@ -212,7 +210,7 @@ export class ClipFolder {
    *   outside
    */
   async place(subject: ClipSubject, below = ''): Promise<ClipPlace> {
-    const folder = await chosenFolder(this.#options.folder, below);
+    const folder = await chosenFolder(this.options.folder, below);
     this.#tidy();
     return { folder, name: clipName(subject) };
   }
@@ -227,7 +225,7 @@ export class ClipFolder {
     const now = this.#now();
     if (now - this.#lookedAt < PAUSE) return;
     this.#lookedAt = now;
-    const { folder, keepDays } = this.#options;
+    const { folder, keepDays } = this.options;
     this.#tidying = this.#tidying.then(() => removeOldFiles(folder, { keepDays, now }));
   }
 }

@@ -2,7 +2,7 @@ import { CancelToken } from '../concurrency/signals';
 import { RvmError, type RvmErrorCode } from '../error';
 import { meter } from '../meter';
 import { recordClip, type ClipSink, type ClipSpan, type Recorded } from './jobs/clip';
-import { Job, type JobOptions, startOf } from './jobs/job';
+import { Job, type JobClocks, type JobOptions, startOf } from './jobs/job';
 import { findMoments, type Moment } from './jobs/pictures';
 import { SpanReader } from './jobs/span-reader';
 import type { MediaStream } from './media';
@@ -51,19 +51,15 @@ export interface AlarmPicture extends Jpeg {
 export class CloudVideo {
   readonly #upstreams: SharedStreams;
   readonly #decoder: PictureDecoder;
-  readonly #now: () => number;
-  readonly #monotonic: () => number;
+  readonly #clocks: JobClocks;
   readonly #closing = new CancelToken();
-  readonly #heard: NonNullable<CloudVideoOptions['heard']>;
   readonly #jobs = new Set<Promise<unknown>>();
 
-  constructor(options: CloudVideoOptions) {
+  constructor(private readonly options: CloudVideoOptions) {
     const { sessions, open, decoder, now = Date.now, monotonic = () => performance.now() } = options;
-    this.#heard = options.heard ?? (() => undefined);
     this.#upstreams = new SharedStreams(new SessionSlots(sessions), open, now);
-    this.#monotonic = monotonic;
     this.#decoder = decoder;
-    this.#now = now;
+    this.#clocks = { now, monotonic };
   }
 
   /** RTSP sessions that are open, or being opened. */
@@ -78,7 +74,7 @@ export class CloudVideo {
    */
   pictures(source: VideoSource, wanted: PicturesWanted, options: JobOptions): Promise<AlarmPicture[]> {
     return this.#run(source, options, async (job) => {
-      startOf(source.wanted, this.#now());
+      startOf(source.wanted, this.#clocks.now());
       if (source.wanted.mode === 'live' && wanted.offsets.some((offset) => offset < 0)) throw noPast();
       await this.#decoder.demand();
       const decoded = new Map<number, Promise<AlarmPicture>>();
@@ -104,7 +100,7 @@ export class CloudVideo {
    */
   clip(source: VideoSource, span: ClipSpan, sink: ClipSink, options: JobOptions): Promise<Recorded> {
     return this.#run(source, options, async (job) => {
-      startOf(source.wanted, this.#now());
+      startOf(source.wanted, this.#clocks.now());
       return recordClip(job, source, span, sink);
     });
   }
@@ -116,7 +112,7 @@ export class CloudVideo {
    */
   open(source: VideoSource, seconds: number, options: JobOptions): Promise<MediaStream> {
     return this.#run(source, options, async (job) => {
-      const from = startOf(source.wanted, this.#now());
+      const from = startOf(source.wanted, this.#clocks.now());
       const joined = await job.join(source, 'pictures are left out');
       return new SpanReader(joined, from === undefined ? Infinity : from + seconds * 1000);
     });
@@ -134,19 +130,18 @@ export class CloudVideo {
     options: JobOptions,
     work: (job: Job) => Promise<Result>,
   ): Promise<Result> {
-    const clocks = { monotonic: this.#monotonic, now: this.#now };
-    const job = new Job(this.#upstreams, options, this.#closing, clocks);
+    const job = new Job(this.#upstreams, options, this.#closing, this.#clocks);
     const working = work(job).finally(() => job.end());
     this.#jobs.add(working);
     meter()?.videoBegan();
     try {
       const result = await working;
       meter()?.videoEnded(undefined);
-      this.#heard(source, undefined);
+      this.options.heard?.(source, undefined);
       return result;
     } catch (error) {
       meter()?.videoEnded(error instanceof RvmError ? error.code : 'other');
-      if (error instanceof RvmError) this.#heard(source, error.code);
+      if (error instanceof RvmError) this.options.heard?.(source, error.code);
       throw error;
     } finally {
       this.#jobs.delete(working);

@@ -72,15 +72,17 @@ export interface MediaStream extends AsyncIterable<MediaFrame> {
   readonly leftOut: readonly string[];
   /** Format of the audio; undefined where there is none. */
   readonly audio: AudioFormat | undefined;
-  /** Number of packets lost so far. */
-  readonly lost: number;
+  /** Notifies the sender, closes the connection and ends the iteration. Never fails; takes two seconds at most. */
+  close(): Promise<void>;
+}
+
+/** A stream as it comes from its relay. */
+export interface RelayStream extends MediaStream {
   /**
    * The sender's wall clock at a time of the stream, in milliseconds since 1970, from its last sender report (RFC 3550, section
    * 6.4.1); undefined before the first one. The sender chooses whether that is the time of recording or of sending.
    */
   wallClock(time: number): number | undefined;
-  /** Notifies the sender, closes the connection and ends the iteration. Never fails; takes two seconds at most. */
-  close(): Promise<void>;
 }
 
 /** Bytes of an object without its data: a relay may send pictures of one byte. */

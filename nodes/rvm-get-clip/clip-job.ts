@@ -41,17 +41,13 @@ export function alarmOf(msg: NodeMessage): Alarm {
 
 /** Queries the end time every two seconds, until there is one. */
 export class EndWatch {
-  #end: number | undefined;
+  /** End time in milliseconds since 1970; undefined while the alarm continues. */
+  end: number | undefined;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
 
   constructor(look: () => Promise<number | undefined>) {
     this.#look(look);
-  }
-
-  /** End time in milliseconds since 1970; undefined while the alarm continues. */
-  get end(): number | undefined {
-    return this.#end;
   }
 
   close(): void {
@@ -64,7 +60,7 @@ export class EndWatch {
       // An inbox that cannot be read now may be readable in two seconds.
       .catch(() => undefined)
       .then((end) => {
-        this.#end = end;
+        this.end = end;
         if (end === undefined && !this.#closed) this.#timer = setTimeout(() => this.#look(look), LOOK);
       });
   }
@@ -82,21 +78,19 @@ interface OpenClip {
 
 /** Destinations of a node's clips: the message, or files in a folder. */
 export class ClipDestinations {
-  readonly #RED: NodeAPI;
-  readonly #properties: Properties;
   #folder: ClipFolder | undefined;
 
-  constructor(RED: NodeAPI, properties: Properties) {
-    this.#RED = RED;
-    this.#properties = properties;
-  }
+  constructor(
+    private readonly RED: NodeAPI,
+    private readonly properties: Properties,
+  ) {}
 
   /**
    * @param start start of the clip, in milliseconds since 1970
    * @throws RvmError BAD_INPUT for a folder that cannot be used
    */
   async open(wanted: RtspWanted, start: number): Promise<OpenClip> {
-    const folder = textOf(this.#properties, 'folder').trim();
+    const folder = textOf(this.properties, 'folder').trim();
     return folder === '' ? memory() : this.#file(folder, wanted, start);
   }
 
@@ -114,8 +108,8 @@ export class ClipDestinations {
 
   #clips(folder: string): ClipFolder {
     const { ClipFolder } = require('../../lib/video/clip-folder') as FolderModule;
-    const keepDays = strictNumberOf(this.#properties, 'keepDays', 0);
-    const base = path.resolve(this.#RED.settings.userDir ?? process.cwd(), folder);
+    const keepDays = strictNumberOf(this.properties, 'keepDays', 0);
+    const base = path.resolve(this.RED.settings.userDir ?? process.cwd(), folder);
     this.#folder ??= new ClipFolder({ folder: base, keepDays });
     return this.#folder;
   }

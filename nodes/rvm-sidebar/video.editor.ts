@@ -1,4 +1,3 @@
-import { VIEW_PRE_ROLL_S, VIEW_SECONDS } from '../../lib/limits';
 import english from '../../lib/video/view/locales/en-US.json';
 import { PlayFailure, wordsFor } from '../../lib/video/view/player/feed.browser';
 import {
@@ -115,14 +114,14 @@ export class VideoPanel {
     const container = $('<div class="rvm-video-place">');
     const below = $('<div class="rvm-video-below">').append($('<div>').append(linesOf('', where, quiet)));
     const element = this.#frame(view).append(container, below).appendTo('body');
-    const [[holder], [keysOf]] = [container.get(), element.get()];
-    if (holder === undefined || keysOf === undefined) return;
-    const options: PlayerOptions = { headers: authorization, start: 'live', keysOf };
+    const [holder] = container.get();
+    if (holder === undefined) return;
+    const options: PlayerOptions = { headers: authorization, start: 'live' };
     const player = mount(holder, settingsOf(view.wanted), playerTexts(), options);
     this.#shown = { ...view, element, player };
     $(view.opener).attr('aria-expanded', 'true');
     this.#position();
-    container.find('.rvm-player').trigger('focus');
+    container.find('video').trigger('focus');
   }
 
   #frame({ texts: [what] }: PanelView): JQuery {
@@ -169,11 +168,7 @@ function settingsOf(wanted: Wanted): PlayerSettings {
   if (!('delivery' in wanted)) return live;
   return {
     ...live,
-    recorded: {
-      url: addressOf('stream', { ...wanted, part: 'recorded' }),
-      seconds: VIEW_PRE_ROLL_S + VIEW_SECONDS,
-      alarmAt: VIEW_PRE_ROLL_S,
-    },
+    recordedUrl: addressOf('stream', { ...wanted, part: 'recorded' }),
     clipUrl: addressOf('clip.mp4', wanted),
   };
 }

@@ -283,6 +283,8 @@ async function takeViewPage(nodeRed: NodeRed, studio: ScreenshotBrowser): Promis
   await page.goto(`${nodeRed.url}${String(payload)}`);
   await page.click('.rvm-start');
   await playTo(page, SHOWN_SECOND);
+  // Brings back the controls.
+  await page.hover('video:visible');
   await studio.take(NAME, await page.screenshot(), TOLERANCE.video);
   await page.close();
 }

@@ -55,10 +55,6 @@ export async function recordClip(
 }
 
 class Recording {
-  readonly #job: Job;
-  readonly #source: VideoSource;
-  readonly #span: ClipSpan;
-  readonly #sink: ClipSink;
   /** Moment of the first picture. */
   #from: number | undefined;
   /** Moment of the newest picture in display order. */
@@ -80,12 +76,12 @@ class Recording {
   readonly #seam = new ClipSeam();
   #end = new SpanEnd();
 
-  constructor(job: Job, source: VideoSource, span: ClipSpan, sink: ClipSink) {
-    this.#job = job;
-    this.#source = source;
-    this.#span = span;
-    this.#sink = sink;
-  }
+  constructor(
+    private readonly job: Job,
+    private readonly source: VideoSource,
+    private readonly span: ClipSpan,
+    private readonly sink: ClipSink,
+  ) {}
 
   async run(): Promise<Recorded> {
     for (let attempt = 1; !this.#isWhole; attempt += 1) {
@@ -93,13 +89,13 @@ class Recording {
       const joined = await this.#join();
       if (joined === undefined) return this.#recorded(this.#isWhole ? undefined : 'recording ends');
       const end = await this.#read(joined);
-      if (end !== 'recording ends' || !this.#job.mayCome(this.#until())) return this.#recorded(end);
+      if (end !== 'recording ends' || !this.job.mayCome(this.#until())) return this.#recorded(end);
       if (!this.#isBehind) attempt = 1;
-      if (!this.#isBehind) this.#job.came();
+      if (!this.#isBehind) this.job.came();
       try {
-        await this.#job.again(endsShort(), attempt);
+        await this.job.again(endsShort(), attempt);
       } catch (error) {
-        if (this.#job.hasEnded) throw error;
+        if (this.job.hasEnded) throw error;
         return this.#recorded(this.#isWhole ? undefined : end);
       }
     }
@@ -109,18 +105,18 @@ class Recording {
   /** Undefined where the clip has pictures and no more can be fetched. */
   async #join(): Promise<Subscription | undefined> {
     try {
-      return await this.#job.join(this.#next(), 'stream waits');
+      return await this.job.join(this.#next(), 'stream waits');
     } catch (error) {
-      if (this.#from === undefined || this.#job.hasEnded) throw error;
+      if (this.#from === undefined || this.job.hasEnded) throw error;
       return undefined;
     }
   }
 
   /** The source from the beginning, or from where the recording ended. */
   #next(): VideoSource {
-    const start = startOf(this.#source.wanted, Infinity);
-    if (this.#from === undefined || start === undefined) return this.#source;
-    return later(this.#source, (this.#to - start) / 1000);
+    const start = startOf(this.source.wanted, Infinity);
+    if (this.#from === undefined || start === undefined) return this.source;
+    return later(this.source, (this.#to - start) / 1000);
   }
 
   /** @returns undefined once the clip is complete */
@@ -140,7 +136,7 @@ class Recording {
         if (end !== 'goes on') return end;
       }
     } catch (error) {
-      if (this.#job.hasEnded || this.#isLost || this.#from === undefined) throw error;
+      if (this.job.hasEnded || this.#isLost || this.#from === undefined) throw error;
       if (this.#end.isReached) return undefined;
       return error instanceof RvmError && error.code === 'TIMEOUT' ? 'stalled' : 'broken off';
     } finally {
@@ -154,11 +150,11 @@ class Recording {
   }
 
   get #isOverdue(): boolean {
-    return this.#from !== undefined && this.#job.isOverdue((this.#until() - this.#from) / 1000);
+    return this.#from !== undefined && this.job.isOverdue((this.#until() - this.#from) / 1000);
   }
 
   #until(): number {
-    return this.#span.until(this.#from);
+    return this.span.until(this.#from);
   }
 
   async #take(frame: MediaFrame, moment: number): Promise<Shortness | 'goes on' | undefined> {
@@ -176,7 +172,7 @@ class Recording {
   async #keep(frame: MediaFrame, moment: number): Promise<Shortness | 'goes on'> {
     this.#from ??= moment;
     const isTaken = await this.#add({ ...frame, time: (moment - this.#from) / 1000 });
-    if (!isTaken) return this.#sink.ended ?? 'too large';
+    if (!isTaken) return this.sink.ended ?? 'too large';
     if (frame.kind === 'audio') this.#heard = moment;
     else this.#took(frame, moment);
     return 'goes on';
@@ -184,7 +180,7 @@ class Recording {
 
   async #add(frame: MediaFrame): Promise<boolean> {
     try {
-      return await this.#sink.add(frame);
+      return await this.sink.add(frame);
     } catch (error) {
       this.#isLost = true;
       throw error;
@@ -195,7 +191,7 @@ class Recording {
     this.#seam.took(frame);
     this.#last = moment;
     this.#to = Math.max(this.#to, moment);
-    this.#job.report({ kind: 'reading', ...this.#progress() });
+    this.job.report({ kind: 'reading', ...this.#progress() });
   }
 
   /** A session that continues another one begins with pictures that the clip already has. */
@@ -220,7 +216,7 @@ class Recording {
 
   #recorded(reason: Shortness | undefined): Recorded {
     const from = this.#from ?? 0;
-    const lacking = this.#audio === undefined || this.#sink.hasSound ? [] : [this.#audio.codec.toUpperCase()];
+    const lacking = this.#audio === undefined || this.sink.hasSound ? [] : [this.#audio.codec.toUpperCase()];
     const leftOut = [...this.#leftOut, ...lacking];
     return { from, to: this.#to, camera: this.#camera, leftOut, reason };
   }

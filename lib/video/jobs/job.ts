@@ -26,7 +26,7 @@ export interface JobOptions {
   onProgress?: (progress: Progress) => void;
 }
 
-interface JobClocks {
+export interface JobClocks {
   /** Monotonic clock, in milliseconds. */
   monotonic: () => number;
   /** Wall clock, in milliseconds. */
@@ -35,10 +35,7 @@ interface JobClocks {
 
 /** One picture, clip or view in progress: its deadline, its retries and its waiting times. */
 export class Job {
-  readonly #upstreams: SharedStreams;
-  readonly #options: JobOptions;
   readonly #ending = new CancelToken();
-  readonly #clocks: JobClocks;
   /** Start of the current wait for more of the recording. */
   #waitsSince: number | undefined;
   /** When the first session had a picture: from then on the deadline no longer applies. */
@@ -49,10 +46,12 @@ export class Job {
   #failure: RvmError | undefined;
 
   /** @param closing ends the job as well */
-  constructor(upstreams: SharedStreams, options: JobOptions, closing: CancelToken, clocks: JobClocks) {
-    this.#upstreams = upstreams;
-    this.#options = options;
-    this.#clocks = clocks;
+  constructor(
+    private readonly upstreams: SharedStreams,
+    private readonly options: JobOptions,
+    closing: CancelToken,
+    private readonly clocks: JobClocks,
+  ) {
     this.#stopListening = [cancelTokenOf(options.signal), closing].map((abort) =>
       abort.onAbort((reason) => this.#ending.abort(reason)),
     );
@@ -68,7 +67,7 @@ export class Job {
   }
 
   report(progress: Progress): void {
-    this.#options.onProgress?.(progress);
+    this.options.onProgress?.(progress);
   }
 
   /**
@@ -81,10 +80,10 @@ export class Job {
     for (let attempt = 1; ; attempt += 1) {
       this.report({ kind: 'opening' });
       try {
-        const joined = await this.#upstreams.join(source, { ending: this.#ending, slow });
+        const joined = await this.upstreams.join(source, { ending: this.#ending, slow });
         clearTimeout(this.#deadline);
         if (this.#begunAt === undefined) meter()?.firstFrame(secondsSince(this.#madeAt));
-        this.#begunAt ??= this.#clocks.monotonic();
+        this.#begunAt ??= this.clocks.monotonic();
         this.#ending.onAbort((reason) => joined.reader.abandon(reason));
         return joined;
       } catch (error) {
@@ -117,7 +116,7 @@ export class Job {
 
   /** Whether a recording of this moment (milliseconds since 1970) may still appear: not where the moment is long past. */
   mayCome(moment: number): boolean {
-    return moment > this.#clocks.now() - LONGEST_VIDEO_WAIT_S * 1000;
+    return moment > this.clocks.now() - LONGEST_VIDEO_WAIT_S * 1000;
   }
 
   /**
@@ -126,8 +125,8 @@ export class Job {
    */
   isOverdue(seconds: number): boolean {
     if (this.#begunAt === undefined) return false;
-    const longest = seconds * 1000 * TIMES + GRACE + this.#options.waitForVideoMs;
-    return this.#clocks.monotonic() - this.#begunAt > longest;
+    const longest = seconds * 1000 * TIMES + GRACE + this.options.waitForVideoMs;
+    return this.clocks.monotonic() - this.#begunAt > longest;
   }
 
   end(): void {
@@ -136,8 +135,8 @@ export class Job {
   }
 
   #hasTimeFor(pause: number): boolean {
-    this.#waitsSince ??= this.#clocks.monotonic();
-    return this.#clocks.monotonic() - this.#waitsSince + pause <= this.#options.waitForVideoMs;
+    this.#waitsSince ??= this.clocks.monotonic();
+    return this.clocks.monotonic() - this.#waitsSince + pause <= this.options.waitForVideoMs;
   }
 
   #pause(ms: number): Promise<void> {

@@ -78,34 +78,32 @@ async function findNear(
 
 /** The search in one session. */
 class MomentSearch {
-  readonly #joined: Subscription;
-  readonly #missing: number[];
+  readonly missing: number[];
   readonly #start: number | undefined;
   /** Seconds of video that contain all wanted pictures. */
   readonly #length: number;
   #run = new GroupOfPictures();
 
-  constructor(source: VideoSource, offsets: readonly number[], joined: Subscription) {
-    this.#joined = joined;
-    this.#missing = [...offsets];
+  constructor(
+    source: VideoSource,
+    offsets: readonly number[],
+    private readonly joined: Subscription,
+  ) {
+    this.missing = [...offsets];
     this.#start = startOf(source.wanted, Infinity);
     this.#length = Math.max(...offsets) - Math.min(...offsets);
   }
 
-  get missing(): number[] {
-    return this.#missing;
-  }
-
   async run(job: Job, found: (moment: Moment) => void): Promise<void> {
-    const { reader } = this.#joined;
+    const { reader } = this.joined;
     for await (const frame of reader) {
       if (job.isOverdue(this.#length)) throw tooSlow();
       if (frame.kind !== 'video') continue;
       if (frame.key) this.#settle(found, frame.time);
       if (frame.key) this.#run = new GroupOfPictures();
       this.#run.add(frame);
-      while (this.#missing.length > 0 && this.#run.has(this.#wanted())) this.#give(found);
-      if (this.#missing.length === 0) return;
+      while (this.missing.length > 0 && this.#run.has(this.#wanted())) this.#give(found);
+      if (this.missing.length === 0) return;
       job.report({ kind: 'reading', seconds: Math.max(0, frame.time), of: this.#wanted() });
     }
     this.#settle(found, this.#run.newest + NEAR);
@@ -113,13 +111,13 @@ class MomentSearch {
 
   /** Reports the wanted moments before this time: no later frame changes them. */
   #settle(found: (moment: Moment) => void, until: number): void {
-    while (this.#missing.length > 0 && this.#run.frames.length > 0 && this.#wanted() < until)
+    while (this.missing.length > 0 && this.#run.frames.length > 0 && this.#wanted() < until)
       this.#give(found);
   }
 
   #give(found: (moment: Moment) => void): void {
     const time = this.#wanted();
-    const offset = this.#missing.shift();
+    const offset = this.missing.shift();
     if (offset === undefined) return;
     const { frames } = this.#run;
     const shown = wantedAt(frames, time)?.frames.at(-1)?.time ?? time;
@@ -127,17 +125,17 @@ class MomentSearch {
       offset,
       frames: [...frames],
       time,
-      takenAt: this.#joined.momentOf(shown),
-      clock: this.#joined.clockOf(shown),
-      camera: this.#joined.session.device,
+      takenAt: this.joined.momentOf(shown),
+      clock: this.joined.clockOf(shown),
+      camera: this.joined.session.device,
     });
   }
 
   /** Time of the next wanted picture on the clock of the stream. Live video starts now. */
   #wanted(): number {
-    const [offset = 0] = this.#missing;
+    const [offset = 0] = this.missing;
     if (this.#start === undefined) return (this.#run.frames[0]?.time ?? 0) + offset;
-    return (this.#start + offset * 1000 - this.#joined.momentOf(0)) / 1000;
+    return (this.#start + offset * 1000 - this.joined.momentOf(0)) / 1000;
   }
 }
 
@@ -171,42 +169,34 @@ interface Search {
 
 /** The pictures from a key frame on, which can be decoded together. */
 export class GroupOfPictures {
-  readonly #frames: VideoFrame[] = [];
-  #bytes = 0;
-  #newest = -Infinity;
-  #search: Search | undefined;
-
   /** In the order of decoding. */
-  get frames(): readonly VideoFrame[] {
-    return this.#frames;
-  }
-
+  readonly frames: VideoFrame[] = [];
+  #bytes = 0;
   /** Display time of the newest picture. */
-  get newest(): number {
-    return this.#newest;
-  }
+  newest = -Infinity;
+  #search: Search | undefined;
 
   /** @throws RvmError VIDEO_FAILED where the group becomes too large */
   add(frame: VideoFrame): void {
     this.#bytes += costOf(frame);
     if (this.#bytes > LONGEST) throw endless();
-    this.#frames.push(frame);
-    this.#newest = Math.max(this.#newest, frame.time);
+    this.frames.push(frame);
+    this.newest = Math.max(this.newest, frame.time);
   }
 
   /** Whether all pictures up to a time have arrived. With B-frames a picture may arrive after one that is displayed later. */
   has(time: number): boolean {
-    const [first] = this.#frames;
+    const [first] = this.frames;
     if (first === undefined) return false;
-    if (time <= first.time || IN_ORDER.test(first.format.codecString)) return this.#newest >= time - ROUNDING;
+    if (time <= first.time || IN_ORDER.test(first.format.codecString)) return this.newest >= time - ROUNDING;
     return this.#searched(time).isSettled;
   }
 
   #searched(time: number): Search {
     if (this.#search?.time !== time) this.#search = searchFor(time);
     const search = this.#search;
-    for (const frame of this.#frames.slice(search.looked)) look(search, frame);
-    search.looked = this.#frames.length;
+    for (const frame of this.frames.slice(search.looked)) look(search, frame);
+    search.looked = this.frames.length;
     return search;
   }
 }

@@ -39,36 +39,25 @@ export class SpanEnd {
 
 /** A stream that ends at a moment. */
 export class SpanReader implements MediaStream {
-  readonly #joined: Subscription;
-  readonly #until: number;
-
   /** @param until milliseconds since 1970 */
-  constructor(joined: Subscription, until: number) {
-    this.#joined = joined;
-    this.#until = until;
-  }
+  constructor(
+    private readonly joined: Subscription,
+    private readonly until: number,
+  ) {}
 
   get leftOut(): readonly string[] {
-    return this.#joined.reader.leftOut;
+    return this.joined.reader.leftOut;
   }
 
   get audio(): AudioFormat | undefined {
-    return this.#joined.reader.audio;
-  }
-
-  get lost(): number {
-    return this.#joined.reader.lost;
-  }
-
-  wallClock(time: number): number | undefined {
-    return this.#joined.reader.wallClock(time);
+    return this.joined.reader.audio;
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<MediaFrame> {
-    const { reader, momentOf } = this.#joined;
+    const { reader, momentOf } = this.joined;
     const end = new SpanEnd();
     for await (const frame of reader) {
-      const isBeyond = momentOf(frame.time) >= this.#until;
+      const isBeyond = momentOf(frame.time) >= this.until;
       if (frame.kind === 'video') {
         const pictures = end.next(frame, isBeyond);
         if (pictures === undefined) break;
@@ -80,6 +69,6 @@ export class SpanReader implements MediaStream {
   }
 
   close(): Promise<void> {
-    return this.#joined.reader.close();
+    return this.joined.reader.close();
   }
 }

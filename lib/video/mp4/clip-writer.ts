@@ -45,7 +45,6 @@ interface Placed {
  * frame, at second 0. One call at a time. A failure leaves no data behind.
  */
 export class ClipWriter {
-  readonly #destination: ClipDestination;
   readonly #timeline = new Timeline();
   /** The first frames, until it is known whether there is audio. */
   #pending: Placed[] = [];
@@ -54,20 +53,14 @@ export class ClipWriter {
   /** Some pictures need other parameter sets than the first. */
   #changesSets = false;
   #audio: AudioFormat | undefined;
-  #ended: ClipEnd | undefined;
+  /** Why the clip accepts no more frames, if so. Once finished it is complete all the same. */
+  ended: ClipEnd | undefined;
   #media = 0;
   #samples = 0;
   #frames = 0;
   #seconds = 0;
 
-  constructor(destination: ClipDestination) {
-    this.#destination = destination;
-  }
-
-  /** Why the clip accepts no more frames, if so. Once finished it is complete all the same. */
-  get ended(): ClipEnd | undefined {
-    return this.#ended;
-  }
+  constructor(private readonly destination: ClipDestination) {}
 
   get hasSound(): boolean {
     return this.#audio !== undefined;
@@ -79,10 +72,10 @@ export class ClipWriter {
    * @throws RvmError STORE_FAILED; the clip is then removed
    */
   async add(input: MediaFrame): Promise<boolean> {
-    if (this.#ended !== undefined) return false;
+    if (this.ended !== undefined) return false;
     const frame = input.kind === 'video' ? this.#withSets(input) : input;
     const time = this.#placed(frame);
-    if (time === undefined) return this.#ended === undefined;
+    if (time === undefined) return this.ended === undefined;
     await this.#orNothing(() => this.#take({ frame, time }));
     return true;
   }
@@ -104,7 +97,7 @@ export class ClipWriter {
       const codecs = [video.codecString, ...(this.#audio === undefined ? [] : [this.#audio.codecString])];
       return {
         seconds: this.#seconds,
-        ...(await this.#destination.finish(head)),
+        ...(await this.destination.finish(head)),
         codecs: codecs.join(', '),
         width: video.width,
         height: video.height,
@@ -117,7 +110,7 @@ export class ClipWriter {
   async discard(): Promise<void> {
     this.#pending = [];
     await this.#muxer?.cancel();
-    await this.#destination.discard();
+    await this.destination.discard();
   }
 
   /**
@@ -145,9 +138,9 @@ export class ClipWriter {
     if (bytes === 0 || !isPlayable(frame) || !this.#isOfFormat(frame)) return undefined;
     const time = frame.kind === 'video' ? this.#timeline.picture(frame) : this.#timeline.sound(frame);
     if (time === undefined) return undefined;
-    if (this.#media + bytes > this.#destination.most || this.#samples >= mostSamples(time))
-      this.#ended = 'too large';
-    if (this.#ended !== undefined) return undefined;
+    if (this.#media + bytes > this.destination.most || this.#samples >= mostSamples(time))
+      this.ended = 'too large';
+    if (this.ended !== undefined) return undefined;
     this.#media += bytes;
     this.#samples += 1;
     return time;
@@ -157,8 +150,8 @@ export class ClipWriter {
     if (frame.kind === 'audio') return this.#audio === undefined || isSameAudio(frame.format, this.#audio);
     const { format } = frame;
     if (this.#video !== undefined && !isSameVideo(format, this.#video) && !isAlike(format, this.#video))
-      this.#ended = 'format changed';
-    return this.#ended === undefined;
+      this.ended = 'format changed';
+    return this.ended === undefined;
   }
 
   async #take(placed: Placed): Promise<void> {
@@ -181,7 +174,7 @@ export class ClipWriter {
     // Loaded at first use: loading costs 15 MB, and the smallest machines are busy for some tenths of a
     // second.
     const library = await import('./muxer.js');
-    const append = (data: Uint8Array): Promise<void> => this.#destination.append(data);
+    const append = (data: Uint8Array): Promise<void> => this.destination.append(data);
     const muxer = await library.Muxer.open(video, this.#audio, append);
     this.#muxer = muxer;
     const pending = this.#pending;

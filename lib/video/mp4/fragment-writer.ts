@@ -33,8 +33,6 @@ const HELD_BACK = 2;
  */
 export class FragmentWriter {
   readonly #timeline = new Timeline();
-  /** The announced audio, later the audio of the initialisation. */
-  #audio: AudioFormat | undefined;
   #video: VideoFormat | undefined;
   /** The first frames, until the content of the initialisation is known; then undefined. */
   #pending: Placed[] | undefined = [];
@@ -45,15 +43,13 @@ export class FragmentWriter {
   #fragments = 0;
 
   /**
-   * @param audio audio that is announced; other audio is dropped
+   * @param audio audio that is announced, later that of the initialisation; other audio is dropped
    * @param seconds maximum length of the whole: without it browsers stutter on a busy machine
    */
   constructor(
-    audio?: AudioFormat,
+    private audio?: AudioFormat,
     private readonly seconds?: number,
-  ) {
-    this.#audio = audio;
-  }
+  ) {}
 
   /**
    * Media type with the codecs of the last initialisation, such as `video/mp4; codecs="avc1.42C015"`; without codecs before the
@@ -61,7 +57,7 @@ export class FragmentWriter {
    */
   get mimeType(): string {
     if (this.#video === undefined) return 'video/mp4';
-    const codecs = [this.#video.codecString, ...(this.#audio === undefined ? [] : [this.#audio.codecString])];
+    const codecs = [this.#video.codecString, ...(this.audio === undefined ? [] : [this.audio.codecString])];
     return `video/mp4; codecs="${codecs.join(', ')}"`;
   }
 
@@ -86,20 +82,20 @@ export class FragmentWriter {
   }
 
   #isOurs(format: AudioFormat): boolean {
-    return this.#audio !== undefined && isSameAudio(format, this.#audio);
+    return this.audio !== undefined && isSameAudio(format, this.audio);
   }
 
   #isClear(pending: readonly Placed[]): boolean {
     const newest = pending.at(-1)?.time ?? 0;
     const pictures = pending.filter(({ frame }) => frame.kind === 'video').length;
     const isTelling = pictures >= TELLING.pictures || (pictures > 1 && newest >= TELLING.seconds);
-    const soundIsClear = this.#audio === undefined || pictures < pending.length || newest >= SOUND_COMES;
+    const soundIsClear = this.audio === undefined || pictures < pending.length || newest >= SOUND_COMES;
     return (isTelling && soundIsClear) || pending.length >= MOST_HELD;
   }
 
   #begin(pending: readonly Placed[]): Buffer[] {
     this.#pending = undefined;
-    if (!pending.some(({ frame }) => frame.kind === 'audio')) this.#audio = undefined;
+    if (!pending.some(({ frame }) => frame.kind === 'audio')) this.audio = undefined;
     const shown = pending.flatMap(({ frame, time }) => (frame.kind === 'video' ? [time] : []));
     const isReordered = shown.some((time, index) => time < Math.max(...shown.slice(0, index)));
     if (isReordered) this.#holdBack(shortestOf(shown));
@@ -132,7 +128,7 @@ export class FragmentWriter {
     if (this.#video !== undefined && isSameVideo(format, this.#video)) return [];
     const rest = this.#fragment(this.#last());
     this.#video = format;
-    return [...rest, initialisation(format, this.#audio, this.seconds)];
+    return [...rest, initialisation(format, this.audio, this.seconds)];
   }
 
   /** The newest picture, with the mean interval as its duration. */

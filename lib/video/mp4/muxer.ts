@@ -24,7 +24,6 @@ interface SampleTime {
  * Loads the muxer library: import this file at first use only.
  */
 export class Muxer {
-  readonly #video: VideoFormat;
   readonly #sink: MediaDataSink;
   readonly #output: Output;
   readonly #pictures: EncodedVideoPacketSource;
@@ -39,8 +38,11 @@ export class Muxer {
     return muxer;
   }
 
-  private constructor(video: VideoFormat, audio: AudioFormat | undefined, append: Append) {
-    this.#video = video;
+  private constructor(
+    private readonly video: VideoFormat,
+    audio: AudioFormat | undefined,
+    append: Append,
+  ) {
     this.#sink = new MediaDataSink(append);
     this.#output = new Output({
       format: new Mp4OutputFormat({
@@ -78,7 +80,7 @@ export class Muxer {
     const mediaHead = mediaHeadOf(this.#sink.length);
     const begin = this.#fileType.length + index.length + mediaHead.length;
     shiftOffsets(index, begin - this.#sink.begin);
-    if (this.#video.pixelAspect !== undefined) showAt(index, shownWidth(this.#video));
+    if (this.video.pixelAspect !== undefined) showAt(index, shownWidth(this.video));
     return Buffer.concat([this.#fileType, index, mediaHead]);
   }
 

@@ -72,21 +72,19 @@ function environment(): NodeJS.ProcessEnv {
 }
 
 class Child {
-  readonly #child: ChildProcessWithoutNullStreams;
-  readonly #limits: ChildLimits;
   readonly #output = new GrowingBuffer(FIRST_OUTPUT);
   readonly #complaint = new GrowingBuffer(MOST_COMPLAINT);
   #how: Ended['how'] = 'exited';
   #isEnding = false;
   #kill: NodeJS.Timeout | undefined;
 
-  constructor(child: ChildProcessWithoutNullStreams, limits: ChildLimits) {
-    this.#child = child;
-    this.#limits = limits;
-  }
+  constructor(
+    private readonly child: ChildProcessWithoutNullStreams,
+    private readonly limits: ChildLimits,
+  ) {}
 
   run(input: Iterable<Buffer>): Promise<Ended> {
-    const tooSlow = lenientTimeout(() => this.#endAs('too slow'), this.#limits.longestMs);
+    const tooSlow = lenientTimeout(() => this.#endAs('too slow'), this.limits.longestMs);
     this.#read();
     this.#feed(input);
     return this.#ended().finally(() => {
@@ -99,12 +97,12 @@ class Child {
   end(): void {
     if (this.#isEnding) return;
     this.#isEnding = true;
-    const { exitCode, signalCode } = this.#child;
+    const { exitCode, signalCode } = this.child;
     if (exitCode !== null || signalCode !== null) return this.#letGo();
-    this.#child.once('exit', () => this.#letGo());
-    this.#child.stdin.destroy();
-    this.#child.kill('SIGTERM');
-    this.#kill = setTimeout(() => this.#child.kill('SIGKILL'), this.#limits.graceMs);
+    this.child.once('exit', () => this.#letGo());
+    this.child.stdin.destroy();
+    this.child.kill('SIGTERM');
+    this.#kill = setTimeout(() => this.child.kill('SIGKILL'), this.limits.graceMs);
   }
 
   #endAs(how: Ended['how']): void {
@@ -115,24 +113,24 @@ class Child {
 
   /** Destroys the pipes of an ended program: a process that it left behind may hold their other ends open for ever. */
   #letGo(): void {
-    const { stdin, stdout, stderr } = this.#child;
+    const { stdin, stdout, stderr } = this.child;
     for (const pipe of [stdin, stdout, stderr]) pipe.destroy();
   }
 
   /** Errors are ignored: a program may close its input early, and output errors show in its result. */
   #feed(input: Iterable<Buffer>): void {
-    pipeline(Readable.from(input), this.#child.stdin).catch(() => undefined);
+    pipeline(Readable.from(input), this.child.stdin).catch(() => undefined);
   }
 
   #read(): void {
-    const { stdout, stderr } = this.#child;
+    const { stdout, stderr } = this.child;
     stdout.on('error', () => undefined).on('data', (piece: Buffer) => this.#readOutput(piece));
     stderr.on('error', () => undefined).on('data', (piece: Buffer) => this.#readComplaint(piece));
   }
 
   #readOutput(piece: Buffer): void {
     if (this.#isEnding) return;
-    if (this.#output.length + piece.length > this.#limits.mostOutput) return this.#endAs('too much output');
+    if (this.#output.length + piece.length > this.limits.mostOutput) return this.#endAs('too much output');
     this.#output.append(piece);
   }
 
@@ -143,11 +141,11 @@ class Child {
 
   #ended(): Promise<Ended> {
     return new Promise((resolve, reject) => {
-      this.#child.on('error', (error) => {
+      this.child.on('error', (error) => {
         // A running program also emits `error` where a signal cannot be sent.
-        if (this.#child.pid === undefined) reject(error);
+        if (this.child.pid === undefined) reject(error);
       });
-      this.#child.once('close', (code: number | null) => resolve(this.#result(code)));
+      this.child.once('close', (code: number | null) => resolve(this.#result(code)));
     });
   }
 

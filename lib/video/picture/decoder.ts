@@ -176,15 +176,12 @@ const ASK_AGAIN = 60_000;
 
 /** The path of a program. A found path is cached until `forget`; a missing program is searched again after a minute. */
 export class Program {
-  readonly #look: () => Promise<string | undefined>;
   #found: Promise<string | undefined> | undefined;
   /** Milliseconds of `performance.now`. */
   #lookAgainAt = Infinity;
 
   /** @param look returns the file of a program that runs, undefined without one; never fails */
-  constructor(look: () => Promise<string | undefined>) {
-    this.#look = look;
-  }
+  constructor(private readonly look: () => Promise<string | undefined>) {}
 
   find(): Promise<string | undefined> {
     if (performance.now() >= this.#lookAgainAt) this.forget();
@@ -199,7 +196,7 @@ export class Program {
   }
 
   async #lookNow(): Promise<string | undefined> {
-    const file = await this.#look();
+    const file = await this.look();
     if (file === undefined) this.#lookAgainAt = performance.now() + ASK_AGAIN;
     return file;
   }

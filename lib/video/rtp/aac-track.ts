@@ -8,21 +8,15 @@ const INTERLEAVED =
 /** Extracts the access units of AAC from their packets (RFC 3640). */
 export class AacTrack implements Track {
   readonly audio: AudioFormat;
-  readonly #unitSeconds: number;
+  fault: RvmError | undefined;
   /** A unit split over several packets, as far as it has arrived. */
   #pieces: { size: number; time: number; data: Buffer } | undefined;
-  #fault: RvmError | undefined;
 
   constructor(
-    { format, unitSeconds }: AudioConfig,
+    private readonly config: AudioConfig,
     private readonly layout: AuLayout,
   ) {
-    this.audio = format;
-    this.#unitSeconds = unitSeconds;
-  }
-
-  get fault(): RvmError | undefined {
-    return this.#fault;
+    this.audio = config.format;
   }
 
   read({ payload, time }: TimedPayload): AudioFrame[] {
@@ -30,7 +24,7 @@ export class AacTrack implements Track {
     if (headers === undefined) return this.#drop();
     const { sizes, isInterleaved, data } = headers;
     if (isInterleaved) {
-      this.#fault ??= new RvmError('VIDEO_FAILED', INTERLEAVED);
+      this.fault ??= new RvmError('VIDEO_FAILED', INTERLEAVED);
       return this.#drop();
     }
     const [size = 0] = sizes;
@@ -54,7 +48,7 @@ export class AacTrack implements Track {
     for (const [index, size] of sizes.entries()) {
       const end = at + size;
       if (end > data.length) return frames;
-      if (size > 0) frames.push(this.#frame(data.subarray(at, end), time + index * this.#unitSeconds));
+      if (size > 0) frames.push(this.#frame(data.subarray(at, end), time + index * this.config.unitSeconds));
       at = end;
     }
     return frames;

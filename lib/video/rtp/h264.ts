@@ -1,18 +1,20 @@
 import { BitReader } from '../../bytes';
 import {
   aggregated,
+  croppingIn,
   type Field,
-  NalReassembler,
   isPictureSize,
+  type NalPayload,
   type NalRole,
   type PictureSize,
   pixelAspectIn,
+  type Pps,
+  readerOf,
+  removeEmulationPrevention,
   type Slice,
   type Sps,
-  removeEmulationPrevention,
-  type DepacketizedUnit,
-  type Unpacker,
   type VideoCodec,
+  withLengths,
 } from './nal-unit';
 
 /** Chroma format and bit depths. */
@@ -35,17 +37,11 @@ function avcRecord(sps: Buffer, pps: readonly Buffer[], sampling: Sampling | und
     Buffer.from([1]),
     sps.subarray(1, 4),
     Buffer.from([LENGTHS, 0xe1]),
-    withLength(sps),
+    withLengths([sps]),
     Buffer.from([pps.length]),
-    ...pps.map(withLength),
+    withLengths(pps),
     ...(sampling ? [samplingBytes(sampling)] : []),
   ]);
-}
-
-function withLength(nal: Buffer): Buffer {
-  const length = Buffer.alloc(2);
-  length.writeUInt16BE(nal.length);
-  return Buffer.concat([length, nal]);
 }
 
 /** Without SPS extensions. */
@@ -60,15 +56,15 @@ const HIGH_PROFILES: ReadonlySet<number> = new Set([
 /** What the standard allows. */
 const MOST_ID = 31;
 const MOST_DEPTH = 14;
-/** Bytes of a slice that contain its field flags. */
-const SLICE_HEAD = 24;
+const HEADER_BITS = 8;
+/** Bytes of a slice that contain all header fields read here. */
+const HEAD = 24;
 
 const BASELINE: Sampling = { chromaFormat: 1, separatePlanes: false, bitDepthLuma: 8, bitDepthChroma: 8 };
 
 /** Parses an SPS (ITU-T H.264, section 7.3.2.1.1) up to the pixel aspect ratio; undefined if malformed. */
 function readSps(nal: Buffer): Sps | undefined {
-  const reader = new BitReader(removeEmulationPrevention(nal));
-  reader.skip(8);
+  const reader = readerOf(nal, HEADER_BITS);
   const profile = reader.bits(8);
   reader.skip(16);
   const id = reader.unsigned();
@@ -148,9 +144,7 @@ function sizeIn(
   const fieldsPerFrame = reader.flag() ? 1 : 2;
   if (fieldsPerFrame === 2) reader.skip(1);
   reader.skip(1);
-  const [left, right, top, bottom] = reader.flag()
-    ? [reader.unsigned(), reader.unsigned(), reader.unsigned(), reader.unsigned()]
-    : [0, 0, 0, 0];
+  const [left, right, top, bottom] = croppingIn(reader);
   const isShared = !separatePlanes;
   const unitAcross = isShared && (chromaFormat === 1 || chromaFormat === 2) ? 2 : 1;
   const unitDown = (isShared && chromaFormat === 1 ? 2 : 1) * fieldsPerFrame;
@@ -164,50 +158,28 @@ function sizeIn(
 
 /** Section 7.3.3. */
 function fieldOf(slice: Buffer, { separatePlanes }: Sampling, frameNumberBits: number): Field | undefined {
-  const reader = new BitReader(removeEmulationPrevention(slice.subarray(0, SLICE_HEAD)));
-  reader.skip(8);
+  const reader = readerOf(slice.subarray(0, HEAD), HEADER_BITS);
   for (let numbers = 0; numbers < 3; numbers += 1) reader.unsigned();
   reader.skip((separatePlanes ? 2 : 0) + frameNumberBits);
   if (!reader.flag()) return undefined;
   return reader.flag() ? 'bottom' : 'top';
 }
 
-/** Packets of the modes 0 and 1 (RFC 6184, section 6): single NAL units, STAP-A and FU-A. */
-class H264Depacketizer implements Unpacker {
-  readonly #unit = new NalReassembler();
-
-  unpack(payload: Buffer): DepacketizedUnit {
-    const type = typeOf(payload);
-    if (type === NAL.fuA) return this.#fragment(payload);
-    const before = this.#unit.finish();
-    // Those of the interleaved mode: STAP-B, MTAP and FU-B.
-    if (type > NAL.stapA && type <= NAL.fuB) return 'unsupported';
-    const units = type === NAL.stapA ? aggregated(payload.subarray(1)) : [Buffer.from(payload)];
-    return before === 'damaged' || units === 'damaged' ? 'damaged' : [...before, ...units];
-  }
-
-  mayEnd(): boolean {
-    return this.#unit.mayEnd();
-  }
-
-  finish(): DepacketizedUnit {
-    return this.#unit.finish();
-  }
-
-  drop(): void {
-    this.#unit.drop();
-  }
-
-  /** Section 5.8. */
-  #fragment(payload: Buffer): DepacketizedUnit {
-    const [indicator, header] = payload;
-    if (indicator === undefined || header === undefined) return 'damaged';
-    const [isStart, isEnd] = [(header & 0x80) !== 0, (header & 0x40) !== 0];
-    return this.#unit.add(Buffer.from([(indicator & 0xe0) | (header & 0x1f)]), payload.subarray(2), {
-      isStart,
-      isEnd,
-    });
-  }
+/** Packets of the modes 0 and 1 (RFC 6184, section 6): single NAL units, STAP-A and FU-A (section 5.8). */
+function readPayload(payload: Buffer): NalPayload {
+  const type = typeOf(payload);
+  // Those of the interleaved mode: STAP-B, MTAP and FU-B.
+  if (type > NAL.stapA && type <= NAL.fuB && type !== NAL.fuA) return 'unsupported';
+  if (type === NAL.stapA) return aggregated(payload.subarray(1));
+  if (type !== NAL.fuA) return [Buffer.from(payload)];
+  const [indicator, header] = payload;
+  if (indicator === undefined || header === undefined) return 'damaged';
+  return {
+    header: Buffer.from([(indicator & 0xe0) | (header & 0x1f)]),
+    piece: payload.subarray(2),
+    isStart: (header & 0x80) !== 0,
+    isEnd: (header & 0x40) !== 0,
+  };
 }
 
 const RECOVERY_POINT = 6;
@@ -245,17 +217,14 @@ function extended(bytes: Buffer, from: number): { value: number; end: number } {
   return { value: value + (bytes[at] ?? 0), end: at + 1 };
 }
 
-/** Bytes of a slice that contain all header fields read here. */
-const HEAD = 24;
 const MOST_PPS = 255;
-const MOST_SPS = 31;
 /** Slice types I, and I for all slices of the picture (ITU-T H.264, table 7-6). */
 const INTRA: readonly number[] = [2, 7];
 
 /** H.264 (ITU-T H.264). */
 export const h264: VideoCodec = {
   name: 'h264',
-  unpacker: () => new H264Depacketizer(),
+  payload: readPayload,
   roleOf,
   slice: readSlice,
   vps: () => undefined,
@@ -274,8 +243,7 @@ function roleOf(nal: Buffer): NalRole {
 
 /** Section 7.3.3. */
 function readSlice(nal: Buffer): Slice | undefined {
-  const reader = new BitReader(removeEmulationPrevention(nal.subarray(0, HEAD)));
-  reader.skip(8);
+  const reader = readerOf(nal.subarray(0, HEAD), HEADER_BITS);
   const isFirst = reader.unsigned() === 0;
   const type = reader.unsigned();
   const pps = reader.unsigned();
@@ -285,9 +253,8 @@ function readSlice(nal: Buffer): Slice | undefined {
 }
 
 /** Parses a PPS (section 7.3.2.2). A truncated one is rejected: it would replace a good one. */
-function readPps(nal: Buffer): { id: number; sps: number } | undefined {
-  const reader = new BitReader(removeEmulationPrevention(nal));
-  reader.skip(8);
+function readPps(nal: Buffer): Pps | undefined {
+  const reader = readerOf(nal, HEADER_BITS);
   const [id, sps] = [reader.unsigned(), reader.unsigned()];
   reader.skip(2);
   const hasGroups = reader.unsigned() > 0;
@@ -297,7 +264,7 @@ function readPps(nal: Buffer): { id: number; sps: number } | undefined {
     for (let quantizers = 0; quantizers < 3; quantizers += 1) reader.unsigned();
     reader.skip(3);
   }
-  return reader.exceeded || !reader.hasEnd || id > MOST_PPS || sps > MOST_SPS ? undefined : { id, sps };
+  return reader.exceeded || !reader.hasEnd || id > MOST_PPS || sps > MOST_ID ? undefined : { id, sps };
 }
 
 /** ITU-T H.264, table 7-1; from 24: RFC 6184, table 1. */

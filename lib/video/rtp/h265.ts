@@ -1,17 +1,20 @@
 import { BitReader } from '../../bytes';
 import {
   aggregated,
-  NalReassembler,
+  croppingIn,
   isPictureSize,
+  length16,
+  type NalPayload,
   type NalRole,
   type PictureSize,
   pixelAspectIn,
+  type Pps,
+  readerOf,
+  removeEmulationPrevention,
   type Slice,
   type Sps,
-  removeEmulationPrevention,
-  type DepacketizedUnit,
-  type Unpacker,
   type VideoCodec,
+  withLengths,
 } from './nal-unit';
 
 const SPACES = ['', 'A', 'B', 'C'] as const;
@@ -96,9 +99,7 @@ function skipProfile(reader: BitReader, subLayers: number): void {
 /** Picture size after cropping; the cropping is in units of table 6-1. */
 function sizeIn(reader: BitReader, chromaFormat: number): PictureSize {
   const [across, down] = [reader.unsigned(), reader.unsigned()];
-  const [left, right, top, bottom] = reader.flag()
-    ? [reader.unsigned(), reader.unsigned(), reader.unsigned(), reader.unsigned()]
-    : [0, 0, 0, 0];
+  const [left, right, top, bottom] = croppingIn(reader);
   const unitAcross = chromaFormat === 1 || chromaFormat === 2 ? 2 : 1;
   const unitDown = chromaFormat === 1 ? 2 : 1;
   const [width, height] = [across - (left + right) * unitAcross, down - (top + bottom) * unitDown];
@@ -107,45 +108,21 @@ function sizeIn(reader: BitReader, chromaFormat: number): PictureSize {
 
 const HEADER = 2;
 
-/**
- * Reads single NAL units, aggregation packets and fragmentation units, without decoding order numbers (RFC 7798, section 4.4).
- */
-class H265Depacketizer implements Unpacker {
-  readonly #unit = new NalReassembler();
-
-  unpack(payload: Buffer): DepacketizedUnit {
-    const type = typeOf(payload);
-    if (type === NAL.fu) return this.#fragment(payload);
-    const before = this.#unit.finish();
-    if (type === NAL.paci) return 'unsupported';
-    if (payload.length < HEADER) return 'damaged';
-    const units = type === NAL.ap ? aggregated(payload.subarray(HEADER)) : [Buffer.from(payload)];
-    return before === 'damaged' || units === 'damaged' ? 'damaged' : [...before, ...units];
-  }
-
-  mayEnd(): boolean {
-    return this.#unit.mayEnd();
-  }
-
-  finish(): DepacketizedUnit {
-    return this.#unit.finish();
-  }
-
-  drop(): void {
-    this.#unit.drop();
-  }
-
-  /** Section 4.4.3. */
-  #fragment(payload: Buffer): DepacketizedUnit {
-    const [first, second, header] = payload;
-    if (first === undefined || second === undefined || header === undefined) return 'damaged';
-    const [isStart, isEnd] = [(header & 0x80) !== 0, (header & 0x40) !== 0];
-    return this.#unit.add(
-      Buffer.from([(first & 0x81) | ((header & 0x3f) << 1), second]),
-      payload.subarray(HEADER + 1),
-      { isStart, isEnd },
-    );
-  }
+/** Single NAL units, aggregation packets and fragmentation units, without decoding order numbers (RFC 7798, section 4.4). */
+function readPayload(payload: Buffer): NalPayload {
+  const type = typeOf(payload);
+  if (type === NAL.paci) return 'unsupported';
+  const [first, second, header] = payload;
+  if (first === undefined || second === undefined) return 'damaged';
+  if (type === NAL.ap) return aggregated(payload.subarray(HEADER));
+  if (type !== NAL.fu) return [Buffer.from(payload)];
+  if (header === undefined) return 'damaged';
+  return {
+    header: Buffer.from([(first & 0x81) | ((header & 0x3f) << 1), second]),
+    piece: payload.subarray(HEADER + 1),
+    isStart: (header & 0x80) !== 0,
+    isEnd: (header & 0x40) !== 0,
+  };
 }
 
 /** Bytes of a slice that contain all header fields read here. */
@@ -156,12 +133,11 @@ const LEVEL_BITS = 12 + 16 + 96;
 /** Slice type I (table 7-7). */
 const INTRA = 2;
 const MOST_PPS = 63;
-const MOST_SPS = 15;
 
 /** H.265 (ITU-T H.265). */
 export const h265: VideoCodec = {
   name: 'h265',
-  unpacker: () => new H265Depacketizer(),
+  payload: readPayload,
   roleOf,
   slice: readSlice,
   vps: readVps,
@@ -182,8 +158,7 @@ function roleOf(nal: Buffer): NalRole {
 /** Section 7.3.6.1. */
 function readSlice(nal: Buffer): Slice | undefined {
   const type = typeOf(nal);
-  const reader = new BitReader(removeEmulationPrevention(nal.subarray(0, HEAD)));
-  reader.skip(HEADER_BITS);
+  const reader = readerOf(nal.subarray(0, HEAD), HEADER_BITS);
   const isFirst = reader.flag();
   if (isIrap(type)) reader.skip(1);
   const pps = reader.unsigned();
@@ -206,21 +181,19 @@ function entryOf(type: number): Slice['entry'] {
 }
 
 /** The id of a VPS (section 7.3.2.1); undefined if it is truncated. */
-function readVps(nal: Buffer): number | undefined {
-  const reader = new BitReader(removeEmulationPrevention(nal));
-  reader.skip(HEADER_BITS);
+function readVps(nal: Buffer): { id: number } | undefined {
+  const reader = readerOf(nal, HEADER_BITS);
   const id = reader.bits(4);
   reader.skip(LEVEL_BITS);
-  return reader.exceeded || !reader.hasEnd ? undefined : id;
+  return reader.exceeded || !reader.hasEnd ? undefined : { id };
 }
 
 /**
  * Parses a PPS up to tiles, scaling lists or extensions (section 7.3.2.3.1). A truncated one is rejected: it would replace a
  * good one.
  */
-function readPps(nal: Buffer): { id: number; sps: number } | undefined {
-  const reader = new BitReader(removeEmulationPrevention(nal));
-  reader.skip(HEADER_BITS);
+function readPps(nal: Buffer): Pps | undefined {
+  const reader = readerOf(nal, HEADER_BITS);
   const [id, sps] = [reader.unsigned(), reader.unsigned()];
   reader.skip(7);
   // Numbers of reference pictures, and the initial quantizer.
@@ -244,7 +217,7 @@ function readPps(nal: Buffer): { id: number; sps: number } | undefined {
       reader.skip(2);
     }
   }
-  return reader.exceeded || !reader.hasEnd || id > MOST_PPS || sps > MOST_SPS ? undefined : { id, sps };
+  return reader.exceeded || !reader.hasEnd || id > MOST_PPS || sps > MOST_ID ? undefined : { id, sps };
 }
 
 /** What a decoder must be able to do. */
@@ -288,14 +261,7 @@ function hevcRecord(abilities: Abilities, { vps, sps, pps }: Sets): Buffer {
 }
 
 function arrayOf(type: number, nals: readonly Buffer[]): Buffer {
-  const units = nals.map((nal) => Buffer.concat([length16(nal.length), nal]));
-  return Buffer.concat([Buffer.from([COMPLETE | type]), length16(nals.length), ...units]);
-}
-
-function length16(value: number): Buffer {
-  const bytes = Buffer.alloc(2);
-  bytes.writeUInt16BE(value);
-  return bytes;
+  return Buffer.concat([Buffer.from([COMPLETE | type]), length16(nals.length), withLengths(nals)]);
 }
 
 /** ITU-T H.265, table 7-1; from 48: RFC 7798, section 4.4. */

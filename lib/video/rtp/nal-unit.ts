@@ -1,4 +1,4 @@
-import { type BitReader, GrowingBuffer } from '../../bytes';
+import { BitReader, GrowingBuffer } from '../../bytes';
 import type { PixelAspect, VideoFormat } from '../media';
 
 /** Removes the emulation prevention bytes: each 3 after two zeros (ITU-T H.264, section 7.4.1). */
@@ -18,13 +18,59 @@ export function removeEmulationPrevention(nal: Buffer): Buffer {
   return bytes.subarray(0, length);
 }
 
+/** Reads a unit behind its header. */
+export function readerOf(nal: Buffer, headerBits: number): BitReader {
+  const reader = new BitReader(removeEmulationPrevention(nal));
+  reader.skip(headerBits);
+  return reader;
+}
+
+/** NAL units, each behind its length of 16 bits. */
+export function withLengths(nals: readonly Buffer[]): Buffer {
+  return Buffer.concat(nals.flatMap((nal) => [length16(nal.length), nal]));
+}
+
+export function length16(value: number): Buffer {
+  const bytes = Buffer.alloc(2);
+  bytes.writeUInt16BE(value);
+  return bytes;
+}
+
+/** The numbers by which an SPS crops its pictures, in units of chroma; four zeros where it crops nothing. */
+export function croppingIn(reader: BitReader): [left: number, right: number, top: number, bottom: number] {
+  return reader.flag()
+    ? [reader.unsigned(), reader.unsigned(), reader.unsigned(), reader.unsigned()]
+    : [0, 0, 0, 0];
+}
+
 /** Maximum bytes of a NAL unit, and of a picture: a key frame of the largest cameras has about a quarter. */
 export const MOST_BYTES = 8 * 1024 * 1024;
 
 const FIRST_SIZE = 16 * 1024;
 
-/** Reassembles fragmented NAL units (RFC 6184, section 5.8; RFC 7798, section 4.4.3). */
-export class NalReassembler {
+/** A piece of a NAL unit that is sent in several packets. */
+interface NalPiece {
+  /** Of the whole unit. */
+  header: Uint8Array;
+  piece: Buffer;
+  isStart: boolean;
+  isEnd: boolean;
+}
+
+/**
+ * What a packet holds: NAL units, or a piece of one; `damaged` where a length is wrong; `unsupported` for a packet type that
+ * cannot be read, whatever else arrives.
+ */
+export type NalPayload = Buffer[] | NalPiece | 'damaged' | 'unsupported';
+
+/** The NAL units that a packet completed; `damaged` also where a piece is missing; `too-large` for a unit beyond `MOST_BYTES`. */
+export type DepacketizedUnit = Buffer[] | 'damaged' | 'unsupported' | 'too-large';
+
+/**
+ * Extracts NAL units from packets in order, and reassembles those that come in pieces (RFC 6184, section 5.8; RFC 7798, section
+ * 4.4.3).
+ */
+export class Depacketizer {
   /** Reused for each unit. */
   readonly #bytes = new GrowingBuffer(FIRST_SIZE);
   #pieces = 0;
@@ -32,23 +78,17 @@ export class NalReassembler {
   /** The sender marks the last piece: a unit without one is incomplete. */
   #tellsEnds = false;
 
-  /** @param header of the unit */
-  add(
-    header: Uint8Array,
-    piece: Buffer,
-    { isStart, isEnd }: { isStart: boolean; isEnd: boolean },
-  ): DepacketizedUnit {
-    const before = isStart ? this.finish() : [];
-    this.#tellsEnds ||= isEnd;
-    if (isStart) this.#begin(header);
-    else if (!this.#isOpen) return 'damaged';
-    if (!this.#append(piece)) return 'too-large';
-    const whole = isEnd ? [this.#whole()] : [];
-    // A unit that starts within another may become complete; the other is damaged.
-    return before === 'damaged' ? before : [...before, ...whole];
+  constructor(private readonly codec: VideoCodec) {}
+
+  unpack(payload: Buffer): DepacketizedUnit {
+    const read = this.codec.payload(payload);
+    if (typeof read === 'object' && 'piece' in read) return this.#addPiece(read);
+    const before = this.finish();
+    if (read === 'unsupported') return read;
+    return before === 'damaged' || read === 'damaged' ? 'damaged' : [...before, ...read];
   }
 
-  /** Whether a marker on the last piece may end the picture: not within a unit whose end will be marked. */
+  /** Whether a marker on the last packet may end the picture: not within a unit whose end will be marked. */
   mayEnd(): boolean {
     if (!this.#isOpen) return true;
     // No sender fragments a unit into a single piece: a sender with a marker on the first piece marks every
@@ -65,8 +105,25 @@ export class NalReassembler {
     return 'damaged';
   }
 
+  /** Packets are missing: drops the unit under assembly. */
   drop(): void {
     this.#isOpen = false;
+  }
+
+  #addPiece({ header, piece, isStart, isEnd }: NalPiece): DepacketizedUnit {
+    const before = isStart ? this.finish() : [];
+    this.#tellsEnds ||= isEnd;
+    if (isStart) this.#begin(header);
+    else if (!this.#isOpen) return 'damaged';
+    if (this.#bytes.length + piece.length > MOST_BYTES) {
+      this.drop();
+      return 'too-large';
+    }
+    this.#bytes.append(piece);
+    this.#pieces += 1;
+    const whole = isEnd ? [this.#whole()] : [];
+    // A unit that starts within another may become complete; the other is damaged.
+    return before === 'damaged' ? before : [...before, ...whole];
   }
 
   #begin(header: Uint8Array): void {
@@ -76,38 +133,10 @@ export class NalReassembler {
     this.#isOpen = true;
   }
 
-  /** @returns false where the unit would be too large; it is dropped */
-  #append(piece: Buffer): boolean {
-    if (this.#bytes.length + piece.length > MOST_BYTES) {
-      this.drop();
-      return false;
-    }
-    this.#bytes.append(piece);
-    this.#pieces += 1;
-    return true;
-  }
-
   #whole(): Buffer {
     this.#isOpen = false;
     return Buffer.from(this.#bytes.content());
   }
-}
-
-/**
- * The NAL units that a packet completed; `damaged` where a piece is missing or a length is wrong; `unsupported` for a packet
- * type that cannot be read, whatever else arrives; `too-large` for a unit beyond `MOST_BYTES`.
- */
-export type DepacketizedUnit = Buffer[] | 'damaged' | 'unsupported' | 'too-large';
-
-/** Extracts NAL units from the packets of one payload format. The packets must be in order. */
-export interface Unpacker {
-  unpack(payload: Buffer): DepacketizedUnit;
-  /** Whether a marker on the last packet may end the picture. */
-  mayEnd(): boolean;
-  /** Ends the unit under assembly. */
-  finish(): DepacketizedUnit;
-  /** Packets are missing: drops the unit under assembly. */
-  drop(): void;
 }
 
 /**
@@ -203,17 +232,23 @@ export interface Sps {
   record(sets: { vps: readonly Buffer[]; sps: Buffer; pps: readonly Buffer[] }): Buffer;
 }
 
+/** A picture parameter set that was read, and the sequence parameter set it refers to. */
+export interface Pps {
+  id: number;
+  sps: number;
+}
+
 /** One way of coding video in NAL units. */
 export interface VideoCodec {
   readonly name: VideoFormat['codec'];
-  unpacker(): Unpacker;
+  payload(payload: Buffer): NalPayload;
   roleOf(nal: Buffer): NalRole;
   /** Undefined where it cannot be read. */
   slice(nal: Buffer): Slice | undefined;
-  /** Its id; undefined where it cannot be read, as for the following. */
-  vps(nal: Buffer): number | undefined;
-  sps(nal: Buffer): Sps | undefined;
-  pps(nal: Buffer): { id: number; sps: number } | undefined;
+  /** Undefined where it cannot be read, as for the following. */
+  vps(this: void, nal: Buffer): { id: number } | undefined;
+  sps(this: void, nal: Buffer): Sps | undefined;
+  pps(this: void, nal: Buffer): Pps | undefined;
   /** NAL units that mark a picture as a recovery point: without, Chromium plays no live video. */
   readonly recovery: readonly Buffer[];
 }

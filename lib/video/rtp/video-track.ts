@@ -1,28 +1,17 @@
 import { RvmError } from '../../error';
 import { costOf, type TimedPayload, type Track, type VideoFormat, type VideoFrame } from '../media';
 import {
+  type DepacketizedUnit,
+  Depacketizer,
   type Field,
   MOST_BYTES,
   type NalRole,
+  type Pps,
   type Slice,
   type Sps,
   unitsOf,
-  type DepacketizedUnit,
-  type Unpacker,
   type VideoCodec,
 } from './nal-unit';
-
-/** The properties of a complete picture that decide whether it can be decoded. */
-interface Decodable {
-  /** Decoding can begin here: `open` where pictures shown before it may reference pictures before it. */
-  entry: 'clean' | 'open' | undefined;
-  /** References no other picture, but later ones may reference pictures before it. */
-  isIntra: boolean;
-  isBrokenLink: boolean;
-  reachesBack: boolean;
-  /** Seconds at which it is shown. */
-  time: number;
-}
 
 /** Seconds without a key frame until decoding begins with an intra picture: some cameras send only those. */
 const KEY_FRAME_TIMEOUT = 3;
@@ -65,7 +54,7 @@ class KeyFrameGate {
   }
 
   /** Whether decoding begins with this picture, or may have to. */
-  isBeginning({ entry, isIntra, time }: Decodable): boolean {
+  isBeginning({ entry, isIntra, time }: AccessUnitBuilder): boolean {
     const isSeldom = this.#sinceKey.at(time) >= SELDOM || this.#isWithoutKeys;
     return entry !== undefined || (isIntra && (!this.#isOpen || isSeldom));
   }
@@ -79,7 +68,7 @@ class KeyFrameGate {
    * @param frame the frame of the picture, `key` where it is a beginning
    * @returns the frames that can be shown now
    */
-  passed(picture: Decodable, frame: VideoFrame): VideoFrame[] {
+  passed(picture: AccessUnitBuilder, frame: VideoFrame): VideoFrame[] {
     const shown = this.#shown(picture, frame);
     if (shown.length > 0) this.#sincePicture.restart(frame.time);
     return shown;
@@ -90,17 +79,17 @@ class KeyFrameGate {
     return this.#take();
   }
 
-  #shown(picture: Decodable, frame: VideoFrame): VideoFrame[] {
+  #shown(picture: AccessUnitBuilder, frame: VideoFrame): VideoFrame[] {
     if (picture.entry !== undefined) return this.#begin(picture, frame);
-    if (picture.reachesBack && this.#isBefore(frame.time)) return [];
+    if (picture.first?.reachesBack === true && this.#isBefore(frame.time)) return [];
     if (this.#isOpen) return [frame];
     if (this.#pending.length === 0 && !frame.key) return this.#broken(frame);
     return this.#hold(frame);
   }
 
-  #begin({ entry, isBrokenLink, time }: Decodable, frame: VideoFrame): VideoFrame[] {
+  #begin({ entry, first, time }: AccessUnitBuilder, frame: VideoFrame): VideoFrame[] {
     this.#take();
-    this.#leadsTo = entry === 'open' && (!this.#isOpen || isBrokenLink) ? time : undefined;
+    this.#leadsTo = entry === 'open' && (!this.#isOpen || first?.isBrokenLink === true) ? time : undefined;
     this.#open();
     this.#isWithoutKeys = false;
     this.#sinceKey.restart(time);
@@ -144,23 +133,20 @@ class KeyFrameGate {
  * recording may arrive faster than it was taken.
  */
 class Elapsed {
-  readonly #now: () => number;
   #from: { time: number; at: number } | undefined;
 
   /** @param now monotonic clock in milliseconds */
-  constructor(now: () => number) {
-    this.#now = now;
-  }
+  constructor(private readonly now: () => number) {}
 
   /** @param time seconds on the clock of the stream, as in `at` */
   restart(time: number): void {
-    this.#from = { time, at: this.#now() };
+    this.#from = { time, at: this.now() };
   }
 
   /** Seconds since the start, or since the first query. */
   at(time: number): number {
-    this.#from ??= { time, at: this.#now() };
-    return Math.max(time - this.#from.time, (this.#now() - this.#from.at) / 1000);
+    this.#from ??= { time, at: this.now() };
+    return Math.max(time - this.#from.time, (this.now() - this.#from.at) / 1000);
   }
 }
 
@@ -169,24 +155,47 @@ const MOST_SETS = 16;
 /** Bytes of a parameter set: with scaling lists and all else it has a few hundred. */
 const MOST_SET_BYTES = 4096;
 
-interface Pps {
+/** A parameter set and what was read of it. */
+interface ParameterSet<Read> {
   nal: Buffer;
-  sps: number;
+  read: Read;
 }
 
-/** The parameter sets received so far, by id; the last one of an id is valid. */
-class ParameterSets {
-  readonly #vps = new Map<number, Buffer>();
-  readonly #sps = new Map<number, { nal: Buffer; read: Sps }>();
-  readonly #pps = new Map<number, Pps>();
+/** The parameter sets of one kind received so far, by id; the last one of an id is valid. */
+class SetsOfKind<Read extends { id: number }> extends Map<number, ParameterSet<Read>> {
+  constructor(private readonly read: (nal: Buffer) => Read | undefined) {
+    super();
+  }
 
-  constructor(private readonly codec: VideoCodec) {}
+  /** A set that is received again stays the same object. @returns false where the set cannot be read */
+  add(nal: Buffer): boolean {
+    if ([...this.values()].some((known) => known.nal.equals(nal))) return true;
+    const read = this.read(nal);
+    if (read === undefined) return false;
+    // At capacity, the oldest one goes.
+    const [oldest] = this.keys();
+    if (!this.has(read.id) && this.size >= MOST_SETS && oldest !== undefined) this.delete(oldest);
+    this.set(read.id, { nal, read });
+    return true;
+  }
+}
+
+/** The parameter sets received so far. */
+class ParameterSets {
+  readonly #vps: SetsOfKind<{ id: number }>;
+  readonly #sps: SetsOfKind<Sps>;
+  readonly #pps: SetsOfKind<Pps>;
+
+  constructor(private readonly codec: VideoCodec) {
+    this.#vps = new SetsOfKind(codec.vps);
+    this.#sps = new SetsOfKind(codec.sps);
+    this.#pps = new SetsOfKind(codec.pps);
+  }
 
   /** @returns false where the set cannot be read */
   add(role: 'vps' | 'sps' | 'pps', nal: Buffer): boolean {
     if (nal.length > MOST_SET_BYTES) return false;
-    if (role === 'vps') return this.#addVps(nal);
-    return role === 'sps' ? this.#addSps(nal) : this.#addPps(nal);
+    return { vps: this.#vps, sps: this.#sps, pps: this.#pps }[role].add(nal);
   }
 
   /** The format of pictures with this PPS: `former` if unchanged; undefined where a set is missing. */
@@ -194,7 +203,7 @@ class ParameterSets {
     const found = this.#chain(pps);
     if (found === undefined) return undefined;
     const { vps, sps } = found;
-    const all = [...this.#pps.values()].filter((each) => each.sps === sps.read.id).map(({ nal }) => nal);
+    const all = [...this.#pps.values()].filter(({ read }) => read.sps === sps.read.id).map(({ nal }) => nal);
     const parameterSets = [...vps, sps.nal, ...all];
     if (former !== undefined && areSame(former.parameterSets, parameterSets)) return former;
     const { width, height, pixelAspect, codecString } = sps.read;
@@ -216,43 +225,14 @@ class ParameterSets {
     return this.#chain(pps)?.sps.read.fieldOf(slice);
   }
 
-  #chain(id: number): { vps: Buffer[]; sps: { nal: Buffer; read: Sps }; pps: Pps } | undefined {
+  #chain(id: number): { vps: Buffer[]; sps: ParameterSet<Sps>; pps: ParameterSet<Pps> } | undefined {
     const pps = this.#pps.get(id);
-    const sps = pps && this.#sps.get(pps.sps);
+    const sps = pps && this.#sps.get(pps.read.sps);
     if (pps === undefined || sps === undefined) return undefined;
     if (sps.read.vps === undefined) return { vps: [], sps, pps };
     const vps = this.#vps.get(sps.read.vps);
-    return vps && { vps: [vps], sps, pps };
+    return vps && { vps: [vps.nal], sps, pps };
   }
-
-  #addVps(nal: Buffer): boolean {
-    const id = this.codec.vps(nal);
-    if (id === undefined) return false;
-    if (this.#vps.get(id)?.equals(nal) !== true) keep(this.#vps, id, nal);
-    return true;
-  }
-
-  #addSps(nal: Buffer): boolean {
-    if ([...this.#sps.values()].some((known) => known.nal.equals(nal))) return true;
-    const read = this.codec.sps(nal);
-    if (read !== undefined) keep(this.#sps, read.id, { nal, read });
-    return read !== undefined;
-  }
-
-  #addPps(nal: Buffer): boolean {
-    const read = this.codec.pps(nal);
-    if (read === undefined) return false;
-    const { id, sps } = read;
-    if (this.#pps.get(id)?.nal.equals(nal) !== true) keep(this.#pps, id, { nal, sps });
-    return true;
-  }
-}
-
-/** At capacity, the oldest set is deleted. */
-function keep<Kind>(sets: Map<number, Kind>, id: number, set: Kind): void {
-  const [oldest] = sets.keys();
-  if (!sets.has(id) && sets.size >= MOST_SETS && oldest !== undefined) sets.delete(oldest);
-  sets.set(id, set);
 }
 
 /** Compares identities: a set that is received again stays the same object. */
@@ -270,65 +250,45 @@ class AccessUnitBuilder {
    * Parameter sets and recovery points after slices: they belong to this picture or to the next one, as the next unit shows.
    */
   readonly behind: Buffer[] = [];
+  first: Slice | undefined;
+  /** All slices are intra-coded: they reference no other picture, but later ones may reference pictures before this one. */
+  isIntra = true;
+  /** A part of the picture is missing. */
+  isSpoilt = false;
   #bytes = 0;
   #units = 0;
-  #first: Slice | undefined;
   readonly #fields: (Field | undefined)[] = [];
-  /** All slices are intra-coded. */
-  #isIntra = true;
   #hasRecovery = false;
-  #isSpoilt = false;
 
   constructor(readonly time: number) {}
 
   /** No slice has arrived. */
   get isEmpty(): boolean {
-    return this.#first === undefined;
-  }
-
-  get isSpoilt(): boolean {
-    return this.#isSpoilt;
+    return this.first === undefined;
   }
 
   /** Nothing is missing yet, but there is no slice. */
   get isOnlyBegun(): boolean {
-    return this.isEmpty && !this.#isSpoilt;
+    return this.isEmpty && !this.isSpoilt;
   }
 
   get isTooLarge(): boolean {
     return this.#bytes > MOST_BYTES || this.#units > MOST_UNITS;
   }
 
-  /** Undefined without slices. */
-  get pps(): number | undefined {
-    return this.#first?.pps;
+  /** Decoding can begin here: `open` where pictures shown before it may reference pictures before it. */
+  get entry(): Slice['entry'] {
+    return this.first?.entry ?? (this.#hasRecovery && this.isIntra ? 'open' : undefined);
   }
 
-  get entry(): 'clean' | 'open' | undefined {
-    return this.#first?.entry ?? (this.#hasRecovery && this.#isIntra ? 'open' : undefined);
-  }
-
-  get isIntra(): boolean {
-    return this.#isIntra;
-  }
-
-  get isBrokenLink(): boolean {
-    return this.#first?.isBrokenLink === true;
-  }
-
-  get reachesBack(): boolean {
-    return this.#first?.reachesBack === true;
-  }
-
-  /** A part of the picture is missing. */
   spoil(): void {
-    this.#isSpoilt = true;
+    this.isSpoilt = true;
     this.nals.length = 0;
   }
 
   /** Whether a first slice begins another picture; the second field of a frame does not. */
   isEndedBy(field: Field | undefined): boolean {
-    if (this.isEmpty) return this.#isSpoilt;
+    if (this.isEmpty) return this.isSpoilt;
     return field === undefined || this.#fields.length > 1 || [undefined, field].includes(this.#fields[0]);
   }
 
@@ -348,14 +308,14 @@ class AccessUnitBuilder {
    */
   addSlice(nal: Buffer, slice: Slice | undefined, field: Field | undefined): void {
     if (slice === undefined || (this.isEmpty && !slice.isFirst)) return this.spoil();
-    this.#first ??= slice;
+    this.first ??= slice;
     if (slice.isFirst) this.#fields.push(field);
-    this.#isIntra &&= slice.isIntra;
+    this.isIntra &&= slice.isIntra;
     this.#add(nal);
   }
 
   #add(nal: Buffer): void {
-    if (this.#isSpoilt) return;
+    if (this.isSpoilt) return;
     this.#count(nal);
     this.nals.push(nal);
   }
@@ -383,12 +343,12 @@ const MOST_FAULTS = 3;
 /** Assembles H.264 or H.265 packets to pictures. The first one, also after a gap, is a key frame. */
 export class VideoTrack implements Track {
   readonly audio = undefined;
-  readonly #unpacker: Unpacker;
+  fault: RvmError | undefined;
+  readonly #depacketizer: Depacketizer;
   readonly #sets: ParameterSets;
   readonly #gate: KeyFrameGate;
   #picture: AccessUnitBuilder | undefined;
   #format: VideoFormat | undefined;
-  #fault: RvmError | undefined;
   /** Only the next time stamp ended the last picture: some senders never mark its last packet. */
   #endsUnmarked = false;
   /** The sender marks each slice or each packet: pictures end only with the next one. */
@@ -411,15 +371,11 @@ export class VideoTrack implements Track {
     sets: readonly Buffer[],
     now: () => number,
   ) {
-    this.#unpacker = codec.unpacker();
+    this.#depacketizer = new Depacketizer(codec);
     this.#sets = new ParameterSets(codec);
     this.#gate = new KeyFrameGate(now);
     for (const nal of sets.flatMap(unitsOf)) this.#addSet(codec.roleOf(nal), nal);
     this.#hasBadSets = false;
-  }
-
-  get fault(): RvmError | undefined {
-    return this.#fault;
   }
 
   read({ payload, marker, time }: TimedPayload): VideoFrame[] {
@@ -427,8 +383,8 @@ export class VideoTrack implements Track {
     if (isNext && this.#picture?.isOnlyBegun === false) this.#endsUnmarked = true;
     if (this.#isMarkedAmidst && this.#picture?.time === time) this.#marksAll = true;
     const frames = isNext ? this.#finish() : [];
-    frames.push(...this.#takeAll(this.#unpacker.unpack(payload), time));
-    this.#isMarkedAmidst = marker && !this.#unpacker.mayEnd();
+    frames.push(...this.#takeAll(this.#depacketizer.unpack(payload), time));
+    this.#isMarkedAmidst = marker && !this.#depacketizer.mayEnd();
     if (!marker || this.#isMarkedAmidst || this.#marksAll) return frames;
     frames.push(...this.#takeRest());
     // Parameter sets and recovery points may be marked, but are no picture.
@@ -438,7 +394,7 @@ export class VideoTrack implements Track {
   }
 
   gap(): void {
-    this.#unpacker.drop();
+    this.#depacketizer.drop();
     this.#picture = undefined;
     this.#gate.close();
   }
@@ -446,7 +402,7 @@ export class VideoTrack implements Track {
   flush(): VideoFrame[] {
     if (this.#endsUnmarked) return [...this.#finish(), ...this.#gate.flush()];
     // The picture under assembly is incomplete.
-    this.#unpacker.drop();
+    this.#depacketizer.drop();
     this.#picture = undefined;
     return this.#gate.flush();
   }
@@ -459,7 +415,7 @@ export class VideoTrack implements Track {
   /** Ends a unit whose last piece was not marked. */
   #takeRest(): VideoFrame[] {
     const time = this.#picture?.time;
-    return time === undefined ? [] : this.#takeAll(this.#unpacker.finish(), time);
+    return time === undefined ? [] : this.#takeAll(this.#depacketizer.finish(), time);
   }
 
   /** @returns the pictures before that of these units */
@@ -529,9 +485,10 @@ export class VideoTrack implements Track {
   }
 
   #framesOf(picture: AccessUnitBuilder): VideoFrame[] {
-    const { time, pps, entry } = picture;
+    const { time, entry } = picture;
+    const pps = picture.first?.pps;
     if (picture.isSpoilt) this.#gate.close();
-    if (picture.isSpoilt || pps === undefined || this.#fault !== undefined) return [];
+    if (picture.isSpoilt || pps === undefined || this.fault !== undefined) return [];
     if (entry === undefined && !this.#isDescribed(pps)) this.#gate.close();
     const key = this.#gate.isBeginning(picture);
     // A new format begins with a key frame, so that players can begin there too.
@@ -560,6 +517,6 @@ export class VideoTrack implements Track {
   #passOver(message: string, time: number): void {
     this.#faults += 1;
     const isLong = this.#gate.darkness(time) >= DARK;
-    if (isLong && this.#faults >= MOST_FAULTS) this.#fault ??= new RvmError('VIDEO_FAILED', message);
+    if (isLong && this.#faults >= MOST_FAULTS) this.fault ??= new RvmError('VIDEO_FAILED', message);
   }
 }

@@ -109,40 +109,38 @@ function offersAuth({ parameters }: Challenge): boolean {
 
 /** Answers one challenge while its nonce is valid (RFC 7616, section 3.4; without `qop` RFC 2069). */
 export class Digest {
-  readonly #login: Login;
-  readonly #challenge: Challenge;
   readonly #algorithm: string;
-  readonly #clientNonce: string;
   #count = 0;
 
   /** @param clientNonce is random, unless a test has to know it */
-  constructor(login: Login, challenge: Challenge, clientNonce = randomBytes(16).toString('hex')) {
-    this.#login = login;
-    this.#challenge = challenge;
+  constructor(
+    private readonly login: Login,
+    private readonly challenge: Challenge,
+    private readonly clientNonce: string = randomBytes(16).toString('hex'),
+  ) {
     this.#algorithm = algorithmOf(challenge);
-    this.#clientNonce = clientNonce;
   }
 
   /** The value of `Authorization` for one request. */
   authorization(method: string, uri: string): string {
     this.#count += 1;
-    const { parameters } = this.#challenge;
+    const { parameters } = this.challenge;
     const [realm = '', nonce = ''] = [parameters.get('realm'), parameters.get('nonce')];
     const count = this.#count.toString(16).padStart(8, '0');
-    const hasQuality = offersAuth(this.#challenge);
-    const quality = hasQuality ? `${count}:${this.#clientNonce}:auth:` : '';
+    const hasQuality = offersAuth(this.challenge);
+    const quality = hasQuality ? `${count}:${this.clientNonce}:auth:` : '';
     const proof = this.#hash(
       `${this.#secret(realm, nonce)}:${nonce}:${quality}${this.#hash(`${method}:${uri}`)}`,
     );
     const fields = [
-      `username=${quoted(this.#login.username)}`,
+      `username=${quoted(this.login.username)}`,
       `realm=${quoted(realm)}`,
       `nonce=${quoted(nonce)}`,
       `uri=${quoted(uri)}`,
       `response="${proof}"`,
       ...this.#echoed(),
       ...(hasQuality ? ['qop=auth', `nc=${count}`] : []),
-      ...(hasQuality || this.#isOfSession ? [`cnonce="${this.#clientNonce}"`] : []),
+      ...(hasQuality || this.#isOfSession ? [`cnonce="${this.clientNonce}"`] : []),
     ];
     return `Digest ${fields.join(', ')}`;
   }
@@ -152,9 +150,9 @@ export class Digest {
   }
 
   #secret(realm: string, nonce: string): string {
-    const { username, password } = this.#login;
+    const { username, password } = this.login;
     const secret = this.#hash(`${username}:${realm}:${password}`);
-    return this.#isOfSession ? this.#hash(`${secret}:${nonce}:${this.#clientNonce}`) : secret;
+    return this.#isOfSession ? this.#hash(`${secret}:${nonce}:${this.clientNonce}`) : secret;
   }
 
   #hash(text: string): string {
@@ -164,7 +162,7 @@ export class Digest {
   }
 
   #echoed(): string[] {
-    const { parameters } = this.#challenge;
+    const { parameters } = this.challenge;
     const [algorithm, opaque] = [parameters.get('algorithm'), parameters.get('opaque')];
     return [
       ...(algorithm === undefined ? [] : [`algorithm=${algorithm}`]),

@@ -7,13 +7,11 @@ import {
   type SessionDescription,
   chooseMedia,
   type ChosenMedia,
-  type MediaChoice,
 } from './sdp';
 import { type StreamLimits, STREAM_FAULTS } from './limits';
 import type { Answer } from './messages';
 import {
   lengthOfRange,
-  rangeFrom,
   entriesFor,
   rtpInfoIn,
   type RtpInfo,
@@ -21,7 +19,7 @@ import {
   transportRequest,
   type Channels,
 } from './headers';
-import type { RtspClientSession } from './rtsp-client';
+import type { RtspClient } from './rtsp-client';
 
 /** One medium that is being sent. */
 export interface PlayedTrack {
@@ -47,15 +45,11 @@ export interface Redirected {
   location: string;
 }
 
-interface Wanted {
-  url: string;
-  /** Seconds from the beginning of what the URL names. */
-  range?: { start: number } | undefined;
-}
-
 /** RFC 2326, section 11. */
 const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308];
 const UNSUPPORTED_TRANSPORT = 461;
+/** All players send a range, from 0 for the whole: some relays may require one. */
+const ALL = 'npt=0.000-';
 
 /** A medium as described, and the URL and channels for its SETUP. */
 interface Track {
@@ -69,36 +63,29 @@ interface Track {
  * @throws RvmError VIDEO_FAILED, TIMEOUT
  */
 export async function openSession(
-  session: RtspClientSession,
-  wanted: Wanted,
+  session: RtspClient,
+  url: string,
   limits: StreamLimits,
 ): Promise<PlayingSession | Redirected> {
-  const described = await session.ask('DESCRIBE', wanted.url, { Accept: 'application/sdp' });
+  const described = await session.ask('DESCRIBE', url, { Accept: 'application/sdp' });
   if (described.status !== 200) return redirectIn(described);
   const description = readDescription(described.body, limits.media);
   const choice = chooseMedia(description.media);
-  const urls = urlsOf(wanted.url, described, description);
+  const urls = urlsOf(url, described, description);
   session.url = urls.all;
   const video = await setUp(session, trackOf(choice.video, urls, { rtp: 0, rtcp: 1 }));
   if ('status' in video) return redirectIn(video);
-  const audio = await setUpSound({ session, choice, urls, limits }, video.channels);
+  const ms = Math.min(limits.soundMs, limits.answerMs);
+  const audio =
+    choice.audio && (await setUpSound(session, trackOf(choice.audio, urls, { rtp: 2, rtcp: 3 }), ms, video));
+  const leftOut = [...choice.leftOut, ...(choice.audio && !audio ? [choice.audio.format.encoding] : [])];
   session.expect(
     [video, ...(audio === undefined ? [] : [audio])].flatMap(({ channels }) => Object.values(channels)),
   );
-  const start = wanted.range?.start ?? 0;
-  // All players send a range, from 0 for the whole: some relays may require one.
-  const played = await session.ask('PLAY', urls.all, { Range: rangeFrom(start) });
+  const played = await session.ask('PLAY', urls.all, { Range: ALL });
   if (played.status !== 200) return redirectIn(played);
-  const length = lengthOfPlay(played, description, start);
-  return { kind: 'playing', leftOut: choice.leftOut, length, ...receivers(played, video, audio) };
-}
-
-/** Seconds from the start of playback to the end. */
-function lengthOfPlay({ headers }: Answer, { range }: SessionDescription, start: number): number | undefined {
-  const played = lengthOfRange(headers.get('range'));
-  if (played !== undefined) return played;
-  const all = lengthOfRange(range);
-  return all === undefined ? undefined : all - start;
+  const length = lengthOfRange(played.headers.get('range')) ?? lengthOfRange(description.range);
+  return { kind: 'playing', leftOut, length, ...receivers(played, video, audio) };
 }
 
 /** @throws RvmError VIDEO_FAILED where the answer is a plain refusal */
@@ -122,7 +109,7 @@ function trackOf({ format, control }: ChosenMedia, urls: ControlUrls, channels: 
  * @returns the answer where it is a refusal
  * @throws RvmError VIDEO_FAILED where the relay would not send over this connection
  */
-async function setUp(session: RtspClientSession, track: Track, ms?: number): Promise<Track | Answer> {
+async function setUp(session: RtspClient, track: Track, ms?: number): Promise<Track | Answer> {
   const headers = { Transport: transportRequest(track.channels) };
   const answer = await session.ask('SETUP', track.url, headers, ms);
   if (answer.status !== 200) return answer;
@@ -131,29 +118,17 @@ async function setUp(session: RtspClientSession, track: Track, ms?: number): Pro
   return { ...track, channels };
 }
 
-interface SoundParts {
-  session: RtspClientSession;
-  choice: MediaChoice;
-  urls: ControlUrls;
-  limits: StreamLimits;
-}
-
-/** Audio is optional: if its SETUP fails, the video plays alone. */
+/** Audio is optional: if its SETUP fails, the video plays alone. If the connection has ended, the next request fails. */
 async function setUpSound(
-  { session, choice: { audio, leftOut }, urls, limits }: SoundParts,
-  { rtp, rtcp }: Channels,
+  session: RtspClient,
+  audio: Track,
+  ms: number,
+  video: Track,
 ): Promise<Track | undefined> {
-  if (audio === undefined) return undefined;
-  const ms = Math.min(limits.soundMs, limits.answerMs);
-  // If the connection has ended, the next request fails.
-  const track = await setUp(session, trackOf(audio, urls, { rtp: 2, rtcp: 3 }), ms).catch(() => undefined);
-  const isFree =
-    track !== undefined &&
-    'channels' in track &&
-    ![rtp, rtcp].some((one) => Object.values(track.channels).includes(one));
-  if (isFree) return track;
-  leftOut.push(audio.format.encoding);
-  return undefined;
+  const track = await setUp(session, audio, ms).catch(() => undefined);
+  if (track === undefined || 'status' in track) return undefined;
+  const taken = Object.values(video.channels);
+  return Object.values(track.channels).some((one) => taken.includes(one)) ? undefined : track;
 }
 
 function receivers(

@@ -120,11 +120,6 @@ const UTC = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d(?:\.\d{0,9})?)Z?$/i;
  */
 const RANGE = /^\s*(npt|clock|smpte[\w-]{0,16})\s*=([^-;]*)-([^;]*)/i;
 
-/** The value of a `Range` from this second on, without an end. */
-export function rangeFrom(seconds: number): string {
-  return `npt=${seconds.toFixed(3)}-`;
-}
-
 /**
  * How many seconds a `Range`, or an `a=range` of a session description, covers.
  * @returns `Infinity` for live video that says so; undefined where the end is missing or unreadable

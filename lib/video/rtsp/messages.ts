@@ -74,7 +74,6 @@ type Head = Omit<Answer, 'body'> | ServerRequest;
  * a packet: the parser then resumes at the next packet or answer.
  */
 export class MessageParser {
-  readonly #limits: StreamLimits;
   /** Bytes not parsed yet: a part of the current chunk or of `#buffer`. */
   #rest: Buffer = NOTHING;
   /** Reused: a buffer per read would leave megabytes of garbage. */
@@ -82,7 +81,8 @@ export class MessageParser {
   #lines: string[] = [];
   #headBytes = 0;
   #head: { head: Head; bodyBytes: number } | undefined;
-  #isUnreadable = false;
+  /** Whether the input was not RTSP, or more than a limit allows. The parser then reads nothing more. */
+  isUnreadable = false;
   /** Channels whose packets are expected. */
   readonly #channels = new Set<number>();
   /** A complete packet or message has arrived since the channels are known. */
@@ -92,18 +92,11 @@ export class MessageParser {
   /** Bytes skipped since the last packet or message. */
   #passed = 0;
 
-  constructor(limits: StreamLimits) {
-    this.#limits = limits;
-  }
+  constructor(private readonly limits: StreamLimits) {}
 
   /** After the next packet or message, bytes that are neither are skipped up to a packet of these channels or an answer. */
   expect(channels: Iterable<number>): void {
     for (const channel of channels) this.#channels.add(channel);
-  }
-
-  /** Whether the input was not RTSP, or more than a limit allows. The parser then reads nothing more. */
-  get isUnreadable(): boolean {
-    return this.#isUnreadable;
   }
 
   /** Whether no packet or message is incomplete. */
@@ -122,12 +115,12 @@ export class MessageParser {
    * copied: it is valid until the caller reuses the memory of `chunk` or pushes more.
    */
   push(chunk: Buffer): Incoming[] {
-    if (this.#isUnreadable) return [];
+    if (this.isUnreadable) return [];
     const isAtStart = this.#rest.length === 0;
     this.#rest = isAtStart ? chunk : this.#keep(this.#rest, chunk);
     const whole: Incoming[] = [];
     while (this.#readNext(whole));
-    if (this.#isUnreadable) this.#forget();
+    if (this.isUnreadable) this.#forget();
     else if (isAtStart && this.#rest.length > 0) this.#rest = this.#keep(this.#rest);
     return whole;
   }
@@ -162,7 +155,7 @@ export class MessageParser {
     if (this.#isUnderWay && !this.#mayBeLine()) return this.#giveUp();
     const end = this.#rest.indexOf(LINE_FEED);
     const length = end < 0 ? this.#rest.length : end + 1;
-    if (this.#headBytes + length > this.#limits.headBytes) return this.#giveUp();
+    if (this.#headBytes + length > this.limits.headBytes) return this.#giveUp();
     if (end < 0) return false;
     const line = this.#rest.toString('utf8', 0, end).replace(/\r$/, '');
     if (!this.#isLine(line)) return this.#giveUp();
@@ -180,7 +173,7 @@ export class MessageParser {
 
   #isLine(line: string): boolean {
     if (line === '') return true;
-    if (CONTROL.test(line) || this.#lines.length >= this.#limits.headLines) return false;
+    if (CONTROL.test(line) || this.#lines.length >= this.limits.headLines) return false;
     return this.#lines.length > 0 || STATUS_LINE.test(line) || REQUEST_LINE.test(line);
   }
 
@@ -191,7 +184,7 @@ export class MessageParser {
     const length = head.headers.get('content-length') ?? '0';
     this.#lines = [];
     this.#headBytes = 0;
-    if (!/^\d{1,15}$/.test(length) || Number(length) > this.#limits.bodyBytes) return this.#giveUp(0);
+    if (!/^\d{1,15}$/.test(length) || Number(length) > this.limits.bodyBytes) return this.#giveUp(0);
     this.#head = { head, bodyBytes: Number(length) };
     return true;
   }
@@ -221,7 +214,7 @@ export class MessageParser {
     }
     this.#pass(at);
     if (isStart === true) this.#isLost = false;
-    return isStart === true && !this.#isUnreadable;
+    return isStart === true && !this.isUnreadable;
   }
 
   /** Undefined where more bytes are needed. */
@@ -238,7 +231,7 @@ export class MessageParser {
   #pass(bytes: number): void {
     this.#rest = this.#rest.subarray(bytes);
     this.#passed += bytes;
-    if (this.#passed > MOST_PASSED) this.#isUnreadable = true;
+    if (this.#passed > MOST_PASSED) this.isUnreadable = true;
   }
 
   /** Stores these pieces and nothing else; a piece may be a part of the bytes stored before. */
@@ -255,9 +248,9 @@ export class MessageParser {
   #giveUp(bytes = 1): boolean {
     this.#forgetHead();
     this.#isLost = this.#isUnderWay;
-    if (!this.#isLost) this.#isUnreadable = true;
+    if (!this.#isLost) this.isUnreadable = true;
     else this.#pass(bytes);
-    return !this.#isUnreadable;
+    return !this.isUnreadable;
   }
 
   #forget(): void {

@@ -2,7 +2,7 @@ import { type CancelToken, cancelTokenOf } from '../../concurrency/signals';
 import { cancellable, withTimeout } from '../../concurrency/timers';
 import { RvmError } from '../../error';
 import type { TlsSettings } from '../../tls';
-import type { MediaStream } from '../media';
+import type { RelayStream } from '../media';
 import { type PlayingSession, type Redirected, openSession } from './handshake';
 import { DEFAULT_LIMITS, type RelayFaults, STREAM_FAULTS, type StreamLimits } from './limits';
 import {
@@ -14,7 +14,7 @@ import {
   type Target,
   targetOf,
 } from './relay';
-import { RtspConnection, RtspClientSession } from './rtsp-client';
+import { RtspClient } from './rtsp-client';
 import { readDescription } from './sdp';
 import { RtspStream } from './stream';
 
@@ -30,8 +30,6 @@ export interface StreamOptions {
   /** Ends the stream with its reason, if that is an `RvmError`, else with CANCELLED. */
   signal: AbortSignal;
   limits?: Partial<StreamLimits>;
-  /** Seconds from the beginning of what the URL names. */
-  range?: { start: number } | undefined;
   /** Live video has no end: if the relay closes the connection, the stream fails. */
   isLive?: boolean;
 }
@@ -46,7 +44,7 @@ const NAME = 'the video relay';
  *   data; NETWORK, TLS; TIMEOUT; UNTRUSTED_LINK where the rules forbid a relay; CONFIG_MISSING for unusable
  *   TLS settings; CANCELLED or the reason of the signal
  */
-export async function openStream(options: StreamOptions): Promise<MediaStream> {
+export async function openStream(options: StreamOptions): Promise<RelayStream> {
   const ending = cancelTokenOf(options.signal);
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const opened = await openFirst({ options, limits, ending });
@@ -60,7 +58,7 @@ interface Opening {
 }
 
 interface Opened {
-  session: RtspClientSession;
+  session: RtspClient;
   playing: PlayingSession;
 }
 
@@ -81,11 +79,10 @@ async function openFirst(opening: Opening): Promise<Opened> {
 }
 
 async function openOne(opening: Opening, target: Target): Promise<Opened | Redirected> {
-  const { options, limits, ending } = opening;
-  const session = await sessionAt(opening, target);
+  const { limits, ending } = opening;
+  const session = await clientAt(opening, target);
   try {
-    const wanted = { url: target.url, range: options.range };
-    const outcome = await cancellable(ending, openSession(session, wanted, limits));
+    const outcome = await cancellable(ending, openSession(session, target.url, limits));
     if (outcome.kind === 'playing') return { session, playing: outcome };
     await session.end(limits.farewellMs);
     return outcome;
@@ -95,7 +92,7 @@ async function openOne(opening: Opening, target: Target): Promise<Opened | Redir
   }
 }
 
-async function sessionAt({ options, limits, ending }: Opening, target: Target): Promise<RtspClientSession> {
+async function clientAt({ options, limits, ending }: Opening, target: Target): Promise<RtspClient> {
   const { host, port, isSecure, login } = target;
   const addresses = await cancellable(
     ending,
@@ -104,7 +101,7 @@ async function sessionAt({ options, limits, ending }: Opening, target: Target): 
   if (addresses === undefined) throw nameTooSlow();
   const way = { host, port, isSecure, addresses, tls: options.tls, name: NAME, ms: limits.connectMs };
   const socket = await connect(way, ending);
-  return new RtspClientSession(new RtspConnection(socket, limits, STREAM_FAULTS), login);
+  return new RtspClient(socket, limits, STREAM_FAULTS, login);
 }
 
 function noAddress(): RvmError {
@@ -158,7 +155,7 @@ export async function describe(url: string, options: DescribeOptions): Promise<S
   const socket = await connect({ host, port, isSecure, name: `${host}, port ${port}`, ms: timeoutMs });
   onConnected?.();
   const limits = { ...DEFAULT_LIMITS, answerMs: timeoutMs };
-  const session = new RtspClientSession(new RtspConnection(socket, limits, FAULTS), login);
+  const session = new RtspClient(socket, limits, FAULTS, login);
   try {
     const answer = await session.ask('DESCRIBE', target.url, { Accept: 'application/sdp' });
     if (answer.status !== 200) throw FAULTS.refused(answer.status);

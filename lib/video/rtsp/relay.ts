@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises';
 import net, { BlockList, isIP, isIPv4 } from 'node:net';
 import tls from 'node:tls';
 import type { CancelToken } from '../../concurrency/signals';
-import { lenientTimeout } from '../../concurrency/timers';
+import { cancellable, withTimeout } from '../../concurrency/timers';
 import { RvmError } from '../../error';
 import { type Login, loginOfUrl, relayOf } from '../../text';
 import { tlsFault, tlsOptions, type TlsSettings } from '../../tls';
@@ -80,11 +80,11 @@ interface Way {
 /** @throws RvmError NETWORK, TLS, TIMEOUT, CONFIG_MISSING for unusable TLS settings; the reason of the abort */
 export async function connect(way: Way, ending?: CancelToken): Promise<net.Socket> {
   const deadline = performance.now() + way.ms;
-  const socket = await ready(plainSocket(way), 'connect', { way, ms: way.ms, ending });
+  const socket = await ready(plainSocket(way), 'connect', way, way.ms, ending);
   socket.setNoDelay(true);
   if (!way.isSecure) return socket;
   const left = Math.max(0, deadline - performance.now());
-  return ready(encrypted(way, socket), 'secureConnect', { way, ms: left, ending });
+  return ready(encrypted(way, socket), 'secureConnect', way, left, ending);
 }
 
 function plainSocket({ host, port, addresses, isSecure }: Way): net.Socket {
@@ -108,39 +108,29 @@ function encrypted({ host, tls: settings }: Way, socket: net.Socket): tls.TLSSoc
   return tls.connect({ ...options, ...servername, host: name, socket });
 }
 
-interface Wait {
-  way: Way;
-  ms: number;
-  ending: CancelToken | undefined;
-}
-
-function ready<Kind extends net.Socket>(
+async function ready<Kind extends net.Socket>(
   socket: Kind,
   event: string,
-  { way, ms, ending }: Wait,
+  way: Way,
+  ms: number,
+  ending: CancelToken | undefined,
 ): Promise<Kind> {
   // The next owner listens for the end; without this listener an `error` event would end the process.
   socket.on('error', () => undefined);
-  return new Promise((resolve, reject) => {
-    let stopListening = (): void => undefined;
-    let isSettled = false;
-    const settle = (error?: Error): void => {
-      if (isSettled) return;
-      isSettled = true;
-      clearTimeout(timer);
-      stopListening();
-      socket.off(event, onReady).off('error', onError).off('close', onClose);
-      if (error === undefined) return resolve(socket);
-      socket.destroy();
-      reject(error);
-    };
-    const onReady = (): void => settle();
-    const onError = (error: Error): void => settle(connectionFault(way, error));
-    const onClose = (): void => settle(connectionFault(way, new Error('closed')));
-    const timer = lenientTimeout(() => settle(noAnswer(way)), ms);
-    socket.once(event, onReady).once('error', onError).once('close', onClose);
-    stopListening = ending?.onAbort(settle) ?? stopListening;
+  const opened = new Promise<Kind>((resolve, reject) => {
+    const fail = (error = new Error('closed')): void => reject(connectionFault(way, error));
+    socket.once(event, () => resolve(socket)).once('error', fail);
+    socket.once('close', () => fail());
   });
+  try {
+    const inTime = withTimeout(opened, ms);
+    const outcome = await (ending === undefined ? inTime : cancellable(ending, inTime));
+    if (outcome === undefined) throw noAnswer(way);
+    return outcome;
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
 }
 
 function noAnswer({ name }: Way): RvmError {

@@ -34,25 +34,40 @@ interface Ending {
   inOrder: boolean;
 }
 
-/** One RTSP connection: requests, answers, and the packets between them. No input makes it throw. */
-export class RtspConnection {
-  readonly #socket: Socket;
-  readonly #limits: StreamLimits;
-  readonly #faults: RelayFaults;
+const UNAUTHORIZED = 401;
+/** Authentications per request: a nonce may be stale, and the next one once more during the retry. */
+const MOST_PROOFS = 2;
+
+/**
+ * One RTSP connection with its session: requests, each with the login and session id that it needs, answers, and the packets
+ * between them. No input makes it throw.
+ */
+export class RtspClient {
+  /** URL of requests for the whole session. */
+  url = '';
+  /** Seconds without a sign of life after which the server ends the session. */
+  timeout = 0;
+  /** Methods of the server by its last `Public`; empty where it has sent none. */
+  methods: readonly string[] = [];
   readonly #parser: MessageParser;
+  readonly #authentication: Authentication;
   readonly #pending = new Map<number, Pending>();
   #lastNumber = 0;
+  #id: string | undefined;
   #listener: Listener | undefined;
   #early: { channel: number; data: Buffer }[] = [];
   #earlyBytes = 0;
   #ending: Ending | undefined;
 
   /** @param socket that is connected */
-  constructor(socket: Socket, limits: StreamLimits, faults: RelayFaults) {
-    this.#socket = socket;
-    this.#limits = limits;
-    this.#faults = faults;
+  constructor(
+    private readonly socket: Socket,
+    private readonly limits: StreamLimits,
+    private readonly faults: RelayFaults,
+    login?: Login,
+  ) {
     this.#parser = new MessageParser(limits);
+    this.#authentication = new Authentication(login);
     socket.on('data', (chunk: Buffer) => this.#take(chunk));
     socket.on('end', () => this.#end(faults.brokenOff(), this.#parser.isBetweenMessages));
     socket.on('error', () => this.#end(faults.brokenOff()));
@@ -72,62 +87,105 @@ export class RtspConnection {
   }
 
   /**
-   * Sends a request and waits for its answer. After the end the request rejects, but is still sent if possible, for TEARDOWN.
-   * @param headers beyond `CSeq`
+   * Sends a request and waits for its answer, whatever the status. After the end of the connection the request rejects, but is
+   * still sent if possible, for TEARDOWN.
+   * @param headers beyond `CSeq` and those of login and session
    * @param ms timeout of the answer in milliseconds
    * @throws RvmError of `RelayFaults`: no answer in time, unreadable data, the end of the connection
    */
-  request(
+  async ask(
     method: string,
     url: string,
-    headers: Readonly<Record<string, string>>,
-    ms = this.#limits.answerMs,
+    headers: Readonly<Record<string, string>> = {},
+    ms = this.limits.answerMs,
   ): Promise<Answer> {
-    const number = ++this.#lastNumber;
-    const lines = Object.entries({ CSeq: String(number), ...headers }).map(
-      ([name, value]) => `${name}: ${value}\r\n`,
-    );
-    return new Promise((resolve, reject) => {
-      this.#send(`${method} ${url} RTSP/1.0\r\n${lines.join('')}\r\n`);
-      if (this.#ending !== undefined) return reject(this.#ending.fault);
-      const timer = lenientTimeout(() => {
-        this.#pending.delete(number);
-        reject(this.#faults.unanswered());
-      }, ms);
-      this.#pending.set(number, { resolve, reject, timer });
-    });
+    for (let proofs = 0; ; proofs += 1) {
+      const answer = await this.#request(method, url, headers, ms);
+      if (answer.status !== UNAUTHORIZED) return this.#noted(answer);
+      const isWorthIt =
+        proofs < MOST_PROOFS && this.#authentication.takes(answer.headers.all('www-authenticate'));
+      if (!isWorthIt) return answer;
+    }
   }
 
   /** Sends binary data; drops it while the relay does not read earlier data. */
   sendPacket(channel: number, data: Buffer): void {
-    if (this.#socket.writableLength > MOST_UNREAD) return;
+    if (this.socket.writableLength > MOST_UNREAD) return;
     this.#send(Buffer.concat([Buffer.from([0x24, channel, data.length >>> 8, data.length & 0xff]), data]));
   }
 
   /** Nothing is read until `resume`. */
   pause(): void {
-    this.#socket.pause();
+    this.socket.pause();
   }
 
   resume(): void {
-    this.#socket.resume();
+    this.socket.resume();
   }
 
-  /** Closes the connection at once. Pending requests fail. */
-  destroy(): void {
-    this.#socket.destroy();
-    this.#end(this.#faults.brokenOff());
+  /**
+   * Sends TEARDOWN, if there is a session, and closes the connection. Pending requests fail. Never fails itself.
+   * @param ms timeout of the answer in milliseconds
+   */
+  async end(ms: number): Promise<void> {
+    if (this.#id !== undefined) {
+      this.resume();
+      await withTimeout(
+        this.ask('TEARDOWN', this.url).catch(() => undefined),
+        ms,
+      );
+    }
+    this.socket.destroy();
+    this.#end(this.faults.brokenOff());
+  }
+
+  #request(
+    method: string,
+    url: string,
+    headers: Readonly<Record<string, string>>,
+    ms: number,
+  ): Promise<Answer> {
+    const number = ++this.#lastNumber;
+    const authorization = this.#authentication.authorization(method, url);
+    const all = {
+      CSeq: String(number),
+      ...headers,
+      ...(this.#id !== undefined && { Session: this.#id }),
+      ...(authorization !== undefined && { Authorization: authorization }),
+    };
+    const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+    return new Promise((resolve, reject) => {
+      this.#send(`${method} ${url} RTSP/1.0\r\n${lines.join('')}\r\n`);
+      if (this.#ending !== undefined) return reject(this.#ending.fault);
+      const timer = lenientTimeout(() => {
+        this.#pending.delete(number);
+        reject(this.faults.unanswered());
+      }, ms);
+      this.#pending.set(number, { resolve, reject, timer });
+    });
+  }
+
+  #noted(answer: Answer): Answer {
+    this.#authentication.accepted();
+    const session = answer.status === 200 ? sessionIn(answer.headers.get('session')) : undefined;
+    if (this.#id === undefined && session !== undefined) {
+      this.#id = session.id;
+      this.timeout = session.timeout;
+    }
+    const methods = answer.headers.all('public').join(',');
+    if (methods !== '') this.methods = methods.split(',').map((name) => name.trim().toUpperCase());
+    return answer;
   }
 
   #send(data: string | Buffer): void {
-    if (this.#socket.writable) this.#socket.write(data);
+    if (this.socket.writable) this.socket.write(data);
   }
 
   #take(chunk: Buffer): void {
     if (this.#ending !== undefined) return;
     for (const incoming of this.#parser.push(chunk)) this.#handle(incoming);
-    const isFlooded = this.#earlyBytes > MOST_EARLY || this.#socket.writableLength > 2 * MOST_UNREAD;
-    if (this.#parser.isUnreadable || isFlooded) this.#end(this.#faults.unreadable());
+    const isFlooded = this.#earlyBytes > MOST_EARLY || this.socket.writableLength > 2 * MOST_UNREAD;
+    if (this.#parser.isUnreadable || isFlooded) this.#end(this.faults.unreadable());
   }
 
   #handle(incoming: Incoming): void {
@@ -147,7 +205,7 @@ export class RtspConnection {
     const pending = number === undefined ? undefined : this.#pending.get(number);
     // While packets are received, an answer with a wrong number is ignored.
     if (number === undefined || number > this.#lastNumber)
-      return this.#listener === undefined ? this.#end(this.#faults.unreadable()) : undefined;
+      return this.#listener === undefined ? this.#end(this.faults.unreadable()) : undefined;
     // The request has timed out.
     if (pending === undefined) return;
     this.#pending.delete(number);
@@ -182,123 +240,6 @@ export class RtspConnection {
   }
 }
 
-const UNAUTHORIZED = 401;
-/** Authentications per request: a nonce may be stale, and the next one once more during the retry. */
-const MOST_PROOFS = 2;
-
-/** Requests to one relay over one connection, each with the login and session id that it needs. */
-export class RtspClientSession {
-  readonly #connection: RtspConnection;
-  readonly #authentication: Authentication;
-  #id: string | undefined;
-  #timeout = 0;
-  #url = '';
-  #methods: readonly string[] = [];
-
-  constructor(connection: RtspConnection, login: Login | undefined) {
-    this.#connection = connection;
-    this.#authentication = new Authentication(login);
-  }
-
-  /** Seconds without a sign of life after which the server ends it. */
-  get timeout(): number {
-    return this.#timeout;
-  }
-
-  /** Methods of the server by its last `Public`; empty where it has sent none. */
-  get methods(): readonly string[] {
-    return this.#methods;
-  }
-
-  /** URL of requests for the whole session. */
-  get url(): string {
-    return this.#url;
-  }
-
-  set url(url: string) {
-    this.#url = url;
-  }
-
-  /**
-   * Sends a request and waits for its answer, whatever the status.
-   * @param headers beyond those of login and session
-   * @param ms timeout of the answer in milliseconds; by default that of all requests
-   * @throws RvmError where there is no answer
-   */
-  async ask(
-    method: string,
-    url: string,
-    headers: Readonly<Record<string, string>> = {},
-    ms?: number,
-  ): Promise<Answer> {
-    for (let proofs = 0; ; proofs += 1) {
-      const all = { ...headers, ...this.#ownHeaders(method, url) };
-      const answer = await this.#connection.request(method, url, all, ms);
-      if (answer.status !== UNAUTHORIZED) return this.#noted(answer);
-      const isWorthIt =
-        proofs < MOST_PROOFS && this.#authentication.takes(answer.headers.all('www-authenticate'));
-      if (!isWorthIt) return answer;
-    }
-  }
-
-  /** Announces the channels of the stream. */
-  expect(channels: Iterable<number>): void {
-    this.#connection.expect(channels);
-  }
-
-  listen(listener: Listener): void {
-    this.#connection.listen(listener);
-  }
-
-  sendPacket(channel: number, data: Buffer): void {
-    this.#connection.sendPacket(channel, data);
-  }
-
-  /** Nothing is read until `resume`. */
-  pause(): void {
-    this.#connection.pause();
-  }
-
-  resume(): void {
-    this.#connection.resume();
-  }
-
-  /**
-   * Sends TEARDOWN, if there is a session, and closes the connection. Never fails.
-   * @param ms timeout of the answer in milliseconds
-   */
-  async end(ms: number): Promise<void> {
-    if (this.#id !== undefined) {
-      this.#connection.resume();
-      await withTimeout(
-        this.ask('TEARDOWN', this.#url).catch(() => undefined),
-        ms,
-      );
-    }
-    this.#connection.destroy();
-  }
-
-  #ownHeaders(method: string, url: string): Record<string, string> {
-    const authorization = this.#authentication.authorization(method, url);
-    return {
-      ...(this.#id === undefined ? {} : { Session: this.#id }),
-      ...(authorization === undefined ? {} : { Authorization: authorization }),
-    };
-  }
-
-  #noted(answer: Answer): Answer {
-    this.#authentication.accepted();
-    const session = answer.status === 200 ? sessionIn(answer.headers.get('session')) : undefined;
-    if (this.#id === undefined && session !== undefined) {
-      this.#id = session.id;
-      this.#timeout = session.timeout;
-    }
-    const methods = answer.headers.all('public').join(',');
-    if (methods !== '') this.#methods = methods.split(',').map((name) => name.trim().toUpperCase());
-    return answer;
-  }
-}
-
 const PREFERRED = 'GET_PARAMETER';
 /** Every server supports this method, and most take it for a sign of life (RFC 2326, appendix D). */
 const ALWAYS_KNOWN = 'OPTIONS';
@@ -310,15 +251,14 @@ const [SHORTEST, LONGEST] = [1_000, 30_000];
 
 /** Sends a server signs of life, two in each session timeout. */
 export class KeepAlive {
-  readonly #session: RtspClientSession;
-  readonly #gone: (fault: RvmError) => void;
   readonly #timer: NodeJS.Timeout;
   #isRefused = false;
 
   /** @param gone called when the server no longer knows the session */
-  constructor(session: RtspClientSession, gone: (fault: RvmError) => void) {
-    this.#session = session;
-    this.#gone = gone;
+  constructor(
+    private readonly session: RtspClient,
+    private readonly gone: (fault: RvmError) => void,
+  ) {
     const half = (session.timeout * 1000) / 2;
     this.#timer = setInterval(
       () => void this.#keepAlive(),
@@ -333,23 +273,18 @@ export class KeepAlive {
   }
 
   async #keepAlive(): Promise<void> {
-    const { methods } = this.#session;
-    const isKnown = methods.length === 0 || methods.includes(PREFERRED);
-    if (!isKnown || this.#isRefused) return this.#ask(ALWAYS_KNOWN);
-    const status = await this.#statusOf(PREFERRED);
-    if (status === undefined || !NOT_KNOWN.includes(status)) return;
+    const { methods } = this.session;
+    const isKnown = !this.#isRefused && (methods.length === 0 || methods.includes(PREFERRED));
+    const status = await this.#ask(isKnown ? PREFERRED : ALWAYS_KNOWN);
+    if (!isKnown || status === undefined || !NOT_KNOWN.includes(status)) return;
     this.#isRefused = true;
     await this.#ask(ALWAYS_KNOWN);
   }
 
-  async #ask(method: string): Promise<void> {
-    await this.#statusOf(method);
-  }
-
-  /** A missing answer is ignored: the packets show whether the server is there. */
-  async #statusOf(method: string): Promise<number | undefined> {
-    const answer = await this.#session.ask(method, this.#session.url).catch(() => undefined);
-    if (answer?.status === SESSION_NOT_FOUND) this.#gone(STREAM_FAULTS.refused(SESSION_NOT_FOUND));
+  /** @returns the status. A missing answer is ignored: the packets show whether the server is there */
+  async #ask(method: string): Promise<number | undefined> {
+    const answer = await this.session.ask(method, this.session.url).catch(() => undefined);
+    if (answer?.status === SESSION_NOT_FOUND) this.gone(STREAM_FAULTS.refused(SESSION_NOT_FOUND));
     return answer?.status;
   }
 }

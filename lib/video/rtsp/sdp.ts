@@ -195,11 +195,11 @@ export interface ChosenMedia {
   control: string | undefined;
 }
 
-export interface MediaChoice {
+interface MediaChoice {
   video: ChosenMedia;
   audio: ChosenMedia | undefined;
   /** Names of the media that are not set up. */
-  leftOut: string[];
+  leftOut: readonly string[];
 }
 
 const ENCRYPTED = 'SRTP';

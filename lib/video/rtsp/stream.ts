@@ -6,13 +6,13 @@ import {
   type AudioFrame,
   costOf,
   type MediaFrame,
-  type MediaStream,
+  type RelayStream,
   type VideoFrame,
 } from '../media';
 import type { TrackReceiver } from '../rtp/track-receiver';
 import type { PlayedTrack, PlayingSession } from './handshake';
 import type { StreamLimits } from './limits';
-import { KeepAlive, type RtspClientSession } from './rtsp-client';
+import { KeepAlive, type RtspClient } from './rtsp-client';
 
 /** Milliseconds between receiver reports (RFC 3550, section 6.2). */
 const REPORT_MS = 5_000;
@@ -20,7 +20,7 @@ const REPORT_MS = 5_000;
 const END_TOLERANCE = 2;
 
 interface StreamParts {
-  session: RtspClientSession;
+  session: RtspClient;
   playing: PlayingSession;
   limits: StreamLimits;
   /** Cancels the stream. */
@@ -29,11 +29,10 @@ interface StreamParts {
 }
 
 /** A playing stream, from its first packet to the end of its connection. */
-export class RtspStream implements MediaStream {
-  readonly #session: RtspClientSession;
+export class RtspStream implements RelayStream {
+  readonly #session: RtspClient;
   readonly #playing: PlayingSession;
   readonly #limits: StreamLimits;
-  readonly #queue: FrameQueue;
   readonly #soundTime: AudioClock | undefined;
   /** End the stream after a time without packets, and without complete pictures. */
   readonly #silence: StallWatchdog;
@@ -46,6 +45,12 @@ export class RtspStream implements MediaStream {
   readonly #whole: number;
   #lastTime: number | undefined;
   #isPaused = false;
+  /** Frames that wait for the consumer, which pulls them one by one, and their bytes. */
+  #frames: MediaFrame[] = [];
+  #bytes = 0;
+  /** Queued frames remain available; after them comes the end or the failure. */
+  #end: { failure?: Error } | undefined;
+  #wake: () => void = () => undefined;
   #closing: Promise<void> | undefined;
 
   constructor({ session, playing, limits, ending, isLive }: StreamParts) {
@@ -54,7 +59,6 @@ export class RtspStream implements MediaStream {
     this.#session = session;
     this.#playing = playing;
     this.#limits = limits;
-    this.#queue = new FrameQueue(limits);
     this.#soundTime = audio && new AudioClock(video.receiver, audio.receiver, isOneClock);
     this.#silence = new StallWatchdog(limits.silenceMs, () => this.#fellSilent());
     this.#darkness = new StallWatchdog(limits.pictureMs, () => this.#fail(dark()));
@@ -75,23 +79,22 @@ export class RtspStream implements MediaStream {
     return this.#playing.audio?.receiver.audio;
   }
 
-  get lost(): number {
-    return this.#tracks.reduce((sum, { receiver }) => sum + receiver.lost, 0);
-  }
-
   wallClock(time: number): number | undefined {
     return this.#playing.video.receiver.wallClock(time);
   }
 
   /** Leaving the iteration early closes the stream. */
-  [Symbol.asyncIterator](): AsyncIterator<MediaFrame, undefined> {
-    return {
-      next: () => this.#next(),
-      return: async () => {
-        await this.close();
-        return { done: true, value: undefined };
-      },
-    };
+  async *[Symbol.asyncIterator](): AsyncGenerator<MediaFrame, undefined> {
+    try {
+      while (this.#frames.length > 0 || this.#end === undefined) {
+        const frame = this.#frames.shift();
+        if (frame === undefined) await this.#news();
+        else yield this.#taken(frame);
+      }
+      if (this.#end.failure !== undefined) throw this.#end.failure;
+    } finally {
+      if (this.#end === undefined) await this.close();
+    }
   }
 
   close(): Promise<void> {
@@ -104,10 +107,22 @@ export class RtspStream implements MediaStream {
     return audio === undefined ? [video] : [video, audio];
   }
 
-  #next(): Promise<IteratorResult<MediaFrame, undefined>> {
-    const next = this.#queue.next();
-    if (this.#isPaused && this.#queue.hasCapacity) this.#resume();
-    return next;
+  #news(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+
+  #taken(frame: MediaFrame): MediaFrame {
+    this.#bytes -= costOf(frame);
+    if (this.#isPaused && !this.#holds(0.5)) this.#resume();
+    return frame;
+  }
+
+  /** Whether this part of the limits is queued. */
+  #holds(part: number): boolean {
+    const { queuedFrames, queuedBytes } = this.#limits;
+    return this.#frames.length >= queuedFrames * part || this.#bytes >= queuedBytes * part;
   }
 
   #take(channel: number, data: Buffer): void {
@@ -125,7 +140,7 @@ export class RtspStream implements MediaStream {
     const { fault } = track.receiver;
     // Audio that cannot be read does not end the video.
     if (isVideo && fault !== undefined) this.#fail(fault);
-    else if (this.#queue.isFull) this.#pause();
+    else if (this.#holds(1)) this.#pause();
   }
 
   /** The end of the audio alone does not end the stream. */
@@ -145,7 +160,10 @@ export class RtspStream implements MediaStream {
   }
 
   #give(frames: readonly MediaFrame[]): void {
-    for (const frame of frames) this.#queue.push(frame);
+    if (this.#end !== undefined) return;
+    this.#frames.push(...frames);
+    this.#bytes += frames.reduce((sum, frame) => sum + costOf(frame), 0);
+    this.#wake();
   }
 
   /** The sender reports did not arrive in time: audio goes on without them. */
@@ -183,19 +201,19 @@ export class RtspStream implements MediaStream {
 
   #finish(): void {
     this.#flush();
-    this.#queue.end();
     void this.close();
   }
 
   #fail(fault: Error): void {
     this.#releaseSound();
-    this.#queue.end(fault);
+    this.#end ??= { failure: fault };
     void this.close();
   }
 
   #abort(reason: Error): void {
     this.#soundTime?.release();
-    this.#queue.clear();
+    this.#frames = [];
+    this.#bytes = 0;
     this.#fail(reason);
   }
 
@@ -227,7 +245,8 @@ export class RtspStream implements MediaStream {
     this.#keepAlive.end();
     clearInterval(this.#reports);
     clearTimeout(this.#soundWait);
-    this.#queue.end();
+    this.#end ??= {};
+    this.#wake();
     await this.#session.end(this.#limits.farewellMs);
   }
 }
@@ -246,100 +265,18 @@ function silent(): RvmError {
   );
 }
 
-interface Waiting {
-  resolve: (result: IteratorResult<MediaFrame, undefined>) => void;
-  reject: (error: Error) => void;
-}
-
-const DONE: IteratorResult<MediaFrame, undefined> = { done: true, value: undefined };
-
-/** Frames that wait for the consumer, which pulls them one by one. */
-class FrameQueue {
-  readonly #limits: StreamLimits;
-  readonly #frames: MediaFrame[] = [];
-  readonly #waiting: Waiting[] = [];
-  #bytes = 0;
-  #hasEnded = false;
-  #failure: Error | undefined;
-
-  constructor(limits: StreamLimits) {
-    this.#limits = limits;
-  }
-
-  /** Whether no more frames should be added. */
-  get isFull(): boolean {
-    return this.#holds(1);
-  }
-
-  /** Whether the queue is below half of its limits. */
-  get hasCapacity(): boolean {
-    return !this.#holds(0.5);
-  }
-
-  push(frame: MediaFrame): void {
-    if (this.#hasEnded) return;
-    const first = this.#waiting.shift();
-    if (first !== undefined) return first.resolve({ done: false, value: frame });
-    this.#frames.push(frame);
-    this.#bytes += costOf(frame);
-  }
-
-  /** Queued frames remain available; after them comes the end or the failure. */
-  end(failure?: Error): void {
-    if (this.#hasEnded) return;
-    this.#hasEnded = true;
-    this.#failure = failure;
-    for (const waiting of this.#waiting.splice(0)) {
-      if (this.#failure === undefined) waiting.resolve(DONE);
-      else waiting.reject(this.#takeFailure(this.#failure));
-    }
-  }
-
-  /** Drops all queued frames. */
-  clear(): void {
-    this.#frames.length = 0;
-    this.#bytes = 0;
-  }
-
-  /** The next frame, as soon as there is one. @throws the failure, after all frames before it */
-  next(): Promise<IteratorResult<MediaFrame, undefined>> {
-    const frame = this.#frames.shift();
-    if (frame !== undefined) {
-      this.#bytes -= costOf(frame);
-      return Promise.resolve({ done: false, value: frame });
-    }
-    if (this.#failure !== undefined) return Promise.reject(this.#takeFailure(this.#failure));
-    if (this.#hasEnded) return Promise.resolve(DONE);
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ resolve, reject });
-    });
-  }
-
-  /** The failure is thrown once, as iterators do. */
-  #takeFailure(failure: Error): Error {
-    this.#failure = undefined;
-    return failure;
-  }
-
-  #holds(part: number): boolean {
-    const { queuedFrames, queuedBytes } = this.#limits;
-    return this.#frames.length >= queuedFrames * part || this.#bytes >= queuedBytes * part;
-  }
-}
-
 /** Calls back once when `heard` was not called for a time. One timer, however often it is called. */
 class StallWatchdog {
-  readonly #ms: number;
-  readonly #silent: () => void;
   #heardAt = performance.now();
   #isPaused = false;
   #timer: NodeJS.Timeout | undefined;
   #hasEnded = false;
 
   /** @param silent called once, after `ms` milliseconds without `heard` */
-  constructor(ms: number, silent: () => void) {
-    this.#ms = ms;
-    this.#silent = silent;
+  constructor(
+    private readonly ms: number,
+    private readonly silent: () => void,
+  ) {
     this.#wait(ms);
   }
 
@@ -368,10 +305,10 @@ class StallWatchdog {
 
   #look(): void {
     if (this.#hasEnded) return;
-    const left = this.#isPaused ? this.#ms : this.#heardAt + this.#ms - performance.now();
+    const left = this.#isPaused ? this.ms : this.#heardAt + this.ms - performance.now();
     if (left > 0) return this.#wait(left);
     this.#hasEnded = true;
-    this.#silent();
+    this.silent();
   }
 }
 
@@ -386,8 +323,6 @@ const HEARD = 0.1;
  * for the reports; without them both begin as that answer says, or at the same time.
  */
 class AudioClock {
-  readonly #video: TrackReceiver;
-  readonly #audio: TrackReceiver;
   /** Seconds from the start of the pictures to the start of the audio. */
   #offset = 0;
   /** Whether the offset is known, and whether from a report. */
@@ -398,9 +333,11 @@ class AudioClock {
   #last = -Infinity;
 
   /** @param isOneClock whether both have the same clock already, by the answer to PLAY */
-  constructor(video: TrackReceiver, audio: TrackReceiver, isOneClock: boolean) {
-    this.#video = video;
-    this.#audio = audio;
+  constructor(
+    private readonly video: TrackReceiver,
+    private readonly audio: TrackReceiver,
+    isOneClock: boolean,
+  ) {
     this.#isTold = isOneClock;
   }
 
@@ -450,7 +387,7 @@ class AudioClock {
   }
 
   #difference(): number | undefined {
-    const [video, audio] = [this.#video.wallClock(0), this.#audio.wallClock(0)];
+    const [video, audio] = [this.video.wallClock(0), this.audio.wallClock(0)];
     return video === undefined || audio === undefined ? undefined : (audio - video) / 1000;
   }
 }

@@ -22,20 +22,14 @@ interface Waiting {
  * waited for half a minute, the newest alarm goes first, because an operator can still act on that one.
  */
 export class SessionSlots {
-  readonly #all: number;
-  readonly #monotonic: () => number;
   readonly #queue: Waiting[] = [];
-  #taken = 0;
+  taken = 0;
 
   /** @param monotonic monotonic clock, in milliseconds */
-  constructor(all: number, monotonic: () => number = () => performance.now()) {
-    this.#all = all;
-    this.#monotonic = monotonic;
-  }
-
-  get taken(): number {
-    return this.#taken;
-  }
+  constructor(
+    private readonly all: number,
+    private readonly monotonic: () => number = () => performance.now(),
+  ) {}
 
   get waiting(): number {
     return this.#queue.length;
@@ -50,7 +44,7 @@ export class SessionSlots {
     if (this.#queue.length >= LONGEST_QUEUE) return Promise.reject(busy());
     return new Promise((resolve, reject) => {
       const waiting: Waiting = {
-        since: this.#monotonic(),
+        since: this.monotonic(),
         alarmTime,
         start: () => {
           stopListening();
@@ -73,22 +67,22 @@ export class SessionSlots {
     return () => {
       if (left) return;
       left = true;
-      this.#taken -= 1;
+      this.taken -= 1;
       this.#next();
     };
   }
 
   #next(): void {
-    if (this.#taken >= this.#all) return;
+    if (this.taken >= this.all) return;
     const [next] = this.#queue.splice(this.#nextAt(), 1);
     if (next === undefined) return;
-    this.#taken += 1;
+    this.taken += 1;
     next.start();
   }
 
   #nextAt(): number {
     const [first] = this.#queue;
-    if (first === undefined || this.#monotonic() - first.since <= LONG_WAIT_MS) return 0;
+    if (first === undefined || this.monotonic() - first.since <= LONG_WAIT_MS) return 0;
     const newest = this.#queue.reduce((a, b) => (b.alarmTime > a.alarmTime ? b : a));
     return this.#queue.indexOf(newest);
   }

@@ -3,7 +3,7 @@ import { parseWantedTime } from '../../cloud/functions/rtsp';
 import { type CancelToken, cancelTokenOf } from '../../concurrency/signals';
 import { cancellable } from '../../concurrency/timers';
 import { RvmError } from '../../error';
-import { type AudioFormat, costOf, type MediaFrame, type MediaStream } from '../media';
+import { type AudioFormat, costOf, type MediaFrame, type MediaStream, type RelayStream } from '../media';
 import { cameraOf, type SessionSlots, type VideoSource } from './session-slots';
 
 /** Largest number of bytes queued for a reader. */
@@ -12,17 +12,6 @@ const MOST = 4 * 1024 * 1024;
 /** What happens while a reader is slower than its stream. */
 export type Slow = 'stream waits' | 'pictures are left out';
 
-/** A shared stream as its readers see it. */
-interface SharedStream {
-  readonly leftOut: readonly string[];
-  readonly audio: AudioFormat | undefined;
-  readonly lost: number;
-  wallClock(time: number): number | undefined;
-  /** Called when a reader has emptied its queue. */
-  readerEmptied(): void;
-  leave(reader: StreamReader): Promise<void>;
-}
-
 /** The end of a stream: `error` where it broke off. */
 interface StreamEnd {
   error?: unknown;
@@ -30,8 +19,6 @@ interface StreamEnd {
 
 /** One of several readers of a stream: closing it does not end the others. */
 class StreamReader implements MediaStream {
-  readonly #shared: SharedStream;
-  readonly #slow: Slow;
   #waiting: MediaFrame[];
   /** Bytes of the queued frames that came after the reader joined. */
   #bytes = 0;
@@ -41,37 +28,31 @@ class StreamReader implements MediaStream {
   #wake: () => void = () => undefined;
 
   /** @param buffered earlier frames from a key frame on. The stream bounds them, so they do not count as queued. */
-  constructor(shared: SharedStream, slow: Slow, buffered: readonly MediaFrame[]) {
-    this.#shared = shared;
-    this.#slow = slow;
+  constructor(
+    private readonly upstream: Upstream,
+    private readonly slow: Slow,
+    buffered: readonly MediaFrame[],
+  ) {
     this.#waiting = [...buffered];
     this.#needsKey = buffered.length === 0;
   }
 
   get leftOut(): readonly string[] {
-    return this.#shared.leftOut;
+    return this.upstream.stream.leftOut;
   }
 
   get audio(): AudioFormat | undefined {
-    return this.#shared.audio;
-  }
-
-  get lost(): number {
-    return this.#shared.lost;
+    return this.upstream.stream.audio;
   }
 
   /** True while the stream has to wait for this reader. */
   get isFull(): boolean {
-    return this.#slow === 'stream waits' && this.#bytes > MOST;
-  }
-
-  wallClock(time: number): number | undefined {
-    return this.#shared.wallClock(time);
+    return this.slow === 'stream waits' && this.#bytes > MOST;
   }
 
   push(frame: MediaFrame): void {
     if (this.#end !== undefined) return;
-    if (this.#slow === 'pictures are left out' && this.#bytes > MOST) this.#leaveOut();
+    if (this.slow === 'pictures are left out' && this.#bytes > MOST) this.#leaveOut();
     if (this.#needsKey && !(frame.kind === 'video' && frame.key)) return;
     this.#needsKey = false;
     this.#waiting.push(frame);
@@ -90,7 +71,7 @@ class StreamReader implements MediaStream {
       const frames = this.#waiting;
       this.#waiting = [];
       this.#bytes = 0;
-      if (frames.length > 0) this.#shared.readerEmptied();
+      if (frames.length > 0) this.upstream.readerEmptied();
       yield* frames;
       if (this.#waiting.length > 0) continue;
       if (this.#end !== undefined) {
@@ -115,7 +96,7 @@ class StreamReader implements MediaStream {
   #leave(end: StreamEnd): Promise<void> {
     this.#waiting = [];
     this.end(end);
-    return this.#shared.leave(this);
+    return this.upstream.leave(this);
   }
 
   #leaveOut(): void {
@@ -147,9 +128,7 @@ interface UpstreamOptions {
 }
 
 /** One RTSP session, shared by all requests for the same video: a picture, a clip and the views of an alarm. */
-class Upstream implements SharedStream {
-  readonly #stream: MediaStream;
-  readonly #options: UpstreamOptions;
+class Upstream {
   readonly #readers = new Set<StreamReader>();
   /** Cached frames, from a key frame on. */
   #buffered: MediaFrame[] = [];
@@ -162,26 +141,10 @@ class Upstream implements SharedStream {
   #resume: () => void = () => undefined;
   #started: (end: StreamEnd | undefined) => void = () => undefined;
 
-  constructor(stream: MediaStream, options: UpstreamOptions) {
-    this.#stream = stream;
-    this.#options = options;
-  }
-
-  get leftOut(): readonly string[] {
-    return this.#stream.leftOut;
-  }
-
-  get audio(): AudioFormat | undefined {
-    return this.#stream.audio;
-  }
-
-  get lost(): number {
-    return this.#stream.lost;
-  }
-
-  wallClock(time: number): number | undefined {
-    return this.#stream.wallClock(time);
-  }
+  constructor(
+    readonly stream: RelayStream,
+    private readonly options: UpstreamOptions,
+  ) {}
 
   /**
    * Starts reading. Resolves with the first picture.
@@ -196,7 +159,7 @@ class Upstream implements SharedStream {
     const end = await started;
     if (end === undefined) return;
     await this.close();
-    throw end.error ?? (this.#options.requestedTime === undefined ? endedLive() : endedAtOnce());
+    throw end.error ?? (this.options.requestedTime === undefined ? endedLive() : endedAtOnce());
   }
 
   /** True with a reader, or once the stream has ended. */
@@ -237,6 +200,7 @@ class Upstream implements SharedStream {
     return reader;
   }
 
+  /** Called when a reader has emptied its queue. */
   readerEmptied(): void {
     this.#resume();
   }
@@ -255,14 +219,14 @@ class Upstream implements SharedStream {
   }
 
   async #close(): Promise<void> {
-    await this.#stream.close();
+    await this.stream.close();
     this.#ended({});
-    this.#options.onEnd();
+    this.options.onEnd();
   }
 
   async #pump(): Promise<void> {
     try {
-      for await (const frame of this.#stream) {
+      for await (const frame of this.stream) {
         this.#keep(frame);
         for (const reader of this.#readers) reader.push(frame);
         if (frame.kind === 'video') this.#started(undefined);
@@ -295,7 +259,7 @@ class Upstream implements SharedStream {
   #keep(frame: MediaFrame): void {
     if (
       isKey(frame) &&
-      (this.#options.requestedTime === undefined || this.#bufferedBytes > MAX_BUFFERED_BYTES)
+      (this.options.requestedTime === undefined || this.#bufferedBytes > MAX_BUFFERED_BYTES)
     )
       this.#forget();
     this.#buffered.push(frame);
@@ -321,8 +285,8 @@ class Upstream implements SharedStream {
    * recording is assumed to start at the requested time.
    */
   #foundZero(time: number): { moment: number; clock: MomentClock } {
-    const { requestedTime, now } = this.#options;
-    const wallTime = this.#stream.wallClock(time);
+    const { requestedTime, now } = this.options;
+    const wallTime = this.stream.wallClock(time);
     const isPresent = wallTime !== undefined && Math.abs(wallTime - now()) <= OFF;
     const zero = (wallTime ?? now()) - time * 1000;
     if (requestedTime === undefined)
@@ -356,7 +320,7 @@ function endedLive(): RvmError {
 const SAME_TIME = 1000;
 
 /** Opens a stream at a relay. @param signal ends it */
-export type OpenStream = (url: string, signal: AbortSignal, isLive: boolean) => Promise<MediaStream>;
+export type OpenStream = (url: string, signal: AbortSignal, isLive: boolean) => Promise<RelayStream>;
 
 /** A reader of a shared session, with the service's data of that session. */
 export interface Subscription {
@@ -393,17 +357,14 @@ interface Entry {
 
 /** The RTSP sessions of a cloud: one for all requests for the same video of a camera. */
 export class SharedStreams {
-  readonly #slots: SessionSlots;
-  readonly #open: OpenStream;
-  readonly #now: () => number;
   readonly #entries = new Set<Entry>();
 
   /** @param now wall clock, in milliseconds */
-  constructor(slots: SessionSlots, open: OpenStream, now: () => number = Date.now) {
-    this.#slots = slots;
-    this.#open = open;
-    this.#now = now;
-  }
+  constructor(
+    private readonly slots: SessionSlots,
+    private readonly open: OpenStream,
+    private readonly now: () => number = Date.now,
+  ) {}
 
   /** Sessions that are open, or being opened. */
   get count(): number {
@@ -470,7 +431,7 @@ export class SharedStreams {
     ended: () => void,
   ): Promise<Opened> {
     const alarmTime = source.wanted.mode === 'event' ? requestedTime : undefined;
-    const leave = await this.#slots.take(cancelTokenOf(signal), alarmTime);
+    const leave = await this.slots.take(cancelTokenOf(signal), alarmTime);
     const onEnd = (): void => {
       leave();
       ended();
@@ -478,8 +439,8 @@ export class SharedStreams {
     try {
       // No retry here: the job retries transient failures, after its slot has been released.
       const session = await source.client.openRtsp(source.wanted, { signal, once: true });
-      const stream = await this.#open(session.url, signal, requestedTime === undefined);
-      const upstream = new Upstream(stream, { requestedTime, now: this.#now, onEnd });
+      const stream = await this.open(session.url, signal, requestedTime === undefined);
+      const upstream = new Upstream(stream, { requestedTime, now: this.now, onEnd });
       await upstream.start();
       return { upstream, session };
     } catch (error) {

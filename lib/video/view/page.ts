@@ -45,24 +45,16 @@ export function refusedPage(why: 'expired' | 'invalid', language: Language, asse
   return documentOf(said, language, assets, body);
 }
 
-function settingsOf(address: string, { recorded, live, expires, facts }: ViewRight): PlayerSettings {
+function settingsOf(address: string, { recorded, live, expires }: ViewRight): PlayerSettings {
   return {
     ...(recorded && {
-      recorded: {
-        url: `${address}/stream?part=recorded`,
-        seconds: (recorded.to - recorded.from) / 1000,
-        ...alarmIn(recorded, facts.time),
-      },
+      recordedUrl: `${address}/stream?part=recorded`,
       clipUrl: `${address}/clip.mp4`,
     }),
     ...(live && { liveUrl: `${address}/stream?part=live` }),
     pictureUrl: `${address}/picture`,
     expires,
   };
-}
-
-function alarmIn({ from, to }: { from: number; to: number }, time: number | undefined): { alarmAt?: number } {
-  return time !== undefined && time >= from && time <= to ? { alarmAt: (time - from) / 1000 } : {};
 }
 
 function titleOf(right: ViewRight, language: Language): string {

@@ -10,10 +10,6 @@ export interface ViewServerOptions extends ViewAnswersOptions {
   key: Uint8Array;
   /** Path of the pages from the root of the server; begins and ends with a slash. */
   prefix: string;
-  /**
-   * Sites that may show a page in a frame (`frame-ancestors` of CSP). Default: all, because dashboards may be on other sites.
-   */
-  frameAncestors?: string;
   assets?: ViewAssets;
 }
 
@@ -27,14 +23,12 @@ export class ViewServer {
   readonly #answers: ViewAnswers;
   /** Newest first. */
   #keys: readonly Uint8Array[];
-  readonly #policy: string;
   #assets: ViewAssets | undefined;
 
   constructor(private readonly options: ViewServerOptions) {
     this.#now = options.now ?? Date.now;
     this.#answers = new ViewAnswers(options);
     this.#keys = [options.key];
-    this.#policy = contentPolicy(options.frameAncestors ?? '*');
     this.#assets = options.assets;
   }
 
@@ -121,7 +115,7 @@ export class ViewServer {
     const language = languageFor(req.headers['accept-language'], route.language);
     const opened = this.#open(route.address);
     const headers: Headers = {
-      'Content-Security-Policy': this.#policy,
+      'Content-Security-Policy': POLICY,
       'Content-Language': language.tag,
       Vary: 'Accept-Language',
     };
@@ -140,20 +134,18 @@ export class ViewServer {
   }
 }
 
-/** Nothing from other sites and nothing inline; `blob:` is for media fetched by the player. */
-function contentPolicy(frameAncestors: string): string {
-  return [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
-    "img-src 'self' blob:",
-    "media-src 'self' blob:",
-    "connect-src 'self'",
-    "base-uri 'none'",
-    "form-action 'none'",
-    `frame-ancestors ${frameAncestors}`,
-  ].join('; ');
-}
+/** Nothing from other sites and nothing inline; `blob:` is for media fetched by the player. Dashboards may be on other sites. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' blob:",
+  "media-src 'self' blob:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  'frame-ancestors *',
+].join('; ');
 
 /** The target of a request below the prefix. */
 export type Route =

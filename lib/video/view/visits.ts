@@ -79,26 +79,21 @@ interface CachedFile {
   timer?: NodeJS.Timeout;
 }
 
-interface MediaCacheOptions {
-  /** Milliseconds that a file stays cached after its last use. Default 60,000. */
-  cacheMs?: number;
-  /** Largest total of cached bytes, except the newest file. Default 64 MiB. */
-  mostBytes?: number;
-}
-
 /**
  * Short-term cache of finished clips and pictures: a player fetches a clip in many parts, and several viewers want the same
  * file, yet each is made once. Making a file is aborted when no request waits for it any more.
  */
 export class MediaCache {
   readonly #cached = new Map<string, CachedFile>();
-  readonly #cacheMs: number;
-  readonly #mostBytes: number;
 
-  constructor({ cacheMs = 60_000, mostBytes = 64 * 1024 * 1024 }: MediaCacheOptions = {}) {
-    this.#cacheMs = cacheMs;
-    this.#mostBytes = mostBytes;
-  }
+  /**
+   * @param cacheMs milliseconds that a file stays cached after its last use
+   * @param mostBytes largest total of cached bytes, except the newest file
+   */
+  constructor(
+    private readonly cacheMs = 60_000,
+    private readonly mostBytes = 64 * 1024 * 1024,
+  ) {}
 
   /** True for a file that is cached or being made. */
   has(name: string): boolean {
@@ -155,14 +150,14 @@ export class MediaCache {
     cached.timer = lenientTimeout(() => {
       if (cached.bytes !== undefined) this.#forget(name, cached);
       else if (cached.askers > 0) this.#use(name, cached);
-    }, this.#cacheMs);
+    }, this.cacheMs);
     cached.timer.unref();
   }
 
   #evict(newest: CachedFile): void {
     let bytes = [...this.#cached.values()].reduce((sum, each) => sum + (each.bytes ?? 0), 0);
     for (const [name, each] of this.#cached) {
-      if (bytes <= this.#mostBytes) return;
+      if (bytes <= this.mostBytes) return;
       if (each === newest || each.bytes === undefined) continue;
       bytes -= each.bytes;
       this.#forget(name, each);

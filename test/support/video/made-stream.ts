@@ -6,6 +6,7 @@ import type {
   AudioFrame,
   MediaFrame,
   MediaStream,
+  RelayStream,
   VideoFormat,
   VideoFrame,
 } from '../../../lib/video/media';
@@ -56,10 +57,9 @@ export function soundAt(time: number): AudioFrame {
 }
 
 /** A stream whose frames a test makes. */
-export class MadeStream implements MediaStream {
+export class MadeStream implements RelayStream {
   leftOut: readonly string[] = [];
   audio: AudioFormat | undefined;
-  readonly lost = 0;
   /** Frames that were taken from it. */
   taken = 0;
   closed = false;

@@ -213,7 +213,7 @@ describe('the parameter sets of H.265', () => {
       for (const cut of cuts(pps, 2, pps.length)) assert.equal(h265.pps(cut), undefined, `of ${hexOf(pps)}`);
     }
     const vps = Buffer.from('40010c01ffff01600000030090000003000003003c959809', 'hex');
-    assert.deepEqual([h265.vps(vps), h265.vps(h265Vps())], [0, 0]);
+    assert.deepEqual([h265.vps(vps), h265.vps(h265Vps())], [{ id: 0 }, { id: 0 }]);
     for (const cut of cuts(vps, 2, 21)) assert.equal(h265.vps(cut), undefined, `${cut.length} bytes`);
   });
 

@@ -39,7 +39,7 @@ describe('the client of a relay', () => {
     reply(request, 200, { Session: 's', Transport: transport });
 
   it('asks for a description, for each medium, and for all to be played, and counts its requests', async () => {
-    await at.play(describing(sdp(VIDEO, AAC)), { range: { start: 12.5 } });
+    await at.play(describing(sdp(VIDEO, AAC)));
     const asked = at.relay.requests
       .slice(0, 4)
       .map(({ method, url, headers }) => [
@@ -51,7 +51,7 @@ describe('the client of a relay', () => {
       ['DESCRIBE', '', 'cseq: 1, accept: application/sdp'],
       ['SETUP', '/track1', 'cseq: 2, transport: RTP/AVP/TCP;unicast;interleaved=0-1'],
       ['SETUP', '/track2', 'cseq: 3, transport: RTP/AVP/TCP;unicast;interleaved=2-3, session: session-1'],
-      ['PLAY', '', 'cseq: 4, range: npt=12.500-, session: session-1'],
+      ['PLAY', '', 'cseq: 4, range: npt=0.000-, session: session-1'],
     ]);
   });
 
@@ -229,7 +229,8 @@ describe('the client of a relay', () => {
   });
 
   slowIt('gives up a relay that asks and asks and reads no answer', async () => {
-    const stream = await at.play();
+    // A busy machine takes its time for that many.
+    const stream = await at.play({}, { limits: { silenceMs: 60_000 } });
     for (const socket of at.relay.open) socket.pause();
     const flood = setInterval(() => at.send('OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n\r\n'.repeat(20_000)), 1);
     try {
@@ -283,16 +284,14 @@ describe('the client of a relay', () => {
       await assertEnds(await at.play(withPlay(range)), ends);
     });
 
-  for (const range of ['npt=0-60', 'clock=20260301T100000Z-20260301T100100Z'])
-    for (const played of [undefined, 'npt=59-'])
-      for (const [start, ends] of [
-        [59, true],
-        [50, false],
-      ] as const)
-        it(`knows from ${range} in the description how long it is from ${start} s on, where the answer to PLAY has ${played}`, async () => {
-          const script = { ...describing(sdp([`a=range:${range}`], VIDEO)), ...withPlay(played) };
-          await assertEnds(await at.play(script, { range: { start } }), ends);
-        });
+  for (const [range, ends] of [
+    ['npt=0-1', true],
+    ['npt=0-60', false],
+  ] as const)
+    it(`knows from ${range} in the description how long it is, where the answer to PLAY does not say`, async () => {
+      const script = { ...describing(sdp([`a=range:${range}`], VIDEO)), ...withPlay(undefined) };
+      await assertEnds(await at.play(script), ends);
+    });
 
   for (const [range, ends] of [
     ['npt=0-1', true],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import net from 'node:net';
-import { RtspConnection } from '../../../lib/video/rtsp/rtsp-client';
+import { RtspClient } from '../../../lib/video/rtsp/rtsp-client';
 import { DEFAULT_LIMITS, STREAM_FAULTS } from '../../../lib/video/rtsp/limits';
 
 const PACKET = Buffer.from([0x24, 0, 0, 1, 0x61]);
@@ -11,7 +11,7 @@ const ANSWER = Buffer.from('RTSP/1.0 200 OK\r\nCSeq: 1\r\n\r\n');
 
 describe('packets that come before somebody listens', () => {
   const server = net.createServer();
-  let connection: RtspConnection;
+  let client: RtspClient;
   let relay: net.Socket;
 
   beforeEach(async () => {
@@ -22,28 +22,28 @@ describe('packets that come before somebody listens', () => {
     const socket = net.connect(address.port, '127.0.0.1');
     relay = await accepted;
     relay.on('error', () => undefined);
-    connection = new RtspConnection(socket, DEFAULT_LIMITS, STREAM_FAULTS);
+    client = new RtspClient(socket, DEFAULT_LIMITS, STREAM_FAULTS);
   });
 
   afterEach(async () => {
-    connection.destroy();
+    await client.end(0);
     relay.destroy();
     await new Promise((resolve) => server.close(resolve));
   });
 
   it('keep nothing alive of what came with them', async () => {
-    const answered = connection.request('PLAY', 'rtsp://h/a', {});
+    const answered = client.ask('PLAY', 'rtsp://h/a');
     relay.write(Buffer.concat([...Array<Buffer>(20).fill(Buffer.concat([PACKET, FILLER])), ANSWER]));
     await answered;
     const kept: ArrayBufferLike[] = [];
-    connection.listen({ packet: (_channel, { buffer }) => kept.push(buffer), ended: () => undefined });
+    client.listen({ packet: (_channel, { buffer }) => kept.push(buffer), ended: () => undefined });
     assert.equal(kept.length, 20);
     // Small copies share a block of memory, or two.
     assert.ok(new Set(kept).size < 5);
   });
 
   it('are bounded in number, however small they are', async () => {
-    const answered = connection.request('PLAY', 'rtsp://h/a', {});
+    const answered = client.ask('PLAY', 'rtsp://h/a');
     relay.write(Buffer.concat([...Array<Buffer>(10_000).fill(PACKET), FILLER, FILLER, FILLER, ANSWER]));
     await assert.rejects(answered, { code: 'VIDEO_FAILED' });
   });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { RvmError, type RvmErrorCode } from '../../../lib/error';
-import type { MediaFrame, MediaStream, VideoFrame } from '../../../lib/video/media';
+import type { MediaFrame, MediaStream, RelayStream, VideoFrame } from '../../../lib/video/media';
 import { openStream, type StreamOptions } from '../../../lib/video/rtsp/open-stream';
 import { PictureSource, ScriptedRelay, type Script } from '../../support/rtsp/scripted-relay';
 
@@ -9,13 +9,13 @@ export const LOCAL = { suffixes: [], localAllowed: true };
 
 /** Opens streams for the tests of the group in which it is made, and closes what is still open behind each. */
 export class Streams {
-  readonly #open: MediaStream[] = [];
+  readonly #open: RelayStream[] = [];
 
   constructor() {
     afterEach(() => this.close());
   }
 
-  async open(url: string, options: Partial<StreamOptions> = {}): Promise<MediaStream> {
+  async open(url: string, options: Partial<StreamOptions> = {}): Promise<RelayStream> {
     const { signal } = new AbortController();
     const stream = await openStream({ url, relays: LOCAL, signal, ...options });
     this.#open.push(stream);
@@ -62,7 +62,7 @@ export class PlayedRelay extends Streams {
   }
 
   /** A stream of a relay with these answers. */
-  async play(script: Script = {}, options: Partial<StreamOptions> = {}): Promise<MediaStream> {
+  async play(script: Script = {}, options: Partial<StreamOptions> = {}): Promise<RelayStream> {
     return this.open((await this.start(script)).url, options);
   }
 

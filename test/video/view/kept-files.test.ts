@@ -64,7 +64,7 @@ describe('a finished file of a view', () => {
     ['is kept where it alone has more bytes than are kept in all', [50, 500], [false, true]],
   ] as const)
     it(title, async () => {
-      const files = new MediaCache({ mostBytes: 100 });
+      const files = new MediaCache(undefined, 100);
       for (const [place, size] of sizes.entries())
         await files.get(`${place}`, async () => Buffer.alloc(size), NEVER);
       const have = sizes.map((_, place) => files.has(`${place}`));

@@ -145,13 +145,6 @@ describe('the server of views', () => {
         assert.match(await response.text(), /This link does not work/);
       }
     });
-
-    it('may be shown only in the frames of those who are named, where some are', async () => {
-      await view.close();
-      await serve({}, { frameAncestors: "'self' https://board.example" });
-      const policy = (await fetch(view.page())).headers.get('content-security-policy');
-      assert.match(policy ?? '', /frame-ancestors 'self' https:\/\/board\.example$/);
-    });
   });
 
   describe('for what is none of its business', () => {

@@ -3,8 +3,6 @@ import type { PlayerTexts } from './settings';
 interface FeedOptions extends Asking {
   url: string;
   isLive: boolean;
-  /** Called with the media type, before the first picture. */
-  onType: (mimeType: string) => void;
   /** Called when all data have arrived. */
   onComplete: () => void;
   onFailure: (failure: PlayFailure) => void;
@@ -55,14 +53,16 @@ export class Feed {
     const response = await fetchVideo(url, this.options, signal);
     const mimeType = response.headers.get('Content-Type') ?? '';
     if (!this.kind.isTypeSupported(mimeType)) throw new PlayFailure('CODEC', codecNames(mimeType));
-    this.options.onType(mimeType);
     await opened;
     signal.throwIfAborted();
     const writer = new SourceWriter(this.video, source.addSourceBuffer(mimeType), signal);
     const reader = response.body?.getReader();
     for (let read = await reader?.read(); read?.done === false; read = await reader?.read()) {
       await writer.append(read.value);
-      if (isLive) await writer.tidy();
+      if (!isLive) continue;
+      // Controls show no time line then. Browsers stutter where the data themselves declare no length.
+      if (source.duration !== Infinity) source.duration = Infinity;
+      await writer.tidy();
     }
   }
 }

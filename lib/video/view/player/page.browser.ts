@@ -13,11 +13,11 @@ function begin(): void {
   const data = container?.dataset['view'];
   if (container === null || data === undefined) return;
   const { settings, texts }: PageData = JSON.parse(data);
-  const player = mount(container, settings, texts, { keysOf: document });
+  const player = mount(container, settings, texts);
   // A page restored from the back/forward cache mounts a new player.
   window.addEventListener('pagehide', () => player.close());
   window.addEventListener('pageshow', (event) => {
-    if (event.persisted) mount(container, settings, texts, { keysOf: document });
+    if (event.persisted) mount(container, settings, texts);
   });
 }
 

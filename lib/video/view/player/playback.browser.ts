@@ -5,19 +5,17 @@ interface PlaybackOptions extends Asking {
   url: string;
   /** Address of the finished clip, where there is one. */
   clipUrl?: string | undefined;
-  /** Expected length; 0 for live video. */
-  seconds: number;
+  /** Called where *play* opens the video. */
+  onOpen: () => void;
   onChange: () => void;
   onFailure: (failure: PlayFailure) => void;
 }
 
-/** Events of the video element after which the controls are drawn again. */
-const TELLING = ['play', 'pause', 'playing', 'waiting', 'timeupdate', 'progress', 'seeked', 'volumechange'];
-
-/** One video: the recording, which is fetched once and replayed, or live video. */
+/** One video with the controls of the browser: the recording, which is fetched once and replayed, or live video. */
 export class Playback {
   readonly video = document.createElement('video');
-  hasSound = false;
+  /** True before the first *play*, and after a failure: there is nothing for the controls of the browser. */
+  isIdle = true;
   /** True from *play* until the first picture. */
   isOpening = false;
   #feed: Feed | undefined;
@@ -29,53 +27,34 @@ export class Playback {
     const { video } = this;
     video.playsInline = true;
     video.preload = 'none';
-    video.tabIndex = -1;
-    for (const name of TELLING) video.addEventListener(name, options.onChange);
     for (const name of ['progress', 'loadeddata', 'waiting'])
       video.addEventListener(name, () => this.#skipGap());
+    // Live video that was paused.
+    video.addEventListener('play', () => this.#openAgain());
     video.addEventListener('playing', () => {
       this.isOpening = false;
       options.onChange();
     });
+    video.addEventListener('pause', () => this.#paused());
     video.addEventListener('ended', () => this.#again());
     video.addEventListener('error', () => this.#broke());
   }
 
   get isPlaying(): boolean {
-    return this.isOpening || !this.video.paused;
-  }
-
-  /** Seconds from the beginning. */
-  get position(): number {
-    return Math.max(0, this.video.currentTime - this.#origin);
-  }
-
-  /** Seconds; the expected length until all data have arrived. */
-  get total(): number {
-    const { duration } = this.video;
-    const known = Number.isFinite(duration) ? duration - this.#origin : 0;
-    return this.#isComplete && known > 0 ? known : Math.max(this.options.seconds, this.#end - this.#origin);
+    return !this.isOpening && !this.video.paused;
   }
 
   play(): void {
-    const isThere = this.#feed !== undefined || this.#clip !== undefined;
-    if (!isThere) this.#open();
-    this.video.play().catch((reason: unknown) => this.#playedNot(reason));
-    this.options.onChange();
+    if (!this.#isOpen) this.#open();
+    if (!this.isIdle) this.video.play().catch((reason: unknown) => this.#playedNot(reason));
   }
 
-  /** Live video is closed instead of paused: playing again shows the current picture. */
-  pause(): void {
-    this.video.pause();
-    if (this.options.isLive || this.isOpening) this.close();
-    this.options.onChange();
-  }
-
-  /** Limited to the data that have arrived. */
-  seek(position: number): void {
-    const last = this.#end - this.#origin;
-    this.video.currentTime = this.#origin + Math.min(Math.max(0, position), Math.max(0, last - 0.05));
-    this.options.onChange();
+  /** Shows a picture in place of the video, until it is played again. */
+  showPoster(url: string): void {
+    this.close();
+    this.video.poster = url;
+    this.video.removeAttribute('src');
+    this.video.load();
   }
 
   /** Hides it for now: pauses, and stops fetching unless all data have arrived. */
@@ -95,46 +74,40 @@ export class Playback {
     this.isOpening = false;
   }
 
-  get #origin(): number {
-    const { buffered } = this.video;
-    return this.#feed !== undefined && buffered.length > 0 && !this.options.isLive ? buffered.start(0) : 0;
+  get #isOpen(): boolean {
+    return this.#feed !== undefined || this.#clip !== undefined;
   }
 
-  get #end(): number {
-    const { buffered, duration } = this.video;
-    if (this.#clip !== undefined && Number.isFinite(duration)) return duration;
-    return buffered.length > 0 ? buffered.end(buffered.length - 1) : 0;
+  #openAgain(): void {
+    if (!this.#isOpen && !this.isIdle) this.play();
   }
 
   #open(): void {
+    const { clipUrl, isLive, onOpen, onChange } = this.options;
     const kind = mediaSourceKind();
-    const { clipUrl, isLive } = this.options;
+    this.isIdle = false;
     this.isOpening = true;
+    onOpen();
     if (kind !== undefined) this.#openFeed(kind);
     else if (clipUrl !== undefined) void this.#openClip(clipUrl);
     else this.#fail(new PlayFailure('PLAYBACK'));
     if (isLive) this.#leaveEdge = keepAtEdge(this.video);
+    onChange();
   }
 
   #openFeed(kind: typeof MediaSource): void {
-    const { url, isLive, headers, onChange } = this.options;
-    const onType = (mimeType: string): void => {
-      this.hasSound = mimeType.includes('mp4a');
-      onChange();
-    };
-    const feed: Feed = new Feed(
+    const { url, isLive, headers } = this.options;
+    this.#feed = new Feed(
       this.video,
       {
         url,
         isLive,
         ...(headers && { headers }),
-        onType,
         onComplete: () => (isLive ? this.#fail(new PlayFailure('ENDED')) : this.#completed()),
         onFailure: (failure) => this.#fail(failure),
       },
       kind,
     );
-    this.#feed = feed;
   }
 
   async #openClip(clipUrl: string): Promise<void> {
@@ -142,9 +115,8 @@ export class Playback {
     this.#clip = clip;
     try {
       this.video.src = await finishedClip(clipUrl, this.options, clip.signal);
-      this.hasSound = true;
       this.#completed();
-      await this.video.play().catch((reason: unknown) => this.#playedNot(reason));
+      this.play();
     } catch (error) {
       if (clip.signal.aborted) return;
       this.#fail(error instanceof PlayFailure ? error : new PlayFailure('VIDEO_FAILED'));
@@ -156,21 +128,30 @@ export class Playback {
     this.options.onChange();
   }
 
+  /** Live video is closed instead of paused: playing again shows the current picture. */
+  #paused(): void {
+    this.isIdle ||= this.isOpening;
+    if (this.options.isLive || this.isOpening) this.close();
+    this.options.onChange();
+  }
+
   #fail(failure: PlayFailure): void {
     this.video.pause();
     this.close();
+    this.isIdle = true;
     this.options.onFailure(failure);
   }
 
   /** The element cannot read its data. An element without a source reports an error, too, which is ignored. */
   #broke(): void {
-    if (this.#feed !== undefined || this.#clip !== undefined) this.#fail(new PlayFailure('PLAYBACK'));
+    if (this.#isOpen) this.#fail(new PlayFailure('PLAYBACK'));
   }
 
   #again(): void {
+    const { buffered } = this.video;
     if (this.options.isLive) return;
-    this.video.currentTime = this.#origin;
-    this.video.play().catch((reason: unknown) => this.#playedNot(reason));
+    this.video.currentTime = buffered.length > 0 ? buffered.start(0) : 0;
+    this.play();
   }
 
   /** Without a click before, browsers only allow muted playback. */
