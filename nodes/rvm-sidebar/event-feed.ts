@@ -26,8 +26,6 @@ export interface FeedQuestion {
 export interface FeedOptions {
   state: FeedQuestion['state'];
   ask: (question: FeedQuestion) => Promise<FoundEvents>;
-  /** Text of a failed request. */
-  faultOf: (failure: unknown) => string;
   /**
    * Called when a result that the user waits for is there. Other results appear with the next overview, which may be frozen.
    */
@@ -126,13 +124,13 @@ export class EventFeed {
     this.#isOutdated = false;
     const [search, limit, generation] = [this.#search, this.#limit, this.#generation];
     const began = performance.now();
-    const { state, ask, faultOf, changed } = this.options;
+    const { state, ask, changed } = this.options;
     try {
       const found = await ask({ state, limit, ...(search !== '' && { search }) });
       if (search === this.#search) this.#found = found;
       this.fault = '';
     } catch (failure) {
-      this.fault = faultOf(failure);
+      this.fault = failure instanceof Error ? failure.message : String(failure);
       this.#isOutdated = true;
     } finally {
       this.#asking = false;

@@ -15,7 +15,6 @@ import {
   scrollToSee,
   section,
   type ShownRow,
-  textOf,
 } from './rows.editor';
 
 export class EventList {
@@ -86,7 +85,6 @@ export function newFeed(state: FeedOptions['state'], changed: FeedOptions['chang
     state,
     changed,
     ask: (data) => ask<FoundEvents>(said, { url: 'rvm/events', data }),
-    faultOf: textOf,
   });
 }
 
