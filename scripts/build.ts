@@ -40,6 +40,8 @@ export function build(): void {
   write('lib/video/view/player/player.js', script);
   write('lib/video/view/player/player.css', style);
   write('lib/video/view/player/icon.svg', icon);
+  // It is part of the script of the sidebar.
+  write('lit.LICENSE', fs.readFileSync(path.join(ROOT, 'node_modules', 'lit', 'LICENSE')));
   fs.cpSync(path.join(ROOT, 'icons'), path.join(DIST, 'icons'), { recursive: true });
   fs.cpSync(path.join(ROOT, 'sandbox', 'fixture'), path.join(DIST, 'sandbox', 'fixture'), {
     recursive: true,

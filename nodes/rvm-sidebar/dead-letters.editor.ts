@@ -1,6 +1,7 @@
+import { html, nothing, type TemplateResult } from 'lit/html.js';
 import { ask, post, notify } from '../support/editor/requests';
 import type { EventFeed } from './event-feed';
-import { eventName, EventRow, type EventRowOptions, newFeed } from './event-list.editor';
+import { eventName, type EventParts, eventRow, newFeed } from './event-list.editor';
 import {
   type ActedOn,
   DEAD_ACTIONS,
@@ -10,14 +11,15 @@ import {
   type SidebarRow,
 } from './overview';
 import {
+  button,
   confirm,
+  FrozenRows,
+  type Holding,
   type ListContext,
   own,
-  RowActions,
-  RowList,
-  type RowView,
+  rowActions,
   said,
-  type Showing,
+  type ShownRow,
   textOf,
 } from './rows.editor';
 
@@ -25,33 +27,31 @@ import {
 export class DeadLetterList {
   readonly feed: EventFeed;
   readonly bulk: BulkActions;
-  readonly #rows: RowList<SidebarRow, EventRow>;
+  readonly #rows: FrozenRows<SidebarRow>;
   #from: string | null = null;
   #count = 0;
-  shown: readonly SidebarRow[] = [];
 
+  /** @param search the search text; '' where there is none */
   constructor(
-    list: JQuery,
-    desk: ListContext,
-    private readonly options: Pick<EventRowOptions, 'thumbnails' | 'opened' | 'hand'> & {
-      search: () => string;
-    },
+    private readonly desk: ListContext,
+    private readonly parts: EventParts,
+    private readonly search: () => string,
   ) {
     this.feed = newFeed('dead', () => desk.redraw());
-    this.bulk = new BulkActions(desk, options.search);
-    this.#rows = new RowList(list, {
-      keyOf: ({ deliveryId }) => deliveryId,
-      make: () => {
-        const below = (row: SidebarRow): RowView<SidebarRow> => new DeadBelow(row, desk);
-        return new EventRow({ ...this.options, below });
-      },
-      isGone: ({ time }) => this.#from === null || time > this.#from || this.feed.found !== undefined,
-    });
+    this.bulk = new BulkActions(desk, search);
+    this.#rows = new FrozenRows(
+      ({ deliveryId }) => deliveryId,
+      ({ time }) => this.#from === null || time > this.#from || this.feed.found !== undefined,
+    );
+  }
+
+  get rows(): readonly SidebarRow[] {
+    return this.#rows.rows;
   }
 
   /** Number of dead letters that match the search. */
   count({ dead, totals }: Overview): number {
-    if (this.options.search() === '') return Math.max(totals.dead, dead.length);
+    if (this.search() === '') return Math.max(totals.dead, dead.length);
     return this.feed.found?.matches ?? dead.length;
   }
 
@@ -60,94 +60,73 @@ export class DeadLetterList {
     return this.feed.hasMore(this.#count);
   }
 
-  show(overview: Overview, showing: Showing): number {
+  /** @returns number of rows that wait to be shown */
+  take(overview: Overview, hold: Holding, most: number): number {
     const { dead, from, totals } = overview;
     this.#from = from.dead;
     this.feed.look();
-    this.shown = this.feed.rows({ events: dead, from: from.dead });
-    const waiting = this.#rows.show(this.shown, showing);
-    const discard = this.count(overview);
-    this.#count = discard;
+    const rows = this.feed.rows({ events: dead, from: from.dead });
+    this.#count = this.count(overview);
     // During a search, the number that can be delivered again is known only after all were read.
-    this.bulk.show({ retry: this.options.search() === '' ? totals.exhausted : this.#retryable(), discard });
-    return waiting;
+    const retryable = this.feed.found?.retryable ?? rows.filter(({ canRetry }) => canRetry).length;
+    this.bulk.counts = {
+      retry: this.search() === '' ? totals.exhausted : retryable,
+      discard: this.#count,
+    };
+    return this.#rows.take(rows, hold, most);
   }
 
-  #retryable(): number {
-    return this.feed.found?.retryable ?? this.shown.filter(({ canRetry }) => canRetry).length;
-  }
-}
-
-/** Shows below a dead letter why it is one, with its actions. */
-class DeadBelow implements RowView<SidebarRow> {
-  readonly #element = $('<div>');
-  readonly #why = $('<div class="rvm-quiet rvm-why">');
-  readonly #actions: RowActions;
-
-  constructor({ deliveryId }: SidebarRow, desk: ListContext) {
-    this.#actions = new RowActions(deliveryId, desk);
-    this.#element.append(this.#why, this.#actions.element);
+  draw(): unknown {
+    return this.#rows.draw((shown) => eventRow('dead', shown, this.parts, this.#below(shown)));
   }
 
-  show(row: SidebarRow): JQuery {
+  /** Why it is a dead letter, with its actions. */
+  #below({ row }: ShownRow<SidebarRow>): TemplateResult {
     const { deliveryId, canRetry, why } = row;
     const text = why === undefined ? '' : said(why);
-    if (this.#why.text() !== text) this.#why.text(text).attr('title', text);
-    const actions = DEAD_ACTIONS.filter((action) => action !== 'retry' || canRetry);
-    this.#actions.show(
-      actions.map((action) => ({
-        action,
-        request: { path: 'dead-letters', body: { deliveryId, action } },
-        canUndo: action === 'discard',
-      })),
-      eventName(row),
-    );
-    return this.#element;
+    const actions = DEAD_ACTIONS.filter((action) => action !== 'retry' || canRetry).map((action) => ({
+      action,
+      request: { path: 'dead-letters', body: { deliveryId, action } },
+      canUndo: action === 'discard',
+    }));
+    const buttons = rowActions(deliveryId, actions, eventName(row), this.desk);
+    return html`<div>
+      <div class="rvm-quiet rvm-why" title=${text}>${text}</div>
+      ${buttons}
+    </div>`;
   }
 }
 
 type Action = (typeof DEAD_ACTIONS)[number];
 
-/** Number of dead letters that match the search, and of those that can be delivered again. */
-interface BulkCounts {
-  retry: number;
-  discard: number;
-}
-
 /** Actions on all dead letters, or on all that match the search. */
 class BulkActions {
-  readonly element = $('<div class="rvm-bulk">');
-  readonly #buttons: Record<Action, JQuery>;
-  readonly #progress = $('<span role="status" class="rvm-quiet">');
-  readonly #stop = $('<button type="button" class="red-ui-button red-ui-button-small">');
+  /** Number of dead letters that match the search, and of those that can be delivered again. */
+  counts: Record<Action, number> = { retry: 0, discard: 0 };
+  #progress = '';
+  #isRunning = false;
   #isStopped = false;
   #isAtWork = false;
 
-  /** @param search the search text; '' where there is none */
   constructor(
     private readonly desk: ListContext,
     private readonly search: () => string,
-  ) {
-    this.#buttons = { retry: this.#button('retry'), discard: this.#button('discard') };
-    this.#stop.text(own('bulk.stop')).on('click', () => (this.#isStopped = true));
-    this.element.append(this.#buttons.retry, this.#buttons.discard, this.#progress, this.#stop.hide());
+  ) {}
+
+  draw(): TemplateResult {
+    const stop = button(own('bulk.stop'), () => (this.#isStopped = true));
+    const progress = html`<span role="status" class="rvm-quiet">${this.#progress}</span>`;
+    const buttons = (['retry', 'discard'] as const).map((action) => this.#button(action));
+    return html`<div class="rvm-bulk">${buttons}${progress}${this.#isRunning ? stop : nothing}</div>`;
   }
 
-  show(counts: BulkCounts): void {
-    for (const action of ['retry', 'discard'] as const) {
-      const count = counts[action];
-      const text = own(`bulk.${action}`, { count: count.toLocaleString() });
-      const button = this.#buttons[action];
-      if (button.text() !== text) button.text(text);
-      // The button stays in place while at work: nothing moves under the pointer.
-      button.toggle(this.desk.mayAct && (count > 1 || this.#isAtWork)).prop('disabled', this.#isAtWork);
-    }
-  }
-
-  #button(action: Action): JQuery {
-    return $('<button type="button" class="red-ui-button red-ui-button-small">')
-      .attr('data-action', `${action}-all`)
-      .on('click', () => void this.#begin(action));
+  #button(action: Action): unknown {
+    const count = this.counts[action];
+    // The button stays in place while at work: nothing moves under the pointer.
+    if (!this.desk.mayAct || (count <= 1 && !this.#isAtWork)) return nothing;
+    const text = own(`bulk.${action}`, { count: count.toLocaleString() });
+    const options = { action: `${action}-all`, isDisabled: this.#isAtWork };
+    return button(text, () => void this.#begin(action), options);
   }
 
   async #begin(action: Action): Promise<void> {
@@ -158,9 +137,8 @@ class BulkActions {
     } catch (failure) {
       notify(textOf(failure), { type: 'error' });
     } finally {
-      this.#isAtWork = false;
-      this.#stop.hide();
-      this.#progress.text('');
+      [this.#isAtWork, this.#isRunning, this.#progress] = [false, false, ''];
+      this.desk.draw();
     }
   }
 
@@ -185,13 +163,12 @@ class BulkActions {
   }
 
   async #actOn(action: Action, ids: readonly string[]): Promise<ActedOn> {
-    this.#isStopped = false;
-    this.#stop.show();
+    [this.#isStopped, this.#isRunning] = [false, true];
     const sum: ActedOn = { done: 0, failed: 0 };
     for (let at = 0; at < ids.length && !this.#isStopped; at += MOST_AT_ONCE) {
-      this.#progress.text(
-        own('bulk.progress', { done: at.toLocaleString(), count: ids.length.toLocaleString() }),
-      );
+      const [before, count] = [at.toLocaleString(), ids.length.toLocaleString()];
+      this.#progress = own('bulk.progress', { done: before, count });
+      this.desk.draw();
       const deliveryIds = ids.slice(at, at + MOST_AT_ONCE);
       const { done, failed } = await post<ActedOn>(said, 'dead-letters', { action, deliveryIds });
       sum.done += done;

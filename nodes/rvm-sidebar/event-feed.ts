@@ -26,8 +26,6 @@ export interface FeedQuestion {
 export interface FeedOptions {
   state: FeedQuestion['state'];
   ask: (question: FeedQuestion) => Promise<FoundEvents>;
-  /** Text of a failed request. */
-  faultOf: (failure: unknown) => string;
   /**
    * Called when a result that the user waits for is there. Other results appear with the next overview, which may be frozen.
    */
@@ -41,6 +39,8 @@ export class EventFeed {
   #found: FoundEvents | undefined;
   #asking = false;
   #dueAt = -Infinity;
+  /** False while the runtime has told nothing since the last request. */
+  #isOutdated = true;
   /** Number of times the cached rows became stale. */
   #generation = 0;
   /** True while the user waits for the answer. */
@@ -81,10 +81,16 @@ export class EventFeed {
     this.#limit = PAGE;
   }
 
+  /** Has the rows requested once more after the pause: the runtime has told that something has changed. */
+  outdated(): void {
+    this.#isOutdated = true;
+  }
+
   /** Marks the cached rows and any pending answer as stale. */
   stale(): void {
     this.#generation += 1;
     this.#dueAt = -Infinity;
+    this.#isOutdated = true;
   }
 
   rows({ events, from }: Newest): SidebarRow[] {
@@ -98,37 +104,42 @@ export class EventFeed {
       .slice(0, this.#limit);
   }
 
-  /** Requests further rows, where the user wants to see them and the pause is over. */
+  /** Requests further rows, where the user wants to see them, they may be others, and the pause is over. */
   look(dueAt = this.#dueAt): void {
     const isWanted = this.#search !== '' || this.#limit > PAGE;
     if (!isWanted) {
       this.#found = undefined;
       this.#isAsked = false;
-    } else if (!this.#asking && performance.now() >= dueAt) void this.#ask();
+    } else if (this.#isOutdated && !this.#asking && performance.now() >= dueAt) void this.#ask();
   }
 
   #askNow(): void {
     this.#isAsked = true;
+    this.#isOutdated = true;
     this.look(0);
   }
 
   async #ask(): Promise<void> {
     this.#asking = true;
+    this.#isOutdated = false;
     const [search, limit, generation] = [this.#search, this.#limit, this.#generation];
     const began = performance.now();
-    const { state, ask, faultOf, changed } = this.options;
+    const { state, ask, changed } = this.options;
     try {
       const found = await ask({ state, limit, ...(search !== '' && { search }) });
       if (search === this.#search) this.#found = found;
       this.fault = '';
     } catch (failure) {
-      this.fault = faultOf(failure);
+      this.fault = failure instanceof Error ? failure.message : String(failure);
+      this.#isOutdated = true;
     } finally {
       this.#asking = false;
       this.#dueAt = performance.now() + Math.max(EVERY, TIMES * (performance.now() - began));
     }
-    if (search !== this.#search || limit !== this.#limit || generation !== this.#generation)
+    if (search !== this.#search || limit !== this.#limit || generation !== this.#generation) {
+      this.#isOutdated = true;
       return this.look(0);
+    }
     if (this.#isAsked) changed();
     this.#isAsked = false;
   }

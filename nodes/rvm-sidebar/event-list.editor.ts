@@ -1,69 +1,71 @@
-import { ask, AskError } from '../support/editor/requests';
-import { type Hand, type SingleOpen, EventDetails } from './event-details.editor';
+import { html, nothing, type TemplateResult } from 'lit/html.js';
+import { ask } from '../support/editor/requests';
+import type { OpenEvent } from './event-details.editor';
 import { EventFeed, type FeedOptions, PAGE } from './event-feed';
 import type { FoundEvents, Overview, Picture, SidebarRow } from './overview';
 import {
+  FrozenRows,
   type ListContext,
   linesOf,
-  makeOpener,
+  opener,
   own,
   present,
-  RowList,
-  type RowView,
+  rowAround,
   said,
   scrollToSee,
-  Section,
-  textOf,
+  section,
+  type ShownRow,
 } from './rows.editor';
 
 export class EventList {
-  readonly section: Section;
   readonly feed: EventFeed;
-  readonly #rows: RowList<SidebarRow, EventRow>;
-  #shown: readonly SidebarRow[] = [];
+  // Events are not removed; newer ones only take their place.
+  readonly #rows = new FrozenRows<SidebarRow>(
+    ({ deliveryId }) => deliveryId,
+    () => false,
+  );
+  #isPartial = false;
+  #count = '';
+  #more = '';
 
   constructor(
     private readonly desk: ListContext,
-    options: EventRowOptions,
+    private readonly parts: EventParts,
   ) {
     this.feed = newFeed('all', () => desk.redraw());
-    this.section = new Section('events', () => {
-      this.feed.more();
-      desk.redraw();
-    });
-    this.#rows = new RowList(this.section.list, {
-      keyOf: ({ deliveryId }) => deliveryId,
-      make: () => new EventRow(options),
-      // Events are not removed; newer ones only take their place.
-      isGone: () => false,
-    });
+  }
+
+  get rows(): readonly SidebarRow[] {
+    return this.#rows.rows;
   }
 
   /** @returns number of rows that wait to be shown */
-  show({ events, from, totals, isPartial }: Overview): number {
+  take({ events, from, totals, isPartial }: Overview): number {
     this.feed.look();
-    this.#shown = this.feed.rows({ events, from: from.events });
-    const further = isPartial ? [$('<div class="rvm-quiet">').text(own('partial'))] : [];
-    const hold = this.desk.holdOf(this.section.element);
-    const waiting = this.#rows.show(this.#shown, { hold, further });
-    this.#showTotals(totals);
-    return waiting;
-  }
-
-  get shown(): readonly SidebarRow[] {
-    return this.#shown;
-  }
-
-  #showTotals({ events, isCut, byState }: Overview['totals']): void {
-    const { received = 0, leased = 0, filtered = 0 } = byState;
-
-    const further = [
-      received + leased > 0 ? own('bar.open', { count: shownNumber(received + leased) }) : null,
+    const rows = this.feed.rows({ events, from: from.events });
+    const hold = this.desk.holdOf('events');
+    if (hold !== 'all') this.#isPartial = isPartial;
+    const { received = 0, leased = 0, filtered = 0 } = totals.byState;
+    const open = received + leased;
+    const parts = [
+      totalText(totals.events, totals.isCut),
+      open > 0 ? own('bar.open', { count: shownNumber(open) }) : null,
       filtered > 0 ? own('bar.filtered', { count: shownNumber(filtered) }) : null,
     ];
-    this.section.count(totalText(events, isCut), present(further, ' · '));
-    const hasMore = this.feed.hasMore(this.feed.found?.matches ?? events) && this.#shown.length >= PAGE;
-    this.section.more(hasMore ? own('bar.more') : '');
+    this.#count = present(parts, ' · ');
+    const hasMore = this.feed.hasMore(this.feed.found?.matches ?? totals.events) && rows.length >= PAGE;
+    this.#more = hasMore ? own('bar.more') : '';
+    return this.#rows.take(rows, hold);
+  }
+
+  draw(): TemplateResult {
+    const further = this.#isPartial ? html`<div class="rvm-quiet">${own('partial')}</div>` : undefined;
+    const list = this.#rows.draw((shown) => eventRow('events', shown, this.parts), further);
+    const unfold = (): void => {
+      this.feed.more();
+      this.desk.redraw();
+    };
+    return section({ name: 'events', count: this.#count, list, more: this.#more, unfold });
   }
 }
 
@@ -83,85 +85,41 @@ export function newFeed(state: FeedOptions['state'], changed: FeedOptions['chang
     state,
     changed,
     ask: (data) => ask<FoundEvents>(said, { url: 'rvm/events', data }),
-    faultOf: textOf,
   });
 }
 
-export interface EventRowOptions {
+/** What the rows of all lists of events share. */
+export interface EventParts {
   thumbnails: Thumbnails;
-  /** Ensures that one row of all lists is open. */
-  opened: SingleOpen;
-  hand: Hand;
-  /** Creates the part below an event, once per row; none by default. */
-  below?: (row: SidebarRow) => RowView<SidebarRow>;
+  opened: OpenEvent;
 }
 
-/** Row of one event, with its details when open. */
-export class EventRow {
-  readonly #element = $('<div class="rvm-row">');
-  readonly #facts = $('<div>');
-  #below: RowView<SidebarRow> | undefined;
-  #opened: EventDetails | undefined;
-  #shown = '';
-  #row: SidebarRow | undefined;
+/** Key of a row among those of all lists. */
+export function eventKey(list: 'events' | 'dead', { deliveryId }: SidebarRow): string {
+  return `${list} ${deliveryId}`;
+}
 
-  constructor(private readonly options: EventRowOptions) {
-    makeOpener(this.#facts, own('show'), () => this.#toggle(), 'below');
-    this.#element.append(this.#facts).on('keydown', (event) => {
-      if (event.key !== 'Escape' || this.#opened === undefined) return;
-      event.stopPropagation();
-      this.#close();
-    });
-  }
-
-  show(row: SidebarRow): JQuery {
-    this.#showBelow(row);
-    const shown = JSON.stringify(row);
-    if (shown === this.#shown) return this.#element;
-    this.#shown = shown;
-    this.#row = row;
-    const { thumbnails } = this.options;
-    const [what, where] = eventTexts(row);
-    this.#element.attr({ 'data-state': row.state, title: present([what, where, row.time], '\n') });
-    this.#facts.empty().append(thumbnails.of(row) ?? $(), eventLines(row));
-    this.#opened?.show(row);
-    return this.#element;
-  }
-
-  #showBelow(row: SidebarRow): void {
-    const { below } = this.options;
-    if (below === undefined) return;
-    if (this.#below === undefined) {
-      this.#below = below(row);
-      this.#facts.after(this.#below.show(row));
-    } else this.#below.show(row);
-  }
-
-  #toggle(): void {
-    if (this.#opened !== undefined) this.#close();
-    else if (this.#row !== undefined) this.#open(this.#row);
-  }
-
-  #open(row: SidebarRow): void {
-    const { opened, hand, below } = this.options;
-    opened.opens(this.#close);
-    const hasActions = below !== undefined;
-    this.#opened = new EventDetails(row, { hand, hasActions, name: eventName(row), lost: this.#close });
-    this.#element.append(this.#opened.element);
-    this.#facts.attr('aria-expanded', 'true');
-    scrollToSee(this.#element);
-  }
-
-  /** If the focus was in the closed part, it returns to the element that opened that. */
-  readonly #close = (): void => {
-    const opened = this.#opened;
-    if (opened === undefined) return;
-    this.#opened = undefined;
-    const hadFocus = opened.element.is(':focus-within');
-    opened.close();
-    this.#facts.attr('aria-expanded', 'false');
-    if (hadFocus) this.#facts.get(0)?.focus({ preventScroll: true });
+/**
+ * Row of one event, with its details when open.
+ * @param below the part below the event, with its actions
+ */
+export function eventRow(
+  list: 'events' | 'dead',
+  { row, isGone }: ShownRow<SidebarRow>,
+  { thumbnails, opened }: EventParts,
+  below?: TemplateResult,
+): TemplateResult {
+  const key = eventKey(list, row);
+  const texts = eventTexts(row);
+  const toggle = (facts: HTMLElement): void => {
+    opened.toggle(key, row, eventName(row));
+    if (opened.has(key) && facts.parentElement !== null) scrollToSee(facts.parentElement);
   };
+  const lines = html`${thumbnails.of(row)}${linesOf(...texts)}`;
+  const facts = opener(lines, own('show'), toggle, { isOpen: opened.has(key) });
+  const details = opened.draw(key, row, below !== undefined);
+  const title = present([texts[0], texts[1], row.time], '\n');
+  return rowAround(isGone, html`${facts}${below ?? nothing}${details}`, { title, state: row.state });
 }
 
 /** Texts of an event: what, where, and its state. */
@@ -176,10 +134,6 @@ function eventTexts(row: SidebarRow): [what: string, where: string, quiet: strin
   return [what || station, where, quiet];
 }
 
-function eventLines(row: SidebarRow): JQuery[] {
-  return linesOf(...eventTexts(row));
-}
-
 /** Name of an event where one line, or only a label, is available. */
 export function eventName(row: SidebarRow): string {
   const [what, where] = eventTexts(row);
@@ -188,18 +142,18 @@ export function eventName(row: SidebarRow): string {
 
 /** Thumbnails of events, each requested once. */
 export class Thumbnails {
-  /** Data URLs by picture kind and delivery id. */
-  readonly #known = new Map<string, Promise<string>>();
+  /** By picture kind and delivery id: data URLs; '' while it is awaited, undefined where there is none. */
+  readonly #known = new Map<string, string | undefined>();
 
-  /** An image element that loads its picture; undefined where there is none. */
-  of({ deliveryId, picture }: SidebarRow): JQuery | undefined {
-    if (picture === null) return undefined;
-    const image = $('<img class="rvm-thumbnail" alt="">');
-    this.#urlOf(`${picture} ${deliveryId}`, deliveryId).then(
-      (url) => image.attr('src', url),
-      () => image.remove(),
-    );
-    return image;
+  constructor(private readonly changed: () => void) {}
+
+  /** An image element that loads its picture; nothing where there is none. */
+  of({ deliveryId, picture }: SidebarRow): unknown {
+    if (picture === null) return nothing;
+    const name = `${picture} ${deliveryId}`;
+    if (!this.#known.has(name)) void this.#load(name, deliveryId);
+    const url = this.#known.get(name);
+    return url === undefined ? nothing : html`<img class="rvm-thumbnail" alt="" src=${url || nothing} />`;
   }
 
   forgetAllBut(rows: readonly SidebarRow[]): void {
@@ -207,16 +161,17 @@ export class Thumbnails {
     for (const name of this.#known.keys()) if (!shown.has(name)) this.#known.delete(name);
   }
 
-  #urlOf(name: string, deliveryId: string): Promise<string> {
-    const known = this.#known.get(name) ?? pictureOf(deliveryId);
-    this.#known.set(name, known);
-    return known;
+  async #load(name: string, deliveryId: string): Promise<void> {
+    this.#known.set(name, '');
+    const url = await pictureOf(deliveryId).catch(() => undefined);
+    if (!this.#known.has(name)) return;
+    this.#known.set(name, url);
+    this.changed();
   }
 }
 
 /** Loaded by a request with the login of the user, which the URL of an image could not carry. */
-async function pictureOf(deliveryId: string): Promise<string> {
+async function pictureOf(deliveryId: string): Promise<string | undefined> {
   const { jpeg } = await ask<Picture>(said, { url: 'rvm/picture', data: { deliveryId } });
-  if (jpeg === null) throw new AskError('gone');
-  return `data:image/jpeg;base64,${jpeg}`;
+  return jpeg === null ? undefined : `data:image/jpeg;base64,${jpeg}`;
 }

@@ -105,11 +105,11 @@ export interface PendingRow {
 
 /** Numbers of messages in all inboxes that can be read. */
 export interface Totals {
-  /** Among the newest 10,000 messages of each inbox. */
+  /** Among the newest 10,000 messages of each inbox, and those kept beside one that cannot store. */
   events: number;
-  /** True where there are older ones. */
+  /** True where there are others: older ones, or those of an inbox that cannot be read. */
   isCut: boolean;
-  /** The same messages by state. */
+  /** Those of the inboxes by state. */
   byState: Partial<Record<MessageState, number>>;
   /**
    * Among all messages: dead letters, conflicts and messages that came too late; `exhausted` counts those that can be delivered
@@ -118,6 +118,12 @@ export interface Totals {
   dead: number;
   exhausted: number;
 }
+
+/** Topic on which the runtime tells the editors that the overview has changed; what, they ask for. */
+export const NEWS_TOPIC = 'rvm-sidebar/news';
+
+/** Milliseconds after which a sidebar that is looked at asks all the same: its connection may be lost. */
+export const LONGEST_PAUSE = 10_000;
 
 /** Data of the sidebar, newest first: the newest events and dead letters, as far as they match the search. */
 export interface Overview {

@@ -1,3 +1,5 @@
+import { repeat } from 'lit/directives/repeat.js';
+import { html, nothing, type TemplateResult } from 'lit/html.js';
 import { AskError, postOnLeaving, notify } from '../support/editor/requests';
 
 const TEXTS = '@rvm/node-red-remote-monitoring/rvm-sidebar:';
@@ -18,25 +20,54 @@ export function present(parts: readonly (string | null)[], between: string): str
 }
 
 /** Lines of an entry, without empty ones. */
-export function linesOf(...lines: [what: string, where: string, quiet: string]): JQuery[] {
+export function linesOf(...lines: [what: string, where: string, quiet: string]): unknown {
   const classes = ['rvm-what', 'rvm-where', 'rvm-quiet'];
-  const shown = lines.map((text, index) =>
-    $('<div>')
-      .addClass(classes[index] ?? '')
-      .text(text),
-  );
-  return shown.filter((line) => line.text() !== '');
+  return lines.map((text, index) => text && html`<div class=${classes[index]}>${text}</div>`);
 }
 
 /** Placeholder of an empty list. */
-export function nothing(): JQuery {
-  return $('<div class="rvm-quiet">').text(own('none'));
+export function noneYet(): TemplateResult {
+  return html`<div class="rvm-quiet">${own('none')}</div>`;
 }
 
 /** Text of a failed request. */
 export function textOf(failure: unknown): string {
   if (failure instanceof AskError) return failure.message;
   throw failure;
+}
+
+interface ButtonOptions {
+  /** What it is found by. */
+  action?: string;
+  label?: string;
+  title?: string;
+  /** Which id it copies. */
+  copies?: string;
+  isDisabled?: boolean;
+  /** True where nothing happens any more, but the button keeps the focus. */
+  isSpent?: boolean;
+  /** Class beside its own. */
+  name?: string;
+}
+
+export function button(
+  content: unknown,
+  press: (event: Event) => void,
+  { action, label, title, copies, isDisabled = false, isSpent = false, name = '' }: ButtonOptions = {},
+): TemplateResult {
+  return html`<button
+    type="button"
+    class="red-ui-button red-ui-button-small ${name}"
+    data-action=${action ?? nothing}
+    data-copies=${copies ?? nothing}
+    aria-label=${label ?? nothing}
+    title=${title ?? nothing}
+    aria-disabled=${isSpent ? 'true' : nothing}
+    ?disabled=${isDisabled}
+    @click=${press}
+  >
+    ${content}
+  </button>`;
 }
 
 /** An action of a row. */
@@ -50,167 +81,100 @@ export interface RowAction {
   done?: (answer: unknown) => void;
 }
 
-/** The buttons of a row, each labelled with the name of the row, and the undo of a discard. */
-export class RowActions {
-  readonly element = $('<div class="rvm-actions">');
-  /** By action name. */
-  #actions = new Map<string, RowAction>();
-  #name = '';
-  #drawn = '';
-
-  constructor(
-    private readonly key: string,
-    private readonly desk: ListContext,
-  ) {}
-
-  /** @param name name of the row for users */
-  show(actions: readonly RowAction[], name: string): JQuery {
-    this.#actions = new Map(this.desk.mayAct ? actions.map((action) => [action.action, action]) : []);
-    this.#name = name;
-    this.#draw();
-    return this.element;
-  }
-
-  readonly #draw = (): void => {
-    const state = this.desk.discards.stateOf(this.key);
-    const drawn = JSON.stringify([state ?? '', this.#name, ...this.#actions.keys()]);
-    if (drawn === this.#drawn) return;
-    this.#drawn = drawn;
-    if (state === 'sent') {
-      // An element with the focus keeps it until the row is removed.
-      this.element.find('button').attr('aria-disabled', 'true');
-      return;
-    }
-    const hadFocus = this.element.is(':focus-within');
-    this.element.toggleClass('rvm-undo', state === 'offered');
-    this.element.empty().append(state === 'offered' ? this.#wayBack() : this.#buttons());
-    if (hadFocus) this.element.find('button').last().trigger('focus');
-  };
-
-  #buttons(): JQuery[] {
-    return [...this.#actions.values()].map((action) =>
-      this.#button(action.action).on('click', () => void this.#do(action.action)),
-    );
-  }
-
-  #wayBack(): JQuery[] {
-    const undo = this.#button('undo').on('click', () => {
-      this.desk.discards.undo(this.key);
-      this.#draw();
+/**
+ * The buttons of a row, each labelled with the name of the row, or the undo of a discard.
+ * @param key unique among all rows of the sidebar
+ * @param name name of the row for users
+ */
+export function rowActions(
+  key: string,
+  actions: readonly RowAction[],
+  name: string,
+  desk: ListContext,
+): TemplateResult {
+  const { discards } = desk;
+  const state = discards.stateOf(key);
+  const labelled = (action: string, press: () => void): TemplateResult =>
+    button(own(action), press, {
+      action,
+      label: own('actionOf', { action: own(action), of: name }),
+      isSpent: state === 'sent',
     });
-    return [$('<span role="status">').text(own('discarded')), undo];
-  }
-
-  #button(action: string): JQuery {
-    return $('<button type="button" class="red-ui-button red-ui-button-small">')
-      .text(own(action))
-      .attr({
-        'data-action': action,
-        'aria-label': own('actionOf', { action: own(action), of: this.#name }),
-      });
-  }
-
-  async #do(name: string): Promise<void> {
-    const action = this.#actions.get(name);
-    if (action === undefined) return;
-    const { request, canUndo = false, done } = action;
-    if (canUndo) {
-      this.desk.discards.begin(this.key, request, this.#draw);
-      this.#draw();
-      return;
-    }
-    const answer = await this.desk.act(request.path, request.body);
+  const begin = async ({ request, canUndo = false, done }: RowAction): Promise<void> => {
+    if (canUndo) return discards.begin(key, request);
+    const answer = await desk.act(request.path, request.body);
     if (answer !== undefined) done?.(answer);
-  }
+  };
+  const buttons = (desk.mayAct ? actions : []).map((each) => labelled(each.action, () => void begin(each)));
+  return state === undefined
+    ? html`<div class="rvm-actions">${buttons}</div>`
+    : html`<div class="rvm-actions rvm-undo">
+        <span role="status">${own('discarded')}</span>${labelled('undo', () => discards.undo(key))}
+      </div>`;
 }
 
-/**
- * Makes an element a button that opens something by click, Enter and space.
- * @param opens a dialog elsewhere, or a part below the element
- */
-export function makeOpener(
-  element: JQuery,
+interface OpenerOptions {
+  /** Class beside its own. */
+  name?: string;
+  /** Absent where it opens a dialog elsewhere; else whether what it opens is shown below. */
+  isOpen?: boolean;
+}
+
+/** A button that opens something by click, Enter and space. */
+export function opener(
+  content: unknown,
   label: string,
   open: (opener: HTMLElement) => void,
-  opens: 'dialog' | 'below' = 'dialog',
-): JQuery {
-  const act = (): void => {
-    const [opener] = element.get();
-    if (opener !== undefined) open(opener);
+  { name = '', isOpen }: OpenerOptions = {},
+): TemplateResult {
+  const act = ({ currentTarget }: Event): void => open(currentTarget as HTMLElement);
+  const byKey = (event: KeyboardEvent): void => {
+    if (event.key !== 'Enter' && event.key !== ' ') return;
+    // The editor uses these keys itself.
+    event.preventDefault();
+    event.stopPropagation();
+    act(event);
   };
-  return element
-    .addClass('rvm-opener')
-    .attr({ role: 'button', tabindex: 0, 'aria-expanded': 'false', title: label })
-    .attr(opens === 'dialog' ? { 'aria-haspopup': 'dialog' } : {})
-    .on('click', act)
-    .on('keydown', (event) => {
-      if (event.key !== 'Enter' && event.key !== ' ') return;
-      // The editor uses these keys itself.
-      event.preventDefault();
-      event.stopPropagation();
-      act();
-    });
+  return html`<div
+    class="rvm-opener ${name}"
+    role="button"
+    tabindex="0"
+    title=${label}
+    aria-expanded=${isOpen ?? false}
+    aria-haspopup=${isOpen === undefined ? 'dialog' : nothing}
+    @click=${act}
+    @keydown=${byKey}
+  >
+    ${content}
+  </div>`;
+}
+
+interface SectionParts {
+  /** Used for the class of the list and the heading. */
+  name: string;
+  count?: string;
+  /** Actions for all rows. */
+  tools?: unknown;
+  list: unknown;
+  /** Text of the button for more; '' where there is none. */
+  more?: string;
+  /** Called by that button. */
+  unfold?: () => void;
+  /** True where no rows are shown so far: the button stands in the heading. */
+  isFolded?: boolean;
 }
 
 /** A section of the sidebar: heading with a count, actions for all rows, the list, and the button for more rows. */
-export class Section {
-  readonly element = $('<section>');
-  readonly list: JQuery;
-  readonly tools = $('<div class="rvm-tools">');
-  readonly #heading: JQuery;
-  readonly #count = $('<span class="rvm-count">');
-  #isEmpty = false;
-  readonly #more = $('<button type="button" class="red-ui-button red-ui-button-small rvm-more">');
-
-  /** @param name used for the class of the list and the heading */
-  constructor(
-    readonly name: string,
-    more: () => void = () => undefined,
-  ) {
-    this.list = $(`<div class="rvm-${name}">`);
-    this.#heading = $('<h3 tabindex="-1">')
-      .attr('id', `rvm-heading-${name}`)
-      .append($('<span>').text(own(name)), ' ', this.#count);
-    this.element.attr('aria-labelledby', `rvm-heading-${name}`);
-    this.#more.on('click', more).hide();
-    this.element.append(this.#heading, this.tools, this.list, this.#more);
-  }
-
-  /** Shows the count, and a further text. */
-  count(text: string, further = ''): void {
-    const shown = further === '' ? text : `${text} · ${further}`;
-    if (this.#count.text() !== shown) this.#count.text(shown);
-  }
-
-  /**
-   * Sets the text of the button for more; '' hides it.
-   * @param isEmpty true where no rows are shown so far
-   */
-  more(text: string, isEmpty = false): void {
-    const hadFocus = this.#more.is(':focus');
-    if (isEmpty !== this.#isEmpty) {
-      this.#isEmpty = isEmpty;
-      this.list.toggle(!isEmpty);
-      if (isEmpty) this.#heading.append(this.#more);
-      else this.element.append(this.#more);
-    }
-    this.#more.toggle(text !== '');
-    if (text !== '' && this.#more.text() !== text) this.#more.text(text);
-    if (hadFocus) this.#keepFocus(text === '' ? this.#heading : this.#more);
-  }
-
-  /** An element that is moved or hidden loses the focus. */
-  #keepFocus(container: JQuery): void {
-    if (!container.is(':focus')) container.get(0)?.focus({ preventScroll: true });
-  }
-
-  toggle(isThere: boolean): void {
-    this.element.toggle(isThere);
-  }
-
-  get isShown(): boolean {
-    return this.element.css('display') !== 'none';
-  }
+export function section(parts: SectionParts): TemplateResult {
+  const { name, count = '', tools = nothing, list, more = '', unfold, isFolded = false } = parts;
+  const unfolder = more === '' ? nothing : button(more, () => unfold?.(), { name: 'rvm-more' });
+  const heading = html`<span>${own(name)}</span> <span class="rvm-count">${count}</span>`;
+  return html`<section aria-labelledby="rvm-heading-${name}">
+    <h3 tabindex="-1" id="rvm-heading-${name}">${heading}${isFolded ? unfolder : nothing}</h3>
+    <div class="rvm-tools">${tools}</div>
+    <div class="rvm-${name}" ?hidden=${isFolded}>${list}</div>
+    ${isFolded ? nothing : unfolder}
+  </section>`;
 }
 
 /** A row of text with actions. */
@@ -222,26 +186,32 @@ export interface TextRow {
   actions?: readonly RowAction[];
 }
 
-export class TextRowView {
-  readonly #element = $('<div class="rvm-row">');
-  readonly #facts = $('<div>');
-  readonly #actions: RowActions;
-  #shown = '';
+export function textRow({ row, isGone }: ShownRow<TextRow>, desk: ListContext): TemplateResult {
+  const { key, lines, title = '', actions = [] } = row;
+  const buttons = rowActions(key, actions, present([lines[0], lines[1]], ', '), desk);
+  return rowAround(
+    isGone,
+    html`<div>${linesOf(...lines)}</div>
+      ${buttons}`,
+    { title },
+  );
+}
 
-  constructor({ key }: TextRow, desk: ListContext) {
-    this.#actions = new RowActions(key, desk);
-    this.#element.append(this.#facts, this.#actions.element);
-  }
-
-  show({ lines, title = '', actions = [] }: TextRow): JQuery {
-    this.#actions.show(actions, present([lines[0], lines[1]], ', '));
-    const shown = JSON.stringify(lines);
-    this.#element.attr('title', title);
-    if (shown === this.#shown) return this.#element;
-    this.#shown = shown;
-    this.#facts.empty().append(linesOf(...lines));
-    return this.#element;
-  }
+/** @param facts of the row: tooltip, state, and a class beside its own */
+export function rowAround(
+  isGone: boolean,
+  content: unknown,
+  { title, state, name = '' }: { title?: string; state?: string; name?: string } = {},
+): TemplateResult {
+  // Not `disabled`: a disabled button would lose the focus.
+  return html`<div
+    class="rvm-row ${name} ${isGone ? GONE : ''}"
+    title=${title ?? nothing}
+    data-state=${state ?? nothing}
+    aria-disabled=${isGone ? 'true' : nothing}
+  >
+    ${content}
+  </div>`;
 }
 
 /**
@@ -270,16 +240,23 @@ export function confirm(question: string, yes: string): Promise<boolean> {
 }
 
 /** Scrolls the sidebar so that the element is visible as a whole, or from its top, below the fixed bar. */
-export function scrollToSee(element: JQuery): void {
-  const [sidebar] = element.closest('.rvm-sidebar').get();
-  const [part] = element.get();
-  if (sidebar === undefined || part === undefined) return;
+export function scrollToSee(part: HTMLElement): void {
+  const sidebar = part.closest('.rvm-sidebar');
+  if (sidebar === null) return;
   const { top, bottom } = part.getBoundingClientRect();
   const view = sidebar.getBoundingClientRect();
-  const covered = $(sidebar).find('.rvm-top').outerHeight() ?? 0;
+  const covered = sidebar.querySelector<HTMLElement>('.rvm-top')?.offsetHeight ?? 0;
   const hidden = Math.min(bottom - view.bottom, top - view.top - covered);
   if (hidden > 0) sidebar.scrollTop += hidden;
 }
+
+/** The section of this name, where it is shown. */
+export function shownSection(name: string): HTMLElement | undefined {
+  return document.getElementById(`rvm-heading-${name}`)?.closest('section') ?? undefined;
+}
+
+/** `all`: no row may move; `new`: no row may be added; `none`: nothing is frozen. */
+export type Holding = 'all' | 'new' | 'none';
 
 /**
  * Decides whether rows must stay in place: while the pointer is over them, the keyboard focus is among them, or the user has
@@ -289,36 +266,29 @@ export class UpdateFreeze {
   /** After a mouse click the element keeps the focus until the next click; that alone freezes nothing. */
   #byKeyboard = true;
 
-  /**
-   * @param scroll the scrolling element
-   * @param body the part with the rows
-   * @param top the fixed bar
-   */
-  constructor(
-    private readonly scroll: JQuery,
-    private readonly body: JQuery,
-    private readonly top: JQuery,
-  ) {
-    scroll.on('keydown', () => (this.#byKeyboard = true));
-    scroll.on('pointerdown', () => (this.#byKeyboard = false));
+  /** @param sidebar the scrolling element */
+  constructor(private readonly sidebar: HTMLElement) {
+    sidebar.addEventListener('keydown', () => (this.#byKeyboard = true));
+    sidebar.addEventListener('pointerdown', () => (this.#byKeyboard = false));
   }
 
-  of(section: JQuery): Holding {
-    if (this.body.is(':hover') || this.#isAmong()) return 'all';
-    return this.#isPast(section) ? 'new' : 'none';
+  /** @param name of a section */
+  of(name: string): Holding {
+    if (this.sidebar.querySelector('.rvm-body:hover') !== null || this.#isAmong()) return 'all';
+    return this.#isPast(name) ? 'new' : 'none';
   }
 
   #isAmong(): boolean {
-    const focused = this.body.find('.rvm-row :focus');
-    return focused.length > 0 && (this.#byKeyboard || focused.is('select, input, textarea'));
+    const focused = this.sidebar.querySelector('.rvm-row :focus');
+    return focused !== null && (this.#byKeyboard || focused.matches('select, input, textarea'));
   }
 
-  /** The position of a hidden section is unknown, so it counts as passed. */
-  #isPast(section: JQuery): boolean {
-    if ((this.scroll.scrollTop() ?? 0) <= 0) return false;
-    const [[element], [top]] = [section.get(), this.top.get()];
-    if (element === undefined || top === undefined || !section.is(':visible')) return true;
-    return element.getBoundingClientRect().top < top.getBoundingClientRect().bottom - 1;
+  /** The position of a section that is not shown is unknown, so it counts as passed. */
+  #isPast(name: string): boolean {
+    if (this.sidebar.scrollTop <= 0) return false;
+    const [element, bar] = [shownSection(name), this.sidebar.querySelector('.rvm-top')];
+    if (element === undefined || bar === null) return true;
+    return element.getBoundingClientRect().top < bar.getBoundingClientRect().bottom - 1;
   }
 }
 
@@ -341,15 +311,21 @@ interface Discard {
 export class UndoableActions {
   readonly #all = new Map<string, Discard>();
 
-  /** @param send sends the request; it reports a failure to the user itself */
-  constructor(private readonly send: (request: RuntimeRequest) => Promise<unknown>) {
+  /**
+   * @param send sends the request; it reports a failure to the user itself
+   * @param changed called when one begins, cannot be undone any more, and ends
+   */
+  constructor(
+    private readonly send: (request: RuntimeRequest) => Promise<unknown>,
+    private readonly changed: () => void,
+  ) {
     window.addEventListener('pagehide', () => this.#leave());
   }
 
-  /** @param changed called when undo is no longer possible, and when the runtime has answered */
-  begin(key: string, request: RuntimeRequest, changed: () => void): void {
-    const timer = window.setTimeout(() => void this.#end(key, changed), UNDO_MS);
+  begin(key: string, request: RuntimeRequest): void {
+    const timer = window.setTimeout(() => void this.#end(key), UNDO_MS);
     this.#all.set(key, { request, timer, isSent: false });
+    this.changed();
   }
 
   undo(key: string): void {
@@ -357,6 +333,7 @@ export class UndoableActions {
     if (discard === undefined || discard.isSent) return;
     window.clearTimeout(discard.timer);
     this.#all.delete(key);
+    this.changed();
   }
 
   /** `offered`: can be undone; undefined where nothing was discarded. */
@@ -365,14 +342,14 @@ export class UndoableActions {
     return discard && (discard.isSent ? 'sent' : 'offered');
   }
 
-  async #end(key: string, changed: () => void): Promise<void> {
+  async #end(key: string): Promise<void> {
     const discard = this.#all.get(key);
     if (discard === undefined) return;
     discard.isSent = true;
-    changed();
+    this.changed();
     await this.send(discard.request);
     this.#all.delete(key);
-    changed();
+    this.changed();
   }
 
   #leave(): void {
@@ -387,155 +364,113 @@ export class UndoableActions {
 /** Shared context of the lists in the sidebar. */
 export interface ListContext {
   /** True where the user has the permission to act. */
-  mayAct: boolean;
+  readonly mayAct: boolean;
   discards: UndoableActions;
   /** Sends a request and refreshes the lists. Resolves with undefined after a failure, which is reported to the user. */
   act<Answer>(path: string, body: object): Promise<Answer | undefined>;
   /** Marks the cached rows as stale. */
   stale(): void;
   /** Which changes of a section must not be shown now. */
-  holdOf(section: JQuery): Holding;
-  /** Redraws all at the user's request, even while rows are frozen. */
+  holdOf(section: string): Holding;
+  /** Draws what has changed here, in the rows that are shown. */
+  draw(): void;
+  /** Shows the newest rows at the user's request, even while rows are frozen. */
   redraw(): void;
 }
 
-/** One row of a list. Its element stays the same as long as it is listed, so that it keeps the focus. */
-export interface RowView<Row> {
-  show(row: Row): JQuery;
-}
-
-interface RowListOptions<Row, View extends RowView<Row>> {
-  keyOf: (row: Row) => string;
-  make: (row: Row) => View;
-  /** True where a row that is no longer listed is gone for good, rather than outside of the list. Default: always. */
-  isGone?: (row: Row) => boolean;
-}
-
-/** `all`: no row may move; `new`: no row may be added; `none`: nothing is frozen. */
-type Holding = 'all' | 'new' | 'none';
-
-export interface Showing {
-  hold: Holding;
-  /** Maximum of rows; default all. */
-  most?: number;
-  /** Elements behind the rows. */
-  further?: readonly JQuery[];
-}
-
-interface Shown<Row, View> {
-  view: View;
-  element: JQuery;
+export interface ShownRow<Row> {
+  key: string;
   row: Row;
+  isGone: boolean;
 }
 
 const GONE = 'rvm-gone';
 
 /**
- * A list whose rows do not move while frozen: new rows wait, listed rows are updated in place, and rows that are gone stay,
- * greyed and inactive.
+ * Rows that do not move while frozen: new rows wait, listed rows are updated in place, and rows that are gone stay, greyed and
+ * inactive.
  */
-export class RowList<Row, View extends RowView<Row> = RowView<Row>> {
-  /** By key, in order of display. */
-  #shown = new Map<string, Shown<Row, View>>();
+export class FrozenRows<Row> {
+  /** In order of display. */
+  #shown: readonly ShownRow<Row>[] = [];
   /** Keys of all rows when the order was last updated. */
   #known: ReadonlySet<string> = new Set();
 
+  /** @param isGone true where a row that is no longer listed is gone for good, rather than outside of the list */
   constructor(
-    readonly element: JQuery,
-    private readonly options: RowListOptions<Row, View>,
-  ) {
-    const [list] = element.get();
-    for (const name of ['click', 'keydown']) list?.addEventListener(name, keepFromGone, true);
+    private readonly keyOf: (row: Row) => string,
+    private readonly isGone: (row: Row) => boolean = () => true,
+  ) {}
+
+  get rows(): readonly Row[] {
+    return this.#shown.map(({ row }) => row);
   }
 
-  /** @returns number of rows that wait to be shown */
-  show(rows: readonly Row[], { hold, most = Infinity, further = [] }: Showing): number {
-    if (hold === 'all') return this.#update(rows);
-    if (hold === 'none') this.#known = new Set(rows.map(this.options.keyOf));
-    const before = [...this.#shown.keys()];
-    const focused = this.#focused();
-    const known = rows.filter((row) => this.#known.has(this.options.keyOf(row)));
-    const shown = known.slice(0, most).map((row) => [this.options.keyOf(row), this.#shownOf(row)] as const);
-    this.#shown = new Map(shown);
-    if (focused !== undefined && !this.#shown.has(focused)) this.#moveFocus(before, focused);
-    const elements = [...[...this.#shown.values()].map(({ element }) => element), ...further];
-    reconcileChildren(this.element, elements.length > 0 ? elements : [nothing()]);
-    return rows.length - known.length;
+  /**
+   * @param most maximum of rows
+   * @returns number of rows that wait to be shown
+   */
+  take(rows: readonly Row[], hold: Holding, most = Infinity): number {
+    const all = rows.map((row) => ({ key: this.keyOf(row), row, isGone: false }));
+    if (hold === 'none') this.#known = new Set(all.map(({ key }) => key));
+    const known = all.filter(({ key }) => this.#known.has(key));
+    if (hold === 'all') {
+      const now = new Map(all.map((each) => [each.key, each]));
+      this.#shown = this.#shown.map(
+        (each) => now.get(each.key) ?? { ...each, isGone: each.isGone || this.isGone(each.row) },
+      );
+    } else this.#shown = known.slice(0, most);
+    return all.length - known.length;
   }
 
-  views(): View[] {
-    return [...this.#shown.values()].map(({ view }) => view);
-  }
-
-  #shownOf(row: Row): Shown<Row, View> {
-    const view = this.#shown.get(this.options.keyOf(row))?.view ?? this.options.make(row);
-    const element = view.show(row);
-    markGone(element, false);
-    return { view, element, row };
-  }
-
-  #update(rows: readonly Row[]): number {
-    const now = new Map(rows.map((row) => [this.options.keyOf(row), row]));
-    for (const [key, shown] of this.#shown) {
-      const row = now.get(key);
-      if (row !== undefined) this.#shown.set(key, this.#shownOf(row));
-      else if (this.options.isGone?.(shown.row) ?? true) markGone(shown.element, true);
-    }
-    const focused = this.#focused();
-    if (focused !== undefined && this.#isGone(focused)) this.#moveFocus([...this.#shown.keys()], focused);
-    return [...now.keys()].filter((key) => !this.#known.has(key)).length;
-  }
-
-  #focused(): string | undefined {
-    return [...this.#shown].find(([, { element }]) => element.is(':focus-within'))?.[0];
-  }
-
-  #isGone(key: string): boolean {
-    return this.#shown.get(key)?.element.hasClass(GONE) ?? true;
-  }
-
-  /** Moves the focus to the same button of the next row that is still there, or of the previous one. */
-  #moveFocus(order: readonly string[], from: string): void {
-    const action = $(document.activeElement ?? document.body).attr('data-action');
-    const at = order.indexOf(from);
-    const next = [...order.slice(at + 1), ...order.slice(0, at).reverse()].find((key) => !this.#isGone(key));
-    const row = next === undefined ? undefined : this.#shown.get(next)?.element;
-    const same = row?.find(`[data-action="${action ?? ''}"]`) ?? $();
-    const others = [
-      row?.find('.rvm-actions button').last(),
-      row?.find('button, [tabindex="0"], summary, select'),
-    ];
-    const container = [same, ...others].find((each) => each !== undefined && each.length > 0) ?? $();
-    // The element may become visible only now.
-    requestAnimationFrame(() =>
-      (container.get(0) ?? this.element.closest('[tabindex]').get(0))?.focus({ preventScroll: true }),
-    );
+  /** @param further what stands behind the rows */
+  draw(draw: (shown: ShownRow<Row>) => TemplateResult, further?: TemplateResult): unknown {
+    if (this.#shown.length === 0 && further === undefined) return noneYet();
+    return html`${repeat(this.#shown, ({ key }) => key, draw)}${further ?? nothing}`;
   }
 }
 
-function markGone(element: JQuery, isGone: boolean): void {
-  if (element.hasClass(GONE) === isGone) return;
-  element.toggleClass(GONE, isGone);
-  // Not `disabled`: a disabled button would lose the focus.
-  element.find('button, select, [role="button"]').attr('aria-disabled', String(isGone));
-}
-
-function keepFromGone(event: Event): void {
+/** Listens to clicks and keys before all others: nothing can be done in a row that is gone. */
+export function keepFromGone(event: Event): void {
   const isKey = event instanceof KeyboardEvent && event.key !== 'Enter' && event.key !== ' ';
   if (isKey || !(event.target instanceof Element) || event.target.closest(`.${GONE}`) === null) return;
   event.preventDefault();
   event.stopPropagation();
 }
 
-/** Makes these elements the children of a list, in order. Elements already in place are not touched, so they keep the focus. */
-export function reconcileChildren(list: JQuery, wanted: readonly JQuery[]): void {
-  const [parent] = list.get();
-  if (parent === undefined) return;
-  const elements = wanted.flatMap((each) => each.get());
-  // Including text nodes.
-  list.contents().not(elements).remove();
-  for (const [index, element] of elements.entries()) {
-    const there = parent.children[index] ?? null;
-    if (there !== element) parent.insertBefore(element, there);
+/**
+ * Draws the sidebar. If what had the focus is gone then, what took its place gets it: in the row, or in the section; or else the
+ * same button of the next row that is still there, or of the previous one.
+ */
+export function drawKeepingFocus(sidebar: HTMLElement, draw: () => void): void {
+  const focused = document.activeElement;
+  if (!(focused instanceof HTMLElement) || !sidebar.contains(focused)) return draw();
+  const [row, details] = [focused.closest('.rvm-row'), focused.closest<HTMLElement>('.rvm-opened')];
+  const part = focused.closest('section');
+  const order = [...(row?.parentElement?.children ?? [])];
+  draw();
+  if (row !== null && !isThere(row)) {
+    const at = order.indexOf(row);
+    const next = [...order.slice(at + 1), ...order.slice(0, at).reverse()].find(isThere);
+    const same = `[data-action="${focused.dataset.action ?? ''}"]`;
+    const others = ['.rvm-actions button:last-child', 'button, [tabindex="0"], summary, select'];
+    focusFirst(next, [same, ...others], sidebar);
+  } else if (!focused.isConnected) {
+    if (details?.isConnected === true) details.focus({ preventScroll: true });
+    else if (row === null) focusFirst(part, ['.rvm-more', 'h3']);
+    else focusFirst(row, [details === null ? '.rvm-actions button:last-child' : '.rvm-opener']);
   }
+}
+
+function isThere(row: Element): boolean {
+  return row.isConnected && !row.classList.contains(GONE);
+}
+
+function focusFirst(
+  place: Element | null | undefined,
+  selectors: readonly string[],
+  otherwise?: HTMLElement,
+): void {
+  const found = selectors.map((selector) => place?.querySelector<HTMLElement>(selector));
+  (found.find(Boolean) ?? otherwise)?.focus({ preventScroll: true });
 }

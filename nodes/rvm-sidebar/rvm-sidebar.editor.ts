@@ -1,205 +1,138 @@
+import { html, nothing, render, type TemplateResult } from 'lit/html.js';
 import { ask, post, notify } from '../support/editor/requests';
-import { SingleOpen } from './event-details.editor';
-import { EventList, shownNumber, Thumbnails, totalText } from './event-list.editor';
-import type { Overview } from './overview';
+import { OpenEvent } from './event-details.editor';
+import type { EventFeed } from './event-feed';
+import { eventKey, EventList, shownNumber, Thumbnails, totalText } from './event-list.editor';
+import { LONGEST_PAUSE, NEWS_TOPIC, type Overview } from './overview';
 import {
+  button,
+  drawKeepingFocus,
+  keepFromGone,
   type ListContext,
-  UndoableActions,
-  UpdateFreeze,
   own,
   present,
   said,
-  Section,
+  shownSection,
   textOf,
+  UndoableActions,
+  UpdateFreeze,
 } from './rows.editor';
 import './sidebar.css';
-import { InstanceList, isTroubled, type OpenCamera, sayStatuses, StationList } from './stations.editor';
+import { instanceList, isTroubled, type OpenCamera, sayStatuses, StationList } from './stations.editor';
 import { Tasks } from './tasks.editor';
 import { VideoPanel } from './video.editor';
-
-/** Target of a chip. */
-type Part = 'hands' | 'events' | 'stations';
-
-interface BarOptions {
-  search: (search: string) => void;
-  go: (part: Part) => void;
-  showNew: () => void;
-}
-
-interface BarFigures {
-  hands: number;
-  /** A text, because there may be more. */
-  events: string;
-  stations: number;
-  /** Number of stations with a trouble. */
-  troubled: number;
-}
 
 /** Milliseconds without typing before the search starts. */
 const REST = 250;
 
-/** Fixed bar of the sidebar: counts that lead to their sections, the filter, and the number of new rows that wait. */
-class Toolbar {
-  readonly element = $('<div class="rvm-top">');
-  readonly #chips: Record<Part, JQuery>;
-  readonly #filter = $('<input type="search" class="rvm-filter" autocomplete="off">');
-  readonly #found = $('<div class="rvm-quiet rvm-found" role="status">').hide();
-  readonly #new = $('<button type="button" class="rvm-new">').hide();
-  readonly #newTold = $('<span class="rvm-told" role="status" aria-live="polite">');
+/** The filter: what is typed is searched for after a rest, or at once by Enter. */
+class Filter {
+  search = '';
   #timer: number | undefined;
-  #searched = '';
 
-  /** @param beside element next to the filter */
-  constructor(
-    private readonly options: BarOptions,
-    beside: JQuery,
-  ) {
-    this.#chips = {
-      hands: this.#chip('hands'),
-      events: this.#chip('events'),
-      stations: this.#chip('stations'),
+  /** @param changed called where other words are searched for */
+  constructor(private readonly changed: () => void) {}
+
+  draw(): TemplateResult {
+    const text = own('bar.filter');
+    const rest = ({ target }: Event): void => {
+      window.clearTimeout(this.#timer);
+      this.#timer = window.setTimeout(() => this.#take(target as HTMLInputElement), REST);
     };
-    this.#filter
-      .attr({ placeholder: own('bar.filter'), 'aria-label': own('bar.filter'), title: own('bar.filter') })
-      .on('input', () => this.#rest())
-      .on('keydown', (event) => {
-        if (event.key === 'Enter') this.#search();
-        if (event.key !== 'Escape' || this.#filter.val() === '') return;
-        event.stopPropagation();
-        this.#filter.val('');
-        this.#search();
-      });
-    this.#new.on('click', options.showNew);
-    const chips = $('<div class="rvm-chips">').append(Object.values(this.#chips));
-    const row = $('<div class="rvm-filter-row">').append(this.#filter, beside);
-    this.element.append(chips, row, this.#found, this.#newTold, this.#new);
+    const byKey = (event: KeyboardEvent): void => {
+      const field = event.target as HTMLInputElement;
+      if (event.key === 'Enter') this.#take(field);
+      if (event.key !== 'Escape' || field.value === '') return;
+      event.stopPropagation();
+      field.value = '';
+      this.#take(field);
+    };
+    return html`<input
+      type="search"
+      class="rvm-filter"
+      autocomplete="off"
+      placeholder=${text}
+      aria-label=${text}
+      title=${text}
+      @input=${rest}
+      @keydown=${byKey}
+    />`;
   }
 
-  show({ hands, events, stations, troubled }: BarFigures): void {
-    draw(this.#chips.hands, hands > 0 ? 'alarm' : 'good', own('bar.hands'), hands.toLocaleString());
-    draw(this.#chips.events, '', own('events'), events);
-    const text = stations.toLocaleString();
-    draw(this.#chips.stations, troubled > 0 ? 'alarm' : '', own('bar.stations'), text, troubled);
-  }
-
-  /** Shows the result of the search; '' hides it. */
-  found(text: string): void {
-    if (this.#found.text() !== text) this.#found.text(text);
-    this.#found.toggle(text !== '');
-  }
-
-  /** @param isMany true where there may be more */
-  waiting(count: number, isMany: boolean): void {
-    const text = count === 0 ? '' : own('bar.new', { count: isMany ? `${count}+` : count });
-    this.#new.toggle(count > 0);
-    if (this.#new.text() === text) return;
-    this.#new.text(text);
-    this.#newTold.text(text);
-  }
-
-  #chip(part: Part): JQuery {
-    return $('<button type="button" class="rvm-chip">')
-      .attr('data-part', part)
-      .on('click', () => this.options.go(part));
-  }
-
-  #rest(): void {
+  #take({ value }: HTMLInputElement): void {
     window.clearTimeout(this.#timer);
-    this.#timer = window.setTimeout(() => this.#search(), REST);
-  }
-
-  #search(): void {
-    window.clearTimeout(this.#timer);
-    const search = String(this.#filter.val()).trim();
-    if (search === this.#searched) return;
-    this.#searched = search;
-    this.options.search(search);
+    if (value.trim() === this.search) return;
+    this.search = value.trim();
+    this.changed();
   }
 }
+
+/** Target of a chip: all tasks, or a section. */
+type Part = 'hands' | 'events' | 'stations';
 
 const FORMS: Readonly<Record<string, string>> = { alarm: 'fa-exclamation-triangle', good: 'fa-check-circle' };
 
-/** Shows the tone by colour and by symbol. */
-function draw(chip: JQuery, tone: 'alarm' | 'good' | '', name: string, figure: string, troubled = 0): void {
-  const drawn = JSON.stringify([tone, name, figure, troubled]);
-  if (chip.data('drawn') === drawn) return;
-  const form = $('<i class="fa" aria-hidden="true">').addClass(FORMS[tone] ?? '');
-  const trouble = troubled === 0 ? '' : own('bar.troubled', { count: troubled });
-  const mark =
-    troubled === 0
-      ? $()
-      : $('<b class="rvm-troubled">').append(form.clone(), document.createTextNode(` ${troubled}`));
-  chip
-    .data('drawn', drawn)
-    .attr({
-      'data-tone': tone,
-      title: trouble,
-      'aria-label': `${name} ${figure}${trouble === '' ? '' : `, ${trouble}`}`,
-    })
-    .empty()
-    .append(troubled === 0 && tone !== '' ? form : $(), $('<span>').text(name), $('<b>').text(figure), mark);
-}
-
-/** Milliseconds between two requests for the overview while the sidebar is open. */
+/** Milliseconds between two looks at whether something is to be asked for, or may be shown now. */
 const EVERY = 1000;
 /** From this number on, the overview may not contain all new rows. */
 const MANY = 50;
 
 /** The sidebar "Remote monitoring": tasks for a person, events, and stations. */
 class Sidebar {
-  /** Takes the focus from a row that was removed. */
-  readonly content = $('<div class="rvm-sidebar" tabindex="-1">');
-  readonly #fault = $('<div class="rvm-fault" role="status">');
-  readonly #alarm = $('<button type="button" class="red-ui-button red-ui-button-small rvm-sandbox-alarm">');
-  readonly #body = $('<div class="rvm-body">');
-  readonly #thumbnails = new Thumbnails();
+  readonly content = document.createElement('div');
+  readonly #filter = new Filter(() => this.#searched());
+  readonly #thumbnails = new Thumbnails(() => this.#draw());
   readonly #panel = new VideoPanel(this.content);
-  readonly #opened = new SingleOpen();
-  readonly #bar = new Toolbar(
-    {
-      search: (search) => this.#setSearch(search),
-      go: (part) => this.#go(part),
-      showNew: () => this.#showNew(),
-    },
-    this.#alarm,
-  );
-  readonly #hold = new UpdateFreeze(this.content, this.#body, this.#bar.element);
+  readonly #freeze = new UpdateFreeze(this.content);
   readonly #desk: ListContext = this.#newDesk();
-  readonly #hands: Tasks;
+  readonly #opened = new OpenEvent(this.#desk);
+  readonly #tasks: Tasks;
   readonly #events: EventList;
   readonly #stations: StationList;
-  readonly #instances = new Section('instances');
-  readonly #instanceList = new InstanceList(this.#instances.list);
-  #search = '';
   /** The newest overview, with its search text. */
   #known: { overview: Overview; search: string } | undefined;
+  #fault = '';
+  /** Number of rows that wait to be shown. */
+  #waiting = 0;
   /** True while drawing at the user's request: no row is frozen then. */
   #isFree = false;
+  /** True where a list was frozen when it was last updated. */
+  #wasFrozen = false;
   #asking = false;
+  /** True where the runtime has told that something has changed. */
+  #hasNews = true;
+  #askedAt = -Infinity;
 
   constructor() {
-    const rows = { thumbnails: this.#thumbnails, opened: this.#opened, hand: this.#desk };
-    const search = (): string => this.#search;
+    // It takes the focus from a row that was removed.
+    this.content.tabIndex = -1;
+    this.content.className = 'rvm-sidebar';
+    const parts = { thumbnails: this.#thumbnails, opened: this.#opened };
+    const search = (): string => this.#filter.search;
     this.#stations = new StationList(this.#desk, this.#openCamera);
-    this.#hands = new Tasks(this.#desk, { ...rows, search, accepted: () => this.#stations.refresh() });
-    this.#events = new EventList(this.#desk, rows);
-    this.#alarm.text(own('sandboxAlarm')).on('click', () => void this.#raise());
-    const parts = [this.#events.section, this.#stations.section, this.#instances].map(
-      ({ element }) => element,
-    );
-    this.#body.append(...this.#hands.elements, ...parts);
-    this.#alarm.hide();
-    this.content.append(this.#bar.element, this.#fault, this.#body);
-    this.content.on('keydown', (event) => {
+    this.#tasks = new Tasks(this.#desk, { ...parts, search, accepted: () => this.#stations.refresh() });
+    this.#events = new EventList(this.#desk, parts);
+    for (const name of ['click', 'keydown']) this.content.addEventListener(name, keepFromGone, true);
+    this.content.addEventListener('keydown', (event) => {
       if (event.key !== 'Escape') return;
-      this.#panel.close();
+      const isOfEvent = event.target instanceof Element && event.target.closest('.rvm-row:has(.rvm-opened)');
+      if (isOfEvent) event.stopPropagation();
+      else this.#panel.close();
       this.#opened.close();
     });
-    setInterval(() => void this.#refresh(), EVERY);
+    this.#draw();
+    RED.comms.subscribe(NEWS_TOPIC, () => {
+      this.#hasNews = true;
+      void this.#refresh();
+    });
+    setInterval(() => this.#look(), EVERY);
   }
 
   #newDesk(): ListContext {
-    const discards = new UndoableActions(({ path, body }) => this.#act(path, body));
+    const discards = new UndoableActions(
+      ({ path, body }) => this.#act(path, body),
+      () => this.#draw(),
+    );
     return {
       get mayAct() {
         return RED.user.hasPermission('rvm.write');
@@ -207,68 +140,170 @@ class Sidebar {
       discards,
       act: (path, body) => this.#act(path, body),
       stale: () => this.#stale(),
-      holdOf: (section) => (this.#isFree ? 'none' : this.#hold.of(section)),
+      holdOf: (name) => {
+        const hold = this.#isFree ? 'none' : this.#freeze.of(name);
+        this.#wasFrozen ||= hold !== 'none';
+        return hold;
+      },
+      draw: () => this.#draw(),
       redraw: () => this.#redraw(),
     };
   }
 
+  get #feeds(): EventFeed[] {
+    return [this.#events.feed, this.#tasks.dead.feed];
+  }
+
+  get #isSeen(): boolean {
+    return $(this.content).is(':visible') && !document.hidden;
+  }
+
+  /** The runtime tells of what is new; where it cannot, the sidebar asks by itself, though seldom. */
+  #look(): void {
+    if (!this.#isSeen) return;
+    const isLong = performance.now() - this.#askedAt >= LONGEST_PAUSE;
+    if (this.#hasNews || isLong || this.#isSeenFirst) return void this.#refresh();
+    if (this.#known?.search !== this.#filter.search) return;
+    for (const feed of this.#feeds) feed.look();
+    if (this.#wasFrozen) this.#show(this.#known.overview);
+  }
+
   async #refresh(): Promise<void> {
-    if (this.#asking || !this.content.is(':visible') || document.hidden) return;
+    if (this.#asking || !this.#isSeen) return;
     this.#asking = true;
-    const search = this.#search;
+    this.#hasNews = false;
+    this.#askedAt = performance.now();
+    const { search } = this.#filter;
     try {
       const data = search === '' ? {} : { search };
       const overview = await ask<Overview>(said, { url: 'rvm/overview', data });
-      if (search === this.#search) await this.#take(overview);
+      for (const feed of this.#feeds) feed.outdated();
+      if (search === this.#filter.search) await this.#take(overview);
     } catch (failure) {
-      this.#fault.text(textOf(failure));
+      this.#fault = textOf(failure);
+      this.#hasNews = true;
+      this.#draw();
     } finally {
       this.#asking = false;
     }
-    if (search !== this.#search) await this.#refresh();
+    if (search !== this.#filter.search) await this.#refresh();
   }
 
   /** Redraws all for the first overview, and for the first after a new search: the user waits for it. */
   async #take(overview: Overview): Promise<void> {
-    const isAwaited = this.#known?.search !== this.#search;
-    this.#known = { overview, search: this.#search };
+    const { search } = this.#filter;
+    const isAwaited = this.#known?.search !== search;
+    this.#known = { overview, search };
     if (isAwaited) this.#redraw();
     else this.#show(overview);
-    await this.#tellSeen(overview);
+    if (this.#isSeenFirst) await post(said, 'problems-seen', { lastProblem: overview.lastProblem });
   }
 
   /**
-   * Reports problems as seen only where a user is present and the rows are in sight: not from a background window, from a wall
-   * display without permission to act, or while the rows are scrolled away.
+   * True where problems are seen that nobody has seen. That takes a user who is present and rows in sight: not a background
+   * window, a wall display without permission to act, or rows that are scrolled away.
    */
-  async #tellSeen({ hasUnseen, lastProblem }: Overview): Promise<void> {
-    if (!hasUnseen || !document.hasFocus() || !this.#desk.mayAct) return;
-    if (this.#hands.areProblemsInSight) await post(said, 'problems-seen', { lastProblem });
+  get #isSeenFirst(): boolean {
+    if (this.#known?.overview.hasUnseen !== true || !document.hasFocus()) return false;
+    return this.#desk.mayAct && this.#tasks.areProblemsInSight;
   }
 
   #show(overview: Overview): void {
-    const { stations, totals, fault, incident, isCut, sharing } = overview;
+    const { fault, incident, isCut } = overview;
     const failing = fault === null ? '' : own(isCut ? 'cut' : 'notDurable', { reason: fault });
-    this.#fault.text([failing, incident ?? ''].join(' ').trim());
-    this.#alarm.toggle(this.#desk.mayAct && stations.some(({ isSandbox }) => isSandbox));
-    const waiting =
-      this.#hands.show(overview) + this.#events.show(overview) + this.#stations.show(overview, this.#search);
-    this.#thumbnails.forgetAllBut([...this.#events.shown, ...this.#hands.dead]);
-    this.#instanceList.show(sharing);
-    this.#instances.toggle(sharing.length > 0);
-    this.#bar.show({
-      hands: this.#hands.count(overview),
-      events: totalText(totals.events, totals.isCut),
-      stations: stations.length,
-      troubled: stations.filter(isTroubled).length,
-    });
-    this.#bar.waiting(waiting, waiting >= MANY);
-    this.#bar.found(this.#foundText(overview));
+    this.#fault = [failing, incident ?? ''].join(' ').trim();
+    this.#wasFrozen = false;
+    const [tasks, events] = [this.#tasks.take(overview), this.#events.take(overview)];
+    this.#waiting = tasks + events + this.#stations.take(overview, this.#filter.search);
+    const rows = { events: this.#events.rows, dead: this.#tasks.dead.rows };
+    this.#thumbnails.forgetAllBut([...rows.events, ...rows.dead]);
+    const lists = ['events', 'dead'] as const;
+    const keys = new Set(lists.flatMap((list) => rows[list].map((row) => eventKey(list, row))));
+    this.#opened.closeUnless((key) => keys.has(key));
+    this.#draw();
+  }
+
+  #draw(): void {
+    drawKeepingFocus(this.content, () => render(this.#drawn(), this.content));
+  }
+
+  #drawn(): TemplateResult {
+    const overview = this.#known?.overview;
+    return html`${this.#bar(overview)}
+      <div class="rvm-fault" role="status">${this.#fault}</div>
+      <div class="rvm-body">${overview && this.#lists(overview)}</div>`;
+  }
+
+  #lists({ sharing }: Overview): unknown {
+    return [this.#tasks.draw(), this.#events.draw(), this.#stations.draw(), instanceList(sharing)];
+  }
+
+  /** Fixed bar: counts that lead to their sections, the filter, and the number of new rows that wait. */
+  #bar(overview: Overview | undefined): TemplateResult {
+    const count = this.#waiting >= MANY ? `${this.#waiting}+` : this.#waiting;
+    const waiting = this.#waiting === 0 ? '' : own('bar.new', { count });
+    const show = (): void => this.#showNew();
+    const showNew = html`<button type="button" class="rvm-new" @click=${show}>${waiting}</button>`;
+    const found = overview === undefined ? '' : this.#foundText(overview);
+    return html`<div class="rvm-top">
+      <div class="rvm-chips">${overview && this.#chips(overview)}</div>
+      <div class="rvm-filter-row">
+        <div class="rvm-filter-place">${this.#filter.draw()}${waiting && showNew}</div>
+        ${this.#sandboxAlarm(overview)}
+      </div>
+      <div class="rvm-quiet rvm-found" role="status" ?hidden=${found === ''}>${found}</div>
+      <span class="rvm-told" role="status" aria-live="polite">${waiting}</span>
+    </div>`;
+  }
+
+  #chips(overview: Overview): TemplateResult[] {
+    const { totals, stations } = overview;
+    const hands = this.#tasks.count(overview);
+    const troubled = stations.filter(isTroubled).length;
+    const [all, tone] = [shownNumber(stations.length), troubled > 0 ? 'alarm' : ''] as const;
+    return [
+      this.#chip('hands', own('bar.hands'), shownNumber(hands), hands > 0 ? 'alarm' : 'good'),
+      this.#chip('events', own('events'), totalText(totals.events, totals.isCut)),
+      this.#chip('stations', own('bar.stations'), all, tone, troubled),
+    ];
+  }
+
+  /** Shows the tone by colour and by symbol. */
+  #chip(
+    part: Part,
+    name: string,
+    figure: string,
+    tone: 'alarm' | 'good' | '' = '',
+    troubled = 0,
+  ): TemplateResult {
+    const form = tone && html`<i class="fa ${FORMS[tone]}" aria-hidden="true"></i>`;
+    const trouble = troubled === 0 ? '' : own('bar.troubled', { count: troubled });
+    const mark = trouble && html`<b class="rvm-troubled">${form} ${troubled}</b>`;
+    return html`<button
+      type="button"
+      class="rvm-chip"
+      data-part=${part}
+      data-tone=${tone}
+      title=${trouble}
+      aria-label=${present([`${name} ${figure}`, trouble], ', ')}
+      @click=${() => this.#go(part)}
+    >
+      ${mark === '' ? form : ''}<span>${name}</span><b>${figure}</b>${mark}
+    </button>`;
+  }
+
+  #sandboxAlarm(overview: Overview | undefined): unknown {
+    if (!this.#desk.mayAct || overview?.stations.some(({ isSandbox }) => isSandbox) !== true) return nothing;
+    const raise = async (): Promise<void> => {
+      const answer = await this.#act('sandbox-alarms', {});
+      if (answer !== undefined) notify(own('raised'), { timeout: 2000 });
+    };
+    return button(own('sandboxAlarm'), () => void raise(), { name: 'rvm-sandbox-alarm' });
   }
 
   /** Skipped while the result of a new search is pending: an old one must not be drawn. */
   #redraw(): void {
-    if (this.#known?.search !== this.#search) return;
+    if (this.#known?.search !== this.#filter.search) return;
     this.#isFree = true;
     try {
       this.#show(this.#known.overview);
@@ -278,7 +313,7 @@ class Sidebar {
   }
 
   #foundText({ totals }: Overview): string {
-    if (this.#search === '') return '';
+    if (this.#filter.search === '') return '';
     const { found, fault } = this.#events.feed;
     if (fault !== '') return fault;
     if (found === undefined) return '…';
@@ -288,24 +323,18 @@ class Sidebar {
       : own('bar.matches', { count, total: totalText(totals.events, totals.isCut) });
   }
 
-  #setSearch(search: string): void {
-    this.#search = search;
-    this.#events.feed.search(search);
-    this.#hands.search(search);
+  #searched(): void {
+    for (const feed of this.#feeds) feed.search(this.#filter.search);
     void this.#refresh();
   }
 
   /** Scrolls to the first row of a part, below the fixed bar. */
   #go(part: Part): void {
-    const parts = { events: this.#events.section.element, stations: this.#stations.section.element };
-    const [element] = part === 'hands' ? [] : parts[part].get();
-    const [[content], [bar]] = [this.content.get(), this.#bar.element.get()];
-    if (content === undefined || bar === undefined) return;
-    const above = bar.getBoundingClientRect().bottom;
-    content.scrollTop =
-      element === undefined ? 0 : content.scrollTop + element.getBoundingClientRect().top - above;
-    const section = part === 'hands' ? this.#body.find('section:visible').first() : parts[part];
-    section.find('h3').get(0)?.focus({ preventScroll: true });
+    const above = this.content.querySelector('.rvm-top')?.getBoundingClientRect().bottom ?? 0;
+    const first = part === 'hands' ? this.content.querySelector('section') : shownSection(part);
+    const top = first?.getBoundingClientRect().top ?? above;
+    this.content.scrollTop = part === 'hands' ? 0 : this.content.scrollTop + top - above;
+    first?.querySelector('h3')?.focus({ preventScroll: true });
   }
 
   /** Shows the rows that were waiting, and scrolls to them. */
@@ -323,14 +352,9 @@ class Sidebar {
     this.#panel.toggle({ wanted: { station: key, camera: camera.id }, texts, opener });
   };
 
-  async #raise(): Promise<void> {
-    const answer = await this.#act('sandbox-alarms', {});
-    if (answer !== undefined) notify(own('raised'), { timeout: 2000 });
-  }
-
   #stale(): void {
-    this.#hands.stale();
-    this.#events.feed.stale();
+    this.#hasNews = true;
+    for (const feed of this.#feeds) feed.stale();
   }
 
   /** Resolves with undefined after a failure, which is reported to the user. */
@@ -356,7 +380,7 @@ RED.plugins.registerPlugin('rvm-sidebar', {
       id: 'rvm-sidebar',
       label: own('label'),
       name: own('name'),
-      content,
+      content: $(content),
       iconClass: 'fa fa-bell',
       enableOnEdit: true,
     });

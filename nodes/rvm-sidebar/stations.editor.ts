@@ -1,60 +1,26 @@
+import { html, nothing, type TemplateResult } from 'lit/html.js';
+import { repeat } from 'lit/directives/repeat.js';
 import { type InstanceRow, PEER_TIMEOUT } from '../../lib/inbox/model';
 import { matchAll, parseTerms } from '../../lib/text';
-import { statePoint } from '../support/editor/picker';
+import { pointIcon } from '../support/editor/picker';
 import { ask } from '../support/editor/requests';
 import type { PickedDevice } from '../support/picker-data';
 import { type Say, type SentWords, type Words, WORDS_TOPIC, wordsToText } from '../support/status-words';
 import type { Overview, SharingRow, StationRow } from './overview';
 import {
-  reconcileChildren,
+  FrozenRows,
   type ListContext,
   linesOf,
-  makeOpener,
-  nothing,
+  noneYet,
+  opener,
   own,
   present,
-  RowList,
-  type RowView,
+  rowAround,
   said,
-  Section,
+  section,
+  type ShownRow,
   textOf,
 } from './rows.editor';
-
-/** The Central Stations, one line each. Their cameras are loaded when the user opens the line. */
-export class StationList {
-  readonly section = new Section('stations');
-  readonly #rows: RowList<StationRow, StationRowView>;
-
-  constructor(
-    private readonly desk: ListContext,
-    open: OpenCamera,
-  ) {
-    this.#rows = new RowList(this.section.list, {
-      keyOf: ({ id }) => id,
-      make: () => new StationRowView(open),
-    });
-  }
-
-  /**
-   * @param search search text for names and keys; '' = none
-   * @returns number of rows that wait to be shown
-   */
-  show({ stations }: Overview, search: string): number {
-    const words = parseTerms(search);
-    const found = stations.filter(({ key, name }) => matchAll([name, key], words));
-    this.section.count(stations.length.toLocaleString());
-    this.section.toggle(search === '' || found.length > 0);
-    return this.#rows.show(found, { hold: this.desk.holdOf(this.section.element) });
-  }
-
-  /** Reloads the open lists of cameras. */
-  refresh(): void {
-    for (const view of this.#rows.views()) view.refresh();
-  }
-}
-
-/** Called when the user opens the live video of a camera. */
-export type OpenCamera = (station: StationRow, camera: PickedDevice, opener: HTMLElement) => void;
 
 /** Symbol of a state, in addition to its colour and text. */
 const FORMS: Readonly<Record<string, string>> = {
@@ -64,112 +30,142 @@ const FORMS: Readonly<Record<string, string>> = {
   red: 'fa-exclamation-triangle',
 };
 
+/** Called when the user opens the live video of a camera. */
+export type OpenCamera = (station: StationRow, camera: PickedDevice, opener: HTMLElement) => void;
+
+/** The Central Stations, one line each, which opens the list of its cameras; these are loaded then. */
+export class StationList {
+  readonly #rows = new FrozenRows<StationRow>(({ id }) => id);
+  #count = 0;
+  #isShown = true;
+  /** Ids of those that are open. */
+  readonly #open = new Set<string>();
+  /** By id of a station: its cameras, or why they cannot be listed; absent until that is known. */
+  readonly #known = new Map<string, readonly PickedDevice[] | string>();
+  #asked: readonly StationRow[] = [];
+
+  constructor(
+    private readonly desk: ListContext,
+    private readonly open: OpenCamera,
+  ) {}
+
+  /**
+   * @param search search text for names and keys; '' = none
+   * @returns number of rows that wait to be shown
+   */
+  take({ stations }: Overview, search: string): number {
+    const words = parseTerms(search);
+    const found = stations.filter(({ key, name }) => matchAll([name, key], words));
+    this.#count = stations.length;
+    this.#isShown = search === '' || found.length > 0;
+    const waiting = this.#rows.take(found, this.desk.holdOf('stations'));
+    const before = new Map(this.#asked.map((station) => [station.id, JSON.stringify(station)]));
+    this.#asked = this.#rows.rows;
+    for (const station of this.#asked)
+      if (before.get(station.id) !== JSON.stringify(station)) void this.#ask(station);
+    return waiting;
+  }
+
+  draw(): unknown {
+    if (!this.#isShown) return nothing;
+    const list = this.#rows.draw((shown) => this.#row(shown));
+    return section({ name: 'stations', count: this.#count.toLocaleString(), list });
+  }
+
+  /** Reloads the open lists of cameras. */
+  refresh(): void {
+    for (const station of this.#asked) void this.#ask(station);
+  }
+
+  #row({ row: station, isGone }: ShownRow<StationRow>): TemplateResult {
+    const { id, name, key, status, words, last } = station;
+    const { fill = 'grey' } = status as { fill?: string };
+    const state = words === null ? own('idle') : ownWords(words, said);
+    const time = { moment: Date.parse(last ?? '') };
+    const lastAt = last === null ? '' : ownWords({ key: 'status.lastAlarm', values: { time } }, said);
+    const title = present([name || key, state, lastAt], ' · ');
+    const toggled = ({ currentTarget }: Event): void =>
+      this.#toggled(station, (currentTarget as HTMLDetailsElement).open);
+    const content = html`<details data-station=${id} @toggle=${toggled}>
+      <summary data-fill=${fill} title=${title}>
+        <i class="fa ${FORMS[fill] ?? 'fa-circle-thin'}" aria-hidden="true"></i>
+        <span class="rvm-what">${name || key}</span>
+        <span class="rvm-state">${state}</span>
+        <span class="rvm-quiet">${lastAt}</span>
+      </summary>
+      <div class="rvm-cameras">${this.#cameras(station)}</div>
+    </details>`;
+    return rowAround(isGone, content, { name: 'rvm-station' });
+  }
+
+  #toggled(station: StationRow, isOpen: boolean): void {
+    this.#open[isOpen ? 'add' : 'delete'](station.id);
+    this.desk.draw();
+    void this.#ask(station);
+  }
+
+  async #ask({ id }: StationRow): Promise<void> {
+    if (!this.#open.has(id)) return;
+    try {
+      const asked = { url: 'rvm/devices', data: { station: id } };
+      const { devices } = await ask<{ devices: PickedDevice[] }>(said, asked);
+      // Cameras that are offline come first.
+      this.#known.set(
+        id,
+        devices.toSorted((one, other) => Number(one.online) - Number(other.online)),
+      );
+    } catch (failure) {
+      this.#known.set(id, textOf(failure));
+    }
+    this.desk.draw();
+  }
+
+  #cameras(station: StationRow): unknown {
+    const cameras = this.#known.get(station.id) ?? '…';
+    if (typeof cameras === 'string') return cameras;
+    if (cameras.length === 0) return noneYet();
+    return repeat(
+      cameras,
+      ({ id }) => id,
+      (camera) => {
+        const { name, id, site, status, online } = camera;
+        const content = html`${point(online)}<span>${present([name || id, site, status], ' · ')}</span>`;
+        const show = (from: HTMLElement): void => this.open(station, camera, from);
+        return opener(content, own('showLive'), show, { name: 'rvm-camera' });
+      },
+    );
+  }
+}
+
 /** True where a Central Station has a fault that needs a person. */
 export function isTroubled({ status }: StationRow): boolean {
   return 'fill' in status && status.fill === 'red';
 }
 
-/** A Central Station in one line, which opens the list of its cameras. */
-class StationRowView implements RowView<StationRow> {
-  readonly #element = $('<div class="rvm-row rvm-station">');
-  readonly #line = $('<summary>');
-  readonly #details = $('<details>');
-  readonly #list = $('<div class="rvm-cameras">');
-  /** Key: all displayed values of a camera. */
-  #rows = new Map<string, JQuery>();
-  #station: StationRow | undefined;
-  #shown = '';
-
-  constructor(private readonly open: OpenCamera) {
-    this.#details.append(this.#line, this.#list);
-    this.#details.on('toggle', () => this.refresh());
-    this.#element.append(this.#details);
-  }
-
-  show(station: StationRow): JQuery {
-    const shown = JSON.stringify(station);
-    if (shown === this.#shown) return this.#element;
-    this.#shown = shown;
-    this.#station = station;
-    this.#details.attr('data-station', station.id);
-    this.#drawLine(station);
-    this.refresh();
-    return this.#element;
-  }
-
-  refresh(): void {
-    if (this.#details.prop('open') === true && this.#station !== undefined) void this.#ask(this.#station);
-  }
-
-  #drawLine({ name, key, status, words, last }: StationRow): void {
-    const { fill = 'grey' } = status as { fill?: string };
-    const state = words === null ? own('idle') : ownWords(words, said);
-    const time = { moment: Date.parse(last ?? '') };
-    const lastAt = last === null ? '' : ownWords({ key: 'status.lastAlarm', values: { time } }, said);
-    const form = $('<i class="fa" aria-hidden="true">').addClass(FORMS[fill] ?? 'fa-circle-thin');
-    this.#line
-      .attr({ 'data-fill': fill, title: present([name || key, state, lastAt], ' · ') })
-      .empty()
-      .append(
-        form,
-        $('<span class="rvm-what">').text(name || key),
-        $('<span class="rvm-state">').text(state),
-        $('<span class="rvm-quiet">').text(lastAt),
-      );
-  }
-
-  async #ask(station: StationRow): Promise<void> {
-    if (this.#rows.size === 0) this.#list.text('…');
-    try {
-      const data = { station: station.id };
-      const { devices } = await ask<{ devices: PickedDevice[] }>(said, { url: 'rvm/devices', data });
-      this.#showCameras(station, devices);
-    } catch (failure) {
-      this.#rows.clear();
-      this.#list.text(textOf(failure));
-    }
-  }
-
-  /** Cameras that are offline come first. */
-  #showCameras(station: StationRow, devices: readonly PickedDevice[]): void {
-    const ordered = [...devices].sort((one, other) => Number(one.online) - Number(other.online));
-    const rows = ordered.map((device): [string, JQuery] => {
-      const name = JSON.stringify(device);
-      return [name, this.#rows.get(name) ?? this.#cameraRow(station, device)];
-    });
-    this.#rows = new Map(rows);
-    reconcileChildren(this.#list, rows.length > 0 ? [...this.#rows.values()] : [nothing()]);
-  }
-
-  #cameraRow(station: StationRow, device: PickedDevice): JQuery {
-    const { name, id, site, status, online } = device;
-    const row = $('<div class="rvm-camera">').append(
-      statePoint(online),
-      $('<span>').text(present([name || id, site, status], ' · ')),
-    );
-    return makeOpener(row, own('showLive'), (opener) => this.open(station, device, opener));
-  }
-}
-
 /** Node-RED instances that share the inboxes of this one, under the title of each inbox. */
-export class InstanceList {
-  constructor(private readonly list: JQuery) {}
-
-  show(sharing: readonly SharingRow[]): void {
-    const rows = sharing.flatMap(({ inbox, instances }) => [
-      $('<div class="rvm-where">').text(inbox),
-      ...instances.map(instanceRow),
-    ]);
-    reconcileChildren(this.list, rows);
-  }
+export function instanceList(sharing: readonly SharingRow[]): unknown {
+  if (sharing.length === 0) return nothing;
+  const rows = sharing.map(
+    ({ inbox, instances }) =>
+      html`<div class="rvm-where">${inbox}</div>
+        ${instances.map(instanceRow)}`,
+  );
+  return section({ name: 'instances', list: rows });
 }
 
-function instanceRow({ name, isSelf, sinceBeat, held }: InstanceRow): JQuery {
+function instanceRow({ name, isSelf, sinceBeat, held }: InstanceRow): TemplateResult {
   const seconds = Math.max(0, Math.round(sinceBeat / 1000));
   const parts = present([own('beat', { seconds }), own('held', { count: held })], ' · ');
-  const [what = $(), ...further] = linesOf(present([name, isSelf ? own('self') : null], ' · '), '', parts);
-  what.prepend(statePoint(sinceBeat < PEER_TIMEOUT), ' ');
-  return $('<div class="rvm-row">').append(what, ...further);
+  const what = present([name, isSelf ? own('self') : null], ' · ');
+  return rowAround(
+    false,
+    html`<div class="rvm-what">${point(sinceBeat < PEER_TIMEOUT)} ${what}</div>
+      ${linesOf('', '', parts)}`,
+  );
+}
+
+function point(isGood: boolean): TemplateResult {
+  return html`<i class="fa fa-${pointIcon(isGood)}" aria-hidden="true"></i>`;
 }
 
 /** Status key and values by node id. */

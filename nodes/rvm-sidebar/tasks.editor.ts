@@ -1,8 +1,10 @@
+import { repeat } from 'lit/directives/repeat.js';
+import { html, nothing, type TemplateResult } from 'lit/html.js';
 import { matchAll, parseTerms } from '../../lib/text';
 import type { UnknownPath } from '../../lib/webhook/unknown-paths';
 import { notify } from '../support/editor/requests';
 import { DeadLetterList } from './dead-letters.editor';
-import type { EventRowOptions } from './event-list.editor';
+import type { EventParts } from './event-list.editor';
 import {
   type AbandonedRow,
   type Overview,
@@ -10,46 +12,54 @@ import {
   type ProblemRow,
   QUARANTINE_ACTIONS,
   type QuarantineRow,
-  type SidebarRow,
   type Taker,
 } from './overview';
 import {
+  button,
   confirm,
+  FrozenRows,
+  type Holding,
   type ListContext,
   linesOf,
   own,
   present,
+  rowAround,
   type RowAction,
-  RowList,
-  type RowView,
   said,
-  Section,
-  type Showing,
+  section,
+  type ShownRow,
+  shownSection,
   type TextRow,
-  TextRowView,
+  textRow,
 } from './rows.editor';
 
 /** Kinds of tasks in order of display. */
 const KINDS = ['problems', 'abandoned', 'quarantine', 'unknownPaths', 'dead', 'pending'] as const;
 type Kind = (typeof KINDS)[number];
-/** Kinds whose rows consist of text only. */
-type TextKind = Exclude<Kind, 'abandoned' | 'dead'>;
 
 /** Rows of all kinds together that are shown at first, where there are many: the events below must stay in sight. */
 const FEW = 2;
 /** Up to this number all rows are shown. */
 const NOT_MANY = 4;
 
-interface Shown {
+interface TaskList {
+  /** Number of rows that match the search. */
   count: number;
-  /**
-   * Shows the rows.
-   * @returns number of rows that wait
-   */
-  show: (showing: Showing) => number;
+  /** @returns number of rows that wait */
+  take: (hold: Holding, most: number) => number;
 }
 
-interface TasksOptions extends Pick<EventRowOptions, 'thumbnails' | 'opened' | 'hand'> {
+/** What a section shows, as it was when rows last might move. */
+interface SectionState {
+  isShown: boolean;
+  count: string;
+  more: string;
+  isFolded: boolean;
+  /** Number of rows that wait. */
+  waiting: number;
+}
+
+interface TasksOptions extends EventParts {
   search: () => string;
   /** Called when a site of the sandbox was accepted: its cameras are there now. */
   accepted: () => void;
@@ -57,59 +67,24 @@ interface TasksOptions extends Pick<EventRowOptions, 'thumbnails' | 'opened' | '
 
 /** Tasks that need a person: a few rows of each kind, all after "show all". */
 export class Tasks {
-  readonly #sections: Record<Kind, Section>;
-  readonly #lists: Record<TextKind, RowList<TextRow>>;
-  readonly #abandoned: RowList<AbandonedRow, AbandonedRowView>;
-  readonly #dead: DeadLetterList;
-  readonly #verifyAll = $(
-    '<button type="button" class="red-ui-button red-ui-button-small" data-action="verify-all">',
-  );
+  readonly #texts = byKind(() => new FrozenRows<TextRow>(({ key }) => key));
+  readonly #abandoned = new FrozenRows<AbandonedRow>(({ inbox, endpointId }) => `${inbox} ${endpointId}`);
+  readonly dead: DeadLetterList;
+  readonly #sections = byKind((): SectionState => ({
+    isShown: false,
+    count: '',
+    more: '',
+    isFolded: false,
+    waiting: 0,
+  }));
   readonly #opened = new Set<Kind>();
   #quarantine: readonly QuarantineRow[] = [];
-  #waiting: Partial<Record<Kind, number>> = {};
 
   constructor(
     private readonly desk: ListContext,
     private readonly options: TasksOptions,
   ) {
-    this.#sections = byKind((kind) => new Section(kind, () => this.#toggle(kind)));
-    for (const kind of KINDS) this.#sections[kind].toggle(false);
-    const texts = (kind: TextKind): RowList<TextRow> =>
-      new RowList<TextRow>(this.#sections[kind].list, {
-        keyOf: ({ key }) => key,
-        make: (row) => new TextRowView(row, desk),
-      });
-    this.#lists = {
-      problems: texts('problems'),
-      quarantine: texts('quarantine'),
-      unknownPaths: texts('unknownPaths'),
-      pending: texts('pending'),
-    };
-    this.#abandoned = new RowList(this.#sections.abandoned.list, {
-      keyOf: ({ inbox, endpointId }) => `${inbox} ${endpointId}`,
-      make: (row) => new AbandonedRowView(row, desk),
-    });
-    this.#dead = new DeadLetterList(this.#sections.dead.list, desk, options);
-    this.#sections.dead.tools.append(this.#dead.bulk.element);
-    this.#sections.quarantine.tools.append(this.#verifyAll.on('click', () => void this.#checkAll()));
-  }
-
-  get elements(): JQuery[] {
-    return KINDS.map((kind) => this.#sections[kind].element);
-  }
-
-  /** Dead letters in the list. */
-  get dead(): readonly SidebarRow[] {
-    return this.#dead.shown;
-  }
-
-  search(search: string): void {
-    this.#dead.feed.search(search);
-  }
-
-  /** Marks the cached rows as stale. */
-  stale(): void {
-    this.#dead.feed.stale();
+    this.dead = new DeadLetterList(desk, options, options.search);
   }
 
   /** Number of tasks of all kinds, independent of the search. */
@@ -120,38 +95,46 @@ export class Tasks {
   }
 
   /** @returns number of rows that wait to be shown */
-  show(overview: Overview): number {
-    const kinds = this.#kinds(overview);
-    this.#quarantine = overview.quarantine;
-    this.#tellVerifyAll();
-    const counts = KINDS.map((kind) => (this.#opened.has(kind) ? 0 : kinds[kind].count));
+  take(overview: Overview): number {
+    const lists = this.#lists(overview);
+    this.#quarantine = overview.quarantine.filter(({ canVerify }) => canVerify);
+    const counts = KINDS.map((kind) => (this.#opened.has(kind) ? 0 : lists[kind].count));
     const all = counts.reduce((sum, count) => sum + count, 0);
     const shares = sharesOf(counts, all > NOT_MANY ? FEW : all);
-    this.#waiting = {};
-    for (const [index, kind] of KINDS.entries()) this.#showKind(kind, kinds[kind], shares[index] ?? 0);
-    return Object.values(this.#waiting).reduce((sum, count) => sum + count, 0);
+    for (const [index, kind] of KINDS.entries()) this.#take(kind, lists[kind], shares[index] ?? 0);
+    return KINDS.reduce((sum, kind) => sum + this.#sections[kind].waiting, 0);
+  }
+
+  draw(): unknown {
+    return KINDS.map((kind) => {
+      const { isShown, ...state } = this.#sections[kind];
+      if (!isShown) return nothing;
+      const parts = { name: kind, tools: this.#tools(kind), list: this.#list(kind) };
+      return section({ ...parts, ...state, unfold: () => this.#toggle(kind) });
+    });
   }
 
   /** True where the first problem of a *webhook in* is in sight, or there is none. */
   get areProblemsInSight(): boolean {
-    return (['problems', 'quarantine'] as const).every(
-      (kind) => (this.#waiting[kind] ?? 0) === 0 && isInSight(this.#sections[kind]),
-    );
+    return (['problems', 'quarantine'] as const).every((kind) => {
+      const { waiting, isShown } = this.#sections[kind];
+      return waiting === 0 && (!isShown || isInSight(kind));
+    });
   }
 
-  #kinds(overview: Overview): Record<Kind, Shown> {
+  #lists(overview: Overview): Record<Kind, TaskList> {
     const { problems, abandoned, quarantine, refused, unknownPaths, pending } = overview;
     const words = parseTerms(this.options.search());
-    const texts = (kind: TextKind, all: readonly TextRow[]): Shown => {
+    const texts = (kind: Kind, all: readonly TextRow[]): TaskList => {
       const rows = all.filter(({ lines }) => matchAll(lines, words));
-      return { count: rows.length, show: (showing) => this.#lists[kind].show(rows, showing) };
+      return { count: rows.length, take: (...how) => this.#texts[kind].take(rows, ...how) };
     };
     return {
       problems: texts('problems', problems.map(problemRow)),
-      abandoned: { count: abandoned.length, show: (showing) => this.#abandoned.show(abandoned, showing) },
+      abandoned: { count: abandoned.length, take: (...how) => this.#abandoned.take(abandoned, ...how) },
       quarantine: texts('quarantine', [...quarantine.map(quarantineRow), ...refused.map(problemRow)]),
       unknownPaths: texts('unknownPaths', unknownPaths.map(unknownPathRow)),
-      dead: { count: this.#dead.count(overview), show: (showing) => this.#dead.show(overview, showing) },
+      dead: { count: this.dead.count(overview), take: (...how) => this.dead.take(overview, ...how) },
       pending: texts(
         'pending',
         pending.map((row) => pendingRow(row, this.options.accepted)),
@@ -159,45 +142,51 @@ export class Tasks {
     };
   }
 
-  #showKind(kind: Kind, { count, show }: Shown, share: number): void {
-    const section = this.#sections[kind];
-    const hold = this.desk.holdOf(section.element);
+  #take(kind: Kind, { count, take }: TaskList, share: number): void {
+    const state = this.#sections[kind];
+    const hold = this.desk.holdOf(kind);
     const isOpened = this.#opened.has(kind);
-    const waiting = show({ hold, most: isOpened ? Infinity : share });
-    if (waiting > 0) this.#waiting[kind] = waiting;
-    section.count(count.toLocaleString());
+    state.waiting = take(hold, isOpened ? Infinity : share);
+    state.count = count.toLocaleString();
     if (hold === 'all') return;
     // A new section would move the rows the user looks at.
-    section.toggle(count > 0 && (hold === 'none' || section.isShown));
-    section.more(this.#moreText(kind, count, share), share === 0 && !isOpened);
+    state.isShown = count > 0 && (hold === 'none' || state.isShown);
+    state.more = this.#moreText(kind, count, share);
+    state.isFolded = share === 0 && !isOpened;
   }
 
   #moreText(kind: Kind, count: number, share: number): string {
     if (!this.#opened.has(kind))
       return count > share ? own('bar.all', { count: count.toLocaleString() }) : '';
-    if (kind === 'dead' && this.#dead.hasMore) return own('bar.more');
+    if (kind === 'dead' && this.dead.hasMore) return own('bar.more');
     return count > 1 ? own('bar.fewer') : '';
   }
 
   #toggle(kind: Kind): void {
     const isOpened = this.#opened.has(kind);
-    const isMore = kind === 'dead' && (!isOpened || this.#dead.hasMore);
+    const isMore = kind === 'dead' && (!isOpened || this.dead.hasMore);
     if (isMore || !isOpened) this.#opened.add(kind);
     else this.#opened.delete(kind);
-    if (isMore) this.#dead.feed.more();
-    else if (kind === 'dead') this.#dead.feed.fold();
+    if (isMore) this.dead.feed.more();
+    else if (kind === 'dead') this.dead.feed.fold();
     this.desk.redraw();
   }
 
-  #tellVerifyAll(): void {
-    const rows = this.#quarantine.filter(({ canVerify }) => canVerify);
-    const text = own('bulk.verify', { count: sumOf(rows).toLocaleString() });
-    if (this.#verifyAll.text() !== text) this.#verifyAll.text(text);
-    this.#verifyAll.toggle(this.desk.mayAct && rows.length > 1);
+  #list(kind: Kind): unknown {
+    if (kind === 'dead') return this.dead.draw();
+    if (kind === 'abandoned') return this.#abandoned.draw((shown) => abandonedRow(shown, this.desk));
+    return this.#texts[kind].draw((shown) => textRow(shown, this.desk));
+  }
+
+  #tools(kind: Kind): unknown {
+    if (kind === 'dead') return this.dead.bulk.draw();
+    if (kind !== 'quarantine' || !this.desk.mayAct || this.#quarantine.length < 2) return nothing;
+    const text = own('bulk.verify', { count: sumOf(this.#quarantine).toLocaleString() });
+    return button(text, () => void this.#checkAll(), { action: 'verify-all' });
   }
 
   async #checkAll(): Promise<void> {
-    const rows = this.#quarantine.filter(({ canVerify }) => canVerify);
+    const rows = this.#quarantine;
     const count = sumOf(rows).toLocaleString();
     if (!(await confirm(own('bulk.ask.verify', { count }), own('bulk.verify', { count })))) return;
     let accepted = 0;
@@ -217,11 +206,10 @@ function sumOf(rows: readonly { count: number }[]): number {
   return rows.reduce((sum, { count }) => sum + count, 0);
 }
 
-/** True where the first row of a list is in sight, or no list is shown. */
-function isInSight({ list, isShown }: Section): boolean {
-  if (!isShown) return true;
-  const [row] = list.children('.rvm-row').get();
-  if (row === undefined) return false;
+/** True where the first row of a list is in sight. */
+function isInSight(kind: Kind): boolean {
+  const row = shownSection(kind)?.querySelector('.rvm-row') ?? null;
+  if (row === null) return false;
   const { left, top, width, height } = row.getBoundingClientRect();
   return row.contains(document.elementFromPoint(left + width / 2, top + Math.min(height / 2, 10)));
 }
@@ -309,57 +297,36 @@ function lastOf(row: { lastTime: string; lastAddress?: string }, further: string
   return present([said('status.lastAlarm', { time }), row.lastAddress ?? null, further], ' · ');
 }
 
-/**
- * Row of events whose *webhook in* is missing. Its element stays the same as long as it is listed, so that updates of the count
- * do not reset the user's choice.
- */
-class AbandonedRowView implements RowView<AbandonedRow> {
-  readonly #element = $('<div class="rvm-row">');
-  readonly #facts = $('<div>');
-  readonly #choice = $('<select>');
-  readonly #actions = $('<div class="rvm-assign">');
-  #offered = '';
-
-  constructor(
-    row: AbandonedRow,
-    private readonly desk: ListContext,
-  ) {
-    const nameOf = (action: string): string => own('actionOf', { action, of: row.path });
-    this.#choice.attr('aria-label', nameOf(own('assignTo')));
-    const button = $('<button type="button" class="red-ui-button red-ui-button-small">')
-      .text(own('assign'))
-      .attr({ 'data-action': 'assign', 'aria-label': nameOf(own('assign')) })
-      .on('click', () => void this.#assign(row));
-    this.#actions.append(this.#choice, button);
-    this.#element.append(this.#facts, this.#actions);
-  }
-
-  show({ path, port, count, inboxTitle, takers }: AbandonedRow): JQuery {
-    const at = port === '' ? null : own('port', { port });
-    const inbox = inboxTitle === null ? null : own('inbox', { folder: inboxTitle });
-    const lines = linesOf(path, own('abandonedHint', { count }), present([at, inbox], ' · '));
-    this.#facts.empty().append(lines);
-    this.#actions.toggle(this.desk.mayAct && takers.length > 0);
-    this.#offer(takers);
-    return this.#element;
-  }
-
-  async #assign({ inbox, endpointId }: AbandonedRow): Promise<void> {
-    const body = { inbox, endpointId, to: String(this.#choice.val()) };
-    const answer = await this.desk.act<{ assigned: number }>('abandoned-events', body);
+/** Row of events whose *webhook in* is missing. Updates of the count do not reset the user's choice. */
+function abandonedRow({ row, isGone }: ShownRow<AbandonedRow>, desk: ListContext): TemplateResult {
+  const { inbox, endpointId, path, port, count, inboxTitle, takers } = row;
+  const at = port === '' ? null : own('port', { port });
+  const place = inboxTitle === null ? null : own('inbox', { folder: inboxTitle });
+  const lines = linesOf(path, own('abandonedHint', { count }), present([at, place], ' · '));
+  const nameOf = (action: string): string => own('actionOf', { action, of: path });
+  const assign = async ({ currentTarget }: Event): Promise<void> => {
+    const choice = (currentTarget as HTMLElement).parentElement?.querySelector('select');
+    const body = { inbox, endpointId, to: choice?.value ?? '' };
+    const answer = await desk.act<{ assigned: number }>('abandoned-events', body);
     if (answer !== undefined) notify(own('assigned', { count: answer.assigned }), { timeout: 4000 });
-  }
-
-  /** The choice is retained while it is available. */
-  #offer(takers: readonly Taker[]): void {
-    const offered = JSON.stringify(takers);
-    if (offered === this.#offered) return;
-    this.#offered = offered;
-    const chosen = this.#choice.val();
-    const options = takers.map((taker) => $('<option>').val(taker.endpointId).text(nameIn(takers, taker)));
-    this.#choice.empty().append(options);
-    if (takers.some(({ endpointId }) => endpointId === chosen)) this.#choice.val(chosen ?? '');
-  }
+  };
+  const options = repeat(
+    takers,
+    (taker) => taker.endpointId,
+    (taker) => html`<option value=${taker.endpointId}>${nameIn(takers, taker)}</option>`,
+  );
+  const label = nameOf(own('assign'));
+  const press = button(own('assign'), (event) => void assign(event), { action: 'assign', label });
+  const choice = html`<select aria-label=${nameOf(own('assignTo'))}>
+    ${options}
+  </select>`;
+  const actions =
+    desk.mayAct && takers.length > 0 ? html`<div class="rvm-assign">${choice}${press}</div>` : nothing;
+  return rowAround(
+    isGone,
+    html`<div>${lines}</div>
+      ${actions}`,
+  );
 }
 
 /** Adds the path where another node has the same title. */

@@ -12,16 +12,18 @@ export class CachedTotals {
   #counted: Promise<Counted> | undefined;
   #staleAt = -Infinity;
 
-  /** Of all inboxes that can be read. */
-  current(): Promise<Counted> {
+  /** Of all inboxes that can be read, and of what is kept beside one that cannot store. */
+  async current(): Promise<Counted> {
     if (this.#counted === undefined || performance.now() >= this.#staleAt) this.#counted = this.#count();
-    return this.#counted;
+    const { totals, last } = await this.#counted;
+    const beside = allInboxes().reduce((sum, inbox) => sum + (inbox.state().spilled ?? 0), 0);
+    return { totals: { ...totals, events: totals.events + beside }, last };
   }
 
   async #count(): Promise<Counted> {
     const began = performance.now();
     this.#staleAt = Infinity;
-    const { answers } = await readAll(allInboxes(), (inbox) => inbox.counts());
+    const { answers, faults } = await readAll(allInboxes(), (inbox) => inbox.counts());
     this.#staleAt = performance.now() + Math.max(FRESH, TIMES * (performance.now() - began));
     const newest = answers.flatMap((counts) => counts.newest);
     const sum = (counts: readonly { count: number }[]): number =>
@@ -31,7 +33,7 @@ export class CachedTotals {
     return {
       totals: {
         events: sum(newest),
-        isCut: answers.some((counts) => sum(counts.newest) >= MOST_COUNTED),
+        isCut: faults.length > 0 || answers.some((counts) => sum(counts.newest) >= MOST_COUNTED),
         byState: Object.fromEntries(byState),
         dead: sum(answers.map(({ dead }) => ({ count: dead }))),
         exhausted: sum(answers.map(({ exhausted }) => ({ count: exhausted }))),

@@ -1,3 +1,4 @@
+import { html, render } from 'lit/html.js';
 import english from '../../lib/video/view/locales/en-US.json';
 import { PlayFailure, wordsFor } from '../../lib/video/view/player/feed.browser';
 import {
@@ -9,15 +10,15 @@ import {
 import '../../lib/video/view/player/player.css';
 import type { PlayerSettings, PlayerTexts } from '../../lib/video/view/player/settings';
 import { authorization } from '../support/editor/requests';
-import './opened/event-video.css';
-import { linesOf, own, said } from './rows.editor';
-import './video/video-panel.css';
+import { button, linesOf, own, said } from './rows.editor';
+import './video.css';
 
 /** The picture of an alarm, as wide as the sidebar, with its clip below, which plays at once. */
 export class EventVideo {
-  readonly element = $('<div class="rvm-event-video">');
+  readonly element = document.createElement('div');
   readonly #ending = new AbortController();
-  readonly #player: MountedPlayer | undefined;
+  readonly #player: MountedPlayer;
+  readonly #place = videoPlace();
   #picture: string | undefined;
 
   /** @param name name of the event for users */
@@ -25,27 +26,27 @@ export class EventVideo {
     private readonly deliveryId: string,
     name: string,
   ) {
-    const container = $('<div class="rvm-video-place">');
-    const still = $('<div class="rvm-alarm-picture rvm-awaited rvm-quiet" role="status">').text(
-      own('opened.making'),
-    );
-    this.element.append(still, container);
-    const [holder] = container.get();
+    this.element.className = 'rvm-event-video';
+    this.#draw('rvm-awaited', own('opened.making'));
     const options = { headers: authorization, start: 'recorded' } as const;
-    this.#player = holder && mount(holder, settingsOf({ delivery: deliveryId }), playerTexts(), options);
-    void this.#showPicture(still, name);
+    this.#player = mount(this.#place, settingsOf({ delivery: deliveryId }), playerTexts(), options);
+    void this.#showPicture(name);
   }
 
   /** Aborts all downloads. */
   close(): void {
     this.#ending.abort();
-    this.#player?.close();
+    this.#player.close();
     if (this.#picture !== undefined) URL.revokeObjectURL(this.#picture);
-    this.element.remove();
+  }
+
+  #draw(state: '' | 'rvm-awaited', content: unknown): void {
+    const still = html`<div class="rvm-alarm-picture rvm-quiet ${state}" role="status">${content}</div>`;
+    render(html`${still}${this.#place}`, this.element);
   }
 
   /** After a failure the clip still shows the event, from its first frame on. */
-  async #showPicture(still: JQuery, name: string): Promise<void> {
+  async #showPicture(name: string): Promise<void> {
     const { pictureUrl = '' } = settingsOf({ delivery: this.deliveryId });
     const { signal } = this.#ending;
     try {
@@ -53,13 +54,17 @@ export class EventVideo {
     } catch (error) {
       if (signal.aborted) return;
       const failure = error instanceof PlayFailure ? error : new PlayFailure('VIDEO_FAILED');
-      still.removeClass('rvm-awaited').text(wordsFor(failure, playerTexts()));
-      return;
+      return this.#draw('', wordsFor(failure, playerTexts()));
     }
-    this.#player?.setPoster(this.#picture);
-    still.removeClass('rvm-awaited').empty();
-    still.append($('<img>').attr({ src: this.#picture, alt: own('opened.pictureOf', { name }) }));
+    this.#player.setPoster(this.#picture);
+    this.#draw('', html`<img src=${this.#picture} alt=${own('opened.pictureOf', { name })} />`);
   }
+}
+
+function videoPlace(): HTMLElement {
+  const place = document.createElement('div');
+  place.className = 'rvm-video-place';
+  return place;
 }
 
 /** Pixels. With less free space the panel covers the sidebar. */
@@ -72,18 +77,18 @@ interface PanelView {
   opener: HTMLElement;
 }
 
-interface Shown extends PanelView {
-  element: JQuery;
+interface ShownPanel extends PanelView {
+  element: HTMLElement;
   player: MountedPlayer;
 }
 
 /** Live video of one camera at a time, next to the sidebar. */
 export class VideoPanel {
-  #shown: Shown | undefined;
+  #shown: ShownPanel | undefined;
 
   /** @param sidebar element next to which the panel is placed */
-  constructor(private readonly sidebar: JQuery) {
-    $(window).on('resize', () => this.#position());
+  constructor(private readonly sidebar: HTMLElement) {
+    window.addEventListener('resize', () => this.#position());
     window.addEventListener('pagehide', () => this.close());
     // The dialog of a node opens at the position of the panel.
     RED.events.on('editor:open', () => this.close());
@@ -102,57 +107,59 @@ export class VideoPanel {
     if (shown === undefined) return;
     this.#shown = undefined;
     const { element, player, opener } = shown;
-    const hadFocus = element.is(':focus-within');
+    const hadFocus = element.contains(document.activeElement);
     player.close();
     element.remove();
-    $(opener).attr('aria-expanded', 'false');
-    if (hadFocus) (opener.isConnected ? opener : this.sidebar[0])?.focus({ preventScroll: true });
+    opener.setAttribute('aria-expanded', 'false');
+    if (hadFocus) (opener.isConnected ? opener : this.sidebar).focus({ preventScroll: true });
   }
 
   #open(view: PanelView): void {
-    const [, where, quiet] = view.texts;
-    const container = $('<div class="rvm-video-place">');
-    const below = $('<div class="rvm-video-below">').append($('<div>').append(linesOf('', where, quiet)));
-    const element = this.#frame(view).append(container, below).appendTo('body');
-    const [holder] = container.get();
-    if (holder === undefined) return;
+    const place = videoPlace();
+    const element = this.#frame(view, place);
+    document.body.append(element);
     const options: PlayerOptions = { headers: authorization, start: 'live' };
-    const player = mount(holder, settingsOf(view.wanted), playerTexts(), options);
+    const player = mount(place, settingsOf(view.wanted), playerTexts(), options);
     this.#shown = { ...view, element, player };
-    $(view.opener).attr('aria-expanded', 'true');
+    view.opener.setAttribute('aria-expanded', 'true');
     this.#position();
-    container.find('video').trigger('focus');
+    place.querySelector('video')?.focus();
   }
 
-  #frame({ texts: [what] }: PanelView): JQuery {
-    const close = $('<button type="button" class="red-ui-button red-ui-button-small rvm-video-close">')
-      .append('<i class="fa fa-times" aria-hidden="true">')
-      .attr({ 'aria-label': own('close'), title: own('close') })
-      .on('click', () => this.close());
-    const head = $('<div class="rvm-video-head">').append($('<h3 id="rvm-video-title">').text(what), close);
-    return $('<div class="rvm-video" role="dialog" aria-labelledby="rvm-video-title">')
-      .append(head)
-      .on('keydown', (event) => {
-        // Keys pressed here must not reach the workspace.
-        event.stopPropagation();
-        if (event.key === 'Escape') this.close();
-      });
+  #frame({ texts: [what, where, quiet] }: PanelView, place: HTMLElement): HTMLElement {
+    const frame = document.createElement('div');
+    frame.className = 'rvm-video';
+    frame.role = 'dialog';
+    frame.setAttribute('aria-labelledby', 'rvm-video-title');
+    frame.addEventListener('keydown', (event) => {
+      // Keys pressed here must not reach the workspace.
+      event.stopPropagation();
+      if (event.key === 'Escape') this.close();
+    });
+    const cross = html`<i class="fa fa-times" aria-hidden="true"></i>`;
+    const label = own('close');
+    const close = button(cross, () => this.close(), { label, title: label, name: 'rvm-video-close' });
+    const head = html`<h3 id="rvm-video-title">${what}</h3>
+      ${close}`;
+    const below = html`<div>${linesOf('', where, quiet)}</div>`;
+    const content = html`<div class="rvm-video-head">${head}</div>
+      ${place}
+      <div class="rvm-video-below">${below}</div>`;
+    render(content, frame);
+    return frame;
   }
 
   /** Places the panel on the side of the sidebar with more free space. */
   #position(): void {
-    const [box] = this.sidebar.get();
-    if (this.#shown === undefined || box === undefined) return;
-    const { left, right, width } = box.getBoundingClientRect();
+    if (this.#shown === undefined) return;
+    const { left, right, width } = this.sidebar.getBoundingClientRect();
     const isLeft = width === 0 || left >= window.innerWidth - right;
     const free = isLeft ? left : window.innerWidth - right;
-    const { element } = this.#shown;
-    element.toggleClass('rvm-over', free < NARROWEST || width === 0);
-    element.css({
-      '--rvm-free': `${free}px`,
-      right: isLeft ? `${window.innerWidth - left}px` : 'auto',
-      left: isLeft ? 'auto' : `${right}px`,
-    });
+    const { style, classList } = this.#shown.element;
+    classList.toggle('rvm-over', free < NARROWEST || width === 0);
+    style.setProperty('--rvm-free', `${free}px`);
+    style.right = isLeft ? `${window.innerWidth - left}px` : 'auto';
+    style.left = isLeft ? 'auto' : `${right}px`;
   }
 }
 

@@ -43,6 +43,11 @@ describeInEditor('the sidebar of a Node-RED whose inbox is broken', { flow }, (e
     assert.match(await events().innerText(), /Camera at night[^]*dead letter[^]*is listed again/);
   });
 
+  it('counts among its events those that the inbox could not take, and says that there may be others', async () => {
+    await editor.page.locator('.rvm-chip[data-part="events"]', { hasText: /Events\s*1\+/ }).waitFor();
+    assert.match(await editor.page.locator('#rvm-heading-events').innerText(), /^Events 1\+/);
+  });
+
   it('shows the last line in full, however low it is', async () => {
     const bottoms = await editor.page.evaluate(`(() => {
       const sidebar = $('.rvm-sidebar')[0];

@@ -173,6 +173,19 @@ describeInEditor('the sidebar after a busy night', busyInbox(), (editor) => {
     assert.equal(await focused(), before);
   });
 
+  it('says how many wait where that covers no row and no heading', async () => {
+    await discard(2).hover();
+    const message = alarmMessage({ cameraName: 'Further' });
+    assert.equal((await post(`${editor.nodeRed.url}${PATH}`, message, PHRASE)).status, 200);
+    await editor.page.locator('.rvm-new').waitFor();
+    const bottoms = ['.rvm-new', '.rvm-top'].map(async (place) => {
+      const box = await editor.page.locator(place).boundingBox();
+      return (box?.y ?? 0) + (box?.height ?? 0);
+    });
+    const [button = Infinity, bar = 0] = await Promise.all(bottoms);
+    assert.ok(button < bar, `${button} below ${bar}`);
+  });
+
   it('asks before all that match are discarded, with their number, and does nothing where that is not wanted', async () => {
     await editor.page.locator('.rvm-filter').fill('Copy');
     await found(/^Matching: 6 of/);

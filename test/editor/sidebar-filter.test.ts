@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import type { Locator, Route } from 'playwright-core';
 import { loadEditor } from '../support/editor/browser';
-import { busyInbox, ODD_CAMERA, leaveRows, showSidebar } from '../support/editor/sidebar';
+import { busyInbox, ODD_CAMERA, leaveRows, rowOf, send, showSidebar } from '../support/editor/sidebar';
 import { describeInEditor } from '../support/editor/in-editor';
+import { PATH } from '../support/node-red/flows';
 
 describeInEditor('the sidebar while somebody points at its rows', busyInbox(), (editor) => {
   const events = (): Locator => editor.page.locator('.rvm-events .rvm-row');
@@ -50,7 +51,9 @@ describeInEditor('the sidebar while somebody points at its rows', busyInbox(), (
   it('asks for other words at once, although it was asking already', async () => {
     await showSidebar(editor.page);
     const free = await holdUp(/\/rvm\/overview$/);
-    await editor.page.waitForRequest(/\/rvm\/overview$/);
+    const asking = editor.page.waitForRequest(/\/rvm\/overview$/);
+    await send(editor, PATH);
+    await asking;
     // Nothing else has it ask then.
     await editor.page.evaluate(`for (let id = setInterval(() => 0, 1e9); id > 0; id -= 1) clearInterval(id)`);
     await filter().fill(ODD_CAMERA);
@@ -58,5 +61,13 @@ describeInEditor('the sidebar while somebody points at its rows', busyInbox(), (
     const asked = editor.page.waitForRequest(/\/rvm\/overview\?search=/);
     free();
     await asked;
+  });
+
+  it('asks by itself, though seldom, where nothing comes through of what the runtime tells', async () => {
+    await editor.page.routeWebSocket(/\/comms$/, () => undefined);
+    await loadEditor(editor.page, editor.nodeRed);
+    await showSidebar(editor.page);
+    await send(editor, PATH, { cameraName: 'Quiet gate' });
+    await rowOf(editor, 'events', 'Quiet gate').waitFor();
   });
 });

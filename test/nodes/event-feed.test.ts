@@ -23,7 +23,6 @@ describe('a list of events that may have older ones', () => {
         asked.push(question);
         return new Promise((give, fail) => answers.push({ give, fail }));
       },
-      faultOf: (failure) => String(failure),
       changed: () => (drawn += 1),
     });
   });
@@ -61,6 +60,16 @@ describe('a list of events that may have older ones', () => {
     feed.look();
     assert.equal(asked.length, 1);
     lookAgain();
+    assert.equal(asked.length, 2);
+  });
+
+  it('does not ask again for what the runtime has told to be others before a pause is over', async () => {
+    feed.more();
+    await answer(150);
+    feed.outdated();
+    feed.look();
+    assert.equal(asked.length, 1);
+    feed.look(0);
     assert.equal(asked.length, 2);
   });
 

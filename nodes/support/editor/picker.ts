@@ -157,7 +157,7 @@ export class Picker {
     const row = $('<button type="button" class="rvm-picker-item">');
     row.data('id', id).attr('aria-pressed', String(this.#isPicked(id)));
     if (state !== undefined) {
-      row.append(statePoint(state.isGood)).attr('title', state.text);
+      row.append(icon(pointIcon(state.isGood))).attr('title', state.text);
     }
     const text = $('<span>').append($('<span class="rvm-picker-name">').text(name || id));
     if (name !== '' && name !== id) text.append($('<code>').text(id));
@@ -214,9 +214,7 @@ export function isComposing({ originalEvent, which }: JQuery.KeyDownEvent): bool
   return which === PROCESSED || originalEvent?.isComposing === true;
 }
 
-/** Symbol of a good or bad state, different in shape and colour. */
-export function statePoint(isGood: boolean): JQuery {
-  return $('<i class="fa" aria-hidden="true">').addClass(
-    isGood ? 'fa-circle rvm-good' : 'fa-circle-o rvm-bad',
-  );
+/** Name of the symbol of a good or bad state, different in shape and colour. */
+export function pointIcon(isGood: boolean): string {
+  return isGood ? 'circle rvm-good' : 'circle-o rvm-bad';
 }

@@ -63,8 +63,10 @@ function filledInbox(): FilledFile {
 export function busyInbox(): Pick<InEditor, 'flow' | 'end'> {
   const files: FilledFile[] = [];
   return {
-    flow: () => {
+    flow: async () => {
       files.push(filledInbox());
+      // That holds up this process for seconds: now it sees which of its connections have been closed meanwhile.
+      await new Promise(setImmediate);
       return files.flatMap(busyFlow);
     },
     end: () => files.pop()?.remove(),
