@@ -157,7 +157,7 @@ describe('an alarm state whose inbox fails', () => {
   afterEach(() => VirtualTime.restore());
 
   it('raises and releases all the same, and says that it is not durable', async () => {
-    instances.slots.isFailing = true;
+    instances.slots.fails = true;
     const { output, isDurable } = await instances.event(alarmEvent());
     assert.deepEqual([output, await instances.goOn(isDurable())], ['state', false]);
     await instances.wait(HOLD);
@@ -165,10 +165,10 @@ describe('an alarm state whose inbox fails', () => {
   });
 
   it('writes what it did once the inbox is back, so that a restart finds it', async () => {
-    instances.slots.isFailing = true;
+    instances.slots.fails = true;
     await instances.event(alarmEvent());
     await instances.control({ do: 'disarm', group: 'Yard' });
-    instances.slots.isFailing = false;
+    instances.slots.fails = false;
     await instances.wait(3000);
     assert.equal(instances.state().isDurable, true);
     await instances.kill();
@@ -180,10 +180,10 @@ describe('an alarm state whose inbox fails', () => {
   it('says what it keeps once the inbox is there, where it failed at the start', async () => {
     await instances.event(alarmEvent());
     await instances.kill();
-    instances.slots.isFailing = true;
+    instances.slots.fails = true;
     await instances.start();
     assert.deepEqual(instances.said, []);
-    instances.slots.isFailing = false;
+    instances.slots.fails = false;
     await instances.wait(3000);
     assert.deepEqual(instances.said, ['Depot true']);
   });

@@ -1,29 +1,22 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import { PATH, webhookFlow } from '../support/node-red/flows';
 import { describeInEditor } from '../support/editor/in-editor';
 import { leaveRows, rowOf, send } from '../support/editor/sidebar';
 import type { FlowNode } from '../support/node-red/node-red';
-
-const folders: string[] = [];
+import { temporaryFolder } from '../support/suite/temporary-folder';
 
 /** Its inbox cannot be opened; events have one attempt, and nothing settles them by itself. */
 function flow(): FlowNode[] {
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-broken-'));
-  folders.push(folder);
+  const folder = temporaryFolder();
   fs.mkdirSync(path.join(folder, 'inbox.sqlite'));
   const webhook = { inbox: 'inbox', handledWhen: 'settled', redeliverAfter: 1, maxAttempts: 1 };
   const settle = { id: 'settle', type: 'rvm-settle', z: 'tab', x: 0, y: 0, wires: [[], []] };
   return webhookFlow({ webhook }, { id: 'inbox', type: 'rvm-inbox', name: '', folder }, settle);
 }
 
-function end(): void {
-  for (const folder of folders.splice(0)) fs.rmSync(folder, { recursive: true });
-}
-
-describeInEditor('the sidebar of a Node-RED whose inbox is broken', { flow, end }, (editor) => {
+describeInEditor('the sidebar of a Node-RED whose inbox is broken', { flow }, (editor) => {
   const events = () => editor.page.locator('.rvm-events');
 
   it('says why, and that what the inbox holds is missing, where nothing has come yet', async () => {

@@ -4,28 +4,23 @@ import { testBrowser, type TestBrowser, openEditor } from '../support/editor/bro
 import { canvasOf, putFlow, SCREEN, type Canvas, type Drawn } from '../support/editor/example-canvas';
 import { example, EXAMPLES, packagesFor, statusesOf } from '../support/examples/examples';
 import { NodeRed } from '../support/node-red/node-red';
-import { NODE_RED_VERSIONS } from '../support/suite/lanes';
+import { SLOW_VERSIONS } from '../support/suite/lanes';
 import { needs } from '../support/suite/programs';
 
-for (const version of NODE_RED_VERSIONS) {
+for (const version of SLOW_VERSIONS) {
   describe(`the examples on a screen of 1366x768 with both sidebars open, in the editor of Node-RED ${version}`, () => {
-    let nodeRed: NodeRed;
+    before(function () {
+      needs(this, 'chromium');
+    });
+    const nodeRed = NodeRed.ofGroup({ version, palette: [...new Set(EXAMPLES.flatMap(packagesFor))] });
     let browser: TestBrowser;
     let page: Page;
     let errors: string[];
-
-    before(async function () {
-      needs(this, 'chromium');
-      const palette = [...new Set(EXAMPLES.flatMap(packagesFor))];
-      nodeRed = await NodeRed.start({ version, palette });
+    before(async () => {
       browser = await testBrowser();
       ({ page, errors } = await openEditor(browser, nodeRed, SCREEN));
     });
-
-    after(async () => {
-      await browser?.close();
-      await nodeRed?.stopAndRemove();
-    });
+    after(() => browser?.close());
 
     for (const name of EXAMPLES) {
       it(`"${name}" is seen as a whole, no node lies upon another, and no status over a node`, async () => {

@@ -18,26 +18,12 @@ describe('example 12, site on test until', () => {
     },
     doors: { tell: 'alarm-state' },
   });
-  let cameras: Map<string, string>;
-
-  before(async () => {
-    cameras = await camerasOf(run);
-  });
-
-  /** A camera of each site, by the name of the site. */
-  async function camerasOf({ sandboxUrl }: ExampleRun): Promise<Map<string, string>> {
-    const response = await fetch(`${sandboxUrl}/sandbox/state`);
-    const state = (await response.json()) as {
-      cameras: { id: string; siteId: string }[];
-      sites: { id: string; name: string }[];
-    };
-    const idOf = (siteId: string): string => state.cameras.find((each) => each.siteId === siteId)?.id ?? '';
-    return new Map(state.sites.map(({ id, name }) => [name, idOf(id)]));
-  }
 
   /** Where an alarm of a site comes out, and why it is held back. */
   async function wayOf(site: string): Promise<string> {
-    const camera = cameras.get(site) ?? assert.fail(`no ${site}`);
+    const { cameras, sites } = await run.sandbox.state();
+    const siteId = sites.find(({ name }) => name === site)?.id;
+    const camera = cameras.find((each) => each.siteId === siteId)?.id ?? assert.fail(`no ${site}`);
     const { way, msg } = await run.wayOf({ camera }, ['alarm', 'lasts longer', 'held back']);
     assert.equal(eventOf(msg).locationName, site);
     return way;
@@ -51,7 +37,6 @@ describe('example 12, site on test until', () => {
 
   it('a test goes on after Node-RED was killed', async () => {
     await run.restart('SIGKILL');
-    cameras = await camerasOf(run);
     assert.equal(await wayOf(SITE), 'held back: test');
   });
 

@@ -13,13 +13,7 @@ const PATH = '/remote-monitoring/example-13';
 const BESIDE = { alarm: 'alarm', proof: 'proof', video: 'video', health: 'health', problems: 'problems' };
 
 describe('the example flow 13, HTTPS behind nginx', () => {
-  let nodeRed: NodeRed;
-
-  before(async () => {
-    nodeRed = await NodeRed.start();
-  });
-
-  after(() => nodeRed?.stopAndRemove());
+  const nodeRed = NodeRed.ofGroup();
 
   it('works at once: an alarm of the sandbox arrives, proven by the phrase inside, and its video is found', async () => {
     await nodeRed.deploy(example('13', BESIDE));

@@ -1,22 +1,16 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import { ExampleRun, eventOf, webhookOf } from '../support/examples/example-run';
 import { needs } from '../support/suite/programs';
+import { temporaryFolder } from '../support/suite/temporary-folder';
 import { complaints, probed } from '../support/video/played-clip';
 
 const CAMERA = 'SANDBOX Gate 1';
 
 describe('example 17, clips as evidence', () => {
-  let folder: string;
-
-  before(() => {
-    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'evidence-'));
-  });
-  after(() => fs.rmSync(folder, { recursive: true, force: true }));
-
+  const folder = temporaryFolder();
   const run = ExampleRun.ofGroup('17', () => ({
     beside: { alarm: 'alarm', 'no-clip': 'no clip', 'table-failed-debug': 'not written' },
     behind: { done: 'settled' },

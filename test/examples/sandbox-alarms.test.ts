@@ -68,15 +68,9 @@ describe('alarms of the sandbox and the examples that reach out', () => {
     probe('listed', tab),
     ...exits.map((exit) => probe(`leaves ${exit}`, tab)),
   ];
-  let nodeRed: NodeRed;
+  const nodeRed = NodeRed.ofGroup({ settings: standingTimers(TRIAL_SECONDS * 1000) + ON_DISK });
   let sandbox: SandboxOfExample;
-
-  before(async () => {
-    nodeRed = await NodeRed.start({ settings: standingTimers(TRIAL_SECONDS * 1000) + ON_DISK });
-    await deploy();
-  });
-
-  after(() => nodeRed?.stopAndRemove());
+  before(deploy);
 
   async function deploy(): Promise<void> {
     const from = nodeRed.log.length;

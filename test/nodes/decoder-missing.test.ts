@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import { ChangingSetting } from '../support/node-red/node-red';
 import { bytesOf } from '../support/node-red/flows';
 import { barAt, caller, clipIn, LONG_AGO, VideoFlow } from '../support/node-red/station-flow';
 import { needs, programPath } from '../support/suite/programs';
+import { temporaryFolder } from '../support/suite/temporary-folder';
 import { numberIn } from '../support/video/encoded-video';
 
 const PICTURE = caller('rvm-get-picture', { mode: 'event' });
@@ -13,16 +12,12 @@ const PICTURE = caller('rvm-get-picture', { mode: 'event' });
 describe('get picture without ffmpeg', () => {
   const setting = new ChangingSetting('rvmFfmpeg');
   const flow = new VideoFlow();
-  let empty: string;
+  const empty = temporaryFolder();
 
-  before(async () => {
-    empty = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-no-ffmpeg-'));
-    await flow.start('5', {}, { settings: setting.text, env: { PATH: empty } });
-  });
+  before(() => flow.start('5', {}, { settings: setting.text, env: { PATH: empty } }));
   after(async () => {
     await flow.stop();
     setting.remove();
-    fs.rmSync(empty, { recursive: true });
   });
 
   for (const [title, named] of [

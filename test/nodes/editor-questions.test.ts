@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
-import net from 'node:net';
 import path from 'node:path';
+import { OddServer } from '../support/network/servers';
 import { act, look, tokenOf, USERS, type User } from '../support/node-red/inboxes-open';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 import { freePort, NodeRed, ROOT } from '../support/node-red/node-red';
 import { needs } from '../support/suite/programs';
-import { ownPtzLinks } from '../support/service/peculiarities';
+import { ownPtzLinks } from '../support/service/forked-services';
 import { ScriptedService } from '../support/service/scripted-service';
 import { selfSigned } from '../support/network/certificates';
 import { canMove, describeWith, StationFlow } from '../support/node-red/station-flow';
@@ -51,16 +51,13 @@ describe('questions of the editor', () => {
 
   for (const version of NODE_RED_VERSIONS)
     describe(`to Node-RED ${version} with users`, () => {
-      let nodeRed: NodeRed;
+      const nodeRed = NodeRed.ofGroup({ version, settings: USERS });
       let tokens: Record<User, string>;
-
       before(async () => {
-        nodeRed = await NodeRed.start({ version, settings: USERS });
         const users = ['admin', 'operator', 'reader', 'stranger'] as const;
         const all = await Promise.all(users.map(async (user) => [user, await tokenOf(nodeRed, user)]));
         tokens = Object.fromEntries(all) as Record<User, string>;
       });
-      after(() => nodeRed.stopAndRemove());
 
       const read = async (question: string, token?: string) => (await look(nodeRed, question, token)).status;
       const done = async (question: string, token?: string, asked = {}): Promise<number> =>
@@ -257,11 +254,10 @@ describeWith(StationFlow, 'questions of the editor about stations', WITH_KEY, (f
         relayAt(await freePort());
         await stopsAt('relay', 'NETWORK', draftOf(service));
 
-        const mute = net.createServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
-        await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve));
-        relayAt((mute.address() as net.AddressInfo).port);
+        const odd = await OddServer.raw((socket) => void socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
+        relayAt(odd.port);
         await stopsAt('video', undefined, draftOf(service));
-        mute.close();
+        await odd.close();
       }));
 
     it('stops at the video session of a camera whose data sources offer none', () =>

@@ -18,11 +18,7 @@ const BESIDE_01 = {
 
 for (const version of NODE_RED_VERSIONS) {
   describe(`the example flows in Node-RED ${version}`, () => {
-    let nodeRed: NodeRed;
-
-    before(async () => (nodeRed = await NodeRed.start({ version })));
-
-    after(() => nodeRed.stopAndRemove());
+    const nodeRed = NodeRed.ofGroup({ version });
 
     for (const name of EXAMPLES.filter((each) => !NEEDING.includes(each)))
       it(`"${name}" ${IMPORTS}`, () => importExample(nodeRed, name));
@@ -66,18 +62,9 @@ for (const version of NODE_RED_VERSIONS) {
   });
 
   describe(`the example flows that need other packages, in Node-RED ${version} with those`, () => {
-    let nodeRed: NodeRed;
-
-    before(
-      async () =>
-        (nodeRed = await NodeRed.start({ version, palette: [...new Set(NEEDING.flatMap(packagesFor))] })),
-    );
-
     // The nodes of S7 take 15 seconds to close where no PLC answers.
-    after(async () => {
-      await nodeRed.stop('SIGKILL');
-      await nodeRed.stopAndRemove();
-    });
+    after(() => nodeRed.stop('SIGKILL'));
+    const nodeRed = NodeRed.ofGroup({ version, palette: [...new Set(NEEDING.flatMap(packagesFor))] });
 
     for (const name of NEEDING.toReversed())
       slowIt(`"${name}" ${IMPORTS}`, () => importExample(nodeRed, name));

@@ -36,15 +36,13 @@ function flow(): FlowNode[] {
 }
 
 describe('what a person found', () => {
-  let nodeRed: NodeRed;
+  const nodeRed = NodeRed.ofGroup({ settings: USERS });
   let token: string;
   before(async () => {
-    nodeRed = await NodeRed.start({ settings: USERS });
     await nodeRed.deploy(flow(), 'full', '', await tokenOf(nodeRed, 'admin'));
     token = await tokenOf(nodeRed, 'operator');
     await inboxesOpen(nodeRed);
   });
-  after(() => nodeRed.stopAndRemove());
 
   const raise = async (site: string) => factsOf(await raiseIn(nodeRed, { locationName: site })).deliveryId;
 

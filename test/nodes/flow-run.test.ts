@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
-import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import { alarmMessage, answerTo } from '../support/webhook/alarm-message';
 import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
 import { flowNode, NodeRed, ROOT } from '../support/node-red/node-red';
-import { NODE_RED_VERSIONS } from '../support/suite/lanes';
+import { SLOW_VERSIONS } from '../support/suite/lanes';
 
 /**
  * Two types of nodes that listen as those of the package do: of the first each callback fails, the second tells the log that it
@@ -26,24 +24,13 @@ module.exports = (RED) => {
   }
 };`;
 
-for (const version of NODE_RED_VERSIONS)
+for (const version of SLOW_VERSIONS)
   describe(`a node that fails when the flows start and stop, on Node-RED ${version}`, () => {
-    let folder: string;
-    let nodeRed: NodeRed;
-
-    before(async () => {
-      folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-failing-nodes-'));
-      fs.writeFileSync(path.join(folder, 'nodes.js'), NODES);
-      fs.writeFileSync(path.join(folder, 'nodes.html'), '');
-      nodeRed = await NodeRed.start({ version, settings: `nodesDir: ${JSON.stringify(folder)},` });
-      // Configuration nodes, which have no place in the editor, are built first, and so are called first.
-      const failing = { id: 'one-that-fails', type: 'failing' };
-      await nodeRed.deploy(webhookFlow({}, failing, flowNode('one-that-tells', 'telling', [])));
-    });
-    after(async () => {
-      await nodeRed.stopAndRemove();
-      fs.rmSync(folder, { recursive: true, force: true });
-    });
+    // Configuration nodes, which have no place in the editor, are built first, and so are called first.
+    const failing = { id: 'one-that-fails', type: 'failing' };
+    const nodeRed = NodeRed.ofGroup({ version, nodes: NODES }, () =>
+      webhookFlow({}, failing, flowNode('one-that-tells', 'telling', [])),
+    );
 
     it('keeps no webhook in from its start: alarms come in', async () =>
       assert.equal(await answerTo(nodeRed.url + PATH, alarmMessage(), PHRASE), 200));
@@ -56,7 +43,7 @@ for (const version of NODE_RED_VERSIONS)
 
     it('stands in the log with kind and place of the fault, without its text', async () => {
       await nodeRed.logged(/\[error\] What a node does when the flows start or stop failed: Error/);
-      assert.match(nodeRed.log, /at .*nodes\.js/);
+      assert.match(nodeRed.log, /at .*of-test\.js/);
       assert.doesNotMatch(nodeRed.log, /a text with a secret/);
     });
   });

@@ -15,8 +15,10 @@ const SETTINGS = { settings: MOVABLE_CLOCK + MOVABLE_INTERVALS };
 const OPEN = 11;
 
 describe('what befalls the inbox of a Node-RED', () => {
-  let nodeRed: NodeRed;
-  let run: WatchRun;
+  const wires = [['alarms'], ['alarms'], ['problems']];
+  const webhook = { handledWhen: 'settled', maxInFlight: 100, wires };
+  const nodeRed = NodeRed.ofGroup(SETTINGS, () => webhookFlow({ webhook }, ...watch()));
+  const run = new WatchRun(nodeRed);
   const sent: string[] = [];
 
   const folder = (): string => path.join(nodeRed.userDir, 'remote-monitoring');
@@ -40,15 +42,11 @@ describe('what befalls the inbox of a Node-RED', () => {
     }
   }
 
-  async function restart(
-    signal: 'SIGKILL' | 'SIGTERM',
-    meanwhile: () => void = () => undefined,
-  ): Promise<void> {
-    const { userDir, port } = nodeRed;
+  async function restart(signal: 'SIGKILL' | 'SIGTERM', meanwhile?: () => void): Promise<void> {
     await nodeRed.stop(signal);
-    meanwhile();
-    nodeRed = await NodeRed.start({ ...SETTINGS, userDir, port });
-    run = new WatchRun(nodeRed);
+    meanwhile?.();
+    await nodeRed.restart();
+    run.begin();
   }
 
   /** On output 3, by the watch, and in the sidebar. */
@@ -64,15 +62,6 @@ describe('what befalls the inbox of a Node-RED', () => {
     const { incident } = (await look(nodeRed, 'overview')).body as unknown as Overview;
     assert.match(incident ?? '', text);
   }
-
-  before(async () => {
-    nodeRed = await NodeRed.start(SETTINGS);
-    run = new WatchRun(nodeRed);
-    const wires = [['alarms'], ['alarms'], ['problems']];
-    const webhook = { handledWhen: 'settled', maxInFlight: 100, wires };
-    await run.deploy(webhookFlow({ webhook }, ...watch()));
-  });
-  after(() => nodeRed.stopAndRemove());
 
   it('is told on all three where its folder is removed while it runs, and no alarm is lost to a kill', async () => {
     await send(OPEN);

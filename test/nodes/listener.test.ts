@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import fs from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';
-import net from 'node:net';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
+import { MuteServer } from '../support/network/servers';
 import { alarmMessage, signature } from '../support/webhook/alarm-message';
 import { cloud, listenerNode, PATH, PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows';
 import { NODE_RED_VERSIONS, slowIt } from '../support/suite/lanes';
@@ -49,20 +49,17 @@ async function post(
 
 for (const version of NODE_RED_VERSIONS)
   describe(`a listener of its own on Node-RED ${version}`, () => {
-    let nodeRed: NodeRed;
+    const settings = `httpNodeRoot: '/api', httpNodeAuth: { user: 'u', pass: 'x' },
+      httpNodeMiddleware: (req, res) => res.status(403).end(), ${standingTimers(RETRY_MS)}`;
+    const nodeRed = NodeRed.ofGroup({ version, settings, env: { RVM_TEST_HOST: '127.0.0.1' } });
     let port: number;
     let origin: string;
     let url: string;
-
     before(async () => {
-      const settings = `httpNodeRoot: '/api', httpNodeAuth: { user: 'u', pass: 'x' },
-        httpNodeMiddleware: (req, res) => res.status(403).end(), ${standingTimers(RETRY_MS)}`;
-      nodeRed = await NodeRed.start({ version, settings, env: { RVM_TEST_HOST: '127.0.0.1' } });
       port = await freePort();
       origin = `http://127.0.0.1:${port}`;
       url = origin + PATH;
     });
-    after(() => nodeRed.stopAndRemove());
 
     const status = (id = 'webhook'): string => nodeRed.statuses(id).at(-1) ?? '';
 
@@ -129,20 +126,17 @@ for (const version of NODE_RED_VERSIONS)
       await answers(() => post(url));
       await nodeRed.deploy(webhookFlow({}, listenerNode({ port })));
       await answers(() => post(url), 'refused');
-      const server = net.createServer().listen(port, '127.0.0.1');
-      await once(server, 'listening');
-      server.close();
+      await (await MuteServer.start(port)).close();
     });
 
     it('shows "port in use" while another program has it, says so once, and takes it when it is free', async () => {
-      const other = http.createServer().listen(port, '127.0.0.1');
-      await once(other, 'listening');
+      const other = await MuteServer.start(port);
       const before = nodeRed.log.length;
       await nodeRed.deploy(listening({ port }));
       await shows('status.portInUse');
       const line = new RegExp(`Port ${port} of the listener is in use`, 'g');
       await timerStands(nodeRed, RETRY_MS, before);
-      other.close();
+      await other.close();
       await nodeRed.advance(RETRY_MS / 1000);
       await nodeRed.until(() => status() !== 'status.portInUse', 'the end of it');
       assert.equal(await post(url), 200);
@@ -237,7 +231,7 @@ slowIt(
     const settings = 'httpNodeRoot: false,';
     const port = await freePort();
     const url = `http://127.0.0.1:${port}${PATH}`;
-    let nodeRed = await NodeRed.start({ settings });
+    const nodeRed = await NodeRed.start({ settings });
     await nodeRed.deploy(listening({ port }));
     await answers(() => post(url));
     await nodeRed.stop();
@@ -250,7 +244,7 @@ slowIt(
         await delay(2);
       }
     })();
-    nodeRed = await NodeRed.start({ settings, userDir: nodeRed.userDir, port: nodeRed.port });
+    await nodeRed.restart();
     try {
       await answers(() => post(url));
     } finally {

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import http from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { MuteServer } from '../support/network/servers';
 import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
 import { flowNode, NodeRed } from '../support/node-red/node-red';
 import {
@@ -18,16 +17,12 @@ const LEVEL = flowNode('level', 'rvm-alarm-state', [[], [], []], { name: '', hol
 const WATCH = flowNode('watcher', 'rvm-watch', [[], []], { name: '' });
 
 describe('metrics of a Node-RED that takes alarms', () => {
-  let nodeRed: NodeRed;
+  const nodeRed = NodeRed.ofGroup({ settings: `${METRICS} disableEditor: true,` }, () =>
+    webhookFlow({ webhook: { wires: [['alarms', 'level'], [], []] } }, WATCH, LEVEL),
+  );
   let url: string;
   let last: Scrape;
-
-  before(async () => {
-    nodeRed = await NodeRed.start({ settings: `${METRICS} disableEditor: true,` });
-    await nodeRed.deploy(webhookFlow({ webhook: { wires: [['alarms', 'level'], [], []] } }, WATCH, LEVEL));
-    url = await metricsUrl(nodeRed);
-  });
-  after(() => nodeRed?.stopAndRemove());
+  before(async () => (url = await metricsUrl(nodeRed)));
 
   async function becomes(value: number, name: string, labels: Record<string, string> = {}): Promise<void> {
     const isSo = async (): Promise<boolean> => {
@@ -89,17 +84,14 @@ describe('metrics', () => {
   afterEach(() => nodeRed?.stopAndRemove());
 
   it('at a port that another program has are told in the log and served once it is free, and Node-RED goes on', async () => {
-    const other = http.createServer().listen(0, '127.0.0.1');
+    const other = await MuteServer.start();
     try {
-      await eventually(() => other.listening, 'the other program');
-      const { port } = other.address() as AddressInfo;
-      nodeRed = await NodeRed.start({ settings: `rvmMetrics: { port: ${port} },` });
+      nodeRed = await NodeRed.start({ settings: `rvmMetrics: { port: ${other.port} },` });
       await nodeRed.logged(/The metrics are not served, because port \d+ of 127\.0\.0\.1 is in use/);
-      other.close();
-      assert.ok((await scrape(await metricsUrl(nodeRed))).samples.length > 0);
     } finally {
-      other.close();
+      await other.close();
     }
+    assert.ok((await scrape(await metricsUrl(nodeRed))).samples.length > 0);
   });
 
   it('whose setting is wrong are not served; the log says what to write, and Node-RED goes on', async () => {

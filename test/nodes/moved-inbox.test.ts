@@ -15,17 +15,12 @@ const ALARMS = 3;
 
 describe('Node-RED whose inbox is moved into PostgreSQL', () => {
   let server: SharedServer;
-  let nodeRed: NodeRed;
-
   before(async function () {
     needs(this, 'postgres');
     server = await SharedServer.use();
-    nodeRed = await NodeRed.start({ fresh: true });
   });
-  after(async () => {
-    await nodeRed?.stopAndRemove();
-    await server?.remove();
-  });
+  const nodeRed = NodeRed.ofGroup({ fresh: true });
+  after(() => server?.remove());
 
   async function arrived(): Promise<WebhookFacts[]> {
     const facts = (): WebhookFacts[] => nodeRed.at('alarms').map(({ webhook }) => webhook as WebhookFacts);
@@ -35,8 +30,7 @@ describe('Node-RED whose inbox is moved into PostgreSQL', () => {
 
   it('is asked to be stopped, and has its alarms once more after that, from there alone and under their ids', async () => {
     const url = await server.database('alarms');
-    const { userDir } = nodeRed;
-    const from = path.join(userDir, 'remote-monitoring');
+    const from = path.join(nodeRed.userDir, 'remote-monitoring');
     const move = () => runProgram(['move', '--from', from, '--tls', 'off'], { RVM_INBOX_URL: url });
     await nodeRed.deploy(webhookFlow({ webhook: SETTLED }));
     for (let index = 0; index < ALARMS; index += 1)
@@ -51,7 +45,7 @@ describe('Node-RED whose inbox is moved into PostgreSQL', () => {
     const moved = await move();
     assert.equal(moved.code, 0, moved.error);
 
-    nodeRed = await NodeRed.start({ userDir, settings: 'safeMode: true,', flowsWait: true });
+    await nodeRed.restart('SIGTERM', { settings: 'safeMode: true,', flowsWait: true });
     await assert.rejects(
       post(nodeRed.url + PATH, alarmMessage(), PHRASE),
       'it is cut, and will be sent again',

@@ -42,12 +42,7 @@ const TIMES: Record<string, string> = {
 
 for (const version of NODE_RED_VERSIONS)
   describe(`a message that no node can work with, in Node-RED ${version}`, () => {
-    let nodeRed: NodeRed;
-    before(async () => {
-      nodeRed = await NodeRed.start({ version });
-      await nodeRed.deploy(flow());
-    });
-    after(() => nodeRed.stopAndRemove());
+    const nodeRed = NodeRed.ofGroup({ version }, flow);
 
     async function isBadInput(entry: string): Promise<void> {
       const [before, logged] = [nodeRed.at('caught').length, nodeRed.log.length];

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import { MOST_ON_DISK, sizeOf } from '../../bench/installed-size';
 import { copyCheckout } from '../support/node-red/running-command';
 import { webhookFlow } from '../support/node-red/flows';
-import { NodeRed, ROOT, type NodeRedVersion, otherNode } from '../support/node-red/node-red';
-import { folderOfNobody, HASH, Installed, type Run } from '../support/production/installed';
+import { endProcess } from '../support/network/servers';
+import { freePort, NodeRed, ROOT, type NodeRedVersion, otherNode } from '../support/node-red/node-red';
 import {
   dockerInstructions,
   environmentFile,
@@ -16,7 +15,81 @@ import {
   settingOf,
 } from '../support/production/production-files';
 import { nightlyDescribe, nightlyIt } from '../support/suite/lanes';
+import { temporaryFolder } from '../support/suite/temporary-folder';
 import { answered } from '../support/node-red/alarms-through';
+import { eventually } from '../support/time/patience';
+
+/** Of the test alone; made with the fewest rounds. */
+const PASSWORD = 'a word for the test';
+const HASH = '$2b$04$rV8K0593L0hx0E6/lWNk6eX0pF54x99X0UtPdY8A0aGPN9z2ZqqgO';
+/** Where root runs the tests, Node-RED runs as nobody: as another user than the one to whom its programs belong. */
+const NOBODY = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+
+interface Run {
+  /** Program and arguments, as the file has them, with places of this test. */
+  command: string[];
+  cwd: string;
+  env: Record<string, string>;
+}
+
+/** A Node-RED as it runs in production, with nothing in its environment but what the files have. */
+class Installed {
+  log = '';
+  private constructor(
+    readonly child: ChildProcess,
+    readonly port: number,
+    readonly metricsPort: number,
+  ) {
+    for (const stream of [child.stdout, child.stderr])
+      stream?.on('data', (piece: Buffer) => (this.log += piece.toString()));
+  }
+
+  static async start({ command, cwd, env }: Run): Promise<Installed> {
+    const [port, metricsPort] = [await freePort(), await freePort()];
+    // The rights of files as the unit has them.
+    const child = spawn('/bin/sh', ['-c', 'umask 0077; exec "$0" "$@"', ...command], {
+      cwd,
+      env: { PATH: '/usr/bin:/bin', ...env, PORT: `${port}`, METRICS_PORT: `${metricsPort}` },
+      ...NOBODY,
+    });
+    const installed = new Installed(child, port, metricsPort);
+    const lines = ['Started flows', 'Server now running'];
+    const runs = (): boolean => lines.every((line) => installed.log.includes(line));
+    await eventually(() => runs() || child.exitCode !== null, 'the start of Node-RED');
+    return installed;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  async statusOf(url: string, token?: string): Promise<number> {
+    const headers = new Headers(token === undefined ? {} : { Authorization: `Bearer ${token}` });
+    const response = await fetch(new URL(url, this.url), { headers });
+    await response.arrayBuffer();
+    return response.status;
+  }
+
+  async token(): Promise<string> {
+    const user = { username: 'admin', password: PASSWORD };
+    const grant = { client_id: 'node-red-admin', grant_type: 'password', scope: '*' };
+    const body = new URLSearchParams({ ...grant, ...user });
+    const response = await fetch(`${this.url}/auth/token`, { method: 'POST', body });
+    return /"access_token":"([^"]+)"/.exec(await response.text())?.[1] ?? assert.fail('no login');
+  }
+
+  /** Ends it as a service manager does. @returns its exit code */
+  async stop(): Promise<number | null> {
+    await endProcess(this.child);
+    return this.child.exitCode;
+  }
+}
+
+function folderOfNobody(name: string): string {
+  const folder = temporaryFolder(name);
+  if (NOBODY.uid !== undefined) fs.chownSync(folder, NOBODY.uid, NOBODY.gid);
+  return folder;
+}
 
 interface Manifest {
   version: string;
@@ -50,12 +123,11 @@ function runPrograms(userDir: string, node: string): void {
 }
 
 describe('the package that npm pack makes', () => {
-  let folder: string;
   let checkout: string;
   let manifest: Manifest;
   let tarball: string;
   before(() => {
-    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-pack-'));
+    const folder = temporaryFolder('pack');
     // As somebody does who releases from a fresh checkout: without a dist/, which the real prepack has to build.
     checkout = copyCheckout('absent');
     const packed = spawnSync('npm', ['pack', '--json', '--pack-destination', folder], {
@@ -70,9 +142,7 @@ describe('the package that npm pack makes', () => {
     manifest = (Array.isArray(parsed) ? parsed[0] : Object.values(parsed)[0]) as Manifest;
     tarball = path.join(folder, path.basename(manifest.filename));
   });
-  after(() => {
-    for (const each of [folder, checkout]) fs.rmSync(each, { recursive: true, force: true });
-  });
+  after(() => fs.rmSync(checkout, { recursive: true, force: true }));
 
   it('holds what is needed at run time, and neither sources, nor their maps, nor tests', () => {
     const files = manifest.files.map((file) => file.path);
@@ -179,16 +249,12 @@ describe('the package that npm pack makes', () => {
       instructions.filter((each) => each.name === name).map(({ text }) => text);
 
     before(() => {
-      opt = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-opt-'));
+      opt = temporaryFolder('opt');
       fs.chmodSync(opt, 0o755);
-      state = folderOfNobody('rvm-state-');
+      state = folderOfNobody('state');
       const [install = ''] = textsOf('RUN').filter((text) => text.startsWith('npm '));
       execFileSync('/bin/sh', ['-c', install.replace(PACKAGE, tarball)], { cwd: opt, stdio: 'pipe' });
     });
-    after(() => {
-      for (const folder of [opt, state]) fs.rmSync(folder, { recursive: true, force: true });
-    });
-
     function container(data: string): Run {
       for (const text of textsOf('COPY')) {
         const [from = '', to = ''] = text.split(' ');
@@ -234,7 +300,7 @@ describe('the package that npm pack makes', () => {
     });
 
     it('runs as the container starts it, keeps all that it writes in /data, and its health check is content', async () => {
-      const data = folderOfNobody('rvm-data-');
+      const data = folderOfNobody('data');
       const before = fs.readdirSync(opt);
       const installed = await Installed.start(container(data));
       try {
@@ -245,7 +311,6 @@ describe('the package that npm pack makes', () => {
         assert.deepEqual(fs.readdirSync(opt), [...new Set([...before, 'settings.js'])].sort());
       } finally {
         assert.equal(await installed.stop(), 0, installed.log);
-        fs.rmSync(data, { recursive: true, force: true });
       }
     });
 

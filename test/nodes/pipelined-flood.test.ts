@@ -9,11 +9,9 @@ const ALARMS = 40;
 
 for (const on of ['Node-RED', 'a listener'])
   describe(`a stranger with many connections of many forged posts, on the server of ${on}`, () => {
-    let nodeRed: NodeRed;
+    const nodeRed = NodeRed.ofGroup({ fresh: true });
     let flood: PipelinedFlood | undefined;
-    before(async () => (nodeRed = await NodeRed.start({ fresh: true })));
     afterEach(() => flood?.stop());
-    after(() => nodeRed.stopAndRemove());
 
     it('keeps no alarm out, nor the editor', async () => {
       const listenerPort = await freePort();

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
-import { alarmMessage, answerTo } from '../support/webhook/alarm-message';
+import { alarmMessage, answerTo, post } from '../support/webhook/alarm-message';
 import { fileInbox, listenerNode, PATH, PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows';
 import { freePort, NodeRed, type FlowNode } from '../support/node-red/node-red';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
@@ -22,24 +21,14 @@ const STAYING = `module.exports = (RED) => {
 
 for (const version of NODE_RED_VERSIONS)
   describe(`live and ready of Node-RED ${version}`, () => {
-    let folder: string;
-    let nodeRed: NodeRed;
     let listening: number;
     let servers: string[];
-    before(async () => {
-      folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-staying-node-'));
-      fs.writeFileSync(path.join(folder, 'nodes.js'), STAYING);
-      fs.writeFileSync(path.join(folder, 'nodes.html'), '');
+    const nodeRed = NodeRed.ofGroup(async () => {
       listening = await freePort();
-      const settings = `${SETTINGS} nodesDir: ${JSON.stringify(folder)},`;
       const waiting = [...flows(), node('of-no-package')];
-      nodeRed = await NodeRed.start({ version, settings, flows: waiting, flowsWait: true });
-      servers = [`${nodeRed.url}/api`, `http://127.0.0.1:${listening}`];
+      return { version, settings: SETTINGS, nodes: STAYING, flows: waiting, flowsWait: true };
     });
-    after(async () => {
-      await nodeRed?.stopAndRemove();
-      fs.rmSync(folder, { recursive: true, force: true });
-    });
+    before(() => (servers = [`${nodeRed.url}/api`, `http://127.0.0.1:${listening}`]));
 
     function flows(inbox: Record<string, unknown> = {}, ...further: FlowNode[]): FlowNode[] {
       return webhookFlow(
@@ -69,9 +58,7 @@ for (const version of NODE_RED_VERSIONS)
     }
 
     async function run(state: 'start' | 'stop'): Promise<void> {
-      const headers = { 'Content-Type': 'application/json' };
-      const request = { method: 'POST', headers, body: JSON.stringify({ state }) };
-      assert.ok((await fetch(`${nodeRed.url}/flows/state`, request)).ok);
+      assert.ok((await post(`${nodeRed.url}/flows/state`, { state })).ok);
     }
 
     it('before the flows run: it lives, and is not ready; a listener does not listen yet', async () => {

@@ -42,7 +42,6 @@ for (const version of NODE_RED_VERSIONS)
     let files: { ca: string; cert: string; key: string };
     let service: ScriptedService;
     let proxy: Tinyproxy;
-    let nodeRed: NodeRed;
     let sequence = 0;
     before(async function () {
       needs(this, 'openssl', 'tinyproxy');
@@ -56,13 +55,13 @@ for (const version of NODE_RED_VERSIONS)
       const ask = { ca: authority.cert, requestCert: true, rejectUnauthorized: true };
       service = await ScriptedService.start({ ...authority.issueForServer(), ...ask });
       proxy = await Tinyproxy.start(`BasicAuth ${LOGIN.username} ${LOGIN.password}`);
+    });
+    const nodeRed = NodeRed.ofGroup(async () => {
       const address = `http://${LOGIN.username}:${LOGIN.password}@127.0.0.1:${proxy.port}`;
       const nobody = `http://127.0.0.1:${await freePort()}`;
-      const env = { HTTPS_PROXY: address, http_proxy: nobody };
-      nodeRed = await NodeRed.start({ version, settings: MOVABLE_CLOCK, env });
+      return { version, settings: MOVABLE_CLOCK, env: { HTTPS_PROXY: address, http_proxy: nobody } };
     });
     after(async () => {
-      await nodeRed?.stopAndRemove();
       await proxy?.stop();
       await service?.close();
       authority?.remove();

@@ -19,9 +19,11 @@ function flowOf(ofCloud: Record<string, unknown>, credentials: object, node: Flo
 
 describe('the first alarm after a restart of Node-RED', () => {
   let service: PagedDevices;
-  let nodeRed: NodeRed | undefined;
-
-  beforeEach(async () => (service = await PagedDevices.start({ devices: 300, pageSize: 10 })));
+  let nodeRed: NodeRed;
+  beforeEach(async () => {
+    service = await PagedDevices.start({ devices: 300, pageSize: 10 });
+    nodeRed = await NodeRed.start();
+  });
   afterEach(async () => {
     await nodeRed?.stopAndRemove();
     await service.close();
@@ -33,24 +35,23 @@ describe('the first alarm after a restart of Node-RED', () => {
     return flowOf(ofCloud, { username, password }, caller('rvm-get-rtsp', { mode: 'event' }));
   };
 
-  async function alarmOfTheLastCamera(run: NodeRed): Promise<Record<string, unknown>> {
+  async function alarmOfTheLastCamera(): Promise<Record<string, unknown>> {
     const ids = { cameraId: service.ids.at(-1), cameraRemoteId: remoteIdOf(service.ids.length - 1) };
-    await inject(run, 'in', { event: { ...ids, eventStartTime: '2026-11-21T10:00:00' } });
-    const { rtsp } = await run.message('result');
+    await inject(nodeRed, 'in', { event: { ...ids, eventStartTime: '2026-11-21T10:00:00' } });
+    const { rtsp } = await nodeRed.message('result');
     return rtsp as Record<string, unknown>;
   }
 
   it('has its video while the list of cameras has not come yet', async () => {
-    nodeRed = await NodeRed.start();
     await nodeRed.deploy(flow());
-    await alarmOfTheLastCamera(nodeRed);
+    await alarmOfTheLastCamera();
     await nodeRed.stop();
 
     const asked = { ...service.asked };
     const list = new Gate();
     service.beforePage = () => list.opened;
-    nodeRed = await NodeRed.start({ userDir: nodeRed.userDir });
-    const { cameraId, requests } = await alarmOfTheLastCamera(nodeRed);
+    await nodeRed.restart();
+    const { cameraId, requests } = await alarmOfTheLastCamera();
     assert.equal(cameraId, service.ids.at(-1));
     assert.ok(Number(requests) <= 4);
     assert.deepEqual([service.asked.dataSources, service.asked.rtsp], [asked.dataSources, asked.rtsp + 1]);
@@ -58,11 +59,10 @@ describe('the first alarm after a restart of Node-RED', () => {
   });
 
   it('costs a line in the log, and nothing else, where nothing could be kept', async () => {
-    nodeRed = await NodeRed.start();
     fs.mkdirSync(path.join(nodeRed.userDir, 'remote-monitoring'), { recursive: true });
     fs.writeFileSync(path.join(nodeRed.userDir, 'remote-monitoring', 'hints'), 'no folder');
     await nodeRed.deploy(flow());
-    await alarmOfTheLastCamera(nodeRed);
+    await alarmOfTheLastCamera();
     await nodeRed.logged(/cannot be kept in the folder remote-monitoring/);
     await nodeRed.stop();
     assert.equal(nodeRed.log.match(/cannot be kept/g)?.length, 1);

@@ -10,9 +10,7 @@ const SANDBOX = { url: 'sandbox', sandboxEvents: 0, credentials: {} };
 const SECRET = { credentials: { secret: PHRASE } };
 
 describe('two Central Stations with one phrase', () => {
-  let nodeRed: NodeRed;
-  before(async () => (nodeRed = await NodeRed.start()));
-  after(() => nodeRed.stopAndRemove());
+  const nodeRed = NodeRed.ofGroup();
 
   const south = (properties: Record<string, unknown> = {}): FlowNode =>
     station({ id: 'south-node', name: 'South', key: 'south', ...SECRET, ...properties });

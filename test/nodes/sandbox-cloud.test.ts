@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import net from 'node:net';
 import {
   ChangingSetting,
   entrance,
@@ -12,6 +10,7 @@ import {
   type FlowNode,
   watched,
 } from '../support/node-red/node-red';
+import { MuteServer } from '../support/network/servers';
 import { webhookFlow, cloud, station } from '../support/node-red/flows';
 import { needs } from '../support/suite/programs';
 import { selfSigned } from '../support/network/certificates';
@@ -33,9 +32,7 @@ function sandboxFlow(station: Message = {}, cloud: Message = {}, ...further: Flo
 }
 
 describe('a cloud whose url is "sandbox"', () => {
-  let nodeRed: NodeRed;
-  before(async () => (nodeRed = await NodeRed.start()));
-  after(() => nodeRed.stopAndRemove());
+  const nodeRed = NodeRed.ofGroup();
 
   for (const [scheme, proof] of [
     ['http', 'hmac'],
@@ -156,14 +153,10 @@ describe('a cloud whose url is "sandbox"', () => {
 
 describe('the sandbox and settings.js', () => {
   const setting = new ChangingSetting('rvmSandbox');
-  let nodeRed: NodeRed;
+  const nodeRed = NodeRed.ofGroup({ settings: setting.text });
+  after(() => setting.remove());
   let seen = 0;
   let logged = 0;
-  before(async () => (nodeRed = await NodeRed.start({ settings: setting.text })));
-  after(async () => {
-    await nodeRed.stopAndRemove();
-    setting.remove();
-  });
 
   /** Deploys under another setting; from then on, `seen` and `log` count. */
   async function deployWith(value: string, flow = sandboxFlow()): Promise<void> {
@@ -233,17 +226,16 @@ describe('the sandbox and settings.js', () => {
     'tries again by itself when its port was taken: alarms come once it is free, without a deploy',
     async () => {
       const port = await freePort();
-      const taken = net.createServer().listen(port, '127.0.0.1');
-      await once(taken, 'listening');
+      const taken = await MuteServer.start(port);
       try {
         await deployWith(`{ port: ${port} }`);
         await shows(nodeRed, 'status.sandboxFailed', 'webhook', seen);
-        taken.close();
+        await taken.close();
         await message('alarms');
         await shows(nodeRed, /^sandbox, last/, 'webhook', seen);
         assert.equal(log().match(/EADDRINUSE/g)?.length, 1, 'one line in the log');
       } finally {
-        taken.close();
+        await taken.close();
       }
     },
   );

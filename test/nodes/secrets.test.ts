@@ -5,7 +5,7 @@ import { Sandbox } from '../../sandbox';
 import { alarmMessage, post } from '../support/webhook/alarm-message';
 import { PATH, webhookFlow } from '../support/node-red/flows';
 import { setFault } from '../support/node-red/station-flow';
-import { RecordingForwarder } from '../support/rtsp/recording-forwarder';
+import { RecordingForwarder } from '../support/network/servers';
 import { node } from '../support/node-red/alarms-through';
 import { entrance, inject, NodeRed, probes, type FlowNode } from '../support/node-red/node-red';
 
@@ -19,7 +19,7 @@ const PLANTED = {
 };
 
 describe('planted secrets', () => {
-  let nodeRed: NodeRed;
+  const nodeRed = NodeRed.ofGroup();
   let sandbox: Sandbox;
   let forwarder: RecordingForwarder;
   const rtspUrls: string[] = [];
@@ -29,14 +29,12 @@ describe('planted secrets', () => {
     sandbox = await Sandbox.start({ apiKey: PLANTED.apiKey, eventsPerMinute: 0, rtspPort: 0, seed: 3 });
     sandbox.setStation('north', { scheme: 'https', username: 'agent', password: PLANTED.password });
     forwarder = await RecordingForwarder.start(sandbox.url);
-    nodeRed = await NodeRed.start();
     await useEverything();
     await collectAdminAnswers();
     assert.ok(forwarder.cookies.length > 0 && rtspUrls.length > 0, 'there is something to look for');
   });
   after(async () => {
-    await nodeRed.stopAndRemove();
-    forwarder.close();
+    await forwarder.close();
     await sandbox.close();
   });
 

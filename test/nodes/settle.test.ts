@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import type { WebhookFacts } from '../../lib/message/event-message';
 import { alarmMessage, answerTo } from '../support/webhook/alarm-message';
@@ -20,6 +19,7 @@ import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 import { inboxesOpen } from '../support/node-red/inboxes-open';
 import { NodeRed, entrance, inject, probe, probes, type FlowNode } from '../support/node-red/node-red';
 import { whileTimeFlies } from '../support/node-red/node-red-time';
+import { temporaryFolder } from '../support/suite/temporary-folder';
 import { eventually } from '../support/time/patience';
 
 const settle = (properties: Message = {}): FlowNode =>
@@ -65,14 +65,9 @@ const withoutCredentials = (flow: FlowNode[]) => flow.map(({ credentials: _uncha
 
 for (const version of NODE_RED_VERSIONS)
   describe(`settle event and list events on Node-RED ${version}`, () => {
-    let nodeRed: NodeRed;
-    before(async () => {
-      nodeRed = await NodeRed.start({ version });
-      await nodeRed.deploy(settledFlow());
-      await inboxesOpen(nodeRed);
-    });
+    const nodeRed = NodeRed.ofGroup({ version }, settledFlow);
+    before(() => inboxesOpen(nodeRed));
     beforeEach(() => nodeRed.deploy(settledFlow()));
-    after(() => nodeRed.stopAndRemove());
 
     const deliveriesOf = (deliveryId: string): number =>
       nodeRed.at('alarms').filter((msg) => facts(msg).deliveryId === deliveryId).length;
@@ -199,9 +194,7 @@ for (const version of NODE_RED_VERSIONS)
 
     it('C-76 brings an unsettled event again after a restart, as uncertain, under the same id', async () => {
       const event = facts(await raise(nodeRed));
-      const { userDir, port } = nodeRed;
-      await nodeRed.stop('SIGKILL');
-      nodeRed = await NodeRed.start({ version, userDir, port });
+      await nodeRed.restart('SIGKILL');
       const again = facts(
         await nodeRed.message('alarms', (msg) => facts(msg).deliveryId === event.deliveryId),
       );
@@ -282,16 +275,8 @@ for (const version of NODE_RED_VERSIONS)
   });
 
 describe('the inbox node', () => {
-  let nodeRed: NodeRed;
-  let folder: string;
-  before(async () => {
-    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-folder-'));
-    nodeRed = await NodeRed.start();
-  });
-  after(async () => {
-    await nodeRed.stopAndRemove();
-    fs.rmSync(folder, { recursive: true });
-  });
+  const nodeRed = NodeRed.ofGroup();
+  const folder = temporaryFolder();
 
   const inbox = (properties: Message = {}): FlowNode => fileInbox(folder, properties);
   const deploy = (webhook: Message, properties: Message, ...further: FlowNode[]): Promise<void> =>

@@ -32,16 +32,14 @@ async function deal(nodeRed: NodeRed, deliveryId: string, action: 'retry' | 'dis
 describe('a Node-RED with two inboxes, the first of which is broken', () => {
   /** One attempt, so that what nobody settles is a dead letter after a second. */
   const webhook = { inbox: 'inbox-whole', handledWhen: 'settled', redeliverAfter: 1, maxAttempts: 1 };
-  let nodeRed: NodeRed;
+  const nodeRed = NodeRed.ofGroup();
   before(async () => {
-    nodeRed = await NodeRed.start();
     // A file that is damaged would be set aside.
     fs.mkdirSync(path.join(nodeRed.userDir, 'broken', 'inbox.sqlite'), { recursive: true });
     const further = [settleById(), ...entrance('order', 'settle'), probe('settled')];
     await nodeRed.deploy(webhookFlow({ webhook }, inbox('broken'), inbox('whole'), ...further));
     await nodeRed.logged(/broken cannot store/);
   });
-  after(() => nodeRed.stopAndRemove());
 
   const isDead = async (deliveryId: string): Promise<boolean> =>
     (await overviewOf(nodeRed)).dead.some((row) => row.deliveryId === deliveryId);
@@ -63,8 +61,7 @@ describe('a Node-RED with two inboxes, the first of which is broken', () => {
 });
 
 describe('a webhook in that was given another inbox', () => {
-  let nodeRed: NodeRed;
-
+  const nodeRed = NodeRed.ofGroup();
   const quarantine = async (): Promise<QuarantineRow[]> => (await overviewOf(nodeRed)).quarantine;
   const row = async (folder: string): Promise<QuarantineRow> =>
     (await quarantine()).find((each) => each.inboxTitle === folder) ?? assert.fail(`nothing of ${folder}`);
@@ -80,14 +77,12 @@ describe('a webhook in that was given another inbox', () => {
     act(nodeRed, 'quarantine', { action, inbox, endpointId, lastId });
 
   before(async () => {
-    nodeRed = await NodeRed.start();
     const inboxes = [inbox('former'), inbox('present')];
     await nodeRed.deploy(webhookFlow({ webhook: { inbox: 'inbox-former' } }, ...inboxes));
     await forge('former', 1);
     await nodeRed.deploy(webhookFlow({ webhook: { inbox: 'inbox-present' } }, ...inboxes));
     await forge('present', 3);
   });
-  after(() => nodeRed.stopAndRemove());
 
   it('has a sum of what nothing proved in each', async () => {
     const rows = [await row('former'), await row('present')];
@@ -152,17 +147,15 @@ function flow(): FlowNode[] {
 
 for (const version of NODE_RED_VERSIONS)
   describe(`the lists of a Node-RED ${version} whose inbox is broken`, () => {
-    let nodeRed: NodeRed;
+    const nodeRed = NodeRed.ofGroup({ version });
     let obstacle: string;
     let asked = 0;
     before(async () => {
-      nodeRed = await NodeRed.start({ version });
       obstacle = path.join(nodeRed.userDir, 'remote-monitoring', 'inbox.sqlite');
       fs.mkdirSync(obstacle, { recursive: true });
       await nodeRed.deploy(flow());
       await nodeRed.logged(/cannot store/);
     });
-    after(() => nodeRed.stopAndRemove());
 
     async function raise(cameraName: string, at = PATH): Promise<string> {
       const { warnings, deliveryId } = factsOf(await raiseIn(nodeRed, { cameraName }, PHRASE, at));

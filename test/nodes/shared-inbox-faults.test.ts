@@ -25,15 +25,14 @@ interface Fault {
 describe('an inbox in PostgreSQL that cannot be used', () => {
   let strict: StrictServer;
   let old: OldServer;
-  let nodeRed: NodeRed;
   let database: string;
   let databases = 0;
   before(async function () {
     needs(this, 'postgres', 'openssl');
     strict = await StrictServer.start(PASSWORD);
     old = await OldServer.start({ version: '140012', name: '14.12' });
-    nodeRed = await NodeRed.start();
   });
+  const nodeRed = NodeRed.ofGroup();
   beforeEach(async () => {
     databases += 1;
     database = `of_test_${databases}`;
@@ -41,7 +40,6 @@ describe('an inbox in PostgreSQL that cannot be used', () => {
     await strict.server.sql(`GRANT CREATE ON DATABASE ${database} TO alarms`);
   });
   after(async () => {
-    await nodeRed?.stopAndRemove();
     await old?.close();
     await strict?.remove();
   });

@@ -35,18 +35,16 @@ describe('a webhook in with an inbox in PostgreSQL', () => {
     RVM_TEST_NAME: 'from the environment',
   };
   let server: PostgresServer;
-  let nodeRed: NodeRed;
   before(async function () {
     needs(this, 'postgres');
     server = await PostgresServer.start();
+  });
+  const nodeRed = NodeRed.ofGroup(async () => {
     const env = { ...variables, RVM_TEST_DATABASE: await server.database('careless') };
     await server.sql('ALTER DATABASE careless SET synchronous_commit = off');
-    nodeRed = await NodeRed.start({ settings: LOADED, env });
+    return { settings: LOADED, env };
   });
-  after(async () => {
-    await nodeRed?.stopAndRemove();
-    await server?.remove();
-  });
+  after(() => server?.remove());
 
   it('loads what speaks to PostgreSQL once a node needs it, and not with the types', async () => {
     const isLoaded = async (): Promise<boolean> => {
@@ -125,22 +123,18 @@ describe('a webhook in with an inbox in PostgreSQL', () => {
 
 describe('two Node-RED with one inbox in PostgreSQL', () => {
   let server: SharedServer;
-  let one: NodeRed;
-  let other: NodeRed;
   before(async function () {
     needs(this, 'postgres');
     server = await SharedServer.use();
-    [one, other] = await Promise.all([NodeRed.start(), NodeRed.start()]);
+  });
+  const [one, other] = [NodeRed.ofGroup(), NodeRed.ofGroup()];
+  before(async () => {
     await one.deploy(flow('north'));
     await eventually(async () => (await instances()).length === 1, 'the first instance');
     await other.deploy(flow('south'));
     await eventually(async () => (await instances()).length === 2, 'both instances');
   });
-  after(async () => {
-    await one?.stopAndRemove();
-    await other?.stopAndRemove();
-    await server?.remove();
-  });
+  after(() => server?.remove());
 
   /** One attempt, so that what nobody settles is a dead letter after a few seconds. */
   function flow(instanceName: string): FlowNode[] {

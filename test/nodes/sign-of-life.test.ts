@@ -4,21 +4,19 @@ import { PHRASE, station, webhookFlow } from '../support/node-red/flows';
 import { NodeRed, type FlowNode } from '../support/node-red/node-red';
 import { caller } from '../support/node-red/station-flow';
 import { ForkedServices, type Access } from '../support/service/forked-services';
-import { NODE_RED_VERSIONS } from '../support/suite/lanes';
+import { SLOW_VERSIONS } from '../support/suite/lanes';
 import { eventually } from '../support/time/patience';
 
-for (const version of NODE_RED_VERSIONS)
+for (const version of SLOW_VERSIONS)
   describe(`a service that nobody asks, in Node-RED ${version}`, () => {
-    let nodeRed: NodeRed;
+    const nodeRed = NodeRed.ofGroup({ version });
     let services: ForkedServices;
     let access: Access;
-    before(async () => (nodeRed = await NodeRed.start({ version })));
     beforeEach(async () => {
       services = await ForkedServices.start();
       access = await services.service('plain');
     });
     afterEach(() => services.kill());
-    after(() => nodeRed.stopAndRemove());
 
     /** A webhook in and its station, whose service is asked for a sign of life after a second. */
     function flow(credentials: Record<string, string>, ...further: FlowNode[]): FlowNode[] {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { programPath } from '../support/suite/programs';
 import type { FlowNode } from '../support/node-red/node-red';
-import { RecordingForwarder } from '../support/rtsp/recording-forwarder';
+import { RecordingForwarder } from '../support/network/servers';
 import { ScriptedService } from '../support/service/scripted-service';
 import { caller, CALLERS, describeWith, enteredBy, StationFlow } from '../support/node-red/station-flow';
 import { KEY, looksLikeApiKey, stationKey } from '../../nodes/support/rules';
@@ -78,7 +78,7 @@ describeWith(StationFlow, 'what nodes show of their Central Station', {}, (flow)
       }
       assert.equal(new Set(forwarder.cookies).size, 1);
     } finally {
-      forwarder.close();
+      await forwarder.close();
     }
   });
 

@@ -19,18 +19,12 @@ describe('two Node-RED on one inbox in PostgreSQL', () => {
   after(() => server?.remove());
 
   describe('and the self-test of a webhook', () => {
-    let first: NodeRed;
-    let second: NodeRed;
+    const [first, second] = [NodeRed.ofGroup(), NodeRed.ofGroup()];
     before(async () => {
-      [first, second] = await Promise.all([NodeRed.start(), NodeRed.start()]);
       const connection = await server.database('self_test');
       // A balancer may give it to either.
       await first.deploy(sharedFlow(connection, { webhook: { publicUrl: second.url } }));
       await second.deploy(sharedFlow(connection, { webhook: { publicUrl: second.url } }));
-    });
-    after(async () => {
-      await first?.stopAndRemove();
-      await second?.stopAndRemove();
     });
 
     async function report(nodeRed: NodeRed): Promise<Record<string, unknown>> {
@@ -62,19 +56,13 @@ describe('two Node-RED on one inbox in PostgreSQL', () => {
   });
 
   describe('and an alarm state', () => {
-    let first: NodeRed;
-    let second: NodeRed;
+    const [first, second] = [NodeRed.ofGroup(), NodeRed.ofGroup()];
     before(async () => {
       const connection = await server.database('alarms');
-      [first, second] = await Promise.all([NodeRed.start(), NodeRed.start()]);
       for (const nodeRed of [first, second]) {
         await nodeRed.deploy(alarmStateFlow({ inbox: 'inbox', hold: 4 }, sharedInbox(connection)));
         await inboxesOpen(nodeRed);
       }
-    });
-    after(async () => {
-      await first?.stopAndRemove();
-      await second?.stopAndRemove();
     });
 
     const sent = (group: string): unknown[] =>
@@ -127,16 +115,10 @@ describe('two Node-RED on one inbox in PostgreSQL', () => {
   });
 
   describe('and a view link', () => {
-    let flow: VideoFlow;
-    let other: NodeRed;
-    before(async () => {
-      flow = await VideoFlow.start('5');
-      other = await NodeRed.start();
-    });
-    after(async () => {
-      await other?.stopAndRemove();
-      await flow?.stop();
-    });
+    const flow = new VideoFlow();
+    before(() => flow.start('5'));
+    const other = NodeRed.ofGroup();
+    after(() => flow.stop());
 
     it('open it at either, also where the flow had a file as its inbox before', async () => {
       const view = caller('rvm-view', { mode: 'event' });
@@ -158,10 +140,8 @@ describe('two Node-RED on one inbox in PostgreSQL', () => {
 
     it('open it after a start without the database, once that is there, and without a message', async () => {
       const { payload } = await flow.station.through({ event: flow.event() });
-      await other.stop();
       await server.end('fast');
-      const { userDir, port } = other;
-      other = await NodeRed.start({ userDir, port });
+      await other.restart();
       assert.equal((await fetch(other.url + String(payload))).status, 404);
       await server.run();
       await eventually(async () => (await fetch(other.url + String(payload))).status === 200, 'the page');

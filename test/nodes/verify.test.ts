@@ -65,14 +65,9 @@ const reasonIs =
 
 for (const version of NODE_RED_VERSIONS)
   describe(`verify webhook on Node-RED ${version}`, () => {
-    let nodeRed: NodeRed;
+    const nodeRed = NodeRed.ofGroup({ version }, flow);
     let url: string;
-    before(async () => {
-      nodeRed = await NodeRed.start({ version });
-      url = `${nodeRed.url}/raw`;
-      await nodeRed.deploy(flow());
-    });
-    after(() => nodeRed.stopAndRemove());
+    before(() => (url = `${nodeRed.url}/raw`));
 
     it('sends a signed message behind http in to output 1, in the shape of webhook in, answers 200 and shows the time', async () => {
       const message = alarmMessage({ eventName: 'Fence climbed' });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { RecordingForwarder } from '../support/rtsp/recording-forwarder';
+import { RecordingForwarder } from '../support/network/servers';
 import type { FlowNode } from '../support/node-red/node-red';
 import { caller, type Message, VideoFlow } from '../support/node-red/station-flow';
 import { functionNode } from '../support/node-red/alarms-through';
@@ -30,7 +30,7 @@ describe('the address of a relay, and what is in it', () => {
   });
   after(async () => {
     await flow?.stop();
-    forwarder?.close();
+    await forwarder?.close();
     ffmpeg.stop();
   });
 

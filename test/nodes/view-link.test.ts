@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import net from 'node:net';
-import { once } from 'node:events';
+import { MuteServer } from '../support/network/servers';
 import { MOVABLE_CLOCK, type FlowNode } from '../support/node-red/node-red';
 import { listenerNode } from '../support/node-red/flows';
 import { caller, describeWith, type Message, LONG_AGO, VideoFlow } from '../support/node-red/station-flow';
@@ -142,17 +141,13 @@ describeWith(VideoFlow, 'view link', { settings: MOVABLE_CLOCK + MOVABLE_DATE },
   });
 
   it('shows that the port of their listener is taken', async () => {
-    const server = net.createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as net.AddressInfo;
+    const other = await MuteServer.start();
     try {
-      await flow.station.deployFlows([
-        ...flow.flows([viewLink({ listener: 'listener' })]),
-        listenerNode({ port }),
-      ]);
+      const flows = flow.flows([viewLink({ listener: 'listener' })]);
+      await flow.station.deployFlows([...flows, listenerNode({ port: other.port })]);
       await flow.station.shows('status.portInUse');
     } finally {
-      server.close();
+      await other.close();
     }
   });
 

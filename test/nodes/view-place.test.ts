@@ -4,13 +4,13 @@ import { freePort, NodeRed, probe, type FlowNode } from '../support/node-red/nod
 import { listenerNode } from '../support/node-red/flows';
 import { node } from '../support/node-red/alarms-through';
 import { caller, type Message, VideoFlow } from '../support/node-red/station-flow';
-import { NODE_RED_VERSIONS } from '../support/suite/lanes';
+import { SLOW_VERSIONS } from '../support/suite/lanes';
 import { eventually } from '../support/time/patience';
 import { openPage } from '../support/video/served-view';
 
 const settings = `httpNodeRoot: '/api', httpNodeAuth: { user: 'u', pass: 'x' },`;
 
-for (const version of NODE_RED_VERSIONS)
+for (const version of SLOW_VERSIONS)
   describe(`views of Node-RED ${version} beside the settings of its server`, () => {
     let flow: VideoFlow;
     let nodeRed: NodeRed;

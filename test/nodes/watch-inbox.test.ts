@@ -15,20 +15,17 @@ import { answered, node, shows } from '../support/node-red/alarms-through';
 const SETTINGS = { settings: MOVABLE_CLOCK + MOVABLE_INTERVALS };
 
 describe('a watch over an inbox', () => {
-  let nodeRed: NodeRed;
-  let run: WatchRun;
   let disk: string;
   let isMounted = false;
-  before(async () => {
-    nodeRed = await NodeRed.start(SETTINGS);
-    run = new WatchRun(nodeRed);
-    disk = path.join(nodeRed.userDir, 'disk');
-    fs.mkdirSync(disk);
-  });
   after(async () => {
     await nodeRed.stop();
     if (isMounted) execFileSync('umount', [disk]);
-    fs.rmSync(nodeRed.userDir, { recursive: true });
+  });
+  const nodeRed = NodeRed.ofGroup(SETTINGS);
+  const run = new WatchRun(nodeRed);
+  before(() => {
+    disk = path.join(nodeRed.userDir, 'disk');
+    fs.mkdirSync(disk);
   });
 
   const alarm = (): Promise<number | 'cut'> => answerTo(nodeRed.url + PATH, alarmMessage(), PHRASE);
@@ -68,11 +65,10 @@ describe('a watch over an inbox', () => {
     await run.deploy(webhookFlow({ webhook: settled }, node('rvm-settle'), ...watch()));
     await alarm();
     await alarm();
-    const { userDir, port } = nodeRed;
     await nodeRed.stop();
-    age(path.join(userDir, 'remote-monitoring', 'inbox.sqlite'), 6 * 60_000);
-    nodeRed = await NodeRed.start({ ...SETTINGS, userDir, port });
-    run = new WatchRun(nodeRed);
+    age(path.join(nodeRed.userDir, 'remote-monitoring', 'inbox.sqlite'), 6 * 60_000);
+    await nodeRed.restart();
+    run.begin();
     const { severity, text } = await run.comes('backlog');
     assert.equal(severity, 'warning');
     const [, minutes] = /have waited for the flow for over (\d+) minutes/.exec(text) ?? [];
@@ -84,7 +80,7 @@ describe('a watch over an inbox', () => {
 
   it('leaves nothing behind once it is deleted, also while Node-RED does not run', async () => {
     const flows = webhookFlow({}, ...watch());
-    const { userDir, port } = nodeRed;
+    const { userDir } = nodeRed;
     const refused = webhookFlow({}, ...watch(), ...watch({ id: 'other' }).slice(0, 1));
     await run.deploy(refused);
     assert.equal(await answered(nodeRed, alarmMessage(), 'another phrase'), 401);
@@ -96,8 +92,8 @@ describe('a watch over an inbox', () => {
     await nodeRed.stop();
     assert.deepEqual(ownersIn(userDir), ['watch:watch']);
     const changed = webhookFlow({}, ...watch({ id: 'new' })).map(({ credentials: _kept, ...node }) => node);
-    nodeRed = await NodeRed.start({ ...SETTINGS, userDir, port, flows: changed });
-    run = new WatchRun(nodeRed);
+    await nodeRed.restart('SIGTERM', { flows: changed });
+    run.begin();
     await run.comes('not-proven');
     await nodeRed.stop();
     assert.deepEqual(ownersIn(userDir), ['watch:new']);

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import http from 'node:http';
+import { MuteServer } from '../support/network/servers';
 import { DatabasePair } from '../support/cluster/database-pair';
 import { freePort, NodeRed, type FlowNode } from '../support/node-red/node-red';
 import { listenerNode, sharedFlow } from '../support/node-red/flows';
@@ -10,20 +9,13 @@ import { eventually } from '../support/time/patience';
 
 describe('a watch of two Node-RED on one inbox in PostgreSQL', () => {
   let database: DatabasePair;
-  let first: NodeRed;
-  let second: NodeRed;
-  let runs: [WatchRun, WatchRun];
   before(async function () {
     needs(this, 'postgres');
     database = await DatabasePair.start();
-    [first, second] = await Promise.all([NodeRed.start(), NodeRed.start()]);
-    runs = [new WatchRun(first, false), new WatchRun(second, false)];
   });
-  after(async () => {
-    await first?.stopAndRemove();
-    await second?.stopAndRemove();
-    await database?.remove();
-  });
+  const [first, second] = [NodeRed.ofGroup(), NodeRed.ofGroup()];
+  const runs = [new WatchRun(first, false), new WatchRun(second, false)] as const;
+  after(() => database?.remove());
 
   const flow = (instanceName: string, webhook: Record<string, unknown> = {}, ...further: FlowNode[]) =>
     sharedFlow(database.connection, { inbox: { instanceName }, webhook }, ...watch(), ...further);
@@ -45,8 +37,7 @@ describe('a watch of two Node-RED on one inbox in PostgreSQL', () => {
 
   it('tells once what one of them alone sees, holds both pulses, and tells the end where that one is dead', async () => {
     const port = await freePort();
-    const other = http.createServer().listen(port, '127.0.0.1');
-    await once(other, 'listening');
+    const other = await MuteServer.start(port);
     for (const run of runs) run.begin();
     await first.deploy(flow('one', { listener: 'listener' }, listenerNode({ port })));
     await eventually(() => last().flat().includes('listener-down'), 'the finding');
@@ -60,7 +51,7 @@ describe('a watch of two Node-RED on one inbox in PostgreSQL', () => {
     await first.stop('SIGKILL');
     await eventually(() => runs[1].verdicts.at(-1)?.ok === true, 'the end, told by the other one');
     await runs[1].pulse();
-    other.close();
+    await other.close();
   });
 
   it('finds that no standby has what is acknowledged, once it was taken over, until there is a new one', async () => {

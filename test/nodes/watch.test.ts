@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import http from 'node:http';
+import { MuteServer } from '../support/network/servers';
 import { listenerNode, PATH, PHRASE, station, webhookFlow, webhookIn } from '../support/node-red/flows';
 import {
   entrance,
@@ -23,18 +22,12 @@ import { answered, functionNode, shows } from '../support/node-red/alarms-throug
 const LISTENS_AGAIN = 5000;
 
 describe('a watch', () => {
-  let nodeRed: NodeRed;
+  const settings = MOVABLE_CLOCK + MOVABLE_INTERVALS + standingTimers(LISTENS_AGAIN);
+  const nodeRed = NodeRed.ofGroup({ settings });
+  const run = new WatchRun(nodeRed);
   let service: ScriptedService;
-  let run: WatchRun;
-  before(async () => {
-    nodeRed = await NodeRed.start({
-      settings: MOVABLE_CLOCK + MOVABLE_INTERVALS + standingTimers(LISTENS_AGAIN),
-    });
-    run = new WatchRun(nodeRed);
-  });
   beforeEach(async () => (service = await ScriptedService.start()));
   afterEach(() => service.close());
-  after(() => nodeRed.stopAndRemove());
 
   const credentials = (): Record<string, string> => {
     const { username, password } = service;
@@ -155,13 +148,12 @@ describe('a watch', () => {
 
   it('finds that the port of a listener is taken, and that it is free', async () => {
     const port = await freePort();
-    const other = http.createServer().listen(port, '127.0.0.1');
-    await once(other, 'listening');
+    const other = await MuteServer.start(port);
     await run.deploy(flow({ webhook: { listener: 'listener' } }, listenerNode({ port })));
     const { severity, text } = await run.comes('listener-down');
     assert.equal(severity, 'fault');
     assert.match(text, new RegExp(`No alarm can reach the webhook in "North":.*${port}`));
-    other.close();
+    await other.close();
     await run.goes('listener-down');
     await run.pulse();
   });

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { createServer } from 'node:net';
 import { once } from 'node:events';
 
 import type { RtspServer, RtspServerOptions } from '../../sandbox/rtsp/server';
 import { UdpReceiver } from './udp-receiver';
+import { MuteServer } from '../support/network/servers';
 import { eventually } from '../support/time/patience';
 import { serverOfEachTest, live, recorded } from './server-under-test';
 
@@ -152,17 +152,15 @@ describe('the life of RTSP sessions', () => {
   });
 
   it('a port that is taken fails, or gives way to a free one where that is allowed', async () => {
-    const blocker = createServer().listen({ host: '127.0.0.1', port: 0 });
-    await once(blocker, 'listening');
-    const address = blocker.address();
-    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    const blocker = await MuteServer.start();
+    const { port } = blocker;
     try {
       await assert.rejects(under.start({ port }), { code: 'EADDRINUSE' });
       const server = await under.start({ port, fallbackToFreePort: true });
       assert.notEqual(server.port, port);
       assert.equal(server.url, `rtsp://127.0.0.1:${server.port}`);
     } finally {
-      blocker.close();
+      await blocker.close();
     }
   });
 

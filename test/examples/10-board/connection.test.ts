@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { choose, lineOf } from '../../support/editor/alarm-board';
-import { boardFlow, postAlarm, raiseAtBoard, saidOf, trailOf } from '../../support/examples/board';
-import { describeBoard } from '../../support/examples/describe-board';
+import {
+  boardFlow,
+  describeBoard,
+  postAlarm,
+  raiseAtBoard,
+  saidOf,
+  trailOf,
+} from '../../support/examples/board';
 import { soon } from '../../support/time/patience';
 
 const LINE = /^No connection to Node-RED: what you see is of \d+:\d+:\d+/;
@@ -54,7 +60,7 @@ describeBoard('where Node-RED is gone', { flow: boardFlow(), operator: 'Anna' },
   it('says no more of it once it is back, and has sent nothing of what was done meanwhile', async () => {
     await board.page.locator('.rvm-list').focus();
     await board.page.keyboard.press('a');
-    await board.startAgain();
+    await board.nodeRed.restart();
     await Promise.all([board.page, plan].map((each) => red(each).waitFor({ state: 'hidden' })));
     await postAlarm(board.nodeRed, { eventRuleName: 'Gate' });
     await board.page.locator('.rvm-count', { hasText: '2 open, 2 unclaimed' }).waitFor();

@@ -22,7 +22,8 @@ function flow(): FlowNode[] {
 }
 
 describe('example 10, an alarm that nobody takes', () => {
-  let nodeRed: NodeRed;
+  const nodeRed = NodeRed.ofGroup({ palette: packagesFor('10') }, flow);
+  before(() => inboxesOpen(nodeRed));
 
   const texts = (): string[] =>
     nodeRed.at('escalation').map(({ payload }) => (payload as { text: string }).text);
@@ -43,14 +44,6 @@ describe('example 10, an alarm that nobody takes', () => {
       100,
     );
   }
-
-  before(async () => {
-    nodeRed = await NodeRed.start({ palette: packagesFor('10') });
-    await nodeRed.deploy(flow());
-    await inboxesOpen(nodeRed);
-  });
-
-  after(() => nodeRed?.stopAndRemove());
 
   it('leaves by the wire of the pager once, with one line of text, and stands in the audit trail', async () => {
     await raise('Forgotten');
@@ -83,11 +76,9 @@ describe('example 10, an alarm that nobody takes', () => {
   });
 
   it('does not again, whatever comes, nor after a kill', async () => {
-    const { userDir, port } = nodeRed;
     assert.equal(escalatedOf('Forgotten').length, 1);
     await trailWhen(nodeRed, 'Released', ([row]) => row && timesOf(row, 'escalated').length > 0);
-    await nodeRed.stop('SIGKILL');
-    nodeRed = await NodeRed.start({ userDir, port, palette: packagesFor('10') });
+    await nodeRed.restart('SIGKILL');
     // One that is younger escalates: the others would have before it.
     await raise('Later');
     await nodeRed.message('escalation');

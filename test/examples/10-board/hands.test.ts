@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { choose, countTones, letIn, lineOf } from '../../support/editor/alarm-board';
-import { boardFlow, postAlarm } from '../../support/examples/board';
-import { describeBoard } from '../../support/examples/describe-board';
+import { boardFlow, describeBoard, postAlarm } from '../../support/examples/board';
 
 describeBoard('the board under the hand', { flow: boardFlow() }, (board) => {
   const alarm = (eventRuleName: string, locationName = 'Depot'): Promise<void> =>

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { choose, countTones, lineOf } from '../../support/editor/alarm-board';
-import { boardWithDoors, raiseAtBoard, rowOf, type Row } from '../../support/examples/board';
-import { describeBoard } from '../../support/examples/describe-board';
+import { boardWithDoors, describeBoard, raiseAtBoard, rowOf, type Row } from '../../support/examples/board';
 import { inject } from '../../support/node-red/node-red';
 import { eventually } from '../../support/time/patience';
 

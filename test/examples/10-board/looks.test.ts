@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
 import { choose, lineOf } from '../../support/editor/alarm-board';
-import { boardWithDoors, rowOf, type Row } from '../../support/examples/board';
-import { describeBoard } from '../../support/examples/describe-board';
+import { boardWithDoors, describeBoard, rowOf, type Row } from '../../support/examples/board';
 import { inject } from '../../support/node-red/node-red';
 import { eventually } from '../../support/time/patience';
 

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { letIn } from '../../support/editor/alarm-board';
-import { boardFlow, postAlarm, trailOf } from '../../support/examples/board';
-import { describeBoard } from '../../support/examples/describe-board';
+import { boardFlow, describeBoard, postAlarm, trailOf } from '../../support/examples/board';
 import { eventually, soon } from '../../support/time/patience';
 
 const MANY = 200;

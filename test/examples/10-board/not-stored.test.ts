@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { choose, lineOf } from '../../support/editor/alarm-board';
-import { boardFlow, postAlarm, settledWhen } from '../../support/examples/board';
-import { describeBoard } from '../../support/examples/describe-board';
+import { boardFlow, describeBoard, postAlarm, settledWhen } from '../../support/examples/board';
 import { withChanges } from '../../support/examples/example-run';
 import { inboxesOpen } from '../../support/node-red/inboxes-open';
 

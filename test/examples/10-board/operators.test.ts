@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { choose, lineOf } from '../../support/editor/alarm-board';
-import { boardFlow, postAlarm, saidOf, saidWhen, settledWhen, trailOf } from '../../support/examples/board';
-import { describeBoard } from '../../support/examples/describe-board';
+import {
+  boardFlow,
+  describeBoard,
+  postAlarm,
+  saidOf,
+  saidWhen,
+  settledWhen,
+  trailOf,
+} from '../../support/examples/board';
 import { inboxesOpen } from '../../support/node-red/inboxes-open';
-import { NODE_RED_VERSIONS } from '../../support/suite/lanes';
+import { SLOW_VERSIONS } from '../../support/suite/lanes';
 
 /** What a browser can send that no button of the board sends. */
 const STRANGE: readonly unknown[] = [
@@ -15,7 +22,7 @@ const STRANGE: readonly unknown[] = [
   {},
 ];
 
-for (const version of NODE_RED_VERSIONS)
+for (const version of SLOW_VERSIONS)
   describeBoard('two operators at one board', { version }, (board) => {
     let anna: Page;
     let ben: Page;
@@ -165,7 +172,7 @@ for (const version of NODE_RED_VERSIONS)
       await button(ben, /^real/).click();
       await see('Yard', 'real, Ben');
       await board.nodeRed.stop('SIGKILL');
-      await board.startAgain();
+      await board.nodeRed.restart();
       await Promise.all(both().map((page) => page.close()));
       await open();
       await see('Gate', 'claimed by');

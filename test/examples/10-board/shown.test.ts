@@ -2,17 +2,16 @@ import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import type { Page } from 'playwright-core';
 import { choose, letIn, lineOf, pictureIs } from '../../support/editor/alarm-board';
-import { boardFlow, postAlarm } from '../../support/examples/board';
-import { describeBoard } from '../../support/examples/describe-board';
+import { boardFlow, describeBoard, postAlarm } from '../../support/examples/board';
 import { SandboxOfExample } from '../../support/examples/example-run';
 import { barAt } from '../../support/node-red/station-flow';
-import { nightlyIt, NODE_RED_VERSIONS } from '../../support/suite/lanes';
+import { nightlyIt, SLOW_VERSIONS } from '../../support/suite/lanes';
 import { eventually, soon } from '../../support/time/patience';
 import { numberIn } from '../../support/video/encoded-video';
 
 const MARKUP = '<script>window.hacked = true</script><img src=x onerror="window.hacked = true">{{ 7 * 7 }}';
 
-for (const version of NODE_RED_VERSIONS)
+for (const version of SLOW_VERSIONS)
   describeBoard('what the board shows', { version, flow: boardFlow(), programs: ['ffmpeg'] }, (board) => {
     let sandbox: SandboxOfExample;
 

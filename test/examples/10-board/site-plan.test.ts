@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
 import { choose, letIn, lineOf } from '../../support/editor/alarm-board';
-import { boardFlow, postAlarm, settledWhen } from '../../support/examples/board';
-import { describeBoard } from '../../support/examples/describe-board';
+import { boardFlow, describeBoard, postAlarm, settledWhen } from '../../support/examples/board';
 import { SandboxOfExample, withChanges } from '../../support/examples/example-run';
-import { NODE_RED_VERSIONS } from '../../support/suite/lanes';
+import { SLOW_VERSIONS } from '../../support/suite/lanes';
 
 const MARKUP = '<img src=x onerror="window.hacked = true">';
 
@@ -15,7 +14,7 @@ const FLOW = withChanges(boardFlow({ undoSeconds: 1 }), {
   'statistics-tick': EACH_SECOND,
 });
 
-for (const version of NODE_RED_VERSIONS)
+for (const version of SLOW_VERSIONS)
   describeBoard('site plan and statistics', { version, flow: FLOW, operator: 'Anna' }, (board) => {
     let page: Page;
     let sandbox: SandboxOfExample;

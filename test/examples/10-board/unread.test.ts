@@ -3,8 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { Locator } from 'playwright-core';
 import { choose, lineOf } from '../../support/editor/alarm-board';
-import { boardFlow, postAlarm } from '../../support/examples/board';
-import { describeBoard } from '../../support/examples/describe-board';
+import { boardFlow, describeBoard, postAlarm } from '../../support/examples/board';
 import { inboxesOpen } from '../../support/node-red/inboxes-open';
 import type { FlowNode } from '../../support/node-red/node-red';
 

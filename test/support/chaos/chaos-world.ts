@@ -8,8 +8,8 @@ import type { StationTiming } from '../../../lib/cloud/timing';
 import type { RvmErrorCode } from '../../../lib/error';
 import { Sandbox } from '../../../sandbox';
 import type { SeededChoice } from '../../../sandbox/world/seeded';
-import type { SandboxCamera, SandboxState } from '../node-red/station-flow';
-import { type ForwardedRequest, RecordingForwarder } from '../rtsp/recording-forwarder';
+import { seenCameras, type SandboxCamera, type SandboxState } from '../node-red/station-flow';
+import { type ForwardedRequest, RecordingForwarder } from '../network/servers';
 import { settingsOf } from '../service/scripted-station';
 import { PATIENCE } from '../time/patience';
 import { FaultyProxy } from './faulty-proxy';
@@ -89,7 +89,7 @@ export class ChaosWorld {
     await this.client.close();
     await this.proxy.close();
     await this.gateway.close();
-    this.forwarder.close();
+    await this.forwarder.close();
     await this.sandbox.close();
   }
 
@@ -99,9 +99,7 @@ export class ChaosWorld {
   }
 
   async listedCameras(): Promise<SandboxCamera[]> {
-    const { cameras, sites } = await this.#state();
-    const accepted = new Set(sites.filter(({ state }) => state === 'accepted').map(({ id }) => id));
-    return cameras.filter(({ siteId }) => accepted.has(siteId));
+    return seenCameras(await this.#state());
   }
 
   async loseSession(): Promise<void> {

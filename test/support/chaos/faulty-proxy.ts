@@ -66,10 +66,6 @@ export class FaultyProxy extends LocalServer {
     return new FaultyProxy(createServer(), new URL(target), options).listening();
   }
 
-  get url(): string {
-    return `http://127.0.0.1:${this.port}`;
-  }
-
   get connections(): number {
     return this.#passages.size;
   }

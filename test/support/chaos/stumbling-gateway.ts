@@ -78,10 +78,6 @@ export class StumblingGateway extends LocalServer {
     return new StumblingGateway(createServer(), new URL(target), options).listening();
   }
 
-  get url(): string {
-    return `http://127.0.0.1:${this.port}`;
-  }
-
   disturb(): void {
     this.#isDisturbing = true;
   }

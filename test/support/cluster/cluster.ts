@@ -115,7 +115,7 @@ export class Cluster {
     await Promise.all(this.instances.map((instance) => instance.remove()));
     await this.#balancer?.stop();
     await this.sender?.giveUp();
-    await this.sink.stop();
+    await this.sink.close();
     this.#authority.remove();
   }
 

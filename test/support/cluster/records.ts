@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import fs from 'node:fs';
 import http from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
+import { LocalServer } from '../network/servers';
 import { PHRASE } from '../node-red/flows';
 import type { FlowNode } from '../node-red/node-red';
 import { steadyNow } from '../time/event-loop';
@@ -149,7 +150,7 @@ interface Confirmation {
 }
 
 /** What the flows of all instances bring their events to, as to a monitoring station: once it has answered, the flow settles. */
-export class ConfirmingSink {
+export class ConfirmingSink extends LocalServer {
   readonly confirmations: Confirmation[] = [];
   readonly #confirmed = new Set<string>();
   /** By instance, how many of its processes have gone. */
@@ -157,14 +158,14 @@ export class ConfirmingSink {
   /** Instances whose events it does not confirm. */
   readonly #held = new Set<string>();
   readonly #changes = new EventEmitter().setMaxListeners(0);
-  readonly #server = http.createServer((req, res) => {
-    // Whoever is killed in the midst of it brings it again.
-    this.#take(req, res).catch(() => undefined);
-  });
 
-  async start(): Promise<void> {
-    this.#server.listen(0, '127.0.0.1');
-    await once(this.#server, 'listening');
+  constructor() {
+    // Whoever is killed in the midst of it brings it again.
+    super(http.createServer((req, res) => void this.#take(req, res).catch(() => undefined)));
+  }
+
+  start(): Promise<this> {
+    return this.listening();
   }
 
   has(messageId: string): boolean {
@@ -189,10 +190,9 @@ export class ConfirmingSink {
 
   /** Brings events here, and settles each once that is confirmed; where the store fails to, again after a moment. */
   nodes(instance: string): FlowNode[] {
-    const { port } = this.#server.address() as AddressInfo;
     const place = { z: 'tab', name: '', x: 0, y: 0 };
     const step = { ...place, type: 'function', outputs: 1, libs: [] };
-    const url = `http://127.0.0.1:${port}/${instance}`;
+    const url = `${this.url}/${instance}`;
     return [
       { ...step, id: 'sink', func: 'msg.payload = msg.webhook; return msg;', wires: [['post']] },
       { ...place, id: 'post', type: 'http request', method: 'POST', url, wires: [['confirmed']] },
@@ -203,12 +203,9 @@ export class ConfirmingSink {
     ];
   }
 
-  async stop(): Promise<void> {
+  override async close(): Promise<void> {
     for (const instance of this.#held) this.letGo(instance);
-    if (!this.#server.listening) return;
-    this.#server.closeAllConnections();
-    this.#server.close();
-    await once(this.#server, 'close');
+    await super.close();
   }
 
   #lifeOf(instance: string): number {
@@ -218,12 +215,10 @@ export class ConfirmingSink {
   async #take(req: http.IncomingMessage, res: http.ServerResponse): Promise<void> {
     const instance = (req.url ?? '').slice(1);
     const life = this.#lifeOf(instance);
-    const pieces: Buffer[] = [];
-    for await (const piece of req) pieces.push(piece as Buffer);
+    const { messageId } = (await json(req)) as { messageId: string };
     await delay(LEAST + Math.random() * MORE);
     while (this.#held.has(instance)) await once(this.#changes, 'change');
     if (life !== this.#lifeOf(instance)) return;
-    const { messageId } = JSON.parse(Buffer.concat(pieces).toString()) as { messageId: string };
     this.#confirmed.add(messageId);
     this.confirmations.push({ instance, messageId, at: steadyNow() });
     res.end('taken');

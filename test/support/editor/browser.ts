@@ -6,6 +6,7 @@ import { type Browser, chromium, type Page } from 'playwright-core';
 import { type NodeRed, ROOT } from '../node-red/node-red';
 import { programPath } from '../suite/programs';
 import { PATIENCE } from '../time/patience';
+import { post } from '../webhook/alarm-message';
 
 export async function openBrowser(): Promise<Browser> {
   const quiet = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'];
@@ -78,14 +79,9 @@ interface EditorOptions {
 
 /** Where the editor takes more than a second to load, its tips come before their place is made, which is an error. */
 async function hideTips(address: string, token: string): Promise<void> {
-  const response = await fetch(`${address}/settings/user`, {
-    method: 'POST',
-    headers: {
-      'Content-Type': 'application/json',
-      ...(token !== '' && { Authorization: `Bearer ${token}` }),
-    },
-    body: JSON.stringify({ editor: { view: { 'view-show-tips': false } } }),
-  });
+  const login: Record<string, string> = token === '' ? {} : { Authorization: `Bearer ${token}` };
+  const settings = { editor: { view: { 'view-show-tips': false } } };
+  const response = await post(`${address}/settings/user`, settings, undefined, login);
   if (!response.ok) throw new Error(`The settings of the editor cannot be changed: ${response.status}.`);
 }
 

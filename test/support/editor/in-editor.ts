@@ -4,8 +4,8 @@ import { Sandbox, type SandboxOptions } from '../../../sandbox';
 import { closeDialog, openDialog, testBrowser, type TestBrowser, openEditor } from './browser';
 import { tokenOf, USERS, type User } from '../node-red/inboxes-open';
 import { cloud, PHRASE, station } from '../node-red/flows';
-import type { SandboxCamera } from '../node-red/station-flow';
-import { NODE_RED_VERSIONS } from '../suite/lanes';
+import { seenCameras, stateOf } from '../node-red/station-flow';
+import { SLOW_VERSIONS } from '../suite/lanes';
 import { NodeRed, type FlowNode, type NodeRedVersion, watched } from '../node-red/node-red';
 import { needs, type Program } from '../suite/programs';
 
@@ -62,7 +62,7 @@ export function describeInEditor(
   { flow, programs = [], end, secured = false, user = 'admin' }: InEditor,
   tests: (editor: EditorOfTests) => void,
 ): void {
-  for (const version of NODE_RED_VERSIONS) {
+  for (const version of SLOW_VERSIONS) {
     describe(`${title}, in the editor of Node-RED ${version}`, function () {
       const editor = { version, ...handsOf(() => editor.page) } as EditorOfTests;
 
@@ -137,19 +137,9 @@ function handsOf(page: () => Page): Hands {
   };
 }
 
-/** What tests read of the state of a sandbox. */
-interface SandboxState {
-  cameras: SandboxCamera[];
-  sites: { id: string; state: string }[];
-  /** RTSP sessions: those that are open, and all that there ever were. */
-  video: { sessions: number; opened: number };
-}
-
 /** Of a group of tests: nodes that ask a sandbox, which a test can look into, and close. */
 export function withSandbox(options: SandboxOptions, ...nodes: FlowNode[]) {
   let sandbox: Sandbox;
-  const state = async (): Promise<SandboxState> =>
-    (await (await fetch(`${sandbox.url}/sandbox/state`)).json()) as SandboxState;
   return {
     async flow(): Promise<FlowNode[]> {
       sandbox = await Sandbox.start({ eventsPerMinute: 0, rtspPort: 0, ...options });
@@ -160,12 +150,7 @@ export function withSandbox(options: SandboxOptions, ...nodes: FlowNode[]) {
     },
     end: () => sandbox.close(),
     apiKey: () => sandbox.apiKey,
-    /** Those that the Agent User may see. */
-    async cameras(): Promise<SandboxCamera[]> {
-      const { cameras, sites } = await state();
-      const seen = sites.filter((site) => site.state === 'accepted').map(({ id }) => id);
-      return cameras.filter(({ siteId }) => seen.includes(siteId));
-    },
-    video: async () => (await state()).video,
+    cameras: async () => seenCameras(await stateOf(sandbox)),
+    video: async () => (await stateOf(sandbox)).video,
   };
 }

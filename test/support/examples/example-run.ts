@@ -9,7 +9,9 @@ import {
   probe,
   type StartOptions,
 } from '../node-red/node-red';
+import { setFault, type SandboxState, stateOf } from '../node-red/station-flow';
 import { eventually } from '../time/patience';
+import { post } from '../webhook/alarm-message';
 import { example, packagesFor, saidOfNodes } from './examples';
 
 /** Nodes of the example are called by their ids without `rvm-example-` and its digits. */
@@ -204,12 +206,6 @@ export function partOf(msg: Message | undefined, name: string): Message {
   return (msg?.[name] ?? {}) as Message;
 }
 
-/** The answer to `GET /sandbox/state`, as far as tests of examples look at it. */
-interface SandboxState {
-  cameras: { id: string; name: string; status: string; ptz: { position: string } | null }[];
-  stations: { key: string; endpoints: number }[];
-}
-
 /** What `POST /sandbox/alarms` takes. */
 interface AlarmToRaise {
   camera?: string;
@@ -271,8 +267,8 @@ export class SandboxOfExample {
     return sandbox;
   }
 
-  async state(): Promise<SandboxState> {
-    return (await (await fetch(`${this.url}/sandbox/state`)).json()) as SandboxState;
+  state(): Promise<SandboxState> {
+    return stateOf(this);
   }
 
   /** Waits until the sandbox says so. */
@@ -281,21 +277,13 @@ export class SandboxOfExample {
   }
 
   async raise(alarm: AlarmToRaise = {}): Promise<RaisedAlarm> {
-    return (await this.#post('alarms', { seconds: 3600, ...alarm })) as RaisedAlarm;
-  }
-
-  async fault(fault: Record<string, unknown>): Promise<void> {
-    await this.#post('faults', fault);
-  }
-
-  async #post(call: string, body: object): Promise<unknown> {
-    const response = await fetch(`${this.url}/sandbox/${call}`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify(body),
-    });
+    const response = await post(`${this.url}/sandbox/alarms`, { seconds: 3600, ...alarm });
     assert.ok(response.ok, await response.clone().text());
-    return response.json();
+    return (await response.json()) as RaisedAlarm;
+  }
+
+  fault(fault: Record<string, unknown>): Promise<void> {
+    return setFault(this, fault);
   }
 }
 

@@ -1,5 +1,4 @@
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { DurableInbox, type FileInboxOptions } from '../../../lib/inbox/durable-inbox';
@@ -24,6 +23,7 @@ import type { DeadLetter, ProvenMessage } from '../../../lib/message/record';
 import { SharedServer } from '../postgres/shared-server';
 import { newSchema } from '../postgres/stores';
 import { needs } from '../suite/programs';
+import { temporaryFolder } from '../suite/temporary-folder';
 import { eventually, PATIENCE } from '../time/patience';
 
 const DAY = 24 * 60 * 60 * 1000;
@@ -58,7 +58,7 @@ export function inEachStore(title: string, define: (open: OpenInbox) => void): v
 function inSqlite(): OpenInbox {
   let folder: string;
   beforeEach(() => {
-    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-each-'));
+    folder = temporaryFolder('each');
   });
   const open = opening(({ name = 'inbox', ...options }) => {
     const own = path.join(folder, name);
@@ -248,18 +248,6 @@ class InlineStore implements StorePort {
       ...(steady && { monotonic: steady }),
     });
   }
-}
-
-const folders = new Set<string>();
-// Of an inbox that a test did not close.
-process.on('exit', () => {
-  for (const folder of folders) fs.rmSync(folder, { recursive: true, force: true });
-});
-
-function temporaryFolder(): string {
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-inline-'));
-  folders.add(folder);
-  return folder;
 }
 
 export interface InlineInboxOptions extends Partial<FileInboxOptions> {

@@ -1,10 +1,9 @@
 import { fork, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import path from 'node:path';
 import { DurableInbox } from '../../../lib/inbox/durable-inbox';
 import type { Incident } from '../../../lib/inbox/model';
 import type { InboxEvents } from '../../../lib/inbox/store-health';
-import { Taker } from '../../inbox/samples';
+import { DAY, proven, Taker } from '../../inbox/samples';
+import { endProcess } from '../network/servers';
 import { eventually, PATIENCE } from '../time/patience';
 
 type Told =
@@ -13,7 +12,7 @@ type Told =
   | { durable: boolean | undefined }
   | { messageId: string; outcome: string };
 
-const DAY = 24 * 60 * 60 * 1000;
+const KEEP = { keys: 7 * DAY, bodies: 30 * DAY };
 
 /** An inbox that another process has open, whose flow leaves all events open: the process is killed, and the inbox opened here. */
 export class HeldInbox {
@@ -27,9 +26,8 @@ export class HeldInbox {
     private readonly spillFolder: string,
     private readonly lastSequence: string,
   ) {
-    this.#process = fork(path.join(__dirname, 'inbox-holder.ts'), [file, spillFolder, lastSequence], {
-      execArgv: ['--import=tsx'],
-    });
+    const execArgv = ['--import=tsx'];
+    this.#process = fork(__filename, [file, spillFolder, lastSequence], { execArgv });
     this.#process.on('message', (told: Told) => this.told.push(told));
   }
 
@@ -64,9 +62,7 @@ export class HeldInbox {
   }
 
   async kill(): Promise<void> {
-    if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
-    this.#process.kill('SIGKILL');
-    await once(this.#process, 'exit');
+    await endProcess(this.#process, 'SIGKILL');
   }
 
   /** Kills it, and gives the ids of all that the next process delivers, once all that was acknowledged is among them, and what befell it. */
@@ -76,7 +72,7 @@ export class HeldInbox {
       file: this.file,
       spillFolder: this.spillFolder,
       lastSequence: this.lastSequence,
-      keep: { keys: 7 * DAY, bodies: 30 * DAY },
+      keep: KEEP,
       timeoutMs: PATIENCE,
       lookAgain: 100,
     });
@@ -89,3 +85,27 @@ export class HeldInbox {
     return { ids, incidents };
   }
 }
+
+/** The process: it takes ids of messages to accept, and says what became of each; and tells what befell the inbox. */
+function hold([file = '', spillFolder = '', lastSequence = '']: readonly string[]): void {
+  const tell = (told: Told): void => void process.send?.(told);
+  const inbox = new DurableInbox({
+    file,
+    spillFolder,
+    lastSequence,
+    keep: KEEP,
+    lookAgain: 100,
+    log: (news) => tell({ news }),
+  });
+  void new Taker(inbox, { handledWhen: 'settled', onIncident: (incident) => tell({ incident }) });
+  inbox.watch(() => tell({ durable: inbox.state().durable }));
+  process.on('message', (messageId: string) => {
+    inbox.accept(proven({}, { messageId })).then(
+      ({ outcome }) => tell({ messageId, outcome }),
+      () => tell({ messageId, outcome: 'cut' }),
+    );
+  });
+  process.on('disconnect', () => process.exit());
+}
+
+if (require.main === module) hold(process.argv.slice(2));

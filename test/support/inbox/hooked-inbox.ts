@@ -1,5 +1,4 @@
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import { StatementSync } from 'node:sqlite';
 import type { ListedMessage, ListQuery } from '../../../lib/inbox/model';
@@ -7,6 +6,7 @@ import type { ChangedSlots, Slot, SlotOutcome, Slots, SlotWrite } from '../../..
 import type { InboxEvents } from '../../../lib/inbox/store-health';
 import { SPARE_FILE } from '../../../lib/inbox/spare/spare-folder';
 import { storeFailed } from '../../../lib/inbox/store/port';
+import { temporaryFolder } from '../suite/temporary-folder';
 import { eventually, PATIENCE, replaceMethod } from '../time/patience';
 import { InlineInbox, type InlineInboxOptions, pass } from './each-store';
 
@@ -22,10 +22,6 @@ export class HookedInbox extends InlineInbox {
     fs.cpSync(this.folder, image, { recursive: true });
     return image;
   }
-}
-
-function temporaryFolder(): string {
-  return fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-hooked-'));
 }
 
 /** For the tests of one suite: opens inboxes, which end with each test. */
@@ -99,39 +95,66 @@ interface Kept {
 }
 
 /** Slots in memory, which several instances share; they fail, or wait, where a test says so. */
-export class SlotPlace implements Pick<Slots, 'slots' | 'putSlots'> {
+export class SlotPlace implements Pick<Slots, 'slots' | 'putSlots' | 'watchSlots'> {
   fails = false;
-  /** What was written, by name. */
+  /** What was written, by name, and by how many calls. */
   readonly writes: string[] = [];
+  puts = 0;
   readonly #owners = new Map<string, Map<string, Kept>>();
+  readonly #watchers = new Set<() => void>();
   #version = 0;
 
-  /** @param clock milliseconds, of the store */
-  constructor(private readonly clock: () => number) {}
+  /**
+   * @param clock milliseconds, of the store
+   * @param takes milliseconds until a call is done; unless said, it is before the caller goes on
+   */
+  constructor(
+    private readonly clock: () => number,
+    private readonly takes?: number,
+  ) {}
 
   async slots(owner: string, since = 0): Promise<ChangedSlots> {
+    if (this.takes !== undefined) await this.#late(this.takes);
     this.#check();
-    const kept = [...this.#of(owner)].map(([name, each]) => this.#slot(name, each));
-    const slots = kept.filter(({ version, value }) => version > since && (since > 0 || value !== undefined));
+    const slots = [...this.#of(owner)]
+      .map(([name, each]) => this.#slot(name, each))
+      .filter(({ version, value }) => version > since && (since > 0 || value !== undefined))
+      .sort((one, other) => one.version - other.version);
     return { version: this.#version, isAll: since === 0, slots };
   }
 
   async putSlots(owner: string, writes: readonly SlotWrite[]): Promise<SlotOutcome[]> {
+    if (this.takes !== undefined) await this.#late(this.takes);
     this.#check();
-    return writes.map((write) => this.#write(this.#of(owner), write));
+    this.puts += 1;
+    const outcomes = writes.map((write) => this.#write(this.#of(owner), write));
+    for (const changed of this.#watchers) changed();
+    return outcomes;
+  }
+
+  watchSlots(_owner: string, changed: () => void): () => void {
+    this.#watchers.add(changed);
+    return () => this.#watchers.delete(changed);
+  }
+
+  /** Of those that have a value. */
+  names(): string[] {
+    const all = [...this.#owners.values()].flatMap((kept) => [...kept]);
+    return all.filter(([, { value }]) => value !== undefined).map(([name]) => name);
   }
 
   #write(kept: Map<string, Kept>, { name, expected, value, lasts }: SlotWrite): SlotOutcome {
     const known = kept.get(name);
-    const version = known === undefined || known.value === undefined ? 0 : known.version;
-    if (expected !== undefined && expected !== version)
-      return { written: false, slot: known && this.#slot(name, known) };
+    const isThere = known?.value !== undefined;
+    if (expected !== undefined && expected !== (isThere ? known.version : 0))
+      return { written: false, slot: isThere ? this.#slot(name, known) : undefined };
     this.#version += 1;
     const endsAt = lasts === undefined ? undefined : this.clock() + lasts;
     const json: unknown = value === undefined ? undefined : JSON.parse(JSON.stringify(value));
-    kept.set(name, { value: json, version: this.#version, endsAt });
+    const written = { value: json, version: this.#version, endsAt };
+    kept.set(name, written);
     this.writes.push(name);
-    return { written: true, slot: { name, value, version: this.#version } };
+    return { written: true, slot: value === undefined ? undefined : this.#slot(name, written) };
   }
 
   #slot(name: string, { value, version, endsAt }: Kept): Slot {
@@ -142,6 +165,10 @@ export class SlotPlace implements Pick<Slots, 'slots' | 'putSlots'> {
     const known = this.#owners.get(owner) ?? new Map<string, Kept>();
     this.#owners.set(owner, known);
     return known;
+  }
+
+  #late(ms: number): Promise<void> {
+    return new Promise((resolve) => setTimeout(resolve, ms));
   }
 
   #check(): void {

@@ -3,6 +3,7 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
 import os from 'node:os';
+import { endProcess } from '../network/servers';
 import { cannotRun, needs } from '../suite/programs';
 
 /** Skips what needs strace where that cannot be had. */
@@ -47,8 +48,6 @@ export class Strace {
   }
 
   async detach(): Promise<void> {
-    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
-    this.child.kill('SIGINT');
-    await once(this.child, 'exit');
+    await endProcess(this.child, 'SIGINT');
   }
 }

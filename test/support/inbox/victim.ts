@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
+import readline from 'node:readline';
 import { Store } from '../../../lib/inbox/sqlite/store';
+import { endProcess } from '../network/servers';
 import { PATH, PHRASE } from '../node-red/flows';
 import { entrance, freePort, inject, NodeRed, probe, ROOT, type FlowNode } from '../node-red/node-red';
-import { SandboxProcess } from '../service/sandbox-process';
+import { temporaryFolder } from '../suite/temporary-folder';
 import { eventually } from '../time/patience';
+import { post } from '../webhook/alarm-message';
 import { FileSink, OnceSink, sentFlow, settledFlow, type Arrival } from '../webhook/sinks';
 
 /** Points on the way of an alarm at which kill-points.js can kill, and when that is. */
@@ -46,7 +50,7 @@ const OPEN_EVENTS: FlowNode[] = [
 export class Victim {
   sandbox!: SandboxProcess;
   nodeRed!: NodeRed;
-  readonly #folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-kill-'));
+  readonly #folder = temporaryFolder('kill');
   /** Gets the events where they are handled when sent, and the problems. */
   readonly #file = new FileSink(path.join(this.#folder, 'sink'));
   /** Gets the events where they are handled when settled. */
@@ -119,7 +123,7 @@ export class Victim {
   async end(): Promise<void> {
     await this.nodeRed?.stop('SIGKILL');
     await this.sandbox?.stop();
-    await this.#sink.stop();
+    await this.#sink.close();
     fs.rmSync(this.#folder, { recursive: true, force: true });
   }
 
@@ -158,5 +162,67 @@ export class Victim {
       return Array.isArray(open) && open.length === 0;
     };
     await eventually(isSettled, 'the end of all events');
+  }
+}
+
+interface DeliveryReport {
+  messageId: string;
+  state: string;
+  attempts: { status?: number; error?: string }[];
+}
+
+/** The sandbox as a program of its own: the sender, which knows only what the service knows and resends as it does. */
+class SandboxProcess {
+  /** Ids of all messages that were raised. */
+  readonly raised: string[] = [];
+
+  private constructor(
+    private readonly child: ChildProcess,
+    private readonly url: string,
+  ) {}
+
+  static async start(webhook: string, phrase: string): Promise<SandboxProcess> {
+    const cli = path.join(ROOT, 'dist', 'sandbox', 'cli.js');
+    const ports = ['--port', '0', '--rtsp-port', '0'];
+    const sender = ['--webhook', webhook, '--secret', phrase, '--events-per-minute', '0', '--sites', '1'];
+    const child = spawn(process.execPath, [cli, ...ports, ...sender], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const [line] = (await once(readline.createInterface(child.stdout), 'line')) as [string];
+    return new SandboxProcess(child, (JSON.parse(line) as { url: string }).url);
+  }
+
+  /** Raises an alarm that does not end while a test lasts. */
+  async raise(): Promise<void> {
+    const { messageId } = (await this.#ask('alarms', { seconds: 86_400 })) as { messageId: string };
+    this.raised.push(messageId);
+  }
+
+  /** The newest 2,000 messages. */
+  async deliveries(): Promise<DeliveryReport[]> {
+    return (await this.#ask('deliveries')) as DeliveryReport[];
+  }
+
+  /** Lets the time of the resends come, until every message is acknowledged. */
+  async resendAll(): Promise<void> {
+    let states = new Set<string>();
+    const isOver = async (): Promise<boolean> => {
+      states = new Set((await this.deliveries()).map(({ state }) => state));
+      if (states.has('pending')) await this.#ask('clock', { advance: 10 });
+      return !states.has('pending');
+    };
+    await eventually(isOver, 'the end of all resends');
+    assert.deepEqual([...states], ['delivered']);
+  }
+
+  async stop(): Promise<void> {
+    await endProcess(this.child);
+  }
+
+  async #ask(call: string, body?: object): Promise<unknown> {
+    const url = `${this.url}/sandbox/${call}`;
+    const response = await (body === undefined ? fetch(url) : post(url, body));
+    assert.ok(response.ok, `${call} answered ${response.status}`);
+    return response.json();
   }
 }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, type StdioOptions } from 'node:child_process';
-import { once } from 'node:events';
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
+import { endProcess } from '../network/servers';
 import { freePort, ROOT } from '../node-red/node-red';
 import { programPath } from '../suite/programs';
+import { temporaryFolder } from '../suite/temporary-folder';
 import { eventually } from '../time/patience';
 
 export const MONITORING = path.join(ROOT, 'docs', 'monitoring');
@@ -76,7 +76,6 @@ export class Prometheus {
   #log = '';
 
   private constructor(
-    private readonly folder: string,
     private readonly port: number,
     private readonly child: ChildProcess,
   ) {
@@ -85,7 +84,7 @@ export class Prometheus {
 
   /** @param target host and port of the metrics */
   static async start(target: string): Promise<Prometheus> {
-    const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-prometheus-'));
+    const folder = temporaryFolder('prometheus');
     const configuration = fs
       .readFileSync(path.join(MONITORING, 'prometheus.yml'), 'utf8')
       .replaceAll('15s', '1s')
@@ -101,7 +100,7 @@ export class Prometheus {
     ];
     const stdio: StdioOptions = ['ignore', 'ignore', 'pipe'];
     const child = spawn(programPath('prometheus') ?? '', args, { stdio });
-    const prometheus = new Prometheus(folder, port, child);
+    const prometheus = new Prometheus(port, child);
     await eventually(() => prometheus.#isReady(), 'Prometheus', 50);
     return prometheus;
   }
@@ -120,12 +119,8 @@ export class Prometheus {
     return data.groups.flatMap(({ rules }) => rules);
   }
 
-  async stop(): Promise<void> {
-    if (this.child.exitCode === null) {
-      this.child.kill();
-      await once(this.child, 'exit');
-    }
-    fs.rmSync(this.folder, { recursive: true });
+  stop(): Promise<void> {
+    return endProcess(this.child);
   }
 
   get #api(): string {

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { temporaryFolder } from '../suite/temporary-folder';
 
 export interface Issued {
   key: string;
@@ -12,7 +12,7 @@ const KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'];
 
 /** A certificate authority that no machine knows, with the certificates that it issues. All in PEM. */
 export class Authority {
-  readonly #folder = mkdtempSync(path.join(tmpdir(), 'authority-'));
+  readonly #folder = temporaryFolder('authority');
 
   constructor(name = 'Authority of the test') {
     const files = ['-keyout', this.#file('ca.key'), '-out', this.file];
@@ -78,13 +78,9 @@ function openssl(...options: string[]): void {
 
 /** A fresh certificate, good for a day and signed by nobody else, with its private key; both in PEM. */
 export function selfSigned(commonName = 'localhost'): Issued {
-  const folder = mkdtempSync(path.join(tmpdir(), 'self-signed-'));
+  const folder = temporaryFolder('self-signed');
   const [key, cert] = [path.join(folder, 'key.pem'), path.join(folder, 'cert.pem')];
-  try {
-    const files = ['-keyout', key, '-out', cert];
-    openssl('req', '-x509', ...KEY, '-nodes', '-days', '1', '-subj', `/CN=${commonName}`, ...files);
-    return { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') };
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  const files = ['-keyout', key, '-out', cert];
+  openssl('req', '-x509', ...KEY, '-nodes', '-days', '1', '-subj', `/CN=${commonName}`, ...files);
+  return { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') };
 }

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import http2 from 'node:http2';
 import net from 'node:net';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import tls from 'node:tls';
 import { withTimeout } from '../../../lib/concurrency/timers';
 import { freePort, ROOT } from '../node-red/node-red';
 import { type Program, programPath } from '../suite/programs';
+import { temporaryFolder } from '../suite/temporary-folder';
 import type { Authority, Issued } from './certificates';
-import { LocalServer, untilListening } from './servers';
+import { endProcess, LocalServer, untilListening } from './servers';
 
 /** What an instance got that was posted to it. */
 interface Posted {
@@ -230,12 +230,8 @@ class ProxyProcess {
   }
 
   /** By default not killed outright: the workers of nginx would stay. */
-  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
-    if (this.child.exitCode === null && this.child.signalCode === null) {
-      this.child.kill(signal);
-      await once(this.child, 'exit');
-    }
-    rmSync(this.folder, { recursive: true, force: true });
+  stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+    return endProcess(this.child, signal);
   }
 
   /** Resolves when it listens; one that does not is stopped. */
@@ -267,7 +263,7 @@ export class ReverseProxy extends ProxyProcess {
 
   static async start(kind: Kind, options: ReverseProxyOptions): Promise<ReverseProxy> {
     const ports = { https: await freePort(), http: await freePort() };
-    const folder = mkdtempSync(path.join(tmpdir(), 'reverse-proxy-'));
+    const folder = temporaryFolder('reverse-proxy');
     // As root nginx works as another user, who has to get at its folders.
     chmodSync(folder, 0o755);
     saveCertificate(folder, options.authority.issueForServer(`DNS:${PROXY_NAME}`));
@@ -364,7 +360,7 @@ export class Tinyproxy extends ProxyProcess {
   /** @param settings further lines of its configuration, such as `BasicAuth user password` */
   static async start(...settings: string[]): Promise<Tinyproxy> {
     const port = await freePort();
-    const folder = mkdtempSync(path.join(tmpdir(), 'tinyproxy-'));
+    const folder = temporaryFolder('tinyproxy');
     const file = path.join(folder, 'tinyproxy.conf');
     const lines = [`Port ${port}`, 'Listen 127.0.0.1', 'Allow 127.0.0.1', 'LogLevel Info', 'Timeout 60'];
     writeFileSync(file, [...lines, ...settings, ''].join('\n'));

@@ -1,7 +1,8 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import http, { type IncomingMessage } from 'node:http';
+import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import net, { type AddressInfo, type Socket } from 'node:net';
+import { buffer } from 'node:stream/consumers';
 import { eventually } from '../time/patience';
 
 /**
@@ -18,6 +19,14 @@ export async function untilListening(
     return (await Promise.all(ports.map(accepts))).every(Boolean);
   };
   await eventually(isListening, `${child.spawnfile} to listen`);
+}
+
+/** Ends a process, unless it has ended, and waits for that. */
+export async function endProcess(child: ChildProcess | undefined, signal?: NodeJS.Signals): Promise<void> {
+  if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.kill(signal);
+  await ended;
 }
 
 async function accepts(port: number): Promise<boolean> {
@@ -38,15 +47,19 @@ export const portOf = (server: Pick<net.Server, 'address'>): number => (server.a
 export class LocalServer {
   readonly open = new Set<Socket>();
 
-  protected constructor(private readonly server: net.Server) {
-    server.on('connection', (socket: Socket) => {
+  /** @param connected of a server of TLS, what tells of a connection that is decrypted */
+  protected constructor(
+    private readonly server: net.Server,
+    connected: 'connection' | 'secureConnection' = 'connection',
+  ) {
+    server.on(connected, (socket: Socket) => {
       this.open.add(socket);
       socket.on('error', () => undefined).on('close', () => this.open.delete(socket));
     });
   }
 
-  protected async listening(host = '127.0.0.1'): Promise<this> {
-    this.server.listen(0, host);
+  protected async listening(host = '127.0.0.1', port = 0): Promise<this> {
+    this.server.listen(port, host);
     await once(this.server, 'listening');
     return this;
   }
@@ -55,8 +68,13 @@ export class LocalServer {
     return portOf(this.server);
   }
 
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
   async close(): Promise<void> {
     for (const socket of this.open) socket.destroy();
+    if (!this.server.listening) return;
     this.server.close();
     await once(this.server, 'close');
   }
@@ -64,11 +82,12 @@ export class LocalServer {
 
 /** Takes connections and says nothing, not even the answer to a TLS handshake. */
 export class MuteServer extends LocalServer {
-  static start(): Promise<MuteServer> {
-    return new MuteServer(net.createServer((socket) => socket.resume())).listening();
+  /** @param port any that is free, unless said */
+  static start(port?: number): Promise<MuteServer> {
+    return new MuteServer(net.createServer((socket) => socket.resume())).listening(undefined, port);
   }
 
-  get url(): string {
+  override get url(): string {
     return `https://127.0.0.1:${this.port}`;
   }
 
@@ -104,10 +123,6 @@ export class OddServer extends LocalServer {
   /** What it does with each socket. */
   static raw(connected: (socket: Socket) => void): Promise<OddServer> {
     return OddServer.start(net.createServer(connected));
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${this.port}`;
   }
 
   /** Ends all connections from this side, and waits for their end. */
@@ -256,5 +271,60 @@ export class Wiretap extends LocalServer {
       from.on('error', () => to.destroy()).on('close', () => to.destroy());
       from.pipe(to);
     }
+  }
+}
+
+/** A request that came in whole and was passed on. */
+export interface ForwardedRequest {
+  method: string;
+  /** Path with query. */
+  path: string;
+  body: string;
+  /** What the server answered; undefined until it has. */
+  status: number | undefined;
+  /** The body of the answer to a POST. */
+  answer: string;
+}
+
+/** Stands between a client and an HTTP server, passes everything on, and notes the requests and the cookies that are set. */
+export class RecordingForwarder extends LocalServer {
+  readonly cookies: string[] = [];
+  readonly requests: ForwardedRequest[] = [];
+  readonly #agent = new http.Agent({ keepAlive: true });
+
+  private constructor(private readonly target: URL) {
+    super(http.createServer((req, res) => void this.#receive(req, res)));
+  }
+
+  static start(target: string): Promise<RecordingForwarder> {
+    return new RecordingForwarder(new URL(target)).listening();
+  }
+
+  override async close(): Promise<void> {
+    await super.close();
+    this.#agent.destroy();
+  }
+
+  /** Only a request that has come to its end goes on: what was cut off on the way reaches the server not at all. */
+  async #receive(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const body = await buffer(req).catch(() => undefined);
+    if (body === undefined) return;
+    const { hostname, port, host } = this.target;
+    const { method = '', url: path = '' } = req;
+    const noted: ForwardedRequest = { method, path, body: body.toString(), status: undefined, answer: '' };
+    this.requests.push(noted);
+    const headers = { ...req.headers, host };
+    const onward = http.request({ hostname, port, path, method, headers, agent: this.#agent }, (answer) => {
+      noted.status = answer.statusCode;
+      if (method === 'POST') answer.on('data', (chunk: Buffer) => (noted.answer += chunk.toString()));
+      for (const cookie of answer.headers['set-cookie'] ?? []) {
+        const value = /^[^=]*=([^;]*)/.exec(cookie)?.[1] ?? '';
+        if (value !== '') this.cookies.push(value);
+      }
+      res.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(res);
+    });
+    onward.on('error', () => res.destroy());
+    onward.end(body);
   }
 }

@@ -1,5 +1,6 @@
 import type { Overview } from '../../../nodes/rvm-sidebar/overview';
 import { eventually } from '../time/patience';
+import { post } from '../webhook/alarm-message';
 import type { NodeRed } from './node-red';
 
 /**
@@ -54,7 +55,7 @@ export interface Reply {
 export async function tokenOf(nodeRed: NodeRed, username: User, root = ''): Promise<string> {
   const scope = SCOPES[username];
   const login = { client_id: 'node-red-admin', grant_type: 'password', scope, username, password: 'right' };
-  const { body } = await postJson(`${nodeRed.url}${root}/auth/token`, login);
+  const { body } = await replyOf(await post(`${nodeRed.url}${root}/auth/token`, login));
   return String(body['access_token']);
 }
 
@@ -65,12 +66,7 @@ export async function look(nodeRed: NodeRed, path: string, token = ''): Promise<
 
 /** Asks as a dialog does that wants something done. */
 export async function act(nodeRed: NodeRed, path: string, body: object, token = ''): Promise<Reply> {
-  return postJson(`${nodeRed.url}/rvm/${path}`, body, token);
-}
-
-async function postJson(url: string, body: object, token = ''): Promise<Reply> {
-  const headers = { 'Content-Type': 'application/json', ...authorization(token) };
-  return replyOf(await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) }));
+  return replyOf(await post(`${nodeRed.url}/rvm/${path}`, body, undefined, authorization(token)));
 }
 
 function authorization(token: string): Record<string, string> {

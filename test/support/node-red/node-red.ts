@@ -6,8 +6,10 @@ import fs from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
+import { endProcess } from '../network/servers';
 import { cannotRun } from '../suite/programs';
 import { eventually, PATIENCE } from '../time/patience';
+import { post } from '../webhook/alarm-message';
 
 export const ROOT = path.join(__dirname, '..', '..', '..');
 /** Packages of others that are installed for the example flows. */
@@ -56,6 +58,35 @@ export interface StartOptions {
   withoutPackage?: boolean;
   /** Packages of others in its palette, of those in test/palette. */
   palette?: readonly string[];
+  /** A module of JavaScript with types of nodes of the test. */
+  nodes?: string;
+}
+
+/** A process of Node-RED, and what has come from it. */
+class Running {
+  readonly seen: Seen[] = [];
+  log = '';
+  readonly changes = new EventEmitter().setMaxListeners(100);
+
+  constructor(
+    readonly userDir: string,
+    readonly port: number,
+    readonly child: ChildProcess,
+    /** Where it may be kept. */
+    readonly keptAs: NodeRedVersion | undefined,
+  ) {
+    for (const output of [child.stdout, child.stderr])
+      output?.on('data', (piece: Buffer) => {
+        this.log += piece.toString();
+        this.changes.emit('change');
+      });
+    child.on('message', (message: unknown) => {
+      if (message === null || typeof message !== 'object' || !('probe' in message)) return;
+      this.seen.push(message as Seen);
+      this.changes.emit('change');
+    });
+    child.on('exit', () => this.changes.emit('change'));
+  }
 }
 
 /**
@@ -63,44 +94,36 @@ export interface StartOptions {
  * each version that nothing makes special is kept, once it is given back, for the next test of this process.
  */
 export class NodeRed {
-  static readonly #kept = new Map<NodeRedVersion, NodeRed>();
-  readonly seen: Seen[] = [];
-  log = '';
-  readonly #changes = new EventEmitter();
+  static readonly #kept = new Map<NodeRedVersion, Running>();
+  #process: Running | undefined;
+  #options: StartOptions = {};
 
-  private constructor(
-    readonly userDir: string,
-    readonly port: number,
-    private readonly child: ChildProcess,
-    /** Where it may be kept. */
-    private readonly keptAs: NodeRedVersion | undefined,
-  ) {
-    this.#changes.setMaxListeners(100);
-    child.stdout?.on('data', (piece: Buffer) => this.#addLog(piece));
-    child.stderr?.on('data', (piece: Buffer) => this.#addLog(piece));
-    child.on('message', (message: unknown) => this.#addMessage(message));
-    child.on('exit', () => this.#changes.emit('change'));
+  private constructor(running?: Running) {
+    this.#process = running;
   }
 
   static async start(options: StartOptions = {}): Promise<NodeRed> {
-    const keptAs = isPlain(options) ? (options.version ?? '5') : undefined;
-    const kept = keptAs === undefined ? undefined : this.#kept.get(keptAs);
-    if (keptAs !== undefined) this.#kept.delete(keptAs);
-    if (kept?.isRunning !== true) return this.#startFresh(options, keptAs);
-    kept.#holdProcess(true);
-    try {
-      // Of the variables of tests it has these alone.
-      const { env = {} } = options;
-      await kept.#oneMore(/The environment was set/g, () => kept.child.send({ env }));
-      // What was told once in some seconds may be told again.
-      await kept.advance(60);
-      // What was still on its way is there now.
-      kept.#forget();
-      return kept;
-    } catch {
-      await kept.stop('SIGKILL');
-      return this.#startFresh(options, keptAs);
-    }
+    const nodeRed = new NodeRed();
+    await nodeRed.#begin(options);
+    return nodeRed;
+  }
+
+  /**
+   * One for the tests of a group, from the first to the last.
+   * @param options may be made when it starts
+   * @param flow is deployed then
+   */
+  static ofGroup(
+    options: StartOptions | (() => StartOptions | Promise<StartOptions>) = {},
+    flow?: () => readonly FlowNode[],
+  ): NodeRed {
+    const nodeRed = new NodeRed();
+    before(async () => {
+      await nodeRed.#begin(typeof options === 'function' ? await options() : options);
+      if (flow !== undefined) await nodeRed.deploy(flow());
+    });
+    after(() => nodeRed.stopAndRemove());
+    return nodeRed;
   }
 
   /** One for a piece of work, and no longer. */
@@ -115,7 +138,7 @@ export class NodeRed {
 
   /** Nothing else keeps this process alive: it ends, and they with it. */
   static async stopKept(): Promise<void> {
-    const all = [...this.#kept.values()];
+    const all = [...this.#kept.values()].map((kept) => new NodeRed(kept));
     this.#kept.clear();
     for (const kept of all) kept.#holdProcess(true);
     await Promise.all(all.map((kept) => kept.#stopAndRemove()));
@@ -129,7 +152,36 @@ export class NodeRed {
     }
   }
 
-  static async #startFresh(options: StartOptions, keptAs: NodeRedVersion | undefined): Promise<NodeRed> {
+  /** Ends it, and starts it again with what it has kept. @param options others than those of its start */
+  async restart(signal: NodeJS.Signals = 'SIGTERM', options: StartOptions = {}): Promise<void> {
+    const { userDir, port } = this;
+    const { flows: _deployed, flowsWait: _waited, ...former } = this.#options;
+    await this.stop(signal);
+    await this.#begin({ ...former, userDir, port, ...options });
+  }
+
+  async #begin(options: StartOptions): Promise<void> {
+    this.#options = options;
+    const keptAs = isPlain(options) ? (options.version ?? '5') : undefined;
+    this.#process = keptAs === undefined ? undefined : NodeRed.#kept.get(keptAs);
+    if (keptAs !== undefined) NodeRed.#kept.delete(keptAs);
+    if (!this.isRunning) return this.#beginFresh(options, keptAs);
+    this.#holdProcess(true);
+    try {
+      // Of the variables of tests it has these alone.
+      const { env = {} } = options;
+      await this.#oneMore(/The environment was set/g, () => this.#running.child.send({ env }));
+      // What was told once in some seconds may be told again.
+      await this.advance(60);
+      // What was still on its way is there now.
+      this.#forget();
+    } catch {
+      await this.stop('SIGKILL');
+      await this.#beginFresh(options, keptAs);
+    }
+  }
+
+  async #beginFresh(options: StartOptions, keptAs: NodeRedVersion | undefined): Promise<void> {
     const userDir = options.userDir ?? fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-node-red-'));
     const port = options.port ?? (await freePort());
     const modules = path.join(userDir, 'node_modules');
@@ -142,6 +194,11 @@ export class NodeRed {
     for (const name of options.palette ?? []) linkPackage(path.join(PALETTE, name), path.join(modules, name));
     put('settings.js', settingsFile(port, keptAs === undefined ? (options.settings ?? '') : MOVABLE_CLOCK));
     if (options.flows !== undefined) put('flows.json', JSON.stringify(options.flows));
+    if (options.nodes !== undefined) {
+      fs.mkdirSync(path.join(userDir, 'nodes'), { recursive: true });
+      put('nodes/of-test.js', options.nodes);
+      put('nodes/of-test.html', '');
+    }
 
     const red = options.embedded
       ? path.join(__dirname, 'embedded-host.js')
@@ -155,19 +212,39 @@ export class NodeRed {
       serialization: 'advanced',
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
-    const nodeRed = new NodeRed(userDir, port, child, keptAs);
+    this.#process = new Running(userDir, port, child, keptAs);
     const started = options.flowsWait
       ? /Waiting for missing types|Flows stopped in safe mode/
       : /Started flows/;
-    const runs = (): boolean => started.test(nodeRed.log) && /Server now running/.test(nodeRed.log);
+    const runs = (): boolean => started.test(this.log) && /Server now running/.test(this.log);
     try {
-      await nodeRed.until(runs, 'its start');
+      await this.until(runs, 'its start');
     } catch (error) {
       // Nobody else has a hold on it.
-      await nodeRed.stop('SIGKILL');
+      await this.stop('SIGKILL');
       throw error;
     }
-    return nodeRed;
+  }
+
+  get #running(): Running {
+    return this.#process ?? assert.fail('Node-RED was not started');
+  }
+
+  get userDir(): string {
+    return this.#running.userDir;
+  }
+
+  get port(): number {
+    return this.#running.port;
+  }
+
+  /** What probes have told, oldest first. */
+  get seen(): readonly Seen[] {
+    return this.#running.seen;
+  }
+
+  get log(): string {
+    return this.#running.log;
   }
 
   get url(): string {
@@ -175,11 +252,12 @@ export class NodeRed {
   }
 
   get isRunning(): boolean {
-    return this.child.exitCode === null && this.child.signalCode === null;
+    const { child } = this.#process ?? {};
+    return child !== undefined && child.exitCode === null && child.signalCode === null;
   }
 
   get pid(): number {
-    return this.child.pid ?? 0;
+    return this.#running.child.pid ?? 0;
   }
 
   async deploy(
@@ -188,21 +266,17 @@ export class NodeRed {
     root = '',
     token = '',
   ): Promise<void> {
-    const headers = {
-      'Content-Type': 'application/json',
-      'Node-RED-Deployment-Type': how,
-      ...(token !== '' && { Authorization: `Bearer ${token}` }),
-    };
+    const login: Record<string, string> = token === '' ? {} : { Authorization: `Bearer ${token}` };
     await this.#oneMore(/Started (modified )?(nodes|flows)/g, async () => {
-      const request = { method: 'POST', headers, body: JSON.stringify(flows) };
-      const response = await fetch(`${this.url}${root}/flows`, request);
+      const headers = { 'Node-RED-Deployment-Type': how, ...login };
+      const response = await post(`${this.url}${root}/flows`, flows, undefined, headers);
       assert.ok(response.ok, `deploy answered ${response.status}: ${await response.text()}`);
     });
   }
 
   /** Moves the clock that never jumps, in a Node-RED without options, or with the setting MOVABLE_CLOCK. */
   async advance(seconds: number): Promise<void> {
-    await this.#oneMore(/The clock was moved/g, () => this.child.send({ advance: seconds * 1000 }));
+    await this.#oneMore(/The clock was moved/g, () => this.#running.child.send({ advance: seconds * 1000 }));
   }
 
   /** Waits for one more such line of the log than before some work. */
@@ -268,7 +342,7 @@ export class NodeRed {
       const end = (): string => `the log ends with:\n${this.log.slice(-3000)}`;
       if (!this.isRunning) assert.fail(`Node-RED has ended while waiting for ${what}; ${end()}`);
       try {
-        await once(this.#changes, 'change', { signal: deadline });
+        await once(this.#running.changes, 'change', { signal: deadline });
       } catch {
         assert.fail(`waited ${seconds} s in vain for ${what}; ${end()}`);
       }
@@ -278,7 +352,7 @@ export class NodeRed {
   async ended(seconds = PATIENCE / 1000): Promise<void> {
     if (!this.isRunning) return;
     try {
-      await once(this.child, 'exit', { signal: AbortSignal.timeout(seconds * 1000) });
+      await once(this.#running.child, 'exit', { signal: AbortSignal.timeout(seconds * 1000) });
     } catch {
       assert.fail(`Node-RED has not ended within ${seconds} s:\n${this.log.slice(-3000)}`);
     }
@@ -286,13 +360,12 @@ export class NodeRed {
 
   /** Ends the process as a service manager does, and waits for it. */
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
-    if (!this.isRunning) return;
-    this.child.kill(signal);
-    await once(this.child, 'exit');
+    await endProcess(this.#process?.child, signal);
   }
 
   /** Gives it back: it is kept for the next test, or stopped where it cannot be. */
   async stopAndRemove(): Promise<void> {
+    if (this.#process === undefined) return;
     if (!(await this.#keep())) await this.#stopAndRemove();
   }
 
@@ -303,14 +376,15 @@ export class NodeRed {
 
   /** @returns whether it is kept now */
   async #keep(): Promise<boolean> {
-    if (this.keptAs === undefined || !this.isRunning || NodeRed.#kept.has(this.keptAs)) return false;
+    const { keptAs } = this.#running;
+    if (keptAs === undefined || !this.isRunning || NodeRed.#kept.has(keptAs)) return false;
     try {
       await this.#empty();
     } catch {
       return false;
     }
-    if (NodeRed.#kept.has(this.keptAs)) return false;
-    NodeRed.#kept.set(this.keptAs, this);
+    if (NodeRed.#kept.has(keptAs)) return false;
+    NodeRed.#kept.set(keptAs, this.#running);
     this.#holdProcess(false);
     return true;
   }
@@ -340,8 +414,8 @@ export class NodeRed {
 
   /** What came, or was written, since the last test, too. */
   #forget(): void {
-    this.seen.length = 0;
-    this.log = '';
+    this.#running.seen.length = 0;
+    this.#running.log = '';
     const stays = /^(\.config\..*|lib|node_modules|package\.json|settings\.js)$/;
     for (const name of fs.readdirSync(this.userDir).filter((each) => !stays.test(each)))
       fs.rmSync(path.join(this.userDir, name), { recursive: true, force: true, maxRetries: 10 });
@@ -349,21 +423,11 @@ export class NodeRed {
 
   /** Whether this process lives on as long as that of Node-RED does. */
   #holdProcess(holds: boolean): void {
-    const { channel, stdout, stderr } = this.child;
-    for (const each of [this.child, channel, stdout, stderr] as (net.Socket | null | undefined)[])
+    const { child } = this.#running;
+    const { channel, stdout, stderr } = child;
+    for (const each of [child, channel, stdout, stderr] as (net.Socket | null | undefined)[])
       if (holds) each?.ref();
       else each?.unref();
-  }
-
-  #addLog(piece: Buffer): void {
-    this.log += piece.toString();
-    this.#changes.emit('change');
-  }
-
-  #addMessage(message: unknown): void {
-    if (message === null || typeof message !== 'object' || !('probe' in message)) return;
-    this.seen.push(message as Seen);
-    this.#changes.emit('change');
   }
 }
 
@@ -466,9 +530,7 @@ export function entrance(id: string, ...targets: string[]): FlowNode[] {
 }
 
 export async function inject(nodeRed: NodeRed, id: string, msg: Record<string, unknown>): Promise<void> {
-  const headers = { 'Content-Type': 'application/json' };
-  const request = { method: 'POST', headers, body: JSON.stringify(msg) };
-  assert.equal((await fetch(`${nodeRed.url}/enter/${id}`, request)).status, 200);
+  assert.equal((await post(`${nodeRed.url}/enter/${id}`, msg)).status, 200);
 }
 
 /** Given away by this process: whoever got one may not listen on it yet. */

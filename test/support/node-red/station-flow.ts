@@ -3,6 +3,7 @@ import { type RtspFault, Sandbox, type SandboxOptions } from '../../../sandbox';
 import { NODE_RED_VERSIONS } from '../suite/lanes';
 import { needs, type Program } from '../suite/programs';
 import { eventually } from '../time/patience';
+import { post } from '../webhook/alarm-message';
 import { cloud, station } from './flows';
 import {
   entrance,
@@ -189,19 +190,12 @@ export class StationFlow {
     await this.nodeRed.until(() => matches(shown()), `the status ${text}`, undefined, final);
   }
 
-  async state(): Promise<SandboxState> {
-    return (await fetch(`${this.sandbox.url}/sandbox/state`)).json() as Promise<SandboxState>;
-  }
-
-  /** The cameras of the sites that the Agent User may see. */
-  async cameras(): Promise<SandboxCamera[]> {
-    const { cameras, sites } = await this.state();
-    const seen = new Set(sites.filter(({ state }) => state === 'accepted').map(({ id }) => id));
-    return cameras.filter(({ siteId }) => seen.has(siteId));
+  state(): Promise<SandboxState> {
+    return stateOf(this.sandbox);
   }
 
   async camera(condition: (camera: SandboxCamera) => boolean): Promise<SandboxCamera> {
-    return (await this.cameras()).find(condition) ?? assert.fail('the sandbox has no such camera');
+    return seenCameras(await this.state()).find(condition) ?? assert.fail('the sandbox has no such camera');
   }
 
   fault(fault: Message): Promise<void> {
@@ -213,11 +207,22 @@ export class StationFlow {
   }
 }
 
+/** Where a sandbox is. */
+type SandboxPlace = Pick<Sandbox, 'url'>;
+
+export async function stateOf({ url }: SandboxPlace): Promise<SandboxState> {
+  return (await fetch(`${url}/sandbox/state`)).json() as Promise<SandboxState>;
+}
+
+/** The cameras of the sites that the Agent User may see. */
+export function seenCameras({ cameras, sites }: SandboxState): SandboxCamera[] {
+  const seen = new Set(sites.filter(({ state }) => state === 'accepted').map(({ id }) => id));
+  return cameras.filter(({ siteId }) => seen.has(siteId));
+}
+
 /** Lets the service misbehave. */
-export async function setFault({ url }: Sandbox, fault: Message): Promise<void> {
-  const headers = { 'Content-Type': 'application/json' };
-  const request = { method: 'POST', headers, body: JSON.stringify(fault) };
-  const response = await fetch(`${url}/sandbox/faults`, request);
+export async function setFault({ url }: SandboxPlace, fault: Message): Promise<void> {
+  const response = await post(`${url}/sandbox/faults`, fault);
   assert.ok(response.ok, await response.text());
 }
 
@@ -253,7 +258,8 @@ export interface ClipFacts {
 
 export interface SandboxState {
   cameras: SandboxCamera[];
-  sites: { id: string; state: string }[];
+  sites: { id: string; name: string; state: string }[];
+  stations: { key: string; endpoints: number }[];
   /** Connections and RTSP sessions at the relay that are open now, and all sessions that were ever opened. */
   video: { connections: number; sessions: number; opened: number };
 }

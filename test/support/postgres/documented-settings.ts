@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import { Client } from 'pg';
 import { Authority } from '../network/certificates';
 import { ROOT } from '../node-red/node-red';
+import { temporaryFolder } from '../suite/temporary-folder';
 import { PostgresServer } from './postgres-server';
 
 const FOLDER = path.join(ROOT, 'docs', 'postgresql');
@@ -35,7 +35,7 @@ function documentedStatements(file: string): string[] {
  */
 export class DocumentedServers {
   readonly authority = new Authority();
-  readonly #folder = fs.mkdtempSync(path.join(os.tmpdir(), 'documented-postgres-'));
+  readonly #folder = temporaryFolder('documented-postgres');
   readonly #servers: PostgresServer[] = [];
 
   private constructor() {
@@ -103,7 +103,6 @@ export class DocumentedServers {
 
   async remove(): Promise<void> {
     for (const server of this.#servers) await server.remove();
-    fs.rmSync(this.#folder, { recursive: true, force: true });
     this.authority.remove();
   }
 

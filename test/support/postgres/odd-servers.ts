@@ -1,61 +1,28 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Client } from 'pg';
 import { Authority } from '../network/certificates';
+import { endProcess, LocalServer } from '../network/servers';
 import { freePort } from '../node-red/node-red';
 import { programPath } from '../suite/programs';
 import { eventually } from '../time/patience';
 import { IDENTITY, PostgresServer } from './postgres-server';
 import type { SharedServer } from './shared-server';
 
-/** Says what a test has it say. */
-abstract class FakeServer {
-  readonly #sockets = new Set<Socket>();
-  readonly #server = createServer((socket) => {
-    this.#sockets.add(socket);
-    socket.on('error', () => undefined);
-    this.serve(socket);
-  });
-
-  async listen(): Promise<this> {
-    this.#server.listen(0, '127.0.0.1');
-    await once(this.#server, 'listening');
-    return this;
-  }
-
-  get port(): number {
-    return (this.#server.address() as AddressInfo).port;
-  }
-
-  async close(): Promise<void> {
-    for (const socket of this.#sockets) socket.destroy();
-    this.#server.close();
-    await once(this.#server, 'close');
-  }
-
-  protected abstract serve(socket: Socket): void;
-}
-
 /** Says one thing after the other, each to whatever it hears. */
-export class GarblingServer extends FakeServer {
-  private constructor(private readonly said: readonly Buffer[]) {
-    super();
-  }
-
+export class GarblingServer extends LocalServer {
   static start(...said: readonly Buffer[]): Promise<GarblingServer> {
-    return new GarblingServer(said).listen();
-  }
-
-  protected serve(socket: Socket): void {
-    const rest = [...this.said];
-    socket.on('data', () => {
-      const said = rest.shift();
-      if (said !== undefined) socket.write(said);
-    });
+    const serve = (socket: Socket): void => {
+      const rest = [...said];
+      socket.on('data', () => {
+        const next = rest.shift();
+        if (next !== undefined) socket.write(next);
+      });
+    };
+    return new GarblingServer(createServer(serve)).listening();
   }
 }
 
@@ -69,20 +36,20 @@ export function framed(type: string, body: readonly number[] | Buffer): Buffer {
 }
 
 /** Lets anybody in, and answers each question with one row of texts: as much of a PostgreSQL as a version shows. */
-export class OldServer extends FakeServer {
+export class OldServer extends LocalServer {
   private constructor(
     private readonly row: Readonly<Record<string, string>>,
     private readonly most: number,
   ) {
-    super();
+    super(createServer((socket) => this.#serve(socket)));
   }
 
   /** @param most questions that each connection is answered: none behind them */
   static start(row: Readonly<Record<string, string>>, most = Infinity): Promise<OldServer> {
-    return new OldServer(row, most).listen();
+    return new OldServer(row, most).listening();
   }
 
-  protected serve(socket: Socket): void {
+  #serve(socket: Socket): void {
     socket.once('data', () => {
       // AuthenticationOk, ReadyForQuery
       socket.write(Buffer.concat([framed('R', [0, 0, 0, 0]), framed('Z', [0x49])]));
@@ -157,11 +124,7 @@ export class PgBouncer {
   }
 
   async remove(): Promise<void> {
-    if (this.child.exitCode === null && this.child.signalCode === null) {
-      const ended = once(this.child, 'exit');
-      this.child.kill('SIGKILL');
-      await ended;
-    }
+    await endProcess(this.child, 'SIGKILL');
     this.files.remove();
   }
 

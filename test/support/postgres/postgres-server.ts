@@ -1,11 +1,11 @@
 import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { appendFileSync, chmodSync, chownSync, mkdtempSync, rmSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
+import { endProcess } from '../network/servers';
 import { freePort } from '../node-red/node-red';
 import { programPath, type Program } from '../suite/programs';
 import { eventually } from '../time/patience';
@@ -109,11 +109,7 @@ export class PostgresServer {
 
   /** Ends it. `kill`: the postmaster alone dies at once, and its children after it. */
   async end(how: keyof typeof SIGNALS): Promise<void> {
-    const child = this.#child;
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    const ended = once(child, 'exit');
-    child.kill(SIGNALS[how]);
-    await ended;
+    await endProcess(this.#child, SIGNALS[how]);
   }
 
   /** A standby becomes the primary. */

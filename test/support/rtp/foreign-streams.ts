@@ -3,19 +3,16 @@ import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import fs from 'node:fs';
-import net from 'node:net';
-import os from 'node:os';
+import type net from 'node:net';
 import path from 'node:path';
 import type { AudioFrame, MediaDescription, MediaFrame, VideoFrame } from '../../../lib/video/media';
 import { TrackReceiver } from '../../../lib/video/rtp/track-receiver';
+import { OddServer } from '../network/servers';
+import { temporaryFolder } from '../suite/temporary-folder';
 
-/** A folder for the tests of the group, which goes with them. @returns the path of a file in it */
+/** @returns the path of a file in a folder for the tests of the group */
 export function filesOfGroup(): (name: string) => string {
-  let folder = '';
-  before(() => {
-    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-files-'));
-  });
-  after(() => fs.rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   return (name) => path.join(folder, name);
 }
 
@@ -133,16 +130,13 @@ const DOLLAR = 0x24;
  */
 export async function pushedStream(input: readonly string[]): Promise<PushedStream> {
   const stream: PushedStream = { sdp: '', packets: [] };
-  const server = net.createServer((socket) => take(socket, stream)).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  if (typeof address !== 'object' || address === null) throw new Error('no port');
+  const server = await OddServer.raw((socket) => take(socket, stream));
   try {
-    const output = ['-f', 'rtsp', '-rtsp_transport', 'tcp', `rtsp://127.0.0.1:${address.port}/a`];
+    const output = ['-f', 'rtsp', '-rtsp_transport', 'tcp', `rtsp://127.0.0.1:${server.port}/a`];
     await ended('ffmpeg', ['-v', 'error', '-nostdin', ...input, ...output]);
     return stream;
   } finally {
-    await new Promise((resolve) => server.close(resolve));
+    await server.close();
   }
 }
 

@@ -1,12 +1,12 @@
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import os from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
+import { endProcess } from '../network/servers';
 import { cannotRun } from '../suite/programs';
+import { temporaryFolder } from '../suite/temporary-folder';
 import { PATIENCE } from '../time/patience';
 
 const PROGRAM = path.join(__dirname, 'gstreamer-server.py');
@@ -62,9 +62,7 @@ export class GStreamerServer {
   }
 
   async stop(): Promise<void> {
-    if (this.child.exitCode !== null) return;
-    this.child.kill('SIGKILL');
-    await once(this.child, 'exit');
+    await endProcess(this.child, 'SIGKILL');
   }
 }
 
@@ -82,24 +80,16 @@ type Kind = keyof typeof ENCODERS;
 
 /** Files with moving pictures, made by ffmpeg for one test file. */
 export class MadeRecordings {
-  private constructor(private readonly folder: string) {}
-
-  static async in(): Promise<MadeRecordings> {
-    return new MadeRecordings(await mkdtemp(path.join(os.tmpdir(), 'recordings-')));
-  }
+  readonly #folder = temporaryFolder('recordings');
 
   /** An MP4 of so many seconds, with a key frame in each. */
   async make(kind: Kind, seconds: number, withSound = false): Promise<string> {
-    const file = path.join(this.folder, `${kind}-${seconds}${withSound ? '-aac' : ''}.mp4`);
+    const file = path.join(this.#folder, `${kind}-${seconds}${withSound ? '-aac' : ''}.mp4`);
     const sound = withSound ? [...SOUND, '-c:a', 'aac', '-ac', '2'] : [];
     const [inputs, audio] = [sound.slice(0, 4), sound.slice(4)];
     const options = `-t ${seconds} ${ENCODERS[kind]}`.split(' ');
     await run('ffmpeg', ['-v', 'error', '-y', ...SOURCE, ...inputs, ...options, ...audio, file], LIMIT);
     return file;
-  }
-
-  remove(): Promise<void> {
-    return rm(this.folder, { recursive: true });
   }
 }
 

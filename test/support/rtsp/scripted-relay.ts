@@ -1,9 +1,9 @@
-import { once } from 'node:events';
-import net, { type AddressInfo } from 'node:net';
+import net from 'node:net';
 import tls, { type TlsOptions } from 'node:tls';
 import { compoundBye, RtpPackets, senderReport, videoPayloads } from '../../../sandbox/rtsp/media/packets';
 import { PAYLOAD_TYPES, TICKS_PER_PICTURE } from '../../../sandbox/rtsp/media/programme';
 import type { Footage } from '../../../sandbox/scene/footage';
+import { LocalServer } from '../network/servers';
 import { splitField } from './rtsp-client';
 import { emptyGate, Scenes } from '../../../sandbox/scene/scenes';
 
@@ -22,37 +22,28 @@ type Reply = string | Buffer | undefined;
 export type Script = Partial<Record<string, (request: RelayRequest, socket: net.Socket) => Reply>>;
 
 /** A relay whose answers a test writes. What no script is for is answered as a good relay would. */
-export class ScriptedRelay {
+export class ScriptedRelay extends LocalServer {
   readonly requests: RelayRequest[] = [];
   /** Binary data of the client, with its channel. */
   readonly packets: { channel: number; data: Buffer }[] = [];
-  readonly open = new Set<net.Socket>();
   connections = 0;
-  readonly #server: net.Server;
   readonly #script: Script;
   readonly #scheme: string;
 
   private constructor(script: Script, options: TlsOptions | undefined) {
+    const connected = options === undefined ? 'connection' : 'secureConnection';
+    const server = options === undefined ? net.createServer() : tls.createServer(options);
+    super(server, connected);
     this.#script = script;
     this.#scheme = options === undefined ? 'rtsp' : 'rtsps';
-    this.#server = options === undefined ? net.createServer() : tls.createServer(options);
-    this.#server.on(options === undefined ? 'connection' : 'secureConnection', (socket: net.Socket) =>
-      this.#serve(socket),
-    );
+    server.on(connected, (socket: net.Socket) => this.#serve(socket));
   }
 
-  static async start(script: Script = {}, options?: TlsOptions): Promise<ScriptedRelay> {
-    const relay = new ScriptedRelay(script, options);
-    relay.#server.listen(0, '127.0.0.1');
-    await once(relay.#server, 'listening');
-    return relay;
+  static start(script: Script = {}, options?: TlsOptions): Promise<ScriptedRelay> {
+    return new ScriptedRelay(script, options).listening();
   }
 
-  get port(): number {
-    return (this.#server.address() as AddressInfo).port;
-  }
-
-  get url(): string {
+  override get url(): string {
     return `${this.#scheme}://127.0.0.1:${this.port}/live/camera-secret`;
   }
 
@@ -73,18 +64,10 @@ export class ScriptedRelay {
     for (const socket of this.open) socket.write(bytes);
   }
 
-  async close(): Promise<void> {
-    for (const socket of this.open) socket.destroy();
-    this.#server.close();
-    if (this.#server.listening) await once(this.#server, 'close');
-  }
-
   #serve(socket: net.Socket): void {
     const connection = ++this.connections;
     let received: Buffer = Buffer.alloc(0);
-    this.open.add(socket);
     socket.setNoDelay(true);
-    socket.on('error', () => undefined).on('close', () => this.open.delete(socket));
     socket.on('data', (chunk: Buffer) => {
       received = Buffer.concat([received, chunk]);
       for (let end = this.#takeOne(received, connection, socket); end > 0;) {

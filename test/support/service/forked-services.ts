@@ -1,15 +1,60 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import { StationClient, type StationClientOptions } from '../../../lib/cloud/station-client';
 import { STATION_TIMING, type StationTiming } from '../../../lib/cloud/timing';
 import type { RtspSession } from '../../../lib/cloud/calls';
 import type { RvmEvent } from '../../../lib/event';
-import { PECULIARITIES, type PeculiarityName } from './peculiarities';
+import { endProcess } from '../network/servers';
+import { temporaryFolder } from '../suite/temporary-folder';
 import { ScriptedService } from './scripted-service';
 import { EVENT_OF_GATE, rtspForEvent, settingsOf } from './scripted-station';
+
+/** Its presets and tours are called by relations that nobody would guess: by `rel/self`, or by those that are given. */
+export function ownPtzLinks(service: ScriptedService, names: string): void {
+  const [preset = '', start = '', stop = ''] = names.split(' ');
+  const links = { 'rel/ptz_presets': '/presets', 'rel/ptz_tours': '/tours' };
+  service.on('GET', '/sources/Gate', { json: { _links: links } });
+  service.on('GET', '/presets', {
+    json: {
+      presets: [{ id: 0, name: 'Door', _links: { [preset]: '/presets/0' } }],
+      _links: { 'rel/self': '/presets' },
+    },
+  });
+  service.on('GET', '/tours', {
+    json: { tours: [{ id: 4, name: 'Round', _links: { [start]: '/tours/4', [stop]: '/tours/4/end' } }] },
+  });
+  for (const path of ['/presets', '/presets/0', '/tours/4', '/tours/4/end']) {
+    service.on('POST', path, { status: 204 });
+  }
+}
+
+/** Chooses these versions one after the other, each for the next System resource, whatever was asked for; the last one stays. */
+function ofVersions(service: ScriptedService, versions: string): void {
+  const all = versions.split(' ');
+  let turn = 0;
+  service.on('GET', '/system', (request) => {
+    // The first two belong to one login.
+    const version = all[Math.min(Math.max(0, turn - 1), all.length - 1)];
+    turn += 1;
+    const reply = service.system(request);
+    if (typeof reply === 'string') return reply;
+    return { ...reply, headers: { 'Content-Type': `application/json; version=${version}` } };
+  });
+}
+
+/** Makes a service differ from the usual in one thing, in the way that is given. */
+type Peculiarity = (service: ScriptedService, how: string) => void;
+
+/** What a service may have of its own, each in a small program. */
+const PECULIARITIES = {
+  plain: () => undefined,
+  ownPtzLinks,
+  ofVersions,
+} as const satisfies Record<string, Peculiarity>;
+
+type PeculiarityName = keyof typeof PECULIARITIES;
 
 /** What a client needs to use a service. */
 export type Access = Record<'url' | 'apiKey' | 'username' | 'password', string>;
@@ -51,10 +96,7 @@ export class ForkedServices {
 
   /** Ends them all as a machine does that loses its power. A second call changes nothing. */
   async kill(): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
-    const ended = once(this.#child, 'exit');
-    this.#child.kill('SIGKILL');
-    await ended;
+    await endProcess(this.#child, 'SIGKILL');
   }
 
   #ask(asked: Question): Promise<unknown> {
@@ -97,7 +139,7 @@ if (require.main === module) void serve();
 export function runsOfEachTest(service: ScriptedService): Runs {
   const runs = new Runs(() => settingsOf(service));
   beforeEach(() => runs.begin());
-  afterEach(() => runs.endAndRemove());
+  afterEach(() => runs.end());
   return runs;
 }
 
@@ -110,7 +152,7 @@ class Runs {
   constructor(private readonly settings: () => StationClientOptions) {}
 
   begin(): void {
-    this.folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-hints-'));
+    this.folder = temporaryFolder('hints');
     this.faults.length = 0;
   }
 
@@ -144,11 +186,6 @@ class Runs {
 
   async end(): Promise<void> {
     await this.#client?.close();
-  }
-
-  async endAndRemove(): Promise<void> {
-    await this.end();
-    fs.rmSync(this.folder, { recursive: true, force: true });
   }
 
   /** The files that were written, by name; none where there is no folder. */

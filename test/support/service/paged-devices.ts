@@ -71,10 +71,6 @@ export class PagedDevices extends LocalServer {
     return new PagedDevices(createServer(), options).listening();
   }
 
-  get url(): string {
-    return `http://127.0.0.1:${this.port}`;
-  }
-
   get pageCount(): number {
     return this.#pages.length;
   }

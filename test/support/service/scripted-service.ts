@@ -1,7 +1,6 @@
-import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer, type ServerOptions } from 'node:https';
-import type { Socket } from 'node:net';
+import { LocalServer } from '../network/servers';
 
 /** A request as the service saw it. */
 export interface SeenRequest {
@@ -45,7 +44,7 @@ export const YARD = '0e9f0c1a-0000-e911-8000-000000000002';
  * A service for tests whose every answer can be scripted. As it starts it behaves as the specification says; a
  * test replaces the routes it is about.
  */
-export class ScriptedService {
+export class ScriptedService extends LocalServer {
   readonly apiKey = 'key-4711-secret';
   readonly username = 'agent7';
   readonly password = 'Pass+word&1';
@@ -62,19 +61,15 @@ export class ScriptedService {
   readonly usual: Route = (request) => this.standard(request);
   /** What answers where no route is scripted. */
   behaviour: Route = this.usual;
-  readonly #server: Server;
-  readonly #sockets = new Set<Socket>();
   readonly #routes = new Map<string, Route>();
   #logins = 0;
 
   constructor(private readonly tls?: ServerOptions) {
     const server = tls === undefined ? createServer() : createTlsServer(tls);
-    this.#server = server;
-    server.on('connection', (socket) => {
-      this.#sockets.add(socket);
+    super(server);
+    server.on('connection', () => {
       this.opened += 1;
-      this.mostConnections = Math.max(this.mostConnections, this.#sockets.size);
-      socket.on('close', () => this.#sockets.delete(socket));
+      this.mostConnections = Math.max(this.mostConnections, this.open.size);
     });
     server.on('request', (request, response) => {
       const chunks: Buffer[] = [];
@@ -105,23 +100,16 @@ export class ScriptedService {
     [this.mostConnections, this.opened, this.endless, this.#logins] = [0, 0, 0, 0];
     this.devices = [camera(GATE, 'Gate'), camera(YARD, 'Yard')];
     this.behaviour = this.usual;
-    this.#server.listen(port, '127.0.0.1');
-    await once(this.#server, 'listening');
+    await this.listening(undefined, port);
   }
 
-  get port(): number {
-    const address = this.#server.address();
-    if (address === null || typeof address === 'string') throw new Error('the service is not listening');
-    return address.port;
-  }
-
-  get url(): string {
+  override get url(): string {
     return `${this.tls === undefined ? 'http' : 'https'}://127.0.0.1:${this.port}`;
   }
 
   /** Number of connections open now. */
   get connections(): number {
-    return this.#sockets.size;
+    return this.open.size;
   }
 
   /** Sets the answer to a path: for every request, or one after the other with the last one standing. */
@@ -160,14 +148,7 @@ export class ScriptedService {
 
   /** Closes every connection, as a service does with those that are idle for long. */
   dropConnections(): void {
-    for (const socket of this.#sockets) socket.end();
-  }
-
-  async close(): Promise<void> {
-    if (!this.#server.listening) return;
-    for (const socket of this.#sockets) socket.destroy();
-    this.#server.close();
-    await once(this.#server, 'close');
+    for (const socket of this.open) socket.end();
   }
 
   #answer(request: SeenRequest, response: ServerResponse): void {

@@ -50,6 +50,10 @@ export function byLane<Value>(
 export const NODE_RED_VERSIONS: readonly NodeRedVersion[] =
   LANE === 'nightly' ? (Object.keys(VERSIONS) as NodeRedVersion[]) : [LANE === 'all' ? '4.1' : '5'];
 
+/** The same of what `npm test` does not hold. */
+export const SLOW_VERSIONS: readonly NodeRedVersion[] =
+  LANE === 'nightly' ? (Object.keys(VERSIONS) as NodeRedVersion[]) : ['5'];
+
 /** Files, or folders, that `npm test` leaves to `npm run test:all`. */
 const SLOW: readonly string[] = [
   // In Chromium.

@@ -1,10 +1,9 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
-import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import type { VideoFrame } from '../../../lib/video/media';
 import { readBar } from '../rtsp/fixture';
+import { temporaryFolder } from '../suite/temporary-folder';
 import { PATIENCE } from '../time/patience';
 import { framesIn, pictures } from './encoded-stream';
 
@@ -28,14 +27,9 @@ export interface Encoding {
 
 /** Makes video whose pictures show their own number in the bit bar, as a relay would send it: in the order of decoding. */
 export async function encodedVideo(encoding: Encoding): Promise<VideoFrame[]> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'encoded-video-'));
-  try {
-    const file = path.join(folder, 'video.mp4');
-    await run('ffmpeg', [...source(encoding), ...encoding.encoder.split(' '), file], LIMIT);
-    return pictures(framesIn(file).frames);
-  } finally {
-    await rm(folder, { recursive: true });
-  }
+  const file = path.join(temporaryFolder('encoded-video'), 'video.mp4');
+  await run('ffmpeg', [...source(encoding), ...encoding.encoder.split(' '), file], LIMIT);
+  return pictures(framesIn(file).frames);
 }
 
 /**

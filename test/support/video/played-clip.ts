@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import http from 'node:http';
-import type { AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import type { AudioFormat, MediaFrame } from '../../../lib/video/media';
@@ -9,6 +8,7 @@ import { ClipMemory } from '../../../lib/video/mp4/clip-destination';
 import { ClipWriter } from '../../../lib/video/mp4/clip-writer';
 import { FragmentWriter } from '../../../lib/video/mp4/fragment-writer';
 import type { TestBrowser } from '../editor/browser';
+import { OddServer } from '../network/servers';
 import { PATIENCE } from '../time/patience';
 import { pictureHashes, run } from './encoded-stream';
 
@@ -155,18 +155,15 @@ export function playPieces(browser: TestBrowser, type: string, pieces: readonly 
 }
 
 async function play(browser: TestBrowser, pieces: readonly Buffer[], call: string): Promise<Played> {
-  const server = http.createServer((req, res) => answer(req, res, pieces));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const server = await OddServer.start(http.createServer((req, res) => answer(req, res, pieces)));
   const page = await browser.newPage();
   try {
     page.setDefaultTimeout(PATIENCE);
-    await page.goto(`http://127.0.0.1:${port}/`);
+    await page.goto(server.url);
     return (await page.evaluate(call)) as Played;
   } finally {
     await page.close();
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
+    await server.close();
   }
 }
 

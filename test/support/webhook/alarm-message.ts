@@ -46,10 +46,10 @@ export function signature(body: string | Buffer, phrase: string): string {
   return `HMAC-SHA256 ${createHmac('sha256', Buffer.from(phrase, 'utf8')).update(body).digest('base64')}`;
 }
 
-/** Posts a message; with a phrase it is signed. */
+/** Posts a message, or whatever else is JSON; with a phrase it is signed. */
 export async function post(
   url: string,
-  message: Message | string,
+  message: object | string,
   phrase?: string,
   headers: Record<string, string> = {},
 ): Promise<Response> {

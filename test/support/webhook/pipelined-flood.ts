@@ -1,6 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
+import { endProcess } from '../network/servers';
 
 export interface Flood {
   port: number;
@@ -22,8 +23,6 @@ export class PipelinedFlood {
   }
 
   async stop(): Promise<void> {
-    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
-    this.child.kill();
-    await once(this.child, 'exit');
+    await endProcess(this.child);
   }
 }

@@ -1,7 +1,7 @@
-import { once } from 'node:events';
 import fs from 'node:fs';
 import http from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
+import { LocalServer } from '../network/servers';
 import { webhookFlow } from '../node-red/flows';
 import type { FlowNode } from '../node-red/node-red';
 
@@ -40,12 +40,15 @@ export class FileSink {
 }
 
 /** A receiver outside of Node-RED that takes each delivery id once, however often it comes. */
-export class OnceSink {
+export class OnceSink extends LocalServer {
   readonly arrivals: Arrival[] = [];
-  readonly #server = http.createServer((req, res) => void this.#take(req, res));
 
-  async start(): Promise<void> {
-    await once(this.#server.listen(0, '127.0.0.1'), 'listening');
+  constructor() {
+    super(http.createServer((req, res) => void this.#take(req, res)));
+  }
+
+  start(): Promise<this> {
+    return this.listening();
   }
 
   /** One for each delivery id. */
@@ -55,8 +58,7 @@ export class OnceSink {
 
   /** Posts here, and settles the event once that is answered. */
   nodes(id: string): FlowNode[] {
-    const { port } = this.#server.address() as AddressInfo;
-    const url = `http://127.0.0.1:${port}/`;
+    const { url } = this;
     const place = { z: 'tab', name: '', x: 0, y: 0 };
     const func = 'msg.payload = msg.webhook; return msg;';
     return [
@@ -66,15 +68,8 @@ export class OnceSink {
     ];
   }
 
-  async stop(): Promise<void> {
-    this.#server.closeAllConnections();
-    await once(this.#server.close(), 'close');
-  }
-
   async #take(req: http.IncomingMessage, res: http.ServerResponse): Promise<void> {
-    const pieces: Buffer[] = [];
-    for await (const piece of req) pieces.push(piece as Buffer);
-    this.arrivals.push(JSON.parse(Buffer.concat(pieces).toString()) as Arrival);
+    this.arrivals.push((await json(req)) as Arrival);
     res.end('taken');
   }
 }

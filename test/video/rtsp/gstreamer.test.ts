@@ -18,15 +18,13 @@ const SECONDS = 3;
 
 describe('a stream of another RTSP server', () => {
   const streams = new Streams();
-  let recordings: MadeRecordings;
+  const recordings = new MadeRecordings();
   let server: GStreamerServer | undefined;
 
   before(async function () {
     needs(this, 'ffmpeg', 'ffprobe', 'openssl');
     needsGStreamerServer(this);
-    recordings = await MadeRecordings.in();
   });
-  after(() => recordings.remove());
   afterEach(async () => {
     await server?.stop();
     server = undefined;

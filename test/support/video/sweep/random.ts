@@ -1,17 +1,12 @@
-/** Choices that the seed alone decides (mulberry32), so that whatever they led to can be had again. */
+import { seededChance } from '../../inbox/broken-files';
+
+/** Choices that the seed alone decides, so that whatever they led to can be had again. */
 export class Random {
-  #state: number;
+  /** From 0 up to, not including, 1. */
+  readonly fraction: () => number;
 
   constructor(seed: number) {
-    this.#state = seed | 0;
-  }
-
-  /** From 0 up to, not including, 1. */
-  fraction(): number {
-    this.#state = (this.#state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+    this.fraction = seededChance(seed | 0);
   }
 
   /** A whole number from 0 up to, not including, `limit`. */
