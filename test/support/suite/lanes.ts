@@ -129,7 +129,6 @@ const RARE: readonly string[] = [
   'test/editor/dialogs/watch-dialog.test.ts',
   // Brokers, mail servers, restores and receivers that are away or stumble; clips as evidence, figures of a week.
   'test/examples/05-dc09.test.ts',
-  'test/examples/05-dc09-line.test.ts',
   'test/examples/06-mqtt.test.ts',
   'test/examples/07-mail.test.ts',
   'test/examples/08-preset.test.ts',
