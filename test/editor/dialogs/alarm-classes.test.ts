@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { closeDialog } from '../../support/editor/browser';
 import { describeInEditor } from '../../support/editor/in-editor';
 import { webhookFlow } from '../../support/node-red/flows';
 import { caller } from '../../support/node-red/station-flow';
@@ -36,14 +37,11 @@ describeInEditor('the classes of an alarm state', { flow }, (editor) => {
     await saves('security');
   });
 
-  it('are known where an event was of one', async () => {
+  it('are known, and picked, of the specification and of events that came', async () => {
     await seen('Fire');
     await open('fire, securty');
     await unknownIs('securty');
-  });
-
-  it('are picked from those of the specification and those that events were of', async () => {
-    await seen('Fire');
+    await closeDialog(editor.page, 'cancel');
     await open('');
     await editor.page.locator(`.form-row:has(${FIELD}) .rvm-pick`).click();
     const items = editor.page.locator('.rvm-picker-item');

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { closeDialog, loadEditor, typeInto, unfold } from '../../support/editor/browser';
 import { webhookFlow } from '../../support/node-red/flows';
 import { describeInEditor, type EditorOfTests } from '../../support/editor/in-editor';
-import { ROOT, typesOfPackage, type FlowNode } from '../../support/node-red/node-red';
+import type { FlowNode } from '../../support/node-red/node-red';
 import { caller } from '../../support/node-red/station-flow';
 import { byLane } from '../../support/suite/lanes';
 
@@ -359,13 +359,4 @@ describeInEditor('the dialogs, with users and another root', { flow, secured: tr
     }
     await deployed(editor, ...ids.map((id) => `renamed ${id}`));
   });
-});
-
-it('every type has its dialog, texts and help where Node-RED looks for them', () => {
-  for (const type of typesOfPackage())
-    for (const [folder, ends] of Object.entries({ '': ['js', 'html'], 'locales/en-US': ['json', 'html'] }))
-      for (const end of ends) {
-        const file = path.join('dist', folder, `${type}.${end}`);
-        assert.ok(fs.existsSync(path.join(ROOT, file)), file);
-      }
 });

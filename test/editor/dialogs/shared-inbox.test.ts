@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { typeInto } from '../../support/editor/browser';
 import { describeInEditor, type InEditor } from '../../support/editor/in-editor';
-import type { FlowNode } from '../../support/node-red/node-red';
+import { NodeRed, type FlowNode } from '../../support/node-red/node-red';
 import { sharedFlow, sharedInbox } from '../../support/node-red/flows';
 import { SharedServer } from '../../support/postgres/shared-server';
+import { eventually } from '../../support/time/patience';
 
 const PASSWORD = 'planted-database-password';
 const FIELD = '#node-config-input-';
@@ -129,3 +130,36 @@ describeInEditor(
     });
   },
 );
+
+let other: NodeRed;
+
+/** The flow of another Node-RED, too, to which the address of its webhook leads. */
+async function flowOfBoth(): Promise<FlowNode[]> {
+  server = await SharedServer.use();
+  other = await NodeRed.start();
+  const flows = sharedFlow(server.url(), { webhook: { publicUrl: other.url } });
+  await other.deploy(flows);
+  return flows;
+}
+
+const ofBoth: InEditor = {
+  flow: flowOfBoth,
+  programs: ['postgres'],
+  async end() {
+    await other?.stopAndRemove();
+    await server?.remove();
+  },
+};
+
+describeInEditor('the dialog of a webhook whose copy has an instance of its own', ofBoth, (editor) => {
+  it('says that the self-test has arrived at the other instance', async () => {
+    await editor.open('webhook');
+    const last = editor.page.locator('#rvm-webhook-steps li >> nth=4');
+    await eventually(async () => {
+      await editor.page.click('#rvm-webhook-test');
+      await last.waitFor();
+      return (await last.getAttribute('data-outcome')) === 'ok';
+    }, 'both inboxes to be open');
+    assert.match(await last.innerText(), /Arrived at another instance, which shares the inbox/);
+  });
+});

@@ -125,7 +125,6 @@ const RARE: readonly string[] = [
   'test/editor/dialogs/alarm-classes.test.ts',
   'test/editor/dialogs/chosen-camera.test.ts',
   'test/editor/dialogs/folded-sections.test.ts',
-  'test/editor/dialogs/self-test-elsewhere.test.ts',
   'test/editor/dialogs/watch-dialog.test.ts',
   // Brokers, mail servers, restores and receivers that are away or stumble; clips as evidence, figures of a week.
   'test/examples/05-dc09.test.ts',
