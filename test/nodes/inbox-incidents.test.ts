@@ -46,7 +46,7 @@ describe('what befalls the inbox of a Node-RED', () => {
     await nodeRed.stop(signal);
     meanwhile?.();
     await nodeRed.restart();
-    run.begin();
+    run.begin(0);
   }
 
   /** On output 3, by the watch, and in the sidebar. */

@@ -69,7 +69,7 @@ describe('a watch over an inbox', () => {
     await nodeRed.stop();
     age(path.join(nodeRed.userDir, 'remote-monitoring', 'inbox.sqlite'), 6 * 60_000);
     await nodeRed.restart();
-    run.begin();
+    run.begin(0);
     const { severity, text } = await run.comes('backlog');
     assert.equal(severity, 'warning');
     const [, minutes] = /have waited for the flow for over (\d+) minutes/.exec(text) ?? [];
@@ -94,7 +94,7 @@ describe('a watch over an inbox', () => {
     assert.deepEqual(ownersIn(userDir), ['watch:watch']);
     const changed = webhookFlow({}, ...watch({ id: 'new' })).map(({ credentials: _kept, ...node }) => node);
     await nodeRed.restart('SIGTERM', { flows: changed });
-    run.begin();
+    run.begin(0);
     await run.comes('not-proven');
     await nodeRed.stop();
     assert.deepEqual(ownersIn(userDir), ['watch:new']);

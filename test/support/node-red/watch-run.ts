@@ -25,8 +25,9 @@ export class WatchRun {
     private readonly isMovable = true,
   ) {}
 
-  begin(): void {
-    this.#from = this.nodeRed.seen.length;
+  /** @param from 0 = all that came since Node-RED was started */
+  begin(from = this.nodeRed.seen.length): void {
+    this.#from = from;
   }
 
   async deploy(flows: readonly FlowNode[], how: 'full' | 'nodes' = 'full'): Promise<void> {
