@@ -61,9 +61,7 @@ function isEmpty(value: unknown): boolean {
   return value === undefined || value === null || value === '';
 }
 
-/** A listed event; by the id of its camera others of the same camera are found. */
 interface ListedRow extends EventRow {
-  cameraId: string | null;
   history?: ListedMessage['history'];
 }
 
@@ -73,11 +71,10 @@ async function eventsOf(
   query: ListQuery,
 ): Promise<{ rows: ListedRow[]; faults: unknown[] }> {
   const { messages, faults } = await listAll(inboxes, query);
-  const rows = messages.map((message) => {
-    const { cameraId } = message.event;
-    const row = { ...eventRow(message), cameraId: typeof cameraId === 'string' ? cameraId : null };
-    return { ...row, ...(message.history && { history: message.history }) };
-  });
+  const rows = messages.map((message) => ({
+    ...eventRow(message),
+    ...(message.history && { history: message.history }),
+  }));
   return { rows, faults };
 }
 

@@ -221,8 +221,8 @@ for (const version of NODE_RED_VERSIONS)
       const { payload } = await nodeRed.message('listed', (msg) => msg.from === since);
       const { event, webhook } = two as { event: Message; webhook: WebhookFacts };
       const { receivedTime: time, messageId, deliveryId } = webhook;
-      const { locationName: site, cameraName: camera, cameraId, eventRuleName: rule } = event;
-      const names = { site, camera, cameraId, rule };
+      const { locationName: site, cameraName: camera, eventRuleName: rule } = event;
+      const names = { site, camera, rule };
       const of = { time, messageId, deliveryId, ...names, alarmId: 'list-2', station: 'north' };
       const how = { class: 'security', phase: 'start', state: 'leased', attempts: 1 };
       assert.deepEqual(payload, [{ ...of, ...how }]);
@@ -262,11 +262,11 @@ for (const version of NODE_RED_VERSIONS)
         );
       });
 
-      it('lists those of the camera of a row by the id that the row shows', async () => {
-        const { deliveryId } = facts(await raise(nodeRed, { cameraId: 'p-4', cameraName: 'North' }));
+      it('lists those of the camera of a row by the name that the row shows', async () => {
+        const { deliveryId } = facts(await raise(nodeRed, { cameraId: 'p-4', cameraName: 'By the gate' }));
         const [{ payload }] = (await ask({}, 'listed')) as [Message];
-        const [row] = payload as { cameraId: string }[];
-        assert.deepEqual(await idsOf({ camera: row?.cameraId }), [deliveryId]);
+        const [row] = payload as { camera: string }[];
+        assert.deepEqual(await idsOf({ camera: row?.camera }), [deliveryId]);
       });
 
       it('lists all where none is named', async () => {

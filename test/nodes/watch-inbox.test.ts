@@ -96,6 +96,8 @@ describe('a watch over an inbox', () => {
     await nodeRed.restart('SIGTERM', { flows: changed });
     run.begin(0);
     await run.comes('not-proven');
+    // By then it has looked for those that are gone.
+    await run.pulse();
     await nodeRed.stop();
     assert.deepEqual(ownersIn(userDir), ['watch:new']);
   });

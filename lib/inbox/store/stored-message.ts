@@ -90,6 +90,7 @@ function columns(
 ): Pick<NewMessage, 'station' | 'fingerprint' | 'endpoint' | 'received' | 'facts' | 'bytes'> {
   const { stationName, sandbox, remoteAddress, provenTime, event = {} } = record;
   const places = PLACES.flatMap((kind) => idsOf(kind, event).map((id) => placeText(kind, id)));
+  if (typeof event.cameraName === 'string') places.push(cameraNameText(event.cameraName));
   return {
     station: record.stationKey,
     fingerprint: record.fingerprint,
@@ -114,6 +115,11 @@ function placeText(kind: (typeof PLACES)[number], id: string): string {
   return `${kind}: ${idForm(kind, id)}`;
 }
 
+/** People know a camera by its name, which is spelled as freely as that of a site. */
+function cameraNameText(name: string): string {
+  return `camera names: ${idForm('sites', name)}`;
+}
+
 /**
  * What a store looks for in the text of the facts, of each kind that is asked for any: as it stands there, for a store that read
  * them as JSON would fail at what a damaged disk has made of one. A list of lists as JSON.
@@ -121,7 +127,10 @@ function placeText(kind: (typeof PLACES)[number], id: string): string {
 export function placesAsked(query: PlaceQuery): string {
   const asked = PLACES.flatMap((kind) => {
     const ids = query[kind];
-    return ids === undefined ? [] : [ids.map((id) => JSON.stringify(placeText(kind, id)))];
+    if (ids === undefined) return [];
+    const texts = ids.map((id) => placeText(kind, id));
+    if (kind === 'cameras') texts.push(...ids.map(cameraNameText));
+    return [texts.map((text) => JSON.stringify(text))];
   });
   return JSON.stringify(asked);
 }

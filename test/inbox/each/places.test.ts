@@ -4,12 +4,19 @@ import { inEachStore, type TestedInbox } from '../../support/inbox/each-store';
 import { allSettled, proven, Taker } from '../samples';
 
 const GATE = '7c2a9e4f-1b3d-4e5f-8a6b-9c0d1e2f3a04';
-const NORTH = { locationName: 'Straße  9', locationId: '4711', cameraId: GATE, cameraRemoteId: 'Gate' };
+const NORTH = {
+  locationName: 'Straße  9',
+  locationId: '4711',
+  cameraId: GATE,
+  cameraRemoteId: 'Gate',
+  cameraName: 'Nord  Tor',
+};
 const SOUTH = {
   locationName: 'South "Yard"\\',
   locationId: '12',
   cameraId: 'gate',
   cameraRemoteId: 'G\u0000\u0001',
+  cameraName: 'South',
 };
 
 inEachStore('a list by site and camera', (open) => {
@@ -29,6 +36,7 @@ inEachStore('a list by site and camera', (open) => {
     ['the id of a site', { sites: ['4711'] }, { sites: ['12'] }],
     ['the id of a camera', { cameras: [`{${GATE.toUpperCase()}}`] }, { cameras: ['gate'] }],
     ['the remote id of a camera', { cameras: ['Gate'] }, { cameras: ['G\u0000\u0001'] }],
+    ['the name of a camera, in any spelling', { cameras: ['NORD TOR '] }, { cameras: ['south'] }],
     ['both', { sites: ['4711'], cameras: ['Gate'] }, { sites: ['12'], cameras: ['gate'] }],
   ] as const)
     it(`goes by ${what}`, async () => {
