@@ -166,8 +166,8 @@ describe('resilience of the client', () => {
         const ended = Promise.all(under.map((call) => failure(call, 'CANCELLED')));
         await sleep(30);
         await soon(station.closeClients().then(() => ended));
-        // Long before they would end by themselves; a refresh that is under way takes its turns.
-        await soon(eventually(() => watch.pending.length === 0, 'the end of the timers'));
+        await new Promise(setImmediate);
+        assert.deepEqual(watch.pending, []);
         const sent = service.seen.length;
         await sleep(100);
         assert.equal(service.seen.length, sent);
