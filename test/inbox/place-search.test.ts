@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
+import { StatementSync } from 'node:sqlite';
 import { SLICE } from '../../lib/inbox/sqlite/lists';
 import { Store } from '../../lib/inbox/sqlite/store';
 import { StoreThread } from '../../lib/inbox/sqlite/store-thread';
 import { newMessage } from '../../lib/inbox/store/stored-message';
 import { folderOfEach } from '../support/inbox/folders';
+import { replaceMethod } from '../support/time/patience';
 import { proven } from './samples';
 
 const SLICES = 6;
@@ -45,6 +47,22 @@ describe('a search by site among more messages than one look takes', () => {
     const found = [list(99), list(99, 'all'), page(99), list(3), page(3)];
     store.close();
     assert.deepEqual(found, [wanted, wanted, wanted, wanted.slice(-3), wanted.slice(0, 3)]);
+  });
+
+  it('walks but once through the index of what is open, which is in no order of time', () => {
+    const store = new Store({ file: file(), resumed: false });
+    let walks = 0;
+    const end = replaceMethod<StatementSync>(StatementSync.prototype, 'all', (former) => {
+      return function all(...values) {
+        walks += Number(this.sourceSQL.includes('INDEXED BY message_open'));
+        return Reflect.apply(former, this, values);
+      };
+    });
+    store.transaction(() => store.work.list({ state: 'open', limit: 99, sites: ['south', 'north'] }));
+    store.transaction(() => store.work.list({ state: 'open', limit: 99, sites: ['elsewhere'] }));
+    end();
+    store.close();
+    assert.equal(walks, 2);
   });
 
   it('lets events be stored between two looks', async () => {

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setImmediate as turn } from 'node:timers/promises';
 import { EventQueues } from '../../lib/inbox/queue/event-queues';
+import { settleDoubt } from '../../lib/inbox/spare/drain';
 import { type OpenStore, Spare } from '../../lib/inbox/spare/spare';
 import { MemoryStore } from '../../lib/inbox/sqlite/store';
 import type { LocalCall } from '../../lib/inbox/store/port';
@@ -355,11 +356,14 @@ describe('a spare', () => {
 
   /** Between what is done and its answer, by the name of the call. */
   let answered: (name: LocalCall) => unknown = nothing;
+  /** The one opened last is opened once more, as after a fault of its disk. */
+  let reopen = nothing;
   beforeEach(() => (answered = nothing));
 
   async function open(): Promise<Spare> {
     const openStore: OpenStore = (_file, events) => {
       const store = new MemoryStore(events);
+      reopen = () => events.onOpened({ waiting: {}, restored: false });
       return {
         call: async (name, asked) => {
           const given = await store.call(name, asked);
@@ -399,5 +403,39 @@ describe('a spare', () => {
     await spare.recount();
     const [event] = await spare.lease(lease);
     assert.match(String(event?.facts), /may-repeat/);
+  });
+
+  describe('of a former process', () => {
+    let main: MemoryStore;
+    beforeEach(() => {
+      main = new MemoryStore({ onOpened: nothing, onFault: nothing, onWarning: nothing, onSlow: nothing });
+    });
+    afterEach(() => main.close());
+    const warningsOf = async (spare: Spare) => (await spare.lease(lease)).map(({ warnings }) => warnings);
+    const unsure = [['not-in-inbox', 'may-repeat']];
+
+    it('lets what the inbox has, and what cannot be removed, say that it may come twice, also when it was opened anew', async () => {
+      const spare = await open();
+      const accepted = take();
+      await main.call('accept', accepted);
+      await spare.accept(accepted, undefined);
+      const kept = await spare.load();
+      answered = (name) => (name === 'stateOf' ? fail() : undefined);
+      await settleDoubt(spare, kept, { others: [], main, timeoutMs: 200 });
+      answered = nothing;
+      reopen();
+      await turn();
+      assert.deepEqual(await warningsOf(spare), unsure);
+    });
+
+    it('has its events and those of one that cannot tell whether it has them, too, say that they may come twice', async () => {
+      const [other, spare] = [await open(), await open()];
+      const accepted = take();
+      for (const each of [other, spare]) await each.accept(accepted, undefined);
+      const kept = await spare.load();
+      answered = (name) => (name === 'look' ? fail() : undefined);
+      await settleDoubt(spare, kept, { others: [other], main, timeoutMs: 200 });
+      assert.deepEqual([await warningsOf(other), await warningsOf(spare)], [unsure, unsure]);
+    });
   });
 });

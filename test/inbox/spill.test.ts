@@ -87,6 +87,18 @@ describe('an inbox whose store fails', () => {
     assert.match(told[0]?.reason ?? '', /^the disk is gone; neither can it spill: ./);
   });
 
+  it('says once in the log that the store, which works, does not take what waits beside it, however often it is offered', async () => {
+    inbox.hook = (name, act) => (name === 'accept' || name === 'bring' ? fail() : act());
+    await inbox.accept(proven());
+    const lines = () => stand.news.flatMap((news) => (news.kind === 'line' ? [news.line] : []));
+    await eventually(() => lines().length > 0, 'what is said');
+    const looks = () => inbox.questions.filter((name) => name === 'ping').length;
+    const before = looks();
+    await eventually(() => looks() > before + 3, 'some looks more');
+    assert.equal(lines().length, 1);
+    assert.match(lines()[0] ?? '', /^The inbox does not take 1 message of what was kept beside it/);
+  });
+
   describe('where no file can be written either', () => {
     let taker: Taker;
     const refused = (message: ProvenMessage): Promise<void> =>

@@ -165,7 +165,8 @@ export async function settleDoubt(
   kept: readonly KeptMessage[],
   { others, main, timeoutMs }: { others: readonly Spare[]; main: StorePort; timeoutMs: number },
 ): Promise<void> {
-  await markTwins(spare, kept, others).catch(() => spare.cannotTell());
+  for (const other of others)
+    await markTwins(spare, kept, other).catch(() => [spare, other].forEach((each) => each.cannotTell()));
   const open = kept.filter(({ state }) => isOpenState(state));
   const breaker = new TimeoutBreaker();
   for (let at = 0; at < open.length; at += BATCH) {
@@ -207,17 +208,12 @@ async function isInside(main: StorePort, row: KeptMessage): Promise<boolean | un
   }
 }
 
-async function markTwins(
-  spare: Spare,
-  kept: readonly KeptMessage[],
-  others: readonly Spare[],
-): Promise<void> {
-  for (const other of others)
-    for (const row of kept) {
-      const { outcome, deliveryId } = await other.call('look', messageKeyOf(row));
-      if (outcome !== 'repeat' || deliveryId === undefined) continue;
-      await Promise.all([spare.call('doubt', [row.deliveryId]), other.call('doubt', [deliveryId])]);
-    }
+async function markTwins(spare: Spare, kept: readonly KeptMessage[], other: Spare): Promise<void> {
+  for (const row of kept) {
+    const { outcome, deliveryId } = await other.call('look', messageKeyOf(row));
+    if (outcome !== 'repeat' || deliveryId === undefined) continue;
+    await Promise.all([spare.call('doubt', [row.deliveryId]), other.call('doubt', [deliveryId])]);
+  }
 }
 
 function keptId({ deliveryId }: KeptMessage): string {

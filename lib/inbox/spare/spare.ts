@@ -98,6 +98,8 @@ export class Spare {
   #givenUp: readonly string[] | undefined;
   #look: NodeJS.Timeout | undefined;
   #unsure = 0;
+  /** Some of its events may be elsewhere, too, and nobody could tell, or mark, which. */
+  #hasTwins = false;
   #isLoaded = false;
   #isClosed = false;
 
@@ -350,9 +352,9 @@ export class Spare {
     return this.#unsure > 0;
   }
 
-  /** What goes from it says that it may come twice, until it is opened once more. */
+  /** From now on all that goes from it says that it may come twice, also once it is opened anew. */
   cannotTell(): void {
-    this.#unsure += 1;
+    this.#hasTwins = true;
   }
 
   async #whileUnsure(work: () => Promise<unknown>): Promise<void> {
@@ -375,7 +377,7 @@ export class Spare {
       const ids = events.map(({ deliveryId }) => deliveryId);
       this.#count(take.endpoint, -events.length);
       this.#freshen(ids);
-      if (!this.isUnsure) return events.map(asBeside);
+      if (!this.isUnsure && !this.#hasTwins) return events.map(asBeside);
       // Others may have been heard elsewhere, too.
       void this.#port.call('doubt', ids).catch(() => undefined);
       return events.map((event) => ({ ...asBeside(event), warnings: [...BESIDE, 'may-repeat'] }));

@@ -539,8 +539,8 @@ export class Spares {
     await this.#drop();
     if (this.#all.some(({ isStuck }) => isStuck)) setTimeout(() => health.lookLater(), TRY_AGAIN).unref();
     const refusals = this.#all.reduce((sum, { refused }) => sum + refused.size, 0);
-    if (refusals === 0) return;
-    this.#offering ??= setTimeout(() => this.#offerAgain(), OFFER_AGAIN).unref();
+    if (refusals === 0 || this.#offering !== undefined) return;
+    this.#offering = setTimeout(() => this.#offerAgain(), OFFER_AGAIN).unref();
     this.#tell(
       `The inbox does not take ${plural(refusals, 'message')} of what was kept beside it: what it does not take stays there, and is offered to it again. See to the room on its disk.`,
     );

@@ -1,3 +1,4 @@
+import type { SQLInputValue } from 'node:sqlite';
 import type { ListQuery } from '../model';
 import type { PageQuery, PlaceInTime, StoredMessage } from '../store/port';
 import { isOfPlaces, MAX_LISTED, periodOf, placesAsked, type Shown } from '../store/stored-message';
@@ -14,6 +15,8 @@ export type Search = Shown & {
   found: Row[];
   /** The last that was looked at. */
   after?: PlaceInTime;
+  /** Where that is no place to go on from: those that are to be looked at, in order. */
+  left?: SQLInputValue[];
 };
 
 /** Undefined for what is found without a look at the bodies. */
@@ -54,16 +57,28 @@ export class MessageLists {
 
   /** Looks on for what is searched. @returns undefined where there is more to look at */
   slice(search: Search): StoredMessage[] | undefined {
-    const { name, take, found } = search;
-    const period = periodOf(search, search.after);
-    const slice = this.statements[`${name}-${take.state}-places`].all(placesAsked(take), ...period, SLICE);
+    const { take, found } = search;
+    const slice = this.#looked(search);
     for (const { fits, sequence = null } of slice)
       if (fits === 1 && found.length < take.limit) found.push(...this.statements.listed.all(sequence));
+    return slice.length < SLICE || found.length >= take.limit ? this.#given(search, found) : undefined;
+  }
+
+  /** The next of them. */
+  #looked(search: Search): Row[] {
+    const { name, take } = search;
+    const places = placesAsked(take);
+    if (name === 'list' && take.state === 'open') {
+      search.left ??= this.statements.allOpen
+        .all(...periodOf(search), -1)
+        .map(({ sequence = null }) => sequence);
+      return this.statements['list-open-places'].all(places, JSON.stringify(search.left.splice(0, SLICE)));
+    }
+    const period = periodOf(search, search.after);
+    const slice = this.statements[`${name}-${take.state}-places`].all(places, ...period, SLICE);
     const last = slice.at(-1);
-    if (last === undefined || slice.length < SLICE || found.length >= take.limit)
-      return this.#given(search, found);
-    search.after = { received: Number(last['received']), sequence: Number(last['sequence']) };
-    return undefined;
+    if (last) search.after = { received: Number(last['received']), sequence: Number(last['sequence']) };
+    return slice;
   }
 
   #all(search: Search): StoredMessage[] {

@@ -75,22 +75,19 @@ function inOrder(name: Shown['name'], condition: string, columns = COLUMNS, inde
     ORDER BY received ${order}, sequence ${order} LIMIT ?`;
 }
 
+/** By the time of receipt a list of what is open would have to walk past all that is not any more. */
+const OF_OPEN = 'INDEXED BY message_open';
+
 /** Of each kind of list: its messages; and of so many each, whether it is of the places that are asked for. */
 function listsOf<Name extends Shown['name']>(
   name: Name,
   conditions: Readonly<Record<ListedState, string>>,
 ): Record<`${Name}-${ListedState}${'' | '-places'}`, string> {
   const texts = Object.entries(conditions).flatMap(([state, condition]) => {
-    // By the time of receipt a list would have to walk past all those that are not open any more.
-    const index = name === 'list' && state === 'open' ? 'INDEXED BY message_open' : '';
+    const index = name === 'list' && state === 'open' ? OF_OPEN : '';
     // Where no index leads to them, so many are looked at, of whatever state: it may be that of few.
-    const isIndexed = name === 'list' && (state === 'open' || state === 'dead');
-    const looked = inOrder(
-      name,
-      isIndexed ? condition : 'TRUE',
-      'sequence, received, state, again, id',
-      index,
-    );
+    const isIndexed = name === 'list' && state === 'dead';
+    const looked = inOrder(name, isIndexed ? condition : 'TRUE', 'sequence, received, state, again, id');
     const fits = `${isIndexed ? 'TRUE' : condition} AND ${OF_PLACES}`;
     return [
       [`${name}-${state}`, inOrder(name, condition, undefined, index)],
@@ -188,6 +185,10 @@ const SQL = {
     filtered: `state = 'filtered'`,
     all: 'TRUE',
   }),
+  // Its index is in no order of time: that would be walked for each slice. One that is gone meanwhile fits no place.
+  allOpen: inOrder('list', OPEN, 'sequence', OF_OPEN),
+  'list-open-places': `SELECT value AS sequence, ${OPEN} AND ${OF_PLACES} AS fits
+    FROM json_each(?) LEFT JOIN message ON sequence = value ORDER BY key`,
   listAlarm: inOrder('list', 'station = ? AND alarm = ?'),
   listed: `SELECT ${COLUMNS} FROM message WHERE sequence = ?`,
   body: 'SELECT facts, bytes FROM body WHERE sequence = ?',
