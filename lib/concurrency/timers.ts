@@ -81,10 +81,10 @@ export function cancellable<Result>(ending: CancelToken, work: Promise<Result>):
 /**
  * A timer that fires only after the I/O that has arrived by then was processed. In a turn of the event loop timers run before
  * sockets, so in a process that was busy the awaited data may be there already.
- * @param ms milliseconds
+ * @param ms milliseconds; negative where the time was over before
  */
 export function lenientTimeout(act: () => void, ms: number): NodeJS.Timeout {
-  return setTimeout(() => setImmediate(act), ms);
+  return setTimeout(() => setImmediate(act), Math.max(0, ms));
 }
 
 /** Longest time of a Node.js timer, in milliseconds; a longer one would fire at once, again and again. */

@@ -274,7 +274,7 @@ export class WebhookReceiver {
   ): Promise<Acceptance | undefined> {
     for (;;) {
       try {
-        return await withTimeout(accept(), Math.max(0, commitUntil - this.#options.monotonic()));
+        return await withTimeout(accept(), commitUntil - this.#options.monotonic());
       } catch {
         if (this.#closed || hold.timeLeft < STORE_RETRY) return undefined;
         await sleep(STORE_RETRY);

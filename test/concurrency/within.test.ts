@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { mock } from 'node:test';
 import { MessageChannel } from 'node:worker_threads';
 import { TimeoutBreaker, withTimeout } from '../../lib/concurrency/timers';
 import { blockFor } from '../support/time/event-loop';
@@ -23,6 +24,14 @@ describe('work within a time', () => {
     });
     assert.equal(await outcome, 'stored');
     port1.close();
+  });
+
+  it('may be late already, which is no warning of Node', async () => {
+    const warn = mock.method(process, 'emitWarning', () => undefined);
+    assert.equal(await withTimeout(new Promise(() => undefined), -359), undefined);
+    const warnings = warn.mock.callCount();
+    warn.mock.restore();
+    assert.equal(warnings, 0);
   });
 });
 
