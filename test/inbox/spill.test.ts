@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
 import path from 'node:path';
 import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
 import { ASK_AGAIN_AFTER } from '../../lib/inbox/queue/delivery-window';
@@ -104,6 +105,11 @@ describe('an inbox whose store fails', () => {
       assert.deepEqual(taker.deliveries[0]?.message.warnings, ['not-in-inbox', 'may-repeat']);
       await refused(message);
       assert.deepEqual([taker.ids, await inbox.canAccept()], [[idOf(message)], true]);
+    });
+
+    it('leaves nothing of what it tried in the spill folder', async () => {
+      await refused(proven());
+      assert.deepEqual(fs.readdirSync(path.join(inbox.folder, 'spill')), []);
     });
 
     it('takes what the flow says of it, and has it as that in the inbox, which knows it when it is sent again', async () => {

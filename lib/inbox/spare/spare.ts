@@ -143,7 +143,7 @@ export class Spare {
       if (isNew) syncFolder(place.folder);
       return { spare, kept };
     } catch (error) {
-      await spare.close();
+      await spare.#closeUnopened(isNew);
       throw error;
     }
   }
@@ -507,11 +507,11 @@ export class Spare {
     return [];
   }
 
-  /** Closes what could not be read; a folder without a file goes. */
-  async close(): Promise<void> {
+  /** Closes what could not be read; a folder that is new, or has no file, goes: a full disk would get one a second. */
+  async #closeUnopened(isNew: boolean): Promise<void> {
     await this.#close();
     if (this.place === undefined) return;
-    if (hasSpare(this.place)) this.place.lock?.release();
+    if (!isNew && hasSpare(this.place)) this.place.lock?.release();
     else removePlace(this.place);
   }
 
