@@ -17,24 +17,29 @@ const EMPTY = { value: '', type: 'str' };
 const LIMIT = 100;
 /** Maximum: all rows are sent in one message. */
 const MOST = 10_000;
+/** Milliseconds since 1970: no event is older. Smaller numbers are seconds, but 0, which says "from the beginning". */
+const EARLIEST = Date.UTC(2000, 0);
 
 /**
  * One end of the period, in milliseconds since 1970; undefined = without that end.
  * @throws RvmError BAD_INPUT
  */
 function endOf(value: unknown, input: TypedInput): number | undefined {
-  if (isEmpty(value)) return undefined;
+  if (isEmpty(typeof value === 'string' ? value.trim() : value)) return undefined;
   const time = timeOf(value) ?? timeIn(value);
   if (!Number.isNaN(time)) return time;
   throw new RvmError(
     'BAD_INPUT',
-    `The property ${input.name} cannot be read as a time in ${sourceOf(input)}: give ISO 8601, such as 2026-03-04T05:06:07Z, or milliseconds since 1970.`,
+    `The property ${input.name} cannot be read as a time in ${sourceOf(input)}: give ISO 8601, such as 2026-03-04T05:06:07Z, or milliseconds since 1970, not seconds.`,
   );
 }
 
 function timeIn(value: unknown): number {
   if (typeof value !== 'string' && typeof value !== 'number') return NaN;
-  return readTime(value)?.getTime() ?? Number(value);
+  const read = readTime(value)?.getTime();
+  if (read !== undefined) return read;
+  const number = Number(value);
+  return number === 0 || number >= EARLIEST ? number : NaN;
 }
 
 /**
