@@ -5,7 +5,7 @@ import { GROUPINGS, type Inbox, type ListedMessage, type ListQuery } from '../..
 import { listAll, tallyAll } from '../../lib/inbox/searches';
 import { eventRow, type EventRow } from '../../lib/inbox/store/stored-message';
 import { idsIn } from '../../lib/message/event-filter';
-import { readTime, timeOf } from '../../lib/time';
+import { timeOf, writtenTime } from '../../lib/time';
 import { allInboxes, claimInbox } from '../rvm-inbox/inboxes';
 import { FailureStatus, onInput } from '../support/input';
 import { type NodeConfig, registerNode } from '../support/register';
@@ -17,8 +17,6 @@ const EMPTY = { value: '', type: 'str' };
 const LIMIT = 100;
 /** Maximum: all rows are sent in one message. */
 const MOST = 10_000;
-/** Milliseconds since 1970: no event is older. Smaller numbers are seconds, but 0, which says "from the beginning". */
-const EARLIEST = Date.UTC(2000, 0);
 
 /**
  * One end of the period, in milliseconds since 1970; undefined = without that end.
@@ -35,11 +33,7 @@ function endOf(value: unknown, input: TypedInput): number | undefined {
 }
 
 function timeIn(value: unknown): number {
-  if (typeof value !== 'string' && typeof value !== 'number') return NaN;
-  const read = readTime(value)?.getTime();
-  if (read !== undefined) return read;
-  const number = Number(value);
-  return number === 0 || number >= EARLIEST ? number : NaN;
+  return typeof value === 'string' || typeof value === 'number' ? writtenTime(value) : NaN;
 }
 
 /**
