@@ -25,6 +25,17 @@ export function readTime(value: unknown): Date | undefined {
   return new Date(local + milliseconds - offsetMilliseconds(sign, hours, minutes));
 }
 
+/** Milliseconds since 1970: no event is older. Smaller numbers are seconds, but 0, which means "from the beginning". */
+const EARLIEST = Date.UTC(2000, 0);
+
+/** ISO 8601 or milliseconds since 1970, as a user writes them, in milliseconds since 1970; NaN for anything else. */
+export function writtenTime(value: string | number): number {
+  const time = readTime(value)?.getTime();
+  if (time !== undefined) return time;
+  const number = Number(value);
+  return number === 0 || number >= EARLIEST ? number : NaN;
+}
+
 /** A wall clock that moves this much against the monotonic one was set, not corrected. Milliseconds. */
 export const CLOCK_JUMP = 5 * 60 * 1000;
 

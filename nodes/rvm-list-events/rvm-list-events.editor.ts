@@ -1,4 +1,4 @@
-import { readTime } from '../../lib/time';
+import { writtenTime } from '../../lib/time';
 import { currently, dialogOpened, prepareForm, typedOrReason } from '../support/editor/form';
 import { label, labelStyle, onpaletteadd, outputLabels, paletteLabel } from '../support/editor/palette';
 import { typedField } from '../support/editor/fields';
@@ -9,7 +9,7 @@ function timeIn(name: 'since' | 'until'): ReturnType<typeof reasoned> {
   return reasoned((node, value) => {
     if ((currently(node, `${name}Type`) ?? 'str') !== 'str') return typedOrReason(node, name);
     const text = trimmed(value);
-    const isTime = readTime(text) !== undefined || Number.isFinite(Number(text));
+    const isTime = Number.isFinite(writtenTime(text));
     return text === '' || isVariable(text) || isTime || node._('shared.errors.time');
   });
 }

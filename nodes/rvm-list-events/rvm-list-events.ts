@@ -5,7 +5,7 @@ import { GROUPINGS, type Inbox, type ListedMessage, type ListQuery } from '../..
 import { listAll, tallyAll } from '../../lib/inbox/searches';
 import { eventRow, type EventRow } from '../../lib/inbox/store/stored-message';
 import { idsIn } from '../../lib/message/event-filter';
-import { readTime, timeOf } from '../../lib/time';
+import { timeOf, writtenTime } from '../../lib/time';
 import { allInboxes, claimInbox } from '../rvm-inbox/inboxes';
 import { FailureStatus, onInput } from '../support/input';
 import { type NodeConfig, registerNode } from '../support/register';
@@ -23,18 +23,17 @@ const MOST = 10_000;
  * @throws RvmError BAD_INPUT
  */
 function endOf(value: unknown, input: TypedInput): number | undefined {
-  if (isEmpty(value)) return undefined;
+  if (isEmpty(typeof value === 'string' ? value.trim() : value)) return undefined;
   const time = timeOf(value) ?? timeIn(value);
   if (!Number.isNaN(time)) return time;
   throw new RvmError(
     'BAD_INPUT',
-    `The property ${input.name} cannot be read as a time in ${sourceOf(input)}: give ISO 8601, such as 2026-03-04T05:06:07Z, or milliseconds since 1970.`,
+    `The property ${input.name} cannot be read as a time in ${sourceOf(input)}: give ISO 8601, such as 2026-03-04T05:06:07Z, or milliseconds since 1970, not seconds.`,
   );
 }
 
 function timeIn(value: unknown): number {
-  if (typeof value !== 'string' && typeof value !== 'number') return NaN;
-  return readTime(value)?.getTime() ?? Number(value);
+  return typeof value === 'string' || typeof value === 'number' ? writtenTime(value) : NaN;
 }
 
 /**

@@ -230,7 +230,6 @@ class Sidebar {
   #drawn(): TemplateResult {
     const overview = this.#known?.overview;
     return html`${this.#bar(overview)}
-      <div class="rvm-fault" role="status">${this.#fault}</div>
       <div class="rvm-body">${overview && this.#lists(overview)}</div>`;
   }
 
@@ -238,7 +237,7 @@ class Sidebar {
     return [this.#tasks.draw(), this.#events.draw(), this.#stations.draw(), instanceList(sharing)];
   }
 
-  /** Fixed bar: counts that lead to their sections, the filter, and the number of new rows that wait. */
+  /** Fixed bar: counts that lead to their sections, the filter, the number of new rows that wait, and what keeps the inbox from storing. */
   #bar(overview: Overview | undefined): TemplateResult {
     const count = this.#waiting >= MANY ? `${this.#waiting}+` : this.#waiting;
     const waiting = this.#waiting === 0 ? '' : own('bar.new', { count });
@@ -252,6 +251,7 @@ class Sidebar {
         ${this.#sandboxAlarm(overview)}
       </div>
       <div class="rvm-quiet rvm-found" role="status" ?hidden=${found === ''}>${found}</div>
+      <div class="rvm-fault" role="status" title=${this.#fault}>${this.#fault}</div>
       <span class="rvm-told" role="status" aria-live="polite">${waiting}</span>
     </div>`;
   }

@@ -48,6 +48,15 @@ describeInEditor('the sidebar of a Node-RED whose inbox is broken', { flow }, (e
     assert.match(await editor.page.locator('#rvm-heading-events').innerText(), /^Events 1\+/);
   });
 
+  it('keeps in sight why, however far it is scrolled', async () => {
+    const [top, place] = (await editor.page.evaluate(`(() => {
+      const sidebar = $('.rvm-sidebar')[0];
+      sidebar.scrollTop = 1e6;
+      return [$('.rvm-fault')[0], sidebar].map((each) => each.getBoundingClientRect().top);
+    })()`)) as [number, number];
+    assert.ok(top >= place, `${top} above ${place}`);
+  });
+
   it('shows the last line in full, however low it is', async () => {
     const bottoms = await editor.page.evaluate(`(() => {
       const sidebar = $('.rvm-sidebar')[0];

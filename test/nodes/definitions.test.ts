@@ -58,7 +58,7 @@ const RULES: [string, string, unknown[], string, unknown[]][] = [
     name,
     TIMES,
     'shared.errors.time',
-    ['yesterday', '04.03.2026', '1 hour'],
+    ['yesterday', '04.03.2026', '1 hour', '1772600767'],
   ]),
   ['rvm-listener', 'port', ['1', '65535', ' 8443 ', '${P}'], 'errors.port', ['', '0', '65536', '8e3']],
   ['rvm-listener', 'proxies', ['', '10.0.0.5, 2001:db8::1', '${P}'], 'errors.proxies', ['a.b', '10.0.0.5,']],

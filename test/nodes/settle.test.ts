@@ -280,8 +280,9 @@ for (const version of NODE_RED_VERSIONS)
         assert.match(message, /property until .*msg\.to: give ISO 8601/);
       });
 
-      it('is BAD_INPUT for what is neither text nor a number, nor a time', async () => {
-        for (const which of [{ site: {} }, { camera: ['a', true] }, { to: 'tomorrow' }])
+      it('is BAD_INPUT for what is neither text nor a number, nor a time, which seconds since 1970 are not', async () => {
+        const seconds = Math.floor(Date.now() / 1000);
+        for (const which of [{ site: {} }, { camera: ['a', true] }, { to: 'tomorrow' }, { to: seconds }])
           for (const failed of await ask(which, 'unlisted', 'uncounted'))
             assert.equal(codeOf(failed), 'BAD_INPUT');
       });

@@ -509,7 +509,7 @@ export class Spare {
     return [];
   }
 
-  /** Closes what could not be read; a folder that is new, or has no file, goes: a full disk gets one a second. */
+  /** Closes what could not be read; a folder that is new, or has no file, goes: a full disk would get one a second. */
   async #closeUnopened(isNew: boolean): Promise<void> {
     await this.#close();
     if (this.place === undefined) return;
