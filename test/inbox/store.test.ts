@@ -9,7 +9,7 @@ import type { DurableInbox } from '../../lib/inbox/durable-inbox';
 import type { InboxEvents } from '../../lib/inbox/store-health';
 import { ensurePrivateFolder } from '../../lib/files';
 import { fileSystemWarning, keepReserve, releaseReserve } from '../../lib/inbox/sqlite/database';
-import { SCHEMA_VERSION } from '../../lib/inbox/sqlite/schema';
+import { migrate, MIGRATIONS } from '../../lib/inbox/sqlite/schema';
 import { Store } from '../../lib/inbox/sqlite/store';
 import { folderOfEach, inboxIn } from '../support/inbox/folders';
 import { slowIt } from '../support/suite/lanes';
@@ -18,7 +18,7 @@ import { cannotRun } from '../support/suite/programs';
 import { eventually, PATIENCE } from '../support/time/patience';
 import { proven, Taker } from './samples';
 
-const KNOWN = SCHEMA_VERSION;
+const KNOWN = MIGRATIONS.length;
 /** The file has taken one step more than this version of the package knows. */
 const OTHER_VERSION = new RegExp(
   `another version of this package \\(schema ${KNOWN + 1}, this one knows ${KNOWN}\\): install that version again, or move`,
@@ -94,6 +94,58 @@ describe('the store of the inbox, in its thread', () => {
     assert.match(inbox.state().fault ?? '', OTHER_VERSION);
     await restart(() => sql(`PRAGMA user_version = ${KNOWN}`));
     assert.equal((await inbox.accept(message)).outcome, 'repeat');
+  });
+
+  it('C-135 brings a file forward in one transaction, with all its rows, or leaves it as it was', async () => {
+    for (const message of [proven(), proven(), proven()]) await inbox.accept(message);
+    await inbox.close();
+    const database = new DatabaseSync(file());
+    const rows = (table: string) => database.prepare(`SELECT * FROM ${table}`).all();
+    const content = (): unknown[] => [
+      database.prepare('PRAGMA user_version').get()?.['user_version'],
+      ...['sqlite_schema', 'message', 'body', 'meta'].map(rows),
+    ];
+    const steps = [...MIGRATIONS, 'ALTER TABLE message ADD COLUMN operator TEXT'];
+    const [before, messages, bodies] = [content(), rows('message'), rows('body')];
+    assert.throws(() => migrate(database, [...steps, 'CREATE TABLE broken (']));
+    assert.deepEqual(content(), before);
+    migrate(database, steps);
+    assert.deepEqual(
+      rows('message').map((row) => ({ ...row })),
+      messages.map((row) => ({ ...row, operator: null })),
+    );
+    assert.deepEqual(rows('body'), bodies);
+    const after = content();
+    migrate(database, steps);
+    assert.deepEqual(content(), after);
+    assert.throws(() => migrate(database), OTHER_VERSION);
+    database.close();
+    inbox = open();
+    await eventually(() => inbox.state().durable === false, 'the refusal');
+  });
+
+  it('C-135 keeps what refers to the rows of a table that a step replaces', async () => {
+    await inbox.accept(proven());
+    await inbox.close();
+    const database = new DatabaseSync(file());
+    const replaced = `CREATE TABLE next (sequence INTEGER PRIMARY KEY, id TEXT NOT NULL) STRICT;
+      INSERT INTO next SELECT sequence, id FROM message; DROP TABLE message; ALTER TABLE next RENAME TO message`;
+    migrate(database, [...MIGRATIONS, replaced]);
+    const sequences = (table: string): unknown[] => database.prepare(`SELECT sequence FROM ${table}`).all();
+    assert.equal(sequences('body').length, 1);
+    assert.deepEqual(sequences('body'), sequences('message'));
+    assert.deepEqual(database.prepare('PRAGMA foreign_key_check').all(), []);
+    database.close();
+    fs.rmSync(file());
+    inbox = open();
+  });
+
+  it('C-135 says why that failed also where it ended the transaction by itself, as a full disk may', () => {
+    const database = new DatabaseSync(':memory:');
+    migrate(database);
+    const step = `CREATE TABLE more (one INTEGER UNIQUE); INSERT OR ROLLBACK INTO more VALUES (1), (1)`;
+    assert.throws(() => migrate(database, [...MIGRATIONS, step]), /UNIQUE/);
+    assert.throws(() => database.prepare('SELECT one FROM more'));
   });
 
   it('C-77 warns where an older copy of its file was put back', async () => {

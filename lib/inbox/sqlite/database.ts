@@ -4,7 +4,7 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { ensurePrivateFolder } from '../../files';
 import { DISK_FULL, type StoreWarning } from '../store/port';
-import { ensureSchema } from './schema';
+import { migrate } from './schema';
 
 /** Magic numbers of Linux file systems, from linux/magic.h. */
 const FILE_SYSTEMS: Readonly<Record<number, StoreWarning>> = {
@@ -469,7 +469,7 @@ export function openDatabase(file: string): DatabaseSync {
   try {
     if (file !== IN_MEMORY) makeDurable(database, file);
     database.exec('PRAGMA foreign_keys = ON');
-    ensureSchema(database);
+    migrate(database);
     // Not the bodies, which are many times as large: a start has to be quick.
     const found = mustCheck ? valueOf(database, 'quick_check(message)') : 'ok';
     if (found !== 'ok') throw new DamagedError(found.slice(0, 200));

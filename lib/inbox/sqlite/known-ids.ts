@@ -18,7 +18,7 @@ export function alarmKey(station: string, alarm: string): number {
 /**
  * 48 bits of a text, the upper 16 of them never 0: two multiplicative hashes of its UTF-16 units, each mixed with the other at
  * the end. Of a million texts two hardly ever share a key; those that do are told apart in the file. Keys stand in the file:
- * another way to make them is another schema.
+ * another way to make them takes a step of its schema.
  */
 function keyOf(text: string): number {
   let one = 0xdeadbeef;

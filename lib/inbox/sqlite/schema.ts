@@ -9,11 +9,13 @@ export function rollBack(database: DatabaseSync): void {
   }
 }
 
-/** As a file says it in `user_version`. */
-export const SCHEMA_VERSION = 1;
-
-/** The columns of tables whose rows are carried stand in `carried-rows` in the same order. */
-const SCHEMA = `
+/**
+ * Steps from one version of the schema to the next; `user_version` of a file is how many of them it has taken. A step that was
+ * released never changes: what comes later is a step of its own. Columns that it adds to a table of `carried-rows` stand
+ * last there, too, and the leaf rows of `page-reader` are told how many values the rows before it have.
+ */
+export const MIGRATIONS: readonly string[] = [
+  `
   CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 
   -- One row for each accepted message and each dead letter. Small, so that it is checked quickly at every start. There is no index of
@@ -139,24 +141,33 @@ const SCHEMA = `
   CREATE UNIQUE INDEX slot_name ON slot (owner, name);
   CREATE INDEX slot_version ON slot (owner, version);
   CREATE INDEX slot_removed ON slot (owner, version) WHERE value IS NULL;
-`;
+  `,
+];
 
 /**
- * Makes the tables in a file that has none.
+ * Brings a file to the schema of this package, in one transaction.
+ * @param steps those of this package
  * @throws Error where another version of the package has written it, of which this one does not know the schema
  */
-export function ensureSchema(database: DatabaseSync): void {
+export function migrate(database: DatabaseSync, steps: readonly string[] = MIGRATIONS): void {
   const version = Number(database.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0);
-  if (version === SCHEMA_VERSION) return;
-  if (version !== 0) {
+  if (version > steps.length) {
     throw new Error(
-      `it was written by another version of this package (schema ${version}, this one knows ${SCHEMA_VERSION}): install that version again, or move inbox.sqlite and inbox.sqlite-wal out of the folder to begin with an empty inbox`,
+      `it was written by another version of this package (schema ${version}, this one knows ${steps.length}): install that version again, or move inbox.sqlite and inbox.sqlite-wal out of the folder to begin with an empty inbox`,
     );
   }
+  if (version === steps.length) return;
+  // A table that is replaced would take with it what refers to it. Has no effect within a transaction.
+  database.exec('PRAGMA foreign_keys = OFF');
   try {
-    database.exec(`BEGIN IMMEDIATE; ${SCHEMA}; PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
+    database.exec('BEGIN IMMEDIATE');
+    for (const step of steps.slice(version)) database.exec(step);
+    database.exec(`PRAGMA user_version = ${steps.length}`);
+    database.exec('COMMIT');
   } catch (error) {
     rollBack(database);
     throw error;
+  } finally {
+    database.exec('PRAGMA foreign_keys = ON');
   }
 }

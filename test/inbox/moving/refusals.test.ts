@@ -5,7 +5,7 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { RvmError } from '../../../lib/error';
 import { SPARE_FILE } from '../../../lib/inbox/spare/spare-folder';
-import { SCHEMA_VERSION } from '../../../lib/inbox/sqlite/schema';
+import { MIGRATIONS } from '../../../lib/inbox/sqlite/schema';
 import { Store } from '../../../lib/inbox/sqlite/store';
 import { damagePage } from '../../support/inbox/broken-files';
 import type { MovingStand } from '../../support/inbox/moving';
@@ -88,7 +88,7 @@ describe('an inbox is not moved', () => {
   it('where another version of the package has written its file', async () => {
     stand.file.close();
     const database = new DatabaseSync(stand.file.file);
-    database.exec(`PRAGMA user_version = ${SCHEMA_VERSION + 1}`);
+    database.exec(`PRAGMA user_version = ${MIGRATIONS.length + 1}`);
     database.close();
     await refused(/it was written by another version of this package .+: install that version again/);
   });
