@@ -5,7 +5,7 @@ import type { InboxEvents } from './store-health';
 
 interface Told {
   incident: Incident;
-  /** Steady time. */
+  /** Monotonic time. */
   at: number;
   /** Ids of the nodes that know it. */
   to: Set<string>;

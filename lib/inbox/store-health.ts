@@ -35,7 +35,7 @@ const HANGS_AFTER = 30_000;
 
 /** Finds out what took so long where a store is too slow, and tells of it once it is over. */
 export class SlowStore {
-  /** Steady times of the slow syncs within the last hour. */
+  /** Monotonic times of the slow syncs within the last hour. */
   #slowSyncs: number[] = [];
   #outage: Pick<SlowPeriod, 'took' | 'sync' | 'work'> | undefined;
   /** By cause, when it was told. */

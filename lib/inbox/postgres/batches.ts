@@ -40,7 +40,7 @@ interface Asked {
   readonly request: Request;
   /** Of this instance when it was asked for. */
   readonly epoch: string;
-  /** Steady time, in milliseconds. */
+  /** Monotonic time, in milliseconds. */
   readonly at: number;
   readonly resolve: (give: unknown) => void;
   readonly reject: (error: Error) => void;

@@ -24,7 +24,7 @@ export class Heartbeat {
   #isBeating = false;
   #isLooking = false;
   #looksAgain = false;
-  /** Steady time before which events that wait are not counted. */
+  /** Monotonic time before which events that wait are not counted. */
   #countedUntil = 0;
 
   /**
@@ -158,7 +158,7 @@ const peerIn = readerOf<PeerInstance>({
  * did. After an outage of the database nobody has beaten, and the first one back must not take all others for dead.
  */
 class PeerMonitor {
-  /** By epoch: how often it had beaten, and the steady time at which this count was known first, in milliseconds. */
+  /** By epoch: how often it had beaten, and the monotonic time at which this count was known first, in milliseconds. */
   #sights = new Map<string, { beats: string; since: number }>();
   #answered = -Infinity;
 
@@ -166,7 +166,7 @@ class PeerMonitor {
   constructor(private readonly longestGap: number) {}
 
   /**
-   * @param asked steady time at which the rows were asked for, in milliseconds
+   * @param asked monotonic time at which the rows were asked for, in milliseconds
    * @param answered and at which they came
    * @returns those that are dead
    */
@@ -277,7 +277,7 @@ export class ClusterMember {
   isLeaseSafe(): boolean {
     if (this.#beatenAt === undefined) return false;
     const { monotonic, wall } = this.#now();
-    // While a machine sleeps, the steady clock may stand still; the other one is right again once it wakes.
+    // While a machine sleeps, the monotonic clock may stand still; the other one is right again once it wakes.
     const elapsed = Math.max(monotonic - this.#beatenAt.monotonic, wall - this.#beatenAt.wall);
     return elapsed < FENCED_AFTER;
   }

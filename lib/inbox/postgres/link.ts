@@ -140,12 +140,12 @@ export class Link {
   #isOpen = false;
   #isReady = false;
   #pause = 0;
-  /** Steady time, in milliseconds. */
+  /** Monotonic time, in milliseconds. */
   #readyAt = 0;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
   #fault = NOT_YET;
-  /** Steady times of what is under way. */
+  /** Monotonic times of what is under way. */
   readonly #underWay = new Set<{ since: number }>();
 
   /** @param purpose tells the connections of an instance apart */
@@ -175,7 +175,7 @@ export class Link {
     return this.#connected?.host;
   }
 
-  /** Since when it owes an answer, as a steady time in milliseconds; undefined while it owes none. */
+  /** Since when it owes an answer, as a monotonic time in milliseconds; undefined while it owes none. */
   get silentSince(): number | undefined {
     const [oldest] = this.#underWay;
     return this.#connected === undefined ? undefined : oldest?.since;
