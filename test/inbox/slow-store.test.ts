@@ -85,7 +85,7 @@ describe('a store that was too slow', () => {
 });
 
 describe('an inbox whose store answers late', () => {
-  const stand = new SpillStand({ timeoutMs: 20 });
+  const stand = new SpillStand({ timeoutMs: 500 });
 
   it('spills, is not durable meanwhile, and tells at the end what took so long instead of blaming the disk', async () => {
     const { inbox } = stand;
@@ -96,7 +96,7 @@ describe('an inbox whose store answers late', () => {
     late.answer();
     await eventually(() => inbox.state().durable === true, 'the end of it');
     const { cause, work, sync, took } = stand.news.find((each) => each.kind === 'slow') ?? assert.fail();
-    assert.deepEqual([cause, work, sync, took >= 20], ['busy', 30, 5, true]);
+    assert.deepEqual([cause, work, sync, took >= 500], ['busy', 30, 5, true]);
     assert.ok(!stand.news.some(({ kind }) => kind === 'fault'));
   });
 });

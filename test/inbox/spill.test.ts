@@ -453,7 +453,7 @@ describe('an inbox whose store fails', () => {
     inbox.fails = true;
     await inbox.accept(proven());
     const gate = new Gate();
-    inbox = stand.open({ folder: inbox.image(), fails: true, timeoutMs: 50 });
+    inbox = stand.open({ folder: inbox.image(), fails: true, timeoutMs: 500 });
     let isHeld = true;
     inbox.spareHook = async (name, act) => {
       const isFirst = isHeld && name === 'kept';
@@ -481,7 +481,8 @@ describe('an inbox whose store fails', () => {
 
   for (const handledWhen of ['sent', 'settled'] as const)
     it(`delivers once what the store has taken, and answered too late, and has it once, with events that are ${handledWhen}`, async () => {
-      inbox = await stand.works({ timeoutMs: 30 });
+      // The spare has as long as the store, and a busy machine may take its time to open it.
+      inbox = await stand.works({ timeoutMs: 500 });
       const taker = new Taker(inbox, { handledWhen });
       // So that the next one is leased as it is stored.
       const first = await taker.takes();

@@ -369,6 +369,8 @@ export class InlineInbox extends DurableInbox {
   }
 
   async #close(): Promise<void> {
+    // A test that has failed meanwhile may owe them still.
+    this.#port.answer();
     await super.close();
     if (this.#isOwnFolder) fs.rmSync(this.folder, { recursive: true });
   }
